@@ -1,0 +1,30 @@
+# What `cmake --install` puts into a prefix, for find_package(tarn) and pkg-config.
+include(CMakePackageConfigHelpers)
+
+if(TARN_SANITIZE)
+  return()
+endif()
+
+set_target_properties(tarn_plain PROPERTIES EXPORT_NAME tarn)
+set_target_properties(tarn_shared PROPERTIES EXPORT_NAME malloc)
+set_target_properties(tarn_static PROPERTIES EXPORT_NAME malloc_static)
+install(TARGETS tarn_plain tarn_shared tarn_static EXPORT tarn_targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET tarn_command)
+  install(TARGETS tarn_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tarn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT tarn_targets NAMESPACE tarn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tarn-config.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/tarn-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tarn-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tarn-config.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/tarn-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
+
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tarn.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tarn.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tarn.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

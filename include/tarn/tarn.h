@@ -1,0 +1,87 @@
+/* tarn.h: the C interface. The functions of this header are the malloc family under names of their
+ * own: they serve from the same heap as malloc where tarn is the process's malloc, and beside it where
+ * it is not (library tarn::tarn). A block of one family may be freed by the other where tarn is malloc.
+ *
+ * All sizes are bytes. Every function may be called from any thread. Out of memory, an overflowing
+ * size, or one above PTRDIFF_MAX gives a null pointer and errno ENOMEM. Allocation and freeing take
+ * constant time, apart from calls to the operating system and from zeroing or copying contents.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_TARN_H
+#define TARN_TARN_H
+
+#include <stddef.h>
+
+#include "tarn/account.h"
+
+#define TARN_VERSION_MAJOR 0
+#define TARN_VERSION_MINOR 1
+#define TARN_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define TARN_API __attribute__((visibility("default")))
+#define TARN_ALLOCATES(...) __attribute__((malloc, alloc_size(__VA_ARGS__), warn_unused_result))
+#else
+#define TARN_API
+#define TARN_ALLOCATES(...)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* At least `size` bytes aligned to 16; for size 0 a block that may only be freed. */
+TARN_API TARN_ALLOCATES(1) void* tarn_malloc(size_t size);
+
+/* As tarn_malloc for count * size bytes, all zero. The product is checked. */
+TARN_API TARN_ALLOCATES(1, 2) void* tarn_calloc(size_t count, size_t size);
+
+/* The block at its new size, moved if need be, contents kept up to the smaller size. A null p is
+ * tarn_malloc; size 0 frees p and gives null. On failure p is as it was. */
+TARN_API void* tarn_realloc(void* p, size_t size);
+
+/* As tarn_realloc for count * size bytes. The product is checked. */
+TARN_API void* tarn_reallocarray(void* p, size_t count, size_t size);
+
+/* Gives a block back, from any thread; null does nothing; errno is kept. A pointer that is not the
+ * start of a block is reported ("tarn: invalid free: ...") where that can be told cheaply, and ends
+ * the process. */
+TARN_API void tarn_free(void* p);
+
+/* As tarn_free. `size` is what was asked for, `alignment` too. (C23) */
+TARN_API void tarn_free_sized(void* p, size_t size);
+TARN_API void tarn_free_aligned_sized(void* p, size_t alignment, size_t size);
+
+/* Stores a block aligned to `alignment` in *p and returns 0; or returns EINVAL (alignment is not a
+ * power of two times sizeof(void*)) or ENOMEM, and leaves *p and errno alone. */
+TARN_API int tarn_posix_memalign(void** p, size_t alignment, size_t size);
+
+/* Aligned to `alignment`, a power of two; else null and EINVAL. Any size is allowed. */
+TARN_API TARN_ALLOCATES(2) void* tarn_aligned_alloc(size_t alignment, size_t size);
+
+/* As tarn_aligned_alloc; an alignment that is no power of two is rounded up to the next one. */
+TARN_API TARN_ALLOCATES(2) void* tarn_memalign(size_t alignment, size_t size);
+
+/* Aligned to the OS page; tarn_pvalloc also rounds the size up to whole pages. */
+TARN_API TARN_ALLOCATES(1) void* tarn_valloc(size_t size);
+TARN_API void* tarn_pvalloc(size_t size);
+
+/* How many bytes at p may be used, at least what was asked for; 0 for null. */
+TARN_API size_t tarn_malloc_usable_size(const void* p);
+
+/* Gives free memory beyond `pad` bytes back to the OS. 1 when something was given, else 0. */
+TARN_API int tarn_malloc_trim(size_t pad);
+
+/* "major.minor.patch" of the library in use. */
+TARN_API const char* tarn_version(void);
+
+/* Fills in *account for the calling process, classes too; exact while no other thread allocates.
+ * Returns 0, or -1 with errno EINVAL when bytes < sizeof(tarn_account) of the library. Takes time
+ * linear in the number of pages in use. */
+TARN_API int tarn_process_account(tarn_account* account, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,63 @@
+// api: the functions of tarn.h.
+//
+// SPDX-License-Identifier: MIT
+#include "tarn/tarn.h"
+
+#include "entry/family.hpp"
+#include "heap/process.hpp"
+
+#define TARN_STRING(x) TARN_STRING_OF(x)
+#define TARN_STRING_OF(x) #x
+
+extern "C" {
+
+void* tarn_malloc(std::size_t size) { return tarn::allocate(size); }
+
+void* tarn_calloc(std::size_t count, std::size_t size) { return tarn::calloc_checked(count, size); }
+
+void* tarn_realloc(void* p, std::size_t size) { return tarn::realloc_any(p, size); }
+
+void* tarn_reallocarray(void* p, std::size_t count, std::size_t size) {
+  return tarn::reallocarray_checked(p, count, size);
+}
+
+void tarn_free(void* p) { tarn::deallocate(p); }
+void tarn_free_sized(void* p, std::size_t) { tarn::deallocate(p); }
+void tarn_free_aligned_sized(void* p, std::size_t, std::size_t) { tarn::deallocate(p); }
+
+int tarn_posix_memalign(void** p, std::size_t alignment, std::size_t size) {
+  return tarn::posix_memalign_checked(p, alignment, size);
+}
+
+void* tarn_aligned_alloc(std::size_t alignment, std::size_t size) {
+  return tarn::aligned_alloc_checked(alignment, size);
+}
+
+void* tarn_memalign(std::size_t alignment, std::size_t size) {
+  return tarn::memalign_rounded(alignment, size);
+}
+
+void* tarn_valloc(std::size_t size) { return tarn::allocate_aligned(size, tarn::slice_bytes); }
+void* tarn_pvalloc(std::size_t size) { return tarn::pvalloc_rounded(size); }
+
+std::size_t tarn_malloc_usable_size(const void* p) {
+  return tarn::usable_bytes(p, "malloc_usable_size");
+}
+
+int tarn_malloc_trim(std::size_t pad) { return tarn::trim(pad) != 0; }
+
+const char* tarn_version(void) {
+  return TARN_STRING(TARN_VERSION_MAJOR) "." TARN_STRING(TARN_VERSION_MINOR) "." TARN_STRING(
+      TARN_VERSION_PATCH);
+}
+
+int tarn_process_account(tarn_account* account, std::size_t bytes) {
+  if (account == nullptr || bytes < sizeof(tarn_account)) {
+    errno = EINVAL;
+    return -1;
+  }
+  tarn::process.describe(account);
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,154 @@
+// blocks: see blocks.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/blocks.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "heap/large.hpp"
+#include "heap/orphans.hpp"
+#include "heap/thread_heap.hpp"
+#include "os/process.hpp"
+#include "report/report.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+namespace {
+
+void* or_out_of_memory(void* p) noexcept {
+  if (TARN_UNLIKELY(p == nullptr)) errno = ENOMEM;
+  return p;
+}
+
+TARN_INLINE Block* pop(Page* page) noexcept {
+  Block* const block = page->free;
+  page->free = block->next;
+  ++page->countdown;
+  return block;
+}
+
+Thread* this_thread() noexcept {
+  return current_thread != no_thread() ? current_thread : thread_start();
+}
+
+// pre: size_class < class_count
+TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes) noexcept {
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return or_out_of_memory(nullptr);
+  Busy busy(*thread);
+  Page* const page = refill(*thread, size_class);
+  if (page == nullptr) return or_out_of_memory(nullptr);
+  ClassCounts& counts = thread->heap.counts[size_class];
+  counts.sampled.add(1);
+  counts.sampled_bytes.add(bytes);
+  return pop(page);
+}
+
+TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {
+  Page* const page = current_thread->heap.current[size_class];
+  if (TARN_UNLIKELY(page->free == nullptr)) return allocate_class_slow(size_class, bytes);
+  return pop(page);
+}
+
+// The page or large span whose block `p` is; reports and does not return when there is none.
+Span* span_of_block(const void* p, const char* function) noexcept {
+  Span* const span = page_map.span_of(p);
+  switch (span->kind_now()) {
+    case SpanKind::page:
+      if (static_cast<Page*>(span)->is_block(p)) return span;
+      break;
+    case SpanKind::large:
+      if (span->base == p) return span;
+      break;
+    case SpanKind::dirty:
+    case SpanKind::clean:
+    case SpanKind::purging:
+      report_misuse(Misuse::double_free, function, p);
+    case SpanKind::idle:
+      break;
+  }
+  report_misuse(Misuse::invalid_free, function, p);
+}
+
+}  // namespace
+
+void* allocate_slow(std::size_t bytes) noexcept {
+  return allocate_class_slow(linear_class_of(bytes), bytes);
+}
+
+void* allocate_stepped(std::size_t bytes) noexcept {
+  if (TARN_UNLIKELY(bytes > block_bytes_max)) return or_out_of_memory(large_allocate(bytes, 1, false));
+  return allocate_class(stepped_class_of(bytes), bytes);
+}
+
+void deallocate_slow(void* p, Page* page) noexcept {
+  if (p == nullptr) return;
+  Span* const span = span_of_block(p, "free");
+  if (span->kind_now() == SpanKind::large) return large_free(span);
+  TARN_ASSERT(span == page);
+  switch (page_free_remote(page, static_cast<Block*>(p))) {
+    case RemoteFree::done:
+      return;
+    case RemoteFree::post:
+      return post(page);
+    case RemoteFree::dead:
+      report_misuse(Misuse::double_free, "free", p);
+  }
+}
+
+void deallocate_attention(Page* page) noexcept {
+  Thread& thread = *current_thread;
+  Busy busy(thread);
+  page_attention(thread, *page);
+}
+
+void* allocate_zeroed(std::size_t bytes) noexcept {
+  if (bytes > block_bytes_max) return or_out_of_memory(large_allocate(bytes, 1, true));
+  void* const block = allocate(bytes);
+  if (TARN_LIKELY(block != nullptr)) memset(block, 0, bytes);
+  return block;
+}
+
+void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
+  if (alignment <= block_align) return allocate(bytes);
+  if (bytes <= block_bytes_max && alignment <= slice_bytes) {
+    const std::size_t size_class = aligned_class_of(bytes, alignment);
+    if (size_class < class_count) return allocate_class(size_class, bytes);
+  }
+  return or_out_of_memory(large_allocate(bytes, alignment, false));
+}
+
+std::size_t usable_bytes(const void* p, const char* function) noexcept {
+  if (p == nullptr) return 0;
+  const Span* const span = span_of_block(p, function);
+  return span->kind_now() == SpanKind::page ? static_cast<const Page*>(span)->block_bytes
+                                            : span->bytes();
+}
+
+void* reallocate(void* p, std::size_t bytes) noexcept {
+  Span* const span = span_of_block(p, "realloc");
+  const bool large = span->kind_now() == SpanKind::large;
+  const std::size_t size = large ? span->bytes() : static_cast<Page*>(span)->block_bytes;
+  if (large && bytes > block_bytes_max) return or_out_of_memory(large_reallocate(span, bytes));
+  // In place while the block holds the request and is not twice as large as it need be.
+  if (bytes <= size && (bytes >= size / 2 || size <= 64)) return p;
+  void* const moved = allocate(bytes);
+  if (moved == nullptr) return bytes <= size ? p : nullptr;  // What was asked for is there.
+  memcpy(moved, p, bytes < size ? bytes : size);
+  deallocate(p);
+  return moved;
+}
+
+std::size_t trim(std::size_t keep_bytes) noexcept {
+  if (current_thread != no_thread()) {
+    Busy busy(*current_thread);
+    read_mail(*current_thread);
+    put_down_current_pages(*current_thread);
+  }
+  orphans.trim();
+  return store.purge(os::clock_coarse_ms(), 0, keep_bytes);
+}
+
+}  // namespace tarn

@@ -1,0 +1,57 @@
+// blocks: allocate and free, the hit paths inline. Nothing here throws: out of memory (or a size above
+// PTRDIFF_MAX) is null, with errno ENOMEM set on the slow path that found out.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "heap/thread.hpp"
+#include "source/page_map.hpp"
+
+namespace tarn {
+
+void* allocate_stepped(std::size_t bytes) noexcept;  // Above linear_bytes_max.
+void* allocate_slow(std::size_t bytes) noexcept;     // Any size; the hit path found no block.
+void deallocate_slow(void* p, Page* page) noexcept;  // Null, foreign, large, or another thread's.
+void deallocate_attention(Page* page) noexcept;      // The countdown reached zero.
+
+// 14 instructions and 2 branches to the return.
+TARN_INLINE void* allocate(std::size_t bytes) noexcept {
+  if (TARN_UNLIKELY(bytes > linear_bytes_max)) return allocate_stepped(bytes);
+  Page* const page = current_thread->heap.current[linear_class_of(bytes)];
+  Block* const block = page->free;
+  if (TARN_UNLIKELY(block == nullptr)) return allocate_slow(bytes);
+  page->free = block->next;
+  ++page->countdown;
+  return block;
+}
+
+// 20 instructions and 2 branches to the return; null takes the slow path by the owner's test.
+TARN_INLINE void deallocate(void* p) noexcept {
+  auto* const page = static_cast<Page*>(page_map.span_of(p));
+  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
+    return deallocate_slow(p, page);
+  }
+  auto* const block = static_cast<Block*>(p);
+  block->next = page->local_free;
+  page->local_free = block;
+  if (TARN_UNLIKELY(--page->countdown == 0)) return deallocate_attention(page);
+}
+
+// Zeroed. Never wraps: pre: bytes is a checked product.
+void* allocate_zeroed(std::size_t bytes) noexcept;
+
+// pre: alignment is a power of two.
+void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept;
+
+// As realloc for p != null and bytes != 0; on failure null, and the block is as it was.
+void* reallocate(void* p, std::size_t bytes) noexcept;
+
+// Bytes that may be used at p, which `function` got from its caller; 0 for null.
+std::size_t usable_bytes(const void* p, const char* function) noexcept;
+
+// Gives free memory back to the OS, down to keep_bytes. Returns the bytes given.
+std::size_t trim(std::size_t keep_bytes) noexcept;
+
+}  // namespace tarn

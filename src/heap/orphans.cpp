@@ -1,0 +1,168 @@
+// orphans: see orphans.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/orphans.hpp"
+
+#include <new>
+
+#include "base/check.hpp"
+#include "heap/thread_heap.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+constinit Orphans orphans;
+
+namespace {
+
+// Orphans whose current pages stay as they are, so that the next thread starts warm. Older ones put
+// theirs down: then whatever is freed of them comes back by mail.
+constexpr std::uint32_t warm_max = 4;
+
+// How far a refill looks for a page to adopt before it takes a fresh one.
+constexpr int orphans_looked_at = 8;
+constexpr int pages_looked_at = 4;
+
+Thread* make_thread() noexcept {
+  void* const record = store.allocate_record(sizeof(Thread));
+  if (record == nullptr) return nullptr;
+  auto* const thread = new (record) Thread;
+  thread->heap.current.fill(no_page());
+  thread->heap.thread = thread;
+  return thread;
+}
+
+}  // namespace
+
+Thread* Orphans::take() noexcept {
+  {
+    os::Locked locked(lock_);
+    started_.fetch_add(1, std::memory_order_relaxed);
+    const std::uint64_t alive = alive_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (alive > peak_.load(std::memory_order_relaxed)) {
+      peak_.store(alive, std::memory_order_relaxed);
+    }
+    Thread* const thread = list_.pop_front();
+    if (thread != nullptr) {
+      count_.fetch_sub(1, std::memory_order_relaxed);
+      if (thread->warm) --warm_count_;
+      thread->warm = false;
+      thread->state.store(ThreadState::live, std::memory_order_seq_cst);
+      return thread;
+    }
+  }
+  Thread* const thread = make_thread();
+  os::Locked locked(lock_);
+  if (thread == nullptr) {
+    started_.fetch_sub(1, std::memory_order_relaxed);
+    alive_.fetch_sub(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  thread->next_known = known_.load(std::memory_order_relaxed);
+  known_.store(thread, std::memory_order_release);  // Pairs with first_known().
+  return thread;
+}
+
+void Orphans::give(Thread& thread) noexcept {
+  os::Locked locked(lock_);
+  publish_live(thread);
+  alive_.fetch_sub(1, std::memory_order_relaxed);
+  thread.warm = true;
+  thread.state.store(ThreadState::orphan, std::memory_order_seq_cst);
+  // After the state: who posted before it left mail here, who posts after it serves the orphan.
+  {
+    Busy busy(thread);
+    read_mail(thread);
+  }
+  list_.push_front(&thread);
+  count_.fetch_add(1, std::memory_order_relaxed);
+  if (++warm_count_ <= warm_max) return;
+  for (Thread* t = list_.tail(); t != nullptr; t = t->prev) {
+    if (!t->warm) continue;
+    Busy busy(*t);
+    put_down_current_pages(*t);
+    t->warm = false;
+    --warm_count_;
+    return;
+  }
+}
+
+Page* Orphans::adopt_page(Thread& thread, std::size_t size_class) noexcept {
+  if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
+  if (!lock_.try_lock()) return nullptr;
+  Page* adopted = nullptr;
+  int looked = 0;
+  for (Thread* t = list_.head(); t != nullptr && looked < orphans_looked_at; t = t->next, ++looked) {
+    Span* s = t->heap.queue[size_class].head();
+    for (int i = 0; s != nullptr && i < pages_looked_at; s = s->next, ++i) {
+      auto* const page = static_cast<Page*>(s);
+      if (!page_open(page)) continue;  // In the mail: its receiver goes first.
+      t->heap.queue[size_class].remove(page);
+      --t->heap.pages[size_class];
+      adopted = page;
+      break;
+    }
+    if (adopted != nullptr) break;
+  }
+  lock_.unlock();
+  if (adopted == nullptr) return nullptr;
+  adopted->queued = false;
+  adopted->heap = &thread.heap;
+  adopted->owner.store(&thread, std::memory_order_relaxed);
+  adopted->countdown += 1;
+  adopted->kept = -1;
+  ++thread.heap.pages[size_class];
+  thread.heap.current[size_class] = adopted;
+  return adopted;
+}
+
+void Orphans::serve(Thread& thread) noexcept {
+  os::Locked locked(lock_);
+  if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
+  Busy busy(thread);
+  read_mail(thread);
+}
+
+void Orphans::trim() noexcept {
+  os::Locked locked(lock_);
+  for (Thread* t = list_.head(); t != nullptr; t = t->next) {
+    Busy busy(*t);
+    read_mail(*t);
+    put_down_current_pages(*t);
+    t->warm = false;
+  }
+  warm_count_ = 0;
+}
+
+void Orphans::recover_after_fork(const Thread* survivor) noexcept {
+  if (lock_.recover_after_fork()) {
+    list_.abandon();
+    count_.store(0, std::memory_order_relaxed);
+    warm_count_ = 0;
+  }
+  std::uint64_t alive = 0;
+  for (Thread* t = first_known(); t != nullptr; t = t->next_known) {
+    if (t == survivor) {
+      ++alive;
+      continue;
+    }
+    if (t->state.load(std::memory_order_relaxed) != ThreadState::live) continue;
+    if (t->busy.load(std::memory_order_relaxed)) {
+      t->state.store(ThreadState::lost, std::memory_order_relaxed);
+      continue;
+    }
+    t->warm = false;
+    t->state.store(ThreadState::orphan, std::memory_order_relaxed);
+    list_.push_back(t);
+    count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  alive_.store(alive, std::memory_order_relaxed);
+}
+
+Page* adopt_page(Thread& thread, std::size_t size_class) noexcept {
+  return orphans.adopt_page(thread, size_class);
+}
+
+void serve_orphan(Thread& thread) noexcept { orphans.serve(thread); }
+
+}  // namespace tarn

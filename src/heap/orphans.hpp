@@ -1,0 +1,61 @@
+// orphans: the records of threads that have ended, with the pages they left, and all records there
+// are. Its lock comes before the store's.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/list.hpp"
+#include "heap/thread.hpp"
+#include "os/thread.hpp"
+
+namespace tarn {
+
+class Orphans {
+ public:
+  // A record for a new thread: an orphan as it stands, or a fresh one; null when out of memory.
+  Thread* take() noexcept;
+
+  // Takes a record whose thread ends. pre: it is the calling thread's.
+  void give(Thread& thread) noexcept;
+
+  // Moves one page of the class with free blocks to `thread`, as its current page; or null.
+  Page* adopt_page(Thread& thread, std::size_t size_class) noexcept;
+
+  // Acts as the owner of an orphan that got mail.
+  void serve(Thread& thread) noexcept;
+
+  // Puts down all current pages of all orphans and gives back what is empty.
+  void trim() noexcept;
+
+  // In the child of a fork: every other thread is gone.
+  void recover_after_fork(const Thread* survivor) noexcept;
+
+  Thread* first_known() const noexcept { return known_.load(std::memory_order_acquire); }
+  os::Lock& lock() noexcept { return lock_; }
+
+  std::uint64_t threads_started() const noexcept {
+    return started_.load(std::memory_order_relaxed);
+  }
+  std::uint64_t threads_peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
+
+ private:
+  os::Lock lock_;
+  List<Thread> list_;                       // Newest first, so the warm ones come first.
+  std::atomic<std::uint32_t> count_{0};     // Read without the lock as a hint.
+  std::uint32_t warm_count_ = 0;
+  std::atomic<Thread*> known_{nullptr};     // All records. Release on push, acquire on walk.
+  std::atomic<std::uint64_t> started_{0};   // Written under the lock.
+  std::atomic<std::uint64_t> alive_{0};
+  std::atomic<std::uint64_t> peak_{0};
+};
+
+extern Orphans orphans;
+
+Page* adopt_page(Thread& thread, std::size_t size_class) noexcept;
+void serve_orphan(Thread& thread) noexcept;
+
+}  // namespace tarn

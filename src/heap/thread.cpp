@@ -1,0 +1,49 @@
+// thread: the start and the end of a thread's use of the library.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/thread.hpp"
+
+#include "heap/orphans.hpp"
+#include "heap/process.hpp"
+#include "os/thread.hpp"
+
+namespace tarn {
+
+namespace {
+
+// libc calls this at the thread's end, possibly before other destructors that allocate or free: these
+// find no record, and the next allocation starts one anew, which ends by another such call.
+void thread_ended(void* value) noexcept {
+  auto* const thread = static_cast<Thread*>(value);
+  if (current_thread != thread) return;
+  current_thread = no_thread();
+  orphans.give(*thread);
+}
+
+}  // namespace
+
+constinit const Page empty_page{};
+
+namespace {
+constexpr std::array<Page*, class_count> no_pages() noexcept {
+  std::array<Page*, class_count> pages{};
+  pages.fill(const_cast<Page*>(&empty_page));
+  return pages;
+}
+}  // namespace
+
+constinit const Thread empty_thread{.heap = {.current = no_pages()}};
+
+__thread Thread* current_thread = const_cast<Thread*>(&empty_thread);
+
+Thread* thread_start() noexcept {
+  process.start();  // May allocate, and so come here.
+  if (current_thread != no_thread()) return current_thread;
+  Thread* const thread = orphans.take();
+  if (thread == nullptr) return nullptr;
+  current_thread = thread;  // Before the call below, which may allocate.
+  os::thread_on_end(thread_ended, thread);
+  return thread;
+}
+
+}  // namespace tarn

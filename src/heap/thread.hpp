@@ -1,0 +1,103 @@
+// thread: what one thread owns of a heap (ThreadHeap), and the record of a thread (Thread).
+//
+//   Thread  | heap: current page and queue of each class | mail | state | links |
+//              ^ current_thread (TLS) points here; it is also the owner tag of the thread's pages
+//
+// Records are never freed. A thread that ends leaves its record as an orphan, pages and all; a new
+// thread takes it over as it stands, and threads that run out of a class take single pages from it.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/config.hpp"
+#include "base/list.hpp"
+#include "layout/size_class.hpp"
+#include "pages/page.hpp"
+
+namespace tarn {
+
+// A number that one thread writes and any thread reads, without order.
+class Counter {
+ public:
+  void add(std::uint64_t n) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  std::uint64_t read() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+// Written by the owner.
+struct ClassCounts {
+  Counter handed;         // Blocks put on a current page's free list.
+  Counter sampled;        // Requests that took the slow path,
+  Counter sampled_bytes;  // and what they asked for.
+};
+
+struct ThreadHeap {
+  std::array<Page*, class_count> current;  // Never null: the empty page where there is none.
+  std::array<List<Span>, class_count> queue{};  // Pages with free blocks, and not current.
+  std::array<std::uint32_t, class_count> pages{};  // Pages of the class, asleep ones too.
+  std::array<ClassCounts, class_count> counts{};
+  Thread* thread = nullptr;
+};
+
+enum class ThreadState : std::uint8_t {
+  live,
+  orphan,  // Its thread has ended; whoever holds the orphans' lock may act as its owner.
+  lost,    // Vanished in a fork while it was changing its lists: only remote frees, for ever.
+};
+
+struct alignas(cache_line_bytes) Thread {
+  ThreadHeap heap;
+  std::int64_t live_delta = 0;  // Live bytes not yet added to the process's total.
+  std::atomic<bool> busy{false};  // On a slow path: lists may be half-changed (fork looks).
+  std::atomic<ThreadState> state{ThreadState::live};
+  bool warm = false;            // Orphan whose current pages are as its thread left them.
+  Thread* next = nullptr;       // Orphans.
+  Thread* prev = nullptr;
+  Thread* next_known = nullptr;  // All records, newest first; written once.
+
+  // Pages posted by remote frees, linked by `newer`. Others push (release), the owner takes all.
+  alignas(cache_line_bytes) std::atomic<Page*> mail{nullptr};
+};
+
+// The page that has no block to give: what `current` holds before there is a page.
+extern const Page empty_page;
+inline Page* no_page() noexcept { return const_cast<Page*>(&empty_page); }
+
+// The record of threads that have none yet. Its pages are all empty, so allocating goes the slow path
+// without asking first. Never written.
+extern const Thread empty_thread;
+inline Thread* no_thread() noexcept { return const_cast<Thread*>(&empty_thread); }
+
+extern TARN_INITIAL_EXEC __thread Thread* current_thread;
+
+// The calling thread's record, made or adopted when it has none; null when out of memory.
+Thread* thread_start() noexcept;
+
+// Marks the time in which a fork must not trust the thread's lists.
+class Busy {
+ public:
+  explicit Busy(Thread& thread) noexcept : thread_(thread) {
+    thread_.busy.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Busy() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    thread_.busy.store(false, std::memory_order_relaxed);
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  Thread& thread_;
+};
+
+}  // namespace tarn

@@ -1,0 +1,33 @@
+// thread_heap: the slow paths of a thread's pages: refill, wake, retire, mail. All of these are called
+// by the owner (or by who holds the orphans' lock, for an orphan) with the thread marked busy.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "heap/thread.hpp"
+
+namespace tarn {
+
+// A current page of the class with a block on its free list; null when out of memory.
+Page* refill(Thread& thread, std::size_t size_class) noexcept;
+
+// The countdown of a page reached zero: it wakes or retires.
+void page_attention(Thread& thread, Page& page) noexcept;
+
+// Settles every page in the thread's mail.
+void read_mail(Thread& thread) noexcept;
+
+// Makes every current page an ordinary one, so that all remote frees are posted.
+void put_down_current_pages(Thread& thread) noexcept;
+
+// Adds what the thread knows of live bytes to the process's total.
+void publish_live(Thread& thread) noexcept;
+
+// Posts a page that page_free_remote put in state mailed. Any thread.
+void post(Page* page) noexcept;
+
+bool thread_heap_check(const ThreadHeap& heap) noexcept;
+
+}  // namespace tarn

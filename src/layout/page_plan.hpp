@@ -1,0 +1,64 @@
+// page_plan: how many slices a page of a class takes. A class that is little used gets small pages,
+// a busy one large ones: the n-th page of a class in a thread-heap is four times the one before, up
+// to the full size. Pages are carved lazily, so slices not reached cost address space only.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "layout/geometry.hpp"
+#include "layout/size_class.hpp"
+
+namespace tarn {
+
+inline constexpr std::size_t page_slices_full = 16;   // 64 KiB, the size of a busy page.
+inline constexpr std::size_t page_blocks_first = 8;   // At least, on the first page of a class.
+inline constexpr std::size_t page_blocks_full = 16;   // At least, on a busy page.
+
+struct PagePlan {
+  std::uint16_t first;  // Slices of the first page of a class.
+  std::uint16_t full;   // Slices of a busy page.
+};
+
+constexpr std::size_t power_of_two_slices(std::size_t bytes) noexcept {
+  return std::bit_ceil(slices_for(bytes));
+}
+
+constexpr PagePlan make_page_plan(std::size_t block_bytes) noexcept {
+  std::size_t first = power_of_two_slices(block_bytes * page_blocks_first);
+  std::size_t full = power_of_two_slices(block_bytes * page_blocks_full);
+  if (full < page_slices_full) full = page_slices_full;
+  if (first > full) first = full;
+  return {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(full)};
+}
+
+constexpr std::array<PagePlan, class_count> make_page_plans() noexcept {
+  std::array<PagePlan, class_count> table{};
+  for (std::size_t c = 0; c < class_count; ++c) table[c] = make_page_plan(class_block_bytes[c]);
+  return table;
+}
+
+inline constexpr auto page_plans = make_page_plans();
+
+// pages: how many pages of the class the thread-heap has already.
+constexpr std::size_t page_slices(std::size_t size_class, std::size_t pages) noexcept {
+  const PagePlan plan = page_plans[size_class];
+  const std::size_t grown = pages >= 3 ? plan.full : std::size_t{plan.first} << (2 * pages);
+  return grown < plan.full ? grown : plan.full;
+}
+
+consteval bool page_plans_are_sound() noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const PagePlan plan = page_plans[c];
+    if (plan.first * slice_bytes < class_block_bytes[c] * page_blocks_first) return false;
+    if (plan.first > plan.full || page_slices(c, 0) != plan.first) return false;
+    if (page_slices(c, 100) != plan.full) return false;
+  }
+  return true;
+}
+static_assert(page_plans_are_sound());
+
+}  // namespace tarn

@@ -1,0 +1,76 @@
+// vm in tests: see fake.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "os/vm.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+
+#include "os/fake/fake.hpp"
+
+namespace tarn::os {
+
+namespace {
+
+std::atomic<std::uint64_t> call_count{0};
+std::atomic<std::uint64_t> failing_call{0};
+std::atomic<bool> failing_onwards{false};
+std::atomic<std::size_t> reserved_bytes{0};
+std::atomic<std::size_t> purged_bytes{0};
+
+bool call_fails() noexcept {
+  const std::uint64_t call = call_count.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint64_t failing = failing_call.load(std::memory_order_relaxed);
+  if (failing == 0) return false;
+  return failing_onwards.load(std::memory_order_relaxed) ? call >= failing : call == failing;
+}
+
+}  // namespace
+
+namespace fake {
+
+void fail_at(std::uint64_t n, bool onwards) noexcept {
+  call_count.store(0);
+  failing_onwards.store(onwards);
+  failing_call.store(n);
+}
+
+std::uint64_t calls() noexcept { return call_count.load(); }
+std::size_t bytes_reserved() noexcept { return reserved_bytes.load(); }
+std::size_t bytes_purged() noexcept { return purged_bytes.load(); }
+
+}  // namespace fake
+
+void* vm_reserve(std::size_t bytes) noexcept {
+  if (call_fails()) return nullptr;
+  void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  reserved_bytes.fetch_add(bytes);
+  return start;
+}
+
+bool vm_release(void* start, std::size_t bytes) noexcept {
+  if (call_fails() || munmap(start, bytes) != 0) return false;
+  reserved_bytes.fetch_sub(bytes);
+  return true;
+}
+
+bool vm_purge(void* start, std::size_t bytes) noexcept {
+  if (call_fails() || madvise(start, bytes, MADV_DONTNEED) != 0) return false;
+  purged_bytes.fetch_add(bytes);
+  return true;
+}
+
+bool vm_move(void* from, void* to, std::size_t bytes) noexcept {
+  if (call_fails()) return false;
+  memcpy(to, from, bytes);
+  return madvise(from, bytes, MADV_DONTNEED) == 0;
+}
+
+void vm_populate(void*, std::size_t) noexcept {}
+void vm_name(void*, std::size_t, const char*) noexcept {}
+
+}  // namespace tarn::os

@@ -1,0 +1,65 @@
+// vm on Linux: anonymous private mappings.
+//
+// SPDX-License-Identifier: MIT
+#include "os/vm.hpp"
+
+#include <cerrno>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
+
+namespace tarn::os {
+
+void* vm_reserve(std::size_t bytes) noexcept {
+  const int saved = errno;
+  void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  errno = saved;
+  return start == MAP_FAILED ? nullptr : start;
+}
+
+bool vm_release(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  const bool done = munmap(start, bytes) == 0;
+  errno = saved;
+  return done;
+}
+
+bool vm_purge(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  const bool done = madvise(start, bytes, MADV_DONTNEED) == 0;
+  errno = saved;
+  return done;
+}
+
+bool vm_move(void* from, void* to, std::size_t bytes) noexcept {
+  const int saved = errno;
+  void* const moved =
+      mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
+  errno = saved;
+  return moved == to;
+}
+
+void vm_populate(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  madvise(start, bytes, MADV_POPULATE_WRITE);
+  errno = saved;
+}
+
+void vm_name(void* start, std::size_t bytes, const char* name) noexcept {
+  const int saved = errno;
+  prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, start, bytes, name);
+  errno = saved;
+}
+
+}  // namespace tarn::os

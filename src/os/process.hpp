@@ -1,0 +1,31 @@
+// process: the contract for what a process has once: its environment, its clock, its standard error,
+// and the file in which it keeps its account. Nothing here allocates.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tarn::os {
+
+// The value of an environment variable, or null. Null for every name in a set-uid process.
+const char* environment(const char* name) noexcept;
+
+// Milliseconds from an arbitrary start, never backwards; a few nanoseconds a call, grain 1-4 ms.
+std::uint64_t clock_coarse_ms() noexcept;
+
+void write_error(const char* text, std::size_t bytes) noexcept;
+[[noreturn]] void process_abort() noexcept;
+
+std::uint64_t process_id() noexcept;
+std::uint64_t parent_id() noexcept;
+
+// The short name of the running executable, cut to `bytes`, always terminated.
+void program_name(char* text, std::size_t bytes) noexcept;
+
+// Creates the file `path` of `bytes` zeros and maps it shared; null with errno set when it cannot.
+void* file_map_create(const char* path, std::size_t bytes) noexcept;
+void file_unmap(void* start, std::size_t bytes) noexcept;
+
+}  // namespace tarn::os

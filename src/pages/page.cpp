@@ -1,0 +1,164 @@
+// page: see page.hpp. Orders: a remote free releases what its thread did with the block; the owner's
+// collecting exchange acquires it. The owner's page_list releases what it wrote to the page, above
+// all `owner` and `heap`; a remote free that posts has acquired it.
+//
+// SPDX-License-Identifier: MIT
+#include "pages/page.hpp"
+
+#include <new>
+
+#include "base/check.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+namespace {
+
+// A carve makes one os_page worth of blocks, so memory that is not reached is not touched.
+constexpr std::size_t carve_bytes = slice_bytes;
+
+// A full page sleeps until this part of it is free again, so that a thread does not return to a page
+// for a single block.
+constexpr std::uint32_t threshold_part = 8;
+
+Collected decode(const Page* page, Remote seen) noexcept {
+  if (seen.count() == 0) return {};
+  return {page->block_at(decode_head(seen.head())), seen.count()};
+}
+
+}  // namespace
+
+Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
+  Span* const span = store.take(slices, 1);
+  if (span == nullptr) return nullptr;
+  auto* const page = static_cast<Page*>(span);
+  page->free = page->local_free = nullptr;
+  page->countdown = 0;
+  page->kept = 0;
+  page->block_bytes = class_block_bytes[size_class];
+  page->capacity = static_cast<std::uint32_t>(span->bytes() / page->block_bytes);
+  page->carved = 0;
+  page->live_seen = 0;
+  const std::uint32_t threshold = page->capacity / threshold_part;
+  page->threshold = static_cast<std::uint16_t>(threshold == 0 ? 1 : threshold);
+  page->size_class = static_cast<SizeClass>(size_class);
+  page->queued = false;
+  page->set_kind(SpanKind::page);
+  page->remote.store(Remote::empty(RemoteState::open).word, std::memory_order_relaxed);
+  page_map.set(page->base, slices, page);
+  return page;
+}
+
+void page_give(Page* page) noexcept {
+  TARN_ASSERT(page->live() == 0 && !page->queued);
+  page->owner.store(nullptr, std::memory_order_relaxed);
+  page->heap = nullptr;
+  page->set_kind(SpanKind::large);  // In use by nobody else until the store has it.
+  page_map.clear(page->base, page->slices);
+  store.give(page);
+}
+
+std::uint32_t page_carve(Page* page) noexcept {
+  TARN_ASSERT(page->free == nullptr && page->carved < page->capacity);
+  const std::size_t size = page->block_bytes;
+  std::size_t count = size >= carve_bytes ? 1 : carve_bytes / size;
+  const std::size_t rest = page->capacity - page->carved;
+  if (count > rest) count = rest;
+
+  std::byte* const first = page->base + page->carved * size;
+  std::byte* const last = first + (count - 1) * size;
+  for (std::byte* block = first; block != last; block += size) {
+    reinterpret_cast<Block*>(block)->next = reinterpret_cast<Block*>(block + size);
+  }
+  reinterpret_cast<Block*>(last)->next = nullptr;
+  page->free = reinterpret_cast<Block*>(first);
+  page->carved += static_cast<std::uint32_t>(count);
+  return static_cast<std::uint32_t>(count);
+}
+
+Collected page_collect(Page* page, RemoteState state) noexcept {
+  // Acquire: pairs with page_free_remote; release: what the owner wrote, for who posts next.
+  const Remote seen{
+      page->remote.exchange(Remote::empty(state).word, std::memory_order_acq_rel)};
+  return decode(page, seen);
+}
+
+Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept {
+  Remote seen{page->remote.load(std::memory_order_relaxed)};
+  for (;;) {
+    const bool mailed = seen.state() == RemoteState::mailed;
+    const Remote emptied = Remote::empty(mailed ? RemoteState::mailed : state);
+    if (page->remote.compare_exchange_weak(seen.word, emptied.word, std::memory_order_acq_rel,
+                                           std::memory_order_relaxed)) {
+      return decode(page, seen);
+    }
+  }
+}
+
+bool page_list(Page* page) noexcept {
+  Remote seen{page->remote.load(std::memory_order_relaxed)};
+  if (seen.count() != 0) return false;
+  if (seen.state() == RemoteState::mailed) return true;
+  return page->remote.compare_exchange_strong(seen.word, Remote::empty(RemoteState::listed).word,
+                                              std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+bool page_open(Page* page) noexcept {
+  Remote seen{page->remote.load(std::memory_order_relaxed)};
+  for (;;) {
+    if (seen.state() == RemoteState::mailed) return false;
+    const Remote opened = Remote::make(RemoteState::open, seen.head(), seen.count());
+    if (page->remote.compare_exchange_weak(seen.word, opened.word, std::memory_order_acq_rel,
+                                           std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+}
+
+bool page_kill(Page* page) noexcept {
+  std::uint64_t expected = Remote::empty(RemoteState::listed).word;
+  return page->remote.compare_exchange_strong(expected, Remote::empty(RemoteState::dead).word,
+                                              std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+RemoteFree page_free_remote(Page* page, Block* block) noexcept {
+  const std::size_t offset =
+      static_cast<std::size_t>(reinterpret_cast<std::byte*>(block) - page->base);
+  Remote seen{page->remote.load(std::memory_order_acquire)};
+  for (;;) {
+    if (seen.state() == RemoteState::dead) return RemoteFree::dead;
+    block->next = seen.count() == 0 ? nullptr : page->block_at(decode_head(seen.head()));
+    const std::uint32_t count = seen.count() + 1;
+    const bool posts = seen.state() == RemoteState::listed && count >= page->threshold;
+    const Remote pushed =
+        Remote::make(posts ? RemoteState::mailed : seen.state(), encode_head(offset), count);
+    // Release: pairs with the owner's collecting exchange. Acquire: pairs with page_list.
+    if (page->remote.compare_exchange_weak(seen.word, pushed.word, std::memory_order_acq_rel,
+                                           std::memory_order_acquire)) {
+      return posts ? RemoteFree::post : RemoteFree::done;
+    }
+  }
+}
+
+void page_attach(Page* page, Collected collected) noexcept {
+  if (collected.count == 0) return;
+  page->countdown -= collected.count;
+  if (page->local_free != nullptr) {
+    Block* last = collected.head;
+    while (last->next != nullptr) last = last->next;
+    last->next = page->local_free;
+  }
+  page->local_free = collected.head;
+}
+
+bool page_check(const Page* page) noexcept {
+  std::uint32_t listed = 0;
+  for (const Block* list : {page->free, page->local_free}) {
+    for (const Block* b = list; b != nullptr; b = b->next) {
+      if (!page->is_block(b) || ++listed > page->carved) return false;
+    }
+  }
+  return page->live() + listed == page->carved && page->carved <= page->capacity;
+}
+
+}  // namespace tarn

@@ -1,0 +1,108 @@
+// page: the blocks of one size in one span, and which of them are free.
+//
+//   descriptor   | Span (64) | hot: free, local_free, owner, countdown, kept, ... (64) |
+//   memory       | block 0 | block 1 | ... | carved-1 | never touched ............. | < 1 block |
+//
+// live + free + local_free + remote == carved <= capacity
+// live + remote == countdown + kept      (blocks handed out whose free the owner has not seen)
+//
+// `countdown` is what free() decrements; at zero the owner takes the slow path. `kept` is what the
+// countdown leaves out:
+//   current page of its class   kept = -1   one pin: the countdown cannot reach zero
+//   asleep (full)               kept > 0    zero after `threshold` frees: the page wakes
+//   queued (has free blocks)    kept = 0    zero when the last block is freed: the page retires
+//
+// Only the owner touches anything but `remote`; what other threads read is written before a block of
+// the page is handed out and stays until the page retires.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/config.hpp"
+#include "layout/size_class.hpp"
+#include "pages/remote.hpp"
+#include "source/span.hpp"
+
+namespace tarn {
+
+struct Thread;
+struct ThreadHeap;
+
+struct Block {
+  Block* next;
+};
+
+struct alignas(cache_line_bytes) Page : Span {
+  Block* free = nullptr;        // What malloc pops. Owner.
+  Block* local_free = nullptr;  // What free pushes; becomes `free` at a refill. Owner.
+  std::atomic<Thread*> owner{nullptr};  // Relaxed: only its own thread finds itself here.
+  std::uint32_t countdown = 0;
+  std::int32_t kept = 0;
+  ThreadHeap* heap = nullptr;
+  std::uint32_t block_bytes = 0;
+  std::uint32_t capacity = 0;
+  std::uint32_t carved = 0;
+  std::uint32_t live_seen = 0;  // Live blocks when the statistics last looked.
+  std::uint16_t threshold = 0;  // Frees that wake a full page, local or remote.
+  SizeClass size_class = 0;
+  bool queued = false;
+
+  std::uint32_t live() const noexcept { return countdown + static_cast<std::uint32_t>(kept); }
+  Block* block_at(std::size_t offset) const noexcept {
+    return reinterpret_cast<Block*>(base + offset);
+  }
+  bool is_block(const void* p) const noexcept {
+    const std::size_t offset =
+        static_cast<std::size_t>(reinterpret_cast<const std::byte*>(p) - base);
+    return offset % block_bytes == 0 && offset / block_bytes < capacity;
+  }
+};
+static_assert(sizeof(Page) == descriptor_bytes);
+
+// What a page's remote word held when it was emptied.
+struct Collected {
+  Block* head = nullptr;
+  std::uint32_t count = 0;
+};
+
+// A page with no block handed out, in state open, owned; null when out of memory.
+Page* page_take(std::size_t size_class, std::size_t slices) noexcept;
+
+// pre: live() == 0, not queued, remote state dead (page_kill).
+void page_give(Page* page) noexcept;
+
+// Makes the next blocks of a page with carved < capacity and hands them over as page->free.
+// Returns how many. pre: page->free == nullptr
+std::uint32_t page_carve(Page* page) noexcept;
+
+// Owner: takes what the remote word holds and leaves it in `state`.
+Collected page_collect(Page* page, RemoteState state) noexcept;
+
+// Owner: as page_collect, but a page in the mail stays in state mailed.
+Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept;
+
+// Owner: open -> listed. False, and nothing done, when remote frees have come in: collect first.
+bool page_list(Page* page) noexcept;
+
+// Owner: listed -> open, keeping what the word holds. False when the page is in the mail; it stays.
+bool page_open(Page* page) noexcept;
+
+// Owner: listed and empty -> dead. False when the page is in the mail.
+bool page_kill(Page* page) noexcept;
+
+enum class RemoteFree : std::uint8_t { done, post, dead };
+
+// Any thread: gives `block` back. `post`: the caller put the page in state mailed and must post it.
+RemoteFree page_free_remote(Page* page, Block* block) noexcept;
+
+// Owner: puts a collected list in front of local_free and settles the count.
+void page_attach(Page* page, Collected collected) noexcept;
+
+// Owner, quiescent: walks the free lists. O(capacity).
+bool page_check(const Page* page) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,44 @@
+// remote: the one word through which threads that do not own a page give blocks back to it.
+//
+//   63   56 55             32 31                 0
+//   +-------+----------------+--------------------+
+//   | state |     count      | head / 16 + 1, or 0|     head: offset of the newest block in the page
+//   +-------+----------------+--------------------+
+//
+//   dead    the page is not in use: a free is misuse
+//   open    the owner looks by itself (its current page of the class)
+//   listed  the owner will not look: whoever brings `count` to the threshold posts the page
+//   mailed  on its way in the owner's mail, or about to be; only the receiver leaves this state
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tarn {
+
+enum class RemoteState : std::uint8_t { dead = 0, open = 1, listed = 2, mailed = 3 };
+
+struct Remote {
+  std::uint64_t word = 0;
+
+  static constexpr Remote make(RemoteState state, std::uint64_t head, std::uint64_t count) noexcept {
+    return {static_cast<std::uint64_t>(state) << 56 | count << 32 | head};
+  }
+  static constexpr Remote empty(RemoteState state) noexcept { return make(state, 0, 0); }
+
+  constexpr RemoteState state() const noexcept { return static_cast<RemoteState>(word >> 56); }
+  constexpr std::uint32_t count() const noexcept { return (word >> 32) & 0xffffff; }
+  constexpr std::uint32_t head() const noexcept { return static_cast<std::uint32_t>(word); }
+};
+
+// Blocks lie at multiples of 16 from the base of a page.
+constexpr std::uint32_t encode_head(std::size_t offset) noexcept {
+  return static_cast<std::uint32_t>(offset / 16 + 1);
+}
+constexpr std::size_t decode_head(std::uint32_t head) noexcept {
+  return (std::size_t{head} - 1) * 16;
+}
+
+}  // namespace tarn

@@ -1,0 +1,84 @@
+// report: see report.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "report/report.hpp"
+
+#include "base/check.hpp"
+#include "os/process.hpp"
+
+namespace tarn {
+
+Line& Line::text(const char* words, std::size_t length) noexcept {
+  for (std::size_t i = 0; i < length && length_ < capacity_ - 1; ++i) text_[length_++] = words[i];
+  return *this;
+}
+
+Line& Line::text(const char* words) noexcept {
+  std::size_t length = 0;
+  while (words[length] != '\0') ++length;
+  return text(words, length);
+}
+
+Line& Line::decimal(std::uint64_t number) noexcept {
+  char digits[20];
+  std::size_t first = sizeof digits;
+  do {
+    digits[--first] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  return text(digits + first, sizeof digits - first);
+}
+
+Line& Line::address(const void* p) noexcept {
+  const auto value = reinterpret_cast<std::uintptr_t>(p);
+  text("0x");
+  bool leading = true;
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    const unsigned digit = static_cast<unsigned>(value >> shift) & 15;
+    leading = leading && digit == 0 && shift != 0;
+    if (!leading) text(&"0123456789abcdef"[digit], 1);
+  }
+  return *this;
+}
+
+void Line::print() noexcept {
+  text_[length_++] = '\n';
+  os::write_error(text_, length_);
+  length_ = 0;
+}
+
+void report_misuse(Misuse kind, const char* function, const void* p) noexcept {
+  Line line;
+  switch (kind) {
+    case Misuse::invalid_free:
+      line.text("tarn: invalid free: ").text(function).text("(").address(p).text(
+          "): not the start of a block of this allocator (a pointer into a block, to the stack or a "
+          "static object, or from another allocator)");
+      break;
+    case Misuse::double_free:
+      line.text("tarn: double free: ").text(function).text("(").address(p).text(
+          "): the memory was freed before");
+      break;
+    case Misuse::invalid_pointer:
+      line.text("tarn: invalid pointer: ").text(function).text("(").address(p).text(
+          "): not the start of a block of this allocator");
+      break;
+  }
+  line.print();
+  os::process_abort();
+}
+
+void check_failed(const char* condition, const char* file, int line) noexcept {
+  Line()
+      .text("tarn: internal error: ")
+      .text(file)
+      .text(":")
+      .decimal(static_cast<std::uint64_t>(line))
+      .text(": ")
+      .text(condition)
+      .text(" does not hold; the heap is damaged or the library has a defect")
+      .print();
+  os::process_abort();
+}
+
+}  // namespace tarn

@@ -1,0 +1,32 @@
+// report: what the library says on standard error, without allocating: misuse of a pointer (then the
+// process ends by SIGABRT) and options that it does not understand (then it goes on).
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tarn {
+
+// A line of bounded length, built without allocating; what does not fit is cut.
+class Line {
+ public:
+  Line& text(const char* words) noexcept;
+  Line& text(const char* words, std::size_t length) noexcept;
+  Line& decimal(std::uint64_t number) noexcept;
+  Line& address(const void* p) noexcept;
+  void print() noexcept;  // Adds the newline and writes to standard error.
+
+ private:
+  static constexpr std::size_t capacity_ = 512;
+  char text_[capacity_];
+  std::size_t length_ = 0;
+};
+
+enum class Misuse : std::uint8_t { invalid_free, double_free, invalid_pointer };
+
+// Prints "tarn: <kind>: ..." with what the caller asked for (a function's name), and aborts.
+[[noreturn]] void report_misuse(Misuse kind, const char* function, const void* p) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,68 @@
+// settings: the one table of options. TARN_OPTIONS="key=value,key=value" is read once, at the
+// library's start; the table in settings.cpp gives each option's name, default, range and help, and
+// everything that prints or checks an option derives from it.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tarn {
+
+enum class Option : std::uint8_t {
+  purge_delay_ms,
+  purge_keep_kib,
+  large_move_kib,
+};
+inline constexpr std::size_t option_count = 3;
+
+struct OptionRow {
+  const char* name;
+  std::uint64_t fallback;
+  std::uint64_t min;
+  std::uint64_t max;
+  const char* help;
+};
+
+inline constexpr std::array<OptionRow, option_count> option_rows = {{
+    {"purge_delay_ms", 500, 0, 3600000,
+     "how long freed memory stays warm before it goes back to the OS; 0: at once"},
+    {"purge_keep_kib", 1024, 0, std::uint64_t{1} << 32,
+     "freed memory that stays warm however old it is"},
+    {"large_move_kib", 256, 64, std::uint64_t{1} << 32,
+     "from this size on a growing large block moves by page tables, not by copying"},
+}};
+
+inline constexpr std::size_t account_path_bytes_max = 4096;
+
+class Settings {
+ public:
+  // Reads TARN_OPTIONS; says on standard error which parts it did not understand, and uses the rest.
+  void read_environment() noexcept;
+
+  // As read_environment() for a given text; used by it and by tests. Returns the parts refused.
+  std::size_t read(const char* text) noexcept;
+
+  std::uint64_t operator[](Option option) const noexcept {
+    return values_[static_cast<std::size_t>(option)];
+  }
+
+  // The folder for the account file (account.h), or an empty string.
+  const char* account_folder() const noexcept { return account_folder_; }
+
+ private:
+  bool set(const char* key, std::size_t key_length, const char* value, std::size_t length) noexcept;
+
+  static constexpr std::array<std::uint64_t, option_count> fallbacks() noexcept {
+    std::array<std::uint64_t, option_count> values{};
+    for (std::size_t i = 0; i < option_count; ++i) values[i] = option_rows[i].fallback;
+    return values;
+  }
+
+  std::array<std::uint64_t, option_count> values_ = fallbacks();
+  char account_folder_[account_path_bytes_max] = {};
+};
+
+}  // namespace tarn

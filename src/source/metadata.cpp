@@ -1,0 +1,39 @@
+// metadata: see metadata.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "source/metadata.hpp"
+
+#include <new>
+
+#include "base/bits.hpp"
+#include "layout/geometry.hpp"
+#include "os/vm.hpp"
+
+namespace tarn {
+
+namespace {
+// Address space, not memory: what is not reached is never touched. A quarter MiB describes 2,048
+// spans, 128 MiB of busy pages.
+constexpr std::size_t region_bytes = 256 * 1024;
+}  // namespace
+
+void* Metadata::allocate(std::size_t bytes) noexcept {
+  const std::size_t size = align_up(bytes, cache_line_bytes);
+  if (static_cast<std::size_t>(end_ - cursor_) < size) {
+    const std::size_t room = size + sizeof(Region);
+    const std::size_t wanted = room > region_bytes ? align_up(room, slice_bytes) : region_bytes;
+    void* const start = os::vm_reserve(wanted);
+    if (start == nullptr) return nullptr;
+    os::vm_name(start, wanted, "tarn: metadata");
+    if (regions_ != nullptr) regions_->used_end = cursor_;
+    regions_ = new (start) Region{regions_, nullptr};
+    cursor_ = reinterpret_cast<std::byte*>(regions_ + 1);
+    end_ = static_cast<std::byte*>(start) + wanted;
+    bytes_reserved_ += wanted;
+  }
+  std::byte* const record = cursor_;
+  cursor_ += size;
+  return record;
+}
+
+}  // namespace tarn

@@ -1,0 +1,45 @@
+// metadata: memory for the library's own records, cut from regions of the OS and never given back:
+// descriptors of spans and records of threads. A record that is done with goes on a spare list of its
+// kind, so its memory always holds such a record (type-stable).
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+namespace tarn {
+
+class Metadata {
+ public:
+  // Zeroed, aligned to a cache line; null when the OS refuses. The caller's lock guards the object.
+  void* allocate(std::size_t bytes) noexcept;
+
+  // Starts a fresh region: after a fork that may have left the cursor half-moved.
+  void abandon() noexcept { cursor_ = end_ = nullptr; }
+
+  // Calls visit(record) for every record ever handed out. pre: all are of `bytes`, a multiple of the
+  // cache line; the caller's lock is held.
+  template <class Visit>
+  void for_each(std::size_t bytes, Visit visit) const noexcept {
+    for (const Region* region = regions_; region != nullptr; region = region->before) {
+      auto* const first = reinterpret_cast<std::byte*>(const_cast<Region*>(region + 1));
+      std::byte* const last = region == regions_ && cursor_ != nullptr ? cursor_ : region->used_end;
+      for (std::byte* p = first; p != nullptr && p + bytes <= last; p += bytes) visit(p);
+    }
+  }
+
+  std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
+
+ private:
+  struct alignas(64) Region {
+    Region* before;
+    std::byte* used_end;  // Where the cursor stood when the next region began.
+  };
+
+  Region* regions_ = nullptr;
+  std::byte* cursor_ = nullptr;
+  std::byte* end_ = nullptr;
+  std::size_t bytes_reserved_ = 0;
+};
+
+}  // namespace tarn

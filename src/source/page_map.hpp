@@ -1,0 +1,76 @@
+// page_map: from any address to the descriptor of its span, in two loads and without a branch.
+//
+//   root (bss, 1 MiB, touched where used)      leaf (2 MiB reserved per GiB of addresses in use)
+//   +------------------------+                 +--------------------------------+
+//   | leaf - empty_leaf, or 0| --------------> | descriptor - foreign, or 0 ... |
+//   +------------------------+                 +--------------------------------+
+//
+// Both levels hold distances, so that zero memory is a valid map: an unknown GiB leads to empty_leaf,
+// an unknown slice to the foreign span, which no thread owns. Null and foreign pointers thus take the
+// slow path of free() by the same test as blocks of other threads.
+//
+// Entries are written by whoever holds the span (pages, large blocks) or the store's lock (free
+// spans), and read without order: a pointer that reaches another thread brings its entry along.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.hpp"
+#include "base/config.hpp"
+#include "layout/geometry.hpp"
+#include "source/span.hpp"
+
+namespace tarn {
+
+class PageMap {
+ public:
+  using Entry = std::atomic<std::uint64_t>;
+
+  // pre: address < 2^address_bits
+  TARN_INLINE Span* span_of(const void* p) const noexcept {
+    const std::uintptr_t address = address_of(p);
+    const std::uint64_t leaf = root_[address >> leaf_shift].load(std::memory_order_relaxed);
+    const Entry* const entries =
+        reinterpret_cast<const Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf);
+    const std::uint64_t entry =
+        entries[(address >> slice_shift) & (leaf_entries - 1)].load(std::memory_order_relaxed);
+    return reinterpret_cast<Span*>(reinterpret_cast<std::uintptr_t>(&foreign_) + entry);
+  }
+
+  const Span* foreign() const noexcept { return reinterpret_cast<const Span*>(&foreign_); }
+
+  // Makes the leaves for a range; false when the OS has no memory for one. Store's lock held.
+  bool cover(const std::byte* start, std::size_t bytes) noexcept;
+
+  // pre: the range was covered.
+  void set(const std::byte* start, std::size_t slices, const Span* span) noexcept;
+  void set_ends(const Span* span) noexcept;
+  void clear(const std::byte* start, std::size_t slices) noexcept;
+  void clear_ends(const std::byte* start, std::size_t slices) noexcept;
+
+ private:
+  Entry* entry_of(std::uintptr_t address) noexcept {
+    const std::uint64_t leaf = root_[address >> leaf_shift].load(std::memory_order_relaxed);
+    return reinterpret_cast<Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf) +
+           ((address >> slice_shift) & (leaf_entries - 1));
+  }
+  std::uint64_t distance(const Span* span) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(span) - reinterpret_cast<std::uintptr_t>(&foreign_);
+  }
+
+  struct alignas(descriptor_bytes) Foreign {
+    std::byte zeros[descriptor_bytes] = {};  // A span of kind idle whose page nobody owns.
+  };
+
+  Entry root_[root_entries] = {};
+  Entry empty_leaf_[leaf_entries] = {};  // Never written.
+  Foreign foreign_ = {};                 // Never written.
+};
+
+extern PageMap page_map;
+
+}  // namespace tarn

@@ -1,0 +1,49 @@
+// span: a run of slices and the descriptor that stands for it. Descriptors lie in slabs of their own
+// (metadata.hpp), apart from the memory that they describe, and are never freed, only reused: a late
+// look at one finds a span that says `idle`, not an unmapped page.
+//
+//   descriptor, 128 bytes:   | Span: what the store needs, 64 | Page: what the heap needs, 64 |
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "layout/geometry.hpp"
+
+namespace tarn {
+
+enum class SpanKind : std::uint8_t {
+  idle,     // The descriptor is spare (or stands for memory that is not ours: the foreign span).
+  clean,    // Free, in the store; reads as zero and is not backed, as far as the store knows.
+  dirty,    // Free, in the store; backed.
+  purging,  // Free, on its way from dirty to clean outside the lock.
+  page,     // Blocks of one class.
+  large,    // One block.
+};
+
+struct alignas(cache_line_bytes) Span {
+  std::byte* base = nullptr;      // First byte.
+  std::uint32_t slices = 0;
+  std::atomic<SpanKind> kind{SpanKind::idle};  // Written by the span's owner; read racily by free().
+  bool zeroed = false;            // The memory was clean when it was taken.
+  std::uint16_t spare = 0;
+  std::uint64_t stamp_ms = 0;     // Dirty: when it was released.
+  Span* next = nullptr;           // Store: its bin. Page: its queue. Idle: the spare list.
+  Span* prev = nullptr;
+  Span* newer = nullptr;          // Dirty: the purge order. Page: the mail list (newer only).
+  Span* older = nullptr;
+  std::atomic<std::uint64_t> remote{0};  // Page: see pages/remote.hpp. 0 in other kinds.
+
+  std::size_t bytes() const noexcept { return std::size_t{slices} << slice_shift; }
+  std::byte* end() const noexcept { return base + bytes(); }
+  SpanKind kind_now() const noexcept { return kind.load(std::memory_order_relaxed); }
+  void set_kind(SpanKind k) noexcept { kind.store(k, std::memory_order_relaxed); }
+};
+
+inline constexpr std::size_t descriptor_bytes = 128;
+static_assert(sizeof(Span) == cache_line_bytes && alignof(Span) == cache_line_bytes);
+
+}  // namespace tarn

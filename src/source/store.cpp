@@ -1,0 +1,317 @@
+// store: taking and giving; purging is in store_purge.cpp.
+//
+// SPDX-License-Identifier: MIT
+#include "source/store.hpp"
+
+#include <new>
+
+#include "base/check.hpp"
+#include "os/process.hpp"
+#include "os/vm.hpp"
+
+namespace tarn {
+
+constinit Store store;
+
+namespace {
+
+// A chunk is a quarter of what is reserved already, within these bounds: few mappings for a large
+// heap, little address space for a small one.
+constexpr std::size_t chunk_slices_min = (std::size_t{4} << 20) >> slice_shift;
+constexpr std::size_t chunk_slices_max = (std::size_t{64} << 20) >> slice_shift;
+
+// 16 TiB less a chunk: a span counts its slices in 32 bits.
+constexpr std::size_t span_slices_max = UINT32_MAX - chunk_slices_max;
+
+bool is_free(SpanKind kind) noexcept { return kind == SpanKind::clean || kind == SpanKind::dirty; }
+
+}  // namespace
+
+bool Store::provide_descriptors_locked(int count) noexcept {
+  while (spare_count_ < count) {
+    void* const record = descriptors_.allocate(descriptor_bytes);
+    if (record == nullptr) return false;
+    spare_locked(new (record) Span);
+  }
+  return true;
+}
+
+Span* Store::make_span_locked(std::byte* base, std::size_t slices) noexcept {
+  TARN_ASSERT(spare_ != nullptr);
+  Span* const span = spare_;
+  spare_ = span->next;
+  --spare_count_;
+  span->base = base;
+  span->slices = static_cast<std::uint32_t>(slices);
+  span->next = span->prev = span->newer = span->older = nullptr;
+  return span;
+}
+
+void Store::spare_locked(Span* span) noexcept {
+  span->set_kind(SpanKind::idle);
+  span->next = spare_;
+  spare_ = span;
+  ++spare_count_;
+}
+
+void Store::insert_locked(Span* span, SpanKind kind) noexcept {
+  span->set_kind(kind);
+  page_map.set_ends(span);
+  if (kind == SpanKind::clean) {
+    clean_.insert(span);
+    return;
+  }
+  dirty_.insert(span);
+  span->newer = nullptr;
+  span->older = newest_;
+  (newest_ != nullptr ? newest_->newer : oldest_) = span;
+  newest_ = span;
+}
+
+void Store::remove_locked(Span* span) noexcept {
+  page_map.clear_ends(span->base, span->slices);
+  if (span->kind_now() == SpanKind::clean) {
+    clean_.remove(span);
+    return;
+  }
+  dirty_.remove(span);
+  (span->newer != nullptr ? span->newer->older : newest_) = span->older;
+  (span->older != nullptr ? span->older->newer : oldest_) = span->newer;
+  span->newer = span->older = nullptr;
+}
+
+// Joins a span that is on no list with its free neighbours of the same kind.
+Span* Store::join_locked(Span* span, SpanKind kind) noexcept {
+  Span* const right = page_map.span_of(span->end());
+  if (right->kind_now() == kind && right->base == span->end() &&
+      std::size_t{span->slices} + right->slices <= UINT32_MAX) {
+    remove_locked(right);
+    span->slices += right->slices;
+    spare_locked(right);
+  }
+  Span* const left = page_map.span_of(span->base - 1);
+  if (left->kind_now() == kind && left->end() == span->base &&
+      std::size_t{span->slices} + left->slices <= UINT32_MAX) {
+    remove_locked(left);
+    span->base = left->base;
+    span->slices += left->slices;
+    spare_locked(left);
+  }
+  return span;
+}
+
+bool Store::grow_locked(std::size_t slices) noexcept {
+  if (!provide_descriptors_locked(1)) return false;
+  std::size_t wanted = reserved_slices_ / 4;
+  if (wanted < chunk_slices_min) wanted = chunk_slices_min;
+  if (wanted > chunk_slices_max) wanted = chunk_slices_max;
+  if (wanted < slices) wanted = slices;
+
+  void* chunk = os::vm_reserve(wanted << slice_shift);
+  if (chunk == nullptr && wanted > slices) {
+    wanted = slices;
+    chunk = os::vm_reserve(wanted << slice_shift);
+  }
+  count_map_call();
+  if (chunk == nullptr) return false;
+  auto* const base = static_cast<std::byte*>(chunk);
+  if (!page_map.cover(base, wanted << slice_shift)) {
+    os::vm_release(chunk, wanted << slice_shift);
+    return false;
+  }
+  os::vm_name(chunk, wanted << slice_shift, "tarn: heap");
+  reserved_slices_ += wanted;
+  insert_locked(join_locked(make_span_locked(base, wanted), SpanKind::clean), SpanKind::clean);
+  return true;
+}
+
+// Gives free address space back so that a larger piece may be had: the last resort.
+bool Store::release_clean_locked() noexcept {
+  bool released = false;
+  for (Span* span = oldest_; span != nullptr;) {
+    Span* const newer = span->newer;
+    if (os::vm_purge(span->base, span->bytes())) {
+      remove_locked(span);
+      insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
+    }
+    span = newer;
+  }
+  for (Span* span = clean_.find(1, 1); span != nullptr; span = clean_.find(1, 1)) {
+    remove_locked(span);
+    if (!os::vm_release(span->base, span->bytes())) {
+      insert_locked(span, SpanKind::clean);
+      break;
+    }
+    count_map_call();
+    reserved_slices_ -= span->slices;
+    spare_locked(span);
+    released = true;
+  }
+  return released;
+}
+
+// Cuts what is asked for out of a span that is on no list; the rest goes back to where it was.
+void Store::cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept {
+  const SpanKind kind = span->kind_now();
+  const std::uint64_t stamp = span->stamp_ms;
+  const std::uintptr_t first = address_of(span->base) >> slice_shift;
+  const std::size_t skipped = align_up(first, alignment) - first;
+  if (skipped != 0) {
+    Span* const left = make_span_locked(span->base, skipped);
+    left->stamp_ms = stamp;
+    span->base += skipped << slice_shift;
+    span->slices -= static_cast<std::uint32_t>(skipped);
+    insert_locked(left, kind);
+  }
+  if (span->slices > slices) {
+    Span* const right =
+        make_span_locked(span->base + (slices << slice_shift), span->slices - slices);
+    right->stamp_ms = stamp;
+    span->slices = static_cast<std::uint32_t>(slices);
+    insert_locked(right, kind);
+  }
+  span->zeroed = kind == SpanKind::clean;
+  span->set_kind(SpanKind::large);  // In use, whatever for: no neighbour may join it.
+}
+
+Span* Store::find_locked(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept {
+  Span* span = (prefer_dirty ? dirty_ : clean_).find(slices, alignment);
+  if (span == nullptr) span = (prefer_dirty ? clean_ : dirty_).find(slices, alignment);
+  if (span == nullptr && alignment > 1) {
+    const std::size_t room = slices + alignment - 1;  // Holds wherever it begins.
+    span = dirty_.find(room, 1);
+    if (span == nullptr) span = clean_.find(room, 1);
+  }
+  return span;
+}
+
+Span* Store::take_locked(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept {
+  if (!provide_descriptors_locked(2)) return nullptr;
+  Span* span = find_locked(slices, alignment, prefer_dirty);
+  if (span == nullptr) {
+    const std::size_t room = slices + alignment - 1;
+    if (!grow_locked(room) && !(release_clean_locked() && grow_locked(room))) return nullptr;
+    if (!provide_descriptors_locked(2)) return nullptr;
+    span = find_locked(slices, alignment, prefer_dirty);
+    if (span == nullptr) return nullptr;
+  }
+  remove_locked(span);
+  cut_locked(span, slices, alignment);
+  note_committed_locked();
+  return span;
+}
+
+void Store::note_committed_locked() noexcept {
+  const std::size_t committed = reserved_slices_ - clean_.slices();
+  if (committed > committed_slices_peak_) committed_slices_peak_ = committed;
+}
+
+Span* Store::take(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept {
+  if (slices > span_slices_max || alignment > span_slices_max - slices) return nullptr;
+  os::Locked locked(lock_);
+  return take_locked(slices, alignment, prefer_dirty);
+}
+
+void Store::give(Span* span, bool clean) noexcept {
+  TARN_ASSERT(span->slices != 0 && !is_free(span->kind_now()));
+  const std::uint64_t now = os::clock_coarse_ms();
+  {
+    os::Locked locked(lock_);
+    const SpanKind kind = clean ? SpanKind::clean : SpanKind::dirty;
+    span = join_locked(span, kind);
+    span->stamp_ms = now;
+    insert_locked(span, kind);
+  }
+  // Relaxed: a hint; purge() looks again under the lock.
+  if (now >= purge_due_ms_.load(std::memory_order_relaxed)) {
+    purge(now, purge_delay_ms_, purge_keep_slices_ << slice_shift);
+  }
+}
+
+bool Store::extend(Span* span, std::size_t slices) noexcept {
+  TARN_ASSERT(slices > span->slices);
+  if (slices > span_slices_max) return false;
+  const std::size_t missing = slices - span->slices;
+  os::Locked locked(lock_);
+  if (!provide_descriptors_locked(1)) return false;
+  Span* const right = page_map.span_of(span->end());
+  if (!is_free(right->kind_now()) || right->base != span->end() || right->slices < missing) {
+    return false;
+  }
+  page_map.clear_ends(span->base, span->slices);
+  remove_locked(right);
+  cut_locked(right, missing, 1);
+  span->slices += static_cast<std::uint32_t>(missing);
+  span->zeroed = false;
+  spare_locked(right);
+  page_map.set_ends(span);
+  note_committed_locked();
+  return true;
+}
+
+bool Store::shrink(Span* span, std::size_t slices) noexcept {
+  TARN_ASSERT(slices != 0 && slices < span->slices);
+  Span* tail = nullptr;
+  {
+    os::Locked locked(lock_);
+    if (!provide_descriptors_locked(1)) return false;
+    page_map.clear_ends(span->base, span->slices);
+    tail = make_span_locked(span->base + (slices << slice_shift), span->slices - slices);
+    tail->set_kind(SpanKind::large);
+    span->slices = static_cast<std::uint32_t>(slices);
+    page_map.set_ends(span);
+  }
+  give(tail);
+  return true;
+}
+
+void* Store::allocate_record(std::size_t bytes) noexcept {
+  os::Locked locked(lock_);
+  return records_.allocate(bytes);
+}
+
+void Store::configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes) noexcept {
+  os::Locked locked(lock_);
+  purge_delay_ms_ = purge_delay_ms;
+  purge_keep_slices_ = purge_keep_bytes >> slice_shift;
+}
+
+StoreTotals Store::totals() noexcept {
+  os::Locked locked(lock_);
+  StoreTotals t;
+  t.reserved_bytes = (reserved_slices_ << slice_shift) + descriptors_.bytes_reserved() +
+                     records_.bytes_reserved();
+  t.committed_bytes = (reserved_slices_ - clean_.slices()) << slice_shift;
+  t.committed_bytes_peak = committed_slices_peak_ << slice_shift;
+  t.map_calls = map_calls_.load(std::memory_order_relaxed);
+  t.purge_calls = purge_calls_;
+  t.purged_bytes = purged_slices_ << slice_shift;
+  return t;
+}
+
+void Store::recover_after_fork() noexcept {
+  if (!lock_.recover_after_fork()) return;
+  dirty_.abandon();
+  clean_.abandon();
+  newest_ = oldest_ = spare_ = nullptr;
+  spare_count_ = 0;
+  descriptors_.abandon();
+  records_.abandon();
+}
+
+bool Store::check() noexcept {
+  os::Locked locked(lock_);
+  if (!dirty_.check(SpanKind::dirty) || !clean_.check(SpanKind::clean)) return false;
+  std::size_t ordered = 0;
+  const Span* before = nullptr;
+  for (const Span* s = oldest_; s != nullptr; s = s->newer) {
+    if (s->older != before || s->kind_now() != SpanKind::dirty) return false;
+    if (page_map.span_of(s->base) != s || page_map.span_of(s->end() - 1) != s) return false;
+    ordered += s->slices;
+    before = s;
+  }
+  return before == newest_ && ordered == dirty_.slices() &&
+         dirty_.slices() + clean_.slices() + purging_slices_ <= reserved_slices_;
+}
+
+}  // namespace tarn

@@ -1,0 +1,116 @@
+// store: where spans come from and go back to. It reserves address space from the OS in chunks, cuts
+// spans from it, joins free neighbours, hands out warm memory first, and gives memory back to the OS
+// late and in bulk.
+//
+//   reserved = in use (pages, large) + dirty + purging + clean
+//
+//   take:  dirty, smallest fit -> clean, smallest fit -> a new chunk -> everything free given back,
+//          and once more
+//   give:  joined with dirty neighbours, put at the young end of the purge order
+//   purge: old end of the order -> madvise outside the lock -> joined with clean neighbours
+//
+// Lock order: orphans (heap) before store. Nothing is called under the store's lock but the OS.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "os/thread.hpp"
+#include "source/metadata.hpp"
+#include "source/page_map.hpp"
+#include "source/span_bins.hpp"
+
+namespace tarn {
+
+struct StoreTotals {
+  std::uint64_t reserved_bytes = 0;
+  std::uint64_t committed_bytes = 0;  // In use, dirty or purging.
+  std::uint64_t committed_bytes_peak = 0;
+  std::uint64_t map_calls = 0;
+  std::uint64_t purge_calls = 0;
+  std::uint64_t purged_bytes = 0;
+};
+
+class Store {
+ public:
+  // A span of exactly `slices`, aligned to `alignment` slices (a power of two, 1: any); null when out
+  // of memory. The caller sets its kind and its entries in the page map. `prefer_dirty` false: clean
+  // memory first, for contents that come from elsewhere.
+  Span* take(std::size_t slices, std::size_t alignment, bool prefer_dirty = true) noexcept;
+
+  // pre: the span's interior entries in the page map are cleared; `clean`: its memory reads as zero.
+  void give(Span* span, bool clean = false) noexcept;
+
+  // Grows a span in use over its free right neighbour; false when that is not free or too small.
+  bool extend(Span* span, std::size_t slices) noexcept;
+
+  // Gives the tail of a span in use back; false when there is no descriptor for it.
+  bool shrink(Span* span, std::size_t slices) noexcept;
+
+  // Gives back what has been free for `delay_ms` by `now_ms`, down to `keep_bytes`. Returns bytes.
+  std::size_t purge(std::uint64_t now_ms, std::uint64_t delay_ms, std::size_t keep_bytes) noexcept;
+
+  // A record for another room, never freed; null when out of memory.
+  void* allocate_record(std::size_t bytes) noexcept;
+
+  void configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes) noexcept;
+  StoreTotals totals() noexcept;
+  void count_map_call() noexcept { map_calls_.fetch_add(1, std::memory_order_relaxed); }
+
+  // In the child of a fork. What a vanished thread held half-done is left behind, unused.
+  void recover_after_fork() noexcept;
+
+  // Calls visit(span) for every descriptor there is, idle ones too, under the lock.
+  template <class Visit>
+  void for_each_span(Visit visit) noexcept {
+    os::Locked locked(lock_);
+    descriptors_.for_each(descriptor_bytes,
+                          [&](std::byte* record) { visit(reinterpret_cast<Span*>(record)); });
+  }
+
+  bool check() noexcept;  // Takes the lock.
+
+ private:
+  Span* take_locked(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept;
+  Span* find_locked(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept;
+  void cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
+  bool grow_locked(std::size_t slices) noexcept;
+  bool release_clean_locked() noexcept;
+  void insert_locked(Span* span, SpanKind kind) noexcept;
+  void remove_locked(Span* span) noexcept;
+  Span* join_locked(Span* span, SpanKind kind) noexcept;
+  bool provide_descriptors_locked(int count) noexcept;
+  Span* make_span_locked(std::byte* base, std::size_t slices) noexcept;
+  void spare_locked(Span* span) noexcept;
+  Span* collect_old_locked(std::uint64_t now_ms, std::uint64_t delay_ms,
+                           std::size_t keep_slices) noexcept;
+  void finish_purged_locked(Span* span, bool purged) noexcept;
+  void note_committed_locked() noexcept;
+
+  os::Lock lock_;
+  SpanBins dirty_;
+  SpanBins clean_;
+  Span* newest_ = nullptr;  // Dirty spans by time of release, linked by newer and older.
+  Span* oldest_ = nullptr;
+  Span* spare_ = nullptr;   // Idle descriptors, linked by next.
+  int spare_count_ = 0;
+  Metadata descriptors_;
+  Metadata records_;
+
+  std::size_t reserved_slices_ = 0;
+  std::size_t committed_slices_peak_ = 0;
+  std::size_t purging_slices_ = 0;
+  std::atomic<std::uint64_t> map_calls_{0};
+  std::uint64_t purge_calls_ = 0;
+  std::uint64_t purged_slices_ = 0;
+  std::atomic<std::uint64_t> purge_due_ms_{0};  // No look at the purge order before this time.
+  std::uint64_t purge_delay_ms_ = 500;
+  std::size_t purge_keep_slices_ = 256;
+};
+
+extern Store store;
+
+}  // namespace tarn
