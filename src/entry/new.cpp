@@ -1,6 +1,9 @@
-// new: operators new and delete, every form. The library does not link libstdc++: what it takes to
-// throw std::bad_alloc is looked up when it must be thrown, in the program's scope first, then in a
-// libstdc++ that something loaded for itself (RTLD_LOCAL).
+// new: operators new and delete, every form. All are weak, and every form but the plain pair comes down
+// to that pair, so that a program that replaces the pair replaces them all, as the standard says.
+//
+// The library does not link libstdc++. What it takes to throw std::bad_alloc is looked up when it must
+// be thrown: in the program's scope, then in the module that called new (which may have come with a
+// C++ library of its own), then in a libstdc++ that something loaded for itself (RTLD_LOCAL).
 //
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
@@ -25,33 +28,45 @@ namespace {
 
 constexpr const char* cxx_libraries[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
 
-// A function of the C++ run-time library that is loaded but not in the program's scope, or null.
-void* find_loaded(const char* name) noexcept {
+#if !defined(TARN_STATIC_ONLY)
+void* find_in(const char* library, const char* name) noexcept {
+  void* const handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  void* const found = dlsym(handle, name);
+  dlclose(handle);  // Whoever loaded it holds it: code of it is calling us.
+  return found;
+}
+#endif
+
+// A function of the C++ run-time library that `caller` sees, or of one that is loaded; or null.
+void* find_loaded(const char* name, const void* caller) noexcept {
 #if defined(TARN_STATIC_ONLY)
-  (void)name;
+  (void)name, (void)caller, (void)cxx_libraries;
 #else
+  Dl_info module{};
+  if (dladdr(caller, &module) != 0 && module.dli_fname != nullptr) {
+    void* const found = find_in(module.dli_fname, name);
+    if (found != nullptr) return found;
+  }
   for (const char* library : cxx_libraries) {
-    void* const handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == nullptr) continue;
-    void* const found = dlsym(handle, name);
-    dlclose(handle);  // Whoever loaded it holds it: code of it is calling us.
+    void* const found = find_in(library, name);
     if (found != nullptr) return found;
   }
 #endif
   return nullptr;
 }
 
-std::new_handler installed_handler() noexcept {
+std::new_handler installed_handler(const void* caller) noexcept {
   if (_ZSt15get_new_handlerv != nullptr) return _ZSt15get_new_handlerv();
   using Get = std::new_handler (*)();
-  const auto get = reinterpret_cast<Get>(find_loaded("_ZSt15get_new_handlerv"));
+  const auto get = reinterpret_cast<Get>(find_loaded("_ZSt15get_new_handlerv", caller));
   return get == nullptr ? nullptr : get();
 }
 
-[[noreturn]] void throw_bad_alloc() {
+[[noreturn]] void throw_bad_alloc(const void* caller) {
   if (_ZSt17__throw_bad_allocv != nullptr) _ZSt17__throw_bad_allocv();
   using Throw = void (*)();
-  const auto thrower = reinterpret_cast<Throw>(find_loaded("_ZSt17__throw_bad_allocv"));
+  const auto thrower = reinterpret_cast<Throw>(find_loaded("_ZSt17__throw_bad_allocv", caller));
   if (thrower != nullptr) thrower();
   tarn::Line()
       .text("tarn: out of memory: operator new was called where no C++ library is loaded that could "
@@ -60,88 +75,125 @@ std::new_handler installed_handler() noexcept {
   tarn::os::process_abort();
 }
 
-void* allocate_once(std::size_t bytes, std::size_t alignment) noexcept {
-  return alignment <= tarn::block_align ? tarn::allocate(bytes)
-                                        : tarn::allocate_aligned(bytes, alignment);
-}
-
 // [new.delete.single]: call the handler and try again, until there is memory or no handler.
-TARN_COLD void* new_slow(std::size_t bytes, std::size_t alignment) {
+TARN_COLD void* new_slow(std::size_t bytes, std::size_t alignment, const void* caller) {
   for (;;) {
-    const std::new_handler handler = installed_handler();
-    if (handler == nullptr) throw_bad_alloc();
+    const std::new_handler handler = installed_handler(caller);
+    if (handler == nullptr) throw_bad_alloc(caller);
     handler();
-    void* const p = allocate_once(bytes, alignment);
+    void* const p = tarn::allocate_aligned(bytes, alignment);
     if (p != nullptr) return p;
   }
 }
 
-TARN_COLD void* new_nothrow_slow(std::size_t bytes, std::size_t alignment) noexcept {
+TARN_COLD void* nothrow_slow(std::size_t bytes, std::size_t alignment, const void* caller) noexcept {
   for (;;) {
-    const std::new_handler handler = installed_handler();
+    const std::new_handler handler = installed_handler(caller);
     if (handler == nullptr) return nullptr;
     try {
       handler();
     } catch (...) {
       return nullptr;
     }
-    void* const p = allocate_once(bytes, alignment);
+    void* const p = tarn::allocate_aligned(bytes, alignment);
     if (p != nullptr) return p;
   }
 }
-
-TARN_INLINE void* new_block(std::size_t bytes) {
-  void* const p = tarn::allocate(bytes);
-  return TARN_LIKELY(p != nullptr) ? p : new_slow(bytes, 1);
-}
-
-TARN_INLINE void* new_aligned(std::size_t bytes, std::align_val_t alignment) {
-  const auto a = static_cast<std::size_t>(alignment);
-  void* const p = tarn::allocate_aligned(bytes, a);
-  return TARN_LIKELY(p != nullptr) ? p : new_slow(bytes, a);
-}
-
-TARN_INLINE void* new_nothrow(std::size_t bytes) noexcept {
-  void* const p = tarn::allocate(bytes);
-  return TARN_LIKELY(p != nullptr) ? p : new_nothrow_slow(bytes, 1);
-}
-
-TARN_INLINE void* new_aligned_nothrow(std::size_t bytes, std::align_val_t alignment) noexcept {
-  const auto a = static_cast<std::size_t>(alignment);
-  void* const p = tarn::allocate_aligned(bytes, a);
-  return TARN_LIKELY(p != nullptr) ? p : new_nothrow_slow(bytes, a);
-}
-
-}  // namespace
 
 using Nothrow = std::nothrow_t;
 using Align = std::align_val_t;
 using Size = std::size_t;
 
-TARN_EXPORT void* operator new(Size n) { return new_block(n); }
-TARN_EXPORT void* operator new[](Size n) { return new_block(n); }
-TARN_EXPORT void* operator new(Size n, const Nothrow&) noexcept { return new_nothrow(n); }
-TARN_EXPORT void* operator new[](Size n, const Nothrow&) noexcept { return new_nothrow(n); }
-TARN_EXPORT void* operator new(Size n, Align a) { return new_aligned(n, a); }
-TARN_EXPORT void* operator new[](Size n, Align a) { return new_aligned(n, a); }
-TARN_EXPORT void* operator new(Size n, Align a, const Nothrow&) noexcept {
-  return new_aligned_nothrow(n, a);
+}  // namespace
+
+#define TARN_REPLACEABLE TARN_EXPORT [[gnu::weak]]
+
+// The plain pair, and the aligned one.
+TARN_REPLACEABLE void* operator new(Size n) {
+  void* const p = tarn::allocate(n);
+  return TARN_LIKELY(p != nullptr) ? p : new_slow(n, 1, __builtin_return_address(0));
 }
-TARN_EXPORT void* operator new[](Size n, Align a, const Nothrow&) noexcept {
-  return new_aligned_nothrow(n, a);
+TARN_REPLACEABLE void operator delete(void* p) noexcept { tarn::deallocate(p); }
+TARN_REPLACEABLE void* operator new(Size n, Align a) {
+  void* const p = tarn::allocate_aligned(n, static_cast<Size>(a));
+  return TARN_LIKELY(p != nullptr) ? p
+                                   : new_slow(n, static_cast<Size>(a), __builtin_return_address(0));
+}
+TARN_REPLACEABLE void operator delete(void* p, Align) noexcept { tarn::deallocate(p); }
+
+namespace {
+
+// Whether the program has put its own function in the place of one of the four above. Their own
+// definitions are told by an address that nobody can interpose: it is taken in the same object.
+extern "C" {
+#define TARN_LIKE_NEW gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)
+[[TARN_LIKE_NEW]] void* tarn_own_new(Size) __attribute__((alias("_Znwm")));
+[[TARN_LIKE_NEW]] void* tarn_own_new_aligned(Size, Align)
+    __attribute__((alias("_ZnwmSt11align_val_t")));
 }
 
-TARN_EXPORT void operator delete(void* p) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete[](void* p) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete(void* p, const Nothrow&) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete[](void* p, const Nothrow&) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete(void* p, Size) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete[](void* p, Size) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete(void* p, Align) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete[](void* p, Align) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete(void* p, Size, Align) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete[](void* p, Size, Align) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete(void* p, Align, const Nothrow&) noexcept { tarn::deallocate(p); }
-TARN_EXPORT void operator delete[](void* p, Align, const Nothrow&) noexcept {
-  tarn::deallocate(p);
+// What a replaced operator new throws is caught; tarn's own is not called, so that a program whose C++
+// library is not in scope has no exception to catch.
+void* replaced_nothrow(Size n) noexcept {
+  try {
+    return operator new(n);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void* replaced_nothrow(Size n, Align a) noexcept {
+  try {
+    return operator new(n, a);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+TARN_INLINE void* nothrow_block(Size n, const void* caller) noexcept {
+  using Plain = void* (*)(Size);
+  if (static_cast<Plain>(&operator new) != &tarn_own_new) return replaced_nothrow(n);
+  void* const p = tarn::allocate(n);
+  return TARN_LIKELY(p != nullptr) ? p : nothrow_slow(n, 1, caller);
+}
+
+TARN_INLINE void* nothrow_block(Size n, Align a, const void* caller) noexcept {
+  using Aligned = void* (*)(Size, Align);
+  if (static_cast<Aligned>(&operator new) != &tarn_own_new_aligned) return replaced_nothrow(n, a);
+  void* const p = tarn::allocate_aligned(n, static_cast<Size>(a));
+  return TARN_LIKELY(p != nullptr) ? p : nothrow_slow(n, static_cast<Size>(a), caller);
+}
+
+}  // namespace
+
+TARN_REPLACEABLE void* operator new(Size n, const Nothrow&) noexcept {
+  return nothrow_block(n, __builtin_return_address(0));
+}
+TARN_REPLACEABLE void* operator new(Size n, Align a, const Nothrow&) noexcept {
+  return nothrow_block(n, a, __builtin_return_address(0));
+}
+TARN_REPLACEABLE void* operator new[](Size n) { return operator new(n); }
+TARN_REPLACEABLE void* operator new[](Size n, Align a) { return operator new(n, a); }
+TARN_REPLACEABLE void* operator new[](Size n, const Nothrow& tag) noexcept {
+  return operator new(n, tag);
+}
+TARN_REPLACEABLE void* operator new[](Size n, Align a, const Nothrow& tag) noexcept {
+  return operator new(n, a, tag);
+}
+
+TARN_REPLACEABLE void operator delete(void* p, Size) noexcept { operator delete(p); }
+TARN_REPLACEABLE void operator delete(void* p, const Nothrow&) noexcept { operator delete(p); }
+TARN_REPLACEABLE void operator delete(void* p, Size, Align a) noexcept { operator delete(p, a); }
+TARN_REPLACEABLE void operator delete(void* p, Align a, const Nothrow&) noexcept {
+  operator delete(p, a);
+}
+TARN_REPLACEABLE void operator delete[](void* p) noexcept { operator delete(p); }
+TARN_REPLACEABLE void operator delete[](void* p, Align a) noexcept { operator delete(p, a); }
+TARN_REPLACEABLE void operator delete[](void* p, Size) noexcept { operator delete[](p); }
+TARN_REPLACEABLE void operator delete[](void* p, const Nothrow&) noexcept { operator delete[](p); }
+TARN_REPLACEABLE void operator delete[](void* p, Size, Align a) noexcept {
+  operator delete[](p, a);
+}
+TARN_REPLACEABLE void operator delete[](void* p, Align a, const Nothrow&) noexcept {
+  operator delete[](p, a);
 }

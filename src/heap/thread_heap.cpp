@@ -22,6 +22,11 @@ namespace {
 // Live bytes that a thread may know of and the process's total not.
 constexpr std::int64_t live_delta_max = 32 * 1024;
 
+// Blocks that were freed go before memory that was never touched: a page with nothing but uncarved
+// room waits behind the others. Pages taken over from ended threads may have such room too, so the
+// search is bounded.
+constexpr int put_backs_max = 2;
+
 void note_live(Thread& thread, Page& page, std::uint32_t live) noexcept {
   thread.live_delta += (std::int64_t{live} - std::int64_t{page.live_seen}) * page.block_bytes;
   page.live_seen = live;
@@ -53,26 +58,26 @@ void retire(Thread& thread, Page& page) noexcept {
   page_give(&page);
 }
 
-// Gives the page a free list if it can; says how many blocks in the class's count.
-bool replenish(Thread& thread, Page& page) noexcept {
+void note_handed(Thread& thread, Page& page, std::uint32_t handed) noexcept {
+  thread.heap.counts[page.size_class].handed.add(handed);
+  note_live(thread, page, page.countdown - 1 + handed);
+}
+
+// Turns the freed blocks of a current page into its free list; false when there are none.
+bool reuse_freed(Thread& thread, Page& page) noexcept {
   if (page.free != nullptr) return true;
   if (page.local_free == nullptr) {
     const Remote seen{page.remote.load(std::memory_order_relaxed)};
     if (seen.count() != 0) page_attach(&page, page_collect_unless_mailed(&page, RemoteState::open));
+    if (page.local_free == nullptr) return false;
   }
-  std::uint32_t handed = page.carved + 1 - page.countdown;  // All that is not live is local_free.
-  if (page.local_free != nullptr) {
-    page.free = page.local_free;
-    page.local_free = nullptr;
-  } else if (page.carved < page.capacity) {
-    handed = page_carve(&page);
-  } else {
-    return false;
-  }
-  thread.heap.counts[page.size_class].handed.add(handed);
-  note_live(thread, page, page.countdown - 1 + handed);
+  page.free = page.local_free;
+  page.local_free = nullptr;
+  note_handed(thread, page, page.carved + 1 - page.countdown);  // All that is not live.
   return true;
 }
+
+void carve(Thread& thread, Page& page) noexcept { note_handed(thread, page, page_carve(&page)); }
 
 // Pins a page that is on no queue as the current one of its class.
 void make_current(Thread& thread, Page& page) noexcept {
@@ -86,6 +91,18 @@ void unpin(Page& page) noexcept {
   TARN_ASSERT(page.kept == -1);
   page.countdown -= 1;
   page.kept = 0;
+}
+
+// Puts a current page that has room left aside, behind the others.
+void put_back(Thread& thread, Page& page) noexcept {
+  thread.heap.current[page.size_class] = no_page();
+  unpin(page);
+  page_attach(&page, page_collect_unless_mailed(&page, RemoteState::listed));
+  if (page.live() == 0) {
+    retire(thread, page);
+  } else {
+    enqueue(thread.heap, page);
+  }
 }
 
 // Puts a page with no free block to sleep. False when frees came in meanwhile: it goes on.
@@ -147,11 +164,18 @@ void settle_mailed(Thread& thread, Page& page) noexcept {
 Page* refill(Thread& thread, std::size_t size_class) noexcept {
   if (thread.mail.load(std::memory_order_relaxed) != nullptr) read_mail(thread);
   Page* page = thread.heap.current[size_class];
-  for (;;) {
+  for (int put_backs = 0;;) {
     if (page != no_page()) {
-      do {
-        if (replenish(thread, *page)) return page;
-      } while (!put_to_sleep(thread, *page));
+      if (reuse_freed(thread, *page)) return page;
+      if (page->carved == page->capacity) {
+        if (!put_to_sleep(thread, *page)) continue;
+      } else if (thread.heap.queue[size_class].empty() || put_backs == put_backs_max) {
+        carve(thread, *page);
+        return page;
+      } else {
+        put_back(thread, *page);
+        ++put_backs;
+      }
     }
     page = take_queued(thread, size_class);
     if (page == nullptr) page = adopt_page(thread, size_class);

@@ -14,9 +14,10 @@
 
 namespace tarn {
 
-inline constexpr std::size_t page_slices_full = 16;   // 64 KiB, the size of a busy page.
-inline constexpr std::size_t page_blocks_first = 8;   // At least, on the first page of a class.
-inline constexpr std::size_t page_blocks_full = 16;   // At least, on a busy page.
+inline constexpr std::size_t page_slices_full = 4;   // 16 KiB, the least size of a busy page.
+inline constexpr std::size_t page_blocks_min = 8;    // Of small blocks, first pages and busy ones.
+inline constexpr std::size_t page_blocks_wide = 16;  // Of blocks above wide_bytes_min, busy pages:
+inline constexpr std::size_t wide_bytes_min = 8192;  // what is not reached costs nothing.
 
 struct PagePlan {
   std::uint16_t first;  // Slices of the first page of a class.
@@ -28,8 +29,9 @@ constexpr std::size_t power_of_two_slices(std::size_t bytes) noexcept {
 }
 
 constexpr PagePlan make_page_plan(std::size_t block_bytes) noexcept {
-  std::size_t first = power_of_two_slices(block_bytes * page_blocks_first);
-  std::size_t full = power_of_two_slices(block_bytes * page_blocks_full);
+  const std::size_t blocks = block_bytes > wide_bytes_min ? page_blocks_wide : page_blocks_min;
+  std::size_t first = power_of_two_slices(block_bytes * page_blocks_min);
+  std::size_t full = power_of_two_slices(block_bytes * blocks);
   if (full < page_slices_full) full = page_slices_full;
   if (first > full) first = full;
   return {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(full)};
@@ -53,7 +55,7 @@ constexpr std::size_t page_slices(std::size_t size_class, std::size_t pages) noe
 consteval bool page_plans_are_sound() noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
     const PagePlan plan = page_plans[c];
-    if (plan.first * slice_bytes < class_block_bytes[c] * page_blocks_first) return false;
+    if (plan.first * slice_bytes < class_block_bytes[c] * page_blocks_min) return false;
     if (plan.first > plan.full || page_slices(c, 0) != plan.first) return false;
     if (page_slices(c, 100) != plan.full) return false;
   }
