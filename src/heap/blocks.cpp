@@ -33,6 +33,13 @@ Thread* this_thread() noexcept {
   return current_thread != no_thread() ? current_thread : thread_start();
 }
 
+// A block shrinks in place down to this part of its size. Small blocks move early: the copy is cheap
+// and many of them wait for a neighbour's size. Large ones move late: who shrinks them often grows
+// them again, and what moves is copied twice.
+constexpr std::size_t shrink_part(std::size_t size) noexcept {
+  return size <= 64 ? size : size <= linear_bytes_max ? 2 : 4;
+}
+
 // pre: size_class < class_count
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes) noexcept {
   Thread* const thread = this_thread();
@@ -132,8 +139,7 @@ void* reallocate(void* p, std::size_t bytes) noexcept {
   const bool large = span->kind_now() == SpanKind::large;
   const std::size_t size = large ? span->bytes() : static_cast<Page*>(span)->block_bytes;
   if (large && bytes > block_bytes_max) return or_out_of_memory(large_reallocate(span, bytes));
-  // In place while the block holds the request and is not twice as large as it need be.
-  if (bytes <= size && (bytes >= size / 2 || size <= 64)) return p;
+  if (bytes <= size && bytes >= size / shrink_part(size)) return p;
   void* const moved = allocate(bytes);
   if (moved == nullptr) return bytes <= size ? p : nullptr;  // What was asked for is there.
   memcpy(moved, p, bytes < size ? bytes : size);

@@ -18,8 +18,8 @@ void count(const Span* span, bool allocated) noexcept {
   process.add_large(allocated ? bytes : -bytes);
 }
 
-Span* take_large(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept {
-  Span* const span = store.take(slices, alignment, prefer_dirty);
+Span* take_large(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
+  Span* const span = store.take(slices, alignment, fit);
   if (span == nullptr) return nullptr;
   span->set_kind(SpanKind::large);
   span->remote.store(0, std::memory_order_relaxed);
@@ -32,9 +32,9 @@ void give_large(Span* span, bool clean) noexcept {
   store.give(span, clean);
 }
 
-// Moves the contents by page tables into a span of clean memory: no byte is copied, none touched.
+// Moves the contents by page tables into a span with room to grow: no byte is copied, none touched.
 void* move_large(Span* span, std::size_t slices) noexcept {
-  Span* const target = take_large(slices, 1, false);
+  Span* const target = take_large(slices, 1, Fit::roomy);
   if (target == nullptr) return nullptr;
   const std::size_t bytes = span->bytes();
   store.count_map_call();
@@ -52,7 +52,7 @@ void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexce
   if (bytes > request_bytes_max || alignment > request_bytes_max) return nullptr;
   const std::size_t slices = bytes == 0 ? 1 : slices_for(bytes);
   const std::size_t aligned = alignment <= slice_bytes ? 1 : alignment >> slice_shift;
-  Span* const span = take_large(slices, aligned, true);
+  Span* const span = take_large(slices, aligned, Fit::warm);
   if (span == nullptr) return nullptr;
   if (zero && !span->zeroed) memset(span->base, 0, bytes);
   count(span, true);

@@ -17,19 +17,27 @@ namespace {
 constexpr std::size_t region_bytes = 256 * 1024;
 }  // namespace
 
+void Metadata::begin_region(void* start, std::size_t bytes) noexcept {
+  if (regions_ != nullptr) regions_->used_end = cursor_;
+  regions_ = new (start) Region{regions_, nullptr};
+  cursor_ = reinterpret_cast<std::byte*>(regions_ + 1);
+  end_ = static_cast<std::byte*>(start) + bytes;
+  bytes_reserved_ += bytes;
+}
+
 void* Metadata::allocate(std::size_t bytes) noexcept {
   const std::size_t size = align_up(bytes, cache_line_bytes);
   if (static_cast<std::size_t>(end_ - cursor_) < size) {
     const std::size_t room = size + sizeof(Region);
-    const std::size_t wanted = room > region_bytes ? align_up(room, slice_bytes) : region_bytes;
-    void* const start = os::vm_reserve(wanted);
-    if (start == nullptr) return nullptr;
-    os::vm_name(start, wanted, "tarn: metadata");
-    if (regions_ != nullptr) regions_->used_end = cursor_;
-    regions_ = new (start) Region{regions_, nullptr};
-    cursor_ = reinterpret_cast<std::byte*>(regions_ + 1);
-    end_ = static_cast<std::byte*>(start) + wanted;
-    bytes_reserved_ += wanted;
+    if (regions_ == nullptr && room <= first_region_bytes_) {
+      begin_region(first_region_, first_region_bytes_);
+    } else {
+      const std::size_t wanted = room > region_bytes ? align_up(room, slice_bytes) : region_bytes;
+      void* const start = os::vm_reserve(wanted);
+      if (start == nullptr) return nullptr;
+      os::vm_name(start, wanted, "tarn: metadata");
+      begin_region(start, wanted);
+    }
   }
   std::byte* const record = cursor_;
   cursor_ += size;

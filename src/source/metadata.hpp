@@ -35,10 +35,14 @@ class Metadata {
     Region* before;
     std::byte* used_end;  // Where the cursor stood when the next region began.
   };
+  static constexpr std::size_t first_region_bytes_ = 32 * 1024;
+
+  void begin_region(void* start, std::size_t bytes) noexcept;
 
   Region* regions_ = nullptr;
   std::byte* cursor_ = nullptr;
   std::byte* end_ = nullptr;
+  alignas(64) std::byte first_region_[first_region_bytes_] = {};  // Saves a small program a mapping.
   std::size_t bytes_reserved_ = 0;
 };
 

@@ -16,9 +16,13 @@ bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
   if (last >= root_entries) return false;  // The OS gave an address that no hint asked for.
   for (std::uintptr_t i = first; i <= last; ++i) {
     if (root_[i].load(std::memory_order_relaxed) != 0) continue;
-    void* const leaf = os::vm_reserve(leaf_entries * sizeof(Entry));
-    if (leaf == nullptr) return false;
-    os::vm_name(leaf, leaf_entries * sizeof(Entry), "tarn: page map");
+    void* leaf = first_leaf_;
+    if (first_leaf_used_) {
+      leaf = os::vm_reserve(leaf_entries * sizeof(Entry));
+      if (leaf == nullptr) return false;
+      os::vm_name(leaf, leaf_entries * sizeof(Entry), "tarn: page map");
+    }
+    first_leaf_used_ = true;
     const std::uint64_t offset =
         address_of(leaf) - reinterpret_cast<std::uintptr_t>(&empty_leaf_[0]);
     root_[i].store(offset, std::memory_order_relaxed);

@@ -68,6 +68,8 @@ class PageMap {
 
   Entry root_[root_entries] = {};
   Entry empty_leaf_[leaf_entries] = {};  // Never written.
+  Entry first_leaf_[leaf_entries] = {};  // For the first GiB in use: saves a small program a mapping.
+  bool first_leaf_used_ = false;
   Foreign foreign_ = {};                 // Never written.
 };
 

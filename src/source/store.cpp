@@ -174,9 +174,9 @@ void Store::cut_locked(Span* span, std::size_t slices, std::size_t alignment) no
   span->set_kind(SpanKind::large);  // In use, whatever for: no neighbour may join it.
 }
 
-Span* Store::find_locked(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept {
-  Span* span = (prefer_dirty ? dirty_ : clean_).find(slices, alignment);
-  if (span == nullptr) span = (prefer_dirty ? clean_ : dirty_).find(slices, alignment);
+Span* Store::find_locked(std::size_t slices, std::size_t alignment) noexcept {
+  Span* span = dirty_.find(slices, alignment);
+  if (span == nullptr) span = clean_.find(slices, alignment);
   if (span == nullptr && alignment > 1) {
     const std::size_t room = slices + alignment - 1;  // Holds wherever it begins.
     span = dirty_.find(room, 1);
@@ -185,16 +185,26 @@ Span* Store::find_locked(std::size_t slices, std::size_t alignment, bool prefer_
   return span;
 }
 
-Span* Store::take_locked(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept {
-  if (!provide_descriptors_locked(2)) return nullptr;
-  Span* span = find_locked(slices, alignment, prefer_dirty);
+// Address space costs nothing, so the room is taken from the OS when there is none.
+Span* Store::find_roomy_locked(std::size_t slices) noexcept {
+  const std::size_t room = slices * 2;
+  if (room > span_slices_max) return nullptr;
+  Span* span = dirty_.find(room, 1);
+  if (span == nullptr) span = clean_.find(room, 1);
+  if (span == nullptr && grow_locked(room)) span = clean_.find(room, 1);
+  return span;
+}
+
+Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
+  if (!provide_descriptors_locked(3)) return nullptr;  // Two to cut, one for a new chunk.
+  Span* span = fit == Fit::roomy ? find_roomy_locked(slices) : nullptr;
+  if (span == nullptr) span = find_locked(slices, alignment);
   if (span == nullptr) {
     const std::size_t room = slices + alignment - 1;
     if (!grow_locked(room) && !(release_clean_locked() && grow_locked(room))) return nullptr;
-    if (!provide_descriptors_locked(2)) return nullptr;
-    span = find_locked(slices, alignment, prefer_dirty);
-    if (span == nullptr) return nullptr;
+    span = find_locked(slices, alignment);
   }
+  if (span == nullptr || !provide_descriptors_locked(2)) return nullptr;
   remove_locked(span);
   cut_locked(span, slices, alignment);
   note_committed_locked();
@@ -206,10 +216,10 @@ void Store::note_committed_locked() noexcept {
   if (committed > committed_slices_peak_) committed_slices_peak_ = committed;
 }
 
-Span* Store::take(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept {
+Span* Store::take(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
   if (slices > span_slices_max || alignment > span_slices_max - slices) return nullptr;
   os::Locked locked(lock_);
-  return take_locked(slices, alignment, prefer_dirty);
+  return take_locked(slices, alignment, fit);
 }
 
 void Store::give(Span* span, bool clean) noexcept {

@@ -34,12 +34,17 @@ struct StoreTotals {
   std::uint64_t purged_bytes = 0;
 };
 
+// Which free memory a taker wants.
+enum class Fit : std::uint8_t {
+  warm,   // The smallest dirty span that fits, else the smallest clean one.
+  roomy,  // One with as much again behind it, for a block that grows.
+};
+
 class Store {
  public:
   // A span of exactly `slices`, aligned to `alignment` slices (a power of two, 1: any); null when out
-  // of memory. The caller sets its kind and its entries in the page map. `prefer_dirty` false: clean
-  // memory first, for contents that come from elsewhere.
-  Span* take(std::size_t slices, std::size_t alignment, bool prefer_dirty = true) noexcept;
+  // of memory. The caller sets its kind and its entries in the page map.
+  Span* take(std::size_t slices, std::size_t alignment, Fit fit = Fit::warm) noexcept;
 
   // pre: the span's interior entries in the page map are cleared; `clean`: its memory reads as zero.
   void give(Span* span, bool clean = false) noexcept;
@@ -74,8 +79,9 @@ class Store {
   bool check() noexcept;  // Takes the lock.
 
  private:
-  Span* take_locked(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept;
-  Span* find_locked(std::size_t slices, std::size_t alignment, bool prefer_dirty) noexcept;
+  Span* take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
+  Span* find_locked(std::size_t slices, std::size_t alignment) noexcept;
+  Span* find_roomy_locked(std::size_t slices) noexcept;
   void cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
   bool grow_locked(std::size_t slices) noexcept;
   bool release_clean_locked() noexcept;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "os/vm.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -57,8 +58,13 @@ void vm_populate(void* start, std::size_t bytes) noexcept {
 }
 
 void vm_name(void* start, std::size_t bytes, const char* name) noexcept {
+  // Kernels without CONFIG_ANON_VMA_NAME say EINVAL; then asking again is a call for nothing.
+  static std::atomic<bool> names_refused{false};
+  if (names_refused.load(std::memory_order_relaxed)) return;
   const int saved = errno;
-  prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, start, bytes, name);
+  if (prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, start, bytes, name) != 0) {
+    names_refused.store(true, std::memory_order_relaxed);
+  }
   errno = saved;
 }
 
