@@ -152,6 +152,7 @@ std::size_t trim(std::size_t keep_bytes) noexcept {
     Busy busy(*current_thread);
     read_mail(*current_thread);
     put_down_current_pages(*current_thread);
+    settle_queues(*current_thread);
   }
   orphans.trim();
   return store.purge(os::clock_coarse_ms(), 0, keep_bytes);

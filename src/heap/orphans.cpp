@@ -73,6 +73,7 @@ void Orphans::give(Thread& thread) noexcept {
   {
     Busy busy(thread);
     read_mail(thread);
+    settle_queues(thread);  // From here on, the last free of each of its pages is posted.
   }
   list_.push_front(&thread);
   count_.fetch_add(1, std::memory_order_relaxed);
@@ -129,6 +130,7 @@ void Orphans::trim() noexcept {
     Busy busy(*t);
     read_mail(*t);
     put_down_current_pages(*t);
+    settle_queues(*t);
     t->warm = false;
   }
   warm_count_ = 0;

@@ -58,6 +58,16 @@ void retire(Thread& thread, Page& page) noexcept {
   page_give(&page);
 }
 
+// Puts a settled page where it belongs.
+void place(Thread& thread, Page& page) noexcept {
+  note_live(thread, page, page.live());
+  if (page.live() == 0) {
+    retire(thread, page);
+  } else {
+    enqueue(thread.heap, page);
+  }
+}
+
 void note_handed(Thread& thread, Page& page, std::uint32_t handed) noexcept {
   thread.heap.counts[page.size_class].handed.add(handed);
   note_live(thread, page, page.countdown - 1 + handed);
@@ -84,6 +94,7 @@ void make_current(Thread& thread, Page& page) noexcept {
   TARN_ASSERT(page.kept == 0 && !page.queued);
   page.countdown += 1;
   page.kept = -1;
+  page.threshold.store(page_threshold(&page), std::memory_order_relaxed);
   thread.heap.current[page.size_class] = &page;
 }
 
@@ -97,12 +108,8 @@ void unpin(Page& page) noexcept {
 void put_back(Thread& thread, Page& page) noexcept {
   thread.heap.current[page.size_class] = no_page();
   unpin(page);
-  page_attach(&page, page_collect_unless_mailed(&page, RemoteState::listed));
-  if (page.live() == 0) {
-    retire(thread, page);
-  } else {
-    enqueue(thread.heap, page);
-  }
+  page_settle(&page, false);
+  place(thread, page);
 }
 
 // Puts a page with no free block to sleep. False when frees came in meanwhile: it goes on.
@@ -113,7 +120,8 @@ bool put_to_sleep(Thread& thread, Page& page) noexcept {
     return false;
   }
   const std::uint32_t live = page.countdown;
-  const std::uint32_t wakes = page.threshold < live ? page.threshold : live;
+  const std::uint32_t threshold = page_threshold(&page);
+  const std::uint32_t wakes = threshold < live ? threshold : live;
   page.countdown = wakes;
   page.kept = static_cast<std::int32_t>(live - wakes);
   thread.heap.current[page.size_class] = no_page();
@@ -142,21 +150,12 @@ Page* take_fresh(Thread& thread, std::size_t size_class) noexcept {
 }
 
 void settle_mailed(Thread& thread, Page& page) noexcept {
-  const bool current = thread.heap.current[page.size_class] == &page;
-  const Collected collected =
-      page_collect(&page, current ? RemoteState::open : RemoteState::listed);
-  if (!current) {
-    page.countdown = page.live();
-    page.kept = 0;
+  if (thread.heap.current[page.size_class] == &page) {
+    page_attach(&page, page_collect(&page, RemoteState::open));
+    return;
   }
-  page_attach(&page, collected);
-  if (current) return;
-  note_live(thread, page, page.live());
-  if (page.live() == 0) {
-    retire(thread, page);
-  } else {
-    enqueue(thread.heap, page);
-  }
+  page_settle(&page, true);
+  place(thread, page);
 }
 
 }  // namespace
@@ -221,12 +220,18 @@ void put_down_current_pages(Thread& thread) noexcept {
     }
     page->free = nullptr;
     thread.heap.counts[c].handed.add(~unused + 1);
-    page_attach(page, page_collect_unless_mailed(page, RemoteState::listed));
-    note_live(thread, *page, page->live());
-    if (page->live() == 0) {
-      retire(thread, *page);
-    } else {
-      enqueue(thread.heap, *page);  // A full one too: its first refill puts it to sleep.
+    page_settle(page, false);
+    place(thread, *page);  // A full one is queued too: its first refill puts it to sleep.
+  }
+}
+
+void settle_queues(Thread& thread) noexcept {
+  for (List<Span>& queue : thread.heap.queue) {
+    for (Span* span = queue.head(); span != nullptr;) {
+      auto* const page = static_cast<Page*>(span);
+      span = span->next;
+      page_settle(page, false);
+      place(thread, *page);
     }
   }
 }

@@ -22,6 +22,9 @@ void read_mail(Thread& thread) noexcept;
 // Makes every current page an ordinary one, so that all remote frees are posted.
 void put_down_current_pages(Thread& thread) noexcept;
 
+// Takes in what remote frees have left on queued pages, and retires those that are empty.
+void settle_queues(Thread& thread) noexcept;
+
 // Adds what the thread knows of live bytes to the process's total.
 void publish_live(Thread& thread) noexcept;
 

@@ -39,8 +39,7 @@ Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
   page->capacity = static_cast<std::uint32_t>(span->bytes() / page->block_bytes);
   page->carved = 0;
   page->live_seen = 0;
-  const std::uint32_t threshold = page->capacity / threshold_part;
-  page->threshold = static_cast<std::uint16_t>(threshold == 0 ? 1 : threshold);
+  page->threshold.store(page_threshold(page), std::memory_order_relaxed);
   page->size_class = static_cast<SizeClass>(size_class);
   page->queued = false;
   page->set_kind(SpanKind::page);
@@ -103,6 +102,26 @@ bool page_list(Page* page) noexcept {
                                               std::memory_order_acq_rel, std::memory_order_relaxed);
 }
 
+std::uint16_t page_threshold(const Page* page) noexcept {
+  const std::uint32_t part = page->capacity / threshold_part;
+  return static_cast<std::uint16_t>(part == 0 ? 1 : part);
+}
+
+// The threshold is lowered while the page is open, when nobody posts; page_list releases it. A free
+// that read the old threshold before that has changed the word, so page_list refuses.
+void page_settle(Page* page, bool received) noexcept {
+  page->countdown = page->live();
+  page->kept = 0;
+  do {
+    page_attach(page, received ? page_collect(page, RemoteState::open)
+                               : page_collect_unless_mailed(page, RemoteState::open));
+    const std::uint32_t live = page->live();
+    const std::uint16_t full = page_threshold(page);
+    page->threshold.store(live < full && live > 0 ? static_cast<std::uint16_t>(live) : full,
+                          std::memory_order_relaxed);
+  } while (!page_list(page));
+}
+
 bool page_open(Page* page) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   for (;;) {
@@ -129,7 +148,8 @@ RemoteFree page_free_remote(Page* page, Block* block) noexcept {
     if (seen.state() == RemoteState::dead) return RemoteFree::dead;
     block->next = seen.count() == 0 ? nullptr : page->block_at(decode_head(seen.head()));
     const std::uint32_t count = seen.count() + 1;
-    const bool posts = seen.state() == RemoteState::listed && count >= page->threshold;
+    const bool posts = seen.state() == RemoteState::listed &&
+                       count >= page->threshold.load(std::memory_order_relaxed);
     const Remote pushed =
         Remote::make(posts ? RemoteState::mailed : seen.state(), encode_head(offset), count);
     // Release: pairs with the owner's collecting exchange. Acquire: pairs with page_list.

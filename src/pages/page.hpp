@@ -47,7 +47,8 @@ struct alignas(cache_line_bytes) Page : Span {
   std::uint32_t capacity = 0;
   std::uint32_t carved = 0;
   std::uint32_t live_seen = 0;  // Live blocks when the statistics last looked.
-  std::uint16_t threshold = 0;  // Frees that wake a full page, local or remote.
+  // Frees that wake a full page, local ones or remote ones. Relaxed: see page_settle.
+  std::atomic<std::uint16_t> threshold{0};
   SizeClass size_class = 0;
   bool queued = false;
 
@@ -87,6 +88,14 @@ Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept;
 
 // Owner: open -> listed. False, and nothing done, when remote frees have come in: collect first.
 bool page_list(Page* page) noexcept;
+
+// The threshold of a page that is full: a part of its capacity.
+std::uint16_t page_threshold(const Page* page) noexcept;
+
+// Owner, page not current: takes in remote frees until none is left, lowers the threshold to the live
+// blocks that remain, so that the last free is posted in any case, and leaves the page listed. A page
+// in the mail stays there; `received`: it has just been taken out. Sets kept to 0.
+void page_settle(Page* page, bool received) noexcept;
 
 // Owner: listed -> open, keeping what the word holds. False when the page is in the mail; it stays.
 bool page_open(Page* page) noexcept;

@@ -20,7 +20,7 @@ Span* Store::collect_old_locked(std::uint64_t now_ms, std::uint64_t delay_ms,
   Span* batch = nullptr;
   for (int i = 0; i < batch_spans && oldest_ != nullptr; ++i) {
     Span* const span = oldest_;
-    if (now_ms - span->stamp_ms < delay_ms) {
+    if (now_ms < span->stamp_ms + delay_ms) {  // A stamp may be younger than now_ms.
       purge_due_ms_.store(span->stamp_ms + delay_ms, std::memory_order_relaxed);
       break;
     }
