@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+# Makefile: the front door. Every target first installs what it needs and lacks (dev/setup says so).
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench clean
+
+help:
+	@echo 'tarn: a memory-management library for C and C++'
+	@echo
+	@echo '  make demo    build tarn, and compare it with the system malloc (under three minutes)'
+	@echo '  make test    run every test and check (about twenty minutes on two cores)'
+	@echo '  make bench   compare with other allocators, side by side (an hour)'
+	@echo '  make clean   remove what these have built'
+	@echo
+	@echo 'Each of them installs what is missing, with apt, and says what and why.'
+
+demo:
+	@dev/setup build tools
+	@dev/demo
+
+test:
+	@dev/setup build tools test programs
+	@dev/test
+
+bench:
+	@dev/setup build tools test bench
+	@bench/run
+
+clean:
+	rm -rf build

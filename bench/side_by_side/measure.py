@@ -1,0 +1,135 @@
+"""How one run is measured: a task, on an allocator, by the launcher.
+
+SPDX-License-Identifier: MIT
+"""
+import hashlib
+import os
+import signal
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from typing import Optional
+
+
+class Failure(Exception):
+  """A run that does not count; the text says why."""
+
+
+@dataclass
+class Allocator:
+  name: str
+  path: Optional[str]  # None: what the program is linked with.
+  version: str
+  origin: str = ""
+
+
+@dataclass
+class Sample:
+  """What one run cost. For a server: the client's wall time, the server's everything else."""
+  wall: float  # Seconds.
+  cpu: float   # Seconds, user and system.
+  rss: int     # KiB, peak.
+  faults: int
+
+  def as_dict(self):
+    return asdict(self)
+
+
+def c_library():
+  """The path of the C library that this process itself runs on."""
+  with open("/proc/self/maps", encoding="utf-8") as maps:
+    for line in maps:
+      path = line.split()[-1]
+      if os.path.basename(path).startswith(("libc.so.", "libc-")):
+        return path
+  return "-"
+
+
+class Meter:
+  """Runs tasks. Remembers the first output of each task, which all others must repeat."""
+
+  def __init__(self, place, timeout):
+    self.place = place
+    self.timeout = timeout
+    self.outputs = {}
+    self.result = place.scratch / "launcher.result"
+    self.environment = {
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C.UTF-8",
+        "HOME": str(place.scratch), "TMPDIR": str(place.scratch),
+        "GIT_CONFIG_NOSYSTEM": "1"}
+
+  def launch(self, task, allocator, stdout):
+    preload = allocator.path or (c_library() if task.linked_allocator else "-")
+    command = [str(self.place.binaries / "launcher"), str(self.result), preload,
+               *map(str, task.command(self.place))]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout,
+                            stderr=subprocess.PIPE, cwd=self.place.scratch,
+                            env={**self.environment, **task.environment}, start_new_session=True)
+
+  def end(self, process):
+    """Ends a launcher and all that it started; they are a session of their own."""
+    try:
+      os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+      pass
+    process.communicate()
+
+  def read_result(self, errors):
+    text = self.result.read_text().split() if self.result.exists() else []
+    if len(text) != 7:
+      raise Failure(f"did not start: {errors.decode(errors='replace').strip()[:120]}")
+    wall, user, system, rss, minor, major, status = map(int, text)
+    if os.WIFSIGNALED(status):
+      raise Failure(f"killed by {signal.Signals(os.WTERMSIG(status)).name}")
+    if os.WEXITSTATUS(status) != 0:
+      lines = errors.decode(errors="replace").strip().splitlines()
+      said = f": {lines[-1][:100]}" if lines else ""
+      raise Failure(f"exit status {os.WEXITSTATUS(status)}{said}")
+    return Sample(wall / 1e9, (user + system) / 1e6, rss, minor + major)
+
+  def run(self, task, allocator):
+    self.result.unlink(missing_ok=True)
+    task.freshen(self.place)
+    if task.client:
+      return self.run_server(task, allocator)
+    process = self.launch(task, allocator, subprocess.PIPE)
+    try:
+      output, errors = process.communicate(timeout=self.timeout)
+    except subprocess.TimeoutExpired:
+      self.end(process)
+      raise Failure(f"did not end within {self.timeout:g} s") from None
+    except BaseException:
+      self.end(process)
+      raise
+    sample = self.read_result(errors)
+    digest = hashlib.sha256(output).hexdigest()
+    if self.outputs.setdefault(task.name, digest) != digest:
+      raise Failure("printed something else than on the first allocator")
+    return sample
+
+  def run_server(self, task, allocator):
+    socket = self.place.scratch / task.socket
+    socket.unlink(missing_ok=True)
+    process = self.launch(task, allocator, subprocess.DEVNULL)
+    try:
+      until = time.monotonic() + 10
+      while not socket.exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.01)
+      start = time.monotonic()
+      client = subprocess.run(task.client(self.place), stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=self.timeout, check=False,
+                              cwd=self.place.scratch)
+      wall = time.monotonic() - start
+      subprocess.run(task.stop(self.place), stdin=subprocess.DEVNULL, capture_output=True,
+                     timeout=10, check=False, cwd=self.place.scratch)
+      _, errors = process.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+      self.end(process)
+      raise Failure(f"server or client did not end within {self.timeout:g} s") from None
+    except BaseException:
+      self.end(process)
+      raise
+    sample = self.read_result(errors)
+    if client.returncode != 0:
+      raise Failure(f"the client failed with status {client.returncode}")
+    return Sample(wall, sample.cpu, sample.rss, sample.faults)

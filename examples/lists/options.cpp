@@ -1,0 +1,108 @@
+// options: see options.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "options.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <getopt.h>
+#include <string_view>
+
+namespace lists {
+
+namespace {
+
+constexpr std::uint64_t limit_bytes_min = 8 << 20;  // Below, the program itself hardly fits.
+
+constexpr const char* help = R"(usage: lists [options]
+
+Five lists of strings grow in turn, are searched, and are destroyed; the phases are timed.
+It runs on the malloc that is active: try LD_PRELOAD, or `tarn run -- lists`.
+
+  --iterations N           operations on each list (1000000)
+  --seed N                 the same seed does the same work (1994)
+  --json FILE              also write the result to FILE
+  --memory-limit BYTES     run as a child whose memory is limited, so that the rest is swapped;
+                           K, M and G may follow the number. Needs root
+  --memory-limit half      the same, limited to half of what a run without limit takes
+  --swap-dir FOLDER        where a swap file is made if the machine has too little (/var/tmp)
+  --help                   this text
+
+Exit status: 0 done, 1 failed, 2 not understood, 3 this machine lacks what the limit needs.
+)";
+
+[[noreturn]] void refuse(const char* option, std::string_view value, const char* wanted) {
+  std::fprintf(stderr, "lists: --%s %.*s: give %s\n", option, static_cast<int>(value.size()),
+               value.data(), wanted);
+  std::exit(2);
+}
+
+// Returns false for what is no decimal number, or one that does not fit.
+bool parse(std::string_view text, std::uint64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::uint64_t number(const char* option, std::string_view text, std::uint64_t least) {
+  std::uint64_t value = 0;
+  if (!parse(text, value) || value < least) {
+    refuse(option, text, least == 0 ? "a number" : "a number from 1 on");
+  }
+  return value;
+}
+
+std::uint64_t byte_count(const char* option, std::string_view text) {
+  unsigned shift = 0;
+  std::string_view digits = text;
+  if (!text.empty()) {
+    const char unit = text.back();
+    shift = unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0;
+    if (shift != 0) digits.remove_suffix(1);
+  }
+  std::uint64_t value = 0;
+  if (!parse(digits, value) || value > (UINT64_MAX >> 1 >> shift) ||
+      (value << shift) < limit_bytes_min) {
+    refuse(option, text, "'half' or at least 8M");
+  }
+  return value << shift;
+}
+
+}  // namespace
+
+Options read_options(int count, char** words) {
+  static constexpr option known[] = {
+      {"iterations", required_argument, nullptr, 'i'},
+      {"seed", required_argument, nullptr, 's'},
+      {"json", required_argument, nullptr, 'j'},
+      {"memory-limit", required_argument, nullptr, 'm'},
+      {"swap-dir", required_argument, nullptr, 'd'},
+      {"limited-to", required_argument, nullptr, 'l'},
+      {"help", no_argument, nullptr, 'h'},
+      {nullptr, 0, nullptr, 0},
+  };
+  Options options;
+  for (int letter; (letter = getopt_long(count, words, "", known, nullptr)) != -1;) {
+    const std::string_view value = optarg != nullptr ? optarg : "";
+    switch (letter) {
+      case 'i': options.plan.iterations = number("iterations", value, 1); break;
+      case 's': options.plan.seed = number("seed", value, 0); break;
+      case 'j': options.json_file = value; break;
+      case 'd': options.swap_folder = value; break;
+      case 'l': options.limited_to = number("limited-to", value, 1); break;
+      case 'm':
+        options.limit_half = value == "half";
+        options.limit_bytes = options.limit_half ? 0 : byte_count("memory-limit", value);
+        break;
+      case 'h': std::fputs(help, stdout); std::exit(0);
+      default: std::fputs("lists: --help prints the options\n", stderr); std::exit(2);
+    }
+  }
+  if (optind < count) {
+    std::fprintf(stderr, "lists: '%s' is no option; --help prints them\n", words[optind]);
+    std::exit(2);
+  }
+  return options;
+}
+
+}  // namespace lists

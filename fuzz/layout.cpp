@@ -1,0 +1,72 @@
+// layout: sizes to classes and slices, against a search through the tables and wide arithmetic.
+//
+// SPDX-License-Identifier: MIT
+#include "base/bits.hpp"
+#include "input.hpp"
+#include "layout/geometry.hpp"
+#include "layout/page_plan.hpp"
+#include "layout/size_class.hpp"
+
+namespace tarn::fuzz {
+
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+std::size_t searched_class(std::size_t bytes, std::size_t alignment) {
+  for (std::size_t c = 1; c < class_count; ++c) {
+    if (class_block_bytes[c] >= bytes && class_block_bytes[c] % alignment == 0) return c;
+  }
+  return class_count;
+}
+
+void check_class(Input& input) {
+  const std::size_t bytes = input.below(block_bytes_max + 1);
+  TARN_REQUIRE(class_of(bytes) == (bytes == 0 ? 0 : searched_class(bytes, 1)));
+  const std::size_t alignment = std::size_t{1} << input.below(18);
+  TARN_REQUIRE(aligned_class_of(bytes, alignment) == searched_class(bytes, alignment));
+}
+
+void check_plan(Input& input) {
+  const std::size_t c = input.below(class_count);
+  const auto pages = static_cast<std::size_t>(input.magnitude(32));
+  const std::size_t slices = page_slices(c, pages);
+  TARN_REQUIRE(is_power_of_two(slices));
+  TARN_REQUIRE(slices <= page_slices(c, pages + 1));
+  TARN_REQUIRE(slices * slice_bytes / class_block_bytes[c] >= page_blocks_min);
+}
+
+void check_arithmetic(Input& input) {
+  const auto a = static_cast<std::size_t>(input.magnitude(64));
+  const auto b = static_cast<std::size_t>(input.magnitude(64));
+  std::size_t product = 0;
+  const bool fits = checked_multiply(a, b, &product);
+  const Wide wide = Wide{a} * b;
+  TARN_REQUIRE(fits == (wide <= SIZE_MAX));
+  TARN_REQUIRE(!fits || product == wide);
+
+  const std::size_t slices = slices_for(a);
+  TARN_REQUIRE(Wide{slices} * slice_bytes >= a);
+  TARN_REQUIRE(slices == 0 || Wide{slices - 1} * slice_bytes < a);
+
+  const std::size_t alignment = std::size_t{1} << input.below(48);
+  const std::size_t n = a >> 16;
+  const std::size_t up = align_up(n, alignment);
+  TARN_REQUIRE(up % alignment == 0 && up >= n && up - n < alignment);
+  TARN_REQUIRE(a == 0 || (a >> log2_floor(a)) == 1);
+}
+
+}  // namespace
+
+void run(const std::uint8_t* data, std::size_t size) {
+  Input input(data, size);
+  while (!input.empty()) {
+    switch (input.below(3)) {
+      case 0: check_class(input); break;
+      case 1: check_plan(input); break;
+      default: check_arithmetic(input);
+    }
+  }
+}
+
+}  // namespace tarn::fuzz

@@ -1,0 +1,175 @@
+// pages: one owner's pages and the remote frees that come in between its steps, against the set of
+// blocks that are out. Every step that the protocol of remote.hpp allows is tried in every order.
+//
+// SPDX-License-Identifier: MIT
+#include "pages/page.hpp"
+
+#include <set>
+#include <vector>
+
+#include "input.hpp"
+#include "layout/page_plan.hpp"
+#include "os/process.hpp"
+#include "source/store.hpp"
+
+namespace tarn::fuzz {
+
+namespace {
+
+class PageModel {
+ public:
+  PageModel(std::size_t size_class, std::size_t slices) : page_(page_take(size_class, slices)) {
+    TARN_REQUIRE(page_ != nullptr && page_->live() == 0 && page_->carved == 0);
+    TARN_REQUIRE(page_->capacity == slices * slice_bytes / class_block_bytes[size_class]);
+    TARN_REQUIRE(page_->threshold >= 1 && page_->threshold <= page_->capacity);
+    TARN_REQUIRE(page_map.span_of(page_->base) == page_);
+    TARN_REQUIRE(page_map.span_of(page_->end() - 1) == page_);
+  }
+
+  void step(Input& input) {
+    switch (input.below(9)) {
+      case 0:
+      case 1:
+      case 2: allocate(input.below(20) + 1); break;
+      case 3: free_local(input); break;
+      case 4:
+      case 5: free_remote(input); break;
+      case 6: collect(input); break;
+      case 7: list(); break;
+      default: open();
+    }
+    check();
+  }
+
+  // Brings every block back and gives the page; a page in the mail is received first.
+  void finish(Input& input) {
+    while (!live_.empty()) free_local(input);
+    // The receiver of the mail, or an owner that looks at a page whose last frees were remote.
+    settle(page_collect(page_, RemoteState::listed));
+    state_ = RemoteState::listed;
+    check();
+    TARN_REQUIRE(page_->live() == 0);
+    TARN_REQUIRE(page_kill(page_));
+    const std::byte* const base = page_->base;
+    const std::byte* const last = page_->end() - 1;
+    page_give(page_);
+    TARN_REQUIRE(page_map.span_of(base)->kind_now() != SpanKind::page);
+    TARN_REQUIRE(page_map.span_of(last)->kind_now() != SpanKind::page);
+  }
+
+ private:
+  void allocate(std::size_t count) {
+    for (; count > 0; --count) {
+      if (page_->free == nullptr && page_->local_free != nullptr) {
+        page_->free = page_->local_free;
+        page_->local_free = nullptr;
+      }
+      if (page_->free == nullptr) {
+        if (page_->carved == page_->capacity) return;
+        const std::uint32_t before = page_->carved;
+        const std::uint32_t made = page_carve(page_);
+        TARN_REQUIRE(made > 0 && page_->carved == before + made);
+      }
+      Block* const block = page_->free;
+      page_->free = block->next;
+      ++page_->countdown;
+      TARN_REQUIRE(page_->is_block(block) && !pending_.contains(block));
+      TARN_REQUIRE(live_.insert(block).second);
+    }
+  }
+
+  Block* take_live(Input& input) {
+    auto it = live_.lower_bound(page_->block_at(input.below(page_->bytes())));
+    if (it == live_.end()) it = live_.begin();
+    Block* const block = *it;
+    live_.erase(it);
+    return block;
+  }
+
+  void free_local(Input& input) {
+    if (live_.empty()) return;
+    Block* const block = take_live(input);
+    block->next = page_->local_free;
+    page_->local_free = block;
+    --page_->countdown;
+  }
+
+  void free_remote(Input& input) {
+    if (live_.empty()) return;
+    Block* const block = take_live(input);
+    pending_.insert(block);
+    const bool posts =
+        state_ == RemoteState::listed && pending_.size() >= page_->threshold;
+    TARN_REQUIRE(page_free_remote(page_, block) == (posts ? RemoteFree::post : RemoteFree::done));
+    if (posts) state_ = RemoteState::mailed;
+  }
+
+  void settle(Collected collected) {
+    TARN_REQUIRE(collected.count == pending_.size());
+    std::size_t walked = 0;
+    for (Block* b = collected.head; b != nullptr; b = b->next, ++walked) {
+      TARN_REQUIRE(walked < pending_.size() && pending_.contains(b));
+    }
+    TARN_REQUIRE(walked == collected.count);
+    pending_.clear();
+    page_attach(page_, collected);
+  }
+
+  void collect(Input& input) {
+    const RemoteState wanted = input.byte() % 2 == 0 ? RemoteState::open : RemoteState::listed;
+    const bool receives = input.byte() % 2 == 0;
+    settle(receives ? page_collect(page_, wanted) : page_collect_unless_mailed(page_, wanted));
+    if (receives || state_ != RemoteState::mailed) state_ = wanted;
+  }
+
+  void list() {
+    const bool listed = page_list(page_);
+    TARN_REQUIRE(listed == pending_.empty());
+    if (listed && state_ != RemoteState::mailed) state_ = RemoteState::listed;
+  }
+
+  void open() {
+    const bool opened = page_open(page_);
+    TARN_REQUIRE(opened == (state_ != RemoteState::mailed));
+    if (opened) state_ = RemoteState::open;
+  }
+
+  void check() const {
+    TARN_REQUIRE(page_check(page_));
+    TARN_REQUIRE(page_->live() == live_.size() + pending_.size());
+    const Remote remote{page_->remote.load(std::memory_order_relaxed)};
+    TARN_REQUIRE(remote.state() == state_ && remote.count() == pending_.size());
+    TARN_REQUIRE((remote.head() == 0) == pending_.empty());
+    TARN_REQUIRE(remote.head() == 0 ||
+                 pending_.contains(page_->block_at(decode_head(remote.head()))));
+  }
+
+  Page* page_;
+  RemoteState state_ = RemoteState::open;
+  std::set<Block*> live_;     // Handed out.
+  std::set<Block*> pending_;  // Freed by others, not yet seen by the owner.
+};
+
+}  // namespace
+
+void run(const std::uint8_t* data, std::size_t size) {
+  Input input(data, size);
+  std::vector<PageModel> pages;
+  while (!input.empty()) {
+    const std::size_t choice = input.below(16);
+    if (pages.empty() || (choice == 0 && pages.size() < 6)) {
+      const std::size_t c = input.below(class_count);
+      pages.emplace_back(c, page_slices(c, input.below(4)));
+    } else if (choice == 1) {
+      pages.back().finish(input);
+      pages.pop_back();
+    } else {
+      pages[input.below(pages.size())].step(input);
+    }
+  }
+  for (PageModel& page : pages) page.finish(input);
+  store.purge(os::clock_coarse_ms() + 1000, 0, 0);
+  TARN_REQUIRE(store.check() && store.totals().committed_bytes == 0);
+}
+
+}  // namespace tarn::fuzz

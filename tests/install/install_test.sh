@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# install_test: installs a build into a prefix of its own, and uses it as a stranger would.
+#
+#   install_test.sh CASE BUILD_FOLDER CONSUMER_FOLDER      (CC and CXX name the compilers)
+set -euo pipefail
+
+case_name=$1
+build=$2
+consumer=$3
+: "${CC:=cc}" "${CXX:=c++}"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+prefix=$folder/prefix
+cmake --install "$build" --prefix "$prefix" >"$folder/install.log" ||
+  { cat "$folder/install.log" >&2; exit 1; }
+lib=$(dirname "$(find "$prefix" -name libtarn.so)")
+unset LD_LIBRARY_PATH LD_PRELOAD
+
+fail() {
+  echo "install_test: $*" >&2
+  exit 1
+}
+
+# Each program says who served it, and fails if that was not tarn.
+run() {
+  "$@" >"$folder/out" || fail "$1 failed: $(cat "$folder/out")"
+  grep -q 'tarn [0-9]' "$folder/out" || fail "$1 printed: $(cat "$folder/out")"
+}
+
+needs() { readelf --dynamic --wide "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+
+use_cmake() {
+  cmake -S "$consumer" -B "$folder/build" -DCMAKE_PREFIX_PATH="$1" -DCMAKE_BUILD_TYPE=Release \
+    >"$folder/log" 2>&1 || fail "configure: $(tail -n 20 "$folder/log")"
+  cmake --build "$folder/build" >"$folder/log" 2>&1 || fail "build: $(tail -n 20 "$folder/log")"
+  local name
+  for name in drop_in drop_in_c drop_in_static all_static beside; do
+    run "$folder/build/$name"
+  done
+  needs "$folder/build/drop_in" | grep -q '^libtarn\.so\.[0-9]' || fail "drop_in lacks the soname"
+  needs "$folder/build/drop_in_c" | grep -q 'libstdc++' && fail "the C program needs libstdc++"
+  needs "$folder/build/drop_in_static" | grep -q libtarn && fail "drop_in_static needs libtarn.so"
+  needs "$folder/build/beside" | grep -Eq 'libtarn|libstdc' && fail "beside needs a C++ library"
+  [ -z "$(needs "$folder/build/all_static")" ] || fail "all_static is not static"
+  true
+}
+
+use_pkg_config() {
+  export PKG_CONFIG_PATH=$lib/pkgconfig
+  [ "$(pkg-config --modversion tarn)" != "" ] || fail "no version"
+  local flags
+  read -ra flags <<<"$(pkg-config --cflags --libs tarn) -Wl,-rpath,$lib"
+  "$CXX" -std=c++17 "$consumer/drop_in.cpp" "${flags[@]}" -o "$folder/drop_in"
+  "$CC" -std=c11 "$consumer/drop_in_c.c" "${flags[@]}" -o "$folder/drop_in_c"
+  run "$folder/drop_in"
+  run "$folder/drop_in_c"
+  read -ra flags <<<"$(pkg-config --static --cflags --libs tarn)"
+  "$CXX" -std=c++17 -static "$consumer/drop_in.cpp" "${flags[@]}" -o "$folder/static"
+  run "$folder/static"
+}
+
+case $case_name in
+  files)
+    for file in include/tarn/tarn.h include/tarn/account.h; do
+      [ -f "$prefix/$file" ] || fail "$file is not installed"
+    done
+    for name in libtarn.so libtarn.a libtarn_plain.a pkgconfig/tarn.pc; do
+      [ -f "$lib/$name" ] || fail "$name is not installed"
+    done
+    if [ -x "$build/bin/tarn" ]; then
+      [ -x "$prefix/bin/tarn" ] || fail "bin/tarn is not installed"
+      # The installed command finds the installed library, wherever it is called from.
+      mv "$prefix" "$folder/elsewhere"
+      (cd / && "$folder/elsewhere/bin/tarn" run -- "$(command -v true)") ||
+        fail "the installed command does not run a program"
+    fi
+    # Nothing that was installed remembers where it was built.
+    ! grep -rlI -e "$build" -e "$(dirname "$consumer")" "$folder"/*/lib* "$folder"/*/include ||
+      fail "the files above name the build folder"
+    ;;
+  cmake) use_cmake "$prefix" ;;
+  moved)  # A prefix may be packed and unpacked somewhere else.
+    mv "$prefix" "$folder/elsewhere"
+    lib=$folder/elsewhere${lib#"$prefix"}
+    use_cmake "$folder/elsewhere"
+    use_pkg_config
+    ;;
+  pkg_config) use_pkg_config ;;
+  headers)  # Each public header stands alone, without warnings; the C ones as C11 and C++17.
+    for header in "$prefix"/include/tarn/*.h*; do
+      name=tarn/$(basename "$header")
+      warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wundef -Werror -fsyntax-only
+        "-I$prefix/include")
+      case $header in
+        *.h) echo "#include <$name>" | "$CC" -std=c11 "${warnings[@]}" -x c - ;;
+      esac
+      echo "#include <$name>" | "$CXX" -std=c++17 "${warnings[@]}" -x c++ -
+    done
+    ;;
+  *) fail "no case $case_name" ;;
+esac

@@ -1,0 +1,140 @@
+/* refused_calls: a seccomp filter refuses system calls that an allocator relies on.
+ *
+ * Usage: refused_calls map ERRNO | remap ERRNO | unmap ERRNO. After `map`, memory ends in null and
+ * ENOMEM, whatever the kernel said, and what was there serves on. After `remap` (mremap, madvise,
+ * prctl) everything still succeeds, by slower ways. After `unmap`, free copes.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "load.h"
+
+enum { CALLS_MAX = 4 };
+
+static void refuse(const long* calls, size_t count, int error) {
+  struct sock_filter filter[2 * CALLS_MAX + 2];
+  size_t length = 0;
+  filter[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                                  offsetof(struct seccomp_data, nr));
+  for (size_t i = 0; i < count; ++i) {
+    filter[length++] =
+        (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
+    filter[length++] = (struct sock_filter)BPF_STMT(
+        BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ((unsigned)error & SECCOMP_RET_DATA));
+  }
+  filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  struct sock_fprog program = {.len = (unsigned short)length, .filter = filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    skip("this kernel has no seccomp filters");
+  }
+}
+
+/* Takes blocks of `size` until there are none, and frees all of them; returns how many. */
+static size_t take_all(size_t size, size_t count_max) {
+  void** first = NULL;
+  size_t count = 0;
+  errno = 0;
+  for (void** block; count < count_max && (block = malloc(size)) != NULL; ++count) {
+    *block = first;
+    first = block;
+  }
+  if (count < count_max) CHECK(errno == ENOMEM);
+  while (first != NULL) {
+    void** next = *first;
+    free(first);
+    first = next;
+  }
+  return count;
+}
+
+static void without_map(int error) {
+  const long calls[] = {SYS_mmap, SYS_mremap};
+  enum { KEPT = 1000 };
+  static void* kept[KEPT];
+  const struct rlimit none = {0, 0};
+  CHECK(take_all(1000, 20000) == 20000);
+  for (size_t i = 0; i < KEPT; ++i) {
+    kept[i] = malloc(i * 40 + 1);
+    CHECK(kept[i] != NULL);
+    pattern_fill(kept[i], i * 40 + 1, (unsigned)i);
+  }
+  CHECK(setrlimit(RLIMIT_DATA, &none) == 0); /* No memory from brk either. */
+  refuse(calls, 2, error);
+  errno = 0;
+  CHECK(malloc(opaque((size_t)1 << 32)) == NULL && errno == ENOMEM);
+  errno = 0;
+  CHECK(realloc(kept[KEPT - 1], opaque((size_t)1 << 32)) == NULL && errno == ENOMEM);
+  for (int round = 0; round < 3; ++round) {
+    CHECK(take_all(1000, 1000000) < 1000000);
+    (void)take_all(64, 1000);
+    (void)take_all(50000, 100000);
+    (void)take_all(3000000, 1000);
+    (void)take_all(24, 1000);
+  }
+  for (size_t i = 0; i < KEPT; ++i) {
+    CHECK(pattern_holds(kept[i], i * 40 + 1, (unsigned)i));
+    free(kept[i]);
+  }
+  CHECK(take_all(1000, 10) == 10);
+}
+
+static void grow_and_clear(void) {
+  char* block = NULL;
+  size_t filled = 0;
+  for (size_t size = 1000; size < 100000000; size *= 3) {
+    block = realloc(block, size);
+    CHECK(block != NULL && pattern_holds_prefix(block, filled, filled, 6));
+    pattern_fill(block, size, 6);
+    filled = size;
+  }
+  free(block);
+  for (size_t size = 100; size < 30000000; size *= 4) {
+    block = malloc(size);
+    CHECK(block != NULL);
+    memset(block, 0xEE, size);
+    free(block);
+    block = calloc(size, 1);
+    CHECK(block != NULL && block[0] == 0 && memcmp(block, block + 1, size - 1) == 0);
+    memset(block, 0xEE, size);
+    free(block);
+  }
+  (void)malloc_trim(0);
+}
+
+static void go_on_without(const long* calls, size_t count, int error) {
+  static load background;
+  load_churn(3, 1000, NULL);
+  refuse(calls, count, error);
+  for (uint64_t round = 0; round < 5; ++round) {
+    grow_and_clear();
+    load_churn(round + 1, 3000, NULL);
+    CHECK(take_all(1000, 100000) == 100000);
+    CHECK(take_all(1000000, 50) == 50);
+  }
+  load_start(&background, 2);
+  load_churn(9, 20000, background.shared);
+  load_stop(&background);
+}
+
+int main(int argc, char** argv) {
+  begin(60);
+  CHECK(argc == 3);
+  const int error = strcmp(argv[2], "EPERM") == 0 ? EPERM : ENOMEM;
+  const long remap_calls[] = {SYS_mremap, SYS_madvise, SYS_prctl};
+  const long unmap_calls[] = {SYS_munmap};
+  if (strcmp(argv[1], "map") == 0) {
+    without_map(error);
+  } else if (strcmp(argv[1], "remap") == 0) {
+    go_on_without(remap_calls, 3, error);
+  } else {
+    go_on_without(unmap_calls, 1, error);
+  }
+  return 0;
+}

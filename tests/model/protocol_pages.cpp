@@ -1,0 +1,173 @@
+// protocol, the half of src/pages: the remote word and who may change it.
+//
+// SPDX-License-Identifier: MIT
+#include "protocol.hpp"
+
+namespace tarn::model {
+
+// page_free_remote, and the call of post that follows in deallocate_slow. True: post the page.
+Task<bool> Run::page_free_remote(Thread& t, Byte page, Byte block) {
+  Scope scope(t);
+  co_await t.step();
+  Word seen = at(page).word;
+  for (;;) {
+    scope.again(seen.packed());
+    require(seen.state != dead, "the page of a live block is dead");
+    at(page).next[block] = seen.head;
+    const auto count = static_cast<Byte>(seen.count + 1);
+    bool posts = false;
+    if (seen.state == listed) {
+      co_await t.step();
+      posts = t.saw(count >= at(page).threshold);
+    }
+    if (posts && is(Mistake::post_before_swap)) co_await post(t, page, none);
+    Byte owner = none;
+    if (posts && is(Mistake::owner_before_swap)) owner = t.saw(at(page).owner);
+    co_await t.step();
+    if (at(page).word == seen) {
+      at(page).word = {posts ? mailed : seen.state, count, block};
+      at(page).live &= static_cast<Byte>(~(1u << block));
+      if (posts && is(Mistake::owner_before_swap)) co_await post(t, page, owner);
+      co_return scope.result(posts && !is(Mistake::post_before_swap) &&
+                             !is(Mistake::owner_before_swap));
+    }
+    seen = at(page).word;
+  }
+}
+
+// page_collect_unless_mailed
+Task<Word> Run::page_collect_unless_mailed(Thread& t, Byte page, State state) {
+  Scope scope(t);
+  co_await t.step();
+  Word seen = at(page).word;
+  for (;;) {
+    scope.again(seen.packed());
+    const bool stays = seen.state == mailed && !is(Mistake::collect_unposts);
+    co_await t.step();
+    if (at(page).word == seen) {
+      at(page).word = {stays ? mailed : state, 0, none};
+      scope.result(seen.packed());
+      co_return seen;
+    }
+    seen = at(page).word;
+  }
+}
+
+// page_list
+Task<bool> Run::page_list(Thread& t, Byte page) {
+  Scope scope(t);
+  co_await t.step();
+  const Word seen = at(page).word;
+  t.saw(seen.packed());
+  const bool careless = is(Mistake::list_keeps_frees) || is(Mistake::list_forgets_frees);
+  if (seen.count != 0 && !careless) co_return scope.result(false);
+  if (seen.state == mailed) co_return scope.result(true);
+  co_await t.step();
+  if (is(Mistake::list_keeps_frees)) {
+    at(page).word.state = listed;
+    co_return scope.result(true);
+  }
+  if (!(at(page).word == seen) && !is(Mistake::list_forgets_frees)) co_return scope.result(false);
+  at(page).word = {listed, 0, none};
+  co_return scope.result(true);
+}
+
+// page_settle
+Task<void> Run::page_settle(Thread& t, Byte page, bool received) {
+  Scope scope(t);
+  Page& p = at(page);
+  p.countdown = static_cast<std::int8_t>(p.live_count());
+  p.kept = 0;
+  for (;;) {
+    scope.again(received);
+    Word collected;
+    if (received) {
+      co_await t.step();
+      collected = std::exchange(p.word, Word{open, 0, none});
+    } else {
+      collected = co_await page_collect_unless_mailed(t, page, open);
+    }
+    page_attach(page, collected);
+    const auto live = static_cast<Byte>(p.live_count());
+    co_await t.step();
+    p.threshold = live > 0 && live < scenario_.threshold ? live : scenario_.threshold;
+    const bool lists = co_await page_list(t, page);
+    if (lists) co_return;
+  }
+}
+
+// page_open
+Task<bool> Run::page_open(Thread& t, Byte page) {
+  Scope scope(t);
+  co_await t.step();
+  Word seen = at(page).word;
+  for (;;) {
+    scope.again(seen.packed());
+    if (seen.state == mailed && !is(Mistake::adopts_mailed_page)) co_return scope.result(false);
+    co_await t.step();
+    if (at(page).word == seen) {
+      at(page).word.state = open;
+      co_return scope.result(true);
+    }
+    seen = at(page).word;
+  }
+}
+
+// page_kill
+Task<bool> Run::page_kill(Thread& t, Byte page) {
+  co_await t.step();
+  Page& p = at(page);
+  const bool dies = p.word == Word{listed, 0, none} || is(Mistake::retire_ignores_mail);
+  require(dies || p.word.state == mailed, "only the mail may keep an empty page alive");
+  if (dies) p.word = {dead, 0, none};
+  co_return t.saw(dies);
+}
+
+// page_give. The memory may be anything's after this.
+void Run::page_give(Byte page) {
+  const Page& p = at(page);
+  require(p.live == 0, "a page is given with blocks that the program has");
+  require(p.live_count() == 0 && !p.queued, "a page is given that its owner still counts on");
+  require(in_mail(page) == 0, "a page is given that is in the mail");
+  for (const Record& record : shared_.records) {
+    require(record.current != page, "a page is given that is current");
+  }
+  at(page) = Page{};
+}
+
+// page_attach
+void Run::page_attach(Byte page, Word collected) {
+  Page& p = at(page);
+  if (collected.count == 0) return;
+  p.countdown = static_cast<std::int8_t>(p.countdown - collected.count);
+  Byte last = collected.head;
+  unsigned walked = 1;
+  while (p.next[last] != none) {
+    require(++walked <= collected.count, "the list of remote frees is longer than its count");
+    last = p.next[last];
+  }
+  require(walked == collected.count, "the list of remote frees is shorter than its count");
+  p.next[last] = p.local_free;
+  p.local_free = collected.head;
+}
+
+// page_carve, one block at a time.
+void Run::carve(Byte page) {
+  Page& p = at(page);
+  require(p.free == none && p.carved < scenario_.capacity, "nothing to carve");
+  p.free = p.carved++;
+  p.next[p.free] = none;
+}
+
+// The plain fields of a page are for the thread that acts as its owner: the one that has the record,
+// or, when that is an orphan, the one that holds the orphans' lock.
+void Run::touch(const Thread& t, Byte page) const {
+  const Byte holder = shared_.pages[page].holder;
+  require(holder != none, "a page that is not in use is touched");
+  const RecordState state = shared_.records[holder].state;
+  const bool own = t.record == holder && state == RecordState::live;
+  const bool acting = shared_.lock == t.id && state == RecordState::orphan;
+  require(own || acting, "a page is touched by a thread that does not own it");
+}
+
+}  // namespace tarn::model

@@ -1,0 +1,96 @@
+// actor: a thread as the heap sees it, one record, in which a test's own thread takes turns. What a
+// test says happens in that order, whatever the machine does.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "heap/blocks.hpp"
+#include "heap/orphans.hpp"
+#include "heap/thread_heap.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+class Actor {
+ public:
+  Actor() {
+    run([&] { thread_start(); });
+    EXPECT_NE(record_, nullptr);
+  }
+  ~Actor() { end(); }
+  Actor(const Actor&) = delete;
+  Actor& operator=(const Actor&) = delete;
+
+  template <class Body>
+  void run(Body body) {
+    Thread* const before = std::exchange(current_thread, record_ == nullptr ? no_thread() : record_);
+    body();
+    record_ = std::exchange(current_thread, before);
+  }
+
+  void* allocate(std::size_t bytes) {
+    void* p = nullptr;
+    run([&] { p = tarn::allocate(bytes); });
+    return p;
+  }
+  void free(void* p) {
+    run([&] { deallocate(p); });
+  }
+  void trim() {
+    run([&] { tarn::trim(0); });
+  }
+
+  // As a real thread's end (heap/thread.cpp); nothing when it has ended.
+  void end() {
+    Thread* const record = std::exchange(record_, nullptr);
+    if (record != nullptr) orphans.give(*record);
+  }
+
+  Thread& record() { return *record_; }
+  Page* current(std::size_t bytes) { return record_->heap.current[class_of(bytes)]; }
+  std::uint32_t pages(std::size_t bytes) { return record_->heap.pages[class_of(bytes)]; }
+
+  // Allocates until a further page of the class is begun; the blocks of the page before it.
+  std::vector<void*> fill_page(std::size_t bytes) {
+    std::vector<void*> blocks{allocate(bytes)};
+    const Page* const first = page_of(blocks[0]);
+    for (;;) {
+      void* const block = allocate(bytes);
+      if (page_of(block) != first) {
+        extra_.push_back(block);
+        return blocks;
+      }
+      blocks.push_back(block);
+    }
+  }
+  // Frees what fill_page had to begin.
+  void free_extra() {
+    for (void* block : std::exchange(extra_, {})) free(block);
+  }
+
+  static Page* page_of(const void* block) { return static_cast<Page*>(page_map.span_of(block)); }
+
+ private:
+  Thread* record_ = nullptr;
+  std::vector<void*> extra_;
+};
+
+inline RemoteState state_of(const Page* page) { return Remote{page->remote.load()}.state(); }
+inline std::uint32_t pending_of(const Page* page) { return Remote{page->remote.load()}.count(); }
+
+// Gives back what earlier tests left, and then there is nothing; every record keeps its invariants.
+inline void expect_nothing_in_use() {
+  trim(0);
+  EXPECT_TRUE(store.check());
+  EXPECT_EQ(store.totals().committed_bytes, 0u);
+  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    EXPECT_TRUE(thread_heap_check(t->heap));
+  }
+}
+
+}  // namespace tarn

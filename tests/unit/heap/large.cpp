@@ -1,0 +1,170 @@
+// Blocks that are spans of their own.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/large.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "actor.hpp"
+#include "os/fake/fake.hpp"
+#include "tarn/tarn.h"
+
+namespace tarn {
+namespace {
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+
+class LargeTest : public testing::Test {
+ protected:
+  ~LargeTest() override {
+    os::fake::fail_at(0, false);
+    expect_nothing_in_use();
+  }
+  static void fill(void* p, std::size_t bytes, unsigned seed) {
+    auto* const words = static_cast<std::uint32_t*>(p);
+    for (std::size_t i = 0; i < bytes / 4; ++i) words[i] = static_cast<std::uint32_t>(i) * seed;
+  }
+  static bool is_filled(const void* p, std::size_t bytes, unsigned seed) {
+    const auto* const words = static_cast<const std::uint32_t*>(p);
+    for (std::size_t i = 0; i < bytes / 4; ++i) {
+      if (words[i] != static_cast<std::uint32_t>(i) * seed) return false;
+    }
+    return true;
+  }
+  static std::size_t usable(void* p) { return tarn_malloc_usable_size(p); }
+};
+
+TEST_F(LargeTest, WholeSlices) {
+  for (const std::size_t bytes : {block_bytes_max + 1, mib - 1, mib, mib + 1}) {
+    void* const p = tarn_malloc(bytes);
+    EXPECT_EQ(address_of(p) % slice_bytes, 0u);
+    EXPECT_EQ(usable(p), slices_for(bytes) * slice_bytes);
+    std::memset(p, 1, usable(p));
+    tarn_free(p);
+  }
+}
+
+TEST_F(LargeTest, ZeroedAlsoFromMemoryThatWasUsed) {
+  for (int i = 0; i < 3; ++i) {
+    auto* const p = static_cast<unsigned char*>(tarn_calloc(3, mib));
+    for (std::size_t b = 0; b < 3 * mib; ++b) ASSERT_EQ(p[b], 0) << "turn " << i;
+    std::memset(p, 0xff, 3 * mib);
+    tarn_free(p);
+  }
+}
+
+TEST_F(LargeTest, AnyAlignment) {
+  for (std::size_t alignment = 1; alignment <= 64 * mib; alignment *= 2) {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, mib}) {
+      void* const p = tarn_aligned_alloc(alignment, bytes);
+      ASSERT_NE(p, nullptr) << alignment;
+      EXPECT_EQ(address_of(p) % alignment, 0u);
+      EXPECT_GE(usable(p), bytes);
+      tarn_free(p);
+    }
+  }
+}
+
+TEST_F(LargeTest, SizesAndAlignmentsThatCannotBe) {
+  for (const std::size_t bytes : {SIZE_MAX, request_bytes_max + 1, request_bytes_max,
+                                  std::size_t{1} << 47}) {
+    errno = 0;
+    EXPECT_EQ(tarn_malloc(bytes), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+    errno = 0;
+    EXPECT_EQ(tarn_aligned_alloc(64, bytes), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+  }
+  errno = 0;
+  EXPECT_EQ(tarn_aligned_alloc(std::size_t{1} << 63, 1), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+}
+
+TEST_F(LargeTest, GrowsInPlaceOverFreeMemory) {
+  void* const room = tarn_malloc(8 * mib);
+  tarn_free(room);
+  void* const p = tarn_malloc(mib);
+  fill(p, mib, 5);
+  void* const grown = tarn_realloc(p, 4 * mib);
+  EXPECT_EQ(grown, p);
+  EXPECT_TRUE(is_filled(grown, mib, 5));
+  EXPECT_EQ(usable(grown), 4 * mib);
+  tarn_free(grown);
+}
+
+TEST_F(LargeTest, MovesWhenTheNeighbourIsInUse) {
+  // Below and above the size from which on it moves by page tables.
+  for (const std::size_t bytes : {std::size_t{150} * 1024, 4 * mib}) {
+    void* const whole = tarn_malloc(2 * bytes);
+    tarn_free(whole);
+    void* const p = tarn_malloc(bytes);
+    void* const neighbour = tarn_malloc(bytes);
+    fill(p, bytes, 3);
+    fill(neighbour, bytes, 4);
+    void* const moved = tarn_realloc(p, 3 * bytes);
+    ASSERT_NE(moved, nullptr);
+    if (static_cast<std::byte*>(neighbour) == static_cast<std::byte*>(p) + usable(neighbour)) {
+      EXPECT_NE(moved, p);
+    }
+    EXPECT_TRUE(is_filled(moved, bytes, 3));
+    EXPECT_TRUE(is_filled(neighbour, bytes, 4));
+    std::memset(moved, 1, 3 * bytes);
+    EXPECT_TRUE(is_filled(neighbour, bytes, 4));
+    auto* const zero = static_cast<std::byte*>(tarn_calloc(1, bytes));
+    for (std::size_t i = 0; i < bytes; i += 8) ASSERT_EQ(zero[i], std::byte{0});
+    tarn_free(zero);
+    tarn_free(moved);
+    tarn_free(neighbour);
+  }
+}
+
+TEST_F(LargeTest, AMoveThatTheOsRefusesIsACopy) {
+  void* const p = tarn_malloc(mib);
+  void* const neighbour = tarn_malloc(mib);
+  tarn_free(tarn_malloc(20 * mib));  // Room for the move, so that its first call is the move.
+  fill(p, mib, 9);
+  os::fake::fail_at(1, true);
+  void* const moved = tarn_realloc(p, 3 * mib);
+  os::fake::fail_at(0, false);
+  ASSERT_NE(moved, nullptr);
+  EXPECT_TRUE(is_filled(moved, mib, 9));
+  tarn_free(moved);
+  tarn_free(neighbour);
+}
+
+TEST_F(LargeTest, ShrinkingGivesTheTailBackUnlessItIsSmall) {
+  void* const p = tarn_malloc(10 * mib);
+  fill(p, 10 * mib, 7);
+  EXPECT_EQ(tarn_realloc(p, 10 * mib - 100), p);
+  EXPECT_EQ(tarn_realloc(p, 9 * mib), p);
+  EXPECT_EQ(usable(p), 10 * mib) << "an eighth more stays";
+  EXPECT_EQ(tarn_realloc(p, 3 * mib), p);
+  EXPECT_EQ(usable(p), 3 * mib);
+  EXPECT_TRUE(is_filled(p, 3 * mib, 7));
+  void* const small = tarn_realloc(p, 100);
+  EXPECT_TRUE(is_filled(small, 100, 7));
+  EXPECT_LE(usable(small), block_bytes_max);
+  tarn_free(small);
+}
+
+TEST_F(LargeTest, AFailedReallocLeavesTheBlockAsItWas) {
+  void* const p = tarn_malloc(mib);
+  fill(p, mib, 11);
+  for (const std::size_t bytes : {SIZE_MAX, std::size_t{1} << 46}) {
+    errno = 0;
+    EXPECT_EQ(tarn_realloc(p, bytes), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+  }
+  os::fake::fail_at(1, true);
+  errno = 0;
+  EXPECT_EQ(tarn_realloc(p, 4000 * mib), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  os::fake::fail_at(0, false);
+  EXPECT_TRUE(is_filled(p, mib, 11));
+  EXPECT_EQ(usable(p), mib);
+  tarn_free(p);
+}
+
+}  // namespace
+}  // namespace tarn

@@ -1,0 +1,145 @@
+// Frees by other threads, and how they reach the owner.
+//
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "actor.hpp"
+
+namespace tarn {
+namespace {
+
+constexpr std::size_t bytes = 32;  // Many blocks a page, so thresholds are above one.
+
+class MailTest : public testing::Test {
+ protected:
+  ~MailTest() override {
+    owner_.free_extra();
+    owner_.end();
+    other_.end();
+    expect_nothing_in_use();
+  }
+  // A page asleep, with all its blocks out.
+  Page* sleeping_page() {
+    blocks_ = owner_.fill_page(bytes);
+    return Actor::page_of(blocks_[0]);
+  }
+  void free_by(Actor& actor, std::size_t count) {
+    for (; count > 0; --count) {
+      actor.free(blocks_.back());
+      blocks_.pop_back();
+    }
+  }
+  void read_mail_of(Actor& actor) {
+    actor.run([&] { read_mail(actor.record()); });
+  }
+  Page* mail() { return owner_.record().mail.load(); }
+
+  Actor owner_;
+  Actor other_;
+  std::vector<void*> blocks_;
+};
+
+TEST_F(MailTest, BelowTheThresholdNothingIsPosted) {
+  Page* const page = sleeping_page();
+  ASSERT_GT(page->threshold, 1u);
+  free_by(other_, page->threshold - 1u);
+  EXPECT_EQ(mail(), nullptr);
+  EXPECT_EQ(pending_of(page), page->threshold - 1u);
+  free_by(other_, 1);
+  EXPECT_EQ(mail(), page);
+  EXPECT_EQ(state_of(page), RemoteState::mailed);
+  free_by(other_, 1);
+  EXPECT_EQ(mail(), page) << "once";
+  EXPECT_EQ(page->newer, nullptr);
+  read_mail_of(owner_);
+  EXPECT_EQ(mail(), nullptr);
+  EXPECT_EQ(pending_of(page), 0u);
+  EXPECT_TRUE(page->queued);
+  EXPECT_EQ(page->live(), blocks_.size());
+  free_by(owner_, blocks_.size());
+  EXPECT_NE(page->kind_now(), SpanKind::page);
+}
+
+TEST_F(MailTest, ARefillReadsTheMailFirst) {
+  Page* const page = sleeping_page();
+  free_by(other_, page->threshold);
+  const std::uint32_t pages = owner_.pages(bytes);
+  std::vector<void*> more;
+  while (owner_.current(bytes) != page) more.push_back(owner_.allocate(bytes));
+  EXPECT_EQ(owner_.pages(bytes), pages);
+  for (void* block : more) owner_.free(block);
+  free_by(owner_, blocks_.size());
+}
+
+TEST_F(MailTest, AllBlocksFreedByOthersRetireThePage) {
+  Page* const page = sleeping_page();
+  free_by(other_, blocks_.size());
+  EXPECT_EQ(page->kind_now(), SpanKind::page) << "until its owner looks";
+  read_mail_of(owner_);
+  EXPECT_NE(page->kind_now(), SpanKind::page);
+}
+
+TEST_F(MailTest, APageThatEmptiesWhileInTheMailIsGivenByItsReceiver) {
+  Page* const page = sleeping_page();
+  free_by(other_, page->threshold);
+  ASSERT_EQ(mail(), page);
+  free_by(owner_, page->threshold);  // Wakes it.
+  EXPECT_TRUE(page->queued);
+  // A refill that finds it in the mail and current: it collects and leaves it in the mail.
+  owner_.run([&] { page_attach(page, page_collect_unless_mailed(page, RemoteState::open)); });
+  free_by(owner_, blocks_.size());
+  EXPECT_EQ(page->live(), 0u);
+  EXPECT_EQ(page->kind_now(), SpanKind::page) << "still in the mail";
+  EXPECT_EQ(state_of(page), RemoteState::mailed);
+  read_mail_of(owner_);
+  EXPECT_NE(page->kind_now(), SpanKind::page);
+}
+
+TEST_F(MailTest, SeveralPagesInOneMail) {
+  std::vector<std::vector<void*>> pages;
+  for (int i = 0; i < 4; ++i) {
+    pages.push_back(owner_.fill_page(bytes));
+    owner_.free_extra();
+  }
+  for (const auto& blocks : pages) {
+    for (std::uint32_t n = 0; n < Actor::page_of(blocks[0])->threshold; ++n) {
+      other_.free(blocks[n]);
+    }
+  }
+  std::size_t posted = 0;
+  for (const Span* s = mail(); s != nullptr; s = s->newer) ++posted;
+  EXPECT_EQ(posted, 4u);
+  read_mail_of(owner_);
+  for (const auto& blocks : pages) {
+    Page* const page = Actor::page_of(blocks[0]);
+    EXPECT_TRUE(page->queued);
+    EXPECT_TRUE(page_check(page));
+    for (std::size_t n = page->threshold; n < blocks.size(); ++n) owner_.free(blocks[n]);
+  }
+}
+
+TEST_F(MailTest, TheCurrentPageIsCollectedByItsOwner) {
+  for (int i = 0; i < 5; ++i) blocks_.push_back(owner_.allocate(bytes));
+  Page* const page = owner_.current(bytes);
+  free_by(other_, 5);
+  EXPECT_EQ(mail(), nullptr);
+  EXPECT_EQ(pending_of(page), 5u);
+  std::vector<void*> blocks;
+  for (std::uint32_t i = 0; i < page->capacity; ++i) blocks.push_back(owner_.allocate(bytes));
+  EXPECT_EQ(owner_.current(bytes), page) << "what others freed was found before it was full";
+  EXPECT_EQ(pending_of(page), 0u);
+  for (void* block : blocks) owner_.free(block);
+}
+
+TEST_F(MailTest, TrimFindsWhatIsBelowTheThreshold) {
+  Page* const page = sleeping_page();
+  free_by(owner_, blocks_.size() - 1);
+  ASSERT_TRUE(page->queued);
+  free_by(other_, 1);
+  EXPECT_EQ(page->live(), pending_of(page)) << "empty, and nobody was told";
+  owner_.trim();
+  EXPECT_NE(page->kind_now(), SpanKind::page);
+}
+
+}  // namespace
+}  // namespace tarn

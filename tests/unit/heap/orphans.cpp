@@ -1,0 +1,149 @@
+// Threads that end: their records, their pages, and mail that comes afterwards.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/orphans.hpp"
+
+#include <deque>
+
+#include "actor.hpp"
+
+namespace tarn {
+namespace {
+
+constexpr std::size_t bytes = 48;
+constexpr int warm_max = 4;  // As orphans.cpp.
+
+class OrphansTest : public testing::Test {
+ protected:
+  OrphansTest() { trim(0); }
+  ~OrphansTest() override {
+    survivor_.end();
+    expect_nothing_in_use();
+  }
+  Actor survivor_;
+};
+
+TEST_F(OrphansTest, TheNextThreadTakesTheRecordOverAsItStands) {
+  Actor first;
+  void* const block = first.allocate(bytes);
+  Page* const page = first.current(bytes);
+  Thread* const record = &first.record();
+  first.end();
+  EXPECT_EQ(record->state.load(), ThreadState::orphan);
+  Actor second;
+  EXPECT_EQ(&second.record(), record);
+  EXPECT_EQ(record->state.load(), ThreadState::live);
+  EXPECT_EQ(second.current(bytes), page) << "it starts warm";
+  second.free(block);
+  EXPECT_EQ(page->live(), 0u) << "a local free";
+}
+
+TEST_F(OrphansTest, CountsThreads) {
+  const std::uint64_t started = orphans.threads_started();
+  std::deque<Actor> actors;
+  for (int i = 0; i < 10; ++i) actors.emplace_back();
+  EXPECT_EQ(orphans.threads_started(), started + 10);
+  const std::uint64_t peak = orphans.threads_peak();
+  EXPECT_GE(peak, 11u);
+  actors.clear();
+  for (int i = 0; i < 10; ++i) actors.emplace_back();
+  EXPECT_EQ(orphans.threads_peak(), peak);
+}
+
+TEST_F(OrphansTest, MailToAnOrphanIsServedByWhoPosts) {
+  Actor owner;
+  const std::vector<void*> blocks = owner.fill_page(bytes);
+  owner.free_extra();
+  Page* const page = Actor::page_of(blocks[0]);
+  Thread* const record = &owner.record();
+  owner.end();
+  for (void* block : blocks) {
+    EXPECT_EQ(page->kind_now(), SpanKind::page);
+    survivor_.free(block);
+  }
+  EXPECT_EQ(record->mail.load(), nullptr);
+  // What is below the threshold when the last block is freed waits for a trim.
+  trim(0);
+  EXPECT_NE(page->kind_now(), SpanKind::page);
+}
+
+TEST_F(OrphansTest, MailFromBeforeTheEndIsRead) {
+  Actor owner;
+  const std::vector<void*> blocks = owner.fill_page(bytes);
+  owner.free_extra();
+  Page* const page = Actor::page_of(blocks[0]);
+  for (void* block : blocks) survivor_.free(block);
+  EXPECT_EQ(state_of(page), RemoteState::mailed);
+  owner.end();
+  EXPECT_NE(page->kind_now(), SpanKind::page);
+}
+
+TEST_F(OrphansTest, OldOrphansPutTheirCurrentPagesDown) {
+  std::deque<Actor> actors;
+  std::vector<void*> blocks;
+  std::vector<Thread*> records;
+  for (int i = 0; i < warm_max + 3; ++i) {
+    blocks.push_back(actors.emplace_back().allocate(bytes));
+    records.push_back(&actors.back().record());
+  }
+  for (Actor& actor : actors) actor.end();
+  for (int i = 0; i < warm_max + 3; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    Thread* const record = records[at];
+    const bool warm = i >= 3;
+    EXPECT_EQ(record->warm, warm) << i;
+    EXPECT_EQ(record->heap.current[class_of(bytes)] == no_page(), !warm) << i;
+    EXPECT_EQ(Actor::page_of(blocks[at])->queued, !warm) << i;
+  }
+  for (void* block : blocks) survivor_.free(block);
+}
+
+TEST_F(OrphansTest, ARefillAdoptsAPageWithFreeBlocks) {
+  std::vector<void*> blocks;
+  Actor owner;
+  for (int i = 0; i < 3; ++i) blocks.push_back(owner.allocate(bytes));
+  owner.free(blocks.back());
+  blocks.pop_back();
+  Page* const page = owner.current(bytes);
+  Thread* const record = &owner.record();
+  owner.end();
+  trim(0);  // Puts the page down: the orphan is old.
+  ASSERT_TRUE(page->queued);
+
+  blocks.push_back(survivor_.allocate(bytes));
+  EXPECT_EQ(survivor_.current(bytes), page);
+  EXPECT_EQ(Actor::page_of(blocks.back()), page);
+  EXPECT_EQ(page->owner.load(), &survivor_.record());
+  EXPECT_EQ(page->heap, &survivor_.record().heap);
+  EXPECT_EQ(page->kept, -1);
+  EXPECT_FALSE(page->queued);
+  EXPECT_EQ(state_of(page), RemoteState::open);
+  EXPECT_EQ(record->heap.pages[class_of(bytes)], 0u);
+  EXPECT_EQ(survivor_.pages(bytes), 1u);
+  EXPECT_TRUE(page_check(page));
+  for (void* block : blocks) survivor_.free(block);
+  EXPECT_EQ(page->live(), 0u) << "all of them local frees now";
+}
+
+TEST_F(OrphansTest, APageInTheMailIsNotAdopted) {
+  Actor owner;
+  const std::vector<void*> blocks = owner.fill_page(bytes);
+  owner.free_extra();
+  Page* const page = Actor::page_of(blocks[0]);
+  owner.end();
+  trim(0);
+  for (std::uint32_t n = 0; n < page->threshold; ++n) {
+    EXPECT_EQ(page_free_remote(page, static_cast<Block*>(blocks[n])),
+              n + 1u == page->threshold ? RemoteFree::post : RemoteFree::done);
+  }
+  void* const block = survivor_.allocate(bytes);
+  EXPECT_NE(Actor::page_of(block), page);
+  post(page);
+  EXPECT_EQ(state_of(page), RemoteState::listed);
+  EXPECT_TRUE(page->queued);
+  for (std::size_t n = page->threshold; n < blocks.size(); ++n) survivor_.free(blocks[n]);
+  survivor_.free(block);
+}
+
+}  // namespace
+}  // namespace tarn

@@ -1,0 +1,132 @@
+// The life of pages under one thread: current, asleep, queued, retired (heap/thread_heap.cpp).
+//
+// SPDX-License-Identifier: MIT
+#include <set>
+
+#include "actor.hpp"
+#include "layout/page_plan.hpp"
+
+namespace tarn {
+namespace {
+
+class RefillTest : public testing::Test {
+ protected:
+  ~RefillTest() override {
+    for (void* block : kept_) actor_.free(block);
+    actor_.free_extra();
+    actor_.end();
+    expect_nothing_in_use();
+  }
+  bool is_queued(const Page* page) {
+    for (const Span* s = actor_.record().heap.queue[page->size_class].head(); s; s = s->next) {
+      if (s == page) return true;
+    }
+    return false;
+  }
+
+  Actor actor_;
+  std::vector<void*> kept_;
+};
+
+TEST_F(RefillTest, FirstBlocksComeInTheOrderOfTheirAddresses) {
+  std::uintptr_t before = 0;
+  for (void* block : kept_ = actor_.fill_page(200)) {
+    EXPECT_GT(address_of(block), before);
+    before = address_of(block);
+  }
+}
+
+TEST_F(RefillTest, EachClassHasPagesOfItsOwn) {
+  std::set<Page*> pages;
+  for (const std::uint32_t bytes : class_block_bytes) {
+    kept_.push_back(actor_.allocate(bytes));
+    Page* const page = Actor::page_of(kept_.back());
+    EXPECT_EQ(page->block_bytes, bytes);
+    EXPECT_EQ(page, actor_.current(bytes));
+    pages.insert(page);
+  }
+  EXPECT_EQ(pages.size(), class_count - 1) << "all but the class of empty requests";
+  kept_.push_back(actor_.allocate(0));
+  EXPECT_EQ(Actor::page_of(kept_.back())->size_class, 0);
+}
+
+TEST_F(RefillTest, AFullPageSleepsAndWakesAtItsThreshold) {
+  kept_ = actor_.fill_page(100);
+  Page* const page = Actor::page_of(kept_[0]);
+  ASSERT_NE(actor_.current(100), page);
+  EXPECT_FALSE(page->queued);
+  EXPECT_EQ(page->live(), page->capacity);
+  EXPECT_EQ(page->countdown, page->threshold);
+  EXPECT_EQ(state_of(page), RemoteState::listed);
+  for (std::uint32_t n = 1; n <= page->threshold; ++n) {
+    EXPECT_FALSE(is_queued(page));
+    actor_.free(kept_.back());
+    kept_.pop_back();
+  }
+  EXPECT_TRUE(is_queued(page));
+  EXPECT_EQ(page->live(), page->capacity - page->threshold);
+  EXPECT_EQ(page->countdown, page->live()) << "the next call of attention retires it";
+}
+
+TEST_F(RefillTest, AWokenPageIsUsedBeforeAFreshOne) {
+  kept_ = actor_.fill_page(100);
+  Page* const page = Actor::page_of(kept_[0]);
+  for (std::uint32_t n = 0; n < page->threshold; ++n) {
+    actor_.free(kept_.back());
+    kept_.pop_back();
+  }
+  const std::uint32_t pages = actor_.pages(100);
+  while (actor_.current(100) != page) kept_.push_back(actor_.allocate(100));
+  EXPECT_EQ(actor_.pages(100), pages);
+  EXPECT_FALSE(page->queued);
+}
+
+TEST_F(RefillTest, AnEmptyPageRetiresUnlessItIsCurrent) {
+  std::vector<void*> blocks = actor_.fill_page(300);
+  Page* const page = Actor::page_of(blocks[0]);
+  const std::uint32_t pages = actor_.pages(300);
+  for (void* block : blocks) {
+    EXPECT_EQ(page->kind_now(), SpanKind::page);
+    actor_.free(block);
+  }
+  EXPECT_NE(page->kind_now(), SpanKind::page);
+  EXPECT_EQ(actor_.pages(300), pages - 1);
+  Page* const current = actor_.current(300);
+  actor_.free_extra();
+  EXPECT_EQ(current->live(), 0u);
+  EXPECT_EQ(actor_.current(300), current) << "kept for the next request";
+}
+
+TEST_F(RefillTest, PagesGrowWithTheirNumber) {
+  for (std::size_t n = 0; n < 4; ++n) {
+    const std::vector<void*> blocks = actor_.fill_page(48);
+    EXPECT_EQ(Actor::page_of(blocks[0])->slices, page_slices(class_of(48), n));
+    kept_.insert(kept_.end(), blocks.begin(), blocks.end());
+    actor_.free_extra();  // The further page is current, and empty again.
+  }
+}
+
+TEST_F(RefillTest, AFreedBlockServesTheClassAgain) {
+  std::set<void*> blocks;
+  for (int i = 0; i < 1000; ++i) {
+    void* const block = actor_.allocate(64);
+    blocks.insert(block);
+    actor_.free(block);
+  }
+  EXPECT_LE(blocks.size(), slice_bytes / 64) << "one carve is enough for any number of turns";
+}
+
+TEST_F(RefillTest, TrimPutsEverythingEmptyDown) {
+  void* const block = actor_.allocate(5000);
+  actor_.free(actor_.allocate(700));
+  actor_.trim();
+  EXPECT_EQ(actor_.current(700), no_page());
+  EXPECT_EQ(actor_.pages(700), 0u);
+  EXPECT_EQ(actor_.pages(5000), 1u);
+  EXPECT_TRUE(thread_heap_check(actor_.record().heap));
+  actor_.free(block);
+  EXPECT_EQ(actor_.pages(5000), 0u) << "put down, so it retires with its last block";
+}
+
+}  // namespace
+}  // namespace tarn

@@ -1,0 +1,53 @@
+// How many slices the pages of each class take.
+//
+// SPDX-License-Identifier: MIT
+#include "layout/page_plan.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace tarn {
+namespace {
+
+TEST(PagePlan, PagesHoldEnoughBlocks) {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    for (std::size_t pages = 0; pages < 5; ++pages) {
+      EXPECT_GE(page_slices(c, pages) * slice_bytes / class_block_bytes[c], page_blocks_min) << c;
+    }
+    EXPECT_GE(page_slices(c, 99), page_slices_full) << c;
+  }
+}
+
+TEST(PagePlan, TheFirstPageIsTheSmallestThatDoes) {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const std::size_t first = page_slices(c, 0);
+    EXPECT_TRUE(is_power_of_two(first));
+    if (first == 1 || first == page_slices(c, 99)) continue;
+    EXPECT_LT(first / 2 * slice_bytes / class_block_bytes[c], page_blocks_min) << c;
+  }
+  EXPECT_EQ(page_slices(class_of(16), 0), 1u) << "a class that is hardly used takes little";
+}
+
+TEST(PagePlan, EachPageIsFourTimesTheOneBeforeUpToTheFullSize) {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const std::size_t full = page_plans[c].full;
+    for (std::size_t pages = 0; pages < 10; ++pages) {
+      const std::size_t next = page_slices(c, pages + 1);
+      EXPECT_EQ(next, std::min(page_slices(c, pages) * 4, full)) << c << ", page " << pages;
+    }
+    EXPECT_EQ(page_slices(c, SIZE_MAX), full);
+  }
+}
+
+// The remote word counts the blocks of a page in 24 bits, and writes their offset / 16 + 1 in 32.
+TEST(PagePlan, PagesFitTheRemoteWord) {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const std::size_t bytes = page_plans[c].full * slice_bytes;
+    EXPECT_LT(bytes / class_block_bytes[c], std::size_t{1} << 24);
+    EXPECT_LT(bytes / 16 + 1, std::size_t{1} << 32);
+  }
+}
+
+}  // namespace
+}  // namespace tarn

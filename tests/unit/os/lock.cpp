@@ -1,0 +1,78 @@
+// The lock: exclusion, trying, and recovery in the child of a fork.
+//
+// SPDX-License-Identifier: MIT
+#include "os/thread.hpp"
+
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tarn::os {
+namespace {
+
+TEST(Lock, ExcludesOthers) {
+  Lock lock;
+  std::uint64_t counter = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5000; ++i) {
+        Locked locked(lock);
+        counter = counter + 1;
+        if (i % 500 == 0) thread_yield();  // With the lock held, so that others sleep on it.
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(counter, 20000u);
+}
+
+TEST(Lock, TryLockFailsWhileItIsHeld) {
+  Lock lock;
+  ASSERT_TRUE(lock.try_lock());
+  EXPECT_FALSE(lock.try_lock());
+  std::thread([&] { EXPECT_FALSE(lock.try_lock()); }).join();
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+TEST(Lock, RecoveryTellsAVanishedHolder) {
+  Lock lock;
+  EXPECT_FALSE(lock.recover_after_fork()) << "free";
+  lock.lock();
+  EXPECT_FALSE(lock.recover_after_fork()) << "held by the survivor";
+  EXPECT_FALSE(lock.try_lock());
+  lock.unlock();
+
+  std::atomic<int> stage{0};
+  std::thread holder([&] {
+    lock.lock();
+    stage.store(1);
+    while (stage.load() != 2) thread_yield();
+    lock.unlock();
+  });
+  while (stage.load() != 1) thread_yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool recovered = lock.recover_after_fork();
+    _exit(recovered && lock.try_lock() ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  stage.store(2);
+  holder.join();
+  EXPECT_EQ(status, 0) << "in the child the lock should have been recovered";
+}
+
+TEST(ThreadTag, TellsThreadsApart) {
+  const ThreadTag mine = thread_tag();
+  EXPECT_EQ(thread_tag(), mine);
+  std::thread([&] { EXPECT_NE(thread_tag(), mine); }).join();
+}
+
+}  // namespace
+}  // namespace tarn::os

@@ -1,0 +1,48 @@
+// The remote word: what is packed comes out again.
+//
+// SPDX-License-Identifier: MIT
+#include "pages/remote.hpp"
+
+#include <gtest/gtest.h>
+
+#include "layout/page_plan.hpp"
+
+namespace tarn {
+namespace {
+
+constexpr RemoteState states[] = {RemoteState::dead, RemoteState::open, RemoteState::listed,
+                                  RemoteState::mailed};
+
+TEST(Remote, ZeroIsDeadAndEmpty) {
+  const Remote zero{};
+  EXPECT_EQ(zero.state(), RemoteState::dead);
+  EXPECT_EQ(zero.count(), 0u);
+  EXPECT_EQ(zero.head(), 0u);
+}
+
+TEST(Remote, FieldsDoNotTouchEachOther) {
+  for (const RemoteState state : states) {
+    for (const std::uint32_t count : {0u, 1u, 0x800000u, 0xffffffu}) {
+      for (const std::uint32_t head : {0u, 1u, 0x80000000u, UINT32_MAX}) {
+        const Remote remote = Remote::make(state, head, count);
+        EXPECT_EQ(remote.state(), state);
+        EXPECT_EQ(remote.count(), count);
+        EXPECT_EQ(remote.head(), head);
+      }
+    }
+    EXPECT_EQ(Remote::empty(state).word, Remote::make(state, 0, 0).word);
+  }
+}
+
+TEST(Remote, EveryOffsetOfTheLargestPage) {
+  std::size_t largest = 0;
+  for (const PagePlan& plan : page_plans) largest = std::max<std::size_t>(largest, plan.full);
+  for (std::size_t offset = 0; offset < largest * slice_bytes; offset += block_align) {
+    const std::uint32_t head = encode_head(offset);
+    ASSERT_NE(head, 0u) << "0 says that there is no block";
+    ASSERT_EQ(decode_head(head), offset);
+  }
+}
+
+}  // namespace
+}  // namespace tarn

@@ -1,0 +1,87 @@
+// Records: zeroed, aligned, never moved, all of them found again.
+//
+// SPDX-License-Identifier: MIT
+#include "source/metadata.hpp"
+
+#include <cstring>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/bits.hpp"
+#include "os/fake/fake.hpp"
+
+namespace tarn {
+namespace {
+
+constexpr std::size_t record_bytes = 128;
+
+TEST(Metadata, RecordsAreZeroAlignedAndApart) {
+  Metadata metadata;
+  std::set<std::uintptr_t> seen;
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{64}, std::size_t{65}, record_bytes,
+                                  std::size_t{5000}, std::size_t{400000}}) {
+    for (int i = 0; i < 20; ++i) {
+      auto* const record = static_cast<unsigned char*>(metadata.allocate(bytes));
+      ASSERT_NE(record, nullptr);
+      ASSERT_EQ(address_of(record) % 64, 0u);
+      for (std::size_t b = 0; b < bytes; ++b) ASSERT_EQ(record[b], 0) << bytes;
+      std::memset(record, 0xee, bytes);
+      const auto next = seen.lower_bound(address_of(record));
+      ASSERT_TRUE(next == seen.end() || *next >= address_of(record) + bytes);
+      seen.insert(address_of(record));
+    }
+  }
+  EXPECT_GE(metadata.bytes_reserved(), 20 * 400000u);
+}
+
+TEST(Metadata, WalksEveryRecordOfEveryRegion) {
+  Metadata metadata;
+  std::size_t walked = 0;
+  metadata.for_each(record_bytes, [&](std::byte*) { ++walked; });
+  EXPECT_EQ(walked, 0u);
+  std::set<std::byte*> handed;
+  for (int i = 0; i < 10000; ++i) {  // Some five regions.
+    handed.insert(static_cast<std::byte*>(metadata.allocate(record_bytes)));
+  }
+  EXPECT_GT(metadata.bytes_reserved(), 4 * 256 * 1024u);
+  std::set<std::byte*> seen;
+  metadata.for_each(record_bytes, [&](std::byte* record) { seen.insert(record); });
+  EXPECT_EQ(seen, handed);
+}
+
+TEST(Metadata, ARefusalIsNullAndTheNextAttemptWorks) {
+  Metadata metadata;
+  os::fake::fail_at(1, true);
+  std::size_t handed = 0;  // From the region that is part of the object.
+  while (metadata.allocate(record_bytes) != nullptr) ++handed;
+  const std::size_t reserved = metadata.bytes_reserved();
+  EXPECT_LT(handed, 2000u);
+  EXPECT_EQ(metadata.allocate(record_bytes), nullptr);
+  os::fake::fail_at(0, false);
+  EXPECT_EQ(metadata.bytes_reserved(), reserved);
+  EXPECT_NE(metadata.allocate(record_bytes), nullptr);
+  EXPECT_NE(metadata.allocate(record_bytes), nullptr);
+  EXPECT_GT(metadata.bytes_reserved(), reserved);
+  std::size_t walked = 0;
+  metadata.for_each(record_bytes, [&](std::byte*) { ++walked; });
+  EXPECT_EQ(walked, handed + 2);
+}
+
+TEST(Metadata, AbandonStartsAFreshRegion) {
+  Metadata metadata;
+  auto* const before = static_cast<std::byte*>(metadata.allocate(record_bytes));
+  metadata.abandon();
+  auto* const after = static_cast<std::byte*>(metadata.allocate(record_bytes));
+  ASSERT_NE(after, nullptr);
+  EXPECT_NE(after, before + record_bytes);
+  std::size_t walked = 0;
+  metadata.for_each(record_bytes, [&](std::byte* record) {
+    EXPECT_EQ(record, after);
+    ++walked;
+  });
+  EXPECT_EQ(walked, 1u);
+}
+
+}  // namespace
+}  // namespace tarn

@@ -1,0 +1,107 @@
+// From an address to its span.
+//
+// SPDX-License-Identifier: MIT
+#include "source/page_map.hpp"
+
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "os/fake/fake.hpp"
+#include "pages/page.hpp"
+
+namespace tarn {
+namespace {
+
+// A map of the test's own, on addresses that nobody touches.
+class PageMapTest : public testing::Test {
+ protected:
+  static std::byte* at(std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); }
+
+  std::unique_ptr<PageMap> map_ = std::make_unique<PageMap>();
+  alignas(descriptor_bytes) Page page_;
+};
+
+constexpr std::uintptr_t gib = std::uintptr_t{1} << 30;
+
+TEST_F(PageMapTest, UnknownAddressesLeadToTheForeignSpan) {
+  const int local = 0;
+  for (const void* p : {static_cast<const void*>(nullptr), static_cast<const void*>(&local),
+                        static_cast<const void*>(at(1)), static_cast<const void*>(at(5 * gib)),
+                        static_cast<const void*>(at((std::uintptr_t{1} << address_bits) - 1))}) {
+    Span* const span = map_->span_of(p);
+    EXPECT_EQ(span, map_->foreign());
+    EXPECT_EQ(span->kind_now(), SpanKind::idle);
+    EXPECT_EQ(static_cast<Page*>(span)->owner.load(), nullptr);
+  }
+}
+
+TEST_F(PageMapTest, SetCoversExactlyItsRange) {
+  std::byte* const start = at(7 * gib + 3 * slice_bytes);
+  ASSERT_TRUE(map_->cover(start, 5 * slice_bytes));
+  EXPECT_EQ(map_->span_of(start), map_->foreign()) << "covered, and still nobody's";
+  map_->set(start, 5, &page_);
+  EXPECT_EQ(map_->span_of(start - 1), map_->foreign());
+  for (std::size_t offset = 0; offset < 5 * slice_bytes; offset += 1024) {
+    EXPECT_EQ(map_->span_of(start + offset), &page_);
+  }
+  EXPECT_EQ(map_->span_of(start + 5 * slice_bytes - 1), &page_);
+  EXPECT_EQ(map_->span_of(start + 5 * slice_bytes), map_->foreign());
+  map_->clear(start, 5);
+  for (int i = -1; i < 6; ++i) {
+    EXPECT_EQ(map_->span_of(start + i * static_cast<int>(slice_bytes)), map_->foreign());
+  }
+}
+
+TEST_F(PageMapTest, EndsOnly) {
+  page_.base = at(9 * gib);
+  for (const std::uint32_t slices : {1u, 2u, 3u, 100u}) {
+    page_.slices = slices;
+    ASSERT_TRUE(map_->cover(page_.base, page_.bytes()));
+    map_->set_ends(&page_);
+    EXPECT_EQ(map_->span_of(page_.base), &page_);
+    EXPECT_EQ(map_->span_of(page_.end() - 1), &page_);
+    EXPECT_EQ(map_->span_of(page_.end()), map_->foreign());
+    if (slices > 2) {
+      EXPECT_EQ(map_->span_of(page_.base + slice_bytes), map_->foreign());
+    }
+    map_->clear_ends(page_.base, slices);
+    EXPECT_EQ(map_->span_of(page_.base), map_->foreign());
+    EXPECT_EQ(map_->span_of(page_.end() - 1), map_->foreign());
+  }
+}
+
+TEST_F(PageMapTest, ARangeAcrossLeaves) {
+  std::byte* const start = at(12 * gib - slice_bytes);
+  os::fake::fail_at(0, false);
+  ASSERT_TRUE(map_->cover(start, gib + 2 * slice_bytes));
+  EXPECT_EQ(os::fake::calls(), 2u) << "three leaves, one of them the map's own";
+  ASSERT_TRUE(map_->cover(start, 2 * slice_bytes));
+  EXPECT_EQ(os::fake::calls(), 2u) << "they are there already";
+  map_->set(start, 2, &page_);
+  EXPECT_EQ(map_->span_of(start), &page_);
+  EXPECT_EQ(map_->span_of(at(12 * gib)), &page_);
+  EXPECT_EQ(map_->span_of(at(12 * gib) + slice_bytes), map_->foreign());
+}
+
+TEST_F(PageMapTest, CoverSaysWhenALeafCannotBeHad) {
+  std::byte* const start = at(20 * gib - slice_bytes);
+  ASSERT_TRUE(map_->cover(at(3 * gib), slice_bytes)) << "with the map's own leaf";
+  os::fake::fail_at(2, false);
+  EXPECT_FALSE(map_->cover(start, 2 * slice_bytes));
+  os::fake::fail_at(0, false);
+  EXPECT_TRUE(map_->cover(start, 2 * slice_bytes));
+  EXPECT_EQ(os::fake::calls(), 1u) << "the first leaf had been made";
+}
+
+TEST_F(PageMapTest, AddressesBeyondTheMapAreRefused) {
+  std::byte* const last = at((std::uintptr_t{1} << address_bits) - slice_bytes);
+  EXPECT_FALSE(map_->cover(last + slice_bytes, slice_bytes));
+  EXPECT_FALSE(map_->cover(last, 2 * slice_bytes));
+  EXPECT_TRUE(map_->cover(last, slice_bytes));
+  map_->set(last, 1, &page_);
+  EXPECT_EQ(map_->span_of(last + slice_bytes - 1), &page_);
+}
+
+}  // namespace
+}  // namespace tarn

@@ -1,0 +1,210 @@
+// Taking and giving spans. Random use against a model: fuzz/store.cpp.
+//
+// SPDX-License-Identifier: MIT
+#include "source/store.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "os/fake/fake.hpp"
+#include "survey.hpp"
+
+namespace tarn {
+namespace {
+
+// The store is the process's; each test begins and ends with nothing in use and nothing dirty.
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    store.configure(3600000, std::size_t{1} << 40);  // Nothing goes back by itself.
+    settle();
+  }
+  void TearDown() override { settle(); }
+
+  static void settle() {
+    os::fake::fail_at(0, false);
+    store.purge(time_in(0), 0, 0);
+    ASSERT_TRUE(store.check());
+    ASSERT_TRUE(all_joined());
+    ASSERT_EQ(store.totals().committed_bytes, 0u);
+  }
+};
+
+TEST_F(StoreTest, ASpanIsExactlyWhatWasAskedFor) {
+  for (const std::size_t slices : {1u, 2u, 7u, 16u, 33u, 1000u, 5000u, 40000u}) {
+    Span* const span = take_span(slices);
+    ASSERT_NE(span, nullptr);
+    EXPECT_EQ(span->slices, slices);
+    EXPECT_EQ(address_of(span->base) % slice_bytes, 0u);
+    EXPECT_EQ(span->end(), span->base + slices * slice_bytes);
+    EXPECT_EQ(store.totals().committed_bytes, slices * slice_bytes);
+    std::memset(span->base, 1, slice_bytes);
+    std::memset(span->end() - slice_bytes, 1, slice_bytes);
+    give_span(span);
+    EXPECT_TRUE(store.check());
+    store.purge(time_in(0), 0, 0);
+  }
+}
+
+TEST_F(StoreTest, Alignments) {
+  std::vector<Span*> spans;
+  for (std::size_t alignment = 1; alignment <= (std::size_t{1} << 14); alignment *= 2) {
+    for (const std::size_t slices : {1u, 3u, 70u}) {
+      Span* const span = take_span(slices, alignment);
+      ASSERT_NE(span, nullptr);
+      EXPECT_EQ(address_of(span->base) % (alignment * slice_bytes), 0u);
+      EXPECT_EQ(span->slices, slices);
+      spans.push_back(span);
+      EXPECT_TRUE(store.check());
+    }
+  }
+  for (Span* span : spans) give_span(span);
+}
+
+TEST_F(StoreTest, SpansDoNotOverlapAndNeighboursJoinInAnyOrder) {
+  std::vector<Span*> spans;
+  for (std::size_t i = 0; i < 200; ++i) {
+    spans.push_back(take_span(i % 7 + 1));
+    std::memset(spans[i]->base, static_cast<int>(i), spans[i]->bytes());
+  }
+  for (std::size_t i = 0; i < 200; ++i) {
+    for (std::size_t b = 0; b < spans[i]->bytes(); b += 512) {
+      ASSERT_EQ(spans[i]->base[b], static_cast<std::byte>(i));
+    }
+  }
+  for (std::size_t i = 0; i < 200; ++i) {
+    give_span(spans[i * 67 % 200]);  // 67 and 200 share no factor: each once.
+    ASSERT_TRUE(store.check());
+    ASSERT_TRUE(all_joined());
+  }
+  EXPECT_EQ(free_slices(SpanKind::dirty), store.totals().committed_bytes >> slice_shift);
+}
+
+TEST_F(StoreTest, WarmMemoryFirst) {
+  Span* const span = take_span(100);
+  std::byte* const base = span->base;
+  std::memset(base, 1, 100 * slice_bytes);
+  give_span(span);
+  Span* const again = take_span(100);
+  EXPECT_EQ(again->base, base);
+  EXPECT_FALSE(again->zeroed);
+  give_span(again);
+  Span* const larger = take_span(101);
+  EXPECT_TRUE(larger->zeroed) << "the warm one is too small";
+  give_span(larger);
+}
+
+TEST_F(StoreTest, ARoomySpanCanGrowToTwiceItsSize) {
+  std::vector<Span*> spans;
+  for (const std::size_t slices : {1u, 100u, 3000u, 20000u}) {
+    Span* const span = take_span(slices, 1, Fit::roomy);
+    ASSERT_NE(span, nullptr);
+    EXPECT_EQ(span->slices, slices);
+    EXPECT_TRUE(store.extend(span, 2 * slices)) << slices;
+    spans.push_back(span);
+  }
+  os::fake::fail_at(1, true);  // Without room it does with less.
+  Span* const fits = take_span(free_slices(SpanKind::clean) / 2 + 1, 1, Fit::roomy);
+  os::fake::fail_at(0, false);
+  if (fits != nullptr) spans.push_back(fits);
+  for (Span* span : spans) give_span(span);
+}
+
+TEST_F(StoreTest, CleanMemoryReadsAsZero) {
+  Span* const span = take_span(50);
+  std::memset(span->base, 1, span->bytes());
+  give_span(span);
+  store.purge(time_in(0), 0, 0);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
+  Span* const again = take_span(50);
+  ASSERT_TRUE(again->zeroed);
+  for (std::size_t i = 0; i < again->bytes(); ++i) ASSERT_EQ(again->base[i], std::byte{0});
+  give_span(again, true);  // Nobody wrote to it.
+  EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
+}
+
+TEST_F(StoreTest, ExtendGrowsOverAFreeNeighbour) {
+  Span* const whole = take_span(100);
+  ASSERT_TRUE(store.shrink(whole, 40));
+  EXPECT_EQ(whole->slices, 40u);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 60u);
+  std::memset(whole->base, 7, whole->bytes());
+  ASSERT_TRUE(store.extend(whole, 70));
+  EXPECT_EQ(whole->slices, 70u);
+  EXPECT_FALSE(whole->zeroed);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 30u);
+  EXPECT_EQ(page_map.span_of(whole->end() - 1), whole);
+  EXPECT_EQ(page_map.span_of(whole->base + 39 * slice_bytes), page_map.foreign());
+  ASSERT_TRUE(store.extend(whole, 100));
+  EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
+  for (std::size_t i = 0; i < 40 * slice_bytes; i += 100) ASSERT_EQ(whole->base[i], std::byte{7});
+  give_span(whole);
+}
+
+TEST_F(StoreTest, ExtendStopsAtWhatIsInUseOrTooSmall) {
+  Span* const whole = take_span(100);
+  ASSERT_TRUE(store.shrink(whole, 40));
+  Span* const neighbour = take_span(60);
+  ASSERT_EQ(neighbour->base, whole->end()) << "the warm tail is taken again";
+  EXPECT_FALSE(store.extend(whole, 41));
+  EXPECT_EQ(whole->slices, 40u);
+  EXPECT_FALSE(store.extend(whole, std::size_t{1} << 40));
+  ASSERT_TRUE(store.shrink(neighbour, 59));
+  EXPECT_FALSE(store.extend(whole, 41)) << "the free slice is not next to it";
+  give_span(neighbour);
+  EXPECT_TRUE(store.extend(whole, 41));
+  give_span(whole);
+}
+
+TEST_F(StoreTest, SizesThatNoSpanCanHave) {
+  os::fake::fail_at(0, false);
+  EXPECT_EQ(store.take(SIZE_MAX, 1), nullptr);
+  EXPECT_EQ(store.take(std::size_t{1} << 32, 1), nullptr);
+  EXPECT_EQ(store.take(1, std::size_t{1} << 40), nullptr);
+  EXPECT_EQ(store.take(UINT32_MAX, UINT32_MAX / 2 + 1), nullptr);
+  EXPECT_EQ(os::fake::calls(), 0u) << "refused without asking the OS";
+}
+
+TEST_F(StoreTest, TotalsCountPeaksAndCalls) {
+  const StoreTotals before = store.totals();
+  constexpr std::size_t slices = 3000;
+  Span* const span = take_span(slices);
+  give_span(span);
+  const std::uint64_t peak = store.totals().committed_bytes_peak;
+  EXPECT_EQ(peak, std::max<std::uint64_t>(before.committed_bytes_peak, slices * slice_bytes));
+  EXPECT_EQ(store.totals().committed_bytes, slices * slice_bytes) << "dirty, not yet given back";
+  store.purge(time_in(0), 0, 0);
+  EXPECT_EQ(store.totals().purged_bytes, before.purged_bytes + slices * slice_bytes);
+  EXPECT_EQ(store.totals().purge_calls, before.purge_calls + 1);
+  EXPECT_EQ(store.totals().committed_bytes_peak, peak);
+
+  const std::uint64_t map_calls = store.totals().map_calls;
+  give_span(take_span(free_slices(SpanKind::clean) + 1));
+  EXPECT_GT(store.totals().map_calls, map_calls) << "a new chunk";
+}
+
+TEST_F(StoreTest, RecordsAreApartFromSpans) {
+  void* const record = store.allocate_record(100);
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(page_map.span_of(record), page_map.foreign());
+}
+
+TEST_F(StoreTest, CheckFindsADamagedSpan) {
+  Span* const span = take_span(10);
+  std::byte* const base = span->base;
+  give_span(span);
+  Span* const free = page_map.span_of(base);
+  free->set_kind(SpanKind::clean);
+  EXPECT_FALSE(store.check());
+  free->set_kind(SpanKind::dirty);
+  EXPECT_TRUE(store.check());
+  page_map.clear(free->base, 1);
+  EXPECT_FALSE(store.check());
+  page_map.set_ends(free);
+}
+
+}  // namespace
+}  // namespace tarn

@@ -1,0 +1,151 @@
+// allocator_marks: see allocator_marks.hpp.
+// SPDX-License-Identifier: MIT
+#include "allocator_marks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "quantity.hpp"
+
+namespace tarn {
+
+namespace {
+
+struct Mark {
+  std::string_view allocator;
+  std::string_view text;
+  bool is_whole = false;  // redis defines a mallctl_int, and has no jemalloc in it
+
+  bool fits(std::string_view name) const {
+    return is_whole ? name == text : name.starts_with(text);
+  }
+};
+
+// Symbols that only the allocator itself defines: beginnings of them, mangled names included.
+constexpr std::array symbol_marks = {
+    Mark{"jemalloc", "je_malloc"},
+    Mark{"jemalloc", "_rjem_"},
+    Mark{"jemalloc", "mallctl", true},
+    Mark{"mimalloc", "mi_malloc"},
+    Mark{"mimalloc", "mi_heap_malloc"},
+    Mark{"tcmalloc", "tc_malloc"},
+    Mark{"tcmalloc", "TCMallocInternal"},
+    Mark{"PartitionAlloc", "_ZN15partition_alloc"},
+    Mark{"PartitionAlloc", "_ZN4base13PartitionRoot"},
+    Mark{"snmalloc", "_ZN8snmalloc"},
+    Mark{"snmalloc", "sn_rust_alloc"},
+    Mark{"rpmalloc", "rpmalloc", true},
+    Mark{"mozjemalloc", "moz_arena_malloc"},
+    Mark{"the Go runtime's heap", "runtime.mallocgc"},
+    Mark{"tarn", "tarn_malloc", true},
+};
+
+// What their messages and their environment variables leave in stripped files.
+constexpr std::array data_marks = {
+    Mark{"jemalloc", "<jemalloc>"},
+    Mark{"mimalloc", "mimalloc: "},
+    Mark{"tcmalloc", "TCMALLOC_"},
+    Mark{"PartitionAlloc", "partition_alloc/partition_"},
+    Mark{"snmalloc", "snmalloc"},
+    Mark{"rpmalloc", "rpmalloc"},
+};
+
+constexpr std::array library_marks = {
+    Mark{"jemalloc", "libjemalloc"},   Mark{"mimalloc", "libmimalloc"},
+    Mark{"tcmalloc", "libtcmalloc"},   Mark{"snmalloc", "libsnmalloc"},
+    Mark{"rpmalloc", "librpmalloc"},   Mark{"hardened_malloc", "libhardened_malloc"},
+    Mark{"Hoard", "libhoard"},         Mark{"tarn", "libtarn.so"},
+};
+
+struct Found {
+  std::set<std::string_view> allocators;
+  bool has_malloc = false;
+  bool exports_malloc = false;
+};
+
+Found search(const Elf& elf) {
+  Found found;
+  elf.visit_symbols([&](std::string_view name, bool is_exported) {
+    if (name == "malloc") {
+      found.has_malloc = true;
+      found.exports_malloc = found.exports_malloc || is_exported;
+    }
+    for (const Mark& mark : symbol_marks) {
+      if (mark.fits(name)) found.allocators.insert(mark.allocator);
+    }
+  });
+  for (const std::string_view section : {".gopclntab", ".note.go.buildid"}) {
+    if (elf.has_section(section)) found.allocators.insert("the Go runtime's heap");
+  }
+  return found;
+}
+
+void search_data(const Elf& elf, Found& found) {
+  std::size_t longest = 0;
+  for (const Mark& mark : data_marks) longest = std::max(longest, mark.text.size());
+  elf.visit_read_only_data(longest, [&](std::string_view piece) {
+    for (const Mark& mark : data_marks) {
+      if (piece.find(mark.text) != std::string_view::npos) found.allocators.insert(mark.allocator);
+    }
+  });
+}
+
+bool note_libraries(const Elf& elf, const std::string& name, Inspection& inspection) {
+  bool has_any = false;
+  for (const std::string& needed : elf.needed()) {
+    for (const Mark& mark : library_marks) {
+      if (!mark.fits(needed)) continue;
+      has_any = true;
+      const std::string consequence =
+          mark.allocator == "tarn" ? "it runs on tarn with or without this command"
+                                   : "its malloc gives way to tarn's, but what the program calls "
+                                     "by that library's own names stays there";
+      inspection.notes.push_back(
+          {"linked_allocator",
+           fmt::format("{} is linked with {}: {}", name, text_of_name(needed), consequence)});
+    }
+  }
+  return has_any;
+}
+
+}  // namespace
+
+void add_allocator_notes(const Elf& elf, const std::string& name, Inspection& inspection) {
+  const bool is_static = elf.interpreter().empty();
+  Found found = search(elf);
+  if (found.allocators.contains("tarn")) {
+    inspection.notes.push_back(
+        {"linked_tarn", fmt::format("{} has tarn's malloc linked in already", name)});
+    return;
+  }
+  // A program that is linked with an allocator's library names it in its own messages as well.
+  const bool is_linked = note_libraries(elf, name, inspection);
+  if (!is_linked && found.allocators.empty()) search_data(elf, found);
+  std::string names;
+  for (const std::string_view allocator : found.allocators) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", allocator);
+  }
+  if (found.exports_malloc) {
+    // The program's own symbols come before those of any preloaded library.
+    inspection.notes.push_back(
+        {"allocator", fmt::format("{} exports a malloc of its own{}, which comes before any "
+                                  "preloaded one: tarn will see nothing or little of it",
+                                  name, names.empty() ? "" : fmt::format(" ({})", names))});
+  } else if (!names.empty()) {
+    inspection.notes.push_back(
+        {"allocator", fmt::format("{} seems to bring an allocator of its own ({}): what it "
+                                  "allocates there does not come to tarn",
+                                  name, names)});
+  } else if (found.has_malloc && !is_static) {
+    inspection.notes.push_back(
+        {"allocator", fmt::format("{} has a malloc of its own for its own calls: these do not "
+                                  "come to tarn",
+                                  name)});
+  }
+}
+
+}  // namespace tarn

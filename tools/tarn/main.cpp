@@ -1,0 +1,116 @@
+// main: the command line of `tarn`, and the one place where it ends.
+//
+// The words after the first "--" belong to the program and are taken off before anything else is
+// understood, so that no option of tarn's can be mistaken for one of the program's.
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "failure.hpp"
+#include "run.hpp"
+#include "signals.hpp"
+#include "terminal.hpp"
+
+namespace tarn {
+
+namespace {
+
+// A caller may have closed standard descriptors: the files that tarn opens must not become them.
+// The program finds them closed, as without tarn.
+void hold_standard_descriptors() {
+  int descriptor = 0;
+  do {
+    descriptor = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor > STDERR_FILENO) ::close(descriptor);
+}
+
+void complain(std::string_view text) {
+  write_fully(STDERR_FILENO, fmt::format("tarn: {}\n", text));
+}
+
+Ending show(const std::string& text) {
+  write_fully(STDOUT_FILENO, text);
+  return {};
+}
+
+Ending run_parsed(const RunOptions& options, bool has_separator, const CLI::App& run) {
+  const std::vector<std::string> strays = run.remaining();
+  if (!strays.empty() && strays.front().starts_with("-")) {
+    throw Failure(status_usage, fmt::format("run: there is no option {}; see `tarn run --help`",
+                                            strays.front()));
+  }
+  if (!strays.empty()) {
+    throw Failure(status_usage, fmt::format("run: put -- before the program: tarn run [OPTIONS] "
+                                            "-- {}{}",
+                                            strays.front(), has_separator ? " ..." : ""));
+  }
+  if (options.words.empty()) {
+    throw Failure(status_usage, "run: name a program: tarn run [OPTIONS] -- PROGRAM [ARGS...]");
+  }
+  check_options(run);
+  return run_verb(options);
+}
+
+// Ends for a command line without a verb, or with one that there is not.
+[[noreturn]] void refuse_verb(const std::vector<std::string>& own, const CLI::App& app) {
+  if (own.empty()) throw Failure(status_usage, fmt::format("name a verb\n{}", app.help()));
+  throw Failure(status_usage, fmt::format("there is no {} '{}'; see `tarn --help`",
+                                          own.front().starts_with("-") ? "option" : "verb",
+                                          own.front()));
+}
+
+Ending command(const std::vector<std::string>& words) {
+  CLI::App app("tarn: run programs on tarn's malloc and see what it does for them", "tarn");
+  app.set_version_flag("--version", "tarn " TARN_COMMAND_VERSION);
+  app.require_subcommand(1);
+  app.footer("`tarn run --help` says more.");
+  RunOptions options;
+  add_run_verb(app, options);
+  CLI::App* const run = app.get_subcommand("run");
+  run->allow_extras();
+
+  const auto separator = std::ranges::find(words, "--");
+  const bool has_separator = separator != words.end();
+  if (has_separator) options.words.assign(separator + 1, words.end());
+  const std::vector<std::string> own(words.begin(), separator);
+  try {
+    // CLI11 takes the words of a vector from its end.
+    app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return show(run->parsed() ? run->help() : app.help());
+  } catch (const CLI::CallForVersion& version) {
+    return show(fmt::format("{}\n", version.what()));
+  } catch (const CLI::ParseError& error) {
+    if (!run->parsed()) refuse_verb(own, app);
+    throw Failure(status_usage, fmt::format("run: {}; see `tarn run --help`", error.what()));
+  }
+  return run_parsed(options, has_separator, *run);
+}
+
+}  // namespace
+
+}  // namespace tarn
+
+int main(int argc, char** argv) {
+  tarn::hold_standard_descriptors();
+  tarn::Ending ending;
+  try {
+    ending = tarn::command({argv + std::min(argc, 1), argv + argc});
+  } catch (const tarn::Failure& failure) {
+    tarn::complain(failure.what());
+    return failure.status();
+  } catch (const std::exception& failure) {
+    tarn::complain(failure.what());
+    return tarn::status_refused;
+  }
+  if (ending.signal != 0) tarn::end_by_signal(ending.signal);
+  return ending.status;
+}

@@ -1,0 +1,33 @@
+// result_file: where --json goes; opened before the program runs, so that a run is never lost to a
+// path that cannot be written, and left untouched unless there is something to write.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "descriptor.hpp"
+
+namespace tarn {
+
+class ResultFile {
+ public:
+  // Empty: nothing is wanted. "-": stdout. Throws Failure if the file cannot be written.
+  explicit ResultFile(const std::string& path);
+  ~ResultFile();
+  ResultFile(const ResultFile&) = delete;
+  ResultFile& operator=(const ResultFile&) = delete;
+
+  bool is_wanted() const noexcept { return !path_.empty(); }
+  bool is_stdout() const noexcept { return path_ == "-"; }
+  // Replaces what the file held. Throws Failure if not all of it could be written.
+  void write(const nlohmann::ordered_json& json);
+
+ private:
+  std::string path_;
+  Descriptor file_;
+  bool is_made_here_ = false;
+  bool is_written_ = false;
+};
+
+}  // namespace tarn

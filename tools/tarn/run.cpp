@@ -1,0 +1,174 @@
+// run: see run.hpp.
+// SPDX-License-Identifier: MIT
+#include "run.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "compare.hpp"
+#include "failure.hpp"
+#include "library.hpp"
+#include "program.hpp"
+#include "quantity.hpp"
+#include "result_file.hpp"
+#include "run_report.hpp"
+
+namespace tarn {
+
+namespace {
+
+constexpr const char* footer =
+    "Everything after -- is the program, found as a shell would find it, and its arguments. The\n"
+    "exit status is the program's; 126 and 127 mean that it could not be started, 125 that this\n"
+    "machine refused something, 2 that this command line is wrong. What tarn itself says goes to\n"
+    "stderr.\n\n"
+    "Examples:\n"
+    "  tarn run -- python3 script.py\n"
+    "  tarn run --stats --json account.json -- make -j4\n"
+    "  tarn run --compare 10 -- ./my_program input.txt\n";
+
+// CLI11 does not know of the words that were taken off before it.
+class RunFormatter : public CLI::Formatter {
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: tarn run [OPTIONS] -- PROGRAM [ARGS...]\n";
+  }
+};
+
+std::string likely_reason(const RunRecord& record) {
+  if (record.outcome.signal() == SIGKILL) return "it was killed, perhaps before it had begun";
+  return "likely it is or became a program that cannot be preloaded into, it dropped LD_PRELOAD, "
+         "or it could not read the library or write the account's directory (another user, a "
+         "sandbox)";
+}
+
+// What the accounts show about whether tarn did its work.
+void note_activity(RunRecord& record, const Inspection& inspection) {
+  for (const std::string& refusal : record.accounts.refused) {
+    record.notes.push_back({"account_refused", refusal});
+  }
+  if (record.main_account() != nullptr) return;
+  const std::string name = text_of_name(record.words.front());
+  const bool has_others = !record.accounts.processes.empty();
+  const std::string others = has_others ? ", though processes that it started did" : "";
+  if (!inspection.is_reachable) {
+    record.notes.push_back(
+        {"inactive", fmt::format("tarn was not active in {}, as said before it started{}", name,
+                                 others)});
+    return;
+  }
+  record.notes.push_back(
+      {"inactive", fmt::format("tarn was not active in {}: it left no account{}; {}", name, others,
+                               likely_reason(record))});
+}
+
+void note_running(RunRecord& record) {
+  for (const tarn_account& account : record.accounts.processes) {
+    if (account.state == TARN_ACCOUNT_FINAL || account.pid == 0) continue;
+    const auto pid = static_cast<pid_t>(account.pid);
+    if (pid == record.outcome.pid) continue;  // It has been waited for.
+    if (::kill(pid, 0) == 0 || errno == EPERM) record.running.push_back(account.pid);
+  }
+}
+
+// Runs the program and reads what it left; the temporary directory is gone afterwards.
+void run_with_account(RunRecord& record, const Inspection& inspection, const SignalGate& gate) {
+  const AccountFolder folder;
+  Launch launch;
+  launch.words = record.words;
+  launch.environment = current_environment();
+  if (inspection.is_preloadable) {
+    add_preload(launch.environment, record.library);
+    add_account(launch.environment, folder.path());
+  }
+  record.outcome = run_child(launch, gate);
+  check_started(record.outcome, record.words.front());
+  record.accounts = folder.read();
+  note_running(record);
+}
+
+Ending plain_run(const RunOptions& options, Terminal& terminal, ResultFile& result) {
+  RunRecord record;
+  record.words = options.words;
+  record.library = find_library(options.library);
+  const Inspection inspection = inspect_program(options.words.front());
+  for (const Note& note : inspection.notes) terminal.warn(note.text);
+  {
+    const SignalGate gate;
+    if (const int signal = gate.pending_end(); signal != 0) return {0, signal};
+    run_with_account(record, inspection, gate);
+    gate.drain();
+    // From here on tarn can be interrupted again: a report into a full pipe must not hold it.
+  }
+  note_activity(record, inspection);
+  for (const Note& note : record.notes) terminal.warn(note.text);
+  terminal.say(run_text(record, terminal, options.has_class_table));
+  record.notes.insert(record.notes.begin(), inspection.notes.begin(), inspection.notes.end());
+  if (result.is_wanted()) result.write(run_json(record));
+  return {record.outcome.exit_status(), record.outcome.signal()};
+}
+
+}  // namespace
+
+void add_run_verb(CLI::App& app, RunOptions& options) {
+  CLI::App* const run = app.add_subcommand("run", "Run a program on tarn's malloc");
+  run->formatter(std::make_shared<RunFormatter>());
+  run->footer(footer);
+  run->add_flag("--stats", options.has_class_table, "Show allocations by size class, with slack");
+  run->add_option("--json", options.json, "Write everything as JSON to FILE (- for stdout)")
+      ->type_name("FILE");
+  run->add_option("--library", options.library, "Use this libtarn.so")->type_name("FILE");
+  run->add_flag("--quiet,-q", options.is_quiet, "Print nothing of tarn's own");
+  run->add_flag("--color", options.wants_color, "Colour, also in a file");
+  run->add_flag("--no-color", options.refuses_color, "No colour, also on a terminal");
+  // An empty description keeps the range out of the help; the complaint still names it.
+  const auto in_range = [](std::size_t least) {
+    return CLI::Range(least, pairs_max).description("");
+  };
+  run->add_option("--compare", options.pairs, "Compare N runs with tarn and N without")
+      ->type_name("N")
+      ->check(in_range(1));
+  run->add_option("--warmup", options.warmups, "Runs of each kind before those that count")
+      ->type_name("K")
+      ->capture_default_str()
+      ->check(in_range(0));
+  run->add_option("--against", options.rivals, "Compare another preloaded malloc as well")
+      ->type_name("LIB")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  run->add_flag("--show-output", options.shows_output, "Let every run print, not only the first");
+  run->add_flag("--allow-failure", options.allows_failure, "Compare runs that fail, too");
+}
+
+void check_options(const CLI::App& run) {
+  // CLI11 can refuse these by itself, but then prints a list of them behind every option.
+  const auto is_given = [&](const char* option) { return run.count(option) > 0; };
+  if (is_given("--color") && is_given("--no-color")) {
+    throw Failure(status_usage, "run: --color and --no-color contradict each other");
+  }
+  for (const char* const option : {"--stats", "--quiet"}) {
+    if (is_given("--compare") && is_given(option)) {
+      throw Failure(status_usage, fmt::format("run: {} is for a single run; leave it or --compare "
+                                              "out",
+                                              option));
+    }
+  }
+  for (const char* const option : {"--warmup", "--against", "--show-output", "--allow-failure"}) {
+    if (!is_given("--compare") && is_given(option)) {
+      throw Failure(status_usage, fmt::format("run: {} is for --compare N", option));
+    }
+  }
+}
+
+Ending run_verb(const RunOptions& options) {
+  Terminal terminal(options.color(), options.is_quiet);
+  ResultFile result(options.json);
+  return options.pairs > 0 ? compare(options, terminal, result)
+                           : plain_run(options, terminal, result);
+}
+
+}  // namespace tarn

@@ -1,0 +1,45 @@
+// run: the verb `tarn run`: one program on tarn's malloc and its account, or a comparison.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "terminal.hpp"
+
+namespace tarn {
+
+struct RunOptions {
+  std::vector<std::string> words;  // PROGRAM and ARGS
+  std::string library;
+  std::string json;
+  bool has_class_table = false;
+  bool is_quiet = false;
+  bool wants_color = false;
+  bool refuses_color = false;
+
+  std::size_t pairs = 0;  // --compare N; 0 for a plain run
+  std::size_t warmups = 1;
+  std::vector<std::string> rivals;  // --against
+  bool shows_output = false;
+  bool allows_failure = false;
+
+  ColorChoice color() const noexcept {
+    if (refuses_color) return ColorChoice::never;
+    return wants_color ? ColorChoice::always : ColorChoice::automatic;
+  }
+};
+
+// How tarn ends: with a status, or by a signal as its program did.
+struct Ending {
+  int status = 0;
+  int signal = 0;
+};
+
+void add_run_verb(CLI::App& app, RunOptions& options);
+// What each option alone cannot know. Throws Failure.
+void check_options(const CLI::App& run);
+Ending run_verb(const RunOptions& options);
+
+}  // namespace tarn
