@@ -1,4 +1,6 @@
 # What `cmake --install` puts into a prefix, for find_package(tarn) and pkg-config.
+#
+# SPDX-License-Identifier: MIT
 include(CMakePackageConfigHelpers)
 
 if(TARN_SANITIZE)

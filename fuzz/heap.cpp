@@ -1,6 +1,6 @@
-// heap: the malloc family as several threads use it, against a table of what is out. The threads are
-// records that one real thread takes turns in (current_thread), so every input is repeatable; what
-// happens between two steps of a thread is the affair of tests/model and tests/stress.
+// heap: the malloc family as several threads use it, against a table of what is out. The threads
+// are records that one real thread takes turns in (current_thread), so every input is repeatable;
+// what happens between two steps of a thread is the affair of tests/model and tests/stress.
 //
 // SPDX-License-Identifier: MIT
 #include <array>

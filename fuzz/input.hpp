@@ -1,5 +1,5 @@
-// input: the bytes of one fuzz input, read as numbers, and the check that a body makes. Each target is
-// one file that defines run(); libfuzzer.cpp and replay.cpp call it.
+// input: the bytes of one fuzz input, read as numbers, and the check that a body makes. Each target
+// is one file that defines run(); libfuzzer.cpp and replay.cpp call it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

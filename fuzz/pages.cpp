@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "pages/page.hpp"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -21,13 +22,13 @@ class PageModel {
   PageModel(std::size_t size_class, std::size_t slices) : page_(page_take(size_class, slices)) {
     TARN_REQUIRE(page_ != nullptr && page_->live() == 0 && page_->carved == 0);
     TARN_REQUIRE(page_->capacity == slices * slice_bytes / class_block_bytes[size_class]);
-    TARN_REQUIRE(page_->threshold >= 1 && page_->threshold <= page_->capacity);
+    TARN_REQUIRE(page_threshold(page_) >= 1 && page_threshold(page_) < page_->capacity);
     TARN_REQUIRE(page_map.span_of(page_->base) == page_);
     TARN_REQUIRE(page_map.span_of(page_->end() - 1) == page_);
   }
 
   void step(Input& input) {
-    switch (input.below(9)) {
+    switch (input.below(10)) {
       case 0:
       case 1:
       case 2: allocate(input.below(20) + 1); break;
@@ -35,7 +36,8 @@ class PageModel {
       case 4:
       case 5: free_remote(input); break;
       case 6: collect(input); break;
-      case 7: list(); break;
+      case 7: list(input.below(page_->capacity) + 1); break;
+      case 8: settle(input.byte() % 2 == 0); break;
       default: open();
     }
     check();
@@ -45,7 +47,7 @@ class PageModel {
   void finish(Input& input) {
     while (!live_.empty()) free_local(input);
     // The receiver of the mail, or an owner that looks at a page whose last frees were remote.
-    settle(page_collect(page_, RemoteState::listed));
+    take_in(page_collect(page_, RemoteState::listed));
     state_ = RemoteState::listed;
     check();
     TARN_REQUIRE(page_->live() == 0);
@@ -99,12 +101,12 @@ class PageModel {
     Block* const block = take_live(input);
     pending_.insert(block);
     const bool posts =
-        state_ == RemoteState::listed && pending_.size() >= page_->threshold;
+        state_ == RemoteState::listed && pending_.size() >= threshold_;
     TARN_REQUIRE(page_free_remote(page_, block) == (posts ? RemoteFree::post : RemoteFree::done));
     if (posts) state_ = RemoteState::mailed;
   }
 
-  void settle(Collected collected) {
+  void take_in(Collected collected) {
     TARN_REQUIRE(collected.count == pending_.size());
     std::size_t walked = 0;
     for (Block* b = collected.head; b != nullptr; b = b->next, ++walked) {
@@ -116,16 +118,30 @@ class PageModel {
   }
 
   void collect(Input& input) {
-    const RemoteState wanted = input.byte() % 2 == 0 ? RemoteState::open : RemoteState::listed;
+    const RemoteState wanted = RemoteState::open;
     const bool receives = input.byte() % 2 == 0;
-    settle(receives ? page_collect(page_, wanted) : page_collect_unless_mailed(page_, wanted));
+    take_in(receives ? page_collect(page_, wanted) : page_collect_unless_mailed(page_, wanted));
     if (receives || state_ != RemoteState::mailed) state_ = wanted;
   }
 
-  void list() {
-    const bool listed = page_list(page_);
+  // Taken out of the mail, or put down by its owner; only a page in the mail can be received.
+  void settle(bool taken_out) {
+    const bool received = taken_out && state_ == RemoteState::mailed;
+    page_settle(page_, received);
+    pending_.clear();
+    if (!received && state_ == RemoteState::mailed) return;
+    state_ = RemoteState::listed;
+    // So that the last free is posted in any case.
+    threshold_ = live_.empty() ? page_threshold(page_)
+                               : std::min<std::size_t>(live_.size(), page_threshold(page_));
+  }
+
+  void list(std::size_t threshold) {
+    const bool listed = page_list(page_, static_cast<std::uint32_t>(threshold));
     TARN_REQUIRE(listed == pending_.empty());
-    if (listed && state_ != RemoteState::mailed) state_ = RemoteState::listed;
+    if (!listed || state_ == RemoteState::mailed) return;
+    state_ = RemoteState::listed;
+    threshold_ = threshold;
   }
 
   void open() {
@@ -146,6 +162,7 @@ class PageModel {
 
   Page* page_;
   RemoteState state_ = RemoteState::open;
+  std::size_t threshold_ = 0;  // Of a listed page.
   std::set<Block*> live_;     // Handed out.
   std::set<Block*> pending_;  // Freed by others, not yet seen by the owner.
 };

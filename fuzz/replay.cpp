@@ -1,5 +1,5 @@
-// replay: the entry of a target as a plain test, with any compiler: a fixed series of made-up inputs,
-// then the files of the corpus.
+// replay: the entry of a target as a plain test, with any compiler: a fixed series of made-up
+// inputs, then the files of the corpus.
 //
 //   fuzz_X COUNT BYTES [FILE OR FOLDER]...
 //

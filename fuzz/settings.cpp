@@ -1,5 +1,5 @@
-// settings: the parser of TARN_OPTIONS against another one, written with strings. A text is raw bytes
-// or words of the language in any order.
+// settings: the parser of TARN_OPTIONS against another one, written with strings. A text is raw
+// bytes or words of the language in any order.
 //
 // SPDX-License-Identifier: MIT
 #include "settings/settings.hpp"

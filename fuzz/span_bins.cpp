@@ -89,7 +89,8 @@ void run(const std::uint8_t* data, std::size_t size) {
   Model model;
   while (!input.empty()) {
     // Small numbers mostly, so that spans share bins.
-    const std::size_t slices = input.byte() % 4 == 0 ? input.magnitude(31) + 1 : input.below(90) + 1;
+    const bool wide = input.byte() % 4 == 0;
+    const std::size_t slices = (wide ? input.magnitude(31) : input.below(90)) + 1;
     switch (input.below(4)) {
       case 0:
       case 1:

@@ -26,7 +26,8 @@ typedef struct tarn_account_class {
   uint64_t allocations;       /* blocks handed out since the start */
   uint64_t live_blocks;       /* handed out and not freed */
   uint64_t sampled;           /* allocations whose requested size was seen (a sample) */
-  uint64_t sampled_bytes;     /* what these requested; slack ~ 1 - sampled_bytes / (sampled * block_bytes) */
+  uint64_t sampled_bytes;     /* what these requested:
+                                 slack ~ 1 - sampled_bytes / (sampled * block_bytes) */
 } tarn_account_class;
 
 typedef struct tarn_account {

@@ -1,6 +1,7 @@
 /* tarn.h: the C interface. The functions of this header are the malloc family under names of their
- * own: they serve from the same heap as malloc where tarn is the process's malloc, and beside it where
- * it is not (library tarn::tarn). A block of one family may be freed by the other where tarn is malloc.
+ * own: they serve from the same heap as malloc where tarn is the process's malloc, and beside it
+ * where it is not (library tarn::tarn). A block of one family may be freed by the other where tarn
+ * is malloc.
  *
  * All sizes are bytes. Every function may be called from any thread. Out of memory, an overflowing
  * size, or one above PTRDIFF_MAX gives a null pointer and errno ENOMEM. Allocation and freeing take

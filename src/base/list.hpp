@@ -1,5 +1,6 @@
 // list: an intrusive doubly linked list. The members `next` and `prev` of the element belong to the
-// list it is on; an element is on one list at a time. Not thread-safe: its owner's lock or thread is.
+// list it is on; an element is on one list at a time. Not thread-safe: its owner's lock or thread
+// is.
 //
 //   head_ -> e1 <-> e2 <-> ... <-> en <- tail_          e1.prev == en.next == nullptr
 //

@@ -1,5 +1,5 @@
-// malloc: the malloc family of C, POSIX and glibc under its own names: what makes tarn the malloc of a
-// process that preloads or links it.
+// malloc: the malloc family of C, POSIX and glibc under its own names: what makes tarn the malloc
+// of a process that preloads or links it.
 //
 // SPDX-License-Identifier: MIT
 #include <malloc.h>
@@ -59,8 +59,8 @@ TARN_EXPORT std::size_t malloc_usable_size(void* p) noexcept {
 
 TARN_EXPORT int malloc_trim(std::size_t pad) noexcept { return tarn::trim(pad) != 0; }
 
-// arena: bytes from the OS in use or warm. uordblks: live bytes. fordblks: the difference. hblks and
-// hblkhd: large blocks. keepcost: what malloc_trim(0) would find warm.
+// arena: bytes from the OS in use or warm. uordblks: live bytes. fordblks: the difference. hblks
+// and hblkhd: large blocks. keepcost: what malloc_trim(0) would find warm.
 TARN_EXPORT struct mallinfo2 mallinfo2() noexcept {
   tarn_account account;
   tarn::process.describe(&account);
@@ -107,8 +107,9 @@ TARN_EXPORT int malloc_info(int options, FILE* stream) noexcept {
   for (std::size_t c = 0; c < account.class_count; ++c) {
     const tarn_account_class& row = account.classes[c];
     if (row.allocations == 0) continue;
+    const auto from = c == 0 ? 0 : account.classes[c - 1].block_bytes + 1;
     std::fprintf(stream, "  <size from=\"%llu\" to=\"%llu\" total=\"%llu\" count=\"%llu\"/>\n",
-                 static_cast<unsigned long long>(c == 0 ? 0 : account.classes[c - 1].block_bytes + 1),
+                 static_cast<unsigned long long>(from),
                  static_cast<unsigned long long>(row.block_bytes),
                  static_cast<unsigned long long>(row.block_bytes * row.live_blocks),
                  static_cast<unsigned long long>(row.live_blocks));

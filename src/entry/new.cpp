@@ -1,9 +1,11 @@
-// new: operators new and delete, every form. All are weak, and every form but the plain pair comes down
-// to that pair, so that a program that replaces the pair replaces them all, as the standard says.
+// new: operators new and delete, every form. All are weak, and every form but the plain pair comes
+// down to that pair, so that a program that replaces the pair replaces them all, as the standard
+// says.
 //
-// The library does not link libstdc++. What it takes to throw std::bad_alloc is looked up when it must
-// be thrown: in the program's scope, then in the module that called new (which may have come with a
-// C++ library of its own), then in a libstdc++ that something loaded for itself (RTLD_LOCAL).
+// The library does not link libstdc++. What it takes to throw std::bad_alloc is looked up when it
+// must be thrown: in the program's scope, then in the module that called new (which may have come
+// with a C++ library of its own), then in a libstdc++ that something loaded for itself
+// (RTLD_LOCAL).
 //
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
@@ -14,8 +16,8 @@
 #include "os/process.hpp"
 #include "report/report.hpp"
 
-// Weak: null in a program without C++. The personality routine is only needed where an exception of a
-// new-handler passes.
+// Weak: null in a program without C++. The personality routine is only needed where an exception of
+// a new-handler passes.
 __asm__(".weak __gxx_personality_v0");
 extern "C" {
 [[gnu::weak, noreturn]] void _ZSt17__throw_bad_allocv();        // std::__throw_bad_alloc()
@@ -69,8 +71,8 @@ std::new_handler installed_handler(const void* caller) noexcept {
   const auto thrower = reinterpret_cast<Throw>(find_loaded("_ZSt17__throw_bad_allocv", caller));
   if (thrower != nullptr) thrower();
   tarn::Line()
-      .text("tarn: out of memory: operator new was called where no C++ library is loaded that could "
-            "throw std::bad_alloc")
+      .text("tarn: out of memory: operator new was called where no C++ library is loaded that "
+            "could throw std::bad_alloc")
       .print();
   tarn::os::process_abort();
 }
@@ -86,7 +88,8 @@ TARN_COLD void* new_slow(std::size_t bytes, std::size_t alignment, const void* c
   }
 }
 
-TARN_COLD void* nothrow_slow(std::size_t bytes, std::size_t alignment, const void* caller) noexcept {
+TARN_COLD void* nothrow_slow(std::size_t bytes, std::size_t alignment,
+                             const void* caller) noexcept {
   for (;;) {
     const std::new_handler handler = installed_handler(caller);
     if (handler == nullptr) return nullptr;
@@ -132,8 +135,8 @@ extern "C" {
     __attribute__((alias("_ZnwmSt11align_val_t")));
 }
 
-// What a replaced operator new throws is caught; tarn's own is not called, so that a program whose C++
-// library is not in scope has no exception to catch.
+// What a replaced operator new throws is caught; tarn's own is not called, so that a program whose
+// C++ library is not in scope has no exception to catch.
 void* replaced_nothrow(Size n) noexcept {
   try {
     return operator new(n);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "heap/large.hpp"
+#include "heap/late.hpp"
 #include "heap/orphans.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/process.hpp"
@@ -22,26 +23,20 @@ void* or_out_of_memory(void* p) noexcept {
   return p;
 }
 
-TARN_INLINE Block* pop(Page* page) noexcept {
-  Block* const block = page->free;
-  page->free = block->next;
-  ++page->countdown;
-  return block;
-}
-
 Thread* this_thread() noexcept {
   return current_thread != no_thread() ? current_thread : thread_start();
 }
 
-// A block shrinks in place down to this part of its size. Small blocks move early: the copy is cheap
-// and many of them wait for a neighbour's size. Large ones move late: who shrinks them often grows
-// them again, and what moves is copied twice.
+// A block shrinks in place down to this part of its size. Small blocks move early: the copy is
+// cheap and many of them wait for a neighbour's size. Large ones move late: who shrinks them often
+// grows them again, and what moves is copied twice.
 constexpr std::size_t shrink_part(std::size_t size) noexcept {
   return size <= 64 ? size : size <= linear_bytes_max ? 2 : 4;
 }
 
 // pre: size_class < class_count
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes) noexcept {
+  if (TARN_UNLIKELY(thread_is_ending)) return or_out_of_memory(late.allocate(size_class));
   Thread* const thread = this_thread();
   if (thread == nullptr) return or_out_of_memory(nullptr);
   Busy busy(*thread);
@@ -50,13 +45,13 @@ TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t byte
   ClassCounts& counts = thread->heap.counts[size_class];
   counts.sampled.add(1);
   counts.sampled_bytes.add(bytes);
-  return pop(page);
+  return page_pop(page);
 }
 
 TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {
   Page* const page = current_thread->heap.current[size_class];
   if (TARN_UNLIKELY(page->free == nullptr)) return allocate_class_slow(size_class, bytes);
-  return pop(page);
+  return page_pop(page);
 }
 
 // The page or large span whose block `p` is; reports and does not return when there is none.
@@ -86,7 +81,9 @@ void* allocate_slow(std::size_t bytes) noexcept {
 }
 
 void* allocate_stepped(std::size_t bytes) noexcept {
-  if (TARN_UNLIKELY(bytes > block_bytes_max)) return or_out_of_memory(large_allocate(bytes, 1, false));
+  if (TARN_UNLIKELY(bytes > block_bytes_max)) {
+    return or_out_of_memory(large_allocate(bytes, 1, false));
+  }
   return allocate_class(stepped_class_of(bytes), bytes);
 }
 

@@ -1,5 +1,5 @@
-// blocks: allocate and free, the hit paths inline. Nothing here throws: out of memory (or a size above
-// PTRDIFF_MAX) is null, with errno ENOMEM set on the slow path that found out.
+// blocks: allocate and free, the hit paths inline. Nothing here throws: out of memory (or a size
+// above PTRDIFF_MAX) is null, with errno ENOMEM set on the slow path that found out.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,11 +20,8 @@ void deallocate_attention(Page* page) noexcept;      // The countdown reached ze
 TARN_INLINE void* allocate(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > linear_bytes_max)) return allocate_stepped(bytes);
   Page* const page = current_thread->heap.current[linear_class_of(bytes)];
-  Block* const block = page->free;
-  if (TARN_UNLIKELY(block == nullptr)) return allocate_slow(bytes);
-  page->free = block->next;
-  ++page->countdown;
-  return block;
+  if (TARN_UNLIKELY(page->free == nullptr)) return allocate_slow(bytes);
+  return page_pop(page);
 }
 
 // 20 instructions and 2 branches to the return; null takes the slow path by the owner's test.

@@ -13,8 +13,8 @@ namespace tarn {
 void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept;
 void large_free(Span* span) noexcept;
 
-// The block at its new size, moved or not; null when it cannot be: then it is as it was. Contents are
-// kept up to the smaller size. pre: bytes > block_bytes_max
+// The block at its new size, moved or not; null when it cannot be: then it is as it was. Contents
+// are kept up to the smaller size. pre: bytes > block_bytes_max
 void* large_reallocate(Span* span, std::size_t bytes) noexcept;
 
 }  // namespace tarn

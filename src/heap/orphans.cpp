@@ -34,30 +34,29 @@ Thread* make_thread() noexcept {
 
 }  // namespace
 
-Thread* Orphans::take() noexcept {
+void Orphans::count_started() noexcept {
+  started_.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t alive = alive_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (alive > peak_.load(std::memory_order_relaxed)) peak_.store(alive, std::memory_order_relaxed);
+}
+
+Thread* Orphans::take(Counted counted) noexcept {
   {
     os::Locked locked(lock_);
-    started_.fetch_add(1, std::memory_order_relaxed);
-    const std::uint64_t alive = alive_.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (alive > peak_.load(std::memory_order_relaxed)) {
-      peak_.store(alive, std::memory_order_relaxed);
-    }
     Thread* const thread = list_.pop_front();
     if (thread != nullptr) {
       count_.fetch_sub(1, std::memory_order_relaxed);
       if (thread->warm) --warm_count_;
       thread->warm = false;
       thread->state.store(ThreadState::live, std::memory_order_seq_cst);
+      if (counted == Counted::yes) count_started();
       return thread;
     }
   }
   Thread* const thread = make_thread();
+  if (thread == nullptr) return nullptr;
   os::Locked locked(lock_);
-  if (thread == nullptr) {
-    started_.fetch_sub(1, std::memory_order_relaxed);
-    alive_.fetch_sub(1, std::memory_order_relaxed);
-    return nullptr;
-  }
+  if (counted == Counted::yes) count_started();
   thread->next_known = known_.load(std::memory_order_relaxed);
   known_.store(thread, std::memory_order_release);  // Pairs with first_known().
   return thread;
@@ -93,13 +92,19 @@ Page* Orphans::adopt_page(Thread& thread, std::size_t size_class) noexcept {
   if (!lock_.try_lock()) return nullptr;
   Page* adopted = nullptr;
   int looked = 0;
-  for (Thread* t = list_.head(); t != nullptr && looked < orphans_looked_at; t = t->next, ++looked) {
+  for (Thread* t = list_.head(); t != nullptr && looked < orphans_looked_at; t = t->next) {
+    ++looked;
     Span* s = t->heap.queue[size_class].head();
     for (int i = 0; s != nullptr && i < pages_looked_at; s = s->next, ++i) {
       auto* const page = static_cast<Page*>(s);
       if (!page_open(page)) continue;  // In the mail: its receiver goes first.
       t->heap.queue[size_class].remove(page);
       --t->heap.pages[size_class];
+      page->queued = false;
+      page->heap = &thread.heap;
+      // Under the lock: a new thread may take the orphan next, and must not find its own pages
+      // here.
+      page->owner.store(&thread, std::memory_order_relaxed);
       adopted = page;
       break;
     }
@@ -107,9 +112,6 @@ Page* Orphans::adopt_page(Thread& thread, std::size_t size_class) noexcept {
   }
   lock_.unlock();
   if (adopted == nullptr) return nullptr;
-  adopted->queued = false;
-  adopted->heap = &thread.heap;
-  adopted->owner.store(&thread, std::memory_order_relaxed);
   adopted->countdown += 1;
   adopted->kept = -1;
   ++thread.heap.pages[size_class];

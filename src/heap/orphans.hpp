@@ -16,8 +16,11 @@ namespace tarn {
 
 class Orphans {
  public:
+  enum class Counted : bool { no, yes };
+
   // A record for a new thread: an orphan as it stands, or a fresh one; null when out of memory.
-  Thread* take() noexcept;
+  // Counted: as a thread in the totals.
+  Thread* take(Counted counted) noexcept;
 
   // Takes a record whose thread ends. pre: it is the calling thread's.
   void give(Thread& thread) noexcept;
@@ -43,6 +46,8 @@ class Orphans {
   std::uint64_t threads_peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
  private:
+  void count_started() noexcept;  // Lock held.
+
   os::Lock lock_;
   List<Thread> list_;                       // Newest first, so the warm ones come first.
   std::atomic<std::uint32_t> count_{0};     // Read without the lock as a hint.

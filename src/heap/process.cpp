@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/process.hpp"
 
+#include "heap/late.hpp"
 #include "heap/orphans.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/process.hpp"
@@ -136,6 +137,7 @@ void Process::keep_warm(std::size_t bytes) noexcept {
 
 void Process::recover_after_fork() noexcept {
   store.recover_after_fork();
+  late.recover_after_fork();
   orphans.recover_after_fork(current_thread);
   if (account_ == nullptr) return;
   os::file_unmap(account_, sizeof(tarn_account));

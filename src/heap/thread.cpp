@@ -11,12 +11,13 @@ namespace tarn {
 
 namespace {
 
-// libc calls this at the thread's end, possibly before other destructors that allocate or free: these
-// find no record, and the next allocation starts one anew, which ends by another such call.
+// libc calls this at the thread's end, possibly before other destructors that allocate or free.
+// Frees need no record; for allocations see late.hpp.
 void thread_ended(void* value) noexcept {
   auto* const thread = static_cast<Thread*>(value);
   if (current_thread != thread) return;
   current_thread = no_thread();
+  thread_is_ending = true;
   orphans.give(*thread);
 }
 
@@ -36,10 +37,12 @@ constinit const Thread empty_thread{.heap = {.current = no_pages()}};
 
 __thread Thread* current_thread = const_cast<Thread*>(&empty_thread);
 
+__thread bool thread_is_ending = false;
+
 Thread* thread_start() noexcept {
   process.start();  // May allocate, and so come here.
   if (current_thread != no_thread()) return current_thread;
-  Thread* const thread = orphans.take();
+  Thread* const thread = orphans.take(Orphans::Counted::yes);
   if (thread == nullptr) return nullptr;
   current_thread = thread;  // Before the call below, which may allocate.
   os::thread_on_end(thread_ended, thread);

@@ -72,12 +72,16 @@ struct alignas(cache_line_bytes) Thread {
 extern const Page empty_page;
 inline Page* no_page() noexcept { return const_cast<Page*>(&empty_page); }
 
-// The record of threads that have none yet. Its pages are all empty, so allocating goes the slow path
-// without asking first. Never written.
+// The record of threads that have none yet. Its pages are all empty, so allocating goes the slow
+// path without asking first. Never written.
 extern const Thread empty_thread;
 inline Thread* no_thread() noexcept { return const_cast<Thread*>(&empty_thread); }
 
 extern TARN_INITIAL_EXEC __thread Thread* current_thread;
+
+// Set when libc has announced the thread's end: what allocates after that is served by
+// serve_late().
+extern TARN_INITIAL_EXEC __thread bool thread_is_ending;
 
 // The calling thread's record, made or adopted when it has none; null when out of memory.
 Thread* thread_start() noexcept;

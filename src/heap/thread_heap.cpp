@@ -94,7 +94,6 @@ void make_current(Thread& thread, Page& page) noexcept {
   TARN_ASSERT(page.kept == 0 && !page.queued);
   page.countdown += 1;
   page.kept = -1;
-  page.threshold.store(page_threshold(&page), std::memory_order_relaxed);
   thread.heap.current[page.size_class] = &page;
 }
 
@@ -115,12 +114,12 @@ void put_back(Thread& thread, Page& page) noexcept {
 // Puts a page with no free block to sleep. False when frees came in meanwhile: it goes on.
 bool put_to_sleep(Thread& thread, Page& page) noexcept {
   unpin(page);
-  if (!page_list(&page)) {
+  const std::uint32_t threshold = page_threshold(&page);
+  if (!page_list(&page, threshold)) {
     make_current(thread, page);
     return false;
   }
   const std::uint32_t live = page.countdown;
-  const std::uint32_t threshold = page_threshold(&page);
   const std::uint32_t wakes = threshold < live ? threshold : live;
   page.countdown = wakes;
   page.kept = static_cast<std::int32_t>(live - wakes);
@@ -248,8 +247,8 @@ void post(Page* page) noexcept {
   Page* first = owner->mail.load(std::memory_order_relaxed);
   do {
     page->newer = first;
-    // Release: pairs with read_mail. Sequentially consistent with the load below: either this thread
-    // sees that the owner has ended, or who ends it sees the mail.
+    // Release: pairs with read_mail. Sequentially consistent with the load below: either this
+    // thread sees that the owner has ended, or who ends it sees the mail.
   } while (!owner->mail.compare_exchange_weak(first, page, std::memory_order_seq_cst,
                                               std::memory_order_relaxed));
   if (owner->state.load(std::memory_order_seq_cst) == ThreadState::orphan) serve_orphan(*owner);

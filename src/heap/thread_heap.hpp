@@ -1,5 +1,6 @@
-// thread_heap: the slow paths of a thread's pages: refill, wake, retire, mail. All of these are called
-// by the owner (or by who holds the orphans' lock, for an orphan) with the thread marked busy.
+// thread_heap: the slow paths of a thread's pages: refill, wake, retire, mail. All of these are
+// called by the owner (or by who holds the orphans' lock, for an orphan) with the thread marked
+// busy.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

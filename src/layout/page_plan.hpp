@@ -52,6 +52,16 @@ constexpr std::size_t page_slices(std::size_t size_class, std::size_t pages) noe
   return grown < plan.full ? grown : plan.full;
 }
 
+// Blocks of the page that holds the most.
+consteval std::size_t page_blocks_most() noexcept {
+  std::size_t most = 0;
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const std::size_t blocks = page_plans[c].full * slice_bytes / class_block_bytes[c];
+    if (blocks > most) most = blocks;
+  }
+  return most;
+}
+
 consteval bool page_plans_are_sound() noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
     const PagePlan plan = page_plans[c];

@@ -78,7 +78,8 @@ consteval bool size_classes_are_sound() noexcept {
     if (size % block_align != 0 || size <= below) return false;
     if (class_of(size) != c || class_of(below + 1) != c) return false;
     const std::size_t waste_worst = size - (below + 1);
-    if (size <= linear_bytes_max ? waste_worst >= block_align : waste_worst * 9 >= size) return false;
+    const bool linear = size <= linear_bytes_max;
+    if (linear ? waste_worst >= block_align : waste_worst * 9 >= size) return false;
   }
   return class_block_bytes[class_count - 1] == block_bytes_max;
 }

@@ -1,5 +1,5 @@
-// process: the contract for what a process has once: its environment, its clock, its standard error,
-// and the file in which it keeps its account. Nothing here allocates.
+// process: the contract for what a process has once: its environment, its clock, its standard
+// error, and the file in which it keeps its account. Nothing here allocates.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -20,7 +20,7 @@ bool vm_release(void* start, std::size_t bytes) noexcept;
 bool vm_purge(void* start, std::size_t bytes) noexcept;
 
 // Moves the contents of `from` to `to` without copying; `from` stays mapped and reads as zero.
-// Both ranges are the caller's. False when the OS cannot: nothing has changed.
+// Both ranges are the caller's. False when the OS cannot: `from` is as before, `to` reads as zero.
 bool vm_move(void* from, void* to, std::size_t bytes) noexcept;
 
 // Backs the range at once. A hint: failure is not told.

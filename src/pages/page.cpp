@@ -1,6 +1,6 @@
-// page: see page.hpp. Orders: a remote free releases what its thread did with the block; the owner's
-// collecting exchange acquires it. The owner's page_list releases what it wrote to the page, above
-// all `owner` and `heap`; a remote free that posts has acquired it.
+// page: see page.hpp. Orders: a remote free releases what its thread did with the block; the
+// owner's collecting exchange acquires it. The owner's page_list releases what it wrote to the
+// page, above all `owner` and `heap`; a remote free that posts has acquired it.
 //
 // SPDX-License-Identifier: MIT
 #include "pages/page.hpp"
@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "layout/page_plan.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
@@ -17,9 +18,11 @@ namespace {
 // A carve makes one os_page worth of blocks, so memory that is not reached is not touched.
 constexpr std::size_t carve_bytes = slice_bytes;
 
-// A full page sleeps until this part of it is free again, so that a thread does not return to a page
-// for a single block.
+// A full page sleeps until this part of it is free again, so that a thread does not return to a
+// page for a single block.
 constexpr std::uint32_t threshold_part = 8;
+
+static_assert(page_blocks_most() <= remote_count_max);
 
 Collected decode(const Page* page, Remote seen) noexcept {
   if (seen.count() == 0) return {};
@@ -39,7 +42,6 @@ Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
   page->capacity = static_cast<std::uint32_t>(span->bytes() / page->block_bytes);
   page->carved = 0;
   page->live_seen = 0;
-  page->threshold.store(page_threshold(page), std::memory_order_relaxed);
   page->size_class = static_cast<SizeClass>(size_class);
   page->queued = false;
   page->set_kind(SpanKind::page);
@@ -94,39 +96,38 @@ Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept {
   }
 }
 
-bool page_list(Page* page) noexcept {
+bool page_list(Page* page, std::uint32_t threshold) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   if (seen.count() != 0) return false;
   if (seen.state() == RemoteState::mailed) return true;
-  return page->remote.compare_exchange_strong(seen.word, Remote::empty(RemoteState::listed).word,
-                                              std::memory_order_acq_rel, std::memory_order_relaxed);
+  const Remote listed = Remote::make(RemoteState::listed, threshold, 0, 0);
+  return page->remote.compare_exchange_strong(seen.word, listed.word, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed);
 }
 
-std::uint16_t page_threshold(const Page* page) noexcept {
+std::uint32_t page_threshold(const Page* page) noexcept {
   const std::uint32_t part = page->capacity / threshold_part;
-  return static_cast<std::uint16_t>(part == 0 ? 1 : part);
+  return part == 0 ? 1 : part;
 }
 
-// The threshold is lowered while the page is open, when nobody posts; page_list releases it. A free
-// that read the old threshold before that has changed the word, so page_list refuses.
 void page_settle(Page* page, bool received) noexcept {
   page->countdown = page->live();
   page->kept = 0;
+  std::uint32_t threshold = 0;
   do {
     page_attach(page, received ? page_collect(page, RemoteState::open)
                                : page_collect_unless_mailed(page, RemoteState::open));
     const std::uint32_t live = page->live();
-    const std::uint16_t full = page_threshold(page);
-    page->threshold.store(live < full && live > 0 ? static_cast<std::uint16_t>(live) : full,
-                          std::memory_order_relaxed);
-  } while (!page_list(page));
+    const std::uint32_t full = page_threshold(page);
+    threshold = live != 0 && live < full ? live : full;
+  } while (!page_list(page, threshold));
 }
 
 bool page_open(Page* page) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   for (;;) {
     if (seen.state() == RemoteState::mailed) return false;
-    const Remote opened = Remote::make(RemoteState::open, seen.head(), seen.count());
+    const Remote opened = Remote::make(RemoteState::open, 0, seen.count(), seen.head());
     if (page->remote.compare_exchange_weak(seen.word, opened.word, std::memory_order_acq_rel,
                                            std::memory_order_relaxed)) {
       return true;
@@ -135,8 +136,9 @@ bool page_open(Page* page) noexcept {
 }
 
 bool page_kill(Page* page) noexcept {
-  std::uint64_t expected = Remote::empty(RemoteState::listed).word;
-  return page->remote.compare_exchange_strong(expected, Remote::empty(RemoteState::dead).word,
+  Remote seen{page->remote.load(std::memory_order_relaxed)};
+  if (seen.state() != RemoteState::listed || seen.count() != 0) return false;
+  return page->remote.compare_exchange_strong(seen.word, Remote::empty(RemoteState::dead).word,
                                               std::memory_order_acq_rel, std::memory_order_relaxed);
 }
 
@@ -148,10 +150,9 @@ RemoteFree page_free_remote(Page* page, Block* block) noexcept {
     if (seen.state() == RemoteState::dead) return RemoteFree::dead;
     block->next = seen.count() == 0 ? nullptr : page->block_at(decode_head(seen.head()));
     const std::uint32_t count = seen.count() + 1;
-    const bool posts = seen.state() == RemoteState::listed &&
-                       count >= page->threshold.load(std::memory_order_relaxed);
-    const Remote pushed =
-        Remote::make(posts ? RemoteState::mailed : seen.state(), encode_head(offset), count);
+    const bool posts = seen.state() == RemoteState::listed && count >= seen.threshold();
+    const Remote pushed = Remote::make(posts ? RemoteState::mailed : seen.state(),
+                                       seen.threshold(), count, encode_head(offset));
     // Release: pairs with the owner's collecting exchange. Acquire: pairs with page_list.
     if (page->remote.compare_exchange_weak(seen.word, pushed.word, std::memory_order_acq_rel,
                                            std::memory_order_acquire)) {

@@ -1,19 +1,16 @@
 // page: the blocks of one size in one span, and which of them are free.
 //
-//   descriptor   | Span (64) | hot: free, local_free, owner, countdown, kept, ... (64) |
-//   memory       | block 0 | block 1 | ... | carved-1 | never touched ............. | < 1 block |
+//   | block 0 | block 1 | ... | block carved-1 | never touched ............. | < 1 block |
 //
 // live + free + local_free + remote == carved <= capacity
 // live + remote == countdown + kept      (blocks handed out whose free the owner has not seen)
 //
-// `countdown` is what free() decrements; at zero the owner takes the slow path. `kept` is what the
-// countdown leaves out:
-//   current page of its class   kept = -1   one pin: the countdown cannot reach zero
-//   asleep (full)               kept > 0    zero after `threshold` frees: the page wakes
-//   queued (has free blocks)    kept = 0    zero when the last block is freed: the page retires
+// `countdown` is what free() decrements; at zero the owner takes the slow path. `kept` is the rest:
+//   current page   -1     one pin: the countdown cannot reach zero
+//   asleep (full)  > 0    zero after page_threshold() frees: the page wakes
+//   queued         0      zero when the last block is freed: the page retires
 //
-// Only the owner touches anything but `remote`; what other threads read is written before a block of
-// the page is handed out and stays until the page retires.
+// Only the owner touches anything but `remote`; what others read stays until the page retires.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -36,6 +33,7 @@ struct Block {
   Block* next;
 };
 
+// The Span is the first cache line, what is here the second: the hit paths touch only the second.
 struct alignas(cache_line_bytes) Page : Span {
   Block* free = nullptr;        // What malloc pops. Owner.
   Block* local_free = nullptr;  // What free pushes; becomes `free` at a refill. Owner.
@@ -47,8 +45,6 @@ struct alignas(cache_line_bytes) Page : Span {
   std::uint32_t capacity = 0;
   std::uint32_t carved = 0;
   std::uint32_t live_seen = 0;  // Live blocks when the statistics last looked.
-  // Frees that wake a full page, local ones or remote ones. Relaxed: see page_settle.
-  std::atomic<std::uint16_t> threshold{0};
   SizeClass size_class = 0;
   bool queued = false;
 
@@ -63,6 +59,14 @@ struct alignas(cache_line_bytes) Page : Span {
   }
 };
 static_assert(sizeof(Page) == descriptor_bytes);
+
+// The first block of the free list. pre: there is one.
+TARN_INLINE Block* page_pop(Page* page) noexcept {
+  Block* const block = page->free;
+  page->free = block->next;
+  ++page->countdown;
+  return block;
+}
 
 // What a page's remote word held when it was emptied.
 struct Collected {
@@ -86,15 +90,16 @@ Collected page_collect(Page* page, RemoteState state) noexcept;
 // Owner: as page_collect, but a page in the mail stays in state mailed.
 Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept;
 
-// Owner: open -> listed. False, and nothing done, when remote frees have come in: collect first.
-bool page_list(Page* page) noexcept;
+// Owner: open or listed -> listed with this threshold. False, and nothing done, when remote frees
+// have come in: collect first. A page in the mail stays there.
+bool page_list(Page* page, std::uint32_t threshold) noexcept;
 
-// The threshold of a page that is full: a part of its capacity.
-std::uint16_t page_threshold(const Page* page) noexcept;
+// The frees, local or remote, that wake a full page: a part of its capacity.
+std::uint32_t page_threshold(const Page* page) noexcept;
 
-// Owner, page not current: takes in remote frees until none is left, lowers the threshold to the live
-// blocks that remain, so that the last free is posted in any case, and leaves the page listed. A page
-// in the mail stays there; `received`: it has just been taken out. Sets kept to 0.
+// Owner, page not current: takes in remote frees until none is left, lowers the threshold to the
+// live blocks that remain, so that the last free is posted in any case, and leaves the page listed.
+// A page in the mail stays there; `received`: it has just been taken out. Sets kept to 0.
 void page_settle(Page* page, bool received) noexcept;
 
 // Owner: listed -> open, keeping what the word holds. False when the page is in the mail; it stays.

@@ -1,14 +1,16 @@
 // remote: the one word through which threads that do not own a page give blocks back to it.
 //
-//   63   56 55             32 31                 0
-//   +-------+----------------+--------------------+
-//   | state |     count      | head / 16 + 1, or 0|     head: offset of the newest block in the page
-//   +-------+----------------+--------------------+
+//   63  60 59         46 45         32 31                 0
+//   +-----+-------------+-------------+--------------------+
+//   |state|  threshold  |    count    | head / 16 + 1, or 0|   head: offset of the newest block
+//   +-----+-------------+-------------+--------------------+
 //
 //   dead    the page is not in use: a free is misuse
 //   open    the owner looks by itself (its current page of the class)
-//   listed  the owner will not look: whoever brings `count` to the threshold posts the page
+//   listed  the owner will not look: whoever brings `count` to `threshold` posts the page
 //   mailed  on its way in the owner's mail, or about to be; only the receiver leaves this state
+//
+// The threshold is part of the word, so that a swap which succeeds has seen the one in force.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,16 +22,20 @@ namespace tarn {
 
 enum class RemoteState : std::uint8_t { dead = 0, open = 1, listed = 2, mailed = 3 };
 
+inline constexpr std::uint32_t remote_count_max = (1u << 14) - 1;  // Blocks of a page at most.
+
 struct Remote {
   std::uint64_t word = 0;
 
-  static constexpr Remote make(RemoteState state, std::uint64_t head, std::uint64_t count) noexcept {
-    return {static_cast<std::uint64_t>(state) << 56 | count << 32 | head};
+  static constexpr Remote make(RemoteState state, std::uint64_t threshold, std::uint64_t count,
+                               std::uint64_t head) noexcept {
+    return {static_cast<std::uint64_t>(state) << 60 | threshold << 46 | count << 32 | head};
   }
-  static constexpr Remote empty(RemoteState state) noexcept { return make(state, 0, 0); }
+  static constexpr Remote empty(RemoteState state) noexcept { return make(state, 0, 0, 0); }
 
-  constexpr RemoteState state() const noexcept { return static_cast<RemoteState>(word >> 56); }
-  constexpr std::uint32_t count() const noexcept { return (word >> 32) & 0xffffff; }
+  constexpr RemoteState state() const noexcept { return static_cast<RemoteState>(word >> 60); }
+  constexpr std::uint32_t threshold() const noexcept { return (word >> 46) & remote_count_max; }
+  constexpr std::uint32_t count() const noexcept { return (word >> 32) & remote_count_max; }
   constexpr std::uint32_t head() const noexcept { return static_cast<std::uint32_t>(word); }
 };
 

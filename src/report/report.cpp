@@ -52,8 +52,8 @@ void report_misuse(Misuse kind, const char* function, const void* p) noexcept {
   switch (kind) {
     case Misuse::invalid_free:
       line.text("tarn: invalid free: ").text(function).text("(").address(p).text(
-          "): not the start of a block of this allocator (a pointer into a block, to the stack or a "
-          "static object, or from another allocator)");
+          "): not the start of a block of this allocator (a pointer into a block, to the stack or "
+          "a static object, or from another allocator)");
       break;
     case Misuse::double_free:
       line.text("tarn: double free: ").text(function).text("(").address(p).text(

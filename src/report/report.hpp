@@ -1,5 +1,5 @@
-// report: what the library says on standard error, without allocating: misuse of a pointer (then the
-// process ends by SIGABRT) and options that it does not understand (then it goes on).
+// report: what the library says on standard error, without allocating: misuse of a pointer (then
+// the process ends by SIGABRT) and options that it does not understand (then it goes on).
 //
 // SPDX-License-Identifier: MIT
 #pragma once

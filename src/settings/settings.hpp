@@ -39,7 +39,8 @@ inline constexpr std::size_t account_path_bytes_max = 4096;
 
 class Settings {
  public:
-  // Reads TARN_OPTIONS; says on standard error which parts it did not understand, and uses the rest.
+  // Reads TARN_OPTIONS; says on standard error which parts it did not understand, and uses the
+  // rest.
   void read_environment() noexcept;
 
   // As read_environment() for a given text; used by it and by tests. Returns the parts refused.

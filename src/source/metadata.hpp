@@ -1,6 +1,6 @@
 // metadata: memory for the library's own records, cut from regions of the OS and never given back:
-// descriptors of spans and records of threads. A record that is done with goes on a spare list of its
-// kind, so its memory always holds such a record (type-stable).
+// descriptors of spans and records of threads. A record that is done with goes on a spare list of
+// its kind, so its memory always holds such a record (type-stable).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -17,8 +17,8 @@ class Metadata {
   // Starts a fresh region: after a fork that may have left the cursor half-moved.
   void abandon() noexcept { cursor_ = end_ = nullptr; }
 
-  // Calls visit(record) for every record ever handed out. pre: all are of `bytes`, a multiple of the
-  // cache line; the caller's lock is held.
+  // Calls visit(record) for every record ever handed out. pre: all are of `bytes`, a multiple of
+  // the cache line; the caller's lock is held.
   template <class Visit>
   void for_each(std::size_t bytes, Visit visit) const noexcept {
     for (const Region* region = regions_; region != nullptr; region = region->before) {
@@ -42,7 +42,7 @@ class Metadata {
   Region* regions_ = nullptr;
   std::byte* cursor_ = nullptr;
   std::byte* end_ = nullptr;
-  alignas(64) std::byte first_region_[first_region_bytes_] = {};  // Saves a small program a mapping.
+  alignas(64) std::byte first_region_[first_region_bytes_] = {};  // Saves a mapping.
   std::size_t bytes_reserved_ = 0;
 };
 

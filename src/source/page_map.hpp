@@ -5,9 +5,9 @@
 //   | leaf - empty_leaf, or 0| --------------> | descriptor - foreign, or 0 ... |
 //   +------------------------+                 +--------------------------------+
 //
-// Both levels hold distances, so that zero memory is a valid map: an unknown GiB leads to empty_leaf,
-// an unknown slice to the foreign span, which no thread owns. Null and foreign pointers thus take the
-// slow path of free() by the same test as blocks of other threads.
+// Both levels hold distances, so that zero memory is a valid map: an unknown GiB leads to
+// empty_leaf, an unknown slice to the foreign span, which no thread owns. Null and foreign pointers
+// thus take the slow path of free() by the same test as blocks of other threads.
 //
 // Entries are written by whoever holds the span (pages, large blocks) or the store's lock (free
 // spans), and read without order: a pointer that reaches another thread brings its entry along.
@@ -34,8 +34,10 @@ class PageMap {
   TARN_INLINE Span* span_of(const void* p) const noexcept {
     const std::uintptr_t address = address_of(p);
     const std::uint64_t leaf = root_[address >> leaf_shift].load(std::memory_order_relaxed);
-    const Entry* const entries =
+    const Entry* entries =
         reinterpret_cast<const Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf);
+    // Keeps the sum as it stands: gcc would scale the index by hand, an instruction more.
+    __asm__("" : "+r"(entries));
     const std::uint64_t entry =
         entries[(address >> slice_shift) & (leaf_entries - 1)].load(std::memory_order_relaxed);
     return reinterpret_cast<Span*>(reinterpret_cast<std::uintptr_t>(&foreign_) + entry);
@@ -68,7 +70,7 @@ class PageMap {
 
   Entry root_[root_entries] = {};
   Entry empty_leaf_[leaf_entries] = {};  // Never written.
-  Entry first_leaf_[leaf_entries] = {};  // For the first GiB in use: saves a small program a mapping.
+  Entry first_leaf_[leaf_entries] = {};  // For the first GiB in use: saves a mapping.
   bool first_leaf_used_ = false;
   Foreign foreign_ = {};                 // Never written.
 };

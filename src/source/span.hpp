@@ -1,6 +1,6 @@
-// span: a run of slices and the descriptor that stands for it. Descriptors lie in slabs of their own
-// (metadata.hpp), apart from the memory that they describe, and are never freed, only reused: a late
-// look at one finds a span that says `idle`, not an unmapped page.
+// span: a run of slices and the descriptor that stands for it. Descriptors lie in slabs of their
+// own (metadata.hpp), apart from the memory that they describe, and are never freed, only reused: a
+// late look at one finds a span that says `idle`, not an unmapped page.
 //
 //   descriptor, 128 bytes:   | Span: what the store needs, 64 | Page: what the heap needs, 64 |
 //
@@ -27,7 +27,7 @@ enum class SpanKind : std::uint8_t {
 struct alignas(cache_line_bytes) Span {
   std::byte* base = nullptr;      // First byte.
   std::uint32_t slices = 0;
-  std::atomic<SpanKind> kind{SpanKind::idle};  // Written by the span's owner; read racily by free().
+  std::atomic<SpanKind> kind{SpanKind::idle};  // The span's owner writes; free() reads racily.
   bool zeroed = false;            // The memory was clean when it was taken.
   std::uint16_t spare = 0;
   std::uint64_t stamp_ms = 0;     // Dirty: when it was released.

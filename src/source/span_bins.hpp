@@ -1,11 +1,11 @@
-// span_bins: the free spans of one kind (clean or dirty), by size, so that the smallest that fits is
-// found without a search.
+// span_bins: the free spans of one kind (clean or dirty), by size, so that the smallest that fits
+// is found without a search.
 //
 //   bin     0   1  ...  31 |  32 ... 39 |  40 ...
 //   slices  1   2  ...  32 | 33..64 in eight steps | 65..128 in eight steps | ...
 //
-// A bitmap tells the bins that hold something. Within a bin above 32 slices sizes differ by up to an
-// eighth; the first few are compared and the smallest fit is taken (good fit).
+// A bitmap tells the bins that hold something. Within a bin above 32 slices sizes differ by up to
+// an eighth; the first few are compared and the smallest fit is taken (good fit).
 //
 // SPDX-License-Identifier: MIT
 #pragma once

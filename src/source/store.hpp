@@ -1,6 +1,6 @@
-// store: where spans come from and go back to. It reserves address space from the OS in chunks, cuts
-// spans from it, joins free neighbours, hands out warm memory first, and gives memory back to the OS
-// late and in bulk.
+// store: where spans come from and go back to. It reserves address space from the OS in chunks,
+// cuts spans from it, joins free neighbours, hands out warm memory first, and gives memory back to
+// the OS late and in bulk.
 //
 //   reserved = in use (pages, large) + dirty + purging + clean
 //
@@ -42,11 +42,12 @@ enum class Fit : std::uint8_t {
 
 class Store {
  public:
-  // A span of exactly `slices`, aligned to `alignment` slices (a power of two, 1: any); null when out
-  // of memory. The caller sets its kind and its entries in the page map.
+  // A span of exactly `slices`, aligned to `alignment` slices (a power of two, 1: any); null when
+  // out of memory. The caller sets its kind and its entries in the page map.
   Span* take(std::size_t slices, std::size_t alignment, Fit fit = Fit::warm) noexcept;
 
-  // pre: the span's interior entries in the page map are cleared; `clean`: its memory reads as zero.
+  // pre: the span's interior entries in the page map are cleared; `clean`: its memory reads as
+  // zero.
   void give(Span* span, bool clean = false) noexcept;
 
   // Grows a span in use over its free right neighbour; false when that is not free or too small.

@@ -1,5 +1,6 @@
 // store_purge: giving memory back. Old dirty spans leave the bins under the lock, lose their pages
-// outside it, and come back clean; meanwhile their kind is `purging`, so that no neighbour joins them.
+// outside it, and come back clean; meanwhile their kind is `purging`, so that no neighbour joins
+// them.
 //
 // SPDX-License-Identifier: MIT
 #include "base/check.hpp"

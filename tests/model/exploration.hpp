@@ -1,6 +1,6 @@
-// exploration: all interleavings of a few actors, each a coroutine that stops before every step that
-// others can see. The search is depth-first; a state that was met before is not gone into again. A run
-// cannot be copied, so going back means running again from the start.
+// exploration: all interleavings of a few actors, each a coroutine that stops before every step
+// that others can see. The search is depth-first; a state that was met before is not gone into
+// again. A run cannot be copied, so going back means running again from the start.
 //
 //   state = what is shared + for each actor, what it has seen since its locals last meant nothing
 //
@@ -153,7 +153,8 @@ class Actor {
   std::uint64_t history() const { return history_; }
 };
 
-// The time in which a function's locals live: at its end what it saw is forgotten, but for its result.
+// The time in which a function's locals live: at its end what it saw is forgotten, but for its
+// result.
 class Scope {
  public:
   explicit Scope(Actor& actor) : actor_(actor), mark_(actor.history_) {}
@@ -219,8 +220,8 @@ struct Outcome {
   std::vector<unsigned> turns;   // The actors in the order of their steps, when broken.
 };
 
-// Run: constructed by make(); enabled() is a mask of actors, turn(actor), key(), and finished(), which
-// checks what must hold when nobody can go on.
+// Run: constructed by make(); enabled() is a mask of actors, turn(actor), key(), and finished(),
+// which checks what must hold when nobody can go on.
 template <class Make>
 Outcome explore(Make make, std::uint64_t states_max) {
   struct Choice {

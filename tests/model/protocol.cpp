@@ -87,7 +87,8 @@ unsigned Run::in_mail(Byte page) const {
   return count;
 }
 
-// Every block is in one place: with the program, or on one of the page's three lists, or not carved.
+// Every block is in one place: with the program, or on one of the page's three lists, or not
+// carved.
 void Run::check_page(Byte page) const {
   const Page& p = shared_.pages[page];
   unsigned seen = p.live;
@@ -116,7 +117,9 @@ void Run::check_place(Byte page) const {
   require((p.word.state == mailed) == (in_mail(page) == 1), "the word and the mail disagree");
   require(p.word.state != dead, "a page in use is dead");
   if (p.word.state == listed) {
-    require(p.word.count < p.threshold, "frees that should have been posted");
+    const bool apart = is(Mistake::threshold_apart);
+    require(p.word.count < (apart ? p.threshold : p.word.threshold),
+            "frees that should have been posted");
     const bool served = record.state == RecordState::orphan;
     require(!served || p.live != 0, "an empty page of an ended thread that nobody was told of");
   }

@@ -1,7 +1,7 @@
-// protocol: the remote-free protocol of src/pages and src/heap on a machine of a few pages, blocks and
-// thread records. One class of blocks; a turn is one atomic access and the plain ones up to the next.
-// Each function names the one that it mirrors. Memory is sequentially consistent here: orders are
-// argued in the sources and left to the thread sanitizer (tests/stress).
+// protocol: the remote-free protocol of src/pages and src/heap on a machine of a few pages, blocks
+// and thread records. One class of blocks; a turn is one atomic access and the plain ones up to the
+// next. Each function names the one that it mirrors. Memory is sequentially consistent here: orders
+// are argued in the sources and left to the thread sanitizer (tests/stress).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -45,6 +45,7 @@ enum class Mistake {
   settle_leaves_open,         // A settled page that is not current goes on as open.
   collect_unposts,            // page_collect_unless_mailed() takes the page out of state mailed.
   mail_linked_late,           // read_mail() reads the link after the page may be posted again.
+  threshold_apart,            // The threshold is not part of the word, which may come back the same.
   wake_forgets_kept,          // page_attention() does not count what the countdown left out.
 };
 
@@ -52,8 +53,9 @@ struct Word {  // pages/remote.hpp, Remote
   State state = dead;
   Byte count = 0;
   Byte head = none;
+  Byte threshold = 0;  // Listed: the count that posts the page.
   bool operator==(const Word&) const = default;
-  unsigned packed() const { return state << 16u | count << 8u | head; }
+  unsigned packed() const { return threshold << 24u | state << 16u | count << 8u | head; }
 };
 
 struct Page {
@@ -65,7 +67,7 @@ struct Page {
   std::int8_t countdown = 0;
   std::int8_t kept = 0;
   Byte carved = 0;
-  Byte threshold = 1;  // Remote frees that post the page.
+  Byte threshold = 0;  // As in the word, for Mistake::threshold_apart.
   Byte queued = 0;
   std::array<Byte, blocks_max> next{none, none, none, none};
   // For the checks only:
@@ -112,13 +114,13 @@ struct Do {
 };
 
 struct Scenario {
-  const char* name;
+  const char* name = "";
   Byte capacity = 3;     // Blocks of a page.
   Byte threshold = 1;
   Byte pages = 2;        // That there is memory for.
   Byte warm_max = 1;     // heap/orphans.cpp has 4.
   void (*prepare)(Shared&, const Scenario&) = nullptr;
-  std::vector<std::vector<Do>> programs;
+  std::vector<std::vector<Do>> programs{};
   std::array<Byte, actors_max> started{none, none, none};  // Record that an actor begins with.
 };
 
@@ -147,7 +149,7 @@ class Run {
   // pages/page
   Task<bool> page_free_remote(Thread& t, Byte page, Byte block);
   Task<Word> page_collect_unless_mailed(Thread& t, Byte page, State state);
-  Task<bool> page_list(Thread& t, Byte page);
+  Task<bool> page_list(Thread& t, Byte page, Byte threshold);
   Task<bool> page_open(Thread& t, Byte page);
   Task<void> page_settle(Thread& t, Byte page, bool received);
   Task<bool> page_kill(Thread& t, Byte page);

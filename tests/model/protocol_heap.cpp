@@ -111,7 +111,7 @@ Task<void> Run::put_back(Thread& t, Byte page) {
 // put_to_sleep
 Task<bool> Run::put_to_sleep(Thread& t, Byte page) {
   unpin(page);
-  const bool lists = co_await page_list(t, page);
+  const bool lists = co_await page_list(t, page, scenario_.threshold);
   if (!lists) {
     make_current(t.record, page);
     co_return false;
@@ -142,7 +142,7 @@ Byte Run::take_fresh(Thread& t) {
     Page& p = at(page);
     if (p.holder != none) continue;
     p = Page{};
-    p.word = {open, 0, none};
+    p.word = {open, 0, none, 0};
     p.owner = p.holder = t.record;
     make_current(t.record, page);
     return page;
@@ -188,7 +188,7 @@ Task<void> Run::settle_mailed(Thread& t, Byte record, Byte page) {
   require(at(page).word.state == mailed, "a page in the mail does not say so");
   if (t.saw(record_of(record).current == page)) {
     co_await t.step();
-    page_attach(page, std::exchange(at(page).word, Word{open, 0, none}));
+    page_attach(page, std::exchange(at(page).word, Word{open, 0, none, 0}));
     co_return;
   }
   co_await page_settle(t, page, true);
@@ -404,7 +404,7 @@ void Run::make_current(Byte record, Byte page) {
   require(p.kept == 0 && !p.queued, "a page is made current that is queued or asleep");
   p.countdown = static_cast<std::int8_t>(p.countdown + 1);
   p.kept = -1;
-  p.threshold = scenario_.threshold;
+  if (is(Mistake::threshold_apart)) p.threshold = scenario_.threshold;
   record_of(record).current = page;
 }
 

@@ -15,8 +15,8 @@ Task<bool> Run::page_free_remote(Thread& t, Byte page, Byte block) {
     require(seen.state != dead, "the page of a live block is dead");
     at(page).next[block] = seen.head;
     const auto count = static_cast<Byte>(seen.count + 1);
-    bool posts = false;
-    if (seen.state == listed) {
+    bool posts = seen.state == listed && count >= seen.threshold;
+    if (seen.state == listed && is(Mistake::threshold_apart)) {
       co_await t.step();
       posts = t.saw(count >= at(page).threshold);
     }
@@ -25,7 +25,8 @@ Task<bool> Run::page_free_remote(Thread& t, Byte page, Byte block) {
     if (posts && is(Mistake::owner_before_swap)) owner = t.saw(at(page).owner);
     co_await t.step();
     if (at(page).word == seen) {
-      at(page).word = {posts ? mailed : seen.state, count, block};
+      const Byte threshold = posts ? Byte{0} : seen.threshold;
+      at(page).word = {posts ? mailed : seen.state, count, block, threshold};
       at(page).live &= static_cast<Byte>(~(1u << block));
       if (posts && is(Mistake::owner_before_swap)) co_await post(t, page, owner);
       co_return scope.result(posts && !is(Mistake::post_before_swap) &&
@@ -45,7 +46,7 @@ Task<Word> Run::page_collect_unless_mailed(Thread& t, Byte page, State state) {
     const bool stays = seen.state == mailed && !is(Mistake::collect_unposts);
     co_await t.step();
     if (at(page).word == seen) {
-      at(page).word = {stays ? mailed : state, 0, none};
+      at(page).word = {stays ? mailed : state, 0, none, 0};
       scope.result(seen.packed());
       co_return seen;
     }
@@ -54,7 +55,7 @@ Task<Word> Run::page_collect_unless_mailed(Thread& t, Byte page, State state) {
 }
 
 // page_list
-Task<bool> Run::page_list(Thread& t, Byte page) {
+Task<bool> Run::page_list(Thread& t, Byte page, Byte threshold) {
   Scope scope(t);
   co_await t.step();
   const Word seen = at(page).word;
@@ -65,10 +66,11 @@ Task<bool> Run::page_list(Thread& t, Byte page) {
   co_await t.step();
   if (is(Mistake::list_keeps_frees)) {
     at(page).word.state = listed;
+    at(page).word.threshold = threshold;
     co_return scope.result(true);
   }
   if (!(at(page).word == seen) && !is(Mistake::list_forgets_frees)) co_return scope.result(false);
-  at(page).word = {listed, 0, none};
+  at(page).word = {listed, 0, none, is(Mistake::threshold_apart) ? Byte{0} : threshold};
   co_return scope.result(true);
 }
 
@@ -83,15 +85,19 @@ Task<void> Run::page_settle(Thread& t, Byte page, bool received) {
     Word collected;
     if (received) {
       co_await t.step();
-      collected = std::exchange(p.word, Word{open, 0, none});
+      collected = std::exchange(p.word, Word{open, 0, none, 0});
     } else {
       collected = co_await page_collect_unless_mailed(t, page, open);
     }
     page_attach(page, collected);
     const auto live = static_cast<Byte>(p.live_count());
-    co_await t.step();
-    p.threshold = live > 0 && live < scenario_.threshold ? live : scenario_.threshold;
-    const bool lists = co_await page_list(t, page);
+    const Byte threshold = live > 0 && live < scenario_.threshold ? live : scenario_.threshold;
+    if (is(Mistake::threshold_apart)) {
+      co_await t.step();
+      p.threshold = threshold;
+    }
+    t.saw(threshold);
+    const bool lists = co_await page_list(t, page, threshold);
     if (lists) co_return;
   }
 }
@@ -107,6 +113,7 @@ Task<bool> Run::page_open(Thread& t, Byte page) {
     co_await t.step();
     if (at(page).word == seen) {
       at(page).word.state = open;
+      at(page).word.threshold = 0;
       co_return scope.result(true);
     }
     seen = at(page).word;
@@ -117,9 +124,10 @@ Task<bool> Run::page_open(Thread& t, Byte page) {
 Task<bool> Run::page_kill(Thread& t, Byte page) {
   co_await t.step();
   Page& p = at(page);
-  const bool dies = p.word == Word{listed, 0, none} || is(Mistake::retire_ignores_mail);
+  const bool empty = p.word.state == listed && p.word.count == 0;
+  const bool dies = empty || is(Mistake::retire_ignores_mail);
   require(dies || p.word.state == mailed, "only the mail may keep an empty page alive");
-  if (dies) p.word = {dead, 0, none};
+  if (dies) p.word = {dead, 0, none, 0};
   co_return t.saw(dies);
 }
 
@@ -159,8 +167,8 @@ void Run::carve(Byte page) {
   p.next[p.free] = none;
 }
 
-// The plain fields of a page are for the thread that acts as its owner: the one that has the record,
-// or, when that is an orphan, the one that holds the orphans' lock.
+// The plain fields of a page are for the thread that acts as its owner: the one that has the
+// record, or, when that is an orphan, the one that holds the orphans' lock.
 void Run::touch(const Thread& t, Byte page) const {
   const Byte holder = shared_.pages[page].holder;
   require(holder != none, "a page that is not in use is touched");

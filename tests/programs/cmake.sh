@@ -1,4 +1,5 @@
-# cmake: configures, builds and tests a small project; cmake, ninja and the compiler all run on tarn.
+# cmake: configures, builds and tests a small project; cmake, ninja and the compiler all run on
+# tarn.
 #
 # SPDX-License-Identifier: MIT
 needs="cmake ninja g++"

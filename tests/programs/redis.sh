@@ -62,6 +62,6 @@ run_case() {
   expect "the keys after a restart" "$(ask dbsize)" 50001
   expect "the digest after a restart" "$(ask debug digest 2> "$work/digest" || true)" "$digest"
   stop_server
-  on_tarn redis-server --test-memory 16 > memory 2>&1 || fail "the test of memory failed"
+  on_tarn redis-server --test-memory 64 > memory 2>&1 || fail "the test of memory failed"
   grep -q "Your memory passed this test" memory || fail "the test of memory did not pass"
 }

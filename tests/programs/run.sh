@@ -73,7 +73,7 @@ needs=
 
 for command in $needs; do
   if ! command -v "$command" > "$work/which"; then
-    echo "$case_name: $command is missing; install it (see dev/packages.txt) or run this as root" >&2
+    echo "$case_name: $command is missing; run 'dev/setup programs' as root" >&2
     exit 77
   fi
 done

@@ -1,5 +1,5 @@
-// blocks: blocks that know what is in them, random numbers, and the end of a stress test: everything
-// was freed, so nothing may be live.
+// blocks: blocks that know what is in them, random numbers, and the end of a stress test:
+// everything was freed, so nothing may be live.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
-// Eight threads swap blocks through one table: most frees are of other threads' blocks, and any page
-// has blocks with all of them.
+// Eight threads swap blocks through one table: most frees are of other threads' blocks, and any
+// page has blocks with all of them.
 //
 // SPDX-License-Identifier: MIT
 #include <array>

@@ -1,5 +1,6 @@
-// Threads that only allocate hand their blocks to threads that only free: every page sleeps, is posted,
-// and comes back by mail. The hand-over has no lock, so the mail is all that orders the two sides.
+// Threads that only allocate hand their blocks to threads that only free: every page sleeps, is
+// posted, and comes back by mail. The hand-over has no lock, so the mail is all that orders the two
+// sides.
 //
 // SPDX-License-Identifier: MIT
 #include <array>

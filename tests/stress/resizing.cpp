@@ -1,5 +1,6 @@
-// Blocks of all sizes are resized by one thread after another: realloc of another thread's block, large
-// ones in place, by page tables and by copying, while others take and give spans next to them.
+// Blocks of all sizes are resized by one thread after another: realloc of another thread's block,
+// large ones in place, by page tables and by copying, while others take and give spans next to
+// them.
 //
 // SPDX-License-Identifier: MIT
 #include <array>

@@ -1,6 +1,6 @@
-// Threads that live for a moment: each frees what earlier ones left and leaves blocks for later ones,
-// so pages outlive their threads, are adopted, and get mail when nobody owns them. Some allocate in
-// the destructors that run at a thread's end.
+// Threads that live for a moment: each frees what earlier ones left and leaves blocks for later
+// ones, so pages outlive their threads, are adopted, and get mail when nobody owns them. Some
+// allocate in the destructors that run at a thread's end.
 //
 // SPDX-License-Identifier: MIT
 #include <array>

@@ -1,6 +1,7 @@
 // dlopen: clears RTLD_DEEPBIND. A module opened so would find libc's malloc before tarn's and hand
-// its blocks to tarn's free. Both functions jump to libc's, so that the caller that libc sees, whose
-// RUNPATH counts, is the program's. The targets are looked up once, by entry/linux/next_dlopen.cpp.
+// its blocks to tarn's free. Both functions jump to libc's, so that the caller that libc sees,
+// whose RUNPATH counts, is the program's. The targets are looked up once, by
+// entry/linux/next_dlopen.cpp.
 //
 // SPDX-License-Identifier: MIT
 #if defined(__x86_64__)

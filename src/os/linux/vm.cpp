@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "base/check.hpp"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -47,6 +49,13 @@ bool vm_move(void* from, void* to, std::size_t bytes) noexcept {
   const int saved = errno;
   void* const moved =
       mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
+  if (moved != to) {
+    // Kernels before 6.17 unmap the target first, and then refuse a source that earlier moves have
+    // left in several mappings.
+    void* const again = mmap(to, bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    TARN_CHECK(again == to);
+  }
   errno = saved;
   return moved == to;
 }

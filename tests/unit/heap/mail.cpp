@@ -41,10 +41,10 @@ class MailTest : public testing::Test {
 
 TEST_F(MailTest, BelowTheThresholdNothingIsPosted) {
   Page* const page = sleeping_page();
-  ASSERT_GT(page->threshold, 1u);
-  free_by(other_, page->threshold - 1u);
+  ASSERT_GT(page_threshold(page), 1u);
+  free_by(other_, page_threshold(page) - 1u);
   EXPECT_EQ(mail(), nullptr);
-  EXPECT_EQ(pending_of(page), page->threshold - 1u);
+  EXPECT_EQ(pending_of(page), page_threshold(page) - 1u);
   free_by(other_, 1);
   EXPECT_EQ(mail(), page);
   EXPECT_EQ(state_of(page), RemoteState::mailed);
@@ -62,7 +62,7 @@ TEST_F(MailTest, BelowTheThresholdNothingIsPosted) {
 
 TEST_F(MailTest, ARefillReadsTheMailFirst) {
   Page* const page = sleeping_page();
-  free_by(other_, page->threshold);
+  free_by(other_, page_threshold(page));
   const std::uint32_t pages = owner_.pages(bytes);
   std::vector<void*> more;
   while (owner_.current(bytes) != page) more.push_back(owner_.allocate(bytes));
@@ -81,9 +81,9 @@ TEST_F(MailTest, AllBlocksFreedByOthersRetireThePage) {
 
 TEST_F(MailTest, APageThatEmptiesWhileInTheMailIsGivenByItsReceiver) {
   Page* const page = sleeping_page();
-  free_by(other_, page->threshold);
+  free_by(other_, page_threshold(page));
   ASSERT_EQ(mail(), page);
-  free_by(owner_, page->threshold);  // Wakes it.
+  free_by(owner_, page_threshold(page));  // Wakes it.
   EXPECT_TRUE(page->queued);
   // A refill that finds it in the mail and current: it collects and leaves it in the mail.
   owner_.run([&] { page_attach(page, page_collect_unless_mailed(page, RemoteState::open)); });
@@ -102,7 +102,7 @@ TEST_F(MailTest, SeveralPagesInOneMail) {
     owner_.free_extra();
   }
   for (const auto& blocks : pages) {
-    for (std::uint32_t n = 0; n < Actor::page_of(blocks[0])->threshold; ++n) {
+    for (std::uint32_t n = 0; n < page_threshold(Actor::page_of(blocks[0])); ++n) {
       other_.free(blocks[n]);
     }
   }
@@ -114,7 +114,7 @@ TEST_F(MailTest, SeveralPagesInOneMail) {
     Page* const page = Actor::page_of(blocks[0]);
     EXPECT_TRUE(page->queued);
     EXPECT_TRUE(page_check(page));
-    for (std::size_t n = page->threshold; n < blocks.size(); ++n) owner_.free(blocks[n]);
+    for (std::size_t n = page_threshold(page); n < blocks.size(); ++n) owner_.free(blocks[n]);
   }
 }
 

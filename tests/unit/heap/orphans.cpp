@@ -132,16 +132,16 @@ TEST_F(OrphansTest, APageInTheMailIsNotAdopted) {
   Page* const page = Actor::page_of(blocks[0]);
   owner.end();
   trim(0);
-  for (std::uint32_t n = 0; n < page->threshold; ++n) {
+  for (std::uint32_t n = 0; n < page_threshold(page); ++n) {
     EXPECT_EQ(page_free_remote(page, static_cast<Block*>(blocks[n])),
-              n + 1u == page->threshold ? RemoteFree::post : RemoteFree::done);
+              n + 1u == page_threshold(page) ? RemoteFree::post : RemoteFree::done);
   }
   void* const block = survivor_.allocate(bytes);
   EXPECT_NE(Actor::page_of(block), page);
   post(page);
   EXPECT_EQ(state_of(page), RemoteState::listed);
   EXPECT_TRUE(page->queued);
-  for (std::size_t n = page->threshold; n < blocks.size(); ++n) survivor_.free(blocks[n]);
+  for (std::size_t n = page_threshold(page); n < blocks.size(); ++n) survivor_.free(blocks[n]);
   survivor_.free(block);
 }
 

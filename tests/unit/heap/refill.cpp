@@ -56,22 +56,22 @@ TEST_F(RefillTest, AFullPageSleepsAndWakesAtItsThreshold) {
   ASSERT_NE(actor_.current(100), page);
   EXPECT_FALSE(page->queued);
   EXPECT_EQ(page->live(), page->capacity);
-  EXPECT_EQ(page->countdown, page->threshold);
+  EXPECT_EQ(page->countdown, page_threshold(page));
   EXPECT_EQ(state_of(page), RemoteState::listed);
-  for (std::uint32_t n = 1; n <= page->threshold; ++n) {
+  for (std::uint32_t n = 1; n <= page_threshold(page); ++n) {
     EXPECT_FALSE(is_queued(page));
     actor_.free(kept_.back());
     kept_.pop_back();
   }
   EXPECT_TRUE(is_queued(page));
-  EXPECT_EQ(page->live(), page->capacity - page->threshold);
+  EXPECT_EQ(page->live(), page->capacity - page_threshold(page));
   EXPECT_EQ(page->countdown, page->live()) << "the next call of attention retires it";
 }
 
 TEST_F(RefillTest, AWokenPageIsUsedBeforeAFreshOne) {
   kept_ = actor_.fill_page(100);
   Page* const page = Actor::page_of(kept_[0]);
-  for (std::uint32_t n = 0; n < page->threshold; ++n) {
+  for (std::uint32_t n = 0; n < page_threshold(page); ++n) {
     actor_.free(kept_.back());
     kept_.pop_back();
   }

@@ -40,13 +40,12 @@ TEST(PagePlan, EachPageIsFourTimesTheOneBeforeUpToTheFullSize) {
   }
 }
 
-// The remote word counts the blocks of a page in 24 bits, and writes their offset / 16 + 1 in 32.
-TEST(PagePlan, PagesFitTheRemoteWord) {
+TEST(PagePlan, KnowsTheMostBlocksOfAPage) {
+  std::size_t most = 0;
   for (std::size_t c = 0; c < class_count; ++c) {
-    const std::size_t bytes = page_plans[c].full * slice_bytes;
-    EXPECT_LT(bytes / class_block_bytes[c], std::size_t{1} << 24);
-    EXPECT_LT(bytes / 16 + 1, std::size_t{1} << 32);
+    most = std::max(most, page_plans[c].full * slice_bytes / class_block_bytes[c]);
   }
+  EXPECT_EQ(page_blocks_most(), most);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Pages: carving, and the steps of the protocol of remote.hpp one by one. All orders of these steps:
-// fuzz/pages.cpp; all interleavings of threads: tests/model.
+// Pages: carving, and the steps of the protocol of remote.hpp one by one. All orders of these
+// steps: fuzz/pages.cpp; all interleavings of threads: tests/model.
 //
 // SPDX-License-Identifier: MIT
 #include "pages/page.hpp"
@@ -79,8 +79,8 @@ TEST_F(PageTest, EveryClassIsCarvedInOrderToItsCapacity) {
     for (const std::size_t pages : {0u, 9u}) {
       make(c, page_slices(c, pages));
       const std::size_t size = class_block_bytes[c];
-      EXPECT_GE(page_->threshold, 1u);
-      EXPECT_LT(page_->threshold, page_->capacity) << "a full page could not sleep";
+      EXPECT_GE(page_threshold(page_), 1u);
+      EXPECT_LT(page_threshold(page_), page_->capacity) << "a full page could not sleep";
       for (std::uint32_t i = 0; i < page_->capacity; ++i) {
         const auto* const block = reinterpret_cast<std::byte*>(allocate());
         ASSERT_EQ(block, page_->base + i * size);
@@ -131,33 +131,61 @@ TEST_F(PageTest, AttachPutsCollectedBlocksBeforeTheOwnersOwn) {
 }
 
 TEST_F(PageTest, AListedPageIsPostedAtItsThresholdOnce) {
-  ASSERT_EQ(page_->threshold, 2u);
-  const std::vector<Block*> blocks = allocate(5);
-  ASSERT_TRUE(page_list(page_));
-  EXPECT_EQ(remote().state(), RemoteState::listed);
+  ASSERT_EQ(page_threshold(page_), 2u);
+  const std::vector<Block*> blocks = allocate(7);
+  ASSERT_TRUE(page_list(page_, page_threshold(page_)));
+  EXPECT_EQ(remote().word, Remote::make(RemoteState::listed, 2, 0, 0).word);
   EXPECT_EQ(page_free_remote(page_, blocks[0]), RemoteFree::done);
   EXPECT_EQ(page_free_remote(page_, blocks[1]), RemoteFree::post);
   EXPECT_EQ(remote().state(), RemoteState::mailed);
   EXPECT_EQ(page_free_remote(page_, blocks[2]), RemoteFree::done);
   EXPECT_EQ(page_free_remote(page_, blocks[3]), RemoteFree::done);
-  EXPECT_EQ(page_collect(page_, RemoteState::listed).count, 4u);
-  page_->countdown -= 4;
-  EXPECT_EQ(remote().state(), RemoteState::listed);
+  page_settle(page_, true);
+  EXPECT_EQ(page_->live(), 3u);
+  EXPECT_EQ(remote().word, Remote::make(RemoteState::listed, 2, 0, 0).word);
   EXPECT_EQ(page_free_remote(page_, blocks[4]), RemoteFree::done) << "counted from the start";
+}
+
+TEST_F(PageTest, SettlingSeesToItThatTheLastFreeIsPosted) {
+  ASSERT_EQ(page_threshold(page_), 2u);
+  const std::vector<Block*> blocks = allocate(3);
+  page_free_remote(page_, blocks[0]);
+  page_free_remote(page_, blocks[1]);
+  page_settle(page_, false);
+  EXPECT_EQ(page_->live(), 1u);
+  EXPECT_EQ(remote().word, Remote::make(RemoteState::listed, 1, 0, 0).word);
+  EXPECT_EQ(page_free_remote(page_, blocks[2]), RemoteFree::post);
+  page_settle(page_, false);
+  EXPECT_EQ(remote().state(), RemoteState::mailed) << "until it is received";
+  EXPECT_EQ(remote().count(), 0u);
+  EXPECT_EQ(page_->live(), 0u);
+  page_settle(page_, true);
+  EXPECT_EQ(remote().state(), RemoteState::listed);
+  EXPECT_TRUE(page_check(page_));
+}
+
+TEST_F(PageTest, SettlingWakes) {
+  const std::vector<Block*> blocks = allocate(page_->capacity);
+  ASSERT_TRUE(page_list(page_, 2));
+  page_->countdown = 2;
+  page_->kept = static_cast<std::int32_t>(page_->capacity) - 2;
+  page_settle(page_, false);
+  EXPECT_EQ(page_->kept, 0);
+  EXPECT_EQ(page_->countdown, page_->capacity);
 }
 
 TEST_F(PageTest, ListingIsRefusedWhenFreesCameIn) {
   const std::vector<Block*> blocks = allocate(2);
   page_free_remote(page_, blocks[0]);
-  EXPECT_FALSE(page_list(page_));
+  EXPECT_FALSE(page_list(page_, page_threshold(page_)));
   EXPECT_EQ(remote().state(), RemoteState::open);
   page_attach(page_, page_collect(page_, RemoteState::open));
-  EXPECT_TRUE(page_list(page_));
+  EXPECT_TRUE(page_list(page_, page_threshold(page_)));
 }
 
 TEST_F(PageTest, APageInTheMailStaysUntilItIsReceived) {
   const std::vector<Block*> blocks = allocate(4);
-  ASSERT_TRUE(page_list(page_));
+  ASSERT_TRUE(page_list(page_, page_threshold(page_)));
   page_free_remote(page_, blocks[0]);
   ASSERT_EQ(page_free_remote(page_, blocks[1]), RemoteFree::post);
   EXPECT_FALSE(page_open(page_)) << "an adopter must leave it alone";
@@ -165,7 +193,7 @@ TEST_F(PageTest, APageInTheMailStaysUntilItIsReceived) {
   EXPECT_EQ(page_collect_unless_mailed(page_, RemoteState::open).count, 2u);
   page_->countdown -= 2;
   EXPECT_EQ(remote().word, Remote::empty(RemoteState::mailed).word);
-  EXPECT_TRUE(page_list(page_)) << "the owner may put it to sleep";
+  EXPECT_TRUE(page_list(page_, page_threshold(page_))) << "the owner may put it to sleep";
   EXPECT_EQ(remote().state(), RemoteState::mailed);
   EXPECT_FALSE(page_kill(page_)) << "empty, and still in the mail";
   EXPECT_EQ(page_free_remote(page_, blocks[2]), RemoteFree::done);
@@ -176,7 +204,7 @@ TEST_F(PageTest, APageInTheMailStaysUntilItIsReceived) {
 
 TEST_F(PageTest, OpeningKeepsWhatTheWordHolds) {
   const std::vector<Block*> blocks = allocate(3);
-  ASSERT_TRUE(page_list(page_));
+  ASSERT_TRUE(page_list(page_, page_threshold(page_)));
   page_free_remote(page_, blocks[0]);
   EXPECT_TRUE(page_open(page_));
   EXPECT_EQ(remote().state(), RemoteState::open);
@@ -188,7 +216,7 @@ TEST_F(PageTest, OpeningKeepsWhatTheWordHolds) {
 
 TEST_F(PageTest, OnlyAListedEmptyPageDies) {
   EXPECT_FALSE(page_kill(page_)) << "open";
-  ASSERT_TRUE(page_list(page_));
+  ASSERT_TRUE(page_list(page_, page_threshold(page_)));
   EXPECT_TRUE(page_kill(page_));
   Block* const late = reinterpret_cast<Block*>(page_->base);
   EXPECT_EQ(page_free_remote(page_, late), RemoteFree::dead);
@@ -199,7 +227,7 @@ TEST_F(PageTest, OnlyAListedEmptyPageDies) {
 TEST_F(PageTest, GivingLeavesNoTraceInTheMap) {
   std::byte* const base = page_->base;
   const std::size_t bytes = page_->bytes();
-  ASSERT_TRUE(page_list(page_) && page_kill(page_));
+  ASSERT_TRUE(page_list(page_, page_threshold(page_)) && page_kill(page_));
   page_give(page_);
   EXPECT_EQ(page_->owner.load(), nullptr);
   for (std::size_t offset = 0; offset < bytes; offset += slice_bytes) {
@@ -236,7 +264,7 @@ TEST_F(PageTest, NullWhenTheStoreHasNothing) {
   os::fake::fail_at(0, false);
   EXPECT_LT(pages.size(), 100000u);
   for (Page* page : pages) {
-    ASSERT_TRUE(page_list(page) && page_kill(page));
+    ASSERT_TRUE(page_list(page, 1) && page_kill(page));
     page_give(page);
   }
 }

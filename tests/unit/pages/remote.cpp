@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "pages/remote.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "layout/page_plan.hpp"
@@ -22,15 +24,18 @@ TEST(Remote, ZeroIsDeadAndEmpty) {
 
 TEST(Remote, FieldsDoNotTouchEachOther) {
   for (const RemoteState state : states) {
-    for (const std::uint32_t count : {0u, 1u, 0x800000u, 0xffffffu}) {
-      for (const std::uint32_t head : {0u, 1u, 0x80000000u, UINT32_MAX}) {
-        const Remote remote = Remote::make(state, head, count);
-        EXPECT_EQ(remote.state(), state);
-        EXPECT_EQ(remote.count(), count);
-        EXPECT_EQ(remote.head(), head);
+    for (const std::uint32_t threshold : {0u, 1u, remote_count_max}) {
+      for (const std::uint32_t count : {0u, 1u, remote_count_max}) {
+        for (const std::uint32_t head : {0u, 1u, 0x80000000u, UINT32_MAX}) {
+          const Remote remote = Remote::make(state, threshold, count, head);
+          EXPECT_EQ(remote.state(), state);
+          EXPECT_EQ(remote.threshold(), threshold);
+          EXPECT_EQ(remote.count(), count);
+          EXPECT_EQ(remote.head(), head);
+        }
       }
     }
-    EXPECT_EQ(Remote::empty(state).word, Remote::make(state, 0, 0).word);
+    EXPECT_EQ(Remote::empty(state).word, Remote::make(state, 0, 0, 0).word);
   }
 }
 

@@ -1,0 +1,27 @@
+// late: see late.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/late.hpp"
+
+#include "heap/orphans.hpp"
+#include "heap/thread_heap.hpp"
+
+namespace tarn {
+
+constinit Late late;
+
+void* Late::allocate(std::size_t size_class) noexcept {
+  os::Locked locked(lock_);
+  if (thread_ == nullptr) thread_ = orphans.take(Orphans::Counted::no);
+  if (thread_ == nullptr) return nullptr;
+  Busy busy(*thread_);
+  Page* const page = refill(*thread_, size_class);
+  return page == nullptr ? nullptr : page_pop(page);
+}
+
+void Late::recover_after_fork() noexcept {
+  lock_.recover_after_fork();
+  thread_ = nullptr;
+}
+
+}  // namespace tarn

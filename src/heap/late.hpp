@@ -1,0 +1,31 @@
+// late: allocation by threads whose end libc has announced. Destructors of other libraries may
+// still allocate then, in rounds of which libc promises only so many, so a record of the thread's
+// own might never be given up. All such threads share one record, under a lock.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "heap/thread.hpp"
+#include "os/thread.hpp"
+
+namespace tarn {
+
+class Late {
+ public:
+  // A block of the class; null when out of memory. Any thread; takes the lock, then that of the
+  // orphans or the store.
+  void* allocate(std::size_t size_class) noexcept;
+
+  // In the child of a fork, before the orphans': the record goes the way of the other threads'.
+  void recover_after_fork() noexcept;
+
+ private:
+  os::Lock lock_;
+  Thread* thread_ = nullptr;
+};
+
+extern Late late;
+
+}  // namespace tarn
