@@ -147,10 +147,9 @@ void* reallocate(void* p, std::size_t bytes) noexcept {
 std::size_t trim(std::size_t keep_bytes) noexcept {
   if (current_thread != no_thread()) {
     Busy busy(*current_thread);
-    read_mail(*current_thread);
-    put_down_current_pages(*current_thread);
-    settle_queues(*current_thread);
+    put_down_all(*current_thread);
   }
+  late.trim();
   orphans.trim();
   return store.purge(os::clock_coarse_ms(), 0, keep_bytes);
 }

@@ -19,6 +19,13 @@ void* Late::allocate(std::size_t size_class) noexcept {
   return page == nullptr ? nullptr : page_pop(page);
 }
 
+void Late::trim() noexcept {
+  os::Locked locked(lock_);
+  if (thread_ == nullptr) return;
+  Busy busy(*thread_);
+  put_down_all(*thread_);
+}
+
 void Late::recover_after_fork() noexcept {
   lock_.recover_after_fork();
   thread_ = nullptr;

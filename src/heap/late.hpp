@@ -18,6 +18,9 @@ class Late {
   // orphans or the store.
   void* allocate(std::size_t size_class) noexcept;
 
+  // Takes in what was freed of the shared record's blocks, and gives its empty pages back.
+  void trim() noexcept;
+
   // In the child of a fork, before the orphans': the record goes the way of the other threads'.
   void recover_after_fork() noexcept;
 

@@ -130,9 +130,7 @@ void Orphans::trim() noexcept {
   os::Locked locked(lock_);
   for (Thread* t = list_.head(); t != nullptr; t = t->next) {
     Busy busy(*t);
-    read_mail(*t);
-    put_down_current_pages(*t);
-    settle_queues(*t);
+    put_down_all(*t);
     t->warm = false;
   }
   warm_count_ = 0;

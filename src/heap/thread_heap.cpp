@@ -235,6 +235,12 @@ void settle_queues(Thread& thread) noexcept {
   }
 }
 
+void put_down_all(Thread& thread) noexcept {
+  read_mail(thread);
+  put_down_current_pages(thread);
+  settle_queues(thread);
+}
+
 void publish_live(Thread& thread) noexcept {
   process.add_live(thread.live_delta);
   thread.live_delta = 0;

@@ -26,6 +26,9 @@ void put_down_current_pages(Thread& thread) noexcept;
 // Takes in what remote frees have left on queued pages, and retires those that are empty.
 void settle_queues(Thread& thread) noexcept;
 
+// All of the above: mail, current pages, queues. What is empty afterwards has gone to the store.
+void put_down_all(Thread& thread) noexcept;
+
 // Adds what the thread knows of live bytes to the process's total.
 void publish_live(Thread& thread) noexcept;
 

@@ -15,7 +15,7 @@ bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
   const std::uintptr_t last = (address_of(start) + bytes - 1) >> leaf_shift;
   if (last >= root_entries) return false;  // The OS gave an address that no hint asked for.
   for (std::uintptr_t i = first; i <= last; ++i) {
-    if (root_[i].load(std::memory_order_relaxed) != 0) continue;
+    if (root_[i].load() != 0) continue;
     void* leaf = first_leaf_;
     if (first_leaf_used_) {
       leaf = os::vm_reserve(leaf_entries * sizeof(Entry));
@@ -25,7 +25,7 @@ bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
     first_leaf_used_ = true;
     const std::uint64_t offset =
         address_of(leaf) - reinterpret_cast<std::uintptr_t>(&empty_leaf_[0]);
-    root_[i].store(offset, std::memory_order_relaxed);
+    root_[i].store(offset);
   }
   return true;
 }
@@ -34,15 +34,15 @@ void PageMap::set(const std::byte* start, std::size_t slices, const Span* span) 
   const std::uint64_t value = distance(span);
   std::uintptr_t address = address_of(start);
   for (std::size_t i = 0; i < slices; ++i, address += slice_bytes) {
-    TARN_ASSERT(root_[address >> leaf_shift].load(std::memory_order_relaxed) != 0);
-    entry_of(address)->store(value, std::memory_order_relaxed);
+    TARN_ASSERT(root_[address >> leaf_shift].load() != 0);
+    entry_of(address)->store(value);
   }
 }
 
 void PageMap::clear(const std::byte* start, std::size_t slices) noexcept {
   std::uintptr_t address = address_of(start);
   for (std::size_t i = 0; i < slices; ++i, address += slice_bytes) {
-    entry_of(address)->store(0, std::memory_order_relaxed);
+    entry_of(address)->store(0);
   }
 }
 

@@ -15,7 +15,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,18 +27,24 @@ namespace tarn {
 
 class PageMap {
  public:
-  using Entry = std::atomic<std::uint64_t>;
+  // A distance, read and written without order. Plain zero is its initial value, so that compilers
+  // put half a million of them into bss without evaluating a constructor for each.
+  struct Entry {
+    std::uint64_t distance;
+    std::uint64_t load() const noexcept { return __atomic_load_n(&distance, __ATOMIC_RELAXED); }
+    void store(std::uint64_t d) noexcept { __atomic_store_n(&distance, d, __ATOMIC_RELAXED); }
+  };
 
   // pre: address < 2^address_bits
   TARN_INLINE Span* span_of(const void* p) const noexcept {
     const std::uintptr_t address = address_of(p);
-    const std::uint64_t leaf = root_[address >> leaf_shift].load(std::memory_order_relaxed);
+    const std::uint64_t leaf = root_[address >> leaf_shift].load();
     const Entry* entries =
         reinterpret_cast<const Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf);
     // Keeps the sum as it stands: gcc would scale the index by hand, an instruction more.
     __asm__("" : "+r"(entries));
     const std::uint64_t entry =
-        entries[(address >> slice_shift) & (leaf_entries - 1)].load(std::memory_order_relaxed);
+        entries[(address >> slice_shift) & (leaf_entries - 1)].load();
     return reinterpret_cast<Span*>(reinterpret_cast<std::uintptr_t>(&foreign_) + entry);
   }
 
@@ -56,7 +61,7 @@ class PageMap {
 
  private:
   Entry* entry_of(std::uintptr_t address) noexcept {
-    const std::uint64_t leaf = root_[address >> leaf_shift].load(std::memory_order_relaxed);
+    const std::uint64_t leaf = root_[address >> leaf_shift].load();
     return reinterpret_cast<Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf) +
            ((address >> slice_shift) & (leaf_entries - 1));
   }

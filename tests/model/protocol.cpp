@@ -58,7 +58,7 @@ void Run::turn(unsigned actor) {
 }
 
 std::uint64_t Run::key() const {
-  static_assert(sizeof(Shared) % 1 == 0 && alignof(Shared) == 1, "no padding: it is hashed as bytes");
+  static_assert(alignof(Shared) == 1, "no padding: it is hashed as bytes");
   std::array<Byte, (sizeof(Shared) + 7) / 8 * 8> bytes{};
   std::memcpy(bytes.data(), &shared_, sizeof shared_);
   std::uint64_t hash = 0;

@@ -45,7 +45,7 @@ enum class Mistake {
   settle_leaves_open,         // A settled page that is not current goes on as open.
   collect_unposts,            // page_collect_unless_mailed() takes the page out of state mailed.
   mail_linked_late,           // read_mail() reads the link after the page may be posted again.
-  threshold_apart,            // The threshold is not part of the word, which may come back the same.
+  threshold_apart,            // The threshold is beside the word, which may come back the same.
   wake_forgets_kept,          // page_attention() does not count what the countdown left out.
 };
 
@@ -55,7 +55,10 @@ struct Word {  // pages/remote.hpp, Remote
   Byte head = none;
   Byte threshold = 0;  // Listed: the count that posts the page.
   bool operator==(const Word&) const = default;
-  unsigned packed() const { return threshold << 24u | state << 16u | count << 8u | head; }
+  std::uint32_t packed() const {
+    return std::uint32_t{threshold} << 24 | std::uint32_t{state} << 16 | std::uint32_t{count} << 8 |
+           head;
+  }
 };
 
 struct Page {

@@ -241,7 +241,10 @@ Task<void> Run::settle_queue(Thread& t, Byte record) {
   Scope scope(t);
   const auto queue = record_of(record).queue;
   for (std::size_t i = 0; i < pages_max && queue[i] != none; ++i) {
-    scope.again(static_cast<std::uint64_t>(queue[i]) << 16 | (i + 1 < pages_max ? queue[i + 1] : 0));
+    // What is left of the copy.
+    std::uint64_t rest = i;
+    for (std::size_t k = i; k < pages_max; ++k) rest = rest << 8 | queue[k];
+    scope.again(rest);
     touch(t, queue[i]);
     co_await page_settle(t, queue[i], false);
     co_await place(t, record, queue[i]);

@@ -67,111 +67,137 @@ void hardly_carved(Shared& s, const Scenario& scenario) {
   p.countdown = 2;
 }
 
-std::vector<Scenario> make_scenarios() {
-  std::vector<Scenario> all;
-  for (const Byte threshold : {Byte{1}, Byte{2}}) {
-    const auto add = [&](Scenario scenario) {
-      scenario.threshold = threshold;
-      all.push_back(std::move(scenario));
-    };
-    add({.name = "owner_sleeps_and_wakes",
-         .prepare = current_full,
-         .programs = {{{allocate}, {free_hand}, {free_block, 0, 0}, {allocate}},
-                      {{free_block, 0, 1}},
-                      {{free_block, 0, 2}}},
-         .started = {0}});
-    add({.name = "page_empties_from_all_sides",
-         .prepare = asleep_full,
-         .programs = {{{free_block, 0, 0}, {allocate}, {allocate}},
-                      {{free_block, 0, 1}},
-                      {{free_block, 0, 2}}},
-         .started = {0}});
-    add({.name = "refill_meets_remote_frees",
-         .capacity = static_cast<Byte>(threshold + 1),  // A page is larger than its threshold.
-         .prepare = current_full,
-         .programs = {{{allocate}, {allocate}, {free_hand}, {free_hand}},
-                      {{free_block, 0, 0}},
-                      {{free_block, 0, 1}}},
-         .started = {0}});
-    add({.name = "page_empties_in_the_mail",
-         .capacity = static_cast<Byte>(threshold + 1),
-         .prepare = asleep_full,
-         .programs = {{{free_block, 0, 0}, {allocate}, {allocate}, {allocate}, {free_hand},
-                       {free_hand}},
-                      {{free_block, 0, 1}}},
-         .started = {0}});
-    add({.name = "mail_of_two_pages",
-         .capacity = static_cast<Byte>(threshold + 1),
-         .pages = 3,
-         .prepare = two_asleep,
-         .programs = {{{allocate}, {free_hand}},
-                      {{free_block, 0, 0}, {free_block, 1, 0}},
-                      {{free_block, 1, 1}, {free_block, 0, 1}}},
-         .started = {0}});
-    add({.name = "owner_ends",
-         .prepare = asleep_full,
-         .programs = {{{free_block, 0, 0}, {end}}, {{free_block, 0, 1}}, {{free_block, 0, 2}}},
-         .started = {0}});
-    add({.name = "owner_ends_and_puts_down",
-         .warm_max = 0,
-         .prepare = current_full,
-         .programs = {{{allocate}, {end}}, {{free_block, 0, 0}}, {{free_block, 0, 1}}},
-         .started = {0}});
-    add({.name = "successor_takes_the_record",
-         .prepare = asleep_full,
-         .programs = {{{end}},
-                      {{free_block, 0, 0}, {free_block, 0, 1}},
-                      {{start}, {allocate}, {free_block, 0, 2}, {free_hand}}},
-         .started = {0}});
-    add({.name = "adoption_and_successor",
-         .pages = 1,
-         .prepare = orphaned_page,
-         .programs = {{{allocate}, {free_hand}},
-                      {{free_block, 0, 1}},
-                      {{start}, {free_block, 0, 2}, {allocate}}},
-         .started = {1}});
-    add({.name = "adoption_and_remote_frees",
-         .pages = 1,
-         .prepare = orphaned_page,
-         .programs = {{{allocate}, {allocate}, {allocate}},
-                      {{free_block, 0, 1}},
-                      {{free_block, 0, 2}}},
-         .started = {1}});
-    add({.name = "two_adopt",
-         .prepare = orphaned_page,
-         .programs = {{{allocate}, {free_hand}}, {{allocate}, {free_block, 0, 1}},
-                      {{free_block, 0, 2}}},
-         .started = {1, 2}});
-    add({.name = "end_adopt_end",
-         .pages = 1,
-         .warm_max = 0,
-         .prepare = queued_page,
-         .programs = {{{end}}, {{allocate}, {end}}, {{free_block, 0, 1}, {free_block, 0, 2}}},
-         .started = {0, 1}});
-    add({.name = "blocks_are_passed_on",
-         .prepare = hardly_carved,
-         .programs = {{{allocate}, {pass}, {allocate}, {free_hand}, {end}},
-                      {{free_passed}, {free_block, 0, 0}},
-                      {{allocate}, {free_hand}}},
-         .started = {0, none, none}});
-    add({.name = "trim_beside_frees",
-         .prepare = current_full,
-         .programs = {{{free_block, 0, 0}, {trim}}, {{free_block, 0, 1}, {trim}},
-                      {{free_block, 0, 2}}},
-         .started = {0}});
-    add({.name = "four_blocks_two_frees_each",
-         .capacity = 4,
-         .prepare = asleep_full,
-         .programs = {{{allocate}, {allocate}},
-                      {{free_block, 0, 0}, {free_block, 0, 1}},
-                      {{free_block, 0, 2}, {free_block, 0, 3}}},
-         .started = {0}});
-  }
-  for (Scenario& scenario : all) {
+class Collection {
+ public:
+  explicit Collection(Byte threshold) : threshold_(threshold) {}
+
+  void add(Scenario scenario) {
+    scenario.threshold = threshold_;
     for (std::size_t i = 1; i < actors_max; ++i) {
       // Designated initialisers leave 0, the record of the first actor.
       if (scenario.started[i] == 0) scenario.started[i] = none;
     }
+    all.push_back(std::move(scenario));
+  }
+  void add_owners();
+  void add_ends();
+  void add_adoptions();
+
+  std::vector<Scenario> all;
+
+ private:
+  const Byte threshold_;
+};
+
+void Collection::add_owners() {
+  add({.name = "owner_sleeps_and_wakes",
+       .prepare = current_full,
+       .programs = {{{allocate}, {free_hand}, {free_block, 0, 0}, {allocate}},
+                    {{free_block, 0, 1}},
+                    {{free_block, 0, 2}}},
+       .started = {0}});
+  add({.name = "page_empties_from_all_sides",
+       .prepare = asleep_full,
+       .programs = {{{free_block, 0, 0}, {allocate}, {allocate}},
+                    {{free_block, 0, 1}},
+                    {{free_block, 0, 2}}},
+       .started = {0}});
+  add({.name = "refill_meets_remote_frees",
+       .capacity = static_cast<Byte>(threshold_ + 1),  // A page is larger than its threshold.
+       .prepare = current_full,
+       .programs = {{{allocate}, {allocate}, {free_hand}, {free_hand}},
+                    {{free_block, 0, 0}},
+                    {{free_block, 0, 1}}},
+       .started = {0}});
+  add({.name = "page_empties_in_the_mail",
+       .capacity = static_cast<Byte>(threshold_ + 1),
+       .prepare = asleep_full,
+       .programs = {{{free_block, 0, 0}, {allocate}, {allocate}, {allocate}, {free_hand},
+                     {free_hand}},
+                    {{free_block, 0, 1}}},
+       .started = {0}});
+  add({.name = "mail_of_two_pages",
+       .capacity = static_cast<Byte>(threshold_ + 1),
+       .pages = 3,
+       .prepare = two_asleep,
+       .programs = {{{allocate}, {free_hand}},
+                    {{free_block, 0, 0}, {free_block, 1, 0}},
+                    {{free_block, 1, 1}, {free_block, 0, 1}}},
+       .started = {0}});
+}
+
+void Collection::add_ends() {
+  add({.name = "owner_ends",
+       .prepare = asleep_full,
+       .programs = {{{free_block, 0, 0}, {end}}, {{free_block, 0, 1}}, {{free_block, 0, 2}}},
+       .started = {0}});
+  add({.name = "owner_ends_and_puts_down",
+       .warm_max = 0,
+       .prepare = current_full,
+       .programs = {{{allocate}, {end}}, {{free_block, 0, 0}}, {{free_block, 0, 1}}},
+       .started = {0}});
+  add({.name = "successor_takes_the_record",
+       .prepare = asleep_full,
+       .programs = {{{end}},
+                    {{free_block, 0, 0}, {free_block, 0, 1}},
+                    {{start}, {allocate}, {free_block, 0, 2}, {free_hand}}},
+       .started = {0}});
+}
+
+void Collection::add_adoptions() {
+  add({.name = "adoption_and_successor",
+       .pages = 1,
+       .prepare = orphaned_page,
+       .programs = {{{allocate}, {free_hand}},
+                    {{free_block, 0, 1}},
+                    {{start}, {free_block, 0, 2}, {allocate}}},
+       .started = {1}});
+  add({.name = "adoption_and_remote_frees",
+       .pages = 1,
+       .prepare = orphaned_page,
+       .programs = {{{allocate}, {allocate}, {allocate}},
+                    {{free_block, 0, 1}},
+                    {{free_block, 0, 2}}},
+       .started = {1}});
+  add({.name = "two_adopt",
+       .prepare = orphaned_page,
+       .programs = {{{allocate}, {free_hand}}, {{allocate}, {free_block, 0, 1}},
+                    {{free_block, 0, 2}}},
+       .started = {1, 2}});
+  add({.name = "end_adopt_end",
+       .pages = 1,
+       .warm_max = 0,
+       .prepare = queued_page,
+       .programs = {{{end}}, {{allocate}, {end}}, {{free_block, 0, 1}, {free_block, 0, 2}}},
+       .started = {0, 1}});
+  add({.name = "blocks_are_passed_on",
+       .prepare = hardly_carved,
+       .programs = {{{allocate}, {pass}, {allocate}, {free_hand}, {end}},
+                    {{free_passed}, {free_block, 0, 0}},
+                    {{allocate}, {free_hand}}},
+       .started = {0, none, none}});
+  add({.name = "trim_beside_frees",
+       .prepare = current_full,
+       .programs = {{{free_block, 0, 0}, {trim}}, {{free_block, 0, 1}, {trim}},
+                    {{free_block, 0, 2}}},
+       .started = {0}});
+  add({.name = "four_blocks_two_frees_each",
+       .capacity = 4,
+       .prepare = asleep_full,
+       .programs = {{{allocate}, {allocate}},
+                    {{free_block, 0, 0}, {free_block, 0, 1}},
+                    {{free_block, 0, 2}, {free_block, 0, 3}}},
+       .started = {0}});
+}
+
+std::vector<Scenario> make_scenarios() {
+  std::vector<Scenario> all;
+  for (const Byte threshold : {Byte{1}, Byte{2}}) {
+    Collection collection(threshold);
+    collection.add_owners();
+    collection.add_ends();
+    collection.add_adoptions();
+    all.insert(all.end(), collection.all.begin(), collection.all.end());
   }
   return all;
 }

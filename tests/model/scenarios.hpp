@@ -12,7 +12,8 @@ namespace tarn::model {
 // By hand: each is about one meeting of owner, remote frees, end, adoption.
 const std::vector<Scenario>& scenarios();
 
-// Made up: a few actions for each actor, every block freed at most once. The same for the same seed.
+// Made up: a few actions for each actor, every block freed at most once. The same for the same
+// seed.
 Scenario made_up_scenario(std::uint64_t seed);
 
 }  // namespace tarn::model

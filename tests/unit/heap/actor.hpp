@@ -28,7 +28,8 @@ class Actor {
 
   template <class Body>
   void run(Body body) {
-    Thread* const before = std::exchange(current_thread, record_ == nullptr ? no_thread() : record_);
+    Thread* const record = record_ == nullptr ? no_thread() : record_;
+    Thread* const before = std::exchange(current_thread, record);
     body();
     record_ = std::exchange(current_thread, before);
   }
