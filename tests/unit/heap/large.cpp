@@ -129,6 +129,13 @@ TEST_F(LargeTest, AMoveThatTheOsRefusesIsACopy) {
   os::fake::fail_at(0, false);
   ASSERT_NE(moved, nullptr);
   EXPECT_TRUE(is_filled(moved, mib, 9));
+  std::vector<void*> zeroed;  // One of them where the contents were.
+  for (int i = 0; i < 30; ++i) {
+    zeroed.push_back(tarn_calloc(1, mib));
+    const auto* const words = static_cast<const std::uint64_t*>(zeroed.back());
+    for (std::size_t w = 0; w < mib / 8; ++w) ASSERT_EQ(words[w], 0u);
+  }
+  for (void* p_zeroed : zeroed) tarn_free(p_zeroed);
   tarn_free(moved);
   tarn_free(neighbour);
 }

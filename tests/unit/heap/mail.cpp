@@ -118,6 +118,22 @@ TEST_F(MailTest, SeveralPagesInOneMail) {
   }
 }
 
+// The link of the mail is the store's once a page has been given.
+TEST_F(MailTest, SeveralPagesInOneMailAllOfThemEmpty) {
+  std::vector<std::vector<void*>> pages;
+  for (int i = 0; i < 4; ++i) {
+    pages.push_back(owner_.fill_page(bytes));
+    owner_.free_extra();
+  }
+  for (const auto& blocks : pages) {
+    for (void* block : blocks) other_.free(block);
+  }
+  read_mail_of(owner_);
+  for (const auto& blocks : pages) {
+    EXPECT_NE(Actor::page_of(blocks[0])->kind_now(), SpanKind::page);
+  }
+}
+
 TEST_F(MailTest, TheCurrentPageIsCollectedByItsOwner) {
   for (int i = 0; i < 5; ++i) blocks_.push_back(owner_.allocate(bytes));
   Page* const page = owner_.current(bytes);

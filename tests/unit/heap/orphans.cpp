@@ -127,15 +127,21 @@ TEST_F(OrphansTest, ARefillAdoptsAPageWithFreeBlocks) {
 
 TEST_F(OrphansTest, APageInTheMailIsNotAdopted) {
   Actor owner;
-  const std::vector<void*> blocks = owner.fill_page(bytes);
+  std::vector<void*> blocks = owner.fill_page(bytes);
   owner.free_extra();
   Page* const page = Actor::page_of(blocks[0]);
+  for (std::uint32_t n = 0; n < page_threshold(page); ++n) {
+    owner.free(blocks.back());
+    blocks.pop_back();
+  }
+  ASSERT_TRUE(page->queued);
   owner.end();
   trim(0);
   for (std::uint32_t n = 0; n < page_threshold(page); ++n) {
     EXPECT_EQ(page_free_remote(page, static_cast<Block*>(blocks[n])),
               n + 1u == page_threshold(page) ? RemoteFree::post : RemoteFree::done);
   }
+  ASSERT_TRUE(page->queued) << "where an adopter looks";
   void* const block = survivor_.allocate(bytes);
   EXPECT_NE(Actor::page_of(block), page);
   post(page);

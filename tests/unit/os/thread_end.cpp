@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "heap/orphans.hpp"
 #include "os/thread.hpp"
@@ -52,6 +53,51 @@ TEST(ThreadEnd, AllocationInALateDestructor) {
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     EXPECT_TRUE(t == current_thread || t->state.load() == ThreadState::orphan);
   }
+}
+
+// Keys made later than the library's have their destructors called after its own.
+struct AfterTheEnd {
+  pthread_key_t key;
+  void* small = nullptr;
+  void* large = nullptr;
+  void* aligned = nullptr;
+  int rounds = 0;
+  Thread* record = nullptr;
+};
+
+void allocate_after_the_end(void* value) {
+  auto* const after = static_cast<AfterTheEnd*>(value);
+  after->record = current_thread;
+  tarn_free(after->small);
+  tarn_free(after->large);
+  tarn_free(after->aligned);
+  after->small = tarn_calloc(1, 100);
+  after->large = tarn_malloc(1 << 20);
+  after->aligned = tarn_aligned_alloc(4096, 300);
+  ++after->rounds;
+  pthread_setspecific(after->key, after);  // Once more, as often as libc goes round.
+}
+
+TEST(ThreadEnd, AllocationWhenTheRecordIsGone) {
+  tarn_free(tarn_malloc(1));  // The library's key is made.
+  AfterTheEnd after;
+  ASSERT_EQ(pthread_key_create(&after.key, allocate_after_the_end), 0);
+  const std::uint64_t started = orphans.threads_started();
+  std::thread([&] {
+    after.small = tarn_malloc(10);
+    pthread_setspecific(after.key, &after);
+  }).join();
+  EXPECT_GT(after.rounds, 1);
+  EXPECT_EQ(after.record, no_thread());
+  EXPECT_EQ(orphans.threads_started(), started + 1) << "it counts once";
+  ASSERT_NE(after.small, nullptr);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(static_cast<char*>(after.small)[i], 0);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(after.aligned) % 4096, 0u);
+  EXPECT_GE(tarn_malloc_usable_size(after.large), std::size_t{1} << 20);
+  tarn_free(after.small);
+  tarn_free(after.large);
+  tarn_free(after.aligned);
+  pthread_key_delete(after.key);
 }
 
 }  // namespace
