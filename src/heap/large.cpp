@@ -18,6 +18,11 @@ void count(const Span* span, bool allocated) noexcept {
   process.add_large(allocated ? bytes : -bytes);
 }
 
+void count_resized(const Span* span, std::size_t bytes_before) noexcept {
+  process.resize_large(static_cast<std::int64_t>(span->bytes()) -
+                       static_cast<std::int64_t>(bytes_before));
+}
+
 Span* take_large(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
   Span* const span = store.take(slices, alignment, fit);
   if (span == nullptr) return nullptr;
@@ -40,8 +45,7 @@ void* move_large(Span* span, std::size_t slices) noexcept {
   store.count_map_call();
   const bool moved = os::vm_move(span->base, target->base, bytes);
   if (!moved) memcpy(target->base, span->base, bytes);
-  count(target, true);
-  count(span, false);
+  count_resized(target, bytes);
   give_large(span, moved);
   return target->base;
 }
@@ -67,19 +71,19 @@ void large_free(Span* span) noexcept {
 void* large_reallocate(Span* span, std::size_t bytes) noexcept {
   if (bytes > request_bytes_max) return nullptr;
   const std::size_t slices = slices_for(bytes);
+  const std::size_t bytes_before = span->bytes();
   if (slices == span->slices) return span->base;
   if (slices < span->slices) {
     // A small excess stays: it may be wanted again, and giving it back costs a lock.
     if (span->slices - slices <= slices / 8) return span->base;
-    count(span, false);
     store.shrink(span, slices);
-    count(span, true);
+    count_resized(span, bytes_before);
     return span->base;
   }
-  count(span, false);
-  const bool extended = store.extend(span, slices);
-  count(span, true);
-  if (extended) return span->base;
+  if (store.extend(span, slices)) {
+    count_resized(span, bytes_before);
+    return span->base;
+  }
   if (span->bytes() >= process.settings()[Option::large_move_kib] * 1024) {
     return move_large(span, slices);
   }

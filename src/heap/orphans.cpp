@@ -77,14 +77,13 @@ void Orphans::give(Thread& thread) noexcept {
   list_.push_front(&thread);
   count_.fetch_add(1, std::memory_order_relaxed);
   if (++warm_count_ <= warm_max) return;
-  for (Thread* t = list_.tail(); t != nullptr; t = t->prev) {
-    if (!t->warm) continue;
-    Busy busy(*t);
-    put_down_current_pages(*t);
-    t->warm = false;
-    --warm_count_;
-    return;
-  }
+  // The warm ones are the newest, but for records that a fork left: the last of them cools down.
+  Thread* last = &thread;
+  while (last->next != nullptr && last->next->warm) last = last->next;
+  Busy busy(*last);
+  put_down_current_pages(*last);
+  last->warm = false;
+  --warm_count_;
 }
 
 Page* Orphans::adopt_page(Thread& thread, std::size_t size_class) noexcept {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/process.hpp"
 
+#include "base/check.hpp"
 #include "heap/late.hpp"
 #include "heap/orphans.hpp"
 #include "heap/thread_heap.hpp"
@@ -77,6 +78,7 @@ void fill_classes(tarn_account* account) noexcept {
 
 void Process::start() noexcept {
   if (started_.exchange(true, std::memory_order_acq_rel)) return;
+  TARN_CHECK(os::page_bytes() <= slice_bytes);  // Else purging a span would reach its neighbours.
   settings_.read_environment();
   store.configure(settings_[Option::purge_delay_ms], settings_[Option::purge_keep_kib] * 1024);
   os::process_on_fork(child_of_fork);
@@ -155,6 +157,10 @@ void Process::add_live(std::int64_t delta) noexcept {
 void Process::add_large(std::int64_t delta_bytes) noexcept {
   if (delta_bytes > 0) large_allocations_.fetch_add(1, std::memory_order_relaxed);
   large_live_blocks_.fetch_add(delta_bytes > 0 ? 1 : -1, std::memory_order_relaxed);
+  resize_large(delta_bytes);
+}
+
+void Process::resize_large(std::int64_t delta_bytes) noexcept {
   const std::int64_t now =
       large_live_bytes_.fetch_add(delta_bytes, std::memory_order_relaxed) + delta_bytes;
   raise(large_live_bytes_peak_, now);

@@ -25,7 +25,8 @@ class Process {
   void recover_after_fork() noexcept;
 
   void add_live(std::int64_t delta) noexcept;
-  void add_large(std::int64_t delta_bytes) noexcept;
+  void add_large(std::int64_t delta_bytes) noexcept;     // A block comes (> 0) or goes (< 0).
+  void resize_large(std::int64_t delta_bytes) noexcept;  // A block changes its size.
 
   // Fills in the totals, and the classes when `with_classes`. Any thread; exact when it is alone.
   void fill_account(tarn_account* account, bool with_classes) noexcept;

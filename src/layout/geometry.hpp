@@ -7,7 +7,7 @@
 //             +----------------+---------------------+--------------+
 //
 // A slice is 4 KiB, the grain in which spans are cut. It equals the os_page of every supported
-// target; os/ refuses to start where the OS page is larger.
+// target; the process refuses to start where the OS page is larger.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

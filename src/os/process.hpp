@@ -18,6 +18,8 @@ std::uint64_t clock_coarse_ms() noexcept;
 void write_error(const char* text, std::size_t bytes) noexcept;
 [[noreturn]] void process_abort() noexcept;
 
+std::size_t page_bytes() noexcept;  // Of the OS.
+
 std::uint64_t process_id() noexcept;
 std::uint64_t parent_id() noexcept;
 

@@ -196,7 +196,11 @@ Span* Store::find_roomy_locked(std::size_t slices) noexcept {
 }
 
 Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
-  if (!provide_descriptors_locked(3)) return nullptr;  // Two to cut, one for a new chunk.
+  // Two to cut, one for a new chunk. Giving free memory back makes spares where none can be had.
+  if (!provide_descriptors_locked(3) &&
+      !(release_clean_locked() && provide_descriptors_locked(3))) {
+    return nullptr;
+  }
   Span* span = fit == Fit::roomy ? find_roomy_locked(slices) : nullptr;
   if (span == nullptr) span = find_locked(slices, alignment);
   if (span == nullptr) {
@@ -277,6 +281,8 @@ bool Store::shrink(Span* span, std::size_t slices) noexcept {
 
 void* Store::allocate_record(std::size_t bytes) noexcept {
   os::Locked locked(lock_);
+  void* const record = records_.allocate(bytes);
+  if (record != nullptr || !release_clean_locked()) return record;
   return records_.allocate(bytes);
 }
 

@@ -40,6 +40,8 @@ void write_error(const char* text, std::size_t bytes) noexcept {
 
 void process_abort() noexcept { abort(); }
 
+std::size_t page_bytes() noexcept { return getauxval(AT_PAGESZ); }
+
 std::uint64_t process_id() noexcept { return static_cast<std::uint64_t>(getpid()); }
 std::uint64_t parent_id() noexcept { return static_cast<std::uint64_t>(getppid()); }
 

@@ -186,6 +186,19 @@ TEST_F(StoreTest, TotalsCountPeaksAndCalls) {
   EXPECT_GT(store.totals().map_calls, map_calls) << "a new chunk";
 }
 
+TEST_F(StoreTest, ThePeakIsNotedWhereverMoreIsCommitted) {
+  const std::uint64_t peak = store.totals().committed_bytes_peak;
+  Span* const span = take_span((peak >> slice_shift) + 10);
+  ASSERT_NE(span, nullptr);
+  EXPECT_EQ(store.totals().committed_bytes_peak, peak + 10 * slice_bytes);
+  give_span(span);
+  settle();
+  Span* const roomy = take_span((peak >> slice_shift) + 10, 1, Fit::roomy);
+  ASSERT_TRUE(store.extend(roomy, roomy->slices + 5));
+  EXPECT_EQ(store.totals().committed_bytes_peak, peak + 15 * slice_bytes);
+  give_span(roomy);
+}
+
 TEST_F(StoreTest, RecordsAreApartFromSpans) {
   void* const record = store.allocate_record(100);
   ASSERT_NE(record, nullptr);
