@@ -16,21 +16,33 @@
 #include "os/process.hpp"
 #include "report/report.hpp"
 
-// Weak: null in a program without C++. The personality routine is only needed where an exception of
-// a new-handler passes.
+// In libtarn.so weak: null in a program without C++, and the personality routine is only needed
+// where an exception of a new-handler passes. In libtarn.a strong, since a weak reference fetches
+// nothing from a static libstdc++; only a C++ program links this object.
+#if defined(TARN_STATIC_ONLY)
+#define TARN_FROM_CXX
+#else
+#define TARN_FROM_CXX gnu::weak
 __asm__(".weak __gxx_personality_v0");
+#endif
 extern "C" {
-[[gnu::weak, noreturn]] void _ZSt17__throw_bad_allocv();        // std::__throw_bad_alloc()
-[[gnu::weak]] std::new_handler _ZSt15get_new_handlerv() noexcept;  // std::get_new_handler()
-[[gnu::weak]] void* __cxa_begin_catch(void*) noexcept;
-[[gnu::weak]] void __cxa_end_catch();
+[[TARN_FROM_CXX]] [[noreturn]] void _ZSt17__throw_bad_allocv();        // std::__throw_bad_alloc()
+[[TARN_FROM_CXX]] std::new_handler _ZSt15get_new_handlerv() noexcept;  // std::get_new_handler()
+[[TARN_FROM_CXX]] void* __cxa_begin_catch(void*) noexcept;
+[[TARN_FROM_CXX]] void __cxa_end_catch();
 }
 
 namespace {
 
+#if defined(TARN_STATIC_ONLY)
+
+std::new_handler installed_handler(const void*) noexcept { return _ZSt15get_new_handlerv(); }
+[[noreturn]] void throw_bad_alloc(const void*) { _ZSt17__throw_bad_allocv(); }
+
+#else
+
 constexpr const char* cxx_libraries[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
 
-#if !defined(TARN_STATIC_ONLY)
 void* find_in(const char* library, const char* name) noexcept {
   void* const handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
@@ -38,13 +50,9 @@ void* find_in(const char* library, const char* name) noexcept {
   dlclose(handle);  // Whoever loaded it holds it: code of it is calling us.
   return found;
 }
-#endif
 
 // A function of the C++ run-time library that `caller` sees, or of one that is loaded; or null.
 void* find_loaded(const char* name, const void* caller) noexcept {
-#if defined(TARN_STATIC_ONLY)
-  (void)name, (void)caller, (void)cxx_libraries;
-#else
   Dl_info module{};
   if (dladdr(caller, &module) != 0 && module.dli_fname != nullptr) {
     void* const found = find_in(module.dli_fname, name);
@@ -54,7 +62,6 @@ void* find_loaded(const char* name, const void* caller) noexcept {
     void* const found = find_in(library, name);
     if (found != nullptr) return found;
   }
-#endif
   return nullptr;
 }
 
@@ -76,6 +83,8 @@ std::new_handler installed_handler(const void* caller) noexcept {
       .print();
   tarn::os::process_abort();
 }
+
+#endif
 
 // [new.delete.single]: call the handler and try again, until there is memory or no handler.
 TARN_COLD void* new_slow(std::size_t bytes, std::size_t alignment, const void* caller) {
