@@ -9,9 +9,6 @@
 #include "entry/family.hpp"
 #include "heap/process.hpp"
 #include "report/report.hpp"
-#include "source/store.hpp"
-
-using tarn::Process;
 
 extern "C" {
 

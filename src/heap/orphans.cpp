@@ -110,11 +110,6 @@ Page* Orphans::adopt_page(Thread& thread, std::size_t size_class) noexcept {
     if (adopted != nullptr) break;
   }
   lock_.unlock();
-  if (adopted == nullptr) return nullptr;
-  adopted->countdown += 1;
-  adopted->kept = -1;
-  ++thread.heap.pages[size_class];
-  thread.heap.current[size_class] = adopted;
   return adopted;
 }
 
@@ -159,11 +154,5 @@ void Orphans::recover_after_fork(const Thread* survivor) noexcept {
   }
   alive_.store(alive, std::memory_order_relaxed);
 }
-
-Page* adopt_page(Thread& thread, std::size_t size_class) noexcept {
-  return orphans.adopt_page(thread, size_class);
-}
-
-void serve_orphan(Thread& thread) noexcept { orphans.serve(thread); }
 
 }  // namespace tarn

@@ -25,7 +25,8 @@ class Orphans {
   // Takes a record whose thread ends. pre: it is the calling thread's.
   void give(Thread& thread) noexcept;
 
-  // Moves one page of the class with free blocks to `thread`, as its current page; or null.
+  // Makes `thread` the owner of a page of the class that an orphan has queued; null when it finds
+  // none soon. The page is on no queue.
   Page* adopt_page(Thread& thread, std::size_t size_class) noexcept;
 
   // Acts as the owner of an orphan that got mail.
@@ -38,7 +39,6 @@ class Orphans {
   void recover_after_fork(const Thread* survivor) noexcept;
 
   Thread* first_known() const noexcept { return known_.load(std::memory_order_acquire); }
-  os::Lock& lock() noexcept { return lock_; }
 
   std::uint64_t threads_started() const noexcept {
     return started_.load(std::memory_order_relaxed);
@@ -59,8 +59,5 @@ class Orphans {
 };
 
 extern Orphans orphans;
-
-Page* adopt_page(Thread& thread, std::size_t size_class) noexcept;
-void serve_orphan(Thread& thread) noexcept;
 
 }  // namespace tarn

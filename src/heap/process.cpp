@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "heap/process.hpp"
 
+#include <cstring>
+
 #include "base/check.hpp"
 #include "heap/late.hpp"
 #include "heap/orphans.hpp"
@@ -89,21 +91,12 @@ void Process::open_account() noexcept {
   const char* const folder = settings_.account_folder();
   if (folder[0] == '\0') return;
   char path[account_path_bytes_max];
-  std::size_t length = 0;
-  while (folder[length] != '\0') {
-    path[length] = folder[length];
-    ++length;
-  }
-  path[length++] = '/';
-  char digits[20];
-  std::size_t first = sizeof digits;
-  std::uint64_t pid = os::process_id();
-  do {
-    digits[--first] = static_cast<char>('0' + pid % 10);
-    pid /= 10;
-  } while (pid != 0);
-  while (first < sizeof digits) path[length++] = digits[first++];
-  path[length] = '\0';
+  const std::size_t length = strlen(folder);  // Settings leave room for what follows.
+  const Decimal pid(os::process_id());
+  memcpy(path, folder, length);
+  path[length] = '/';
+  memcpy(path + length + 1, pid.text(), pid.length());
+  path[length + 1 + pid.length()] = '\0';
 
   account_ = static_cast<tarn_account*>(os::file_map_create(path, sizeof(tarn_account)));
   if (account_ == nullptr) {

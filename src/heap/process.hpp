@@ -38,9 +38,6 @@ class Process {
   void keep_warm(std::size_t bytes) noexcept;
 
   const Settings& settings() const noexcept { return settings_; }
-  std::uint64_t large_live_bytes() const noexcept {
-    return static_cast<std::uint64_t>(large_live_bytes_.load(std::memory_order_relaxed));
-  }
 
  private:
   void open_account() noexcept;

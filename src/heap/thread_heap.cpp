@@ -136,6 +136,14 @@ Page* take_queued(Thread& thread, std::size_t size_class) noexcept {
   return page;
 }
 
+Page* take_adopted(Thread& thread, std::size_t size_class) noexcept {
+  Page* const page = orphans.adopt_page(thread, size_class);
+  if (page == nullptr) return nullptr;
+  ++thread.heap.pages[size_class];
+  make_current(thread, *page);
+  return page;
+}
+
 Page* take_fresh(Thread& thread, std::size_t size_class) noexcept {
   const std::uint32_t pages = thread.heap.pages[size_class];
   Page* page = page_take(size_class, page_slices(size_class, pages));
@@ -176,7 +184,7 @@ Page* refill(Thread& thread, std::size_t size_class) noexcept {
       }
     }
     page = take_queued(thread, size_class);
-    if (page == nullptr) page = adopt_page(thread, size_class);
+    if (page == nullptr) page = take_adopted(thread, size_class);
     if (page == nullptr) page = take_fresh(thread, size_class);
     if (page == nullptr) return nullptr;
   }
@@ -257,7 +265,7 @@ void post(Page* page) noexcept {
     // thread sees that the owner has ended, or who ends it sees the mail.
   } while (!owner->mail.compare_exchange_weak(first, page, std::memory_order_seq_cst,
                                               std::memory_order_relaxed));
-  if (owner->state.load(std::memory_order_seq_cst) == ThreadState::orphan) serve_orphan(*owner);
+  if (owner->state.load(std::memory_order_seq_cst) == ThreadState::orphan) orphans.serve(*owner);
 }
 
 bool thread_heap_check(const ThreadHeap& heap) noexcept {

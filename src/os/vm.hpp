@@ -23,9 +23,6 @@ bool vm_purge(void* start, std::size_t bytes) noexcept;
 // Both ranges are the caller's. False when the OS cannot: `from` is as before, `to` reads as zero.
 bool vm_move(void* from, void* to, std::size_t bytes) noexcept;
 
-// Backs the range at once. A hint: failure is not told.
-void vm_populate(void* start, std::size_t bytes) noexcept;
-
 // Shows `name` for the range in /proc/PID/maps where the kernel can. `name` must outlive the range.
 void vm_name(void* start, std::size_t bytes, const char* name) noexcept;
 

@@ -97,8 +97,8 @@ bool page_list(Page* page, std::uint32_t threshold) noexcept;
 // The frees, local or remote, that wake a full page: a part of its capacity.
 std::uint32_t page_threshold(const Page* page) noexcept;
 
-// Owner, page not current: takes in remote frees until none is left, lowers the threshold to the
-// live blocks that remain, so that the last free is posted in any case, and leaves the page listed.
+// Owner, page not current: takes in remote frees until none is left and leaves the page listed, its
+// threshold at most the live blocks that remain: if others free them all, the last free is posted.
 // A page in the mail stays there; `received`: it has just been taken out. Sets kept to 0.
 void page_settle(Page* page, bool received) noexcept;
 

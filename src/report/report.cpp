@@ -19,14 +19,16 @@ Line& Line::text(const char* words) noexcept {
   return text(words, length);
 }
 
-Line& Line::decimal(std::uint64_t number) noexcept {
-  char digits[20];
-  std::size_t first = sizeof digits;
+Decimal::Decimal(std::uint64_t number) noexcept {
   do {
-    digits[--first] = static_cast<char>('0' + number % 10);
+    digits_[--first_] = static_cast<char>('0' + number % 10);
     number /= 10;
   } while (number != 0);
-  return text(digits + first, sizeof digits - first);
+}
+
+Line& Line::decimal(std::uint64_t number) noexcept {
+  const Decimal digits(number);
+  return text(digits.text(), digits.length());
 }
 
 Line& Line::address(const void* p) noexcept {

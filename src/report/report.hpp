@@ -9,6 +9,18 @@
 
 namespace tarn {
 
+// A number in decimal digits, without allocating.
+class Decimal {
+ public:
+  explicit Decimal(std::uint64_t number) noexcept;
+  const char* text() const noexcept { return digits_ + first_; }
+  std::size_t length() const noexcept { return sizeof digits_ - first_; }
+
+ private:
+  char digits_[20];
+  std::size_t first_ = sizeof digits_;
+};
+
 // A line of bounded length, built without allocating; what does not fit is cut.
 class Line {
  public:

@@ -29,7 +29,6 @@ struct alignas(cache_line_bytes) Span {
   std::uint32_t slices = 0;
   std::atomic<SpanKind> kind{SpanKind::idle};  // The span's owner writes; free() reads racily.
   bool zeroed = false;            // The memory was clean when it was taken.
-  std::uint16_t spare = 0;
   std::uint64_t stamp_ms = 0;     // Dirty: when it was released.
   Span* next = nullptr;           // Store: its bin. Page: its queue. Idle: the spare list.
   Span* prev = nullptr;

@@ -70,7 +70,6 @@ bool vm_move(void* from, void* to, std::size_t bytes) noexcept {
   return madvise(from, bytes, MADV_DONTNEED) == 0;
 }
 
-void vm_populate(void*, std::size_t) noexcept {}
 void vm_name(void*, std::size_t, const char*) noexcept {}
 
 }  // namespace tarn::os

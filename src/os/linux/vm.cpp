@@ -10,9 +10,6 @@
 
 #include "base/check.hpp"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
@@ -58,12 +55,6 @@ bool vm_move(void* from, void* to, std::size_t bytes) noexcept {
   }
   errno = saved;
   return moved == to;
-}
-
-void vm_populate(void* start, std::size_t bytes) noexcept {
-  const int saved = errno;
-  madvise(start, bytes, MADV_POPULATE_WRITE);
-  errno = saved;
 }
 
 void vm_name(void* start, std::size_t bytes, const char* name) noexcept {
