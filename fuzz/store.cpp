@@ -46,6 +46,7 @@ class Model {
   void take();
   void give();
   void extend();
+  void remap();
   void shrink();
   void purge();
   void check();
@@ -80,10 +81,10 @@ class Model {
       TARN_REQUIRE(*word(used.span, i, true) == used.mark);
     }
   }
-  void give(std::size_t i, bool clean) {
+  void give_at(std::size_t i) {
     Span* const span = used_[i].span;
     page_map.clear_ends(span->base, span->slices);
-    store.give(span, clean);
+    store.give(span);
     used_.erase(used_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 
@@ -100,10 +101,11 @@ void Model::take() {
   const Fit fit = input_.byte() % 4 == 0 && alignment == 1 ? Fit::roomy : Fit::warm;
   Span* const span = store.take(slices, alignment, fit);
   if (span == nullptr) {
-    TARN_REQUIRE(failing_);
+    TARN_REQUIRE(failing_ || fit == Fit::roomy);
     return;
   }
   TARN_REQUIRE(span->slices == slices);
+  TARN_REQUIRE(fit == Fit::warm || !span->zeroed);
   TARN_REQUIRE((address_of(span->base) >> slice_shift) % alignment == 0);
   span->set_kind(SpanKind::large);
   page_map.set_ends(span);
@@ -121,9 +123,7 @@ void Model::give() {
   const std::size_t i = pick();
   const Span* const span = used_[i].span;
   verify(used_[i], span->slices, stride(span));
-  // Clean is what the caller has emptied by other means, as a move by page tables does.
-  const bool clean = input_.byte() % 4 == 0 && os::vm_purge(span->base, span->bytes());
-  give(i, clean);
+  give_at(i);
 }
 
 void Model::extend() {
@@ -135,6 +135,21 @@ void Model::extend() {
   const std::size_t wanted = before + some_slices();
   const bool extended = store.extend(used.span, wanted);
   TARN_REQUIRE(used.span->base == base && used.span->slices == (extended ? wanted : before));
+  verify(used, before, each);
+  fill(used, 0);
+}
+
+// The OS may refuse: the span may lie in several of its mappings.
+void Model::remap() {
+  if (used_.empty()) return;
+  const Used used = used_[pick()];
+  const std::size_t before = used.span->slices;
+  const std::size_t each = stride(used.span);
+  const std::byte* const base = used.span->base;
+  const std::size_t wanted = before + some_slices();
+  const bool moved = store.remap(used.span, wanted, input_.byte() % 2 == 0 ? some_slices() : 0);
+  TARN_REQUIRE(used.span->slices == (moved ? wanted : before));
+  TARN_REQUIRE(moved || used.span->base == base);
   verify(used, before, each);
   fill(used, 0);
 }
@@ -210,7 +225,7 @@ void Model::check() {
 }
 
 void Model::step() {
-  switch (input_.below(11)) {
+  switch (input_.below(12)) {
     case 0:
     case 1:
     case 2: take(); break;
@@ -221,6 +236,7 @@ void Model::step() {
     case 7: extend(); break;
     case 8: shrink(); break;
     case 9: purge(); break;
+    case 10: remap(); break;
     default:
       if (input_.byte() % 4 != 0) return;
       failing_ = true;
@@ -236,7 +252,7 @@ void Model::finish() {
   os::fake::fail_at(0, false);
   while (!used_.empty()) {
     verify(used_[0], used_[0].span->slices, stride(used_[0].span));
-    give(0, false);
+    give_at(0);
   }
   store.purge(os::clock_coarse_ms() + 1000, 0, 0);
   failing_ = false;

@@ -66,7 +66,10 @@ TARN_EXPORT struct mallinfo2 mallinfo2() noexcept {
   info.hblks = account.large_live_blocks;
   info.hblkhd = account.large_live_bytes;
   info.uordblks = account.live_bytes;
-  info.fordblks = account.committed_bytes - account.live_bytes;
+  // Other threads go on meanwhile, so the two may be of different moments.
+  if (account.committed_bytes > account.live_bytes) {
+    info.fordblks = account.committed_bytes - account.live_bytes;
+  }
   info.keepcost = info.fordblks;
   return info;
 }

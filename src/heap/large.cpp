@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "heap/process.hpp"
-#include "os/vm.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
@@ -32,22 +31,27 @@ Span* take_large(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
   return span;
 }
 
-void give_large(Span* span, bool clean) noexcept {
+void give_large(Span* span) noexcept {
   page_map.clear_ends(span->base, span->slices);
-  store.give(span, clean);
+  store.give(span);
 }
 
-// Moves the contents by page tables into a span with room to grow: no byte is copied, none touched.
-void* move_large(Span* span, std::size_t slices) noexcept {
-  Span* const target = take_large(slices, 1, Fit::roomy);
+// The contents in a new span, the old one given back; null when there is none.
+void* copy_large(Span* span, std::size_t slices, Fit fit) noexcept {
+  Span* const target = take_large(slices, 1, fit);
   if (target == nullptr) return nullptr;
-  const std::size_t bytes = span->bytes();
-  store.count_map_call();
-  const bool moved = os::vm_move(span->base, target->base, bytes);
-  if (!moved) memcpy(target->base, span->base, bytes);
-  count_resized(target, bytes);
-  give_large(span, moved);
+  memcpy(target->base, span->base, span->bytes());
+  count_resized(target, span->bytes());
+  give_large(span);
   return target->base;
+}
+
+// Grows by page tables: no byte is copied, none touched. Asks for as much again behind the block.
+bool remap_large(Span* span, std::size_t slices) noexcept {
+  const std::size_t bytes_before = span->bytes();
+  if (!store.remap(span, slices, slices) && !store.remap(span, slices, 0)) return false;
+  count_resized(span, bytes_before);
+  return true;
 }
 
 }  // namespace
@@ -65,7 +69,7 @@ void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexce
 
 void large_free(Span* span) noexcept {
   count(span, false);
-  give_large(span, false);
+  give_large(span);
 }
 
 void* large_reallocate(Span* span, std::size_t bytes) noexcept {
@@ -84,14 +88,13 @@ void* large_reallocate(Span* span, std::size_t bytes) noexcept {
     count_resized(span, bytes_before);
     return span->base;
   }
-  if (span->bytes() >= process.settings()[Option::large_move_kib] * 1024) {
-    return move_large(span, slices);
-  }
-  void* const moved = large_allocate(bytes, 1, false);
-  if (moved == nullptr) return nullptr;
-  memcpy(moved, span->base, span->bytes());
-  large_free(span);
-  return moved;
+  const bool moves = span->bytes() >= process.settings()[Option::large_move_kib] * 1024;
+  void* const copied = copy_large(span, slices, moves ? Fit::roomy : Fit::warm);
+  if (copied != nullptr) return copied;
+  // By page tables, into fresh memory; for the smaller ones, because two blocks of them do not fit
+  // what is left of the address space. The OS may refuse a block that lies in several mappings.
+  if (remap_large(span, slices)) return span->base;
+  return moves ? copy_large(span, slices, Fit::warm) : nullptr;
 }
 
 }  // namespace tarn

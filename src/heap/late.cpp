@@ -12,8 +12,11 @@ constinit Late late;
 
 void* Late::allocate(std::size_t size_class) noexcept {
   os::Locked locked(lock_);
-  if (thread_ == nullptr) thread_ = orphans.take(Orphans::Counted::no);
-  if (thread_ == nullptr) return nullptr;
+  if (thread_ == nullptr) {
+    thread_ = orphans.take(Orphans::Counted::no);
+    if (thread_ == nullptr) return nullptr;
+    Busy::end(*thread_);
+  }
   Busy busy(*thread_);
   Page* const page = refill(*thread_, size_class);
   return page == nullptr ? nullptr : page_pop(page);
@@ -27,6 +30,7 @@ void Late::trim() noexcept {
 }
 
 void Late::recover_after_fork() noexcept {
+  if (lock_.held_by_this_thread()) return;  // It forks in a signal handler, and goes on.
   lock_.recover_after_fork();
   thread_ = nullptr;
 }

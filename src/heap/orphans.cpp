@@ -48,6 +48,7 @@ Thread* Orphans::take(Counted counted) noexcept {
       count_.fetch_sub(1, std::memory_order_relaxed);
       if (thread->warm) --warm_count_;
       thread->warm = false;
+      Busy::begin(*thread);
       thread->state.store(ThreadState::live, std::memory_order_seq_cst);
       if (counted == Counted::yes) count_started();
       return thread;
@@ -55,6 +56,7 @@ Thread* Orphans::take(Counted counted) noexcept {
   }
   Thread* const thread = make_thread();
   if (thread == nullptr) return nullptr;
+  Busy::begin(*thread);
   os::Locked locked(lock_);
   if (counted == Counted::yes) count_started();
   thread->next_known = known_.load(std::memory_order_relaxed);
@@ -69,11 +71,10 @@ void Orphans::give(Thread& thread) noexcept {
   thread.warm = true;
   thread.state.store(ThreadState::orphan, std::memory_order_seq_cst);
   // After the state: who posted before it left mail here, who posts after it serves the orphan.
-  {
-    Busy busy(thread);
-    read_mail(thread);
-    settle_queues(thread);  // From here on, the last free of each of its pages is posted.
-  }
+  Busy::begin(thread);
+  read_mail(thread);
+  settle_queues(thread);  // From here on, the last free of each of its pages is posted.
+  Busy::end(thread);
   list_.push_front(&thread);
   count_.fetch_add(1, std::memory_order_relaxed);
   if (++warm_count_ <= warm_max) return;
@@ -97,6 +98,7 @@ Page* Orphans::adopt_page(Thread& thread, std::size_t size_class) noexcept {
     for (int i = 0; s != nullptr && i < pages_looked_at; s = s->next, ++i) {
       auto* const page = static_cast<Page*>(s);
       if (!page_open(page)) continue;  // In the mail: its receiver goes first.
+      Busy busy(*t);
       t->heap.queue[size_class].remove(page);
       --t->heap.pages[size_class];
       page->queued = false;
@@ -130,8 +132,13 @@ void Orphans::trim() noexcept {
   warm_count_ = 0;
 }
 
+// Records whose lists may be half-changed are lost: nobody owns them from here on. If the surviving
+// thread itself holds the lock (it forks in a signal handler, and goes on where it was), the list is
+// not touched: the vanished threads' records are then lost, too.
 void Orphans::recover_after_fork(const Thread* survivor) noexcept {
-  if (lock_.recover_after_fork()) {
+  const bool in_use = lock_.held_by_this_thread();
+  const bool damaged = lock_.recover_after_fork();
+  if (damaged) {
     list_.abandon();
     count_.store(0, std::memory_order_relaxed);
     warm_count_ = 0;
@@ -142,8 +149,10 @@ void Orphans::recover_after_fork(const Thread* survivor) noexcept {
       ++alive;
       continue;
     }
-    if (t->state.load(std::memory_order_relaxed) != ThreadState::live) continue;
-    if (t->busy.load(std::memory_order_relaxed)) {
+    const ThreadState state = t->state.load(std::memory_order_relaxed);
+    const bool vanished = state == ThreadState::live;
+    if (!vanished && !(damaged && state == ThreadState::orphan)) continue;
+    if (in_use || t->busy.load(std::memory_order_relaxed)) {
       t->state.store(ThreadState::lost, std::memory_order_relaxed);
       continue;
     }

@@ -19,10 +19,11 @@ class Orphans {
   enum class Counted : bool { no, yes };
 
   // A record for a new thread: an orphan as it stands, or a fresh one; null when out of memory.
-  // Counted: as a thread in the totals.
+  // Counted: as a thread in the totals. The record is marked busy: the caller ends that when it has
+  // put it where a fork finds it.
   Thread* take(Counted counted) noexcept;
 
-  // Takes a record whose thread ends. pre: it is the calling thread's.
+  // Takes a record whose thread ends, and ends its being busy. pre: it is the calling thread's.
   void give(Thread& thread) noexcept;
 
   // Makes `thread` the owner of a page of the class that an orphan has queued; null when it finds

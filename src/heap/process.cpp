@@ -67,7 +67,9 @@ void fill_classes(tarn_account* account) noexcept {
     const auto* const page = static_cast<const Page*>(span);
     const Remote remote{page->remote.load(std::memory_order_relaxed)};
     tarn_account_class& row = account->classes[page->size_class];
-    const std::uint64_t live = page->live() - remote.count();
+    // The owner may be between two writes: then the numbers are of different moments.
+    const std::uint32_t known = page->live();
+    const std::uint64_t live = known > remote.count() ? known - remote.count() : 0;
     row.live_blocks += live;
     live_bytes += live * page->block_bytes;
     const bool mine = page->owner.load(std::memory_order_relaxed) == current_thread;
@@ -78,16 +80,18 @@ void fill_classes(tarn_account* account) noexcept {
 
 }  // namespace
 
-void Process::start() noexcept {
-  if (started_.exchange(true, std::memory_order_acq_rel)) return;
-  TARN_CHECK(os::page_bytes() <= slice_bytes);  // Else purging a span would reach its neighbours.
+void Process::start_once() noexcept {
+  if (!started_.exchange(true, std::memory_order_acq_rel)) {
+    TARN_CHECK(os::page_bytes() <= slice_bytes);  // Else purging a span would reach its neighbours.
+    os::process_on_fork(child_of_fork);
+  }
+  if (!os::environment_known() || configured_.exchange(true, std::memory_order_acq_rel)) return;
   settings_.read_environment();
   store.configure(settings_[Option::purge_delay_ms], settings_[Option::purge_keep_kib] * 1024);
-  os::process_on_fork(child_of_fork);
-  open_account();
+  open_account(OnFailure::report);
 }
 
-void Process::open_account() noexcept {
+void Process::open_account(OnFailure failure) noexcept {
   const char* const folder = settings_.account_folder();
   if (folder[0] == '\0') return;
   char path[account_path_bytes_max];
@@ -100,8 +104,9 @@ void Process::open_account() noexcept {
 
   account_ = static_cast<tarn_account*>(os::file_map_create(path, sizeof(tarn_account)));
   if (account_ == nullptr) {
+    if (failure == OnFailure::ignore) return;
     Line().text("tarn: account: cannot create ").text(path).text(
-        "; the folder must exist and be writable").print();
+        "; the folder must exist, be writable and have room").print();
     return;
   }
   identify(account_);
@@ -137,7 +142,7 @@ void Process::recover_after_fork() noexcept {
   if (account_ == nullptr) return;
   os::file_unmap(account_, sizeof(tarn_account));
   account_ = nullptr;
-  open_account();
+  open_account(OnFailure::ignore);  // The parent could; the child may have no folder or no room.
 }
 
 void Process::add_live(std::int64_t delta) noexcept {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/config.hpp"
 #include "settings/settings.hpp"
 #include "tarn/account.h"
 
@@ -14,9 +15,11 @@ namespace tarn {
 
 class Process {
  public:
-  // Reads the settings and opens the account. Called by the library's constructor, and by threads
-  // that are started before it; later calls do nothing.
-  void start() noexcept;
+  // Prepares for forks, reads the settings and opens the account. Called by threads that start, the
+  // first of them perhaps before libc knows the environment, and by the library's constructor.
+  void start() noexcept {
+    if (TARN_UNLIKELY(!configured_.load(std::memory_order_acquire))) start_once();
+  }
 
   // Writes the final account. Called by the library's destructor.
   void finish() noexcept;
@@ -40,11 +43,15 @@ class Process {
   const Settings& settings() const noexcept { return settings_; }
 
  private:
-  void open_account() noexcept;
+  enum class OnFailure : bool { report, ignore };
+
+  void start_once() noexcept;
+  void open_account(OnFailure failure) noexcept;
   void refresh_account() noexcept;
 
   Settings settings_;
   std::atomic<bool> started_{false};
+  std::atomic<bool> configured_{false};  // Release after the settings are read.
   tarn_account* account_ = nullptr;  // Mapped and shared with whoever reads the file.
 
   std::atomic<std::int64_t> live_bytes_{0};

@@ -16,6 +16,7 @@ namespace {
 void thread_ended(void* value) noexcept {
   auto* const thread = static_cast<Thread*>(value);
   if (current_thread != thread) return;
+  Busy::begin(*thread);  // A fork in a signal handler must not give it away as well.
   current_thread = no_thread();
   thread_is_ending = true;
   orphans.give(*thread);
@@ -45,6 +46,7 @@ Thread* thread_start() noexcept {
   Thread* const thread = orphans.take(Orphans::Counted::yes);
   if (thread == nullptr) return nullptr;
   current_thread = thread;  // Before the call below, which may allocate.
+  Busy::end(*thread);
   os::thread_on_end(thread_ended, thread);
   return thread;
 }

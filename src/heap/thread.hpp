@@ -86,19 +86,23 @@ extern TARN_INITIAL_EXEC __thread bool thread_is_ending;
 // The calling thread's record, made or adopted when it has none; null when out of memory.
 Thread* thread_start() noexcept;
 
-// Marks the time in which a fork must not trust the thread's lists.
+// Marks the time in which a fork must not trust the thread's lists. Does not nest.
 class Busy {
  public:
-  explicit Busy(Thread& thread) noexcept : thread_(thread) {
-    thread_.busy.store(true, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-  ~Busy() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    thread_.busy.store(false, std::memory_order_relaxed);
-  }
+  explicit Busy(Thread& thread) noexcept : thread_(thread) { begin(thread); }
+  ~Busy() { end(thread_); }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
+
+  // For a time that begins in one function and ends in another. A fork sees the lists' changes
+  // within it, hence the fences: a vanished thread's memory is read as it was left.
+  static void begin(Thread& thread) noexcept {
+    thread.busy.store(true, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+  static void end(Thread& thread) noexcept {
+    thread.busy.store(false, std::memory_order_release);
+  }
 
  private:
   Thread& thread_;

@@ -15,6 +15,9 @@ const char* environment(const char* name) noexcept;
 // Milliseconds from an arbitrary start, never backwards; a few nanoseconds a call, grain 1-4 ms.
 std::uint64_t clock_coarse_ms() noexcept;
 
+// False before libc has been told the environment (in a dynamic executable's .preinit_array).
+bool environment_known() noexcept;
+
 void write_error(const char* text, std::size_t bytes) noexcept;
 [[noreturn]] void process_abort() noexcept;
 
@@ -26,7 +29,8 @@ std::uint64_t parent_id() noexcept;
 // The short name of the running executable, cut to `bytes`, always terminated.
 void program_name(char* text, std::size_t bytes) noexcept;
 
-// Creates the file `path` of `bytes` zeros and maps it shared; null with errno set when it cannot.
+// Creates the file `path` of `bytes` zeros, backed, and maps it shared; what was there under that
+// name is unlinked. Null with errno set when it cannot.
 void* file_map_create(const char* path, std::size_t bytes) noexcept;
 void file_unmap(void* start, std::size_t bytes) noexcept;
 

@@ -61,11 +61,15 @@ class Lock {
     if (word_.exchange(free_, std::memory_order_release) == contended_) word_wake(&word_);
   }
 
+  bool held_by_this_thread() const noexcept {
+    return word_.load(std::memory_order_relaxed) != free_ &&
+           holder_.load(std::memory_order_relaxed) == thread_tag();
+  }
+
   // For the child of a fork, which has one thread: true when the holder is gone. The structure
   // behind the lock may then be half-written. The lock is free afterwards.
   bool recover_after_fork() noexcept {
-    if (word_.load(std::memory_order_relaxed) == free_) return false;
-    if (holder_.load(std::memory_order_relaxed) == thread_tag()) return false;
+    if (word_.load(std::memory_order_relaxed) == free_ || held_by_this_thread()) return false;
     holder_.store(nullptr, std::memory_order_relaxed);
     word_.store(free_, std::memory_order_relaxed);
     return true;

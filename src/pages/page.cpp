@@ -19,8 +19,10 @@ namespace {
 constexpr std::size_t carve_bytes = slice_bytes;
 
 // A full page sleeps until this part of it is free again, so that a thread does not return to a
-// page for a single block.
+// page for a single block. Pages of few small blocks wait for more: there the visit is what costs.
 constexpr std::uint32_t threshold_part = 8;
+constexpr std::uint32_t small_threshold_part = 4;
+constexpr std::uint32_t small_threshold_most = 8;
 
 static_assert(page_blocks_most() <= remote_count_max);
 
@@ -106,7 +108,11 @@ bool page_list(Page* page, std::uint32_t threshold) noexcept {
 }
 
 std::uint32_t page_threshold(const Page* page) noexcept {
-  const std::uint32_t part = page->capacity / threshold_part;
+  std::uint32_t part = page->capacity / threshold_part;
+  if (page->block_bytes <= linear_bytes_max && part < small_threshold_most) {
+    part = page->capacity / small_threshold_part;
+    if (part > small_threshold_most) part = small_threshold_most;
+  }
   return part == 0 ? 1 : part;
 }
 

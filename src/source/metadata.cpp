@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/metadata.hpp"
 
+#include <atomic>
 #include <new>
 
 #include "base/bits.hpp"
@@ -19,10 +20,20 @@ constexpr std::size_t region_bytes = 256 * 1024;
 
 void Metadata::begin_region(void* start, std::size_t bytes) noexcept {
   if (regions_ != nullptr) regions_->used_end = cursor_;
-  regions_ = new (start) Region{regions_, nullptr};
-  cursor_ = reinterpret_cast<std::byte*>(regions_ + 1);
-  end_ = static_cast<std::byte*>(start) + bytes;
+  std::byte* const end = static_cast<std::byte*>(start) + bytes;
+  Region* const region = new (start) Region{regions_, end, nullptr};
+  std::atomic_thread_fence(std::memory_order_release);  // A fork sees the region whole or not.
+  regions_ = region;
+  cursor_ = reinterpret_cast<std::byte*>(region + 1);
+  end_ = end;
   bytes_reserved_ += bytes;
+}
+
+void Metadata::repair() noexcept {
+  if (regions_ == nullptr) return;
+  auto* const first = reinterpret_cast<std::byte*>(regions_ + 1);
+  if (cursor_ < first || cursor_ > regions_->end) cursor_ = first;
+  end_ = regions_->end;
 }
 
 void* Metadata::allocate(std::size_t bytes) noexcept {

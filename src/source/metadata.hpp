@@ -14,8 +14,8 @@ class Metadata {
   // Zeroed, aligned to a cache line; null when the OS refuses. The caller's lock guards the object.
   void* allocate(std::size_t bytes) noexcept;
 
-  // Starts a fresh region: after a fork that may have left the cursor half-moved.
-  void abandon() noexcept { cursor_ = end_ = nullptr; }
+  // In the child of a fork that may have left a new region half-begun: goes on where that was.
+  void repair() noexcept;
 
   // Calls visit(record) for every record ever handed out. pre: all are of `bytes`, a multiple of
   // the cache line; the caller's lock is held.
@@ -23,8 +23,8 @@ class Metadata {
   void for_each(std::size_t bytes, Visit visit) const noexcept {
     for (const Region* region = regions_; region != nullptr; region = region->before) {
       auto* const first = reinterpret_cast<std::byte*>(const_cast<Region*>(region + 1));
-      std::byte* const last = region == regions_ && cursor_ != nullptr ? cursor_ : region->used_end;
-      for (std::byte* p = first; p != nullptr && p + bytes <= last; p += bytes) visit(p);
+      std::byte* const last = region == regions_ ? cursor_ : region->used_end;
+      for (std::byte* p = first; p + bytes <= last; p += bytes) visit(p);
     }
   }
 
@@ -33,6 +33,7 @@ class Metadata {
  private:
   struct alignas(64) Region {
     Region* before;
+    std::byte* end;
     std::byte* used_end;  // Where the cursor stood when the next region began.
   };
   static constexpr std::size_t first_region_bytes_ = 32 * 1024;

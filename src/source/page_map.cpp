@@ -10,24 +10,57 @@ namespace tarn {
 
 constinit PageMap page_map;
 
+namespace {
+constexpr std::size_t leaf_bytes = leaf_entries * sizeof(PageMap::Entry);
+
+std::size_t first_index(const std::byte* start) noexcept { return address_of(start) >> leaf_shift; }
+std::size_t last_index(const std::byte* start, std::size_t bytes) noexcept {
+  return (address_of(start) + bytes - 1) >> leaf_shift;
+}
+}  // namespace
+
+void PageMap::set_leaf(std::size_t index, const Entry* leaf) noexcept {
+  root_[index].store(address_of(leaf) - address_of(empty_leaf_));
+}
+
 bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
-  const std::uintptr_t first = address_of(start) >> leaf_shift;
-  const std::uintptr_t last = (address_of(start) + bytes - 1) >> leaf_shift;
+  const std::size_t last = last_index(start, bytes);
   if (last >= root_entries) return false;  // The OS gave an address that no hint asked for.
-  for (std::uintptr_t i = first; i <= last; ++i) {
+  for (std::size_t i = first_index(start); i <= last; ++i) {
     if (root_[i].load() != 0) continue;
     void* leaf = first_leaf_;
     if (first_leaf_used_) {
-      leaf = os::vm_reserve(leaf_entries * sizeof(Entry));
+      leaf = os::vm_reserve(leaf_bytes);
       if (leaf == nullptr) return false;
-      os::vm_name(leaf, leaf_entries * sizeof(Entry), "tarn: page map");
+      os::vm_name(leaf, leaf_bytes, "tarn: page map");
     }
     first_leaf_used_ = true;
-    const std::uint64_t offset =
-        address_of(leaf) - reinterpret_cast<std::uintptr_t>(&empty_leaf_[0]);
-    root_[i].store(offset);
+    set_leaf(i, static_cast<const Entry*>(leaf));
   }
   return true;
+}
+
+PageMap::Reserve PageMap::reserve_leaves(std::size_t bytes) noexcept {
+  const std::size_t count = (bytes >> leaf_shift) + 2;
+  void* const leaves = os::vm_reserve(count * leaf_bytes);
+  if (leaves == nullptr) return {};
+  os::vm_name(leaves, count * leaf_bytes, "tarn: page map");
+  return {static_cast<Entry*>(leaves), count};
+}
+
+void PageMap::release(Reserve reserve) noexcept {
+  if (reserve.count != 0) os::vm_release(reserve.leaves, reserve.count * leaf_bytes);
+}
+
+void PageMap::cover(const std::byte* start, std::size_t bytes, Reserve& reserve) noexcept {
+  const std::size_t last = last_index(start, bytes);
+  for (std::size_t i = first_index(start); i <= last; ++i) {
+    if (root_[i].load() != 0) continue;
+    TARN_CHECK(reserve.count != 0 && i < root_entries);
+    set_leaf(i, reserve.leaves);
+    reserve.leaves += leaf_entries;
+    --reserve.count;
+  }
 }
 
 void PageMap::set(const std::byte* start, std::size_t slices, const Span* span) noexcept {

@@ -53,6 +53,19 @@ class PageMap {
   // Makes the leaves for a range; false when the OS has no memory for one. Store's lock held.
   bool cover(const std::byte* start, std::size_t bytes) noexcept;
 
+  // Leaves for a range whose address is not known yet. Any thread.
+  struct Reserve {
+    Entry* leaves = nullptr;
+    std::size_t count = 0;
+  };
+  // Enough for any range of `bytes`; none when out of memory.
+  static Reserve reserve_leaves(std::size_t bytes) noexcept;
+  static void release(Reserve reserve) noexcept;
+
+  // As above, with the leaves of a reserve, from which those that it takes are taken off. Does not
+  // fail. pre: the reserve was made for `bytes` or more.
+  void cover(const std::byte* start, std::size_t bytes, Reserve& reserve) noexcept;
+
   // pre: the range was covered.
   void set(const std::byte* start, std::size_t slices, const Span* span) noexcept;
   void set_ends(const Span* span) noexcept;
@@ -65,6 +78,7 @@ class PageMap {
     return reinterpret_cast<Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf) +
            ((address >> slice_shift) & (leaf_entries - 1));
   }
+  void set_leaf(std::size_t index, const Entry* leaf) noexcept;
   std::uint64_t distance(const Span* span) const noexcept {
     return reinterpret_cast<std::uintptr_t>(span) - reinterpret_cast<std::uintptr_t>(&foreign_);
   }

@@ -48,7 +48,6 @@ class SpanBins {
   Span* find(std::size_t slices, std::size_t alignment) const noexcept;
 
   std::size_t slices() const noexcept { return slices_; }
-  void abandon() noexcept { *this = SpanBins{}; }
   bool check(SpanKind kind) const noexcept;
 
  private:

@@ -1,4 +1,5 @@
-// store: taking and giving; purging is in store_purge.cpp.
+// store: taking and giving. Resizing is in store_resize.cpp, purging in store_purge.cpp, what the
+// child of a fork does in store_fork.cpp.
 //
 // SPDX-License-Identifier: MIT
 #include "source/store.hpp"
@@ -19,11 +20,6 @@ namespace {
 // heap, little address space for a small one.
 constexpr std::size_t chunk_slices_min = (std::size_t{4} << 20) >> slice_shift;
 constexpr std::size_t chunk_slices_max = (std::size_t{64} << 20) >> slice_shift;
-
-// 16 TiB less a chunk: a span counts its slices in 32 bits.
-constexpr std::size_t span_slices_max = UINT32_MAX - chunk_slices_max;
-
-bool is_free(SpanKind kind) noexcept { return kind == SpanKind::clean || kind == SpanKind::dirty; }
 
 }  // namespace
 
@@ -54,8 +50,10 @@ void Store::spare_locked(Span* span) noexcept {
   ++spare_count_;
 }
 
+// A free span is whole while its entries lead to it: see store_fork.cpp.
 void Store::insert_locked(Span* span, SpanKind kind) noexcept {
   span->set_kind(kind);
+  std::atomic_thread_fence(std::memory_order_release);
   page_map.set_ends(span);
   if (kind == SpanKind::clean) {
     clean_.insert(span);
@@ -70,6 +68,7 @@ void Store::insert_locked(Span* span, SpanKind kind) noexcept {
 
 void Store::remove_locked(Span* span) noexcept {
   page_map.clear_ends(span->base, span->slices);
+  std::atomic_thread_fence(std::memory_order_release);
   if (span->kind_now() == SpanKind::clean) {
     clean_.remove(span);
     return;
@@ -136,16 +135,25 @@ bool Store::release_clean_locked() noexcept {
     }
     span = newer;
   }
+  Span* refused = nullptr;  // The OS may say no to one (it would split a mapping) and yes to others.
   for (Span* span = clean_.find(1, 1); span != nullptr; span = clean_.find(1, 1)) {
     remove_locked(span);
     if (!os::vm_release(span->base, span->bytes())) {
-      insert_locked(span, SpanKind::clean);
-      break;
+      span->set_kind(SpanKind::large);
+      span->next = refused;
+      refused = span;
+      continue;
     }
     count_map_call();
     reserved_slices_ -= span->slices;
     spare_locked(span);
     released = true;
+  }
+  while (refused != nullptr) {
+    Span* const span = refused;
+    refused = span->next;
+    span->next = nullptr;
+    insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
   }
   return released;
 }
@@ -185,24 +193,14 @@ Span* Store::find_locked(std::size_t slices, std::size_t alignment) noexcept {
   return span;
 }
 
-// Address space costs nothing, so the room is taken from the OS when there is none.
-Span* Store::find_roomy_locked(std::size_t slices) noexcept {
-  const std::size_t room = slices * 2;
-  if (room > span_slices_max) return nullptr;
-  Span* span = dirty_.find(room, 1);
-  if (span == nullptr) span = clean_.find(room, 1);
-  if (span == nullptr && grow_locked(room)) span = clean_.find(room, 1);
-  return span;
-}
-
 Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
+  if (fit == Fit::roomy && dirty_.find(slices * 2, 1) == nullptr) return nullptr;
   // Two to cut, one for a new chunk. Giving free memory back makes spares where none can be had.
   if (!provide_descriptors_locked(3) &&
       !(release_clean_locked() && provide_descriptors_locked(3))) {
     return nullptr;
   }
-  Span* span = fit == Fit::roomy ? find_roomy_locked(slices) : nullptr;
-  if (span == nullptr) span = find_locked(slices, alignment);
+  Span* span = fit == Fit::roomy ? dirty_.find(slices * 2, 1) : find_locked(slices, alignment);
   if (span == nullptr) {
     const std::size_t room = slices + alignment - 1;
     if (!grow_locked(room) && !(release_clean_locked() && grow_locked(room))) return nullptr;
@@ -226,57 +224,21 @@ Span* Store::take(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
   return take_locked(slices, alignment, fit);
 }
 
-void Store::give(Span* span, bool clean) noexcept {
-  TARN_ASSERT(span->slices != 0 && !is_free(span->kind_now()));
+void Store::give(Span* span) noexcept {
+  TARN_ASSERT(span->slices != 0);
+  TARN_ASSERT(span->kind_now() == SpanKind::large || span->kind_now() == SpanKind::page);
   const std::uint64_t now = os::clock_coarse_ms();
   {
     os::Locked locked(lock_);
-    const SpanKind kind = clean ? SpanKind::clean : SpanKind::dirty;
-    span = join_locked(span, kind);
+    span = join_locked(span, SpanKind::dirty);
     span->stamp_ms = now;
-    insert_locked(span, kind);
+    insert_locked(span, SpanKind::dirty);
   }
   // Relaxed: a hint; purge() looks again under the lock.
   if (now >= purge_due_ms_.load(std::memory_order_relaxed)) {
-    purge(now, purge_delay_ms_, purge_keep_slices_ << slice_shift);
+    purge(now, purge_delay_ms_.load(std::memory_order_relaxed),
+          purge_keep_slices_.load(std::memory_order_relaxed) << slice_shift);
   }
-}
-
-bool Store::extend(Span* span, std::size_t slices) noexcept {
-  TARN_ASSERT(slices > span->slices);
-  if (slices > span_slices_max) return false;
-  const std::size_t missing = slices - span->slices;
-  os::Locked locked(lock_);
-  if (!provide_descriptors_locked(1)) return false;
-  Span* const right = page_map.span_of(span->end());
-  if (!is_free(right->kind_now()) || right->base != span->end() || right->slices < missing) {
-    return false;
-  }
-  page_map.clear_ends(span->base, span->slices);
-  remove_locked(right);
-  cut_locked(right, missing, 1);
-  span->slices += static_cast<std::uint32_t>(missing);
-  span->zeroed = false;
-  spare_locked(right);
-  page_map.set_ends(span);
-  note_committed_locked();
-  return true;
-}
-
-bool Store::shrink(Span* span, std::size_t slices) noexcept {
-  TARN_ASSERT(slices != 0 && slices < span->slices);
-  Span* tail = nullptr;
-  {
-    os::Locked locked(lock_);
-    if (!provide_descriptors_locked(1)) return false;
-    page_map.clear_ends(span->base, span->slices);
-    tail = make_span_locked(span->base + (slices << slice_shift), span->slices - slices);
-    tail->set_kind(SpanKind::large);
-    span->slices = static_cast<std::uint32_t>(slices);
-    page_map.set_ends(span);
-  }
-  give(tail);
-  return true;
 }
 
 void* Store::allocate_record(std::size_t bytes) noexcept {
@@ -287,9 +249,10 @@ void* Store::allocate_record(std::size_t bytes) noexcept {
 }
 
 void Store::configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes) noexcept {
-  os::Locked locked(lock_);
-  purge_delay_ms_ = purge_delay_ms;
-  purge_keep_slices_ = purge_keep_bytes >> slice_shift;
+  purge_delay_ms_.store(purge_delay_ms, std::memory_order_relaxed);
+  purge_keep_slices_.store(purge_keep_bytes >> slice_shift, std::memory_order_relaxed);
+  // What is free may be older than a shorter delay already.
+  purge_due_ms_.store(0, std::memory_order_relaxed);
 }
 
 StoreTotals Store::totals() noexcept {
@@ -303,16 +266,6 @@ StoreTotals Store::totals() noexcept {
   t.purge_calls = purge_calls_;
   t.purged_bytes = purged_slices_ << slice_shift;
   return t;
-}
-
-void Store::recover_after_fork() noexcept {
-  if (!lock_.recover_after_fork()) return;
-  dirty_.abandon();
-  clean_.abandon();
-  newest_ = oldest_ = spare_ = nullptr;
-  spare_count_ = 0;
-  descriptors_.abandon();
-  records_.abandon();
 }
 
 bool Store::check() noexcept {

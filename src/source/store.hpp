@@ -25,6 +25,9 @@
 
 namespace tarn {
 
+// 16 TiB less a chunk: a span counts its slices in 32 bits.
+inline constexpr std::size_t span_slices_max = UINT32_MAX - ((std::size_t{64} << 20) >> slice_shift);
+
 struct StoreTotals {
   std::uint64_t reserved_bytes = 0;
   std::uint64_t committed_bytes = 0;  // In use, dirty or purging.
@@ -37,21 +40,24 @@ struct StoreTotals {
 // Which free memory a taker wants.
 enum class Fit : std::uint8_t {
   warm,   // The smallest dirty span that fits, else the smallest clean one.
-  roomy,  // One with as much again behind it, for a block that grows.
+  roomy,  // A dirty one with as much again behind it, for a block that grows; else none.
 };
 
 class Store {
  public:
   // A span of exactly `slices`, aligned to `alignment` slices (a power of two, 1: any); null when
-  // out of memory. The caller sets its kind and its entries in the page map.
+  // out of memory, or when nothing fits as wanted. The caller sets its kind and its entries in the page map.
   Span* take(std::size_t slices, std::size_t alignment, Fit fit = Fit::warm) noexcept;
 
-  // pre: the span's interior entries in the page map are cleared; `clean`: its memory reads as
-  // zero.
-  void give(Span* span, bool clean = false) noexcept;
+  // pre: the span's interior entries in the page map are cleared.
+  void give(Span* span) noexcept;
 
   // Grows a span in use over its free right neighbour; false when that is not free or too small.
   bool extend(Span* span, std::size_t slices) noexcept;
+
+  // As extend, but the OS makes the span longer, moving its contents by page tables: the address may
+  // change, and `spare` more slices are asked for, free, behind it. False when the OS cannot.
+  bool remap(Span* span, std::size_t slices, std::size_t spare) noexcept;
 
   // Gives the tail of a span in use back; false when there is no descriptor for it.
   bool shrink(Span* span, std::size_t slices) noexcept;
@@ -66,7 +72,7 @@ class Store {
   StoreTotals totals() noexcept;
   void count_map_call() noexcept { map_calls_.fetch_add(1, std::memory_order_relaxed); }
 
-  // In the child of a fork. What a vanished thread held half-done is left behind, unused.
+  // In the child of a fork. What a vanished thread held half-done stays reserved, unused.
   void recover_after_fork() noexcept;
 
   // Calls visit(span) for every descriptor there is, idle ones too, under the lock.
@@ -82,13 +88,13 @@ class Store {
  private:
   Span* take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
   Span* find_locked(std::size_t slices, std::size_t alignment) noexcept;
-  Span* find_roomy_locked(std::size_t slices) noexcept;
   void cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
   bool grow_locked(std::size_t slices) noexcept;
   bool release_clean_locked() noexcept;
   void insert_locked(Span* span, SpanKind kind) noexcept;
   void remove_locked(Span* span) noexcept;
   Span* join_locked(Span* span, SpanKind kind) noexcept;
+  Span* begin_remap(Span* span) noexcept;
   bool provide_descriptors_locked(int count) noexcept;
   Span* make_span_locked(std::byte* base, std::size_t slices) noexcept;
   void spare_locked(Span* span) noexcept;
@@ -114,8 +120,8 @@ class Store {
   std::uint64_t purge_calls_ = 0;
   std::uint64_t purged_slices_ = 0;
   std::atomic<std::uint64_t> purge_due_ms_{0};  // No look at the purge order before this time.
-  std::uint64_t purge_delay_ms_ = 500;
-  std::size_t purge_keep_slices_ = 256;
+  std::atomic<std::uint64_t> purge_delay_ms_{500};
+  std::atomic<std::size_t> purge_keep_slices_{256};
 };
 
 extern Store store;

@@ -13,6 +13,9 @@ namespace tarn::os::fake {
 // ones. 0: none fails.
 void fail_at(std::uint64_t n, bool onwards) noexcept;
 
+// Reserving or growing fails when more than this would be reserved, as under RLIMIT_AS. 0: no limit.
+void limit_bytes(std::size_t bytes) noexcept;
+
 std::uint64_t calls() noexcept;           // Calls that could have failed, since the last fail_at().
 std::size_t bytes_reserved() noexcept;    // Reserved and not released.
 std::size_t bytes_purged() noexcept;      // Sum over all purges.

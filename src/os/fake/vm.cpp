@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <sys/mman.h>
 
 #include "os/fake/fake.hpp"
@@ -19,6 +18,7 @@ std::atomic<std::uint64_t> failing_call{0};
 std::atomic<bool> failing_onwards{false};
 std::atomic<std::size_t> reserved_bytes{0};
 std::atomic<std::size_t> purged_bytes{0};
+std::atomic<std::size_t> limit{0};
 
 bool call_fails() noexcept {
   const std::uint64_t call = call_count.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -27,9 +27,16 @@ bool call_fails() noexcept {
   return failing_onwards.load(std::memory_order_relaxed) ? call >= failing : call == failing;
 }
 
+// Of tests that use it, none has two threads.
+bool exceeds_limit(std::size_t bytes) noexcept {
+  return limit.load() != 0 && reserved_bytes.load() + bytes > limit.load();
+}
+
 }  // namespace
 
 namespace fake {
+
+void limit_bytes(std::size_t bytes) noexcept { limit.store(bytes); }
 
 void fail_at(std::uint64_t n, bool onwards) noexcept {
   call_count.store(0);
@@ -44,7 +51,7 @@ std::size_t bytes_purged() noexcept { return purged_bytes.load(); }
 }  // namespace fake
 
 void* vm_reserve(std::size_t bytes) noexcept {
-  if (call_fails()) return nullptr;
+  if (call_fails() || exceeds_limit(bytes)) return nullptr;
   void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return nullptr;
@@ -64,10 +71,12 @@ bool vm_purge(void* start, std::size_t bytes) noexcept {
   return true;
 }
 
-bool vm_move(void* from, void* to, std::size_t bytes) noexcept {
-  if (call_fails()) return false;
-  memcpy(to, from, bytes);
-  return madvise(from, bytes, MADV_DONTNEED) == 0;
+void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
+  if (call_fails() || exceeds_limit(wanted - bytes)) return nullptr;
+  void* const grown = mremap(start, bytes, wanted, MREMAP_MAYMOVE);
+  if (grown == MAP_FAILED) return nullptr;
+  reserved_bytes.fetch_add(wanted - bytes);
+  return grown;
 }
 
 void vm_name(void*, std::size_t, const char*) noexcept {}

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace tarn::os {
@@ -18,6 +19,8 @@ const char* environment(const char* name) noexcept {
   if (getauxval(AT_SECURE) != 0 || environ == nullptr) return nullptr;
   return getenv(name);
 }
+
+bool environment_known() noexcept { return environ != nullptr; }
 
 std::uint64_t clock_coarse_ms() noexcept {
   timespec now{};
@@ -55,13 +58,23 @@ void program_name(char* text, std::size_t bytes) noexcept {
 }
 
 void* file_map_create(const char* path, std::size_t bytes) noexcept {
-  const int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  // A write beyond the limit would raise SIGXFSZ, a store to a page without a block SIGBUS.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) {
+    errno = EFBIG;
+    return nullptr;
+  }
+  // Not truncated: another process may have the old file mapped.
+  unlink(path);
+  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return nullptr;
   void* start = MAP_FAILED;
-  if (ftruncate(file, static_cast<off_t>(bytes)) == 0) {
+  int failed = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (failed == 0) {
     start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    failed = errno;
   }
-  const int failed = errno;
+  if (start == MAP_FAILED) unlink(path);
   close(file);
   errno = failed;
   return start == MAP_FAILED ? nullptr : start;

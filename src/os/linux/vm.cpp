@@ -8,11 +8,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include "base/check.hpp"
-
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4
-#endif
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
@@ -42,19 +37,13 @@ bool vm_purge(void* start, std::size_t bytes) noexcept {
   return done;
 }
 
-bool vm_move(void* from, void* to, std::size_t bytes) noexcept {
+void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
+  // Without MREMAP_FIXED: with it, kernels before 6.17 unmap the target before they find out that
+  // they cannot move, and another thread's mapping may take its place.
   const int saved = errno;
-  void* const moved =
-      mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
-  if (moved != to) {
-    // Kernels before 6.17 unmap the target first, and then refuse a source that earlier moves have
-    // left in several mappings.
-    void* const again = mmap(to, bytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    TARN_CHECK(again == to);
-  }
+  void* const grown = mremap(start, bytes, wanted, MREMAP_MAYMOVE);
   errno = saved;
-  return moved == to;
+  return grown == MAP_FAILED ? nullptr : grown;
 }
 
 void vm_name(void* start, std::size_t bytes, const char* name) noexcept {

@@ -8,6 +8,7 @@
 
 #include "actor.hpp"
 #include "os/fake/fake.hpp"
+#include "source/store.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn {
@@ -119,25 +120,53 @@ TEST_F(LargeTest, MovesWhenTheNeighbourIsInUse) {
   }
 }
 
-TEST_F(LargeTest, AMoveThatTheOsRefusesIsACopy) {
-  void* const p = tarn_malloc(mib);
-  void* const neighbour = tarn_malloc(mib);
-  tarn_free(tarn_malloc(20 * mib));  // Room for the move, so that its first call is the move.
-  fill(p, mib, 9);
-  os::fake::fail_at(1, true);
-  void* const moved = tarn_realloc(p, 3 * mib);
-  os::fake::fail_at(0, false);
-  ASSERT_NE(moved, nullptr);
-  EXPECT_TRUE(is_filled(moved, mib, 9));
-  std::vector<void*> zeroed;  // One of them where the contents were.
-  for (int i = 0; i < 30; ++i) {
-    zeroed.push_back(tarn_calloc(1, mib));
-    const auto* const words = static_cast<const std::uint64_t*>(zeroed.back());
-    for (std::size_t w = 0; w < mib / 8; ++w) ASSERT_EQ(words[w], 0u);
+// Warm room is taken first; else the OS moves the block, and when it refuses, bytes are copied.
+TEST_F(LargeTest, GrowsIntoWarmRoomOrByPageTablesOrByACopy) {
+  enum class Way { warm, page_tables, copy };
+  for (const Way way : {Way::warm, Way::page_tables, Way::copy}) {
+    trim(0);
+    void* const p = tarn_malloc(mib);
+    void* const neighbour = tarn_malloc(mib);
+    std::vector<void*> rooms;
+    if (way != Way::page_tables) rooms.push_back(tarn_malloc((way == Way::warm ? 20 : 4) * mib));
+    for (void* room : rooms) tarn_free(room);
+    fill(p, mib, 9);
+    const std::uint64_t map_calls = store.totals().map_calls;
+    if (way == Way::copy) os::fake::fail_at(1, true);
+    void* const grown = tarn_realloc(p, 3 * mib);
+    os::fake::fail_at(0, false);
+    ASSERT_NE(grown, nullptr);
+    EXPECT_TRUE(is_filled(grown, mib, 9));
+    EXPECT_EQ(store.totals().map_calls - map_calls, way == Way::page_tables ? 1u : 0u);
+    std::memset(grown, 1, 3 * mib);
+    auto* const zeroed = static_cast<std::uint64_t*>(tarn_calloc(1, mib));
+    for (std::size_t w = 0; w < mib / 8; ++w) ASSERT_EQ(zeroed[w], 0u);
+    tarn_free(zeroed);
+    tarn_free(grown);
+    tarn_free(neighbour);
   }
-  for (void* p_zeroed : zeroed) tarn_free(p_zeroed);
-  tarn_free(moved);
-  tarn_free(neighbour);
+}
+
+// Growing needs address space for the difference alone, whatever the size of the block.
+TEST_F(LargeTest, GrowsWhenTwoBlocksDoNotFit) {
+  for (const std::size_t bytes : {std::size_t{150} * 1024, 4 * mib}) {
+    trim(0);
+    std::vector<void*> fillers;  // Nothing is free afterwards.
+    void* const p = tarn_malloc(bytes);
+    os::fake::fail_at(1, true);
+    for (std::size_t size = 64 * mib; size > block_bytes_max; size -= slice_bytes) {
+      for (void* f = tarn_malloc(size); f != nullptr; f = tarn_malloc(size)) fillers.push_back(f);
+    }
+    os::fake::fail_at(0, false);
+    os::fake::limit_bytes(os::fake::bytes_reserved() + bytes + 4 * mib);
+    fill(p, bytes, 13);
+    void* const grown = tarn_realloc(p, bytes + bytes / 2);
+    os::fake::limit_bytes(0);
+    ASSERT_NE(grown, nullptr);
+    EXPECT_TRUE(is_filled(grown, bytes, 13));
+    tarn_free(grown);
+    for (void* f : fillers) tarn_free(f);
+  }
 }
 
 TEST_F(LargeTest, ShrinkingGivesTheTailBackUnlessItIsSmall) {

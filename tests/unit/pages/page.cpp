@@ -18,7 +18,7 @@ namespace {
 
 class PageTest : public testing::Test {
  protected:
-  void SetUp() override { make(class_of(1024), 4); }
+  void SetUp() override { make(class_of(1024), 2); }
   void TearDown() override {
     if (page_ != nullptr) drop();
   }
@@ -56,7 +56,7 @@ TEST_F(PageTest, AFreshPageIsEmptyAndKnown) {
   EXPECT_EQ(page_->kind_now(), SpanKind::page);
   EXPECT_EQ(page_->live(), 0u);
   EXPECT_EQ(page_->carved, 0u);
-  EXPECT_EQ(page_->capacity, 16u);
+  EXPECT_EQ(page_->capacity, 8u);
   EXPECT_EQ(page_->block_bytes, 1024u);
   EXPECT_EQ(remote().word, Remote::empty(RemoteState::open).word);
   for (std::size_t offset = 0; offset < page_->bytes(); offset += 512) {
@@ -67,10 +67,10 @@ TEST_F(PageTest, AFreshPageIsEmptyAndKnown) {
 TEST_F(PageTest, IsBlockAcceptsStartsOnly) {
   EXPECT_TRUE(page_->is_block(page_->base));
   EXPECT_TRUE(page_->is_block(page_->base + 1024));
-  EXPECT_TRUE(page_->is_block(page_->base + 15 * 1024));
+  EXPECT_TRUE(page_->is_block(page_->base + 7 * 1024));
   EXPECT_FALSE(page_->is_block(page_->base + 1));
   EXPECT_FALSE(page_->is_block(page_->base + 16));
-  EXPECT_FALSE(page_->is_block(page_->base + 16 * 1024));
+  EXPECT_FALSE(page_->is_block(page_->base + 8 * 1024));
   EXPECT_FALSE(page_->is_block(page_->base - 1024));
 }
 
@@ -128,6 +128,22 @@ TEST_F(PageTest, AttachPutsCollectedBlocksBeforeTheOwnersOwn) {
   EXPECT_TRUE(page_check(page_));
   page_attach(page_, {});
   EXPECT_EQ(page_->local_free, blocks[2]);
+}
+
+// An eighth of the page; of pages with few small blocks a quarter, at most eight; at least one.
+TEST_F(PageTest, TheThresholdIsAPartOfThePage) {
+  const auto threshold = [this](std::size_t bytes, std::size_t slices) {
+    make(class_of(bytes), slices);
+    return page_threshold(page_);
+  };
+  EXPECT_EQ(threshold(16, 4), 128u);
+  EXPECT_EQ(threshold(256, 4), 8u);
+  EXPECT_EQ(threshold(512, 4), 8u);
+  EXPECT_EQ(threshold(1024, 4), 4u);
+  EXPECT_EQ(threshold(1024, 1), 1u);
+  EXPECT_EQ(threshold(1025, 4), 1u);
+  EXPECT_EQ(threshold(4096, 4), 1u);
+  EXPECT_EQ(threshold(4096, 16), 2u);
 }
 
 TEST_F(PageTest, AListedPageIsPostedAtItsThresholdOnce) {

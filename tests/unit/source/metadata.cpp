@@ -68,19 +68,17 @@ TEST(Metadata, ARefusalIsNullAndTheNextAttemptWorks) {
   EXPECT_EQ(walked, handed + 2);
 }
 
-TEST(Metadata, AbandonStartsAFreshRegion) {
+TEST(Metadata, ARepairOfWhatIsWholeChangesNothing) {
   Metadata metadata;
+  metadata.repair();
+  EXPECT_EQ(metadata.bytes_reserved(), 0u);
   auto* const before = static_cast<std::byte*>(metadata.allocate(record_bytes));
-  metadata.abandon();
+  metadata.repair();
   auto* const after = static_cast<std::byte*>(metadata.allocate(record_bytes));
-  ASSERT_NE(after, nullptr);
-  EXPECT_NE(after, before + record_bytes);
+  EXPECT_EQ(after, before + record_bytes);
   std::size_t walked = 0;
-  metadata.for_each(record_bytes, [&](std::byte* record) {
-    EXPECT_EQ(record, after);
-    ++walked;
-  });
-  EXPECT_EQ(walked, 1u);
+  metadata.for_each(record_bytes, [&](std::byte*) { ++walked; });
+  EXPECT_EQ(walked, 2u);
 }
 
 }  // namespace

@@ -97,20 +97,63 @@ TEST_F(StoreTest, WarmMemoryFirst) {
   give_span(larger);
 }
 
-TEST_F(StoreTest, ARoomySpanCanGrowToTwiceItsSize) {
-  std::vector<Span*> spans;
-  for (const std::size_t slices : {1u, 100u, 3000u, 20000u}) {
-    Span* const span = take_span(slices, 1, Fit::roomy);
-    ASSERT_NE(span, nullptr);
-    EXPECT_EQ(span->slices, slices);
-    EXPECT_TRUE(store.extend(span, 2 * slices)) << slices;
-    spans.push_back(span);
+TEST_F(StoreTest, ARoomySpanIsWarmAndCanGrowToTwiceItsSize) {
+  give_span(take_span(500));
+  Span* const span = take_span(250, 1, Fit::roomy);
+  ASSERT_NE(span, nullptr);
+  EXPECT_EQ(span->slices, 250u);
+  EXPECT_FALSE(span->zeroed);
+  EXPECT_EQ(take_span(126, 1, Fit::roomy), nullptr) << "250 slices are left";
+  EXPECT_TRUE(store.extend(span, 500));
+  EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
+  give_span(span);
+}
+
+// The OS moves it, or makes it longer where it is.
+TEST_F(StoreTest, RemapKeepsTheContents) {
+  for (const std::size_t spare : {0u, 64u, 3000u}) {
+    Span* const span = take_span(64);
+    Span* const neighbour = take_span(64);
+    auto* const words = reinterpret_cast<std::uint64_t*>(span->base);
+    for (std::size_t i = 0; i < span->bytes() / 8; ++i) words[i] = i;
+    std::byte* const base = span->base;
+    const std::size_t reserved = store.totals().reserved_bytes;
+    ASSERT_TRUE(store.remap(span, 100, spare));
+    EXPECT_EQ(span->slices, 100u);
+    EXPECT_EQ(page_map.span_of(span->base), span);
+    EXPECT_EQ(page_map.span_of(span->end() - 1), span);
+    if (span->base != base) {
+      EXPECT_EQ(page_map.span_of(base), page_map.foreign());
+      EXPECT_EQ(page_map.span_of(base + 63 * slice_bytes), page_map.foreign());
+    }
+    EXPECT_EQ(store.totals().reserved_bytes, reserved + (36 + spare) * slice_bytes);
+    const auto* const moved = reinterpret_cast<const std::uint64_t*>(span->base);
+    for (std::size_t i = 0; i < 64 * slice_bytes / 8; ++i) ASSERT_EQ(moved[i], i);
+    for (std::size_t i = 64 * slice_bytes / 8; i < span->bytes() / 8; ++i) ASSERT_EQ(moved[i], 0u);
+    EXPECT_TRUE(store.check());
+    EXPECT_TRUE(all_joined());
+    if (spare != 0) {
+      EXPECT_TRUE(store.extend(span, 100 + spare));
+    }
+    give_span(span);
+    give_span(neighbour);
   }
-  os::fake::fail_at(1, true);  // Without room it does with less.
-  Span* const fits = take_span(free_slices(SpanKind::clean) / 2 + 1, 1, Fit::roomy);
+}
+
+TEST_F(StoreTest, ARemapOfMoreThanThereIsChangesNothing) {
+  Span* const span = take_span(64);
+  std::memset(span->base, 7, span->bytes());
+  std::byte* const base = span->base;
+  os::fake::fail_at(1, true);
+  EXPECT_FALSE(store.remap(span, 100, 0));
   os::fake::fail_at(0, false);
-  if (fits != nullptr) spans.push_back(fits);
-  for (Span* span : spans) give_span(span);
+  EXPECT_FALSE(store.remap(span, span_slices_max + 1, 0));
+  EXPECT_FALSE(store.remap(span, 100, span_slices_max));
+  EXPECT_EQ(span->base, base);
+  EXPECT_EQ(span->slices, 64u);
+  EXPECT_EQ(page_map.span_of(base + 63 * slice_bytes), span);
+  for (std::size_t i = 0; i < span->bytes(); ++i) ASSERT_EQ(base[i], std::byte{7});
+  give_span(span);
 }
 
 TEST_F(StoreTest, CleanMemoryReadsAsZero) {
@@ -122,8 +165,7 @@ TEST_F(StoreTest, CleanMemoryReadsAsZero) {
   Span* const again = take_span(50);
   ASSERT_TRUE(again->zeroed);
   for (std::size_t i = 0; i < again->bytes(); ++i) ASSERT_EQ(again->base[i], std::byte{0});
-  give_span(again, true);  // Nobody wrote to it.
-  EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
+  give_span(again);
 }
 
 TEST_F(StoreTest, ExtendGrowsOverAFreeNeighbour) {
@@ -193,10 +235,12 @@ TEST_F(StoreTest, ThePeakIsNotedWhereverMoreIsCommitted) {
   EXPECT_EQ(store.totals().committed_bytes_peak, peak + 10 * slice_bytes);
   give_span(span);
   settle();
-  Span* const roomy = take_span((peak >> slice_shift) + 10, 1, Fit::roomy);
-  ASSERT_TRUE(store.extend(roomy, roomy->slices + 5));
-  EXPECT_EQ(store.totals().committed_bytes_peak, peak + 15 * slice_bytes);
-  give_span(roomy);
+  Span* const grown = take_span((peak >> slice_shift) + 10);
+  ASSERT_TRUE(store.remap(grown, grown->slices + 3, 100));
+  EXPECT_EQ(store.totals().committed_bytes_peak, peak + 13 * slice_bytes);
+  ASSERT_TRUE(store.extend(grown, grown->slices + 5));
+  EXPECT_EQ(store.totals().committed_bytes_peak, peak + 18 * slice_bytes);
+  give_span(grown);
 }
 
 TEST_F(StoreTest, RecordsAreApartFromSpans) {

@@ -54,9 +54,9 @@ inline Span* take_span(std::size_t slices, std::size_t alignment = 1, Fit fit = 
   return span;
 }
 
-inline void give_span(Span* span, bool clean = false) {
+inline void give_span(Span* span) {
   page_map.clear_ends(span->base, span->slices);
-  store.give(span, clean);
+  store.give(span);
 }
 
 // A time at which all that was given so far is at least `ms` old.

@@ -1,0 +1,100 @@
+// store_resize: making a span in use longer or shorter.
+//
+// SPDX-License-Identifier: MIT
+#include "base/check.hpp"
+#include "os/vm.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+namespace {
+bool is_free(SpanKind kind) noexcept { return kind == SpanKind::clean || kind == SpanKind::dirty; }
+}  // namespace
+
+bool Store::extend(Span* span, std::size_t slices) noexcept {
+  TARN_ASSERT(slices > span->slices);
+  if (slices > span_slices_max) return false;
+  const std::size_t missing = slices - span->slices;
+  os::Locked locked(lock_);
+  if (!provide_descriptors_locked(1)) return false;
+  Span* const right = page_map.span_of(span->end());
+  if (!is_free(right->kind_now()) || right->base != span->end() || right->slices < missing) {
+    return false;
+  }
+  page_map.clear_ends(span->base, span->slices);
+  remove_locked(right);
+  cut_locked(right, missing, 1);
+  span->slices += static_cast<std::uint32_t>(missing);
+  span->zeroed = false;
+  spare_locked(right);
+  page_map.set_ends(span);
+  note_committed_locked();
+  return true;
+}
+
+bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
+  TARN_ASSERT(slices > span->slices);
+  if (slices > span_slices_max || spare > span_slices_max - slices) return false;
+  const std::size_t bytes = (slices + spare) << slice_shift;
+  PageMap::Reserve leaves = PageMap::reserve_leaves(bytes);
+  Span* const rest = leaves.count == 0 ? nullptr : begin_remap(span);
+  if (rest == nullptr) {
+    PageMap::release(leaves);
+    return false;
+  }
+  void* const moved = os::vm_grow(span->base, span->bytes(), bytes);
+  count_map_call();
+  {
+    os::Locked locked(lock_);
+    if (moved == nullptr) {
+      page_map.set_ends(span);
+      spare_locked(rest);
+    } else {
+      reserved_slices_ += slices + spare - span->slices;
+      page_map.cover(static_cast<std::byte*>(moved), bytes, leaves);
+      span->base = static_cast<std::byte*>(moved);
+      span->slices = static_cast<std::uint32_t>(slices);
+      span->zeroed = false;
+      page_map.set_ends(span);
+      rest->base = span->end();
+      rest->slices = static_cast<std::uint32_t>(spare);
+      if (spare == 0) {
+        spare_locked(rest);
+      } else {
+        insert_locked(join_locked(rest, SpanKind::clean), SpanKind::clean);
+      }
+      note_committed_locked();
+    }
+  }
+  PageMap::release(leaves);
+  return moved != nullptr;
+}
+
+// Takes the span out of the page map: another thread may be given its addresses the moment the OS
+// has them. Returns a descriptor for the room behind its new place; null when out of memory.
+Span* Store::begin_remap(Span* span) noexcept {
+  os::Locked locked(lock_);
+  if (!provide_descriptors_locked(1)) return nullptr;
+  Span* const rest = make_span_locked(nullptr, 0);
+  rest->set_kind(SpanKind::large);
+  page_map.clear_ends(span->base, span->slices);
+  return rest;
+}
+
+bool Store::shrink(Span* span, std::size_t slices) noexcept {
+  TARN_ASSERT(slices != 0 && slices < span->slices);
+  Span* tail = nullptr;
+  {
+    os::Locked locked(lock_);
+    if (!provide_descriptors_locked(1)) return false;
+    page_map.clear_ends(span->base, span->slices);
+    tail = make_span_locked(span->base + (slices << slice_shift), span->slices - slices);
+    tail->set_kind(SpanKind::large);
+    span->slices = static_cast<std::uint32_t>(slices);
+    page_map.set_ends(span);
+  }
+  give(tail);
+  return true;
+}
+
+}  // namespace tarn
