@@ -133,8 +133,8 @@ void Orphans::trim() noexcept {
 }
 
 // Records whose lists may be half-changed are lost: nobody owns them from here on. If the surviving
-// thread itself holds the lock (it forks in a signal handler, and goes on where it was), the list is
-// not touched: the vanished threads' records are then lost, too.
+// thread itself holds the lock (it forks in a signal handler, and goes on where it was), the list
+// is not touched: the vanished threads' records are then lost, too.
 void Orphans::recover_after_fork(const Thread* survivor) noexcept {
   const bool in_use = lock_.held_by_this_thread();
   const bool damaged = lock_.recover_after_fork();

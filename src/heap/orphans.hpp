@@ -47,6 +47,8 @@ class Orphans {
   std::uint64_t threads_peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
  private:
+  friend struct OrphansAccess;  // Of the tests.
+
   void count_started() noexcept;  // Lock held.
 
   os::Lock lock_;

@@ -135,7 +135,7 @@ bool Store::release_clean_locked() noexcept {
     }
     span = newer;
   }
-  Span* refused = nullptr;  // The OS may say no to one (it would split a mapping) and yes to others.
+  Span* refused = nullptr;  // The OS may say no to one (it would split a mapping), yes to others.
   for (Span* span = clean_.find(1, 1); span != nullptr; span = clean_.find(1, 1)) {
     remove_locked(span);
     if (!os::vm_release(span->base, span->bytes())) {

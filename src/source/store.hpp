@@ -26,7 +26,8 @@
 namespace tarn {
 
 // 16 TiB less a chunk: a span counts its slices in 32 bits.
-inline constexpr std::size_t span_slices_max = UINT32_MAX - ((std::size_t{64} << 20) >> slice_shift);
+inline constexpr std::size_t span_slices_max =
+    UINT32_MAX - ((std::size_t{64} << 20) >> slice_shift);
 
 struct StoreTotals {
   std::uint64_t reserved_bytes = 0;
@@ -46,7 +47,8 @@ enum class Fit : std::uint8_t {
 class Store {
  public:
   // A span of exactly `slices`, aligned to `alignment` slices (a power of two, 1: any); null when
-  // out of memory, or when nothing fits as wanted. The caller sets its kind and its entries in the page map.
+  // out of memory, or when nothing fits as wanted. The caller sets its kind and its entries in the
+  // page map.
   Span* take(std::size_t slices, std::size_t alignment, Fit fit = Fit::warm) noexcept;
 
   // pre: the span's interior entries in the page map are cleared.
@@ -55,8 +57,8 @@ class Store {
   // Grows a span in use over its free right neighbour; false when that is not free or too small.
   bool extend(Span* span, std::size_t slices) noexcept;
 
-  // As extend, but the OS makes the span longer, moving its contents by page tables: the address may
-  // change, and `spare` more slices are asked for, free, behind it. False when the OS cannot.
+  // As extend, but the OS makes the span longer, moving its contents by page tables: the address
+  // may change, and `spare` more slices are asked for, free, behind it. False when the OS cannot.
   bool remap(Span* span, std::size_t slices, std::size_t spare) noexcept;
 
   // Gives the tail of a span in use back; false when there is no descriptor for it.
@@ -86,6 +88,8 @@ class Store {
   bool check() noexcept;  // Takes the lock.
 
  private:
+  friend struct StoreAccess;  // Of the tests.
+
   Span* take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
   Span* find_locked(std::size_t slices, std::size_t alignment) noexcept;
   void cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;

@@ -65,23 +65,37 @@ dlmopen:
   .text
 
   .globl dlopen
-  .type dlopen, @function
+  .type dlopen, %function
 dlopen:
+  .cfi_startproc
+  hint #34  // bti c: a landing pad for indirect calls, a nop where there is no such thing.
   and w1, w1, #0xfffffff7
   stp x29, x30, [sp, #-32]!
+  .cfi_adjust_cfa_offset 32
+  .cfi_rel_offset x29, 0
+  .cfi_rel_offset x30, 8
   stp x0, x1, [sp, #16]
   bl tarn_find_next_dlopen
   mov x16, x0
   ldp x0, x1, [sp, #16]
   ldp x29, x30, [sp], #32
+  .cfi_adjust_cfa_offset -32
+  .cfi_restore x29
+  .cfi_restore x30
   br x16
+  .cfi_endproc
   .size dlopen, .-dlopen
 
   .globl dlmopen
-  .type dlmopen, @function
+  .type dlmopen, %function
 dlmopen:
+  .cfi_startproc
+  hint #34
   and w2, w2, #0xfffffff7
   stp x29, x30, [sp, #-48]!
+  .cfi_adjust_cfa_offset 48
+  .cfi_rel_offset x29, 0
+  .cfi_rel_offset x30, 8
   stp x0, x1, [sp, #16]
   str x2, [sp, #32]
   bl tarn_find_next_dlmopen
@@ -89,8 +103,12 @@ dlmopen:
   ldp x0, x1, [sp, #16]
   ldr x2, [sp, #32]
   ldp x29, x30, [sp], #48
+  .cfi_adjust_cfa_offset -48
+  .cfi_restore x29
+  .cfi_restore x30
   br x16
+  .cfi_endproc
   .size dlmopen, .-dlmopen
 #endif
 
-  .section .note.GNU-stack, "", @progbits
+  .section .note.GNU-stack, "", %progbits

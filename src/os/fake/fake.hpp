@@ -13,7 +13,7 @@ namespace tarn::os::fake {
 // ones. 0: none fails.
 void fail_at(std::uint64_t n, bool onwards) noexcept;
 
-// Reserving or growing fails when more than this would be reserved, as under RLIMIT_AS. 0: no limit.
+// Reserving and growing fail beyond this many reserved bytes, as under RLIMIT_AS. 0: no limit.
 void limit_bytes(std::size_t bytes) noexcept;
 
 std::uint64_t calls() noexcept;           // Calls that could have failed, since the last fail_at().

@@ -3,11 +3,22 @@
 // SPDX-License-Identifier: MIT
 #include "heap/orphans.hpp"
 
+#include <csignal>
 #include <deque>
+#include <set>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 #include "actor.hpp"
 
 namespace tarn {
+
+struct OrphansAccess {
+  static void lock() { orphans.lock_.lock(); }
+};
+
 namespace {
 
 constexpr std::size_t bytes = 48;
@@ -149,6 +160,75 @@ TEST_F(OrphansTest, APageInTheMailIsNotAdopted) {
   EXPECT_TRUE(page->queued);
   for (std::size_t n = page_threshold(page); n < blocks.size(); ++n) survivor_.free(blocks[n]);
   survivor_.free(block);
+}
+
+// Runs in a child that has not recovered yet: the system call knows nothing of handlers.
+template <class Body>
+void in_child(Body body) {
+  const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    body();
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "see the child's messages";
+}
+
+TEST_F(OrphansTest, ARecordThatVanishedBusyIsLostAndTheOthersAreOrphans) {
+  Actor quiet;
+  Actor busy;
+  void* const block = quiet.allocate(bytes);
+  in_child([&] {
+    Busy::begin(busy.record());
+    orphans.recover_after_fork(&survivor_.record());
+    EXPECT_EQ(quiet.record().state.load(), ThreadState::orphan);
+    EXPECT_EQ(busy.record().state.load(), ThreadState::lost);
+    EXPECT_EQ(survivor_.record().state.load(), ThreadState::live);
+    Actor next;
+    EXPECT_NE(&next.record(), &busy.record());
+    survivor_.free(block);
+    expect_nothing_in_use();
+  });
+  quiet.free(block);
+}
+
+// The thread that held the lock may have been in the middle of the list.
+TEST_F(OrphansTest, AListThatVanishedHalfChangedIsMadeAgain) {
+  std::deque<Actor> actors;
+  for (int i = 0; i < 6; ++i) actors.emplace_back();
+  std::vector<Thread*> records;
+  for (Actor& actor : actors) records.push_back(&actor.record());
+  for (Actor& actor : actors) actor.end();
+  in_child([&] {
+    records[2]->next = records[5];  // Damaged,
+    records[3]->prev = nullptr;
+    Busy::begin(*records[4]);       // and one was being changed itself.
+    std::thread(OrphansAccess::lock).join();
+    orphans.recover_after_fork(&survivor_.record());
+    std::set<Thread*> found;
+    for (int i = 0; i < 8; ++i) {
+      Thread* const taken = orphans.take(Orphans::Counted::no);
+      EXPECT_TRUE(found.insert(taken).second);
+    }
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(found.count(records[i]), i != 4);
+    EXPECT_EQ(records[4]->state.load(), ThreadState::lost);
+  });
+}
+
+// A thread may fork in a signal handler while it holds the lock; then it goes on in the child.
+TEST_F(OrphansTest, AListInUseByTheSurvivorIsNotTouched) {
+  Actor other;
+  Actor ended;
+  Thread* const record = &ended.record();
+  ended.end();
+  in_child([&] {
+    OrphansAccess::lock();
+    orphans.recover_after_fork(&survivor_.record());
+    EXPECT_EQ(other.record().state.load(), ThreadState::lost);
+    EXPECT_EQ(record->state.load(), ThreadState::orphan);
+  });
 }
 
 }  // namespace

@@ -34,7 +34,9 @@ class PurgeTest : public testing::Test {
     std::vector<Span*> spans;
     for (std::size_t i = 0; i < count; ++i) {
       spans.push_back(take_span(slices));
-      between_.push_back(take_span(1));
+      do {
+        between_.push_back(take_span(1));  // Smaller holes elsewhere are filled first.
+      } while (between_.back()->base != spans[i]->end());
       std::memset(spans[i]->base, 1, spans[i]->bytes());
     }
     for (Span* span : spans) give_span(span);
