@@ -28,9 +28,6 @@ TARN_INLINE ThreadTag thread_tag() noexcept {
 void word_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) noexcept;
 void word_wake(std::atomic<std::uint32_t>* word) noexcept;
 
-// Lets another thread run.
-void thread_yield() noexcept;
-
 // A mutual exclusion of one word (free, held, held with sleepers). It knows its holder, so that the
 // child of a fork can tell a lock that nobody is left to release.
 class Lock {

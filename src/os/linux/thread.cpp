@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,12 +49,6 @@ void word_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) noexcep
 void word_wake(std::atomic<std::uint32_t>* word) noexcept {
   const int saved = errno;
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-  errno = saved;
-}
-
-void thread_yield() noexcept {
-  const int saved = errno;
-  sched_yield();
   errno = saved;
 }
 

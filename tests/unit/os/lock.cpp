@@ -22,7 +22,8 @@ TEST(Lock, ExcludesOthers) {
       for (int i = 0; i < 5000; ++i) {
         Locked locked(lock);
         counter = counter + 1;
-        if (i % 500 == 0) thread_yield();  // With the lock held, so that others sleep on it.
+        // With the lock held, so that others sleep on it.
+        if (i % 500 == 0) std::this_thread::yield();
       }
     });
   }
@@ -52,10 +53,10 @@ TEST(Lock, RecoveryTellsAVanishedHolder) {
   std::thread holder([&] {
     lock.lock();
     stage.store(1);
-    while (stage.load() != 2) thread_yield();
+    while (stage.load() != 2) std::this_thread::yield();
     lock.unlock();
   });
-  while (stage.load() != 1) thread_yield();
+  while (stage.load() != 1) std::this_thread::yield();
   const pid_t child = fork();
   if (child == 0) {
     const bool recovered = lock.recover_after_fork();
