@@ -11,6 +11,14 @@
 #define TARN_EXPORT __attribute__((visibility("default")))
 #define TARN_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 
+// Orders the writes before it and after it as a fork sees them: the child of a fork repairs what
+// the other threads left half-done. ThreadSanitizer knows no fences, and does not look at children.
+#ifdef __SANITIZE_THREAD__
+#define TARN_FORK_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#else
+#define TARN_FORK_FENCE() __atomic_thread_fence(__ATOMIC_RELEASE)
+#endif
+
 #if !defined(__linux__) || !defined(__LP64__)
 #error "tarn: this release is for 64-bit Linux; a port is a folder under src/os"
 #endif

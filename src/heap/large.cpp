@@ -37,7 +37,7 @@ void give_large(Span* span) noexcept {
 }
 
 // The contents in a new span, the old one given back; null when there is none.
-void* copy_large(Span* span, std::size_t slices, Fit fit) noexcept {
+void* grow_by_copy(Span* span, std::size_t slices, Fit fit) noexcept {
   Span* const target = take_large(slices, 1, fit);
   if (target == nullptr) return nullptr;
   memcpy(target->base, span->base, span->bytes());
@@ -46,12 +46,28 @@ void* copy_large(Span* span, std::size_t slices, Fit fit) noexcept {
   return target->base;
 }
 
-// Grows by page tables: no byte is copied, none touched. Asks for as much again behind the block.
-bool remap_large(Span* span, std::size_t slices) noexcept {
+// By page tables: no byte is copied, none touched.
+void* grow_by_remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
   const std::size_t bytes_before = span->bytes();
-  if (!store.remap(span, slices, slices) && !store.remap(span, slices, 0)) return false;
+  if (!store.remap(span, slices, spare)) return nullptr;
   count_resized(span, bytes_before);
-  return true;
+  return span->base;
+}
+
+// The cheapest first; docs/design/source.md has the figures. A remap needs address space for the
+// difference alone, but the OS refuses it to a block that lies in several of its mappings. The copy
+// into just any span may give all free memory back to the OS first; then there is room again.
+void* grow_elsewhere(Span* span, std::size_t slices) noexcept {
+  void* p = nullptr;
+  if (span->bytes() >= process.settings()[Option::large_move_kib] * 1024) {
+    p = grow_by_copy(span, slices, Fit::roomy);
+    if (p == nullptr) p = grow_by_remap(span, slices, slices);
+    if (p == nullptr) p = grow_by_copy(span, slices, Fit::roomy_cold);
+    if (p == nullptr) p = grow_by_remap(span, slices, 0);
+  }
+  if (p == nullptr) p = grow_by_copy(span, slices, Fit::warm);
+  if (p == nullptr) p = grow_by_remap(span, slices, 0);
+  return p;
 }
 
 }  // namespace
@@ -88,13 +104,7 @@ void* large_reallocate(Span* span, std::size_t bytes) noexcept {
     count_resized(span, bytes_before);
     return span->base;
   }
-  const bool moves = span->bytes() >= process.settings()[Option::large_move_kib] * 1024;
-  void* const copied = copy_large(span, slices, moves ? Fit::roomy : Fit::warm);
-  if (copied != nullptr) return copied;
-  // By page tables, into fresh memory; for the smaller ones, because two blocks of them do not fit
-  // what is left of the address space. The OS may refuse a block that lies in several mappings.
-  if (remap_large(span, slices)) return span->base;
-  return moves ? copy_large(span, slices, Fit::warm) : nullptr;
+  return grow_elsewhere(span, slices);
 }
 
 }  // namespace tarn

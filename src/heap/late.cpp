@@ -29,10 +29,11 @@ void Late::trim() noexcept {
   put_down_all(*thread_);
 }
 
-void Late::recover_after_fork() noexcept {
-  if (lock_.held_by_this_thread()) return;  // It forks in a signal handler, and goes on.
+const Thread* Late::recover_after_fork() noexcept {
+  if (lock_.held_by_this_thread()) return thread_;
   lock_.recover_after_fork();
   thread_ = nullptr;
+  return nullptr;
 }
 
 }  // namespace tarn

@@ -21,8 +21,10 @@ class Late {
   // Takes in what was freed of the shared record's blocks, and gives its empty pages back.
   void trim() noexcept;
 
-  // In the child of a fork, before the orphans': the record goes the way of the other threads'.
-  void recover_after_fork() noexcept;
+  // In the child of a fork, before the orphans': the record goes the way of the other threads'. But
+  // when this thread holds the lock (it forks in a signal handler), it goes on in the child where
+  // it was: then the record is returned and stays as it is.
+  const Thread* recover_after_fork() noexcept;
 
  private:
   os::Lock lock_;

@@ -67,7 +67,9 @@ Thread* Orphans::take(Counted counted) noexcept {
 void Orphans::give(Thread& thread) noexcept {
   os::Locked locked(lock_);
   publish_live(thread);
-  alive_.fetch_sub(1, std::memory_order_relaxed);
+  // Zero in the child of a fork in a signal handler that came while this thread was ending.
+  const std::uint64_t alive = alive_.load(std::memory_order_relaxed);
+  if (alive != 0) alive_.store(alive - 1, std::memory_order_relaxed);
   thread.warm = true;
   thread.state.store(ThreadState::orphan, std::memory_order_seq_cst);
   // After the state: who posted before it left mail here, who posts after it serves the orphan.
@@ -135,7 +137,7 @@ void Orphans::trim() noexcept {
 // Records whose lists may be half-changed are lost: nobody owns them from here on. If the surviving
 // thread itself holds the lock (it forks in a signal handler, and goes on where it was), the list
 // is not touched: the vanished threads' records are then lost, too.
-void Orphans::recover_after_fork(const Thread* survivor) noexcept {
+void Orphans::recover_after_fork(const Thread* survivor, const Thread* late) noexcept {
   const bool in_use = lock_.held_by_this_thread();
   const bool damaged = lock_.recover_after_fork();
   if (damaged) {
@@ -149,6 +151,7 @@ void Orphans::recover_after_fork(const Thread* survivor) noexcept {
       ++alive;
       continue;
     }
+    if (t == late) continue;
     const ThreadState state = t->state.load(std::memory_order_relaxed);
     const bool vanished = state == ThreadState::live;
     if (!vanished && !(damaged && state == ThreadState::orphan)) continue;

@@ -36,8 +36,9 @@ class Orphans {
   // Puts down all current pages of all orphans and gives back what is empty.
   void trim() noexcept;
 
-  // In the child of a fork: every other thread is gone.
-  void recover_after_fork(const Thread* survivor) noexcept;
+  // In the child of a fork: every other thread is gone. late: a record that the surviving thread
+  // uses beside its own, or null.
+  void recover_after_fork(const Thread* survivor, const Thread* late) noexcept;
 
   Thread* first_known() const noexcept { return known_.load(std::memory_order_acquire); }
 

@@ -85,33 +85,47 @@ void Process::start_once() noexcept {
     TARN_CHECK(os::page_bytes() <= slice_bytes);  // Else purging a span would reach its neighbours.
     os::process_on_fork(child_of_fork);
   }
-  if (!os::environment_known() || configured_.exchange(true, std::memory_order_acq_rel)) return;
+  if (!os::environment_known() || configuring_.exchange(true, std::memory_order_acq_rel)) return;
   settings_.read_environment();
   store.configure(settings_[Option::purge_delay_ms], settings_[Option::purge_keep_kib] * 1024);
-  open_account(OnFailure::report);
+  open_account();
+  configured_.store(true, std::memory_order_release);
 }
 
-void Process::open_account(OnFailure failure) noexcept {
+// path: account_path_bytes_max. False when no account is wanted.
+bool Process::account_path(char* path) const noexcept {
   const char* const folder = settings_.account_folder();
-  if (folder[0] == '\0') return;
-  char path[account_path_bytes_max];
+  if (folder[0] == '\0') return false;
   const std::size_t length = strlen(folder);  // Settings leave room for what follows.
   const Decimal pid(os::process_id());
   memcpy(path, folder, length);
   path[length] = '/';
   memcpy(path + length + 1, pid.text(), pid.length());
   path[length + 1 + pid.length()] = '\0';
+  return true;
+}
 
-  account_ = static_cast<tarn_account*>(os::file_map_create(path, sizeof(tarn_account)));
-  if (account_ == nullptr) {
-    if (failure == OnFailure::ignore) return;
-    Line().text("tarn: account: cannot create ").text(path).text(
-        "; the folder must exist, be writable and have room").print();
-    return;
-  }
+void Process::begin_account() noexcept {
   identify(account_);
   refresh_account();
   __atomic_store_n(&account_->magic, TARN_ACCOUNT_MAGIC, __ATOMIC_RELEASE);
+}
+
+void Process::open_account() noexcept {
+  char path[account_path_bytes_max];
+  if (!account_path(path)) return;
+  account_ = static_cast<tarn_account*>(os::file_map_create(path, sizeof(tarn_account)));
+  if (account_ != nullptr) return begin_account();
+  Line().text("tarn: account: cannot create ").text(path).text(
+      "; the folder must exist, be writable and have room").print();
+}
+
+// The address stays: the fork may have come in a signal handler, in the middle of a refresh. Says
+// nothing when the child has no such folder or no room.
+void Process::renew_account() noexcept {
+  char path[account_path_bytes_max];
+  if (account_ == nullptr || !account_path(path)) return;
+  if (os::file_map_renew(account_, path, sizeof(tarn_account))) begin_account();
 }
 
 void Process::refresh_account() noexcept {
@@ -137,12 +151,9 @@ void Process::keep_warm(std::size_t bytes) noexcept {
 
 void Process::recover_after_fork() noexcept {
   store.recover_after_fork();
-  late.recover_after_fork();
-  orphans.recover_after_fork(current_thread);
-  if (account_ == nullptr) return;
-  os::file_unmap(account_, sizeof(tarn_account));
-  account_ = nullptr;
-  open_account(OnFailure::ignore);  // The parent could; the child may have no folder or no room.
+  const Thread* const in_use = late.recover_after_fork();
+  orphans.recover_after_fork(current_thread, in_use);
+  renew_account();
 }
 
 void Process::add_live(std::int64_t delta) noexcept {

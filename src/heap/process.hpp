@@ -43,15 +43,17 @@ class Process {
   const Settings& settings() const noexcept { return settings_; }
 
  private:
-  enum class OnFailure : bool { report, ignore };
-
   void start_once() noexcept;
-  void open_account(OnFailure failure) noexcept;
+  bool account_path(char* path) const noexcept;
+  void open_account() noexcept;
+  void renew_account() noexcept;
+  void begin_account() noexcept;
   void refresh_account() noexcept;
 
   Settings settings_;
   std::atomic<bool> started_{false};
-  std::atomic<bool> configured_{false};  // Release after the settings are read.
+  std::atomic<bool> configuring_{false};
+  std::atomic<bool> configured_{false};  // Release after the settings are read, acquire in start().
   tarn_account* account_ = nullptr;  // Mapped and shared with whoever reads the file.
 
   std::atomic<std::int64_t> live_bytes_{0};

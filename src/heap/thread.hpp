@@ -98,7 +98,7 @@ class Busy {
   // within it, hence the fences: a vanished thread's memory is read as it was left.
   static void begin(Thread& thread) noexcept {
     thread.busy.store(true, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
+    TARN_FORK_FENCE();
   }
   static void end(Thread& thread) noexcept {
     thread.busy.store(false, std::memory_order_release);

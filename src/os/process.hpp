@@ -32,6 +32,9 @@ void program_name(char* text, std::size_t bytes) noexcept;
 // Creates the file `path` of `bytes` zeros, backed, and maps it shared; what was there under that
 // name is unlinked. Null with errno set when it cannot.
 void* file_map_create(const char* path, std::size_t bytes) noexcept;
-void file_unmap(void* start, std::size_t bytes) noexcept;
+
+// As above for a range that such a call has mapped: it now belongs to the new file. When that
+// cannot be created it becomes private memory, so that it can be written to; false.
+bool file_map_renew(void* start, const char* path, std::size_t bytes) noexcept;
 
 }  // namespace tarn::os

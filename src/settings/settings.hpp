@@ -32,7 +32,7 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
     {"purge_keep_kib", 1024, 0, std::uint64_t{1} << 32,
      "freed memory that stays warm however old it is"},
     {"large_move_kib", 256, 64, std::uint64_t{1} << 32,
-     "from this size on a growing large block moves by page tables, not by copying"},
+     "from this size on a growing large block may move by page tables"},
 }};
 
 inline constexpr std::size_t account_path_bytes_max = 4096;

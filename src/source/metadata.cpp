@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "source/metadata.hpp"
 
-#include <atomic>
 #include <new>
 
 #include "base/bits.hpp"
+#include "base/config.hpp"
 #include "layout/geometry.hpp"
 #include "os/vm.hpp"
 
@@ -22,9 +22,12 @@ void Metadata::begin_region(void* start, std::size_t bytes) noexcept {
   if (regions_ != nullptr) regions_->used_end = cursor_;
   std::byte* const end = static_cast<std::byte*>(start) + bytes;
   Region* const region = new (start) Region{regions_, end, nullptr};
-  std::atomic_thread_fence(std::memory_order_release);  // A fork sees the region whole or not.
+  // A fork sees these in this order: see repair().
+  TARN_FORK_FENCE();
   regions_ = region;
+  TARN_FORK_FENCE();
   cursor_ = reinterpret_cast<std::byte*>(region + 1);
+  TARN_FORK_FENCE();
   end_ = end;
   bytes_reserved_ += bytes;
 }
@@ -32,7 +35,7 @@ void Metadata::begin_region(void* start, std::size_t bytes) noexcept {
 void Metadata::repair() noexcept {
   if (regions_ == nullptr) return;
   auto* const first = reinterpret_cast<std::byte*>(regions_ + 1);
-  if (cursor_ < first || cursor_ > regions_->end) cursor_ = first;
+  if (cursor_ < first || cursor_ > regions_->end) cursor_ = first;  // Nothing is handed out yet.
   end_ = regions_->end;
 }
 

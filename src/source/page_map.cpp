@@ -35,6 +35,7 @@ bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
       os::vm_name(leaf, leaf_bytes, "tarn: page map");
     }
     first_leaf_used_ = true;
+    TARN_FORK_FENCE();
     set_leaf(i, static_cast<const Entry*>(leaf));
   }
   return true;

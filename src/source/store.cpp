@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "base/config.hpp"
 #include "os/process.hpp"
 #include "os/vm.hpp"
 
@@ -53,7 +54,7 @@ void Store::spare_locked(Span* span) noexcept {
 // A free span is whole while its entries lead to it: see store_fork.cpp.
 void Store::insert_locked(Span* span, SpanKind kind) noexcept {
   span->set_kind(kind);
-  std::atomic_thread_fence(std::memory_order_release);
+  TARN_FORK_FENCE();
   page_map.set_ends(span);
   if (kind == SpanKind::clean) {
     clean_.insert(span);
@@ -68,7 +69,7 @@ void Store::insert_locked(Span* span, SpanKind kind) noexcept {
 
 void Store::remove_locked(Span* span) noexcept {
   page_map.clear_ends(span->base, span->slices);
-  std::atomic_thread_fence(std::memory_order_release);
+  TARN_FORK_FENCE();
   if (span->kind_now() == SpanKind::clean) {
     clean_.remove(span);
     return;
@@ -193,15 +194,23 @@ Span* Store::find_locked(std::size_t slices, std::size_t alignment) noexcept {
   return span;
 }
 
+// Room for a quarter more, so that a block which grows in small steps is not copied at each.
+Span* Store::find_roomy_locked(std::size_t slices, Fit fit) noexcept {
+  const std::size_t room = slices + slices / 4;
+  Span* const span = dirty_.find(room, 1);
+  return span != nullptr || fit == Fit::roomy ? span : clean_.find(room, 1);
+}
+
 Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
-  if (fit == Fit::roomy && dirty_.find(slices * 2, 1) == nullptr) return nullptr;
+  if (fit != Fit::warm && find_roomy_locked(slices, fit) == nullptr) return nullptr;
   // Two to cut, one for a new chunk. Giving free memory back makes spares where none can be had.
   if (!provide_descriptors_locked(3) &&
       !(release_clean_locked() && provide_descriptors_locked(3))) {
     return nullptr;
   }
-  Span* span = fit == Fit::roomy ? dirty_.find(slices * 2, 1) : find_locked(slices, alignment);
-  if (span == nullptr) {
+  Span* span =
+      fit == Fit::warm ? find_locked(slices, alignment) : find_roomy_locked(slices, fit);
+  if (span == nullptr && fit == Fit::warm) {
     const std::size_t room = slices + alignment - 1;
     if (!grow_locked(room) && !(release_clean_locked() && grow_locked(room))) return nullptr;
     span = find_locked(slices, alignment);
@@ -256,7 +265,7 @@ void Store::configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes
 }
 
 StoreTotals Store::totals() noexcept {
-  os::Locked locked(lock_);
+  os::LockedUnlessHeld locked(lock_);
   StoreTotals t;
   t.reserved_bytes = (reserved_slices_ << slice_shift) + descriptors_.bytes_reserved() +
                      records_.bytes_reserved();

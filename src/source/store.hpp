@@ -41,7 +41,8 @@ struct StoreTotals {
 // Which free memory a taker wants.
 enum class Fit : std::uint8_t {
   warm,   // The smallest dirty span that fits, else the smallest clean one.
-  roomy,  // A dirty one with as much again behind it, for a block that grows; else none.
+  roomy,  // A dirty one with room behind it, for a block that grows; else none.
+  roomy_cold,  // As roomy, or a clean one.
 };
 
 class Store {
@@ -58,7 +59,8 @@ class Store {
   bool extend(Span* span, std::size_t slices) noexcept;
 
   // As extend, but the OS makes the span longer, moving its contents by page tables: the address
-  // may change, and `spare` more slices are asked for, free, behind it. False when the OS cannot.
+  // may change, and there are `spare` more slices, free, behind it. False when the OS cannot, and,
+  // for a spare that is not 0, when there is so much clean space that some of it should be used.
   bool remap(Span* span, std::size_t slices, std::size_t spare) noexcept;
 
   // Gives the tail of a span in use back; false when there is no descriptor for it.
@@ -77,10 +79,11 @@ class Store {
   // In the child of a fork. What a vanished thread held half-done stays reserved, unused.
   void recover_after_fork() noexcept;
 
-  // Calls visit(span) for every descriptor there is, idle ones too, under the lock.
+  // Calls visit(span) for every descriptor there is, idle ones too, under the lock. This and
+  // totals() may be called where a signal has interrupted the store: at exit() in a handler, say.
   template <class Visit>
   void for_each_span(Visit visit) noexcept {
-    os::Locked locked(lock_);
+    os::LockedUnlessHeld locked(lock_);
     descriptors_.for_each(descriptor_bytes,
                           [&](std::byte* record) { visit(reinterpret_cast<Span*>(record)); });
   }
@@ -98,7 +101,8 @@ class Store {
   void insert_locked(Span* span, SpanKind kind) noexcept;
   void remove_locked(Span* span) noexcept;
   Span* join_locked(Span* span, SpanKind kind) noexcept;
-  Span* begin_remap(Span* span) noexcept;
+  Span* find_roomy_locked(std::size_t slices, Fit fit) noexcept;
+  Span* begin_remap(Span* span, bool has_spare) noexcept;
   bool provide_descriptors_locked(int count) noexcept;
   Span* make_span_locked(std::byte* base, std::size_t slices) noexcept;
   void spare_locked(Span* span) noexcept;

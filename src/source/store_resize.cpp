@@ -8,6 +8,10 @@
 namespace tarn {
 
 namespace {
+// Each remap with a spare takes new addresses and leaves old ones behind. Beyond this much clean
+// space, and as much as is in use or warm, growing blocks use it up first.
+constexpr std::size_t clean_slices_enough = (std::size_t{16} << 20) >> slice_shift;
+
 bool is_free(SpanKind kind) noexcept { return kind == SpanKind::clean || kind == SpanKind::dirty; }
 }  // namespace
 
@@ -36,13 +40,11 @@ bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
   TARN_ASSERT(slices > span->slices);
   if (slices > span_slices_max || spare > span_slices_max - slices) return false;
   const std::size_t bytes = (slices + spare) << slice_shift;
+  Span* const rest = begin_remap(span, spare != 0);
+  if (rest == nullptr) return false;
   PageMap::Reserve leaves = PageMap::reserve_leaves(bytes);
-  Span* const rest = leaves.count == 0 ? nullptr : begin_remap(span);
-  if (rest == nullptr) {
-    PageMap::release(leaves);
-    return false;
-  }
-  void* const moved = os::vm_grow(span->base, span->bytes(), bytes);
+  void* moved = nullptr;
+  if (leaves.count != 0) moved = os::vm_grow(span->base, span->bytes(), bytes);
   count_map_call();
   {
     os::Locked locked(lock_);
@@ -72,8 +74,10 @@ bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
 
 // Takes the span out of the page map: another thread may be given its addresses the moment the OS
 // has them. Returns a descriptor for the room behind its new place; null when out of memory.
-Span* Store::begin_remap(Span* span) noexcept {
+Span* Store::begin_remap(Span* span, bool has_spare) noexcept {
   os::Locked locked(lock_);
+  const std::size_t clean = clean_.slices();
+  if (has_spare && clean > clean_slices_enough && clean > reserved_slices_ - clean) return nullptr;
   if (!provide_descriptors_locked(1)) return nullptr;
   Span* const rest = make_span_locked(nullptr, 0);
   rest->set_kind(SpanKind::large);

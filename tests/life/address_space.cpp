@@ -1,9 +1,12 @@
 // address_space: RLIMIT_AS is used up with blocks of one size after another. Each time malloc ends
-// in null and ENOMEM, nothing aborts, and the memory serves other sizes once it is freed.
+// in null and ENOMEM, nothing aborts, and the memory serves other sizes once it is freed. A block
+// grows where the old and the new one do not fit beside each other, also one that is copied as long
+// as both fit (the test is run again with a large large_move_kib).
 //
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <new>
@@ -111,6 +114,57 @@ void fail_politely_when_nothing_is_left() {
   free(kept);
 }
 
+// In a process that has nothing yet, and so nothing to spare, when the limit is met.
+void run_in_child(void (*body)(std::size_t), std::size_t argument) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    body(argument);
+    _exit(0);
+  }
+  int status = -1;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
+// Freeing one block has to help even where nothing at all was left for the library's own needs.
+void serve_others_when_one_block_took_all(std::size_t size) {
+  std::size_t largest = budget;
+  void* block = nullptr;
+  while ((block = malloc(largest)) == nullptr) largest -= MEBIBYTE;
+  CHECK(largest >= budget / 2);
+  Chain rest = take_until_null(262144);
+  free(block);
+  Chain others = take_until_null(size);
+  if (others.bytes < largest / 2) {
+    dprintf(STDERR_FILENO, "%zu: %zu of %zu bytes\n", size, others.bytes, largest);
+  }
+  CHECK(others.bytes >= largest / 2);
+  give(others);
+  give(rest);
+}
+
+// A block of `percent` of all there is grows step by step to three quarters of it.
+void grow_where_two_do_not_fit(std::size_t percent) {
+  std::size_t size = budget / 100 * percent;
+  auto* block = static_cast<char*>(malloc(size));
+  void* neighbour = malloc(300000);
+  CHECK(block != nullptr && neighbour != nullptr);
+  pattern_fill(block, size, 11);
+  while (size < budget / 4 * 3) {
+    const std::size_t wanted = size + budget / 10;
+    auto* const grown = static_cast<char*>(realloc(block, opaque(wanted)));
+    CHECK(grown != nullptr && pattern_holds_prefix(grown, size, size, 11));
+    block = grown;
+    size = wanted;
+    pattern_fill(block, size, 11);
+  }
+  errno = 0;
+  CHECK(realloc(block, opaque(2 * budget)) == nullptr && errno == ENOMEM);
+  CHECK(pattern_holds(block, size, 11));
+  free(block);
+  free(neighbour);
+}
+
 pthread_barrier_t limit_is_set;
 
 void* exhaust_in_thread(void* unused) {
@@ -142,6 +196,11 @@ int main() {
   }
   free(malloc(100));
   limit_address_space(budget);
+  for (const std::size_t size : {std::size_t{64}, std::size_t{1000}, std::size_t{40000},
+                                 std::size_t{262144}, 3 * MEBIBYTE}) {
+    run_in_child(serve_others_when_one_block_took_all, size);
+  }
+  for (const std::size_t percent : {1, 30, 55}) run_in_child(grow_where_two_do_not_fit, percent);
   serve_every_size_in_turn();
   serve_a_large_block_after_small_ones();
   fail_politely_when_nothing_is_left();

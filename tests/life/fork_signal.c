@@ -5,11 +5,10 @@
  * does without threads that were inside the allocator.
  *
  * SPDX-License-Identifier: MIT */
-#include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "load.h"
+#include "signal_timer.h"
 
 enum { FORKS = 300 };
 
@@ -32,32 +31,11 @@ static void handle(int signal_number) {
   errno = saved;
 }
 
-static timer_t start_timer(void) {
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = handle;
-  action.sa_flags = SA_RESTART;
-  CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
-  struct sigevent event;
-  memset(&event, 0, sizeof event);
-  event.sigev_notify = SIGEV_SIGNAL;
-  event.sigev_signo = SIGUSR1;
-  timer_t timer;
-  CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
-  const struct itimerspec period = {.it_interval = {0, 1500000}, .it_value = {0, 1500000}};
-  CHECK(timer_settime(timer, 0, &period, NULL) == 0);
-  return timer;
-}
-
 /* Only the main thread takes the signal: it is the one that the test looks at. */
 static void block_signal_in_threads(load* background) {
-  sigset_t set;
-  sigset_t before;
-  sigemptyset(&set);
-  sigaddset(&set, SIGUSR1);
-  CHECK(pthread_sigmask(SIG_BLOCK, &set, &before) == 0);
+  signal_mask(SIG_BLOCK, SIGUSR1);
   load_start(background, 2);
-  CHECK(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+  signal_mask(SIG_UNBLOCK, SIGUSR1);
 }
 
 int main(int argc, char** argv) {
@@ -65,7 +43,8 @@ int main(int argc, char** argv) {
   static load background;
   const bool has_threads = argc == 2 && strcmp(argv[1], "threads") == 0;
   if (has_threads) block_signal_in_threads(&background);
-  const timer_t timer = start_timer();
+  const timer_t timer =
+      signal_timer_start((signal_timer){SIGUSR1, SA_RESTART, 1500000, handle});
   uint64_t seed = 1;
   while (fork_count < FORKS && !is_child) load_churn(seed++, 50, background.shared);
   if (is_child) {

@@ -2,10 +2,8 @@
  * threads allocate and free; interrupted system calls and half-done operations leave no trace.
  *
  * SPDX-License-Identifier: MIT */
-#include <signal.h>
-#include <time.h>
-
 #include "load.h"
+#include "signal_timer.h"
 
 static atomic_long signal_count;
 
@@ -19,18 +17,8 @@ static void handle(int signal_number) {
 
 int main(void) {
   begin(90);
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = handle; /* No SA_RESTART: system calls do fail with EINTR. */
-  CHECK(sigaction(SIGPROF, &action, NULL) == 0);
-  struct sigevent event;
-  memset(&event, 0, sizeof event);
-  event.sigev_notify = SIGEV_SIGNAL;
-  event.sigev_signo = SIGPROF;
-  timer_t timer;
-  CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
-  const struct itimerspec period = {.it_interval = {0, 100000}, .it_value = {0, 100000}};
-  CHECK(timer_settime(timer, 0, &period, NULL) == 0);
+  /* No SA_RESTART: system calls do fail with EINTR. */
+  const timer_t timer = signal_timer_start((signal_timer){SIGPROF, 0, 100000, handle});
   static load background;
   load_start(&background, 3);
   load_churn(77, SCALED(400000), background.shared);

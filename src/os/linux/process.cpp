@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -23,8 +24,9 @@ const char* environment(const char* name) noexcept {
 bool environment_known() noexcept { return environ != nullptr; }
 
 std::uint64_t clock_coarse_ms() noexcept {
+  const int saved = errno;  // Where there is no vDSO, a filter may refuse the call.
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) != 0) errno = saved;
   return static_cast<std::uint64_t>(now.tv_sec) * 1000 +
          static_cast<std::uint64_t>(now.tv_nsec) / 1000000;
 }
@@ -57,7 +59,21 @@ void program_name(char* text, std::size_t bytes) noexcept {
   text[length] = '\0';
 }
 
-void* file_map_create(const char* path, std::size_t bytes) noexcept {
+namespace {
+
+// No thread is cancelled within this: malloc is no cancellation point, and open() is one.
+class Uncancelled {
+ public:
+  Uncancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+void* file_map(const char* path, void* start, std::size_t bytes) noexcept {
   // A write beyond the limit would raise SIGXFSZ, a store to a page without a block SIGBUS.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) {
@@ -68,18 +84,35 @@ void* file_map_create(const char* path, std::size_t bytes) noexcept {
   unlink(path);
   const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return nullptr;
-  void* start = MAP_FAILED;
+  void* mapped = MAP_FAILED;
   int failed = posix_fallocate(file, 0, static_cast<off_t>(bytes));
   if (failed == 0) {
-    start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    const int fixed = start == nullptr ? 0 : MAP_FIXED;
+    mapped = mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, file, 0);
     failed = errno;
   }
-  if (start == MAP_FAILED) unlink(path);
+  if (mapped == MAP_FAILED) unlink(path);
   close(file);
   errno = failed;
-  return start == MAP_FAILED ? nullptr : start;
+  return mapped == MAP_FAILED ? nullptr : mapped;
 }
 
-void file_unmap(void* start, std::size_t bytes) noexcept { munmap(start, bytes); }
+}  // namespace
+
+void* file_map_create(const char* path, std::size_t bytes) noexcept {
+  Uncancelled uncancelled;
+  return file_map(path, nullptr, bytes);
+}
+
+bool file_map_renew(void* start, const char* path, std::size_t bytes) noexcept {
+  Uncancelled uncancelled;
+  const int saved = errno;
+  const bool mapped = file_map(path, start, bytes) != nullptr;
+  if (!mapped) {
+    mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  }
+  errno = saved;
+  return mapped;
+}
 
 }  // namespace tarn::os

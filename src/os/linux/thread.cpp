@@ -5,7 +5,9 @@
 
 #include <cerrno>
 #include <linux/futex.h>
+#include <new>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,6 +20,33 @@ constexpr int spins_before_sleep = 64;
 // The key is made once, by the first thread that asks. 0 is a valid key, hence the offset.
 std::atomic<std::uint32_t> key_plus_one{0};
 constexpr std::uint32_t key_none = 0;
+
+// A word that reads as zero in the child of a fork, and stays in one of vfork, which shares its
+// parent's memory and must not repair it. Null where the kernel has no such memory (before 4.14).
+std::atomic<std::uint32_t>* fork_mark = nullptr;
+void (*fork_child)() = nullptr;
+
+std::atomic<std::uint32_t>* make_fork_mark() noexcept {
+  const auto bytes = static_cast<std::size_t>(getpagesize());
+  void* const page =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return nullptr;
+  if (madvise(page, bytes, MADV_WIPEONFORK) != 0) {
+    munmap(page, bytes);
+    return nullptr;
+  }
+  return new (page) std::atomic<std::uint32_t>{1};
+}
+
+// True in the child of a fork whose `child` has not been called yet.
+bool is_unrepaired_child() noexcept {
+  return fork_mark != nullptr && fork_mark->load(std::memory_order_relaxed) == 0;
+}
+
+void repair_after_fork() noexcept {
+  if (fork_mark != nullptr && fork_mark->exchange(1, std::memory_order_relaxed) != 0) return;
+  fork_child();
+}
 
 pthread_key_t end_key(ThreadEnded ended, bool* ok) noexcept {
   // Acquire: pairs with the release below; the key itself is made by libc.
@@ -52,10 +81,17 @@ void word_wake(std::atomic<std::uint32_t>* word) noexcept {
   errno = saved;
 }
 
-void Lock::lock_slow() noexcept {
+__thread ThreadId known_thread_id = 0;
+
+ThreadId ask_thread_id() noexcept {
+  known_thread_id = static_cast<ThreadId>(gettid());
+  return known_thread_id;
+}
+
+void Lock::lock_slow(ThreadId me) noexcept {
   for (int i = 0; i < spins_before_sleep; ++i) {
     std::uint32_t expected = free_;
-    if (word_.compare_exchange_weak(expected, held_, std::memory_order_acquire,
+    if (word_.compare_exchange_weak(expected, me, std::memory_order_acquire,
                                     std::memory_order_relaxed)) {
       return;
     }
@@ -63,9 +99,20 @@ void Lock::lock_slow() noexcept {
     __builtin_ia32_pause();
 #endif
   }
-  // Whoever sleeps marks the word, so that unlock() wakes one; acquire pairs with unlock().
-  while (word_.exchange(contended_, std::memory_order_acquire) != free_) {
-    word_wait(&word_, contended_);
+  if (is_unrepaired_child()) repair_after_fork();  // Or the holder may be a thread that is gone.
+  for (;;) {
+    std::uint32_t seen = free_;
+    // Whoever has slept does not know whether others do: it says so, and unlock() wakes one.
+    if (word_.compare_exchange_strong(seen, me | awaited_, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+      return;
+    }
+    // Relaxed: the word says only that unlock() is to wake somebody.
+    if ((seen & awaited_) == 0 &&
+        !word_.compare_exchange_strong(seen, seen | awaited_, std::memory_order_relaxed)) {
+      continue;
+    }
+    word_wait(&word_, seen | awaited_);
   }
 }
 
@@ -75,6 +122,12 @@ bool thread_on_end(ThreadEnded ended, void* value) noexcept {
   return ok && pthread_setspecific(key, value) == 0;
 }
 
-void process_on_fork(void (*child)()) noexcept { pthread_atfork(nullptr, nullptr, child); }
+void process_on_fork(void (*child)()) noexcept {
+  const int saved = errno;
+  fork_child = child;
+  fork_mark = make_fork_mark();
+  pthread_atfork(nullptr, nullptr, repair_after_fork);
+  errno = saved;
+}
 
 }  // namespace tarn::os

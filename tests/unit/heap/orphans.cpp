@@ -182,7 +182,7 @@ TEST_F(OrphansTest, ARecordThatVanishedBusyIsLostAndTheOthersAreOrphans) {
   void* const block = quiet.allocate(bytes);
   in_child([&] {
     Busy::begin(busy.record());
-    orphans.recover_after_fork(&survivor_.record());
+    orphans.recover_after_fork(&survivor_.record(), nullptr);
     EXPECT_EQ(quiet.record().state.load(), ThreadState::orphan);
     EXPECT_EQ(busy.record().state.load(), ThreadState::lost);
     EXPECT_EQ(survivor_.record().state.load(), ThreadState::live);
@@ -206,7 +206,7 @@ TEST_F(OrphansTest, AListThatVanishedHalfChangedIsMadeAgain) {
     records[3]->prev = nullptr;
     Busy::begin(*records[4]);       // and one was being changed itself.
     std::thread(OrphansAccess::lock).join();
-    orphans.recover_after_fork(&survivor_.record());
+    orphans.recover_after_fork(&survivor_.record(), nullptr);
     std::set<Thread*> found;
     for (int i = 0; i < 8; ++i) {
       Thread* const taken = orphans.take(Orphans::Counted::no);
@@ -225,7 +225,7 @@ TEST_F(OrphansTest, AListInUseByTheSurvivorIsNotTouched) {
   ended.end();
   in_child([&] {
     OrphansAccess::lock();
-    orphans.recover_after_fork(&survivor_.record());
+    orphans.recover_after_fork(&survivor_.record(), nullptr);
     EXPECT_EQ(other.record().state.load(), ThreadState::lost);
     EXPECT_EQ(record->state.load(), ThreadState::orphan);
   });

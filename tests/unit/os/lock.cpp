@@ -69,10 +69,38 @@ TEST(Lock, RecoveryTellsAVanishedHolder) {
   EXPECT_EQ(status, 0) << "in the child the lock should have been recovered";
 }
 
-TEST(ThreadTag, TellsThreadsApart) {
-  const ThreadTag mine = thread_tag();
-  EXPECT_EQ(thread_tag(), mine);
-  std::thread([&] { EXPECT_NE(thread_tag(), mine); }).join();
+TEST(Lock, KnowsItsHolder) {
+  Lock lock;
+  EXPECT_FALSE(lock.held_by_this_thread());
+  lock.lock();
+  EXPECT_TRUE(lock.held_by_this_thread());
+  std::thread([&] { EXPECT_FALSE(lock.held_by_this_thread()); }).join();
+  {
+    LockedUnlessHeld again(lock);
+  }
+  EXPECT_TRUE(lock.held_by_this_thread()) << "what did not take it does not give it up";
+  lock.unlock();
+  {
+    LockedUnlessHeld locked(lock);
+    EXPECT_TRUE(lock.held_by_this_thread());
+  }
+  EXPECT_FALSE(lock.held_by_this_thread());
+}
+
+TEST(ThreadId, TellsThreadsApart) {
+  const ThreadId mine = thread_id();
+  EXPECT_NE(mine, 0u);
+  EXPECT_EQ(thread_id(), mine);
+  std::thread([&] { EXPECT_NE(thread_id(), mine); }).join();
+}
+
+TEST(ThreadId, IsKeptByTheSurvivorOfAFork) {
+  const ThreadId mine = thread_id();
+  const pid_t child = fork();
+  if (child == 0) _exit(thread_id() == mine ? 0 : 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

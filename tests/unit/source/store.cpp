@@ -97,21 +97,44 @@ TEST_F(StoreTest, WarmMemoryFirst) {
   give_span(larger);
 }
 
-TEST_F(StoreTest, ARoomySpanIsWarmAndCanGrowToTwiceItsSize) {
+TEST_F(StoreTest, ARoomySpanIsFreeAlreadyAndCanGrowByAQuarter) {
+  store.purge(time_in(0), 0, 0);
   give_span(take_span(500));
   Span* const span = take_span(250, 1, Fit::roomy);
   ASSERT_NE(span, nullptr);
   EXPECT_EQ(span->slices, 250u);
   EXPECT_FALSE(span->zeroed);
-  EXPECT_EQ(take_span(126, 1, Fit::roomy), nullptr) << "250 slices are left";
+  EXPECT_EQ(take_span(201, 1, Fit::roomy), nullptr) << "250 warm slices are left";
+  Span* const cold = take_span(201, 1, Fit::roomy_cold);
+  ASSERT_NE(cold, nullptr);
+  EXPECT_TRUE(cold->zeroed);
+  EXPECT_TRUE(store.extend(cold, 201 + 50));
   EXPECT_TRUE(store.extend(span, 500));
   EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
+  const std::uint64_t map_calls = store.totals().map_calls;
+  EXPECT_EQ(take_span(free_slices(SpanKind::clean), 1, Fit::roomy_cold), nullptr);
+  EXPECT_EQ(store.totals().map_calls, map_calls);
+  give_span(cold);
+  give_span(span);
+}
+
+// Growing blocks use clean space up before they take new addresses.
+TEST_F(StoreTest, ARemapWithASpareIsRefusedWhenMuchIsClean) {
+  Span* const span = take_span(64);
+  give_span(take_span(8192));
+  store.purge(time_in(0), 0, 0);
+  ASSERT_GT(free_slices(SpanKind::clean), 8000u);
+  EXPECT_FALSE(store.remap(span, 100, 100));
+  Span* const used = take_span(free_slices(SpanKind::clean) + 1);
+  EXPECT_TRUE(store.remap(span, 100, 100));
+  give_span(used);
   give_span(span);
 }
 
 // The OS moves it, or makes it longer where it is.
 TEST_F(StoreTest, RemapKeepsTheContents) {
   for (const std::size_t spare : {0u, 64u, 3000u}) {
+    Span* const filler = take_span(free_slices(SpanKind::clean) + 1);  // Else a spare is refused.
     Span* const span = take_span(64);
     Span* const neighbour = take_span(64);
     auto* const words = reinterpret_cast<std::uint64_t*>(span->base);
@@ -137,6 +160,7 @@ TEST_F(StoreTest, RemapKeepsTheContents) {
     }
     give_span(span);
     give_span(neighbour);
+    give_span(filler);
   }
 }
 
@@ -236,10 +260,8 @@ TEST_F(StoreTest, ThePeakIsNotedWhereverMoreIsCommitted) {
   give_span(span);
   settle();
   Span* const grown = take_span((peak >> slice_shift) + 10);
-  ASSERT_TRUE(store.remap(grown, grown->slices + 3, 100));
+  ASSERT_TRUE(store.remap(grown, grown->slices + 3, 0));
   EXPECT_EQ(store.totals().committed_bytes_peak, peak + 13 * slice_bytes);
-  ASSERT_TRUE(store.extend(grown, grown->slices + 5));
-  EXPECT_EQ(store.totals().committed_bytes_peak, peak + 18 * slice_bytes);
   give_span(grown);
 }
 
