@@ -165,6 +165,27 @@ void grow_where_two_do_not_fit(std::size_t percent) {
   free(neighbour);
 }
 
+// Where the room left lies in pieces between others, each too small for the growth alone.
+void grow_among_pieces(std::size_t limit_mebibytes) {
+  const std::size_t unit = limit_mebibytes * MEBIBYTE / 1024;
+  const std::size_t size = 300 * unit;
+  void* pieces[4];
+  void* walls[4];
+  auto* const block = static_cast<char*>(malloc(size));
+  CHECK(block != nullptr);
+  pattern_fill(block, size, 12);
+  for (int i = 0; i < 4; ++i) {
+    pieces[i] = malloc(90 * unit);
+    walls[i] = malloc(unit);
+    CHECK(pieces[i] != nullptr && walls[i] != nullptr);
+  }
+  for (void* const piece : pieces) free(piece);
+  auto* const grown = static_cast<char*>(realloc(block, opaque(900 * unit)));
+  CHECK(grown != nullptr && pattern_holds_prefix(grown, size, size, 12));
+  free(grown);
+  for (void* const wall : walls) free(wall);
+}
+
 pthread_barrier_t limit_is_set;
 
 void* exhaust_in_thread(void* unused) {
@@ -195,6 +216,12 @@ int main() {
     CHECK(pthread_create(&thread, nullptr, exhaust_in_thread, nullptr) == 0);
   }
   free(malloc(100));
+  run_in_child(
+      [](std::size_t limit) {
+        limit_address_space(limit * MEBIBYTE - mapped_bytes());
+        grow_among_pieces(limit);
+      },
+      1024);
   limit_address_space(budget);
   for (const std::size_t size : {std::size_t{64}, std::size_t{1000}, std::size_t{40000},
                                  std::size_t{262144}, 3 * MEBIBYTE}) {
