@@ -44,7 +44,7 @@ static void remove_folder(void) {
 
 static void exec_subject(const char* verb) {
   execl("/proc/self/exe", "account_file", "subject", verb, folder, NULL);
-  CHECK(!"exec");
+  CHECK(0 && "exec");
 }
 
 /* `prepare` runs in the process of the subject before it is one. */

@@ -91,7 +91,7 @@ static void run_subject(const char* verb, int turn) {
     snprintf(number, sizeof number, "%d", turn);
     CHECK(setenv("TARN_OPTIONS", options, 1) == 0);
     execl("/proc/self/exe", "account_signal", "subject", verb, folder, number, NULL);
-    CHECK(!"exec");
+    CHECK(0 && "exec");
   }
   int status = -1;
   CHECK(process > 0 && waitpid(process, &status, 0) == process);

@@ -227,7 +227,7 @@ int main() {
                                  std::size_t{262144}, 3 * MEBIBYTE}) {
     run_in_child(serve_others_when_one_block_took_all, size);
   }
-  for (const std::size_t percent : {1, 30, 55}) run_in_child(grow_where_two_do_not_fit, percent);
+  for (const std::size_t percent : {1u, 30u, 55u}) run_in_child(grow_where_two_do_not_fit, percent);
   serve_every_size_in_turn();
   serve_a_large_block_after_small_ones();
   fail_politely_when_nothing_is_left();
