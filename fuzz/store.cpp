@@ -45,8 +45,7 @@ class Model {
  private:
   void take();
   void give();
-  void extend();
-  void remap();
+  void grow(bool by_remap);
   void shrink();
   void purge();
   void check();
@@ -126,30 +125,19 @@ void Model::give() {
   give_at(i);
 }
 
-void Model::extend() {
+// Of a remap, the OS may refuse it: the span may lie in several of its mappings.
+void Model::grow(bool by_remap) {
   if (used_.empty()) return;
   const Used used = used_[pick()];
   const std::size_t before = used.span->slices;
   const std::size_t each = stride(used.span);
   const std::byte* const base = used.span->base;
   const std::size_t wanted = before + some_slices();
-  const bool extended = store.extend(used.span, wanted);
-  TARN_REQUIRE(used.span->base == base && used.span->slices == (extended ? wanted : before));
-  verify(used, before, each);
-  fill(used, 0);
-}
-
-// The OS may refuse: the span may lie in several of its mappings.
-void Model::remap() {
-  if (used_.empty()) return;
-  const Used used = used_[pick()];
-  const std::size_t before = used.span->slices;
-  const std::size_t each = stride(used.span);
-  const std::byte* const base = used.span->base;
-  const std::size_t wanted = before + some_slices();
-  const bool moved = store.remap(used.span, wanted, input_.byte() % 2 == 0 ? some_slices() : 0);
-  TARN_REQUIRE(used.span->slices == (moved ? wanted : before));
-  TARN_REQUIRE(moved || used.span->base == base);
+  const bool has_spare = by_remap && input_.byte() % 2 == 0;
+  const bool grown = by_remap ? store.remap(used.span, wanted, has_spare ? some_slices() : 0)
+                              : store.extend(used.span, wanted);
+  TARN_REQUIRE(used.span->slices == (grown ? wanted : before));
+  TARN_REQUIRE((by_remap && grown) || used.span->base == base);
   verify(used, before, each);
   fill(used, 0);
 }
@@ -233,10 +221,10 @@ void Model::step() {
     case 4:
     case 5: give(); break;
     case 6:
-    case 7: extend(); break;
+    case 7: grow(false); break;
     case 8: shrink(); break;
     case 9: purge(); break;
-    case 10: remap(); break;
+    case 10: grow(true); break;
     default:
       if (input_.byte() % 4 != 0) return;
       failing_ = true;

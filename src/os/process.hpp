@@ -12,11 +12,11 @@ namespace tarn::os {
 // The value of an environment variable, or null. Null for every name in a set-uid process.
 const char* environment(const char* name) noexcept;
 
-// Milliseconds from an arbitrary start, never backwards; a few nanoseconds a call, grain 1-4 ms.
-std::uint64_t clock_coarse_ms() noexcept;
-
 // False before libc has been told the environment (in a dynamic executable's .preinit_array).
 bool environment_known() noexcept;
+
+// Milliseconds from an arbitrary start, never backwards; a few nanoseconds a call, grain 1-4 ms.
+std::uint64_t clock_coarse_ms() noexcept;
 
 void write_error(const char* text, std::size_t bytes) noexcept;
 [[noreturn]] void process_abort() noexcept;

@@ -201,20 +201,23 @@ Span* Store::find_roomy_locked(std::size_t slices, Fit fit) noexcept {
   return span != nullptr || fit == Fit::roomy ? span : clean_.find(room, 1);
 }
 
-Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
-  if (fit != Fit::warm && find_roomy_locked(slices, fit) == nullptr) return nullptr;
+// The smallest that fits, or a new chunk; giving all free memory back is the last resort.
+Span* Store::find_or_grow_locked(std::size_t slices, std::size_t alignment) noexcept {
   // Two to cut, one for a new chunk. Giving free memory back makes spares where none can be had.
   if (!provide_descriptors_locked(3) &&
       !(release_clean_locked() && provide_descriptors_locked(3))) {
     return nullptr;
   }
-  Span* span =
-      fit == Fit::warm ? find_locked(slices, alignment) : find_roomy_locked(slices, fit);
-  if (span == nullptr && fit == Fit::warm) {
-    const std::size_t room = slices + alignment - 1;
-    if (!grow_locked(room) && !(release_clean_locked() && grow_locked(room))) return nullptr;
-    span = find_locked(slices, alignment);
-  }
+  Span* const span = find_locked(slices, alignment);
+  if (span != nullptr) return span;
+  const std::size_t room = slices + alignment - 1;
+  if (!grow_locked(room) && !(release_clean_locked() && grow_locked(room))) return nullptr;
+  return find_locked(slices, alignment);
+}
+
+Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
+  Span* const span = fit == Fit::warm ? find_or_grow_locked(slices, alignment)
+                                      : find_roomy_locked(slices, fit);
   if (span == nullptr || !provide_descriptors_locked(2)) return nullptr;
   remove_locked(span);
   cut_locked(span, slices, alignment);

@@ -101,6 +101,7 @@ class Store {
   void insert_locked(Span* span, SpanKind kind) noexcept;
   void remove_locked(Span* span) noexcept;
   Span* join_locked(Span* span, SpanKind kind) noexcept;
+  Span* find_or_grow_locked(std::size_t slices, std::size_t alignment) noexcept;
   Span* find_roomy_locked(std::size_t slices, Fit fit) noexcept;
   Span* begin_remap(Span* span, bool has_spare) noexcept;
   bool provide_descriptors_locked(int count) noexcept;

@@ -8,32 +8,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "handler_forks.h"
 #include "load.h"
-#include "signal_timer.h"
 
-enum { FORKS = 300, EXITS = 60, SUBJECT_STATUS = 42 };
+enum { EXITS = 60, SUBJECT_STATUS = 42 };
 
 static char folder[200];
-static volatile sig_atomic_t fork_count;
-static volatile sig_atomic_t is_child;
-static pid_t children[FORKS];
-
-static void handle_by_fork(int signal_number) {
-  (void)signal_number;
-  const int saved = errno;
-  if (!is_child && fork_count < FORKS) {
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-      is_child = 1;
-      alarm(20);
-    } else {
-      children[fork_count] = child;
-      fork_count = fork_count + 1;
-    }
-  }
-  errno = saved;
-}
 
 static void handle_by_exit(int signal_number) {
   (void)signal_number;
@@ -48,20 +28,14 @@ static void take_and_give(void) {
 
 static int fork_in_handler(void) {
   alarm(60);
-  const timer_t timer =
-      signal_timer_start((signal_timer){SIGUSR1, SA_RESTART, 1500000, handle_by_fork});
+  const timer_t timer = handler_forks_start();
   while (fork_count < FORKS && !is_child) take_and_give();
   if (is_child) {
     for (int i = 0; i < 1000; ++i) take_and_give();
     load_churn(5, 300, NULL);
     exit(SUBJECT_STATUS);
   }
-  CHECK(timer_delete(timer) == 0);
-  for (int i = 0; i < FORKS; ++i) {
-    int status = -1;
-    CHECK(waitpid(children[i], &status, 0) == children[i]);
-    CHECK(status == SUBJECT_STATUS << 8);
-  }
+  handler_forks_finish(timer, SUBJECT_STATUS);
   return SUBJECT_STATUS;
 }
 

@@ -3,15 +3,12 @@
 // SPDX-License-Identifier: MIT
 #include "heap/orphans.hpp"
 
-#include <csignal>
 #include <deque>
 #include <set>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 #include "actor.hpp"
+#include "child.hpp"
 
 namespace tarn {
 
@@ -162,25 +159,11 @@ TEST_F(OrphansTest, APageInTheMailIsNotAdopted) {
   survivor_.free(block);
 }
 
-// Runs in a child that has not recovered yet: the system call knows nothing of handlers.
-template <class Body>
-void in_child(Body body) {
-  const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    body();
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "see the child's messages";
-}
-
 TEST_F(OrphansTest, ARecordThatVanishedBusyIsLostAndTheOthersAreOrphans) {
   Actor quiet;
   Actor busy;
   void* const block = quiet.allocate(bytes);
-  in_child([&] {
+  in_unrepaired_child([&] {
     Busy::begin(busy.record());
     orphans.recover_after_fork(&survivor_.record(), nullptr);
     EXPECT_EQ(quiet.record().state.load(), ThreadState::orphan);
@@ -201,7 +184,7 @@ TEST_F(OrphansTest, AListThatVanishedHalfChangedIsMadeAgain) {
   std::vector<Thread*> records;
   for (Actor& actor : actors) records.push_back(&actor.record());
   for (Actor& actor : actors) actor.end();
-  in_child([&] {
+  in_unrepaired_child([&] {
     records[2]->next = records[5];  // Damaged,
     records[3]->prev = nullptr;
     Busy::begin(*records[4]);       // and one was being changed itself.
@@ -223,7 +206,7 @@ TEST_F(OrphansTest, AListInUseByTheSurvivorIsNotTouched) {
   Actor ended;
   Thread* const record = &ended.record();
   ended.end();
-  in_child([&] {
+  in_unrepaired_child([&] {
     OrphansAccess::lock();
     orphans.recover_after_fork(&survivor_.record(), nullptr);
     EXPECT_EQ(other.record().state.load(), ThreadState::lost);

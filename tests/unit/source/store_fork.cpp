@@ -1,15 +1,12 @@
 // The store in the child of a fork, after the thread that held its lock has vanished.
 //
 // SPDX-License-Identifier: MIT
-#include <csignal>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "child.hpp"
 #include "survey.hpp"
 
 namespace tarn {
@@ -39,9 +36,7 @@ class StoreForkTest : public testing::Test {
   // Runs in a child whose other thread vanished while it held the lock and had done `half`.
   template <class Half, class Body>
   void in_child(Half half, Body body) {
-    const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
-    ASSERT_GE(child, 0);
-    if (child == 0) {
+    in_unrepaired_child([&] {
       std::thread([&] {
         StoreAccess::lock();
         half();
@@ -50,11 +45,7 @@ class StoreForkTest : public testing::Test {
       EXPECT_TRUE(store.check());
       body();
       use();
-      _exit(testing::Test::HasFailure() ? 1 : 0);
-    }
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0) << "see the child's messages";
+    });
   }
 
   // Everything that is free can be had, once, and what was in use is none of it.
