@@ -1,6 +1,6 @@
-// list: an intrusive doubly linked list. The members `next` and `prev` of the element belong to the
-// list it is on; an element is on one list at a time. Not thread-safe: its owner's lock or thread
-// is.
+// list: an intrusive doubly linked list. Two members of the element, `next` and `prev` unless others
+// are named, belong to the list it is on; an element is on one list of a kind at a time. Not
+// thread-safe: its owner's lock or thread is.
 //
 //   head_ -> e1 <-> e2 <-> ... <-> en <- tail_          e1.prev == en.next == nullptr
 //
@@ -11,7 +11,7 @@
 
 namespace tarn {
 
-template <class T>
+template <class T, T* T::*next = &T::next, T* T::*prev = &T::prev>
 class List {
  public:
   T* head() const noexcept { return head_; }
@@ -19,23 +19,23 @@ class List {
   bool empty() const noexcept { return head_ == nullptr; }
 
   void push_front(T* element) noexcept {
-    element->prev = nullptr;
-    element->next = head_;
-    (head_ != nullptr ? head_->prev : tail_) = element;
+    element->*prev = nullptr;
+    element->*next = head_;
+    (head_ != nullptr ? head_->*prev : tail_) = element;
     head_ = element;
   }
 
   void push_back(T* element) noexcept {
-    element->next = nullptr;
-    element->prev = tail_;
-    (tail_ != nullptr ? tail_->next : head_) = element;
+    element->*next = nullptr;
+    element->*prev = tail_;
+    (tail_ != nullptr ? tail_->*next : head_) = element;
     tail_ = element;
   }
 
   void remove(T* element) noexcept {
-    (element->prev != nullptr ? element->prev->next : head_) = element->next;
-    (element->next != nullptr ? element->next->prev : tail_) = element->prev;
-    element->next = element->prev = nullptr;
+    (element->*prev != nullptr ? (element->*prev)->*next : head_) = element->*next;
+    (element->*next != nullptr ? (element->*next)->*prev : tail_) = element->*prev;
+    element->*next = element->*prev = nullptr;
   }
 
   T* pop_front() noexcept {
@@ -49,8 +49,8 @@ class List {
 
   bool check() const noexcept {
     const T* before = nullptr;
-    for (const T* e = head_; e != nullptr; e = e->next) {
-      if (e->prev != before) return false;
+    for (const T* e = head_; e != nullptr; e = e->*next) {
+      if (e->*prev != before) return false;
       before = e;
     }
     return tail_ == before;

@@ -40,16 +40,17 @@ TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t byte
   Thread* const thread = this_thread();
   if (thread == nullptr) return or_out_of_memory(nullptr);
   Busy busy(*thread);
-  Page* const page = refill(*thread, size_class);
+  ThreadHeap& heap = *current_heap;
+  Page* const page = refill(heap, size_class);
   if (page == nullptr) return or_out_of_memory(nullptr);
-  ClassCounts& counts = thread->heap.counts[size_class];
+  ClassCounts& counts = heap.bin(size_class).counts;
   counts.sampled.add(1);
   counts.sampled_bytes.add(bytes);
   return page_pop(page);
 }
 
 TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {
-  Page* const page = current_thread->heap.current[size_class];
+  Page* const page = current_heap->current[size_class];
   if (TARN_UNLIKELY(page->free == nullptr)) return allocate_class_slow(size_class, bytes);
   return page_pop(page);
 }
@@ -103,9 +104,8 @@ void deallocate_slow(void* p, Page* page) noexcept {
 }
 
 void deallocate_attention(Page* page) noexcept {
-  Thread& thread = *current_thread;
-  Busy busy(thread);
-  page_attention(thread, *page);
+  Busy busy(*current_thread);
+  page_attention(*page);
 }
 
 void* allocate_zeroed(std::size_t bytes) noexcept {

@@ -19,7 +19,7 @@ void deallocate_attention(Page* page) noexcept;      // The countdown reached ze
 // 14 instructions and 2 branches to the return.
 TARN_INLINE void* allocate(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > linear_bytes_max)) return allocate_stepped(bytes);
-  Page* const page = current_thread->heap.current[linear_class_of(bytes)];
+  Page* const page = current_heap->current[linear_class_of(bytes)];
   if (TARN_UNLIKELY(page->free == nullptr)) return allocate_slow(bytes);
   return page_pop(page);
 }

@@ -18,7 +18,7 @@ void* Late::allocate(std::size_t size_class) noexcept {
     Busy::end(*thread_);
   }
   Busy busy(*thread_);
-  Page* const page = refill(*thread_, size_class);
+  Page* const page = refill(thread_->heap, size_class);
   return page == nullptr ? nullptr : page_pop(page);
 }
 

@@ -66,7 +66,7 @@ Thread* Orphans::take(Counted counted) noexcept {
 
 void Orphans::give(Thread& thread) noexcept {
   os::Locked locked(lock_);
-  publish_live(thread);
+  publish_live(thread.heap);
   // Zero in the child of a fork in a signal handler that came while this thread was ending.
   const std::uint64_t alive = alive_.load(std::memory_order_relaxed);
   if (alive != 0) alive_.store(alive - 1, std::memory_order_relaxed);
@@ -75,7 +75,7 @@ void Orphans::give(Thread& thread) noexcept {
   // After the state: who posted before it left mail here, who posts after it serves the orphan.
   Busy::begin(thread);
   read_mail(thread);
-  settle_queues(thread);  // From here on, the last free of each of its pages is posted.
+  settle_queues(thread.heap);  // From here on, the last free of each of its pages is posted.
   Busy::end(thread);
   list_.push_front(&thread);
   count_.fetch_add(1, std::memory_order_relaxed);
@@ -84,30 +84,33 @@ void Orphans::give(Thread& thread) noexcept {
   Thread* last = &thread;
   while (last->next != nullptr && last->next->warm) last = last->next;
   Busy busy(*last);
-  put_down_current_pages(*last);
+  put_down_current_pages(last->heap);
   last->warm = false;
   --warm_count_;
 }
 
-Page* Orphans::adopt_page(Thread& thread, std::size_t size_class) noexcept {
+Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
   if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
   if (!lock_.try_lock()) return nullptr;
   Page* adopted = nullptr;
   int looked = 0;
   for (Thread* t = list_.head(); t != nullptr && looked < orphans_looked_at; t = t->next) {
     ++looked;
-    Span* s = t->heap.queue[size_class].head();
+    Bin* const bin = t->heap.find_bin(size_class);
+    if (bin == nullptr) continue;
+    Span* s = bin->queue.head();
     for (int i = 0; s != nullptr && i < pages_looked_at; s = s->next, ++i) {
       auto* const page = static_cast<Page*>(s);
       if (!page_open(page)) continue;  // In the mail: its receiver goes first.
       Busy busy(*t);
-      t->heap.queue[size_class].remove(page);
-      --t->heap.pages[size_class];
+      bin->queue.remove(page);
+      --bin->pages;
+      t->heap.pages.remove(page);
       page->queued = false;
-      page->heap = &thread.heap;
+      page->heap = &heap;
       // Under the lock: a new thread may take the orphan next, and must not find its own pages
       // here.
-      page->owner.store(&thread, std::memory_order_relaxed);
+      page->owner.store(heap.thread, std::memory_order_relaxed);
       adopted = page;
       break;
     }

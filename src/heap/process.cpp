@@ -55,7 +55,9 @@ void fill_classes(tarn_account* account) noexcept {
   }
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     for (std::size_t c = 0; c < class_count; ++c) {
-      const ClassCounts& counts = t->heap.counts[c];
+      const Bin* const bin = t->heap.find_bin(c);
+      if (bin == nullptr) continue;
+      const ClassCounts& counts = bin->counts;
       account->classes[c].allocations += counts.handed.read();
       account->classes[c].sampled += counts.sampled.read();
       account->classes[c].sampled_bytes += counts.sampled_bytes.read();

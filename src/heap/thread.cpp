@@ -17,7 +17,7 @@ void thread_ended(void* value) noexcept {
   auto* const thread = static_cast<Thread*>(value);
   if (current_thread != thread) return;
   Busy::begin(*thread);  // A fork in a signal handler must not give it away as well.
-  current_thread = no_thread();
+  set_current_thread(no_thread());
   thread_is_ending = true;
   orphans.give(*thread);
 }
@@ -37,6 +37,7 @@ constexpr std::array<Page*, class_count> no_pages() noexcept {
 constinit const Thread empty_thread{.heap = {.current = no_pages()}};
 
 __thread Thread* current_thread = const_cast<Thread*>(&empty_thread);
+__thread ThreadHeap* current_heap = const_cast<ThreadHeap*>(&empty_thread.heap);
 
 __thread bool thread_is_ending = false;
 
@@ -45,7 +46,7 @@ Thread* thread_start() noexcept {
   if (current_thread != no_thread()) return current_thread;
   Thread* const thread = orphans.take(Orphans::Counted::yes);
   if (thread == nullptr) return nullptr;
-  current_thread = thread;  // Before the call below, which may allocate.
+  set_current_thread(thread);  // Before the call below, which may allocate.
   Busy::end(*thread);
   os::thread_on_end(thread_ended, thread);
   return thread;

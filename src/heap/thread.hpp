@@ -1,7 +1,8 @@
 // thread: what one thread owns of a heap (ThreadHeap), and the record of a thread (Thread).
 //
-//   Thread  | heap: current page and queue of each class | mail | state | links |
-//              ^ current_thread (TLS) points here; it is also the owner tag of the thread's pages
+//   Thread  | heap: current page of each class | groups -> bins | mail | state | links |
+//             ^ current_thread (TLS) points here; it is also the owner tag of the thread's pages
+//               current_heap (TLS): what malloc serves from
 //
 // Records are never freed. A thread that ends leaves its record as an orphan, pages and all; a new
 // thread takes it over as it stands, and threads that run out of a class take single pages from it.
@@ -40,12 +41,35 @@ struct ClassCounts {
   Counter sampled_bytes;  // and what they asked for.
 };
 
+// What slow paths know of a class.
+struct Bin {
+  List<Span> queue;         // Pages with free blocks, and not current.
+  ClassCounts counts;
+  std::uint32_t pages = 0;  // Pages of the class, asleep ones too.
+};
+
+// Bins of neighbouring classes, made when the first of them is used and never freed.
+inline constexpr std::size_t group_bins = 8;
+using BinGroup = std::array<Bin, group_bins>;
+inline constexpr std::size_t group_count = (class_count + group_bins - 1) / group_bins;
+
 struct ThreadHeap {
   std::array<Page*, class_count> current;  // Never null: the empty page where there is none.
-  std::array<List<Span>, class_count> queue{};  // Pages with free blocks, and not current.
-  std::array<std::uint32_t, class_count> pages{};  // Pages of the class, asleep ones too.
-  std::array<ClassCounts, class_count> counts{};
+  std::array<std::atomic<BinGroup*>, group_count> groups{};  // Release on making, acquire by others.
+  List<Span, &Span::next_of_heap, &Span::prev_of_heap> pages{};  // All there are, asleep ones too.
+  std::int64_t live_delta = 0;  // Live bytes not yet added to the totals.
   Thread* thread = nullptr;
+
+  // Null where no page of the group was ever wanted. Any thread.
+  Bin* find_bin(std::size_t size_class) const noexcept {
+    BinGroup* const group = groups[size_class / group_bins].load(std::memory_order_acquire);
+    return group == nullptr ? nullptr : &(*group)[size_class % group_bins];
+  }
+  // pre: there is or was a page of the class.
+  Bin& bin(std::size_t size_class) noexcept {
+    BinGroup* const group = groups[size_class / group_bins].load(std::memory_order_relaxed);
+    return (*group)[size_class % group_bins];
+  }
 };
 
 enum class ThreadState : std::uint8_t {
@@ -56,7 +80,6 @@ enum class ThreadState : std::uint8_t {
 
 struct alignas(cache_line_bytes) Thread {
   ThreadHeap heap;
-  std::int64_t live_delta = 0;  // Live bytes not yet added to the process's total.
   std::atomic<bool> busy{false};  // On a slow path: lists may be half-changed (fork looks).
   std::atomic<ThreadState> state{ThreadState::live};
   bool warm = false;            // Orphan whose current pages are as its thread left them.
@@ -78,6 +101,12 @@ extern const Thread empty_thread;
 inline Thread* no_thread() noexcept { return const_cast<Thread*>(&empty_thread); }
 
 extern TARN_INITIAL_EXEC __thread Thread* current_thread;
+extern TARN_INITIAL_EXEC __thread ThreadHeap* current_heap;  // Of current_thread.
+
+inline void set_current_thread(Thread* thread) noexcept {
+  current_thread = thread;
+  current_heap = &thread->heap;
+}
 
 // Set when libc has announced the thread's end: what allocates after that is served by
 // serve_late().

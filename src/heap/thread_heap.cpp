@@ -9,6 +9,8 @@
 // SPDX-License-Identifier: MIT
 #include "heap/thread_heap.hpp"
 
+#include <new>
+
 #include "base/check.hpp"
 #include "heap/orphans.hpp"
 #include "heap/process.hpp"
@@ -27,54 +29,57 @@ constexpr std::int64_t live_delta_max = 32 * 1024;
 // search is bounded.
 constexpr int put_backs_max = 2;
 
-void note_live(Thread& thread, Page& page, std::uint32_t live) noexcept {
-  thread.live_delta += (std::int64_t{live} - std::int64_t{page.live_seen}) * page.block_bytes;
+void note_live(ThreadHeap& heap, Page& page, std::uint32_t live) noexcept {
+  heap.live_delta += (std::int64_t{live} - std::int64_t{page.live_seen}) * page.block_bytes;
   page.live_seen = live;
-  if (thread.live_delta > live_delta_max || thread.live_delta < -live_delta_max) {
-    publish_live(thread);
+  if (heap.live_delta > live_delta_max || heap.live_delta < -live_delta_max) {
+    publish_live(heap);
   }
 }
 
-void enqueue(ThreadHeap& heap, Page& page) noexcept {
+void enqueue(Page& page) noexcept {
   if (page.queued) return;
   page.queued = true;
-  heap.queue[page.size_class].push_back(&page);
+  page.heap->bin(page.size_class).queue.push_back(&page);
 }
 
-void dequeue(ThreadHeap& heap, Page& page) noexcept {
-  heap.queue[page.size_class].remove(&page);
+void dequeue(Page& page) noexcept {
+  page.heap->bin(page.size_class).queue.remove(&page);
   page.queued = false;
 }
 
 // pre: live() == 0, not current. A page in the mail stays until it is read.
-void retire(Thread& thread, Page& page) noexcept {
+void retire(Page& page) noexcept {
   if (!page_kill(&page)) {
-    enqueue(thread.heap, page);
+    enqueue(page);
     return;
   }
-  if (page.queued) dequeue(thread.heap, page);
-  note_live(thread, page, 0);
-  --thread.heap.pages[page.size_class];
+  if (page.queued) dequeue(page);
+  ThreadHeap& heap = *page.heap;
+  note_live(heap, page, 0);
+  --heap.bin(page.size_class).pages;
+  heap.pages.remove(&page);
   page_give(&page);
 }
 
 // Puts a settled page where it belongs.
-void place(Thread& thread, Page& page) noexcept {
-  note_live(thread, page, page.live());
+void place(Page& page) noexcept {
+  note_live(*page.heap, page, page.live());
   if (page.live() == 0) {
-    retire(thread, page);
+    retire(page);
   } else {
-    enqueue(thread.heap, page);
+    enqueue(page);
   }
 }
 
-void note_handed(Thread& thread, Page& page, std::uint32_t handed) noexcept {
-  thread.heap.counts[page.size_class].handed.add(handed);
-  note_live(thread, page, page.countdown - 1 + handed);
+void note_handed(Page& page, std::uint32_t handed) noexcept {
+  ThreadHeap& heap = *page.heap;
+  heap.bin(page.size_class).counts.handed.add(handed);
+  note_live(heap, page, page.countdown - 1 + handed);
 }
 
 // Turns the freed blocks of a current page into its free list; false when there are none.
-bool reuse_freed(Thread& thread, Page& page) noexcept {
+bool reuse_freed(Page& page) noexcept {
   if (page.free != nullptr) return true;
   if (page.local_free == nullptr) {
     const Remote seen{page.remote.load(std::memory_order_relaxed)};
@@ -83,19 +88,11 @@ bool reuse_freed(Thread& thread, Page& page) noexcept {
   }
   page.free = page.local_free;
   page.local_free = nullptr;
-  note_handed(thread, page, page.carved + 1 - page.countdown);  // All that is not live.
+  note_handed(page, page.carved + 1 - page.countdown);  // All that is not live.
   return true;
 }
 
-void carve(Thread& thread, Page& page) noexcept { note_handed(thread, page, page_carve(&page)); }
-
-// Pins a page that is on no queue as the current one of its class.
-void make_current(Thread& thread, Page& page) noexcept {
-  TARN_ASSERT(page.kept == 0 && !page.queued);
-  page.countdown += 1;
-  page.kept = -1;
-  thread.heap.current[page.size_class] = &page;
-}
+void carve(Page& page) noexcept { note_handed(page, page_carve(&page)); }
 
 void unpin(Page& page) noexcept {
   TARN_ASSERT(page.kept == -1);
@@ -104,101 +101,122 @@ void unpin(Page& page) noexcept {
 }
 
 // Puts a current page that has room left aside, behind the others.
-void put_back(Thread& thread, Page& page) noexcept {
-  thread.heap.current[page.size_class] = no_page();
+void put_back(Page& page) noexcept {
+  page.heap->current[page.size_class] = no_page();
   unpin(page);
   page_settle(&page, false);
-  place(thread, page);
+  place(page);
+}
+
+// Pins a page that is on no queue as the current one of its class.
+void make_current(Page& page) noexcept {
+  TARN_ASSERT(page.kept == 0 && !page.queued);
+  page.countdown += 1;
+  page.kept = -1;
+  page.heap->current[page.size_class] = &page;
 }
 
 // Puts a page with no free block to sleep. False when frees came in meanwhile: it goes on.
-bool put_to_sleep(Thread& thread, Page& page) noexcept {
+bool put_to_sleep(Page& page) noexcept {
   unpin(page);
   const std::uint32_t threshold = page_threshold(&page);
   if (!page_list(&page, threshold)) {
-    make_current(thread, page);
+    make_current(page);
     return false;
   }
   const std::uint32_t live = page.countdown;
   const std::uint32_t wakes = threshold < live ? threshold : live;
   page.countdown = wakes;
   page.kept = static_cast<std::int32_t>(live - wakes);
-  thread.heap.current[page.size_class] = no_page();
+  page.heap->current[page.size_class] = no_page();
   return true;
 }
 
-Page* take_queued(Thread& thread, std::size_t size_class) noexcept {
-  auto* const page = static_cast<Page*>(thread.heap.queue[size_class].head());
+// False when out of memory.
+bool provide_bin(ThreadHeap& heap, std::size_t size_class) noexcept {
+  std::atomic<BinGroup*>& group = heap.groups[size_class / group_bins];
+  if (TARN_LIKELY(group.load(std::memory_order_relaxed) != nullptr)) return true;
+  void* const record = store.allocate_record(sizeof(BinGroup));
+  if (record == nullptr) return false;
+  group.store(new (record) BinGroup, std::memory_order_release);  // Pairs with find_bin().
+  return true;
+}
+
+Page* take_queued(ThreadHeap& heap, std::size_t size_class) noexcept {
+  auto* const page = static_cast<Page*>(heap.bin(size_class).queue.head());
   if (page == nullptr) return nullptr;
-  dequeue(thread.heap, *page);
+  dequeue(*page);
   page_open(page);
-  make_current(thread, *page);
+  make_current(*page);
   return page;
 }
 
-Page* take_adopted(Thread& thread, std::size_t size_class) noexcept {
-  Page* const page = orphans.adopt_page(thread, size_class);
+Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
+  Page* const page = orphans.adopt_page(heap, size_class);
   if (page == nullptr) return nullptr;
-  ++thread.heap.pages[size_class];
-  make_current(thread, *page);
+  ++heap.bin(size_class).pages;
+  heap.pages.push_front(page);
+  make_current(*page);
   return page;
 }
 
-Page* take_fresh(Thread& thread, std::size_t size_class) noexcept {
-  const std::uint32_t pages = thread.heap.pages[size_class];
+Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {
+  std::uint32_t& pages = heap.bin(size_class).pages;
   Page* page = page_take(size_class, page_slices(size_class, pages));
   if (page == nullptr) page = page_take(size_class, page_slices(size_class, 0));
   if (page == nullptr) return nullptr;
-  page->heap = &thread.heap;
-  page->owner.store(&thread, std::memory_order_relaxed);
-  ++thread.heap.pages[size_class];
-  make_current(thread, *page);
+  page->heap = &heap;
+  page->owner.store(heap.thread, std::memory_order_relaxed);
+  ++pages;
+  heap.pages.push_front(page);
+  make_current(*page);
   return page;
 }
 
-void settle_mailed(Thread& thread, Page& page) noexcept {
-  if (thread.heap.current[page.size_class] == &page) {
+void settle_mailed(Page& page) noexcept {
+  if (page.heap->current[page.size_class] == &page) {
     page_attach(&page, page_collect(&page, RemoteState::open));
     return;
   }
   page_settle(&page, true);
-  place(thread, page);
+  place(page);
 }
 
 }  // namespace
 
-Page* refill(Thread& thread, std::size_t size_class) noexcept {
-  if (thread.mail.load(std::memory_order_relaxed) != nullptr) read_mail(thread);
-  Page* page = thread.heap.current[size_class];
+Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
+  if (heap.thread->mail.load(std::memory_order_relaxed) != nullptr) read_mail(*heap.thread);
+  if (TARN_UNLIKELY(!provide_bin(heap, size_class))) return nullptr;
+  Page* page = heap.current[size_class];
   for (int put_backs = 0;;) {
     if (page != no_page()) {
-      if (reuse_freed(thread, *page)) return page;
+      if (reuse_freed(*page)) return page;
       if (page->carved == page->capacity) {
-        if (!put_to_sleep(thread, *page)) continue;
-      } else if (thread.heap.queue[size_class].empty() || put_backs == put_backs_max) {
-        carve(thread, *page);
+        if (!put_to_sleep(*page)) continue;
+      } else if (heap.bin(size_class).queue.empty() || put_backs == put_backs_max) {
+        carve(*page);
         return page;
       } else {
-        put_back(thread, *page);
+        put_back(*page);
         ++put_backs;
       }
     }
-    page = take_queued(thread, size_class);
-    if (page == nullptr) page = take_adopted(thread, size_class);
-    if (page == nullptr) page = take_fresh(thread, size_class);
+    page = take_queued(heap, size_class);
+    if (page == nullptr) page = take_adopted(heap, size_class);
+    if (page == nullptr) page = take_fresh(heap, size_class);
     if (page == nullptr) return nullptr;
   }
 }
 
-void page_attention(Thread& thread, Page& page) noexcept {
+void page_attention(Page& page) noexcept {
   if (page.kept > 0) {
     page.countdown = page.live();
     page.kept = 0;
-    note_live(thread, page, page.countdown);
-    enqueue(thread.heap, page);
+    note_live(*page.heap, page, page.countdown);
+    enqueue(page);
     return;
   }
-  retire(thread, page);
+  retire(page);
 }
 
 void read_mail(Thread& thread) noexcept {
@@ -206,16 +224,16 @@ void read_mail(Thread& thread) noexcept {
   Page* page = thread.mail.exchange(nullptr, std::memory_order_seq_cst);
   while (page != nullptr) {
     auto* const next = static_cast<Page*>(page->newer);  // Before the page may be posted again.
-    settle_mailed(thread, *page);
+    settle_mailed(*page);
     page = next;
   }
 }
 
-void put_down_current_pages(Thread& thread) noexcept {
+void put_down_current_pages(ThreadHeap& heap) noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
-    Page* const page = thread.heap.current[c];
+    Page* const page = heap.current[c];
     if (page == no_page()) continue;
-    thread.heap.current[c] = no_page();
+    heap.current[c] = no_page();
     unpin(*page);
     std::uint64_t unused = 0;  // Handed to `free` and never allocated: not an allocation.
     for (Block* block = page->free; block != nullptr;) {
@@ -226,32 +244,34 @@ void put_down_current_pages(Thread& thread) noexcept {
       ++unused;
     }
     page->free = nullptr;
-    thread.heap.counts[c].handed.add(~unused + 1);
+    heap.bin(c).counts.handed.add(~unused + 1);
     page_settle(page, false);
-    place(thread, *page);  // A full one is queued too: its first refill puts it to sleep.
+    place(*page);  // A full one is queued too: its first refill puts it to sleep.
   }
 }
 
-void settle_queues(Thread& thread) noexcept {
-  for (List<Span>& queue : thread.heap.queue) {
-    for (Span* span = queue.head(); span != nullptr;) {
+void settle_queues(ThreadHeap& heap) noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    Bin* const bin = heap.find_bin(c);
+    if (bin == nullptr) continue;
+    for (Span* span = bin->queue.head(); span != nullptr;) {
       auto* const page = static_cast<Page*>(span);
       span = span->next;
       page_settle(page, false);
-      place(thread, *page);
+      place(*page);
     }
   }
 }
 
 void put_down_all(Thread& thread) noexcept {
   read_mail(thread);
-  put_down_current_pages(thread);
-  settle_queues(thread);
+  put_down_current_pages(thread.heap);
+  settle_queues(thread.heap);
 }
 
-void publish_live(Thread& thread) noexcept {
-  process.add_live(thread.live_delta);
-  thread.live_delta = 0;
+void publish_live(ThreadHeap& heap) noexcept {
+  process.add_live(heap.live_delta);
+  heap.live_delta = 0;
 }
 
 void post(Page* page) noexcept {
@@ -269,17 +289,30 @@ void post(Page* page) noexcept {
 }
 
 bool thread_heap_check(const ThreadHeap& heap) noexcept {
+  std::size_t counted = 0;
   for (std::size_t c = 0; c < class_count; ++c) {
     const Page* const page = heap.current[c];
-    if (page == nullptr || !heap.queue[c].check()) return false;
+    if (page == nullptr) return false;
     if (page != no_page() && (page->kept != -1 || page->queued || !page_check(page))) return false;
-    for (const Span* s = heap.queue[c].head(); s != nullptr; s = s->next) {
+    const Bin* const bin = heap.find_bin(c);
+    if (bin == nullptr) {
+      if (page != no_page()) return false;
+      continue;
+    }
+    counted += bin->pages;
+    if (!bin->queue.check()) return false;
+    for (const Span* s = bin->queue.head(); s != nullptr; s = s->next) {
       const auto* const queued = static_cast<const Page*>(s);
       if (!queued->queued || queued->kept != 0 || queued->size_class != c) return false;
       if (queued->heap != &heap || !page_check(queued)) return false;
     }
   }
-  return true;
+  if (!heap.pages.check()) return false;
+  for (const Span* s = heap.pages.head(); s != nullptr; s = s->next_of_heap, --counted) {
+    const auto* const page = static_cast<const Page*>(s);
+    if (page->heap != &heap || page->kind_now() != SpanKind::page || counted == 0) return false;
+  }
+  return counted == 0;
 }
 
 }  // namespace tarn

@@ -12,25 +12,25 @@
 namespace tarn {
 
 // A current page of the class with a block on its free list; null when out of memory.
-Page* refill(Thread& thread, std::size_t size_class) noexcept;
+Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept;
 
 // The countdown of a page reached zero: it wakes or retires.
-void page_attention(Thread& thread, Page& page) noexcept;
+void page_attention(Page& page) noexcept;
 
 // Settles every page in the thread's mail.
 void read_mail(Thread& thread) noexcept;
 
 // Makes every current page an ordinary one, so that all remote frees are posted.
-void put_down_current_pages(Thread& thread) noexcept;
+void put_down_current_pages(ThreadHeap& heap) noexcept;
 
 // Takes in what remote frees have left on queued pages, and retires those that are empty.
-void settle_queues(Thread& thread) noexcept;
+void settle_queues(ThreadHeap& heap) noexcept;
 
 // All of the above: mail, current pages, queues. What is empty afterwards has gone to the store.
 void put_down_all(Thread& thread) noexcept;
 
-// Adds what the thread knows of live bytes to the process's total.
-void publish_live(Thread& thread) noexcept;
+// Adds what the thread knows of live bytes to the totals.
+void publish_live(ThreadHeap& heap) noexcept;
 
 // Posts a page that page_free_remote put in state mailed. Any thread.
 void post(Page* page) noexcept;

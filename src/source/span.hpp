@@ -29,11 +29,17 @@ struct alignas(cache_line_bytes) Span {
   std::uint32_t slices = 0;
   std::atomic<SpanKind> kind{SpanKind::idle};  // The span's owner writes; free() reads racily.
   bool zeroed = false;            // The memory was clean when it was taken.
-  std::uint64_t stamp_ms = 0;     // Dirty: when it was released.
+  union {
+    std::uint64_t stamp_ms = 0;   // Dirty: when it was released.
+    Span* next_of_heap;           // Page, large: the list of all that a heap has.
+  };
   Span* next = nullptr;           // Store: its bin. Page: its queue. Idle: the spare list.
   Span* prev = nullptr;
   Span* newer = nullptr;          // Dirty: the purge order. Page: the mail list (newer only).
-  Span* older = nullptr;
+  union {
+    Span* older = nullptr;
+    Span* prev_of_heap;
+  };
   std::atomic<std::uint64_t> remote{0};  // Page: see pages/remote.hpp. 0 in other kinds.
 
   std::size_t bytes() const noexcept { return std::size_t{slices} << slice_shift; }

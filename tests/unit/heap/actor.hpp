@@ -29,9 +29,11 @@ class Actor {
   template <class Body>
   void run(Body body) {
     Thread* const record = record_ == nullptr ? no_thread() : record_;
-    Thread* const before = std::exchange(current_thread, record);
+    Thread* const before = current_thread;
+    set_current_thread(record);
     body();
-    record_ = std::exchange(current_thread, before);
+    record_ = current_thread;
+    set_current_thread(before);
   }
 
   void* allocate(std::size_t bytes) {
@@ -54,7 +56,11 @@ class Actor {
 
   Thread& record() { return *record_; }
   Page* current(std::size_t bytes) { return record_->heap.current[class_of(bytes)]; }
-  std::uint32_t pages(std::size_t bytes) { return record_->heap.pages[class_of(bytes)]; }
+  std::uint32_t pages(std::size_t bytes) { return pages_of(*record_, bytes); }
+  static std::uint32_t pages_of(const Thread& record, std::size_t bytes) {
+    const Bin* const bin = record.heap.find_bin(class_of(bytes));
+    return bin == nullptr ? 0 : bin->pages;
+  }
 
   // Allocates until a further page of the class is begun; the blocks of the page before it.
   std::vector<void*> fill_page(std::size_t bytes) {

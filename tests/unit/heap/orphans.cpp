@@ -126,7 +126,7 @@ TEST_F(OrphansTest, ARefillAdoptsAPageWithFreeBlocks) {
   EXPECT_EQ(page->kept, -1);
   EXPECT_FALSE(page->queued);
   EXPECT_EQ(state_of(page), RemoteState::open);
-  EXPECT_EQ(record->heap.pages[class_of(bytes)], 0u);
+  EXPECT_EQ(Actor::pages_of(*record, bytes), 0u);
   EXPECT_EQ(survivor_.pages(bytes), 1u);
   EXPECT_TRUE(page_check(page));
   for (void* block : blocks) survivor_.free(block);

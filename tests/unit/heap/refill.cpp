@@ -18,7 +18,7 @@ class RefillTest : public testing::Test {
     expect_nothing_in_use();
   }
   bool is_queued(const Page* page) {
-    for (const Span* s = actor_.record().heap.queue[page->size_class].head(); s; s = s->next) {
+    for (const Span* s = actor_.record().heap.bin(page->size_class).queue.head(); s; s = s->next) {
       if (s == page) return true;
     }
     return false;
