@@ -1,7 +1,5 @@
-// list: an intrusive doubly linked list. Two members of the element, `next` and `prev` unless others
-// are named, belong to the list it is on; an element is on one list of a kind at a time. Not
-// thread-safe: its owner's lock or thread is.
-//
+// list: an intrusive doubly linked list. Two members of the element, `next` and `prev` unless
+// others are named, belong to the list that it is on. Not thread-safe: its owner is.
 //   head_ -> e1 <-> e2 <-> ... <-> en <- tail_          e1.prev == en.next == nullptr
 //
 // SPDX-License-Identifier: MIT

@@ -26,8 +26,8 @@ class Orphans {
   // Takes a record whose thread ends, and ends its being busy. pre: it is the calling thread's.
   void give(Thread& thread) noexcept;
 
-  // Makes `heap` the owner of a page of the class that an orphan has queued; null when it finds none
-  // soon. The page is on no list.
+  // Makes `heap` the owner of a page of the class that an orphan has queued; null when it finds
+  // none soon. The page is on no list.
   Page* adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept;
 
   // Acts as the owner of an orphan that got mail.

@@ -55,7 +55,7 @@ inline constexpr std::size_t group_count = (class_count + group_bins - 1) / grou
 
 struct ThreadHeap {
   std::array<Page*, class_count> current;  // Never null: the empty page where there is none.
-  std::array<std::atomic<BinGroup*>, group_count> groups{};  // Release on making, acquire by others.
+  std::array<std::atomic<BinGroup*>, group_count> groups{};  // Release, acquire by others.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> pages{};  // All there are, asleep ones too.
   std::int64_t live_delta = 0;  // Live bytes not yet added to the totals.
   Thread* thread = nullptr;
