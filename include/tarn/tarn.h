@@ -14,18 +14,11 @@
 #include <stddef.h>
 
 #include "tarn/account.h"
+#include "tarn/heap.h"
 
 #define TARN_VERSION_MAJOR 0
 #define TARN_VERSION_MINOR 1
 #define TARN_VERSION_PATCH 0
-
-#if defined(__GNUC__)
-#define TARN_API __attribute__((visibility("default")))
-#define TARN_ALLOCATES(...) __attribute__((malloc, alloc_size(__VA_ARGS__), warn_unused_result))
-#else
-#define TARN_API
-#define TARN_ALLOCATES(...)
-#endif
 
 #ifdef __cplusplus
 extern "C" {

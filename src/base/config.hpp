@@ -11,6 +11,12 @@
 #define TARN_EXPORT __attribute__((visibility("default")))
 #define TARN_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 
+#ifdef __SANITIZE_THREAD__
+#define TARN_TSAN true
+#else
+#define TARN_TSAN false
+#endif
+
 // Orders the writes before it and after it as a fork sees them: the child of a fork repairs what
 // the other threads left half-done. ThreadSanitizer knows no fences, and does not look at children.
 #ifdef __SANITIZE_THREAD__

@@ -1,5 +1,6 @@
 // list: an intrusive doubly linked list. Two members of the element, `next` and `prev` unless
-// others are named, belong to the list that it is on. Not thread-safe: its owner is.
+// others are named, belong to the list that it is on. Not thread-safe: its owner must be.
+//
 //   head_ -> e1 <-> e2 <-> ... <-> en <- tail_          e1.prev == en.next == nullptr
 //
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// blocks: see blocks.hpp.
+// blocks: allocating. What is done with a block that comes back is in blocks_given.cpp.
 //
 // SPDX-License-Identifier: MIT
 #include "heap/blocks.hpp"
@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "heap/heaps.hpp"
 #include "heap/large.hpp"
 #include "heap/late.hpp"
 #include "heap/orphans.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/process.hpp"
-#include "report/report.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
@@ -25,13 +25,6 @@ void* or_out_of_memory(void* p) noexcept {
 
 Thread* this_thread() noexcept {
   return current_thread != no_thread() ? current_thread : thread_start();
-}
-
-// A block shrinks in place down to this part of its size. Small blocks move early: the copy is
-// cheap and many of them wait for a neighbour's size. Large ones move late: who shrinks them often
-// grows them again, and what moves is copied twice.
-constexpr std::size_t shrink_part(std::size_t size) noexcept {
-  return size <= 64 ? size : size <= linear_bytes_max ? 2 : 4;
 }
 
 // pre: size_class < class_count
@@ -55,26 +48,6 @@ TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noex
   return page_pop(page);
 }
 
-// The page or large span whose block `p` is; reports and does not return when there is none.
-Span* span_of_block(const void* p, const char* function) noexcept {
-  Span* const span = page_map.span_of(p);
-  switch (span->kind_now()) {
-    case SpanKind::page:
-      if (static_cast<Page*>(span)->is_block(p)) return span;
-      break;
-    case SpanKind::large:
-      if (span->base == p) return span;
-      break;
-    case SpanKind::dirty:
-    case SpanKind::clean:
-    case SpanKind::purging:
-      report_misuse(Misuse::double_free, function, p);
-    case SpanKind::idle:
-      break;
-  }
-  report_misuse(Misuse::invalid_free, function, p);
-}
-
 }  // namespace
 
 void* allocate_slow(std::size_t bytes) noexcept {
@@ -86,26 +59,6 @@ void* allocate_stepped(std::size_t bytes) noexcept {
     return or_out_of_memory(large_allocate(bytes, 1, false));
   }
   return allocate_class(stepped_class_of(bytes), bytes);
-}
-
-void deallocate_slow(void* p, Page* page) noexcept {
-  if (p == nullptr) return;
-  Span* const span = span_of_block(p, "free");
-  if (span->kind_now() == SpanKind::large) return large_free(span);
-  TARN_ASSERT(span == page);
-  switch (page_free_remote(page, static_cast<Block*>(p))) {
-    case RemoteFree::done:
-      return;
-    case RemoteFree::post:
-      return post(page);
-    case RemoteFree::dead:
-      report_misuse(Misuse::double_free, "free", p);
-  }
-}
-
-void deallocate_attention(Page* page) noexcept {
-  Busy busy(*current_thread);
-  page_attention(*page);
 }
 
 void* allocate_zeroed(std::size_t bytes) noexcept {
@@ -124,26 +77,6 @@ void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   return or_out_of_memory(large_allocate(bytes, alignment, false));
 }
 
-std::size_t usable_bytes(const void* p, const char* function) noexcept {
-  if (p == nullptr) return 0;
-  const Span* const span = span_of_block(p, function);
-  return span->kind_now() == SpanKind::page ? static_cast<const Page*>(span)->block_bytes
-                                            : span->bytes();
-}
-
-void* reallocate(void* p, std::size_t bytes) noexcept {
-  Span* const span = span_of_block(p, "realloc");
-  const bool large = span->kind_now() == SpanKind::large;
-  const std::size_t size = large ? span->bytes() : static_cast<Page*>(span)->block_bytes;
-  if (large && bytes > block_bytes_max) return or_out_of_memory(large_reallocate(span, bytes));
-  if (bytes <= size && bytes >= size / shrink_part(size)) return p;
-  void* const moved = allocate(bytes);
-  if (moved == nullptr) return bytes <= size ? p : nullptr;  // What was asked for is there.
-  memcpy(moved, p, bytes < size ? bytes : size);
-  deallocate(p);
-  return moved;
-}
-
 std::size_t trim(std::size_t keep_bytes) noexcept {
   if (current_thread != no_thread()) {
     Busy busy(*current_thread);
@@ -151,6 +84,7 @@ std::size_t trim(std::size_t keep_bytes) noexcept {
   }
   late.trim();
   orphans.trim();
+  heaps_trim();
   return store.purge(os::clock_coarse_ms(), 0, keep_bytes);
 }
 

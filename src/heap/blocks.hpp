@@ -48,6 +48,16 @@ void* reallocate(void* p, std::size_t bytes) noexcept;
 // Bytes that may be used at p, which `function` got from its caller; 0 for null.
 std::size_t usable_bytes(const void* p, const char* function) noexcept;
 
+// The page, nursery or large span whose block `p` is; when there is none, reports and does not
+// return.
+Span* span_of_block(const void* p, const char* function) noexcept;
+
+// Bytes that may be used at p. pre: span is span_of_block(p)
+std::size_t usable_bytes_in(const Span* span, const void* p) noexcept;
+
+// Whether a block of `size` that is to have `bytes` stays where it is.
+bool keeps_place(std::size_t size, std::size_t bytes) noexcept;
+
 // Gives free memory back to the OS, down to keep_bytes. Returns the bytes given.
 std::size_t trim(std::size_t keep_bytes) noexcept;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "heap/process.hpp"
+#include "heap/record.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
@@ -27,6 +28,7 @@ Span* take_large(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
   if (span == nullptr) return nullptr;
   span->set_kind(SpanKind::large);
   span->remote.store(0, std::memory_order_relaxed);
+  static_cast<Page*>(span)->record = &main_record;
   page_map.set_ends(span);
   return span;
 }
@@ -72,39 +74,52 @@ void* grow_elsewhere(Span* span, std::size_t slices) noexcept {
 
 }  // namespace
 
-void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+Span* large_take(std::size_t bytes, std::size_t alignment) noexcept {
   if (bytes > request_bytes_max || alignment > request_bytes_max) return nullptr;
   const std::size_t slices = bytes == 0 ? 1 : slices_for(bytes);
   const std::size_t aligned = alignment <= slice_bytes ? 1 : alignment >> slice_shift;
   Span* const span = take_large(slices, aligned, Fit::warm);
+  if (span != nullptr) count(span, true);
+  return span;
+}
+
+void large_give(Span* span) noexcept {
+  count(span, false);
+  give_large(span);
+}
+
+void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  Span* const span = large_take(bytes, alignment);
   if (span == nullptr) return nullptr;
   if (zero && !span->zeroed) memset(span->base, 0, bytes);
-  count(span, true);
   return span->base;
 }
 
-void large_free(Span* span) noexcept {
-  count(span, false);
-  give_large(span);
+void large_free(Span* span) noexcept { large_give(span); }
+
+bool large_resize(Span* span, std::size_t slices) noexcept {
+  const std::size_t bytes_before = span->bytes();
+  if (slices == span->slices) return true;
+  if (slices < span->slices) {
+    // A small excess stays: it may be wanted again, and giving it back costs a lock.
+    if (span->slices - slices <= slices / 8) return true;
+    store.shrink(span, slices);
+  } else if (!store.extend(span, slices)) {
+    return false;
+  }
+  count_resized(span, bytes_before);
+  return true;
+}
+
+bool large_remap(Span* span, std::size_t slices) noexcept {
+  if (span->bytes() < process.settings()[Option::large_move_kib] * 1024) return false;
+  return grow_by_remap(span, slices, 0) != nullptr;
 }
 
 void* large_reallocate(Span* span, std::size_t bytes) noexcept {
   if (bytes > request_bytes_max) return nullptr;
   const std::size_t slices = slices_for(bytes);
-  const std::size_t bytes_before = span->bytes();
-  if (slices == span->slices) return span->base;
-  if (slices < span->slices) {
-    // A small excess stays: it may be wanted again, and giving it back costs a lock.
-    if (span->slices - slices <= slices / 8) return span->base;
-    store.shrink(span, slices);
-    count_resized(span, bytes_before);
-    return span->base;
-  }
-  if (store.extend(span, slices)) {
-    count_resized(span, bytes_before);
-    return span->base;
-  }
-  return grow_elsewhere(span, slices);
+  return large_resize(span, slices) ? span->base : grow_elsewhere(span, slices);
 }
 
 }  // namespace tarn

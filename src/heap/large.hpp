@@ -9,6 +9,17 @@
 
 namespace tarn {
 
+// A block's span, counted in the totals; null when out of memory. alignment: as below. What becomes
+// of it is the caller's business.
+Span* large_take(std::size_t bytes, std::size_t alignment) noexcept;
+void large_give(Span* span) noexcept;
+
+// Longer or shorter where it lies; false when that cannot be. A small excess may stay.
+bool large_resize(Span* span, std::size_t slices) noexcept;
+
+// Longer by page tables, if the block is large enough for that; its address may change.
+bool large_remap(Span* span, std::size_t slices) noexcept;
+
 // alignment: in bytes, a power of two. `zero`: the block reads as zero.
 void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept;
 void large_free(Span* span) noexcept;

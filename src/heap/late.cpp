@@ -10,16 +10,28 @@ namespace tarn {
 
 constinit Late late;
 
-void* Late::allocate(std::size_t size_class) noexcept {
-  os::Locked locked(lock_);
+Thread* Late::begin() noexcept {
+  lock_.lock();
   if (thread_ == nullptr) {
     thread_ = orphans.take(Orphans::Counted::no);
-    if (thread_ == nullptr) return nullptr;
+    if (thread_ == nullptr) {
+      lock_.unlock();
+      return nullptr;
+    }
     Busy::end(*thread_);
   }
-  Busy busy(*thread_);
-  Page* const page = refill(thread_->heap, size_class);
-  return page == nullptr ? nullptr : page_pop(page);
+  return thread_;
+}
+
+void* Late::allocate(std::size_t size_class) noexcept {
+  Thread* const thread = begin();
+  if (thread == nullptr) return nullptr;
+  Busy::begin(*thread);
+  Page* const page = refill(thread->heap, size_class);
+  void* const block = page == nullptr ? nullptr : page_pop(page);
+  Busy::end(*thread);
+  end();
+  return block;
 }
 
 void Late::trim() noexcept {

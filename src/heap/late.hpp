@@ -18,6 +18,10 @@ class Late {
   // orphans or the store.
   void* allocate(std::size_t size_class) noexcept;
 
+  // Takes the lock and gives the shared record; null when out of memory: then without the lock.
+  Thread* begin() noexcept;
+  void end() noexcept { lock_.unlock(); }
+
   // Takes in what was freed of the shared record's blocks, and gives its empty pages back.
   void trim() noexcept;
 

@@ -6,6 +6,8 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "heap/record.hpp"
+#include "heap/registry.hpp"
 #include "heap/thread_heap.hpp"
 #include "source/store.hpp"
 
@@ -29,6 +31,7 @@ Thread* make_thread() noexcept {
   auto* const thread = new (record) Thread;
   thread->heap.current.fill(no_page());
   thread->heap.thread = thread;
+  thread->heap.record = &main_record;
   return thread;
 }
 
@@ -65,6 +68,14 @@ Thread* Orphans::take(Counted counted) noexcept {
 }
 
 void Orphans::give(Thread& thread) noexcept {
+  Thread* const cooled = give_locked(thread);
+  registry.for_each_share(thread, [this](ThreadHeap& share) noexcept { tend(share); });
+  if (cooled == nullptr) return;
+  registry.for_each_share(*cooled, [this](ThreadHeap& share) noexcept { tend(share); });
+}
+
+// Returns the orphan that is warm no longer, or null.
+Thread* Orphans::give_locked(Thread& thread) noexcept {
   os::Locked locked(lock_);
   publish_live(thread.heap);
   // Zero in the child of a fork in a signal handler that came while this thread was ending.
@@ -79,7 +90,7 @@ void Orphans::give(Thread& thread) noexcept {
   Busy::end(thread);
   list_.push_front(&thread);
   count_.fetch_add(1, std::memory_order_relaxed);
-  if (++warm_count_ <= warm_max) return;
+  if (++warm_count_ <= warm_max) return nullptr;
   // The warm ones are the newest, but for records that a fork left: the last of them cools down.
   Thread* last = &thread;
   while (last->next != nullptr && last->next->warm) last = last->next;
@@ -87,34 +98,53 @@ void Orphans::give(Thread& thread) noexcept {
   put_down_current_pages(last->heap);
   last->warm = false;
   --warm_count_;
+  return last;
 }
+
+namespace {
+
+// Takes a page of the class off an orphan's queue; null when none of the first few can be had.
+Page* take_from(ThreadHeap& orphan, std::size_t size_class) noexcept {
+  Bin* const bin = orphan.find_bin(size_class);
+  if (bin == nullptr) return nullptr;
+  Span* s = bin->queue.head();
+  for (int i = 0; s != nullptr && i < pages_looked_at; s = s->next, ++i) {
+    auto* const page = static_cast<Page*>(s);
+    if (!page_open(page)) continue;  // In the mail: its receiver goes first.
+    Busy busy(*orphan.thread);
+    bin->queue.remove(page);
+    --bin->pages;
+    orphan.pages.remove(page);
+    page->queued = false;
+    return page;
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
   if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
   if (!lock_.try_lock()) return nullptr;
   Page* adopted = nullptr;
-  int looked = 0;
-  for (Thread* t = list_.head(); t != nullptr && looked < orphans_looked_at; t = t->next) {
-    ++looked;
-    Bin* const bin = t->heap.find_bin(size_class);
-    if (bin == nullptr) continue;
-    Span* s = bin->queue.head();
-    for (int i = 0; s != nullptr && i < pages_looked_at; s = s->next, ++i) {
-      auto* const page = static_cast<Page*>(s);
-      if (!page_open(page)) continue;  // In the mail: its receiver goes first.
-      Busy busy(*t);
-      bin->queue.remove(page);
-      --bin->pages;
-      t->heap.pages.remove(page);
-      page->queued = false;
-      page->heap = &heap;
-      // Under the lock: a new thread may take the orphan next, and must not find its own pages
-      // here.
-      page->owner.store(heap.thread, std::memory_order_relaxed);
-      adopted = page;
-      break;
+  if (heap.record == &main_record) {
+    Thread* t = list_.head();
+    for (int i = 0; t != nullptr && i < orphans_looked_at && adopted == nullptr; t = t->next, ++i) {
+      adopted = take_from(t->heap, size_class);
     }
-    if (adopted != nullptr) break;
+  } else {
+    ThreadHeap* h = heap.record->thread_heaps.load(std::memory_order_acquire);
+    for (int i = 0; h != nullptr && i < orphans_looked_at && adopted == nullptr;
+         h = h->next_of_record) {
+      if (h->thread->state.load(std::memory_order_relaxed) != ThreadState::orphan) continue;
+      adopted = take_from(*h, size_class);
+      ++i;
+    }
+  }
+  if (adopted != nullptr) {
+    // Under the lock: a new thread may take the orphan next, and must not find its own pages here.
+    adopted->heap = &heap;
+    adopted->owner.store(heap.thread, std::memory_order_relaxed);
   }
   lock_.unlock();
   return adopted;
@@ -125,6 +155,17 @@ void Orphans::serve(Thread& thread) noexcept {
   if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
   Busy busy(thread);
   read_mail(thread);
+}
+
+void Orphans::tend(ThreadHeap& share) noexcept {
+  os::Locked locked(lock_);
+  Thread& thread = *share.thread;
+  if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
+  Busy busy(thread);
+  read_mail(thread);
+  if (closed_by_another(*share.record)) return;  // Who has it closed comes here afterwards.
+  if (!thread.warm) put_down_current_pages(share);
+  settle_queues(share);
 }
 
 void Orphans::trim() noexcept {

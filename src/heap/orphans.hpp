@@ -33,6 +33,10 @@ class Orphans {
   // Acts as the owner of an orphan that got mail.
   void serve(Thread& thread) noexcept;
 
+  // Acts as the owner of a share of a heap, if its thread is an orphan: reads the mail, gives back
+  // what is empty, and has the rest posted when it is freed.
+  void tend(ThreadHeap& share) noexcept;
+
   // Puts down all current pages of all orphans and gives back what is empty.
   void trim() noexcept;
 
@@ -51,6 +55,7 @@ class Orphans {
   friend struct OrphansAccess;  // Of the tests.
 
   void count_started() noexcept;  // Lock held.
+  Thread* give_locked(Thread& thread) noexcept;
 
   os::Lock lock_;
   List<Thread> list_;                       // Newest first, so the warm ones come first.

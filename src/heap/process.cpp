@@ -8,7 +8,6 @@
 #include "base/check.hpp"
 #include "heap/late.hpp"
 #include "heap/orphans.hpp"
-#include "heap/thread_heap.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
 #include "source/store.hpp"
@@ -25,60 +24,7 @@ void raise(std::atomic<std::int64_t>& peak, std::int64_t value) noexcept {
   }
 }
 
-std::uint64_t at_least_zero(std::int64_t value) noexcept {
-  return value < 0 ? 0 : static_cast<std::uint64_t>(value);
-}
-
 void child_of_fork() noexcept { process.recover_after_fork(); }
-
-// Blocks on the free list of a page that the calling thread owns: handed to malloc, not taken.
-std::uint64_t untaken_blocks(const Page& page) noexcept {
-  std::uint64_t count = 0;
-  for (const Block* b = page.free; b != nullptr; b = b->next) ++count;
-  return count;
-}
-
-void identify(tarn_account* account) noexcept {
-  account->bytes = sizeof(tarn_account);
-  account->state = TARN_ACCOUNT_RUNNING;
-  account->pid = os::process_id();
-  account->parent_pid = os::parent_id();
-  os::program_name(account->program, sizeof account->program);
-}
-
-void fill_classes(tarn_account* account) noexcept {
-  static_assert(class_count <= TARN_ACCOUNT_CLASSES);
-  account->class_count = class_count;
-  for (std::size_t c = 0; c < class_count; ++c) {
-    account->classes[c] = {};
-    account->classes[c].block_bytes = class_block_bytes[c];
-  }
-  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
-    for (std::size_t c = 0; c < class_count; ++c) {
-      const Bin* const bin = t->heap.find_bin(c);
-      if (bin == nullptr) continue;
-      const ClassCounts& counts = bin->counts;
-      account->classes[c].allocations += counts.handed.read();
-      account->classes[c].sampled += counts.sampled.read();
-      account->classes[c].sampled_bytes += counts.sampled_bytes.read();
-    }
-  }
-  std::uint64_t live_bytes = 0;
-  store.for_each_span([&](const Span* span) noexcept {
-    if (span->kind_now() != SpanKind::page) return;
-    const auto* const page = static_cast<const Page*>(span);
-    const Remote remote{page->remote.load(std::memory_order_relaxed)};
-    tarn_account_class& row = account->classes[page->size_class];
-    // The owner may be between two writes: then the numbers are of different moments.
-    const std::uint32_t known = page->live();
-    const std::uint64_t live = known > remote.count() ? known - remote.count() : 0;
-    row.live_blocks += live;
-    live_bytes += live * page->block_bytes;
-    const bool mine = page->owner.load(std::memory_order_relaxed) == current_thread;
-    if (mine) row.allocations -= untaken_blocks(*page);
-  });
-  account->live_bytes = live_bytes + account->large_live_bytes;
-}
 
 }  // namespace
 
@@ -140,13 +86,6 @@ void Process::finish() noexcept {
   __atomic_store_n(&account_->state, std::uint64_t{TARN_ACCOUNT_FINAL}, __ATOMIC_RELEASE);
 }
 
-void Process::describe(tarn_account* account) noexcept {
-  *account = {};
-  identify(account);
-  fill_account(account, true);
-  account->magic = TARN_ACCOUNT_MAGIC;
-}
-
 void Process::keep_warm(std::size_t bytes) noexcept {
   store.configure(settings_[Option::purge_delay_ms], bytes);
 }
@@ -176,30 +115,6 @@ void Process::resize_large(std::int64_t delta_bytes) noexcept {
       large_live_bytes_.fetch_add(delta_bytes, std::memory_order_relaxed) + delta_bytes;
   raise(large_live_bytes_peak_, now);
   add_live(delta_bytes);
-}
-
-void Process::fill_account(tarn_account* account, bool with_classes) noexcept {
-  account->live_bytes = at_least_zero(live_bytes_.load(std::memory_order_relaxed));
-  account->live_bytes_peak = at_least_zero(live_bytes_peak_.load(std::memory_order_relaxed));
-  account->large_allocations = large_allocations_.load(std::memory_order_relaxed);
-  account->large_live_blocks = at_least_zero(large_live_blocks_.load(std::memory_order_relaxed));
-  account->large_live_bytes = at_least_zero(large_live_bytes_.load(std::memory_order_relaxed));
-  account->large_live_bytes_peak =
-      at_least_zero(large_live_bytes_peak_.load(std::memory_order_relaxed));
-  account->threads_started = orphans.threads_started();
-  account->threads_peak = orphans.threads_peak();
-  const StoreTotals totals = store.totals();
-  account->reserved_bytes = totals.reserved_bytes;
-  account->committed_bytes = totals.committed_bytes;
-  account->committed_bytes_peak = totals.committed_bytes_peak;
-  account->os_map_calls = totals.map_calls;
-  account->os_purge_calls = totals.purge_calls;
-  account->os_purged_bytes = totals.purged_bytes;
-  if (!with_classes) return;
-  fill_classes(account);
-  if (account->live_bytes > account->live_bytes_peak) {
-    account->live_bytes_peak = account->live_bytes;
-  }
 }
 
 }  // namespace tarn

@@ -10,6 +10,7 @@
 #include "base/config.hpp"
 #include "settings/settings.hpp"
 #include "tarn/account.h"
+#include "tarn/heap.h"
 
 namespace tarn {
 
@@ -34,6 +35,9 @@ class Process {
   // Fills in the totals, and the classes when `with_classes`. Any thread; exact when it is alone.
   void fill_account(tarn_account* account, bool with_classes) noexcept;
 
+  // What malloc's own heap has. Any thread; exact when it is alone.
+  void fill_main_stats(tarn_heap_stats* stats) noexcept;
+
   // As fill_account with classes and the process's identity: a whole tarn_account.
   void describe(tarn_account* account) noexcept;
 
@@ -44,6 +48,7 @@ class Process {
 
  private:
   void start_once() noexcept;
+  static void identify(tarn_account* account) noexcept;
   bool account_path(char* path) const noexcept;
   void open_account() noexcept;
   void renew_account() noexcept;

@@ -5,6 +5,7 @@
 
 #include "heap/orphans.hpp"
 #include "heap/process.hpp"
+#include "heap/record.hpp"
 #include "os/thread.hpp"
 
 namespace tarn {
@@ -34,10 +35,11 @@ constexpr std::array<Page*, class_count> no_pages() noexcept {
 }
 }  // namespace
 
-constinit const Thread empty_thread{.heap = {.current = no_pages()}};
+constinit Thread empty_thread{.heap = {.current = no_pages(), .record = &main_record}};
+constinit Thread locked_owner{.heap = {.current = no_pages(), .record = &main_record}};
 
-__thread Thread* current_thread = const_cast<Thread*>(&empty_thread);
-__thread ThreadHeap* current_heap = const_cast<ThreadHeap*>(&empty_thread.heap);
+__thread Thread* current_thread = &empty_thread;
+__thread ThreadHeap* current_heap = &empty_thread.heap;
 
 __thread bool thread_is_ending = false;
 

@@ -53,12 +53,18 @@ inline constexpr std::size_t group_bins = 8;
 using BinGroup = std::array<Bin, group_bins>;
 inline constexpr std::size_t group_count = (class_count + group_bins - 1) / group_bins;
 
+struct HeapRecord;
+
 struct ThreadHeap {
   std::array<Page*, class_count> current;  // Never null: the empty page where there is none.
   std::array<std::atomic<BinGroup*>, group_count> groups{};  // Release, acquire by others.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> pages{};  // All there are, asleep ones too.
   std::int64_t live_delta = 0;  // Live bytes not yet added to the totals.
   Thread* thread = nullptr;
+  HeapRecord* record = nullptr;
+  HeapRecord* refused_by = nullptr;  // Whose ceiling the last refill met.
+  ThreadHeap* next_of_record = nullptr;  // Spare: the registry's list.
+  ThreadHeap* next_of_thread = nullptr;
 
   // Null where no page of the group was ever wanted. Any thread.
   Bin* find_bin(std::size_t size_class) const noexcept {
@@ -78,14 +84,26 @@ enum class ThreadState : std::uint8_t {
   lost,    // Vanished in a fork while it was changing its lists: only remote frees, for ever.
 };
 
+// Leads from a heap's id to the thread's share of it. Its thread fills it in, under the record's
+// lock; who closes the heap empties it. Empty: an id that no heap has.
+struct HeapSlot {
+  static constexpr std::uint64_t no_id = UINT64_MAX;
+  std::atomic<std::uint64_t> id{no_id};
+  ThreadHeap* heap = nullptr;
+};
+inline constexpr std::size_t heap_slots = 64;
+
 struct alignas(cache_line_bytes) Thread {
   ThreadHeap heap;
   std::atomic<bool> busy{false};  // On a slow path: lists may be half-changed (fork looks).
+  std::atomic<bool> inside{false};  // On a hit path of a heap that others may close.
   std::atomic<ThreadState> state{ThreadState::live};
   bool warm = false;            // Orphan whose current pages are as its thread left them.
   Thread* next = nullptr;       // Orphans.
   Thread* prev = nullptr;
   Thread* next_known = nullptr;  // All records, newest first; written once.
+  ThreadHeap* heaps = nullptr;   // Its shares of other heaps; under the registry's lock.
+  std::array<HeapSlot, heap_slots> slots{};  // By id % heap_slots.
 
   // Pages posted by remote frees, linked by `newer`. Others push (release), the owner takes all.
   alignas(cache_line_bytes) std::atomic<Page*> mail{nullptr};
@@ -96,9 +114,12 @@ extern const Page empty_page;
 inline Page* no_page() noexcept { return const_cast<Page*>(&empty_page); }
 
 // The record of threads that have none yet. Its pages are all empty, so allocating goes the slow
-// path without asking first. Never written.
-extern const Thread empty_thread;
-inline Thread* no_thread() noexcept { return const_cast<Thread*>(&empty_thread); }
+// path without asking first. Nothing of it is written but `inside`.
+extern Thread empty_thread;
+inline Thread* no_thread() noexcept { return &empty_thread; }
+
+// The owner of pages that are used under a lock: no thread is equal to it.
+extern Thread locked_owner;
 
 extern TARN_INITIAL_EXEC __thread Thread* current_thread;
 extern TARN_INITIAL_EXEC __thread ThreadHeap* current_heap;  // Of current_thread.

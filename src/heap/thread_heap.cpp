@@ -12,8 +12,10 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "heap/limits.hpp"
 #include "heap/orphans.hpp"
 #include "heap/process.hpp"
+#include "heap/record.hpp"
 #include "layout/page_plan.hpp"
 #include "source/store.hpp"
 
@@ -59,7 +61,9 @@ void retire(Page& page) noexcept {
   note_live(heap, page, 0);
   --heap.bin(page.size_class).pages;
   heap.pages.remove(&page);
+  const std::size_t bytes = page.bytes();
   page_give(&page);
+  if (heap.record != &main_record) uncharge(*heap.record, bytes);
 }
 
 // Puts a settled page where it belongs.
@@ -160,10 +164,22 @@ Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
   return page;
 }
 
+// A page that is paid for; null when a ceiling refuses (refused_by) or the OS.
+Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t slices) noexcept {
+  if (heap.record == &main_record) return page_take(size_class, slices);
+  heap.refused_by = charge(*heap.record, slices << slice_shift);
+  if (heap.refused_by != nullptr) return nullptr;
+  Page* const page = page_take(size_class, slices);
+  if (page == nullptr) uncharge(*heap.record, slices << slice_shift);
+  return page;
+}
+
 Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {
   std::uint32_t& pages = heap.bin(size_class).pages;
-  Page* page = page_take(size_class, page_slices(size_class, pages));
-  if (page == nullptr) page = page_take(size_class, page_slices(size_class, 0));
+  const std::size_t slices = heap.record == &main_record ? page_slices(size_class, pages)
+                                                         : heap_page_slices(size_class, pages);
+  Page* page = take_charged(heap, size_class, slices);
+  if (page == nullptr) page = take_charged(heap, size_class, page_slices(size_class, 0));
   if (page == nullptr) return nullptr;
   page->heap = &heap;
   page->owner.store(heap.thread, std::memory_order_relaxed);
@@ -173,7 +189,20 @@ Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {
   return page;
 }
 
+void push_mail(Thread& owner, Page& page) noexcept {
+  Page* first = owner.mail.load(std::memory_order_relaxed);
+  do {
+    page.newer = first;
+    // Release: pairs with read_mail. Sequentially consistent: see post().
+  } while (!owner.mail.compare_exchange_weak(first, &page, std::memory_order_seq_cst,
+                                             std::memory_order_relaxed));
+}
+
 void settle_mailed(Page& page) noexcept {
+  HeapRecord& record = *page.heap->record;
+  if (TARN_UNLIKELY(&record != &main_record) && closed_by_another(record)) {
+    return push_mail(*page.heap->thread, page);  // It waits until the heap is open again.
+  }
   if (page.heap->current[page.size_class] == &page) {
     page_attach(&page, page_collect(&page, RemoteState::open));
     return;
@@ -278,13 +307,9 @@ void post(Page* page) noexcept {
   // State mailed holds the owner still: nobody but the receiver moves the page on. The owner was
   // acquired with the remote word.
   Thread* const owner = page->owner.load(std::memory_order_relaxed);
-  Page* first = owner->mail.load(std::memory_order_relaxed);
-  do {
-    page->newer = first;
-    // Release: pairs with read_mail. Sequentially consistent with the load below: either this
-    // thread sees that the owner has ended, or who ends it sees the mail.
-  } while (!owner->mail.compare_exchange_weak(first, page, std::memory_order_seq_cst,
-                                              std::memory_order_relaxed));
+  push_mail(*owner, *page);
+  // Sequentially consistent with the push: either this thread sees that the owner has ended, or who
+  // ends it sees the mail.
   if (owner->state.load(std::memory_order_seq_cst) == ThreadState::orphan) orphans.serve(*owner);
 }
 

@@ -52,6 +52,20 @@ constexpr std::size_t page_slices(std::size_t size_class, std::size_t pages) noe
   return grown < plan.full ? grown : plan.full;
 }
 
+// Pages of a class that is busy in a heap of one's own: such a heap gives all of them back at once,
+// so what counts is how few there are.
+inline constexpr std::size_t page_blocks_max = (1u << 14) - 1;
+
+constexpr std::size_t heap_page_slices(std::size_t size_class, std::size_t pages) noexcept {
+  std::size_t slices = page_slices(size_class, pages);
+  const std::size_t wanted = pages < 8 ? slices : pages < 32 ? 16 : 64;
+  while (slices < wanted &&
+         2 * slices * slice_bytes / class_block_bytes[size_class] <= page_blocks_max) {
+    slices *= 2;
+  }
+  return slices;
+}
+
 // Blocks of the page that holds the most.
 consteval std::size_t page_blocks_most() noexcept {
   std::size_t most = 0;

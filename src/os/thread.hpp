@@ -71,15 +71,27 @@ class Lock {
   std::atomic<std::uint32_t> word_{free_};
 };
 
+// True: every other thread of the process has passed a full barrier since the call began, so plain
+// stores that they made before it are seen, and those of this thread are seen by what they do next.
+// False where the OS has no such thing; then nothing has happened. A few microseconds.
+bool barrier_in_all_threads() noexcept;
+
+void yield() noexcept;
+
 class Locked {
  public:
-  explicit Locked(Lock& lock) noexcept : lock_(lock) { lock_.lock(); }
-  ~Locked() { lock_.unlock(); }
+  explicit Locked(Lock& lock) noexcept : lock_(&lock) { lock.lock(); }
+  ~Locked() { release(); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
+  void release() noexcept {
+    if (lock_ != nullptr) lock_->unlock();
+    lock_ = nullptr;
+  }
+
  private:
-  Lock& lock_;
+  Lock* lock_;
 };
 
 // For what only reads, and may be called from a signal handler: a thread that holds the lock

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #include "pages/page.hpp"
 
+#include <initializer_list>
 #include <new>
 
 #include "base/check.hpp"
@@ -24,7 +25,7 @@ constexpr std::uint32_t threshold_part = 8;
 constexpr std::uint32_t small_threshold_part = 4;
 constexpr std::uint32_t small_threshold_most = 8;
 
-static_assert(page_blocks_most() <= remote_count_max);
+static_assert(page_blocks_most() <= remote_count_max && page_blocks_max == remote_count_max);
 
 Collected decode(const Page* page, Remote seen) noexcept {
   if (seen.count() == 0) return {};
@@ -180,7 +181,7 @@ void page_attach(Page* page, Collected collected) noexcept {
 
 bool page_check(const Page* page) noexcept {
   std::uint32_t listed = 0;
-  for (const Block* list : {page->free, page->local_free}) {
+  for (const Block* list : std::initializer_list<const Block*>{page->free, page->local_free}) {
     for (const Block* b = list; b != nullptr; b = b->next) {
       if (!page->is_block(b) || ++listed > page->carved) return false;
     }

@@ -19,28 +19,32 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/config.hpp"
+#include "base/watched.hpp"
 #include "layout/size_class.hpp"
 #include "pages/remote.hpp"
 #include "source/span.hpp"
 
 namespace tarn {
 
+struct HeapRecord;
 struct Thread;
 struct ThreadHeap;
 
 struct Block {
-  Block* next;
+  Watched<Block*> next;
 };
 
 // The Span is the first cache line, what is here the second: the hit paths touch only the second.
 struct alignas(cache_line_bytes) Page : Span {
   Block* free = nullptr;        // What malloc pops. Owner.
-  Block* local_free = nullptr;  // What free pushes; becomes `free` at a refill. Owner.
+  Watched<Block*> local_free;   // What free pushes; becomes `free` at a refill. Owner.
   std::atomic<Thread*> owner{nullptr};  // Relaxed: only its own thread finds itself here.
-  std::uint32_t countdown = 0;
-  std::int32_t kept = 0;
-  ThreadHeap* heap = nullptr;
+  Watched<std::uint32_t> countdown;
+  Watched<std::int32_t> kept;
+  union {
+    ThreadHeap* heap = nullptr;
+    HeapRecord* record;  // Of a nursery or a large block.
+  };
   std::uint32_t block_bytes = 0;
   std::uint32_t capacity = 0;
   std::uint32_t carved = 0;
@@ -48,7 +52,9 @@ struct alignas(cache_line_bytes) Page : Span {
   SizeClass size_class = 0;
   bool queued = false;
 
-  std::uint32_t live() const noexcept { return countdown + static_cast<std::uint32_t>(kept); }
+  std::uint32_t live() const noexcept {
+    return countdown + static_cast<std::uint32_t>(std::int32_t{kept});
+  }
   Block* block_at(std::size_t offset) const noexcept {
     return reinterpret_cast<Block*>(base + offset);
   }

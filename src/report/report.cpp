@@ -70,6 +70,14 @@ void report_misuse(Misuse kind, const char* function, const void* p) noexcept {
   os::process_abort();
 }
 
+void report_ended_heap(const char* function, const char* name, std::uint64_t id) noexcept {
+  Line line;
+  line.text("tarn: use after destroy: ").text(function).text(": the heap ");
+  if (name[0] != '\0') line.text("\"").text(name).text("\" ");
+  line.text("(number ").decimal(id).text(") was destroyed before").print();
+  os::process_abort();
+}
+
 void check_failed(const char* condition, const char* file, int line) noexcept {
   Line()
       .text("tarn: internal error: ")

@@ -41,4 +41,8 @@ enum class Misuse : std::uint8_t { invalid_free, double_free, invalid_pointer };
 // Prints "tarn: <kind>: ..." with what the caller asked for (a function's name), and aborts.
 [[noreturn]] void report_misuse(Misuse kind, const char* function, const void* p) noexcept;
 
+// As above, for what was asked of a heap that has been destroyed. name: "" when it is not known.
+[[noreturn]] void report_ended_heap(const char* function, const char* name,
+                                    std::uint64_t id) noexcept;
+
 }  // namespace tarn

@@ -13,6 +13,9 @@ constinit PageMap page_map;
 namespace {
 constexpr std::size_t leaf_bytes = leaf_entries * sizeof(PageMap::Entry);
 
+// Entries worth a call of the OS: those of 8 MiB.
+constexpr std::size_t forget_bytes_min = 4 * slice_bytes;
+
 std::size_t first_index(const std::byte* start) noexcept { return address_of(start) >> leaf_shift; }
 std::size_t last_index(const std::byte* start, std::size_t bytes) noexcept {
   return (address_of(start) + bytes - 1) >> leaf_shift;
@@ -83,6 +86,28 @@ void PageMap::clear(const std::byte* start, std::size_t slices) noexcept {
 void PageMap::set_ends(const Span* span) noexcept {
   set(span->base, 1, span);
   if (span->slices > 1) set(span->end() - slice_bytes, 1, span);
+}
+
+void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
+  while (slices != 0) {
+    const std::uintptr_t address = address_of(start);
+    const std::size_t in_leaf = leaf_entries - ((address >> slice_shift) & (leaf_entries - 1));
+    const std::size_t count = slices < in_leaf ? slices : in_leaf;
+    const std::uintptr_t first = address_of(entry_of(address));
+    const std::uintptr_t whole = align_up(first, slice_bytes);
+    const std::uintptr_t whole_end = (first + count * sizeof(Entry)) & ~(slice_bytes - 1);
+    if (whole + forget_bytes_min <= whole_end &&
+        os::vm_purge(reinterpret_cast<void*>(whole), whole_end - whole)) {
+      const std::size_t before = (whole - first) / sizeof(Entry);
+      const std::size_t after = (whole_end - first) / sizeof(Entry);
+      clear(start, before);
+      clear(start + (after << slice_shift), count - after);
+    } else {
+      clear(start, count);
+    }
+    start += count << slice_shift;
+    slices -= count;
+  }
 }
 
 void PageMap::clear_ends(const std::byte* start, std::size_t slices) noexcept {

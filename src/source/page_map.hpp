@@ -70,6 +70,8 @@ class PageMap {
   void set(const std::byte* start, std::size_t slices, const Span* span) noexcept;
   void set_ends(const Span* span) noexcept;
   void clear(const std::byte* start, std::size_t slices) noexcept;
+  // As clear(); the entries of a long range are dropped, not written: they may be swapped out.
+  void forget(const std::byte* start, std::size_t slices) noexcept;
   void clear_ends(const std::byte* start, std::size_t slices) noexcept;
 
  private:

@@ -21,6 +21,7 @@ enum class SpanKind : std::uint8_t {
   dirty,    // Free, in the store; backed.
   purging,  // Free, on its way from dirty to clean outside the lock.
   page,     // Blocks of one class.
+  nursery,  // The first blocks of a heap, of any size.
   large,    // One block.
 };
 

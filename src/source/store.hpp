@@ -55,6 +55,11 @@ class Store {
   // pre: the span's interior entries in the page map are cleared.
   void give(Span* span) noexcept;
 
+  // Takes back a chain (by next) of spans in use, of which neighbours are joined first. Those
+  // beyond `warm_bytes` lose their contents at once. Returns how much that was. No span's memory is
+  // touched, nor, for long runs, the page map.
+  std::size_t give_all(Span* chain, std::size_t warm_bytes) noexcept;
+
   // Grows a span in use over its free right neighbour; false when that is not free or too small.
   bool extend(Span* span, std::size_t slices) noexcept;
 
@@ -110,6 +115,8 @@ class Store {
   Span* collect_old_locked(std::uint64_t now_ms, std::uint64_t delay_ms,
                            std::size_t keep_slices) noexcept;
   void finish_purged_locked(Span* span, bool purged) noexcept;
+  bool drop(Span* span, std::uint64_t now_ms) noexcept;
+  static Span* join_chain(Span* chain) noexcept;
   void note_committed_locked() noexcept;
 
   os::Lock lock_;

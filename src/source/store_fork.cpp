@@ -31,6 +31,7 @@ void Store::recover_after_fork() noexcept {
         purging_slices_ += span->slices;
         return;
       case SpanKind::page:
+      case SpanKind::nursery:
       case SpanKind::large:
         return;
       case SpanKind::clean:

@@ -50,6 +50,24 @@ void Store::finish_purged_locked(Span* span, bool purged) noexcept {
   insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
 }
 
+// A span that is being purged loses its contents, or the process its addresses. False when the OS
+// refuses: then it is dirty.
+bool Store::drop(Span* span, std::uint64_t now_ms) noexcept {
+  if (span->slices >= release_slices_min && os::vm_release(span->base, span->bytes())) {
+    count_map_call();
+    os::Locked locked(lock_);
+    purging_slices_ -= span->slices;
+    reserved_slices_ -= span->slices;
+    spare_locked(span);
+    return true;
+  }
+  const bool purged = os::vm_purge(span->base, span->bytes());
+  os::Locked locked(lock_);
+  span->stamp_ms = now_ms;
+  finish_purged_locked(span, purged);
+  return purged;
+}
+
 std::size_t Store::purge(std::uint64_t now_ms, std::uint64_t delay_ms,
                          std::size_t keep_bytes) noexcept {
   std::size_t given = 0;
@@ -69,21 +87,9 @@ std::size_t Store::purge(std::uint64_t now_ms, std::uint64_t delay_ms,
       batch = span->next;
       span->next = nullptr;
       const std::size_t bytes = span->bytes();
-      if (span->slices >= release_slices_min && os::vm_release(span->base, bytes)) {
-        count_map_call();
-        os::Locked locked(lock_);
-        purging_slices_ -= span->slices;
-        reserved_slices_ -= span->slices;
-        spare_locked(span);
-        given += bytes;
-        continue;
-      }
-      const bool purged = os::vm_purge(span->base, bytes);
-      if (purged) given += bytes;
-      refused = refused || !purged;
-      os::Locked locked(lock_);
-      span->stamp_ms = now_ms;
-      finish_purged_locked(span, purged);
+      const bool dropped = drop(span, now_ms);
+      if (dropped) given += bytes;
+      refused = refused || !dropped;
     }
     if (refused) return given;
   }

@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <new>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -115,6 +117,19 @@ void Lock::lock_slow(ThreadId me) noexcept {
     word_wait(&word_, seen | awaited_);
   }
 }
+
+bool barrier_in_all_threads() noexcept {
+  const int saved = errno;
+  bool done = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+  if (!done && errno == EPERM) {  // Not registered yet.
+    done = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+           syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+  }
+  errno = saved;
+  return done;
+}
+
+void yield() noexcept { sched_yield(); }
 
 bool thread_on_end(ThreadEnded ended, void* value) noexcept {
   bool ok = false;

@@ -1,0 +1,133 @@
+/* heap.h: heaps of one's own, in C. (C++: tarn/heap.hpp.) A heap serves blocks of any size, from
+ * any thread unless it was made otherwise; it has a name, limits and exact accounts, and dies at
+ * once with all its blocks, none of which is looked at.
+ *
+ * A `tarn_heap` is a value of two words. Using one whose heap was destroyed is reported by the
+ * heap's name ("tarn: use after destroy: ...") and ends the process; a heap's place is taken by
+ * another one under a new id, so an old value never reaches it. The zero value is no heap:
+ * functions that get it fail with EINVAL.
+ *
+ * Sizes are bytes. Allocation and freeing take constant time, apart from calls to the operating
+ * system. Out of memory, at a ceiling, for a size above PTRDIFF_MAX or an overflowing product: a
+ * null pointer and errno ENOMEM; nothing has changed then.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_HEAP_H
+#define TARN_HEAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TARN_API __attribute__((visibility("default")))
+#define TARN_ALLOCATES(...) __attribute__((malloc, alloc_size(__VA_ARGS__), warn_unused_result))
+#else
+#define TARN_API
+#define TARN_ALLOCATES(...)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tarn_heap {
+  void* record;
+  uint64_t id; /* Never given twice in a process; 0: no heap. */
+} tarn_heap;
+
+#define TARN_HEAP_NAME_BYTES 32 /* With the final NUL; longer names are cut. */
+
+enum tarn_heap_threads {
+  TARN_HEAP_SHARED = 0,     /* Any thread allocates and frees; scales with the processors. */
+  TARN_HEAP_SERIALISED = 1, /* Any thread, under one lock: the smallest footprint. */
+  TARN_HEAP_CONFINED = 2    /* The thread that makes it, alone: checked in debug builds. */
+};
+
+/* At a ceiling: gives memory of the heap back, if it can, and returns how much (0: it cannot).
+ * Called with no lock held, by the thread that allocates; it may use any heap. The request is
+ * tried again as long as it returns more than 0. */
+typedef size_t (*tarn_heap_reclaim)(tarn_heap heap, size_t wanted_bytes, void* context);
+
+/* The heap has passed its soft mark, upwards; called likewise. */
+typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* context);
+
+typedef struct tarn_heap_options {
+  size_t bytes;          /* sizeof(tarn_heap_options), so that later libraries know this one. */
+  const char* name;      /* Copied; null: none. */
+  int threads;           /* An enum tarn_heap_threads. */
+  tarn_heap parent;      /* Its ceiling covers this heap, too; the zero value: none. */
+  size_t ceiling_bytes;  /* Of committed memory, never exceeded; 0: none. */
+  size_t soft_mark_bytes;
+  tarn_heap_reclaim reclaim;
+  tarn_heap_mark soft_mark;
+  void* context;         /* Handed to the callbacks. */
+} tarn_heap_options;
+
+/* Makes a heap; options may be null. The zero value with EINVAL for options that make no sense,
+ * with ENOMEM when there is no memory for it. Takes constant time; memory comes with the first
+ * block. */
+TARN_API tarn_heap tarn_heap_create(const tarn_heap_options* options);
+
+/* Ends a heap and all its blocks; no block is touched. Other threads may be inside functions of
+ * the heap: what they allocate before the end is gone with it, what they call after it is misuse.
+ * A free of one of its blocks must come before, as it must before another free of that block.
+ * Children stay, under the ceilings of their parents all the same. 0, or -1 with EBUSY while it is
+ * another thread's default. The zero value is ignored. */
+TARN_API int tarn_heap_destroy(tarn_heap heap);
+
+/* Ends all blocks; the heap stays. Otherwise as tarn_heap_destroy. */
+TARN_API int tarn_heap_clear(tarn_heap heap);
+
+/* At least `size` bytes aligned to 16; for size 0 a block that may only be freed. */
+TARN_API TARN_ALLOCATES(2) void* tarn_heap_allocate(tarn_heap heap, size_t size);
+
+/* As above for count * size bytes, all zero. The product is checked. */
+TARN_API TARN_ALLOCATES(2, 3) void* tarn_heap_allocate_zeroed(tarn_heap heap, size_t count,
+                                                              size_t size);
+
+/* Aligned to `alignment`, a power of two; else null and EINVAL. */
+TARN_API TARN_ALLOCATES(3) void* tarn_heap_allocate_aligned(tarn_heap heap, size_t alignment,
+                                                            size_t size);
+
+/* The block at its new size, in this heap, moved if need be (also from another heap), contents
+ * kept up to the smaller size. A null p allocates; size 0 frees p and gives null. On failure p is
+ * as it was. */
+TARN_API void* tarn_heap_reallocate(tarn_heap heap, void* p, size_t size);
+
+/* Makes the block at p at least `size` bytes without moving it: 1, or 0 when that cannot be. */
+TARN_API int tarn_heap_try_expand(void* p, size_t size);
+
+/* Gives a block of any heap back, as tarn_free (and free, where tarn is malloc) does. */
+TARN_API void tarn_heap_deallocate(void* p);
+
+/* The heap of a block; the zero value when p is no block of tarn's. malloc's is one. */
+TARN_API tarn_heap tarn_heap_of(const void* p);
+
+/* 1 when p is the start of a block-sized place in a page of the heap, or of a large block. */
+TARN_API int tarn_heap_owns(tarn_heap heap, const void* p);
+
+/* malloc's own heap. It is never destroyed; destroying or clearing it fails with EINVAL. */
+TARN_API tarn_heap tarn_heap_main(void);
+
+/* Exact when no other thread is inside the heap; else off by what these are doing. */
+typedef struct tarn_heap_stats {
+  size_t bytes;                  /* sizeof(tarn_heap_stats), set by the caller. */
+  uint64_t live_blocks;
+  uint64_t live_bytes;           /* Usable bytes of live blocks. */
+  uint64_t committed_bytes;      /* Pages and large blocks, whole. */
+  uint64_t committed_bytes_peak;
+  uint64_t pages;
+  uint64_t large_blocks;
+} tarn_heap_stats;
+
+/* Fills in *stats. 0, or -1 with EINVAL. Time linear in the pages of the heap. */
+TARN_API int tarn_heap_get_stats(tarn_heap heap, tarn_heap_stats* stats);
+
+/* The name, as far as it was kept; "" when there is none. Valid until the heap is destroyed. */
+TARN_API const char* tarn_heap_name(tarn_heap heap);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,85 @@
+// heap_api: the functions of tarn/heap.h.
+//
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+
+#include "base/bits.hpp"
+#include "heap/blocks.hpp"
+#include "heap/heaps.hpp"
+#include "heap/record.hpp"
+#include "tarn/heap.h"
+
+extern "C" {
+
+tarn_heap tarn_heap_create(const tarn_heap_options* options) {
+  return tarn::heap_create(options);
+}
+
+int tarn_heap_destroy(tarn_heap heap) {
+  if (heap.record == nullptr) return 0;
+  return tarn::heap_clear(heap, true, "tarn_heap_destroy") ? 0 : -1;
+}
+
+int tarn_heap_clear(tarn_heap heap) {
+  return tarn::heap_clear(heap, false, "tarn_heap_clear") ? 0 : -1;
+}
+
+void* tarn_heap_allocate(tarn_heap heap, std::size_t size) {
+  return tarn::heap_allocate(heap, size, "tarn_heap_allocate");
+}
+
+void* tarn_heap_allocate_zeroed(tarn_heap heap, std::size_t count, std::size_t size) {
+  std::size_t bytes = 0;
+  if (!tarn::checked_multiply(count, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return tarn::heap_allocate_slow(
+      heap, {.bytes = bytes, .zero = true, .function = "tarn_heap_allocate_zeroed"});
+}
+
+void* tarn_heap_allocate_aligned(tarn_heap heap, std::size_t alignment, std::size_t size) {
+  if (!tarn::is_power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return tarn::heap_allocate_slow(
+      heap, {.bytes = size, .alignment = alignment, .function = "tarn_heap_allocate_aligned"});
+}
+
+void* tarn_heap_reallocate(tarn_heap heap, void* p, std::size_t size) {
+  if (p == nullptr) return tarn::heap_allocate(heap, size, "tarn_heap_reallocate");
+  if (size == 0) {
+    tarn::deallocate(p);
+    return nullptr;
+  }
+  return tarn::heap_reallocate(heap, p, size, "tarn_heap_reallocate");
+}
+
+int tarn_heap_try_expand(void* p, std::size_t size) { return tarn::heap_try_expand(p, size); }
+
+void tarn_heap_deallocate(void* p) { tarn::deallocate(p); }
+
+tarn_heap tarn_heap_of(const void* p) { return tarn::heap_of(p); }
+
+int tarn_heap_owns(tarn_heap heap, const void* p) {
+  const tarn_heap of = tarn::heap_of(p);
+  return heap.record != nullptr && of.record == heap.record && of.id == heap.id;
+}
+
+tarn_heap tarn_heap_main(void) { return tarn::main_record.handle(); }
+
+int tarn_heap_get_stats(tarn_heap heap, tarn_heap_stats* stats) {
+  if (stats == nullptr || stats->bytes < sizeof(tarn_heap_stats)) {
+    errno = EINVAL;
+    return -1;
+  }
+  return tarn::heap_stats(heap, stats) ? 0 : -1;
+}
+
+const char* tarn_heap_name(tarn_heap heap) {
+  const tarn::HeapRecord* const record = tarn::live_record(heap, "tarn_heap_name");
+  return record == nullptr ? "" : record->name;
+}
+
+}  // extern "C"

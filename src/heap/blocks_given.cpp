@@ -1,0 +1,126 @@
+// blocks_given: what is done with a block that its program hands to the library again: freeing off
+// the hit path, resizing, asking for its size.
+//
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+#include <cstring>
+
+#include "heap/blocks.hpp"
+#include "heap/closing.hpp"
+#include "heap/heap_large.hpp"
+#include "heap/heaps.hpp"
+#include "heap/large.hpp"
+#include "heap/record.hpp"
+#include "heap/thread_heap.hpp"
+#include "report/report.hpp"
+
+namespace tarn {
+
+namespace {
+
+// A block shrinks in place down to this part of its size. Small blocks move early: the copy is
+// cheap and many of them wait for a neighbour's size. Large ones move late: who shrinks them often
+// grows them again, and what moves is copied twice.
+constexpr std::size_t shrink_part(std::size_t size) noexcept {
+  return size <= 64 ? size : size <= linear_bytes_max ? 2 : 4;
+}
+
+}  // namespace
+
+Span* span_of_block(const void* p, const char* function) noexcept {
+  Span* const span = page_map.span_of(p);
+  switch (span->kind_now()) {
+    case SpanKind::page:
+      if (static_cast<Page*>(span)->is_block(p)) return span;
+      break;
+    case SpanKind::large:
+      if (span->base == p) return span;
+      break;
+    case SpanKind::nursery:
+      if (nursery_bytes(static_cast<const Page*>(span), p) != 0) return span;
+      report_misuse(Misuse::invalid_free, function, p);
+    case SpanKind::dirty:
+    case SpanKind::clean:
+    case SpanKind::purging:
+      report_misuse(Misuse::double_free, function, p);
+    case SpanKind::idle:
+      break;
+  }
+  report_misuse(Misuse::invalid_free, function, p);
+}
+
+void deallocate_slow(void* p, Page* page) noexcept {
+  if (p == nullptr) return;
+  Span* const span = span_of_block(p, "free");
+  if (span->kind_now() == SpanKind::large) {
+    return page->record == &main_record ? large_free(span) : heap_large_free(span);
+  }
+  if (span->kind_now() == SpanKind::nursery) return nursery_free(page, p);
+  if (page->owner.load(std::memory_order_relaxed) == &locked_owner) return locked_free(page, p);
+  TARN_ASSERT(span == page);
+  switch (page_free_remote(page, static_cast<Block*>(p))) {
+    case RemoteFree::done:
+      return;
+    case RemoteFree::post:
+      return post(page);
+    case RemoteFree::dead:
+      report_misuse(Misuse::double_free, "free", p);
+  }
+}
+
+void deallocate_attention(Page* page) noexcept {
+  HeapRecord& record = *page->heap->record;
+  for (;;) {
+    {
+      Busy busy(*current_thread);
+      if (TARN_LIKELY(&record == &main_record || !closed_by_another(record))) {
+        return page_attention(*page);
+      }
+    }
+    wait_at_gate(record);
+  }
+}
+
+std::size_t usable_bytes(const void* p, const char* function) noexcept {
+  if (p == nullptr) return 0;
+  return usable_bytes_in(span_of_block(p, function), p);
+}
+
+std::size_t usable_bytes_in(const Span* span, const void* p) noexcept {
+  const auto* const page = static_cast<const Page*>(span);
+  switch (span->kind_now()) {
+    case SpanKind::page:
+      return page->block_bytes;
+    case SpanKind::nursery:
+      return nursery_bytes(page, p);
+    default:
+      return span->bytes();
+  }
+}
+
+bool keeps_place(std::size_t size, std::size_t bytes) noexcept {
+  return bytes <= size && bytes >= size / shrink_part(size);
+}
+
+void* reallocate(void* p, std::size_t bytes) noexcept {
+  Span* const span = span_of_block(p, "realloc");
+  HeapRecord* const record = record_of(span);
+  if (TARN_UNLIKELY(record != &main_record)) {
+    return heap_reallocate(record->handle(), p, bytes, "realloc");
+  }
+  const bool large = span->kind_now() == SpanKind::large;
+  const std::size_t size = large ? span->bytes() : static_cast<Page*>(span)->block_bytes;
+  if (large && bytes > block_bytes_max) {
+    void* const resized = large_reallocate(span, bytes);
+    if (resized == nullptr) errno = ENOMEM;
+    return resized;
+  }
+  if (keeps_place(size, bytes)) return p;
+  void* const moved = allocate(bytes);
+  if (moved == nullptr) return bytes <= size ? p : nullptr;  // What was asked for is there.
+  memcpy(moved, p, bytes < size ? bytes : size);
+  deallocate(p);
+  return moved;
+}
+
+}  // namespace tarn

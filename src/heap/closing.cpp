@@ -1,0 +1,130 @@
+// closing: see closing.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/closing.hpp"
+
+#include "base/check.hpp"
+#include "heap/orphans.hpp"
+#include "heap/registry.hpp"
+
+namespace tarn {
+
+namespace {
+
+enum class Barriers : std::uint8_t { unknown, there, missing };
+std::atomic<Barriers> barriers{Barriers::unknown};
+
+// A read-modify-write is a fence that ThreadSanitizer knows.
+std::atomic<int> fence_word{0};
+void fence() noexcept { fence_word.fetch_add(0, std::memory_order_seq_cst); }
+
+bool ask_barriers() noexcept {
+  Barriers known = barriers.load(std::memory_order_relaxed);
+  if (TARN_UNLIKELY(known == Barriers::unknown)) {
+    known = os::barrier_in_all_threads() ? Barriers::there : Barriers::missing;
+    barriers.store(known, std::memory_order_relaxed);
+  }
+  return known == Barriers::there;
+}
+
+// The visitor's half of the protocol where there is no membarrier.
+void fence_as_visitor() noexcept {
+  if (TARN_UNLIKELY(!ask_barriers())) fence();
+}
+
+void barrier_as_closer() noexcept {
+  fence();
+  if (ask_barriers()) os::barrier_in_all_threads();
+}
+
+void empty_slot(const ThreadHeap& share, std::uint64_t id) noexcept {
+  std::atomic<std::uint64_t>& slot = share.thread->slots[id % heap_slots].id;
+  // Its thread may be putting another heap there: only this heap's entry goes.
+  std::uint64_t expected = id;
+  slot.compare_exchange_strong(expected, HeapSlot::no_id, std::memory_order_relaxed);
+}
+
+// Acquire: pairs with the release that ends each, so that what the thread did there is seen.
+bool is_at_work(const Thread& thread) noexcept {
+  if (thread.state.load(std::memory_order_relaxed) == ThreadState::lost) return false;
+  return thread.inside.load(std::memory_order_acquire) ||
+         thread.busy.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+bool barriers_known() noexcept { return ask_barriers(); }
+
+bool barrier_for_reader() noexcept { return ask_barriers() && os::barrier_in_all_threads(); }
+
+Closed::Closed(HeapRecord& record) noexcept
+    : record_(record), nested_(closed_by_this_thread(record)) {
+  if (nested_) return;
+  record.gate.lock();
+  if (record.threads == HeapThreads::confined) {
+    record.closed.store(true, std::memory_order_relaxed);
+    return;
+  }
+  const std::uint64_t id = record.id.load(std::memory_order_relaxed);
+  bool others = false;
+  {
+    os::Locked locked(record.lock);
+    record.closed.store(true, std::memory_order_seq_cst);
+    if (record.threads == HeapThreads::serialised) return;
+    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+      empty_slot(*h, id);
+      others = others || h->thread != current_thread;
+    }
+  }
+  if (!others) return;
+  barrier_as_closer();
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (h->thread == current_thread) continue;
+    while (is_at_work(*h->thread)) os::yield();
+  }
+}
+
+Closed::~Closed() {
+  if (nested_) return;
+  record_.closed.store(false, std::memory_order_seq_cst);
+  record_.gate.unlock();
+  if (record_.threads != HeapThreads::shared) return;
+  // Mail that came meanwhile waits for its thread; of one that has ended meanwhile nobody would
+  // look at it.
+  for (ThreadHeap* h = record_.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (h->thread->state.load(std::memory_order_seq_cst) == ThreadState::orphan) {
+      orphans.tend(*h);
+    }
+  }
+}
+
+bool closed_by_another(const HeapRecord& record) noexcept {
+  if (record.threads == HeapThreads::shared) fence_as_visitor();
+  return record.closed.load(std::memory_order_acquire) && !record.gate.held_by_this_thread();
+}
+
+void wait_at_gate(HeapRecord& record) noexcept { os::Locked wait(record.gate); }
+
+Visit::Visit(HeapRecord& record, std::uint64_t id) noexcept : record_(record), id_(id) {
+  late_ = thread_is_ending;
+  for (;;) {
+    thread_ = late_ ? late.begin() : current_thread;
+    if (thread_ == no_thread()) thread_ = thread_start();
+    if (thread_ == nullptr) return;
+    Busy::begin(*thread_);
+    current_thread->inside.store(false, std::memory_order_release);
+    if (!closed_by_another(record_)) break;
+    Busy::end(*thread_);
+    if (late_) late.end();
+    wait_at_gate(record_);
+  }
+  ended_ = record_.id.load(std::memory_order_relaxed) != id_;
+}
+
+Visit::~Visit() {
+  if (thread_ == nullptr) return;
+  Busy::end(*thread_);
+  if (late_) late.end();
+}
+
+}  // namespace tarn

@@ -1,0 +1,75 @@
+// closing: how one thread gets a heap for itself, although the others use it without locks.
+//
+//   closer                                    another thread, about to use the heap
+//   ------                                    -------------------------------------
+//   takes the gate, sets `closed`,            hit path: sets `inside`, looks into its slot
+//   empties the others' slots                 slow path: sets `busy`, looks at `closed`
+//   membarrier                                ...
+//   waits until each was once neither         finds the slot empty, or `closed`: neither inside nor
+//   inside nor busy                           busy any more, it waits at the gate
+//
+// Either the barrier comes before the other thread looks, and it sees that the heap is closed; or
+// its `inside` or `busy` came before the barrier, and the closer waits. Frees are not held up: see
+// docs/design/heaps.md.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "heap/late.hpp"
+#include "heap/record.hpp"
+#include "heap/thread.hpp"
+
+namespace tarn {
+
+// The heap is the calling thread's alone while this lives; it may go on using it. pre: the thread
+// is not busy and holds no lock.
+class Closed {
+ public:
+  explicit Closed(HeapRecord& record) noexcept;
+  ~Closed();
+  Closed(const Closed&) = delete;
+  Closed& operator=(const Closed&) = delete;
+
+ private:
+  HeapRecord& record_;
+  bool nested_;  // The thread has it closed already.
+};
+
+// Until whoever has the heap closed opens it. pre: the calling thread is not busy, holds no lock.
+void wait_at_gate(HeapRecord& record) noexcept;
+
+// True for the thread that has the heap closed.
+inline bool closed_by_this_thread(const HeapRecord& record) noexcept {
+  return record.closed.load(std::memory_order_relaxed) && record.gate.held_by_this_thread();
+}
+
+// False where the OS has no barriers: then no slot may be filled.
+bool barriers_known() noexcept;
+
+// What other threads did before this thread saw a trace of it is done when this returns. False
+// where the OS has no barriers.
+bool barrier_for_reader() noexcept;
+
+// The calling thread on a slow path of a heap: busy, the heap open or its own. Waits at the gate.
+class Visit {
+ public:
+  Visit(HeapRecord& record, std::uint64_t id) noexcept;
+  ~Visit();
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+  // Who acts: the thread's record, a shared one when it is ending; null when out of memory.
+  Thread* thread() const noexcept { return thread_; }
+  bool ended() const noexcept { return ended_; }  // The heap has another id, or none, by now.
+
+ private:
+  bool enter() noexcept;
+
+  HeapRecord& record_;
+  std::uint64_t id_;
+  Thread* thread_ = nullptr;
+  bool late_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace tarn

@@ -1,0 +1,177 @@
+// heap_life: how heaps begin and end, and what is asked of a heap as a whole.
+//
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+#include <cstring>
+
+#include "heap/closing.hpp"
+#include "heap/heap_large.hpp"
+#include "heap/limits.hpp"
+#include "heap/orphans.hpp"
+#include "heap/process.hpp"
+#include "heap/registry.hpp"
+#include "heap/share.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+namespace {
+
+// What a destroyed heap leaves stays warm up to here: a heap per request is made and ended often.
+constexpr std::size_t warm_bytes = std::size_t{1} << 20;
+
+bool is_sound(const tarn_heap_options& options) noexcept {
+  return options.bytes == sizeof(tarn_heap_options) && options.threads >= TARN_HEAP_SHARED &&
+         options.threads <= TARN_HEAP_CONFINED &&
+         (options.parent.record == nullptr) == (options.parent.id == 0);
+}
+
+bool is_lost(const ThreadHeap& share) noexcept {
+  return share.thread->state.load(std::memory_order_relaxed) == ThreadState::lost;
+}
+
+// pre: closed. All memory of the heap, dead, as a chain, no longer charged.
+Span* take_all(HeapRecord& record) noexcept {
+  Span* chain = nullptr;
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (!is_lost(*h)) chain = take_apart(*h, chain);
+  }
+  while (Span* const span = record.large.pop_front()) {
+    process.add_large(-static_cast<std::int64_t>(span->bytes()));
+    span->next = chain;
+    chain = span;
+  }
+  std::size_t charged = std::size_t{record.nursery.slices_charged} << slice_shift;
+  for (const Span* s = chain; s != nullptr; s = s->next) charged += s->bytes();
+  if (charged != 0) uncharge(record, charged);
+  if (record.nursery.page != nullptr) {
+    record.nursery.page->set_kind(SpanKind::large);  // In use by nobody until the store has it.
+    record.nursery.page->next = chain;
+    chain = record.nursery.page;
+  }
+  record.nursery.clear();
+  record.young.store(true, std::memory_order_relaxed);
+  return chain;
+}
+
+bool is_below(const HeapRecord* record, const HeapRecord* ancestor) noexcept {
+  while (record != nullptr && record != ancestor) record = record->parent;
+  return record != nullptr;
+}
+
+}  // namespace
+
+tarn_heap heap_create(const tarn_heap_options* options) noexcept {
+  process.start();
+  tarn_heap_options plain{};
+  plain.bytes = sizeof plain;
+  if (options == nullptr) options = &plain;
+  if (!is_sound(*options)) {
+    errno = EINVAL;
+    return {};
+  }
+  if (options->parent.record != nullptr) live_record(options->parent, "tarn_heap_create");
+  HeapRecord* const record = registry.make(*options);
+  if (record != nullptr) return record->handle();
+  errno = ENOMEM;
+  return {};
+}
+
+bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
+  HeapRecord* const record = live_record(heap, function);
+  if (record == nullptr || record == &main_record) {
+    errno = EINVAL;
+    return false;
+  }
+  Span* chain = nullptr;
+  {
+    Closed closed(*record);
+    if (record->id.load(std::memory_order_relaxed) != heap.id ||
+        (ends && !registry.end_id(*record, heap.id))) {
+      live_record(heap, function);
+    }
+    chain = take_all(*record);
+    if (ends) registry.give_shares(*record);
+  }
+  if (ends) registry.give(*record);
+  if (chain != nullptr) store.give_all(chain, warm_bytes);
+  return true;
+}
+
+std::size_t heap_collect(HeapRecord& record) noexcept {
+  std::size_t given = 0;
+  tarn_heap next{};
+  while (HeapRecord* const r = registry.next_after(next)) {
+    next = r->handle();
+    if (!is_below(r, &record)) continue;
+    const std::size_t before = r->limits.committed.load(std::memory_order_relaxed);
+    Closed closed(*r);
+    if (r->id.load(std::memory_order_relaxed) != next.id) continue;
+    for (ThreadHeap* h = r->thread_heaps; h != nullptr; h = h->next_of_record) {
+      if (h->thread == current_thread || h->thread == &locked_owner) {
+        Busy busy(*h->thread);
+        put_down_share(*h);
+      } else if (!is_lost(*h)) {
+        retire_empty_pages(*h);
+      }
+    }
+    const std::size_t now = r->limits.committed.load(std::memory_order_relaxed);
+    if (now < before) given += before - now;
+  }
+  return given;
+}
+
+void heaps_trim() noexcept {
+  registry.for_each([](HeapRecord& record) noexcept {
+    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+      if (h->thread == current_thread) {
+        Busy busy(*current_thread);
+        if (!closed_by_another(record)) put_down_share(*h);
+      } else if (h->thread == &locked_owner) {
+        os::Locked locked(record.lock);
+        if (!closed_by_another(record)) put_down_share(*h);
+      } else {
+        orphans.tend(*h);
+      }
+    }
+  });
+}
+
+bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept {
+  HeapRecord* const record = live_record(heap, "tarn_heap_get_stats");
+  if (record == nullptr) return false;
+  const std::size_t bytes = stats->bytes;
+  *stats = {};
+  stats->bytes = bytes;
+  if (record == &main_record) {
+    process.fill_main_stats(stats);
+    return true;
+  }
+  Closed closed(*record);
+  if (record->id.load(std::memory_order_relaxed) != heap.id) {
+    live_record(heap, "tarn_heap_get_stats");
+  }
+  for (ThreadHeap* h = record->thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (is_lost(*h)) continue;
+    for (const Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
+      const auto* const page = static_cast<const Page*>(s);
+      const std::uint64_t live = live_blocks_seen(*page);
+      ++stats->pages;
+      stats->live_blocks += live;
+      stats->live_bytes += live * page->block_bytes;
+    }
+  }
+  for (const Span* s = record->large.head(); s != nullptr; s = s->next_of_heap) {
+    ++stats->large_blocks;
+    ++stats->live_blocks;
+    stats->live_bytes += s->bytes();
+  }
+  if (record->nursery.page != nullptr) ++stats->pages;
+  stats->live_blocks += record->nursery.live_blocks();
+  stats->live_bytes += record->nursery.live_bytes();
+  stats->committed_bytes = record->limits.committed.load(std::memory_order_relaxed);
+  stats->committed_bytes_peak = record->limits.committed_peak.load(std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace tarn

@@ -1,0 +1,71 @@
+// heap_resize: blocks of heaps at a new size, in place or moved.
+//
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+#include <cstring>
+
+#include "heap/closing.hpp"
+#include "heap/heap_large.hpp"
+#include "heap/large.hpp"
+#include "heap/limits.hpp"
+
+namespace tarn {
+
+namespace {
+
+bool resize_in_nursery(Page* page, void* p, std::size_t bytes) noexcept {
+  HeapRecord& record = *page->record;
+  const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(p) - page->base);
+  os::Locked locked(record.lock);
+  Nursery& nursery = record.nursery;
+  if (bytes > Nursery::bytes_max || closed_by_another(record)) return false;
+  const std::size_t end = offset + (bytes == 0 ? 1 : bytes);
+  const std::size_t reached = slices_for(end);
+  if (reached > nursery.slices_charged) return false;  // Rare enough to be moved.
+  return nursery.resize(offset, bytes);
+}
+
+}  // namespace
+
+bool heap_try_expand(void* p, std::size_t bytes) noexcept {
+  if (p == nullptr || bytes > request_bytes_max) return false;
+  Span* const span = span_of_block(p, "tarn_heap_try_expand");
+  if (bytes <= usable_bytes_in(span, p)) return true;
+  auto* const page = static_cast<Page*>(span);
+  switch (span->kind_now()) {
+    case SpanKind::nursery:
+      return resize_in_nursery(page, p, bytes);
+    case SpanKind::large:
+      if (page->record != &main_record) return heap_large_resize(span, bytes, false);
+      return large_resize(span, slices_for(bytes));
+    default:
+      return false;
+  }
+}
+
+void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function) noexcept {
+  HeapRecord* const record = live_record(heap, function);
+  if (record == nullptr) return nullptr;
+  Span* const span = span_of_block(p, function);
+  const std::size_t size = usable_bytes_in(span, p);
+  const bool at_home = record_of(span) == record;
+  if (at_home) {
+    if (record == &main_record) return reallocate(p, bytes);
+    if (keeps_place(size, bytes)) return p;
+    const SpanKind kind = span->kind_now();
+    if (kind == SpanKind::nursery && resize_in_nursery(static_cast<Page*>(span), p, bytes)) {
+      return p;
+    }
+    if (kind == SpanKind::large && bytes > block_bytes_max &&
+        heap_large_resize(span, bytes, true)) {
+      return span->base;
+    }
+  }
+  void* const moved = heap_allocate(heap, bytes, function);
+  if (moved == nullptr) return at_home && bytes <= size ? p : nullptr;
+  memcpy(moved, p, bytes < size ? bytes : size);
+  deallocate(p);
+  return moved;
+}
+
+}  // namespace tarn

@@ -1,0 +1,256 @@
+// heaps: allocation. Their beginning and end are in heap_life.cpp, large blocks in heap_large.cpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/heaps.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "heap/closing.hpp"
+#include "heap/heap_large.hpp"
+#include "heap/limits.hpp"
+#include "heap/registry.hpp"
+#include "heap/thread_heap.hpp"
+#include "report/report.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+namespace {
+
+// After so many allocations a heap is worth pages of its own for each class.
+constexpr std::uint32_t nursery_allocations_max = 64;
+
+Attempt from_share(ThreadHeap& share, std::size_t size_class, std::size_t bytes) noexcept {
+  Page* page = share.current[size_class];
+  if (page->free == nullptr) {
+    share.refused_by = nullptr;
+    page = refill(share, size_class);
+    if (page == nullptr) {
+      return {share.refused_by != nullptr ? Outcome::refused : Outcome::out_of_memory, nullptr,
+              share.refused_by};
+    }
+    ClassCounts& counts = share.bin(size_class).counts;
+    counts.sampled.add(1);
+    counts.sampled_bytes.add(bytes);
+  }
+  return {Outcome::done, page_pop(page), nullptr};
+}
+
+// Lock held. Makes sure of `slices` of the nursery's span.
+Attempt extend_nursery(HeapRecord& record, std::uint32_t slices) noexcept {
+  Nursery& nursery = record.nursery;
+  if (nursery.slices_charged >= slices) return {Outcome::done, nullptr, nullptr};
+  const std::size_t bytes = std::size_t{slices - nursery.slices_charged} << slice_shift;
+  if (HeapRecord* const refused_by = charge(record, bytes)) {
+    return {Outcome::refused, nullptr, refused_by};
+  }
+  if (nursery.page == nullptr) {
+    Span* const span = store.take(Nursery::slices, 1);
+    if (span == nullptr) {
+      uncharge(record, bytes);
+      return {Outcome::out_of_memory, nullptr, nullptr};
+    }
+    auto* const page = static_cast<Page*>(span);
+    page->owner.store(nullptr, std::memory_order_relaxed);
+    page->record = &record;
+    page->set_kind(SpanKind::nursery);
+    page_map.set(page->base, Nursery::slices, page);
+    nursery.page = page;
+  }
+  nursery.slices_charged = slices;
+  return {Outcome::done, nullptr, nullptr};
+}
+
+// Lock held. `again` when the heap has outgrown its nursery.
+Attempt from_nursery(HeapRecord& record, const Request& request) noexcept {
+  Nursery& nursery = record.nursery;
+  std::size_t offset = Nursery::none;
+  if (request.bytes <= Nursery::bytes_max && nursery.allocations < nursery_allocations_max) {
+    if (nursery.page == nullptr) {
+      const Attempt made = extend_nursery(record, 1);
+      if (made.outcome != Outcome::done) return made;
+    }
+    offset = nursery.take(request.bytes, request.alignment);
+  }
+  if (offset == Nursery::none) {
+    record.young.store(false, std::memory_order_relaxed);
+    return {Outcome::again, nullptr, nullptr};
+  }
+  const std::size_t end = offset + nursery.size_at(offset);
+  const Attempt reached = extend_nursery(record, static_cast<std::uint32_t>(slices_for(end)));
+  if (reached.outcome != Outcome::done) {
+    nursery.give(offset);
+    return reached;
+  }
+  return {Outcome::done, nursery.page->base + offset, nullptr};
+}
+
+Attempt from_locked(HeapRecord& record, std::size_t size_class, const Request& request) noexcept {
+  ThreadHeap* share = record.thread_heaps.load(std::memory_order_acquire);
+  if (share == nullptr && !record.young.load(std::memory_order_relaxed)) {
+    share = registry.join_alone(record, locked_owner);
+    if (share == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  }
+  os::Locked locked(record.lock);
+  if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
+  if (record.young.load(std::memory_order_relaxed)) return from_nursery(record, request);
+  if (share == nullptr) return {Outcome::again, nullptr, nullptr};
+  return from_share(*share, size_class, request.bytes);
+}
+
+Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) noexcept {
+  Visit visit(record, id);
+  if (visit.thread() == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  if (visit.ended()) return {Outcome::ended, nullptr, nullptr};
+  std::size_t size_class = class_count;
+  if (request.bytes <= block_bytes_max && request.alignment <= slice_bytes) {
+    size_class = request.alignment <= block_align
+                     ? class_of(request.bytes)
+                     : aligned_class_of(request.bytes, request.alignment);
+  }
+  if (size_class == class_count) return heap_large_allocate(record, request);
+  if (record.threads == HeapThreads::serialised) return from_locked(record, size_class, request);
+  if (record.young.load(std::memory_order_relaxed)) {
+    os::Locked locked(record.lock);
+    if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
+    if (record.young.load(std::memory_order_relaxed)) return from_nursery(record, request);
+  }
+  const HeapSlot& slot = visit.thread()->slots[id % heap_slots];
+  ThreadHeap* const share = slot.id.load(std::memory_order_relaxed) == id
+                                ? slot.heap
+                                : registry.join(record, *visit.thread());
+  if (share == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  // A heap that was closed before the share was on its list did not wait for this thread.
+  if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
+  return from_share(*share, size_class, request.bytes);
+}
+
+// Makes room under the ceiling of `refused_by`; false when there is none to be had.
+bool relieve(HeapRecord& refused_by, std::size_t bytes, int tries) noexcept {
+  if (tries == 0 && heap_collect(refused_by) != 0) return true;
+  const Limits& limits = refused_by.limits;
+  return limits.reclaim != nullptr &&
+         limits.reclaim(refused_by.handle(), bytes, limits.context) != 0;
+}
+
+}  // namespace
+
+void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
+  current_thread->inside.store(false, std::memory_order_release);
+  HeapRecord* const record = live_record(heap, request.function);
+  if (record == nullptr) return nullptr;
+  if (record == &main_record) {
+    return request.zero ? allocate_zeroed(request.bytes)
+                        : allocate_aligned(request.bytes, request.alignment);
+  }
+  for (int relieved = 0;;) {
+    const Attempt attempt = try_once(*record, heap.id, request);
+    switch (attempt.outcome) {
+      case Outcome::done:
+        call_due_marks(*record);
+        if (request.zero && !attempt.zeroed) memset(attempt.block, 0, request.bytes);
+        return attempt.block;
+      case Outcome::again:
+        continue;
+      case Outcome::refused:
+        if (relieve(*attempt.refused_by, request.bytes, relieved++)) continue;
+        break;
+      case Outcome::out_of_memory:
+        break;
+      case Outcome::ended:
+        live_record(heap, request.function);
+    }
+    errno = ENOMEM;
+    return nullptr;
+  }
+}
+
+HeapRecord* live_record(tarn_heap heap, const char* function) noexcept {
+  auto* const record = static_cast<HeapRecord*>(heap.record);
+  if (record == nullptr) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  if (TARN_LIKELY(record->id.load(std::memory_order_relaxed) == heap.id)) return record;
+  char name[TARN_HEAP_NAME_BYTES];
+  registry.name_of_ended(heap.id, name);
+  report_ended_heap(function, name, heap.id);
+}
+
+// The bits say whether a block begins there; only blocks that are given back leave them.
+void nursery_free(Page* page, void* p) noexcept {
+  HeapRecord& record = *page->record;
+  const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(p) - page->base);
+  Page* empty = nullptr;
+  for (;;) {
+    os::Locked locked(record.lock);
+    Nursery& nursery = record.nursery;
+    if (nursery.page != page || nursery.size_at(offset) == 0) {
+      report_misuse(Misuse::double_free, "free", p);
+    }
+    if (closed_by_another(record)) {
+      locked.release();
+      wait_at_gate(record);
+      continue;
+    }
+    nursery.give(offset);
+    if (!record.young.load(std::memory_order_relaxed) && nursery.empty()) {
+      empty = page;
+      uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
+      nursery.page = nullptr;
+      nursery.slices_charged = 0;
+    }
+    break;
+  }
+  if (empty == nullptr) return;
+  page_map.clear(empty->base, empty->slices);
+  empty->set_kind(SpanKind::large);  // In use by nobody until the store has it.
+  store.give(empty);
+}
+
+std::size_t nursery_bytes(const Page* page, const void* p) noexcept {
+  HeapRecord& record = *page->record;
+  os::LockedUnlessHeld locked(record.lock);
+  if (record.nursery.page != page) return 0;
+  return record.nursery.size_at(
+      static_cast<std::size_t>(static_cast<const std::byte*>(p) - page->base));
+}
+
+void locked_free(Page* page, void* p) noexcept {
+  HeapRecord& record = *page->heap->record;
+  for (;;) {
+    os::Locked locked(record.lock);
+    if (closed_by_another(record)) {
+      locked.release();
+      wait_at_gate(record);
+      continue;
+    }
+    auto* const block = static_cast<Block*>(p);
+    block->next = page->local_free;
+    page->local_free = block;
+    if (--page->countdown == 0) page_attention(*page);
+    return;
+  }
+}
+
+tarn_heap heap_of(const void* p) noexcept {
+  Span* const span = page_map.span_of(p);
+  const auto* const page = static_cast<const Page*>(span);
+  switch (span->kind_now()) {
+    case SpanKind::page:
+      return page->is_block(p) ? page->heap->record->handle() : tarn_heap{};
+    case SpanKind::large:
+      return span->base == p ? page->record->handle() : tarn_heap{};
+    case SpanKind::nursery:
+      return nursery_bytes(page, p) != 0 ? page->record->handle() : tarn_heap{};
+    case SpanKind::idle:
+    case SpanKind::clean:
+    case SpanKind::dirty:
+    case SpanKind::purging:
+      break;
+  }
+  return {};
+}
+
+}  // namespace tarn

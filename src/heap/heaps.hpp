@@ -1,0 +1,80 @@
+// heaps: what the functions of tarn/heap.h do. The hit path is inline; all others check the handle,
+// get past the gate, and try, relieving a ceiling that refuses.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "heap/blocks.hpp"
+#include "heap/record.hpp"
+#include "heap/thread.hpp"
+
+namespace tarn {
+
+struct Request {
+  std::size_t bytes;
+  std::size_t alignment = block_align;
+  bool zero = false;
+  const char* function;  // Of the caller, for reports.
+};
+
+void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept;
+
+TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* function) noexcept {
+  Thread* const thread = current_thread;
+  const HeapSlot& slot = thread->slots[heap.id % heap_slots];
+  thread->inside.store(true, std::memory_order_relaxed);
+  // The processor's order is the closer's business (closing.hpp), the compiler's is ours.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (TARN_LIKELY(slot.id.load(std::memory_order_relaxed) == heap.id &&
+                  bytes <= linear_bytes_max)) {
+    Page* const page = slot.heap->current[linear_class_of(bytes)];
+    if (TARN_LIKELY(page->free != nullptr)) {
+      void* const block = page_pop(page);
+      thread->inside.store(false, std::memory_order_release);
+      return block;
+    }
+  }
+  return heap_allocate_slow(heap, {.bytes = bytes, .function = function});
+}
+
+// As realloc for p != null and bytes != 0: in the heap, from whatever heap p is of.
+void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function) noexcept;
+
+bool heap_try_expand(void* p, std::size_t bytes) noexcept;
+
+// The zero handle with errno set when it cannot be made.
+tarn_heap heap_create(const tarn_heap_options* options) noexcept;
+
+// False with EBUSY or EINVAL. `ends`: the heap, not only its blocks.
+bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept;
+
+// A zero handle when p is no block's.
+tarn_heap heap_of(const void* p) noexcept;
+
+// Gives back the empty pages of the heap and its descendants. Returns the bytes. pre: the calling
+// thread is not busy.
+std::size_t heap_collect(HeapRecord& record) noexcept;
+
+// Gives back the empty pages of open heaps, as far as the calling thread may: its own shares, those
+// of ended threads, and of heaps under a lock. Any thread.
+void heaps_trim() noexcept;
+
+bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept;
+
+// The heap that a block's span belongs to.
+inline HeapRecord* record_of(const Span* span) noexcept {
+  const auto* const page = static_cast<const Page*>(span);
+  return span->kind_now() == SpanKind::page ? page->heap->record : page->record;
+}
+
+// The record of a live heap; null with EINVAL for the zero handle. Reports a heap that has ended.
+HeapRecord* live_record(tarn_heap heap, const char* function) noexcept;
+
+// Frees of blocks that malloc's slow path finds not to be its own. pre: p is the start of a block
+void nursery_free(Page* page, void* p) noexcept;
+void locked_free(Page* page, void* p) noexcept;
+std::size_t nursery_bytes(const Page* page, const void* p) noexcept;  // 0: no block begins there.
+
+}  // namespace tarn

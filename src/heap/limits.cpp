@@ -1,0 +1,63 @@
+// limits: see limits.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/limits.hpp"
+
+#include "base/check.hpp"
+
+namespace tarn {
+
+namespace {
+
+bool charge_one(Limits& limits, std::size_t bytes) noexcept {
+  std::size_t seen = limits.committed.load(std::memory_order_relaxed);
+  std::size_t now = 0;
+  do {
+    if (limits.ceiling < seen || limits.ceiling - seen < bytes) return false;
+    now = seen + bytes;
+  } while (!limits.committed.compare_exchange_weak(seen, now, std::memory_order_relaxed));
+  std::size_t peak = limits.committed_peak.load(std::memory_order_relaxed);
+  while (now > peak && !limits.committed_peak.compare_exchange_weak(peak, now,
+                                                                    std::memory_order_relaxed)) {
+  }
+  if (now > limits.soft_mark && seen <= limits.soft_mark) {
+    limits.mark_passed.store(true, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+void uncharge_one(Limits& limits, std::size_t bytes) noexcept {
+  const std::size_t before = limits.committed.fetch_sub(bytes, std::memory_order_relaxed);
+  TARN_ASSERT(before >= bytes);
+  (void)before;
+}
+
+}  // namespace
+
+HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept {
+  for (HeapRecord* r = &heap; r != nullptr; r = r->parent) {
+    if (charge_one(r->limits, bytes)) continue;
+    for (HeapRecord* below = &heap; below != r; below = below->parent) {
+      uncharge_one(below->limits, bytes);
+    }
+    return r;
+  }
+  return nullptr;
+}
+
+void uncharge(HeapRecord& heap, std::size_t bytes) noexcept {
+  for (HeapRecord* r = &heap; r != nullptr; r = r->parent) uncharge_one(r->limits, bytes);
+}
+
+void call_due_marks(HeapRecord& heap) noexcept {
+  for (HeapRecord* r = &heap; r != nullptr; r = r->parent) {
+    Limits& limits = r->limits;
+    if (limits.mark_callback == nullptr) continue;
+    if (!limits.mark_passed.load(std::memory_order_relaxed)) continue;
+    if (!limits.mark_passed.exchange(false, std::memory_order_relaxed)) continue;
+    limits.mark_callback(r->handle(), limits.committed.load(std::memory_order_relaxed),
+                         limits.context);
+  }
+}
+
+}  // namespace tarn

@@ -1,0 +1,20 @@
+// limits: what a heap and its ancestors may commit. A charge is made before memory is taken, so a
+// ceiling is never exceeded; it goes up from the heap, and comes back down when one refuses.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "heap/record.hpp"
+
+namespace tarn {
+
+// Null when the charge was made; else whose ceiling refuses it: then nothing has changed.
+HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept;
+void uncharge(HeapRecord& heap, std::size_t bytes) noexcept;
+
+// Calls what soft marks are due, of the heap and its ancestors. pre: no lock held, not busy.
+void call_due_marks(HeapRecord& heap) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,117 @@
+// nursery: see nursery.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/nursery.hpp"
+
+#include <bit>
+
+#include "base/bits.hpp"
+#include "base/check.hpp"
+
+namespace tarn {
+
+namespace {
+constexpr std::size_t grains_of(std::size_t bytes) noexcept {
+  return bytes == 0 ? 1 : (bytes + block_align - 1) / block_align;
+}
+}  // namespace
+
+// The first bit of that value at or after `from`; grains when there is none.
+std::size_t Nursery::find(const Bits& bits, std::size_t from, bool value) noexcept {
+  while (from < grains) {
+    const std::uint64_t word = value ? bits[from / 64] : ~bits[from / 64];
+    const std::uint64_t rest = word >> (from % 64);
+    if (rest != 0) return from + static_cast<std::size_t>(std::countr_zero(rest));
+    from = (from / 64 + 1) * 64;
+  }
+  return grains;
+}
+
+void Nursery::fill(Bits& bits, std::size_t from, std::size_t to, bool value) noexcept {
+  while (from < to) {
+    const std::size_t in_word = from % 64;
+    std::size_t count = 64 - in_word;
+    if (count > to - from) count = to - from;
+    const std::uint64_t ones = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+    std::uint64_t& word = bits[from / 64];
+    word = value ? word | ones << in_word : word & ~(ones << in_word);
+    from += count;
+  }
+}
+
+// One past the last grain of the block that begins at `first`.
+std::size_t Nursery::end_of(std::size_t first) const noexcept {
+  const std::size_t hole = find(used_, first + 1, false);
+  const std::size_t next = find(first_, first + 1, true);
+  return hole < next ? hole : next;
+}
+
+std::size_t Nursery::take(std::size_t bytes, std::size_t alignment) noexcept {
+  TARN_ASSERT(bytes <= bytes_max && alignment <= slice_bytes);
+  const std::size_t wanted = grains_of(bytes);
+  const std::size_t step = alignment <= block_align ? 1 : alignment / block_align;
+  for (std::size_t at = 0;;) {
+    at = align_up(find(used_, at, false), step);
+    if (at + wanted > grains) return none;
+    const std::size_t end = find(used_, at, true);
+    if (end >= at + wanted) {
+      fill(used_, at, at + wanted, true);
+      fill(first_, at, at + 1, true);
+      ++allocations;
+      return at * block_align;
+    }
+    at = end;
+  }
+}
+
+std::size_t Nursery::size_at(std::size_t offset) const noexcept {
+  const std::size_t at = offset / block_align;
+  if (offset % block_align != 0 || at >= grains || !bit(first_, at)) return 0;
+  return (end_of(at) - at) * block_align;
+}
+
+void Nursery::give(std::size_t offset) noexcept {
+  const std::size_t at = offset / block_align;
+  TARN_ASSERT(bit(first_, at));
+  fill(used_, at, end_of(at), false);
+  fill(first_, at, at + 1, false);
+}
+
+bool Nursery::resize(std::size_t offset, std::size_t bytes) noexcept {
+  const std::size_t at = offset / block_align;
+  const std::size_t end = end_of(at);
+  const std::size_t wanted = at + grains_of(bytes);
+  if (wanted > end && (wanted > grains || find(used_, end, true) < wanted)) return false;
+  fill(used_, at, end, false);
+  fill(used_, at, wanted, true);
+  return true;
+}
+
+void Nursery::clear() noexcept {
+  used_ = {};
+  first_ = {};
+  page = nullptr;
+  allocations = 0;
+  slices_charged = 0;
+}
+
+bool Nursery::empty() const noexcept { return find(first_, 0, true) == grains; }
+
+std::uint64_t Nursery::live_blocks() const noexcept {
+  std::uint64_t count = 0;
+  for (const std::uint64_t word : first_) count += static_cast<std::uint64_t>(std::popcount(word));
+  return count;
+}
+
+std::uint64_t Nursery::live_bytes() const noexcept {
+  std::uint64_t count = 0;
+  for (const std::uint64_t word : used_) count += static_cast<std::uint64_t>(std::popcount(word));
+  return count * block_align;
+}
+
+std::size_t Nursery::next_block(std::size_t offset) const noexcept {
+  const std::size_t at = find(first_, (offset + block_align - 1) / block_align, true);
+  return at == grains ? none : at * block_align;
+}
+
+}  // namespace tarn

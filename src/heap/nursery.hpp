@@ -1,0 +1,71 @@
+// nursery: where the first blocks of a heap lie, whatever their sizes, so that ten blocks of ten
+// sizes cost one OS page and not ten. One span of 8 KiB, and two bits for each 16 bytes of it, kept
+// apart from the blocks:
+//
+//   used   1 1 1 0 0 1 1 0 ...     part of a block
+//   first  1 0 0 0 0 1 0 0 ...     where a block begins
+//
+// First fit, so blocks lie densely and the second OS page is reached late. Guarded by its record's
+// lock.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "layout/geometry.hpp"
+#include "layout/size_class.hpp"
+#include "pages/page.hpp"
+
+namespace tarn {
+
+class Nursery {
+ public:
+  static constexpr std::size_t slices = 2;
+  static constexpr std::size_t grains = slices * slice_bytes / block_align;
+  static constexpr std::size_t bytes_max = 1024;  // Larger blocks have pages from the start.
+
+  // The place of `bytes`, in bytes from the base, or `none`. pre: alignment is a power of two of at
+  // most slice_bytes
+  static constexpr std::size_t none = SIZE_MAX;
+  std::size_t take(std::size_t bytes, std::size_t alignment) noexcept;
+
+  // The size of the block that begins at the offset, 0 when none does.
+  std::size_t size_at(std::size_t offset) const noexcept;
+
+  // pre: size_at(offset) != 0. Frees the block.
+  void give(std::size_t offset) noexcept;
+
+  // Makes the block at the offset `bytes` long in place; false when another one is in the way.
+  bool resize(std::size_t offset, std::size_t bytes) noexcept;
+
+  void clear() noexcept;
+  bool empty() const noexcept;
+  std::uint64_t live_blocks() const noexcept;
+  std::uint64_t live_bytes() const noexcept;
+
+  // Offset of the first block at or after this one; `none` at the end.
+  std::size_t next_block(std::size_t offset) const noexcept;
+
+  Page* page = nullptr;            // The span; null before the first block and after the last.
+  std::uint32_t allocations = 0;   // Ever.
+  std::uint32_t slices_charged = 0;
+
+ private:
+  static constexpr std::size_t words_ = grains / 64;
+  using Bits = std::array<std::uint64_t, words_>;
+
+  static std::size_t find(const Bits& bits, std::size_t from, bool value) noexcept;
+  static void fill(Bits& bits, std::size_t from, std::size_t to, bool value) noexcept;
+  bool bit(const Bits& bits, std::size_t i) const noexcept {
+    return (bits[i / 64] >> (i % 64) & 1) != 0;
+  }
+  std::size_t end_of(std::size_t first) const noexcept;
+
+  Bits used_{};
+  Bits first_{};
+};
+
+}  // namespace tarn

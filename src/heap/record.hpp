@@ -1,0 +1,62 @@
+// record: what a heap is to the library, whatever thread asks. Records are never freed, only reused
+// under a new id, so a handle {record, id} can be checked at any time.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/list.hpp"
+#include "heap/nursery.hpp"
+#include "os/thread.hpp"
+#include "pages/page.hpp"
+#include "source/span.hpp"
+#include "tarn/heap.h"
+
+namespace tarn {
+
+enum class HeapThreads : std::uint8_t { shared, serialised, confined };
+
+// Charged before memory is taken, from a heap up to its last ancestor (limits.hpp).
+struct Limits {
+  std::atomic<std::size_t> committed{0};
+  std::atomic<std::size_t> committed_peak{0};
+  std::size_t ceiling = SIZE_MAX;
+  std::size_t soft_mark = SIZE_MAX;
+  std::atomic<bool> mark_passed{false};  // The callback is due.
+  tarn_heap_reclaim reclaim = nullptr;
+  tarn_heap_mark mark_callback = nullptr;
+  void* context = nullptr;
+};
+
+struct HeapRecord {
+  std::atomic<std::uint64_t> id{0};  // 0: destroyed.
+  std::atomic<bool> closed{false};   // One thread has it for itself (closing.hpp).
+  std::atomic<bool> young{true};     // Blocks come from the nursery first.
+  HeapThreads threads = HeapThreads::shared;
+  bool gone = false;  // Destroyed, its memory given back.
+  std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.
+  os::Lock gate{};  // Held by who has the heap closed.
+  os::Lock lock{};  // Nursery, large, the list of ThreadHeaps; serialised: all of it.
+  std::atomic<ThreadHeap*> thread_heaps{nullptr};  // Linked by next_of_record; grows while open.
+  List<Span, &Span::next_of_heap, &Span::prev_of_heap> large{};
+  HeapRecord* parent = nullptr;
+  HeapRecord* next = nullptr;  // The registry's list of live records, or of spare ones.
+  HeapRecord* prev = nullptr;
+  Limits limits{};
+  Nursery nursery{};
+  char name[TARN_HEAP_NAME_BYTES] = {};
+
+  tarn_heap handle() noexcept { return {this, id.load(std::memory_order_relaxed)}; }
+};
+
+// Must the calling thread, which is busy or holds the record's lock, keep off the heap's lists?
+bool closed_by_another(const HeapRecord& record) noexcept;
+
+// malloc's heap. It has no limits, no nursery and no list of its large blocks.
+extern HeapRecord main_record;
+inline constexpr std::uint64_t main_heap_id = 1;
+
+}  // namespace tarn

@@ -1,0 +1,181 @@
+// registry: see registry.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/registry.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "base/check.hpp"
+#include "heap/closing.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+constinit Registry registry;
+constinit HeapRecord main_record{.id = main_heap_id, .young = false, .name = "malloc"};
+
+namespace {
+
+void put_name(char* to, const char* from) noexcept {
+  const std::size_t length = from == nullptr ? 0 : strnlen(from, TARN_HEAP_NAME_BYTES - 1);
+  if (length != 0) memcpy(to, from, length);
+  to[length] = '\0';
+}
+
+std::size_t or_none(std::size_t bytes) noexcept { return bytes == 0 ? SIZE_MAX : bytes; }
+
+void set_up(Limits& limits, const tarn_heap_options& options) noexcept {
+  limits.committed.store(0, std::memory_order_relaxed);
+  limits.committed_peak.store(0, std::memory_order_relaxed);
+  limits.mark_passed.store(false, std::memory_order_relaxed);
+  limits.ceiling = or_none(options.ceiling_bytes);
+  limits.soft_mark = or_none(options.soft_mark_bytes);
+  limits.reclaim = options.reclaim;
+  limits.mark_callback = options.soft_mark;
+  limits.context = options.context;
+}
+
+}  // namespace
+
+HeapRecord* Registry::make(const tarn_heap_options& options) noexcept {
+  os::Locked locked(lock_);
+  auto* const parent = static_cast<HeapRecord*>(options.parent.record);
+  if (parent != nullptr && parent->id.load(std::memory_order_relaxed) != options.parent.id) {
+    return nullptr;
+  }
+  HeapRecord* record = spare_.pop_front();
+  if (record == nullptr) {
+    void* const memory = store.allocate_record(sizeof(HeapRecord));
+    if (memory == nullptr) return nullptr;
+    record = new (memory) HeapRecord;
+  }
+  record->threads = static_cast<HeapThreads>(options.threads);
+  record->young.store(true, std::memory_order_relaxed);
+  record->closed.store(false, std::memory_order_relaxed);
+  record->gone = false;
+  record->parent = parent;
+  if (parent != nullptr) ++parent->children;
+  set_up(record->limits, options);
+  put_name(record->name, options.name);
+  record->id.store(++ids_given_, std::memory_order_release);
+  live_.push_back(record);
+  return record;
+}
+
+bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
+  os::Locked locked(lock_);
+  if (record.id.load(std::memory_order_relaxed) != id) return false;
+  Ended& ended = ended_[ended_count_++ % ended_remembered_];
+  ended.id = id;
+  memcpy(ended.name, record.name, sizeof ended.name);
+  record.id.store(0, std::memory_order_seq_cst);
+  live_.remove(&record);
+  return true;
+}
+
+void Registry::give(HeapRecord& record) noexcept {
+  os::Locked locked(lock_);
+  record.gone = true;
+  for (HeapRecord* r = &record; r != nullptr && r->gone && r->children == 0;) {
+    HeapRecord* const parent = r->parent;
+    r->parent = nullptr;
+    spare_.push_back(r);
+    if (parent != nullptr) --parent->children;
+    r = parent;
+  }
+}
+
+ThreadHeap* Registry::take_share_locked() noexcept {
+  ThreadHeap* const spare = spare_shares_;
+  if (spare != nullptr) {
+    spare_shares_ = spare->next_of_record;
+    return spare;
+  }
+  void* const memory = store.allocate_record(sizeof(ThreadHeap));
+  if (memory == nullptr) return nullptr;
+  auto* const share = new (memory) ThreadHeap;
+  share->current.fill(no_page());
+  return share;
+}
+
+ThreadHeap* Registry::join(HeapRecord& record, Thread& thread) noexcept {
+  ThreadHeap* share = find_share(record, thread);
+  if (share == nullptr) {
+    os::Locked locked(lock_);
+    share = take_share_locked();
+    if (share == nullptr) return nullptr;
+    share->thread = &thread;
+    share->record = &record;
+    share->next_of_thread = thread.heaps;
+    thread.heaps = share;
+    os::Locked record_locked(record.lock);
+    share->next_of_record = record.thread_heaps.load(std::memory_order_relaxed);
+    record.thread_heaps.store(share, std::memory_order_release);  // Pairs with find_share().
+  }
+  // Under the lock, so that whoever closes the heap finds the slot as it stays.
+  os::Locked record_locked(record.lock);
+  if (!record.closed.load(std::memory_order_relaxed) && barriers_known()) {
+    const std::uint64_t id = record.id.load(std::memory_order_relaxed);
+    HeapSlot& slot = thread.slots[id % heap_slots];
+    slot.heap = share;
+    slot.id.store(id, std::memory_order_relaxed);
+  }
+  return share;
+}
+
+ThreadHeap* Registry::join_alone(HeapRecord& record, Thread& owner) noexcept {
+  os::Locked locked(lock_);
+  ThreadHeap* const known = record.thread_heaps.load(std::memory_order_relaxed);
+  if (known != nullptr) return known;
+  ThreadHeap* const share = take_share_locked();
+  if (share == nullptr) return nullptr;
+  share->thread = &owner;
+  share->record = &record;
+  share->next_of_record = share->next_of_thread = nullptr;
+  record.thread_heaps.store(share, std::memory_order_release);
+  return share;
+}
+
+void Registry::give_shares(HeapRecord& record) noexcept {
+  os::Locked locked(lock_);
+  ThreadHeap* next = nullptr;
+  for (ThreadHeap* h = record.thread_heaps.load(std::memory_order_relaxed); h; h = next) {
+    next = h->next_of_record;
+    if (h->thread->state.load(std::memory_order_relaxed) == ThreadState::lost) continue;
+    for (ThreadHeap** link = &h->thread->heaps; *link != nullptr;
+         link = &(*link)->next_of_thread) {
+      if (*link != h) continue;
+      *link = h->next_of_thread;
+      break;
+    }
+    h->thread = nullptr;
+    h->next_of_record = spare_shares_;
+    spare_shares_ = h;
+  }
+  record.thread_heaps.store(nullptr, std::memory_order_relaxed);
+}
+
+HeapRecord* Registry::next_after(const tarn_heap& heap) noexcept {
+  os::Locked locked(lock_);
+  if (heap.record == nullptr) return live_.head();
+  auto* const record = static_cast<HeapRecord*>(heap.record);
+  return record->id.load(std::memory_order_relaxed) == heap.id ? record->next : nullptr;
+}
+
+void Registry::name_of_ended(std::uint64_t id, char* name) noexcept {
+  os::LockedUnlessHeld locked(lock_);
+  name[0] = '\0';
+  for (const Ended& ended : ended_) {
+    if (ended.id == id) memcpy(name, ended.name, sizeof ended.name);
+  }
+}
+
+ThreadHeap* find_share(HeapRecord& record, const Thread& thread) noexcept {
+  // Acquire: pairs with join().
+  ThreadHeap* h = record.thread_heaps.load(std::memory_order_acquire);
+  while (h != nullptr && h->thread != &thread) h = h->next_of_record;
+  return h;
+}
+
+}  // namespace tarn

@@ -1,0 +1,90 @@
+// registry: the records of all heaps, and the threads' shares of them. Neither is ever freed, only
+// reused: a record under a new id, a share with the bins that it has.
+//
+// Its lock guards the lists of records, the spare shares, and each thread's list of its shares. It
+// comes before a record's lock, and after the record's gate.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "heap/record.hpp"
+#include "heap/thread.hpp"
+#include "os/thread.hpp"
+
+namespace tarn {
+
+class Registry {
+ public:
+  // A record under a new id, on the list of live ones, everything else as a new record has it; null
+  // when out of memory. `options` has been checked.
+  HeapRecord* make(const tarn_heap_options& options) noexcept;
+
+  // Makes the id of a live record 0 and remembers its name; false when it has another id by now.
+  bool end_id(HeapRecord& record, std::uint64_t id) noexcept;
+
+  // Takes a record back that has neither id nor memory. It stays, out of sight, while it has
+  // children.
+  void give(HeapRecord& record) noexcept;
+
+  // The thread's share of an open heap, made when there is none, and put in its slot; null when out
+  // of memory. The calling thread acts for `thread`, and is inside the heap.
+  ThreadHeap* join(HeapRecord& record, Thread& thread) noexcept;
+
+  // The one share of a heap that is not shared, owned by `owner`.
+  ThreadHeap* join_alone(HeapRecord& record, Thread& owner) noexcept;
+
+  // Takes back the shares of a closed heap, which have no pages.
+  void give_shares(HeapRecord& record) noexcept;
+
+  // Calls visit(share) for a thread's shares of heaps that are open. Holds the lock. pre: the
+  // calling thread is busy.
+  template <class Visit>
+  void for_each_share(const Thread& thread, Visit visit) noexcept {
+    os::Locked locked(lock_);
+    for (ThreadHeap* h = thread.heaps; h != nullptr; h = h->next_of_thread) {
+      if (!closed_by_another(*h->record)) visit(*h);
+    }
+  }
+
+  // Calls visit(record) for the live records, newest last. Holds the lock.
+  template <class Visit>
+  void for_each(Visit visit) noexcept {
+    os::Locked locked(lock_);
+    for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) visit(*r);
+  }
+
+  // The live record after this one, the first one for null; null at the end.
+  HeapRecord* next_after(const tarn_heap& heap) noexcept;
+
+  // What a heap that had the id was called, as far as is remembered; else "". Any thread.
+  void name_of_ended(std::uint64_t id, char* name) noexcept;  // TARN_HEAP_NAME_BYTES
+
+ private:
+  struct Ended {
+    std::uint64_t id = 0;
+    char name[TARN_HEAP_NAME_BYTES] = {};
+  };
+  static constexpr std::size_t ended_remembered_ = 64;
+
+  ThreadHeap* take_share_locked() noexcept;
+
+  os::Lock lock_;
+  List<HeapRecord> live_;
+  List<HeapRecord> spare_;
+  ThreadHeap* spare_shares_ = nullptr;  // Linked by next_of_record.
+  std::uint64_t ids_given_ = main_heap_id;
+  std::array<Ended, ended_remembered_> ended_{};
+  std::size_t ended_count_ = 0;
+};
+
+extern Registry registry;
+
+// The share of a thread in a heap, wherever it is kept; null when there is none. Any thread inside.
+ThreadHeap* find_share(HeapRecord& record, const Thread& thread) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,134 @@
+// share: see share.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/share.hpp"
+
+#include "base/check.hpp"
+#include "heap/closing.hpp"
+#include "heap/limits.hpp"
+#include "heap/record.hpp"
+#include "heap/thread_heap.hpp"
+#include "os/thread.hpp"
+
+namespace tarn {
+
+namespace {
+
+// The page's remote state becomes dead whatever is pending; false when the page is in the mail.
+bool seize(Page& page) noexcept {
+  Remote seen{page.remote.load(std::memory_order_relaxed)};
+  for (;;) {
+    if (seen.state() == RemoteState::mailed) return false;
+    // Acquire: what the last thread that freed here did.
+    if (page.remote.compare_exchange_weak(seen.word, Remote::empty(RemoteState::dead).word,
+                                          std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+}
+
+void receive_mail_of(Thread& thread, const HeapRecord& record) noexcept {
+  Page* page = thread.mail.exchange(nullptr, std::memory_order_seq_cst);
+  while (page != nullptr) {
+    auto* const next = static_cast<Page*>(page->newer);
+    if (page->heap->record == &record) {
+      page_collect(page, RemoteState::open);
+    } else {
+      post(page);
+    }
+    page = next;
+  }
+}
+
+std::uint64_t length(const Block* list) noexcept {
+  std::uint64_t count = 0;
+  for (; list != nullptr; list = list->next) ++count;
+  return count;
+}
+
+// Dead, if every block of it is free, and its own thread is not about to look at it.
+bool seize_empty(Page& page) noexcept {
+  Remote seen{page.remote.load(std::memory_order_relaxed)};
+  if (page.countdown == 0 || page.live() != seen.count()) return false;
+  if (seen.state() != RemoteState::open && seen.state() != RemoteState::listed) return false;
+  return page.remote.compare_exchange_strong(seen.word, Remote::empty(RemoteState::dead).word,
+                                             std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
+  for (int rounds = 0; heap.pages.head() != nullptr; ++rounds) {
+    if (rounds != 0) os::yield();
+    receive_mail_of(*heap.thread, *heap.record);
+    for (Span* span = heap.pages.head(); span != nullptr;) {
+      auto* const page = static_cast<Page*>(span);
+      span = span->next_of_heap;
+      if (!seize(*page)) continue;  // Whoever frees a block of it is about to post it.
+      heap.pages.remove(page);
+      heap.live_delta -= std::int64_t{page->live_seen} * page->block_bytes;
+      page->owner.store(nullptr, std::memory_order_relaxed);
+      page->heap = nullptr;
+      page->queued = false;
+      page->set_kind(SpanKind::large);  // In use by nobody else until the store has it.
+      page->next = chain;
+      chain = page;
+    }
+  }
+  publish_live(heap);
+  heap.current.fill(no_page());
+  for (std::size_t c = 0; c < class_count; ++c) {
+    Bin* const bin = heap.find_bin(c);
+    if (bin == nullptr) continue;
+    bin->queue.abandon();
+    bin->pages = 0;
+  }
+  return chain;
+}
+
+void retire_empty_pages(ThreadHeap& heap) noexcept {
+  if (!barriers_known()) return;
+  Page* empty = nullptr;
+  for (Span* span = heap.pages.head(); span != nullptr;) {
+    Page& page = *static_cast<Page*>(span);
+    span = span->next_of_heap;
+    if (!seize_empty(page)) continue;
+    Bin& bin = heap.bin(page.size_class);
+    if (page.kept == -1) {
+      heap.current[page.size_class] = no_page();
+      bin.counts.handed.add(~length(page.free) + 1);  // Handed to `free` and never allocated.
+    }
+    if (page.queued) bin.queue.remove(&page);
+    page.queued = false;
+    --bin.pages;
+    heap.pages.remove(&page);
+    heap.live_delta -= std::int64_t{page.live_seen} * page.block_bytes;
+    page.countdown = 0;
+    page.kept = 0;
+    page.newer = empty;
+    empty = &page;
+  }
+  if (empty == nullptr) return;
+  barrier_for_reader();  // Its thread counted a block as free after it was done with it.
+  while (empty != nullptr) {
+    Page* const page = empty;
+    empty = static_cast<Page*>(page->newer);
+    const std::size_t bytes = page->bytes();
+    page_give(page);
+    uncharge(*heap.record, bytes);
+  }
+}
+
+void put_down_share(ThreadHeap& heap) noexcept {
+  read_mail(*heap.thread);
+  put_down_current_pages(heap);
+  settle_queues(heap);
+}
+
+std::uint64_t live_blocks_seen(const Page& page) noexcept {
+  const std::uint32_t known = page.live();
+  const std::uint32_t freed = Remote{page.remote.load(std::memory_order_relaxed)}.count();
+  return known > freed ? known - freed : 0;
+}
+
+}  // namespace tarn

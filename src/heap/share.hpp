@@ -1,0 +1,27 @@
+// share: what whoever has a heap closed does with a thread's share of it.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "heap/thread.hpp"
+
+namespace tarn {
+
+// Takes all pages off the share, dead, and puts them on a chain (by next), which is returned. No
+// block is touched. The share is as a new one.
+Span* take_apart(ThreadHeap& heap, Span* chain) noexcept;
+
+// Gives back the pages of another thread's share that have no live block. That thread may be
+// freeing blocks; a page without live blocks it does not touch.
+void retire_empty_pages(ThreadHeap& heap) noexcept;
+
+// Gives back what is empty of a share of the calling thread, which is busy, or of one that is used
+// under a lock.
+void put_down_share(ThreadHeap& heap) noexcept;
+
+// Blocks that have been handed out and not been freed by anyone.
+std::uint64_t live_blocks_seen(const Page& page) noexcept;
+
+}  // namespace tarn

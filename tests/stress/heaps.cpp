@@ -1,0 +1,205 @@
+// Eight threads over 64 heaps: blocks of all sizes come and go, are handed from thread to thread,
+// and whole heaps are cleared, destroyed and made anew, or counted. When all threads rest, what the
+// heaps say is live is what the threads hold.
+//
+// A heap's own lock here is what a program needs, too: a free must come before the destruction.
+//
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+#include <vector>
+
+#include "blocks.hpp"
+#include "tarn/heap.h"
+
+namespace {
+
+constexpr unsigned threads_count = 8;
+constexpr unsigned heaps_count = 64;
+constexpr int checkpoints = 10;
+
+struct Held {
+  unsigned char* p = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t generation = 0;  // Of its heap's blocks.
+  unsigned heap = 0;
+  unsigned char mark = 0;
+};
+
+struct Site {
+  std::shared_mutex alive;  // Shared: the heap's blocks stay; alone: they may end.
+  tarn_heap heap{};
+  std::uint64_t generation = 1;
+  std::size_t ceiling = 0;
+};
+
+struct Mailbox {
+  std::mutex mutex;
+  std::vector<Held> blocks;
+};
+
+std::array<Site, heaps_count> sites;
+std::array<Mailbox, threads_count> mailboxes;
+
+[[noreturn]] void give_up(const char* what) {
+  std::fprintf(stderr, "heaps: %s\n", what);
+  std::abort();
+}
+
+// Every fourth is serialised, every eighth has a ceiling.
+void make(Site& site, unsigned i) {
+  tarn_heap_options options{};
+  options.bytes = sizeof options;
+  options.name = i % 2 == 0 ? "stress" : nullptr;
+  options.threads = i % 4 == 3 ? TARN_HEAP_SERIALISED : TARN_HEAP_SHARED;
+  site.ceiling = i % 8 == 1 ? 300'000 : 0;
+  options.ceiling_bytes = site.ceiling;
+  site.heap = tarn_heap_create(&options);
+  if (site.heap.record == nullptr) give_up("no heap");
+}
+
+void verify(const Held& held) {
+  if (held.p[0] != held.mark || held.p[held.bytes - 1] != held.mark) give_up("contents");
+}
+
+bool is_current(const Held& held) { return sites[held.heap].generation == held.generation; }
+
+void put_back(const Held& held) {
+  const std::shared_lock<std::shared_mutex> guard(sites[held.heap].alive);
+  if (!is_current(held)) return;
+  verify(held);
+  tarn_free(held.p);
+}
+
+void take(unsigned i, stress::Random& random, std::vector<Held>& own) {
+  Site& site = sites[i];
+  const std::shared_lock<std::shared_mutex> guard(site.alive);
+  Held held;
+  held.heap = i;
+  held.generation = site.generation;
+  const std::size_t kind = random.below(400);
+  held.bytes = 1 + random.below(kind < 8 ? 300'000 : kind < 50 ? 3'000 : 200);
+  held.mark = static_cast<unsigned char>(random.below(256));
+  held.p = static_cast<unsigned char*>(
+      random.below(10) == 0 ? tarn_heap_allocate_aligned(site.heap, 64, held.bytes)
+                            : tarn_heap_allocate(site.heap, held.bytes));
+  if (held.p == nullptr) {
+    if (site.ceiling == 0) give_up("out of memory");
+    return;
+  }
+  held.p[0] = held.p[held.bytes - 1] = held.mark;
+  own.push_back(held);
+}
+
+void resize(Held& held, stress::Random& random) {
+  Site& site = sites[held.heap];
+  const std::shared_lock<std::shared_mutex> guard(site.alive);
+  if (!is_current(held)) return;
+  const std::size_t bytes = 1 + random.below(2'000);
+  void* const p = tarn_heap_reallocate(site.heap, held.p, bytes);
+  if (p == nullptr) return;
+  held.p = static_cast<unsigned char*>(p);
+  if (held.p[0] != held.mark) give_up("contents moved");
+  held.bytes = bytes;
+  held.p[bytes - 1] = held.mark;
+}
+
+void ask(unsigned i) {
+  Site& site = sites[i];
+  const std::shared_lock<std::shared_mutex> guard(site.alive);
+  tarn_heap_stats stats{};
+  stats.bytes = sizeof stats;
+  if (tarn_heap_get_stats(site.heap, &stats) != 0) give_up("no statistics");
+  if (site.ceiling != 0 && stats.committed_bytes_peak > site.ceiling) give_up("ceiling exceeded");
+}
+
+void end(unsigned i, bool destroy) {
+  Site& site = sites[i];
+  const std::unique_lock<std::shared_mutex> guard(site.alive);
+  ++site.generation;
+  if (!destroy) {
+    if (tarn_heap_clear(site.heap) != 0) give_up("not cleared");
+    return;
+  }
+  if (tarn_heap_destroy(site.heap) != 0) give_up("not destroyed");
+  make(site, i);
+}
+
+void step(unsigned id, stress::Random& random, std::vector<Held>& own) {
+  const auto i = static_cast<unsigned>(random.below(heaps_count));
+  const std::size_t dice = random.below(1'000);
+  if (dice < 2) return end(i, dice == 0);
+  if (dice < 6) return ask(i);
+  if (dice < 500 || own.empty()) return take(i, random, own);
+  std::swap(own[random.below(own.size())], own.back());
+  if (dice < 600) return resize(own.back(), random);
+  const Held held = own.back();
+  own.pop_back();
+  if (dice < 800) return put_back(held);
+  Mailbox& other = mailboxes[random.below(threads_count)];
+  Mailbox& mine = mailboxes[id];
+  std::vector<Held> received;
+  {
+    const std::lock_guard<std::mutex> guard(other.mutex);
+    other.blocks.push_back(held);
+  }
+  {
+    const std::lock_guard<std::mutex> guard(mine.mutex);
+    received.swap(mine.blocks);
+  }
+  for (const Held& block : received) put_back(block);
+}
+
+// All threads rest.
+void check_counts(const std::vector<std::vector<Held>>& owns) {
+  std::array<std::uint64_t, heaps_count> held{};
+  const auto count = [&](const std::vector<Held>& blocks) {
+    for (const Held& block : blocks) {
+      if (!is_current(block)) continue;
+      verify(block);
+      ++held[block.heap];
+    }
+  };
+  for (const std::vector<Held>& own : owns) count(own);
+  for (const Mailbox& box : mailboxes) count(box.blocks);
+  for (unsigned i = 0; i < heaps_count; ++i) {
+    tarn_heap_stats stats{};
+    stats.bytes = sizeof stats;
+    tarn_heap_get_stats(sites[i].heap, &stats);
+    if (stats.live_blocks != held[i]) {
+      std::fprintf(stderr, "heaps: heap %u: %llu live, %llu held\n", i,
+                   static_cast<unsigned long long>(stats.live_blocks),
+                   static_cast<unsigned long long>(held[i]));
+      std::abort();
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = stress::rounds(60'000, argc, argv);
+  for (unsigned i = 0; i < heaps_count; ++i) make(sites[i], i);
+  std::vector<std::vector<Held>> owns(threads_count);
+  const auto checkpoint = [&]() noexcept { check_counts(owns); };
+  std::barrier<decltype(checkpoint)> rest(threads_count, checkpoint);
+  std::vector<std::thread> threads;
+  for (unsigned id = 0; id < threads_count; ++id) {
+    threads.emplace_back([&, id] {
+      stress::Random random(id + 1);
+      for (int c = 0; c < checkpoints; ++c) {
+        for (int round = 0; round < rounds / checkpoints; ++round) step(id, random, owns[id]);
+        rest.arrive_and_wait();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Site& site : sites) tarn_heap_destroy(site.heap);
+  return stress::finish("heaps");
+}
