@@ -54,9 +54,21 @@ Span* take_all(HeapRecord& record) noexcept {
   return chain;
 }
 
-bool is_below(const HeapRecord* record, const HeapRecord* ancestor) noexcept {
-  while (record != nullptr && record != ancestor) record = record->parent;
-  return record != nullptr;
+// The empty pages of one heap, which may have ended meanwhile. Returns the bytes.
+std::size_t collect_one(HeapRecord& record, std::uint64_t id) noexcept {
+  Closed closed(record);
+  if (record.id.load(std::memory_order_relaxed) != id) return 0;
+  const std::size_t before = record.limits.committed.load(std::memory_order_relaxed);
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (h->thread == current_thread || h->thread == &locked_owner) {
+      Busy busy(*h->thread);
+      put_down_share(*h);
+    } else if (!is_lost(*h)) {
+      retire_empty_pages(*h);
+    }
+  }
+  const std::size_t now = record.limits.committed.load(std::memory_order_relaxed);
+  return now < before ? before - now : 0;
 }
 
 }  // namespace
@@ -90,8 +102,12 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
         (ends && !registry.end_id(*record, heap.id))) {
       live_record(heap, function);
     }
+    record->losing = true;
+    TARN_FORK_FENCE();
     chain = take_all(*record);
     if (ends) registry.give_shares(*record);
+    TARN_FORK_FENCE();
+    record->losing = false;
   }
   if (ends) registry.give(*record);
   if (chain != nullptr) store.give_all(chain, warm_bytes);
@@ -99,24 +115,10 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
 }
 
 std::size_t heap_collect(HeapRecord& record) noexcept {
-  std::size_t given = 0;
-  tarn_heap next{};
-  while (HeapRecord* const r = registry.next_after(next)) {
-    next = r->handle();
-    if (!is_below(r, &record)) continue;
-    const std::size_t before = r->limits.committed.load(std::memory_order_relaxed);
-    Closed closed(*r);
-    if (r->id.load(std::memory_order_relaxed) != next.id) continue;
-    for (ThreadHeap* h = r->thread_heaps; h != nullptr; h = h->next_of_record) {
-      if (h->thread == current_thread || h->thread == &locked_owner) {
-        Busy busy(*h->thread);
-        put_down_share(*h);
-      } else if (!is_lost(*h)) {
-        retire_empty_pages(*h);
-      }
-    }
-    const std::size_t now = r->limits.committed.load(std::memory_order_relaxed);
-    if (now < before) given += before - now;
+  std::size_t given = collect_one(record, record.id.load(std::memory_order_relaxed));
+  for (tarn_heap next = registry.next_after({}, &record); next.record != nullptr;
+       next = registry.next_after(next, &record)) {
+    given += collect_one(*static_cast<HeapRecord*>(next.record), next.id);
   }
   return given;
 }

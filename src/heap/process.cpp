@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "heap/late.hpp"
 #include "heap/orphans.hpp"
+#include "heap/registry.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
 #include "source/store.hpp"
@@ -94,6 +95,7 @@ void Process::recover_after_fork() noexcept {
   store.recover_after_fork();
   const Thread* const in_use = late.recover_after_fork();
   orphans.recover_after_fork(current_thread, in_use);
+  registry.recover_after_fork();
   renew_account();
 }
 

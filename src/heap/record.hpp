@@ -37,6 +37,7 @@ struct HeapRecord {
   std::atomic<bool> young{true};     // Blocks come from the nursery first.
   HeapThreads threads = HeapThreads::shared;
   bool gone = false;  // Destroyed, its memory given back.
+  bool losing = false;  // Being cleared or destroyed (fork looks).
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.
   os::Lock gate{};  // Held by who has the heap closed.
   os::Lock lock{};  // Nursery, large, the list of ThreadHeaps; serialised: all of it.
@@ -45,6 +46,7 @@ struct HeapRecord {
   HeapRecord* parent = nullptr;
   HeapRecord* next = nullptr;  // The registry's list of live records, or of spare ones.
   HeapRecord* prev = nullptr;
+  HeapRecord* next_known = nullptr;  // All records, newest first; written once.
   Limits limits{};
   Nursery nursery{};
   char name[TARN_HEAP_NAME_BYTES] = {};

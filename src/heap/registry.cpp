@@ -23,6 +23,13 @@ void put_name(char* to, const char* from) noexcept {
   to[length] = '\0';
 }
 
+bool is_below(const HeapRecord* record, const HeapRecord* ancestor) noexcept {
+  do {
+    record = record->parent;
+  } while (record != nullptr && record != ancestor);
+  return record != nullptr;
+}
+
 std::size_t or_none(std::size_t bytes) noexcept { return bytes == 0 ? SIZE_MAX : bytes; }
 
 void set_up(Limits& limits, const tarn_heap_options& options) noexcept {
@@ -49,6 +56,8 @@ HeapRecord* Registry::make(const tarn_heap_options& options) noexcept {
     void* const memory = store.allocate_record(sizeof(HeapRecord));
     if (memory == nullptr) return nullptr;
     record = new (memory) HeapRecord;
+    record->next_known = known_.load(std::memory_order_relaxed);
+    known_.store(record, std::memory_order_release);
   }
   record->threads = static_cast<HeapThreads>(options.threads);
   record->young.store(true, std::memory_order_relaxed);
@@ -156,11 +165,18 @@ void Registry::give_shares(HeapRecord& record) noexcept {
   record.thread_heaps.store(nullptr, std::memory_order_relaxed);
 }
 
-HeapRecord* Registry::next_after(const tarn_heap& heap) noexcept {
+tarn_heap Registry::next_after(const tarn_heap& heap, const HeapRecord* ancestor) noexcept {
   os::Locked locked(lock_);
-  if (heap.record == nullptr) return live_.head();
-  auto* const record = static_cast<HeapRecord*>(heap.record);
-  return record->id.load(std::memory_order_relaxed) == heap.id ? record->next : nullptr;
+  if (ancestor != nullptr && ancestor->children == 0) return {};
+  HeapRecord* record = live_.head();
+  if (heap.record != nullptr) {
+    auto* const before = static_cast<HeapRecord*>(heap.record);
+    record = before->id.load(std::memory_order_relaxed) == heap.id ? before->next : nullptr;
+  }
+  while (record != nullptr && ancestor != nullptr && !is_below(record, ancestor)) {
+    record = record->next;
+  }
+  return record == nullptr ? tarn_heap{} : record->handle();
 }
 
 void Registry::name_of_ended(std::uint64_t id, char* name) noexcept {

@@ -58,8 +58,13 @@ class Registry {
     for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) visit(*r);
   }
 
-  // The live record after this one, the first one for null; null at the end.
-  HeapRecord* next_after(const tarn_heap& heap) noexcept;
+  // The live heap after this one, the first one for the zero value; the zero value at the end, or
+  // when the heap has ended. `ancestor`, if not null: only those below it.
+  tarn_heap next_after(const tarn_heap& heap, const HeapRecord* ancestor) noexcept;
+
+  // In the child of a fork, after the threads' records are in order. Heaps that a vanished thread
+  // was changing lose what they had: its blocks can be freed, their memory is not used again.
+  void recover_after_fork() noexcept;
 
   // What a heap that had the id was called, as far as is remembered; else "". Any thread.
   void name_of_ended(std::uint64_t id, char* name) noexcept;  // TARN_HEAP_NAME_BYTES
@@ -72,11 +77,13 @@ class Registry {
   static constexpr std::size_t ended_remembered_ = 64;
 
   ThreadHeap* take_share_locked() noexcept;
+  void rebuild() noexcept;
 
   os::Lock lock_;
   List<HeapRecord> live_;
   List<HeapRecord> spare_;
   ThreadHeap* spare_shares_ = nullptr;  // Linked by next_of_record.
+  std::atomic<HeapRecord*> known_{nullptr};
   std::uint64_t ids_given_ = main_heap_id;
   std::array<Ended, ended_remembered_> ended_{};
   std::size_t ended_count_ = 0;

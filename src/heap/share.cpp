@@ -46,10 +46,14 @@ std::uint64_t length(const Block* list) noexcept {
   return count;
 }
 
-// Dead, if every block of it is free, and its own thread is not about to look at it.
+// Dead, if every block of it is free, and its own thread is not about to look at it: frees of that
+// thread may bring the countdown to zero at any time, but not once all that it counts has been
+// freed by others.
 bool seize_empty(Page& page) noexcept {
-  Remote seen{page.remote.load(std::memory_order_relaxed)};
-  if (page.countdown == 0 || page.live() != seen.count()) return false;
+  Remote seen{page.remote.load(std::memory_order_acquire)};
+  const std::uint32_t countdown = page.countdown;  // Read once, after the remote word.
+  const std::uint32_t live = countdown + static_cast<std::uint32_t>(std::int32_t{page.kept});
+  if (countdown == 0 || live != seen.count()) return false;
   if (seen.state() != RemoteState::open && seen.state() != RemoteState::listed) return false;
   return page.remote.compare_exchange_strong(seen.word, Remote::empty(RemoteState::dead).word,
                                              std::memory_order_acq_rel, std::memory_order_relaxed);

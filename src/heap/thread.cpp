@@ -37,6 +37,8 @@ constexpr std::array<Page*, class_count> no_pages() noexcept {
 
 constinit Thread empty_thread{.heap = {.current = no_pages(), .record = &main_record}};
 constinit Thread locked_owner{.heap = {.current = no_pages(), .record = &main_record}};
+constinit Thread lost_owner{.heap = {.current = no_pages(), .record = &main_record},
+                            .state = ThreadState::lost};
 
 __thread Thread* current_thread = &empty_thread;
 __thread ThreadHeap* current_heap = &empty_thread.heap;

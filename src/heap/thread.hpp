@@ -121,6 +121,9 @@ inline Thread* no_thread() noexcept { return &empty_thread; }
 // The owner of pages that are used under a lock: no thread is equal to it.
 extern Thread locked_owner;
 
+// The owner of pages that a fork has left half-changed: frees are taken, and that is all.
+extern Thread lost_owner;
+
 extern TARN_INITIAL_EXEC __thread Thread* current_thread;
 extern TARN_INITIAL_EXEC __thread ThreadHeap* current_heap;  // Of current_thread.
 
