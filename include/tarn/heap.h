@@ -89,6 +89,21 @@ TARN_API TARN_ALLOCATES(2, 3) void* tarn_heap_allocate_zeroed(tarn_heap heap, si
 TARN_API TARN_ALLOCATES(3) void* tarn_heap_allocate_aligned(tarn_heap heap, size_t alignment,
                                                             size_t size);
 
+/* Blocks of one exact size in a heap: no header, no rounding up but to the alignment (and to 8
+ * bytes at least), pages of their own once the heap has some use. They are freed like all others,
+ * and die with the heap. Valid as long as the heap; two words. */
+typedef struct tarn_fixed {
+  void* record;
+  uint64_t id;
+} tarn_fixed;
+
+/* The heap's blocks of `size` bytes aligned to `alignment`, a power of two of at most 4096; size
+ * is at most 128 KiB. Asked for again it is the same. The zero value with EINVAL for other
+ * numbers, with ENOSPC for the 129th size of a heap, with ENOMEM. */
+TARN_API tarn_fixed tarn_heap_fixed(tarn_heap heap, size_t size, size_t alignment);
+
+TARN_API __attribute__((malloc, warn_unused_result)) void* tarn_fixed_allocate(tarn_fixed fixed);
+
 /* The block at its new size, in this heap, moved if need be (also from another heap), contents
  * kept up to the smaller size. A null p allocates; size 0 frees p and gives null. On failure p is
  * as it was. */

@@ -56,6 +56,12 @@ void* tarn_heap_reallocate(tarn_heap heap, void* p, std::size_t size) {
   return tarn::heap_reallocate(heap, p, size, "tarn_heap_reallocate");
 }
 
+tarn_fixed tarn_heap_fixed(tarn_heap heap, std::size_t size, std::size_t alignment) {
+  return tarn::heap_fixed(heap, size, alignment);
+}
+
+void* tarn_fixed_allocate(tarn_fixed fixed) { return tarn::fixed_allocate(fixed); }
+
 int tarn_heap_try_expand(void* p, std::size_t size) { return tarn::heap_try_expand(p, size); }
 
 void tarn_heap_deallocate(void* p) { tarn::deallocate(p); }

@@ -37,11 +37,17 @@ void barrier_as_closer() noexcept {
   if (ask_barriers()) os::barrier_in_all_threads();
 }
 
-void empty_slot(const ThreadHeap& share, std::uint64_t id) noexcept {
-  std::atomic<std::uint64_t>& slot = share.thread->slots[id % heap_slots].id;
+void empty_slot(Thread& thread, std::uint64_t id) noexcept {
+  std::atomic<std::uint64_t>& slot = thread.slots[id % heap_slots].id;
   // Its thread may be putting another heap there: only this heap's entry goes.
   std::uint64_t expected = id;
   slot.compare_exchange_strong(expected, HeapSlot::no_id, std::memory_order_relaxed);
+}
+
+void empty_slots(HeapRecord& record, Thread& thread) noexcept {
+  empty_slot(thread, record.id.load(std::memory_order_relaxed));
+  const std::uint32_t count = record.fixed_count.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < count; ++i) empty_slot(thread, record.fixed(i).id);
 }
 
 // Acquire: pairs with the release that ends each, so that what the thread did there is seen.
@@ -65,14 +71,13 @@ Closed::Closed(HeapRecord& record) noexcept
     record.closed.store(true, std::memory_order_relaxed);
     return;
   }
-  const std::uint64_t id = record.id.load(std::memory_order_relaxed);
   bool others = false;
   {
     os::Locked locked(record.lock);
     record.closed.store(true, std::memory_order_seq_cst);
     if (record.threads == HeapThreads::serialised) return;
     for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-      empty_slot(*h, id);
+      empty_slots(record, *h->thread);
       others = others || h->thread != current_thread;
     }
   }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/bits.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/limits.hpp"
@@ -22,7 +23,7 @@ namespace {
 constexpr std::uint32_t nursery_allocations_max = 64;
 
 Attempt from_share(ThreadHeap& share, std::size_t size_class, std::size_t bytes) noexcept {
-  Page* page = share.current[size_class];
+  Page* page = share.find_bin(size_class) == nullptr ? no_page() : share.current_of(size_class);
   if (page->free == nullptr) {
     share.refused_by = nullptr;
     page = refill(share, size_class);
@@ -99,17 +100,22 @@ Attempt from_locked(HeapRecord& record, std::size_t size_class, const Request& r
   return from_share(*share, size_class, request.bytes);
 }
 
+// class_count when only a large block will do.
+std::size_t class_for(const Request& request) noexcept {
+  if (request.fixed != nullptr) return request.fixed->size_class;
+  if (request.bytes > block_bytes_max || request.alignment > slice_bytes) return class_count;
+  return request.alignment <= block_align ? class_of(request.bytes)
+                                          : aligned_class_of(request.bytes, request.alignment);
+}
+
 Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) noexcept {
   Visit visit(record, id);
   if (visit.thread() == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
   if (visit.ended()) return {Outcome::ended, nullptr, nullptr};
-  std::size_t size_class = class_count;
-  if (request.bytes <= block_bytes_max && request.alignment <= slice_bytes) {
-    size_class = request.alignment <= block_align
-                     ? class_of(request.bytes)
-                     : aligned_class_of(request.bytes, request.alignment);
+  const std::size_t size_class = class_for(request);
+  if (size_class == class_count && request.fixed == nullptr) {
+    return heap_large_allocate(record, request);
   }
-  if (size_class == class_count) return heap_large_allocate(record, request);
   if (record.threads == HeapThreads::serialised) return from_locked(record, size_class, request);
   if (record.young.load(std::memory_order_relaxed)) {
     os::Locked locked(record.lock);
@@ -118,12 +124,16 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   }
   const HeapSlot& slot = visit.thread()->slots[id % heap_slots];
   ThreadHeap* const share = slot.id.load(std::memory_order_relaxed) == id
-                                ? slot.heap
+                                ? reinterpret_cast<ThreadHeap*>(slot.current)
                                 : registry.join(record, *visit.thread());
   if (share == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
   // A heap that was closed before the share was on its list did not wait for this thread.
   if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
-  return from_share(*share, size_class, request.bytes);
+  const Attempt attempt = from_share(*share, size_class, request.bytes);
+  if (request.fixed != nullptr && attempt.outcome == Outcome::done) {
+    registry.join_fixed(*share, *request.fixed);
+  }
+  return attempt;
 }
 
 // Makes room under the ceiling of `refused_by`; false when there is none to be had.
@@ -134,7 +144,55 @@ bool relieve(HeapRecord& refused_by, std::size_t bytes, int tries) noexcept {
          limits.reclaim(refused_by.handle(), bytes, limits.context) != 0;
 }
 
+// The class behind a handle; null with EINVAL for the zero value. Reports one whose heap has ended.
+FixedClass* live_fixed(tarn_fixed handle) noexcept {
+  auto* const fixed = static_cast<FixedClass*>(handle.record);
+  if (fixed == nullptr) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  if (fixed->id.load(std::memory_order_relaxed) == handle.id) return fixed;
+  char name[TARN_HEAP_NAME_BYTES];
+  registry.name_of_ended(fixed->heap_id, name);
+  report_ended_heap("tarn_fixed_allocate", name, fixed->heap_id);
+}
+
 }  // namespace
+
+tarn_fixed heap_fixed(tarn_heap heap, std::size_t bytes, std::size_t alignment) noexcept {
+  HeapRecord* const record = live_record(heap, "tarn_heap_fixed");
+  if (record == nullptr) return {};
+  if (record == &main_record || bytes > block_bytes_max || !is_power_of_two(alignment) ||
+      alignment > slice_bytes) {
+    errno = EINVAL;
+    return {};
+  }
+  const std::size_t at_least = bytes < block_bytes_min ? block_bytes_min : bytes;
+  const std::size_t block_bytes = align_up(at_least, alignment);
+  if (block_bytes > block_bytes_max) {
+    errno = EINVAL;
+    return {};
+  }
+  const std::size_t size_class = class_of(block_bytes);
+  const bool exact = class_block_bytes[size_class] == block_bytes;
+  FixedClass* const fixed =
+      registry.make_fixed(*record, block_bytes, exact ? size_class : class_count);
+  if (fixed == nullptr) return {};
+  return {fixed, fixed->id.load(std::memory_order_relaxed)};
+}
+
+void* fixed_allocate_slow(tarn_fixed handle) noexcept {
+  current_thread->inside.store(false, std::memory_order_release);
+  const FixedClass* const fixed = live_fixed(handle);
+  if (fixed == nullptr) return nullptr;
+  const std::size_t bytes = fixed->block_bytes;
+  const std::size_t natural = bytes & (~bytes + 1);  // The alignment of multiples of its size.
+  return heap_allocate_slow({fixed->heap, fixed->heap_id},
+                            {.bytes = bytes,
+                             .alignment = natural < slice_bytes ? natural : slice_bytes,
+                             .function = "tarn_fixed_allocate",
+                             .fixed = fixed});
+}
 
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
   current_thread->inside.store(false, std::memory_order_release);

@@ -17,6 +17,7 @@ struct Request {
   std::size_t alignment = block_align;
   bool zero = false;
   const char* function;  // Of the caller, for reports.
+  const FixedClass* fixed = nullptr;  // Blocks of one size.
 };
 
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept;
@@ -29,7 +30,7 @@ TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* f
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (TARN_LIKELY(slot.id.load(std::memory_order_relaxed) == heap.id &&
                   bytes <= linear_bytes_max)) {
-    Page* const page = slot.heap->current[linear_class_of(bytes)];
+    Page* const page = slot.current[linear_class_of(bytes)];
     if (TARN_LIKELY(page->free != nullptr)) {
       void* const block = page_pop(page);
       thread->inside.store(false, std::memory_order_release);
@@ -37,6 +38,27 @@ TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* f
     }
   }
   return heap_allocate_slow(heap, {.bytes = bytes, .function = function});
+}
+
+// Blocks of exactly `bytes`; the zero value with errno set when there can be none.
+tarn_fixed heap_fixed(tarn_heap heap, std::size_t bytes, std::size_t alignment) noexcept;
+
+void* fixed_allocate_slow(tarn_fixed fixed) noexcept;
+
+TARN_INLINE void* fixed_allocate(tarn_fixed fixed) noexcept {
+  Thread* const thread = current_thread;
+  const HeapSlot& slot = thread->slots[fixed.id % heap_slots];
+  thread->inside.store(true, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (TARN_LIKELY(slot.id.load(std::memory_order_relaxed) == fixed.id)) {
+    Page* const page = *slot.current;
+    if (TARN_LIKELY(page->free != nullptr)) {
+      void* const block = page_pop(page);
+      thread->inside.store(false, std::memory_order_release);
+      return block;
+    }
+  }
+  return fixed_allocate_slow(fixed);
 }
 
 // As realloc for p != null and bytes != 0: in the heap, from whatever heap p is of.

@@ -45,7 +45,7 @@ void fill_classes(tarn_account* account) noexcept {
     if (span->kind_now() != SpanKind::page) return;
     const auto* const page = static_cast<const Page*>(span);
     const Remote remote{page->remote.load(std::memory_order_relaxed)};
-    tarn_account_class& row = account->classes[page->size_class];
+    tarn_account_class& row = account->classes[class_of(page->block_bytes)];
     // The owner may be between two writes: then the numbers are of different moments.
     const std::uint32_t known = page->live();
     const std::uint64_t live = known > remote.count() ? known - remote.count() : 0;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,20 @@ struct Limits {
   void* context = nullptr;
 };
 
+struct HeapRecord;
+
+// A class of a heap's own: blocks of one exact size. Known by an id of its own, like the heap.
+struct FixedClass {
+  std::atomic<std::uint64_t> id{0};  // 0: not in use.
+  std::uint32_t block_bytes = 0;
+  std::uint32_t size_class = 0;  // One of all heaps' where its blocks are exactly so large.
+  HeapRecord* heap = nullptr;
+  std::uint64_t heap_id = 0;
+};
+inline constexpr std::size_t fixed_group_classes = 8;
+using FixedGroup = std::array<FixedClass, fixed_group_classes>;
+inline constexpr std::size_t fixed_group_count = fixed_classes_max / fixed_group_classes;
+
 struct HeapRecord {
   std::atomic<std::uint64_t> id{0};  // 0: destroyed.
   std::atomic<bool> closed{false};   // One thread has it for itself (closing.hpp).
@@ -49,10 +64,22 @@ struct HeapRecord {
   HeapRecord* next_known = nullptr;  // All records, newest first; written once.
   Limits limits{};
   Nursery nursery{};
+  std::atomic<std::uint32_t> fixed_count{0};  // Classes of its own. Release on making.
+  std::array<FixedGroup*, fixed_group_count> fixed_groups{};  // Made when wanted, never freed.
   char name[TARN_HEAP_NAME_BYTES] = {};
 
   tarn_heap handle() noexcept { return {this, id.load(std::memory_order_relaxed)}; }
+
+  // pre: i < fixed_count
+  FixedClass& fixed(std::size_t i) noexcept {
+    return (*fixed_groups[i / fixed_group_classes])[i % fixed_group_classes];
+  }
 };
+
+inline std::size_t block_bytes_of(HeapRecord& record, std::size_t size_class) noexcept {
+  return size_class < class_count ? class_block_bytes[size_class]
+                                  : record.fixed(size_class - class_count).block_bytes;
+}
 
 // Must the calling thread, which is busy or holds the record's lock, keep off the heap's lists?
 bool closed_by_another(const HeapRecord& record) noexcept;

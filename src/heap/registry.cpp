@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/registry.hpp"
 
+#include <cerrno>
 #include <cstring>
 #include <new>
 
@@ -63,6 +64,7 @@ HeapRecord* Registry::make(const tarn_heap_options& options) noexcept {
   record->young.store(true, std::memory_order_relaxed);
   record->closed.store(false, std::memory_order_relaxed);
   record->gone = false;
+  record->fixed_count.store(0, std::memory_order_relaxed);
   record->parent = parent;
   if (parent != nullptr) ++parent->children;
   set_up(record->limits, options);
@@ -79,6 +81,10 @@ bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
   ended.id = id;
   memcpy(ended.name, record.name, sizeof ended.name);
   record.id.store(0, std::memory_order_seq_cst);
+  const std::uint32_t fixed_count = record.fixed_count.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < fixed_count; ++i) {
+    record.fixed(i).id.store(0, std::memory_order_relaxed);
+  }
   live_.remove(&record);
   return true;
 }
@@ -127,10 +133,51 @@ ThreadHeap* Registry::join(HeapRecord& record, Thread& thread) noexcept {
   if (!record.closed.load(std::memory_order_relaxed) && barriers_known()) {
     const std::uint64_t id = record.id.load(std::memory_order_relaxed);
     HeapSlot& slot = thread.slots[id % heap_slots];
-    slot.heap = share;
+    slot.current = share->current.data();
     slot.id.store(id, std::memory_order_relaxed);
   }
   return share;
+}
+
+void Registry::join_fixed(ThreadHeap& share, const FixedClass& fixed) noexcept {
+  os::Locked locked(share.record->lock);
+  if (share.record->closed.load(std::memory_order_relaxed) || !barriers_known()) return;
+  const std::uint64_t id = fixed.id.load(std::memory_order_relaxed);
+  HeapSlot& slot = share.thread->slots[id % heap_slots];
+  slot.current = &share.current_of(fixed.size_class);
+  slot.id.store(id, std::memory_order_relaxed);
+}
+
+FixedClass* Registry::make_fixed(HeapRecord& record, std::size_t block_bytes,
+                                 std::size_t size_class) noexcept {
+  os::Locked locked(lock_);
+  const std::uint32_t count = record.fixed_count.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    FixedClass& known = record.fixed(i);
+    if (known.block_bytes == block_bytes) return &known;
+  }
+  if (count == fixed_classes_max) {
+    errno = ENOSPC;
+    return nullptr;
+  }
+  FixedGroup*& group = record.fixed_groups[count / fixed_group_classes];
+  if (group == nullptr) {
+    void* const memory = store.allocate_record(sizeof(FixedGroup));
+    if (memory == nullptr) {
+      errno = ENOMEM;
+      return nullptr;
+    }
+    group = new (memory) FixedGroup;
+  }
+  FixedClass& made = record.fixed(count);
+  made.block_bytes = static_cast<std::uint32_t>(block_bytes);
+  made.size_class =
+      static_cast<std::uint32_t>(size_class != class_count ? size_class : class_count + count);
+  made.heap = &record;
+  made.heap_id = record.id.load(std::memory_order_relaxed);
+  made.id.store(++ids_given_, std::memory_order_relaxed);
+  record.fixed_count.store(count + 1, std::memory_order_release);
+  return &made;
 }
 
 ThreadHeap* Registry::join_alone(HeapRecord& record, Thread& owner) noexcept {

@@ -35,6 +35,15 @@ class Registry {
   // of memory. The calling thread acts for `thread`, and is inside the heap.
   ThreadHeap* join(HeapRecord& record, Thread& thread) noexcept;
 
+  // Puts the current page of a heap's own class in the thread's slot for it. pre: as join(), whose
+  // share it is
+  void join_fixed(ThreadHeap& share, const FixedClass& fixed) noexcept;
+
+  // The heap's class of blocks of that size, made when there is none; null with errno set when it
+  // cannot be. `size_class`: of blocks that are exactly so large, or class_count.
+  FixedClass* make_fixed(HeapRecord& record, std::size_t block_bytes,
+                         std::size_t size_class) noexcept;
+
   // The one share of a heap that is not shared, owned by `owner`.
   ThreadHeap* join_alone(HeapRecord& record, Thread& owner) noexcept;
 

@@ -81,9 +81,10 @@ Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
   }
   publish_live(heap);
   heap.current.fill(no_page());
-  for (std::size_t c = 0; c < class_count; ++c) {
+  for (std::size_t c = 0; c < bin_count; ++c) {
     Bin* const bin = heap.find_bin(c);
     if (bin == nullptr) continue;
+    bin->current = no_page();
     bin->queue.abandon();
     bin->pages = 0;
   }
@@ -99,7 +100,7 @@ void retire_empty_pages(ThreadHeap& heap) noexcept {
     if (!seize_empty(page)) continue;
     Bin& bin = heap.bin(page.size_class);
     if (page.kept == -1) {
-      heap.current[page.size_class] = no_page();
+      heap.current_of(page.size_class) = no_page();
       bin.counts.handed.add(~length(page.free) + 1);  // Handed to `free` and never allocated.
     }
     if (page.queued) bin.queue.remove(&page);

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/config.hpp"
 #include "base/list.hpp"
@@ -41,20 +42,26 @@ struct ClassCounts {
   Counter sampled_bytes;  // and what they asked for.
 };
 
+// The page that has no block to give: what `current` holds before there is a page.
+extern const Page empty_page;
+inline Page* no_page() noexcept { return const_cast<Page*>(&empty_page); }
+
 // What slow paths know of a class.
 struct Bin {
   List<Span> queue;         // Pages with free blocks, and not current.
   ClassCounts counts;
   std::uint32_t pages = 0;  // Pages of the class, asleep ones too.
+  Page* current = no_page();  // Of a class of the heap's own: see ThreadHeap::current_of().
 };
 
 // Bins of neighbouring classes, made when the first of them is used and never freed.
 inline constexpr std::size_t group_bins = 8;
 using BinGroup = std::array<Bin, group_bins>;
-inline constexpr std::size_t group_count = (class_count + group_bins - 1) / group_bins;
+inline constexpr std::size_t group_count = (bin_count + group_bins - 1) / group_bins;
 
 struct HeapRecord;
 
+// A slot's pointer to `current` is one to the whole: it comes first.
 struct ThreadHeap {
   std::array<Page*, class_count> current;  // Never null: the empty page where there is none.
   std::array<std::atomic<BinGroup*>, group_count> groups{};  // Release, acquire by others.
@@ -71,6 +78,10 @@ struct ThreadHeap {
     BinGroup* const group = groups[size_class / group_bins].load(std::memory_order_acquire);
     return group == nullptr ? nullptr : &(*group)[size_class % group_bins];
   }
+  // The page that serves the class now. pre: as bin(), for a class of the heap's own
+  Page*& current_of(std::size_t size_class) noexcept {
+    return size_class < class_count ? current[size_class] : bin(size_class).current;
+  }
   // pre: there is or was a page of the class.
   Bin& bin(std::size_t size_class) noexcept {
     BinGroup* const group = groups[size_class / group_bins].load(std::memory_order_relaxed);
@@ -78,18 +89,21 @@ struct ThreadHeap {
   }
 };
 
+static_assert(std::is_standard_layout_v<ThreadHeap>);
+
 enum class ThreadState : std::uint8_t {
   live,
   orphan,  // Its thread has ended; whoever holds the orphans' lock may act as its owner.
   lost,    // Vanished in a fork while it was changing its lists: only remote frees, for ever.
 };
 
-// Leads from a heap's id to the thread's share of it. Its thread fills it in, under the record's
-// lock; who closes the heap empties it. Empty: an id that no heap has.
+// Leads from a heap's id to the thread's share of it, or from the id of a heap's own class to the
+// current page of that class there. Its thread fills it in, under the record's lock; who closes the
+// heap empties it. Empty: an id that nothing has.
 struct HeapSlot {
   static constexpr std::uint64_t no_id = UINT64_MAX;
   std::atomic<std::uint64_t> id{no_id};
-  ThreadHeap* heap = nullptr;
+  Page** current = nullptr;  // Of all classes, or of one.
 };
 inline constexpr std::size_t heap_slots = 64;
 
@@ -108,10 +122,6 @@ struct alignas(cache_line_bytes) Thread {
   // Pages posted by remote frees, linked by `newer`. Others push (release), the owner takes all.
   alignas(cache_line_bytes) std::atomic<Page*> mail{nullptr};
 };
-
-// The page that has no block to give: what `current` holds before there is a page.
-extern const Page empty_page;
-inline Page* no_page() noexcept { return const_cast<Page*>(&empty_page); }
 
 // The record of threads that have none yet. Its pages are all empty, so allocating goes the slow
 // path without asking first. Nothing of it is written but `inside`.

@@ -106,7 +106,7 @@ void unpin(Page& page) noexcept {
 
 // Puts a current page that has room left aside, behind the others.
 void put_back(Page& page) noexcept {
-  page.heap->current[page.size_class] = no_page();
+  page.heap->current_of(page.size_class) = no_page();
   unpin(page);
   page_settle(&page, false);
   place(page);
@@ -117,7 +117,7 @@ void make_current(Page& page) noexcept {
   TARN_ASSERT(page.kept == 0 && !page.queued);
   page.countdown += 1;
   page.kept = -1;
-  page.heap->current[page.size_class] = &page;
+  page.heap->current_of(page.size_class) = &page;
 }
 
 // Puts a page with no free block to sleep. False when frees came in meanwhile: it goes on.
@@ -132,7 +132,7 @@ bool put_to_sleep(Page& page) noexcept {
   const std::uint32_t wakes = threshold < live ? threshold : live;
   page.countdown = wakes;
   page.kept = static_cast<std::int32_t>(live - wakes);
-  page.heap->current[page.size_class] = no_page();
+  page.heap->current_of(page.size_class) = no_page();
   return true;
 }
 
@@ -165,21 +165,33 @@ Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
 }
 
 // A page that is paid for; null when a ceiling refuses (refused_by) or the OS.
-Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t slices) noexcept {
-  if (heap.record == &main_record) return page_take(size_class, slices);
+Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t block_bytes,
+                   std::size_t slices) noexcept {
   heap.refused_by = charge(*heap.record, slices << slice_shift);
   if (heap.refused_by != nullptr) return nullptr;
-  Page* const page = page_take(size_class, slices);
+  Page* const page = page_take(size_class, block_bytes, slices);
   if (page == nullptr) uncharge(*heap.record, slices << slice_shift);
   return page;
 }
 
+Page* take_for_main(std::size_t size_class, std::size_t pages) noexcept {
+  Page* const page = page_take(size_class, page_slices(size_class, pages));
+  return page != nullptr ? page : page_take(size_class, page_slices(size_class, 0));
+}
+
+Page* take_for_other(ThreadHeap& heap, std::size_t size_class, std::size_t pages) noexcept {
+  const std::size_t bytes = block_bytes_of(*heap.record, size_class);
+  const std::size_t wanted = heap_page_slices(bytes, pages);
+  Page* const page = take_charged(heap, size_class, bytes, wanted);
+  const std::size_t least = heap_page_slices(bytes, 0);
+  if (page != nullptr || least == wanted) return page;
+  return take_charged(heap, size_class, bytes, least);
+}
+
 Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {
   std::uint32_t& pages = heap.bin(size_class).pages;
-  const std::size_t slices = heap.record == &main_record ? page_slices(size_class, pages)
-                                                         : heap_page_slices(size_class, pages);
-  Page* page = take_charged(heap, size_class, slices);
-  if (page == nullptr) page = take_charged(heap, size_class, page_slices(size_class, 0));
+  Page* const page = heap.record == &main_record ? take_for_main(size_class, pages)
+                                                 : take_for_other(heap, size_class, pages);
   if (page == nullptr) return nullptr;
   page->heap = &heap;
   page->owner.store(heap.thread, std::memory_order_relaxed);
@@ -203,7 +215,7 @@ void settle_mailed(Page& page) noexcept {
   if (TARN_UNLIKELY(&record != &main_record) && closed_by_another(record)) {
     return push_mail(*page.heap->thread, page);  // It waits until the heap is open again.
   }
-  if (page.heap->current[page.size_class] == &page) {
+  if (page.heap->current_of(page.size_class) == &page) {
     page_attach(&page, page_collect(&page, RemoteState::open));
     return;
   }
@@ -216,7 +228,7 @@ void settle_mailed(Page& page) noexcept {
 Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
   if (heap.thread->mail.load(std::memory_order_relaxed) != nullptr) read_mail(*heap.thread);
   if (TARN_UNLIKELY(!provide_bin(heap, size_class))) return nullptr;
-  Page* page = heap.current[size_class];
+  Page* page = heap.current_of(size_class);
   for (int put_backs = 0;;) {
     if (page != no_page()) {
       if (reuse_freed(*page)) return page;
@@ -259,10 +271,11 @@ void read_mail(Thread& thread) noexcept {
 }
 
 void put_down_current_pages(ThreadHeap& heap) noexcept {
-  for (std::size_t c = 0; c < class_count; ++c) {
-    Page* const page = heap.current[c];
+  for (std::size_t c = 0; c < bin_count; ++c) {
+    if (heap.find_bin(c) == nullptr) continue;
+    Page* const page = heap.current_of(c);
     if (page == no_page()) continue;
-    heap.current[c] = no_page();
+    heap.current_of(c) = no_page();
     unpin(*page);
     std::uint64_t unused = 0;  // Handed to `free` and never allocated: not an allocation.
     for (Block* block = page->free; block != nullptr;) {
@@ -280,7 +293,7 @@ void put_down_current_pages(ThreadHeap& heap) noexcept {
 }
 
 void settle_queues(ThreadHeap& heap) noexcept {
-  for (std::size_t c = 0; c < class_count; ++c) {
+  for (std::size_t c = 0; c < bin_count; ++c) {
     Bin* const bin = heap.find_bin(c);
     if (bin == nullptr) continue;
     for (Span* span = bin->queue.head(); span != nullptr;) {
@@ -315,15 +328,15 @@ void post(Page* page) noexcept {
 
 bool thread_heap_check(const ThreadHeap& heap) noexcept {
   std::size_t counted = 0;
-  for (std::size_t c = 0; c < class_count; ++c) {
-    const Page* const page = heap.current[c];
-    if (page == nullptr) return false;
-    if (page != no_page() && (page->kept != -1 || page->queued || !page_check(page))) return false;
+  for (std::size_t c = 0; c < bin_count; ++c) {
     const Bin* const bin = heap.find_bin(c);
     if (bin == nullptr) {
-      if (page != no_page()) return false;
+      if (c < class_count && heap.current[c] != no_page()) return false;
       continue;
     }
+    const Page* const page = c < class_count ? heap.current[c] : bin->current;
+    if (page == nullptr) return false;
+    if (page != no_page() && (page->kept != -1 || page->queued || !page_check(page))) return false;
     counted += bin->pages;
     if (!bin->queue.check()) return false;
     for (const Span* s = bin->queue.head(); s != nullptr; s = s->next) {

@@ -46,23 +46,23 @@ constexpr std::array<PagePlan, class_count> make_page_plans() noexcept {
 inline constexpr auto page_plans = make_page_plans();
 
 // pages: how many pages of the class the thread-heap has already.
-constexpr std::size_t page_slices(std::size_t size_class, std::size_t pages) noexcept {
-  const PagePlan plan = page_plans[size_class];
+constexpr std::size_t page_slices(PagePlan plan, std::size_t pages) noexcept {
   const std::size_t grown = pages >= 3 ? plan.full : std::size_t{plan.first} << (2 * pages);
   return grown < plan.full ? grown : plan.full;
+}
+
+constexpr std::size_t page_slices(std::size_t size_class, std::size_t pages) noexcept {
+  return page_slices(page_plans[size_class], pages);
 }
 
 // Pages of a class that is busy in a heap of one's own: such a heap gives all of them back at once,
 // so what counts is how few there are.
 inline constexpr std::size_t page_blocks_max = (1u << 14) - 1;
 
-constexpr std::size_t heap_page_slices(std::size_t size_class, std::size_t pages) noexcept {
-  std::size_t slices = page_slices(size_class, pages);
+constexpr std::size_t heap_page_slices(std::size_t block_bytes, std::size_t pages) noexcept {
+  std::size_t slices = page_slices(make_page_plan(block_bytes), pages);
   const std::size_t wanted = pages < 8 ? slices : pages < 32 ? 16 : 64;
-  while (slices < wanted &&
-         2 * slices * slice_bytes / class_block_bytes[size_class] <= page_blocks_max) {
-    slices *= 2;
-  }
+  while (slices < wanted && 2 * slices * slice_bytes / block_bytes <= page_blocks_max) slices *= 2;
   return slices;
 }
 

@@ -46,7 +46,11 @@ constexpr std::size_t class_of(std::size_t bytes) noexcept {
 }
 
 inline constexpr std::size_t class_count = class_of(block_bytes_max) + 1;
-static_assert(class_count <= 256, "a page keeps its class in one byte");
+
+// A heap may have classes of its own for blocks of exact sizes; they are numbered after the others.
+inline constexpr std::size_t fixed_classes_max = 128;
+inline constexpr std::size_t bin_count = class_count + fixed_classes_max;
+static_assert(bin_count <= 256, "a page keeps its class in one byte");
 
 constexpr std::array<std::uint32_t, class_count> make_block_bytes() noexcept {
   std::array<std::uint32_t, class_count> table{};

@@ -34,14 +34,14 @@ Collected decode(const Page* page, Remote seen) noexcept {
 
 }  // namespace
 
-Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
+Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices) noexcept {
   Span* const span = store.take(slices, 1);
   if (span == nullptr) return nullptr;
   auto* const page = static_cast<Page*>(span);
   page->free = page->local_free = nullptr;
   page->countdown = 0;
   page->kept = 0;
-  page->block_bytes = class_block_bytes[size_class];
+  page->block_bytes = static_cast<std::uint32_t>(block_bytes);
   page->capacity = static_cast<std::uint32_t>(span->bytes() / page->block_bytes);
   page->carved = 0;
   page->live_seen = 0;

@@ -30,9 +30,37 @@ struct HeapRecord;
 struct Thread;
 struct ThreadHeap;
 
-struct Block {
-  Watched<Block*> next;
+struct Block;
+
+// A pointer wherever it lies: blocks of 20 bytes are not all aligned to 8.
+class Link {
+ public:
+  TARN_INLINE operator Block*() const noexcept {
+    Block* p = nullptr;
+    if constexpr (TARN_TSAN) {  // See Watched.
+      return __atomic_load_n(reinterpret_cast<Block* const*>(bytes_), __ATOMIC_ACQUIRE);
+    } else {
+      __builtin_memcpy(&p, bytes_, sizeof p);
+    }
+    return p;
+  }
+  TARN_INLINE Link& operator=(Block* p) noexcept {
+    if constexpr (TARN_TSAN) {
+      __atomic_store_n(reinterpret_cast<Block**>(bytes_), p, __ATOMIC_RELEASE);
+    } else {
+      __builtin_memcpy(bytes_, &p, sizeof p);
+    }
+    return *this;
+  }
+
+ private:
+  unsigned char bytes_[sizeof(Block*)];
 };
+
+struct Block {
+  Link next;
+};
+inline constexpr std::size_t block_bytes_min = sizeof(Block);
 
 // The Span is the first cache line, what is here the second: the hit paths touch only the second.
 struct alignas(cache_line_bytes) Page : Span {
@@ -80,8 +108,12 @@ struct Collected {
   std::uint32_t count = 0;
 };
 
-// A page with no block handed out, in state open, owned; null when out of memory.
-Page* page_take(std::size_t size_class, std::size_t slices) noexcept;
+// A page with no block handed out, in state open, owned; null when out of memory. Its class says
+// which lists it goes on; blocks of a class of one's own have a size of their own.
+Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices) noexcept;
+inline Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
+  return page_take(size_class, class_block_bytes[size_class], slices);
+}
 
 // pre: live() == 0, not queued, remote state dead (page_kill).
 void page_give(Page* page) noexcept;

@@ -2,7 +2,7 @@
 //
 //   63  60 59         46 45         32 31                 0
 //   +-----+-------------+-------------+--------------------+
-//   |state|  threshold  |    count    | head / 16 + 1, or 0|   head: offset of the newest block
+//   |state|  threshold  |    count    |  head + 1, or 0    |   head: offset of the newest block
 //   +-----+-------------+-------------+--------------------+
 //
 //   dead    the page is not in use: a free is misuse
@@ -39,12 +39,10 @@ struct Remote {
   constexpr std::uint32_t head() const noexcept { return static_cast<std::uint32_t>(word); }
 };
 
-// Blocks lie at multiples of 16 from the base of a page.
+// pre: offset < UINT32_MAX. Blocks of one's own sizes may lie anywhere.
 constexpr std::uint32_t encode_head(std::size_t offset) noexcept {
-  return static_cast<std::uint32_t>(offset / 16 + 1);
+  return static_cast<std::uint32_t>(offset + 1);
 }
-constexpr std::size_t decode_head(std::uint32_t head) noexcept {
-  return (std::size_t{head} - 1) * 16;
-}
+constexpr std::size_t decode_head(std::uint32_t head) noexcept { return std::size_t{head} - 1; }
 
 }  // namespace tarn

@@ -37,6 +37,8 @@ struct Site {
   tarn_heap heap{};
   std::uint64_t generation = 1;
   std::size_t ceiling = 0;
+  tarn_fixed fixed{};
+  std::size_t fixed_bytes = 0;
 };
 
 struct Mailbox {
@@ -62,6 +64,9 @@ void make(Site& site, unsigned i) {
   options.ceiling_bytes = site.ceiling;
   site.heap = tarn_heap_create(&options);
   if (site.heap.record == nullptr) give_up("no heap");
+  site.fixed_bytes = 20 + 4 * (i % 7);
+  site.fixed = tarn_heap_fixed(site.heap, site.fixed_bytes, 4);
+  if (site.fixed.record == nullptr) give_up("no blocks of one size");
 }
 
 void verify(const Held& held) {
@@ -86,9 +91,12 @@ void take(unsigned i, stress::Random& random, std::vector<Held>& own) {
   const std::size_t kind = random.below(400);
   held.bytes = 1 + random.below(kind < 8 ? 300'000 : kind < 50 ? 3'000 : 200);
   held.mark = static_cast<unsigned char>(random.below(256));
+  const std::size_t form = random.below(10);
+  if (form < 3) held.bytes = site.fixed_bytes;
   held.p = static_cast<unsigned char*>(
-      random.below(10) == 0 ? tarn_heap_allocate_aligned(site.heap, 64, held.bytes)
-                            : tarn_heap_allocate(site.heap, held.bytes));
+      form < 3    ? tarn_fixed_allocate(site.fixed)
+      : form == 3 ? tarn_heap_allocate_aligned(site.heap, 64, held.bytes)
+                  : tarn_heap_allocate(site.heap, held.bytes));
   if (held.p == nullptr) {
     if (site.ceiling == 0) give_up("out of memory");
     return;
