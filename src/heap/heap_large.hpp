@@ -11,21 +11,6 @@
 
 namespace tarn {
 
-enum class Outcome : std::uint8_t {
-  done,
-  again,          // The heap was closed, or is no longer young: from the start.
-  refused,        // By a ceiling.
-  out_of_memory,
-  ended,          // The heap was destroyed meanwhile.
-};
-
-struct Attempt {
-  Outcome outcome;
-  void* block;
-  HeapRecord* refused_by;
-  bool zeroed = false;  // The block is known to read as zero.
-};
-
 // The calling thread is inside the heap (Visit).
 Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept;
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "heap/blocks.hpp"
 #include "heap/record.hpp"
@@ -20,7 +21,25 @@ struct Request {
   const FixedClass* fixed = nullptr;  // Blocks of one size.
 };
 
+enum class Outcome : std::uint8_t {
+  done,
+  again,          // The heap was closed, or is no longer young: from the start.
+  refused,        // By a ceiling.
+  out_of_memory,
+  ended,          // The heap was destroyed meanwhile.
+};
+
+struct Attempt {
+  Outcome outcome;
+  void* block;
+  HeapRecord* refused_by;
+  bool zeroed = false;  // The block is known to read as zero.
+};
+
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept;
+
+// From a young heap, whose lock is held; `again` when it has outgrown its nursery.
+Attempt nursery_allocate(HeapRecord& record, const Request& request) noexcept;
 
 TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* function) noexcept {
   Thread* const thread = current_thread;

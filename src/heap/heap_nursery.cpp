@@ -1,0 +1,107 @@
+// heap_nursery: blocks of young heaps. The bookkeeping of places is Nursery's; here are its span,
+// what it is charged, and who may touch it.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/closing.hpp"
+#include "heap/heaps.hpp"
+#include "heap/limits.hpp"
+#include "report/report.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+namespace {
+
+// After so many allocations a heap is worth pages of its own for each class.
+constexpr std::uint32_t nursery_allocations_max = 64;
+
+// Lock held. Makes sure of `slices` of the nursery's span.
+Attempt extend_nursery(HeapRecord& record, std::uint32_t slices) noexcept {
+  Nursery& nursery = record.nursery;
+  if (nursery.slices_charged >= slices) return {Outcome::done, nullptr, nullptr};
+  const std::size_t bytes = std::size_t{slices - nursery.slices_charged} << slice_shift;
+  if (HeapRecord* const refused_by = charge(record, bytes)) {
+    return {Outcome::refused, nullptr, refused_by};
+  }
+  if (nursery.page == nullptr) {
+    Span* const span = store.take(Nursery::slices, 1);
+    if (span == nullptr) {
+      uncharge(record, bytes);
+      return {Outcome::out_of_memory, nullptr, nullptr};
+    }
+    auto* const page = static_cast<Page*>(span);
+    page->owner.store(nullptr, std::memory_order_relaxed);
+    page->record = &record;
+    page->set_kind(SpanKind::nursery);
+    page_map.set(page->base, Nursery::slices, page);
+    nursery.page = page;
+  }
+  nursery.slices_charged = slices;
+  return {Outcome::done, nullptr, nullptr};
+}
+
+}  // namespace
+
+Attempt nursery_allocate(HeapRecord& record, const Request& request) noexcept {
+  Nursery& nursery = record.nursery;
+  std::size_t offset = Nursery::none;
+  if (request.bytes <= Nursery::bytes_max && nursery.allocations < nursery_allocations_max) {
+    if (nursery.page == nullptr) {
+      const Attempt made = extend_nursery(record, 1);
+      if (made.outcome != Outcome::done) return made;
+    }
+    offset = nursery.take(request.bytes, request.alignment);
+  }
+  if (offset == Nursery::none) {
+    record.young.store(false, std::memory_order_relaxed);
+    return {Outcome::again, nullptr, nullptr};
+  }
+  const std::size_t end = offset + nursery.size_at(offset);
+  const Attempt reached = extend_nursery(record, static_cast<std::uint32_t>(slices_for(end)));
+  if (reached.outcome != Outcome::done) {
+    nursery.give(offset);
+    return reached;
+  }
+  return {Outcome::done, nursery.page->base + offset, nullptr};
+}
+
+// The bits say whether a block begins there; only blocks that are given back leave them.
+void nursery_free(Page* page, void* p) noexcept {
+  HeapRecord& record = *page->record;
+  const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(p) - page->base);
+  Page* empty = nullptr;
+  for (;;) {
+    os::Locked locked(record.lock);
+    Nursery& nursery = record.nursery;
+    if (nursery.page != page || nursery.size_at(offset) == 0) {
+      report_misuse(Misuse::double_free, "free", p);
+    }
+    if (closed_by_another(record)) {
+      locked.release();
+      wait_at_gate(record);
+      continue;
+    }
+    nursery.give(offset);
+    if (!record.young.load(std::memory_order_relaxed) && nursery.empty()) {
+      empty = page;
+      uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
+      nursery.page = nullptr;
+      nursery.slices_charged = 0;
+    }
+    break;
+  }
+  if (empty == nullptr) return;
+  page_map.clear(empty->base, empty->slices);
+  empty->set_kind(SpanKind::large);  // In use by nobody until the store has it.
+  store.give(empty);
+}
+
+std::size_t nursery_bytes(const Page* page, const void* p) noexcept {
+  HeapRecord& record = *page->record;
+  os::LockedUnlessHeld locked(record.lock);
+  if (record.nursery.page != page) return 0;
+  return record.nursery.size_at(
+      static_cast<std::size_t>(static_cast<const std::byte*>(p) - page->base));
+}
+
+}  // namespace tarn
