@@ -57,6 +57,7 @@ typedef struct tarn_heap_options {
   int threads;           /* An enum tarn_heap_threads. */
   tarn_heap parent;      /* Its ceiling covers this heap, too; the zero value: none. */
   size_t ceiling_bytes;  /* Of committed memory, never exceeded; 0: none. */
+  size_t floor_bytes;    /* Of committed memory that stays the heap's although it is empty. */
   size_t soft_mark_bytes;
   tarn_heap_reclaim reclaim;
   tarn_heap_mark soft_mark;
@@ -137,6 +138,52 @@ typedef struct tarn_heap_stats {
 
 /* Fills in *stats. 0, or -1 with EINVAL. Time linear in the pages of the heap. */
 TARN_API int tarn_heap_get_stats(tarn_heap heap, tarn_heap_stats* stats);
+
+/* Gives empty pages of all threads back, to the operating system too, as long as more than
+ * `keep_bytes` and the floor stay committed. Returns the bytes that the heap has given. Other
+ * threads that allocate in the heap wait meanwhile. For malloc's heap as tarn_malloc_trim. */
+TARN_API size_t tarn_heap_trim(tarn_heap heap, size_t keep_bytes);
+
+/* From lock to unlock the heap is the calling thread's: others that allocate in it, resize or ask
+ * wait, and so do some of their frees. The thread itself may go on using it. Locks nest. 0, or -1
+ * with EINVAL for the zero value and for malloc's heap, which cannot be locked. */
+TARN_API int tarn_heap_lock(tarn_heap heap);
+TARN_API int tarn_heap_unlock(tarn_heap heap);
+
+enum tarn_heap_item_kind {
+  TARN_HEAP_PAGE = 0,       /* Memory for blocks; what follows, up to the next page, lies in it. */
+  TARN_HEAP_BLOCK = 1,
+  TARN_HEAP_FREE_BLOCK = 2, /* Was handed out, and has been freed. */
+  TARN_HEAP_LARGE_BLOCK = 3 /* Has its memory to itself. */
+};
+
+typedef struct tarn_heap_item {
+  int kind;
+  void* start;
+  size_t bytes;          /* Of the page, or usable bytes of the block. */
+  size_t block_bytes;    /* Page: of each of its blocks; 0 where they differ (young heaps). */
+  uint64_t live_blocks;  /* Page. */
+} tarn_heap_item;
+
+/* Not 0 ends the walk. It may allocate, and free the block that it is shown. */
+typedef int (*tarn_heap_visit)(const tarn_heap_item* item, void* context);
+
+enum { TARN_HEAP_WALK_FREE = 1 /* Free blocks, too. */ };
+
+/* Visits the pages, blocks and large blocks of a heap, which is locked meanwhile. What visit
+ * returned if that is not 0; 0 at the end; -1 with EINVAL as tarn_heap_lock. A block that another
+ * thread is freeing in this moment may be either. */
+TARN_API int tarn_heap_walk(tarn_heap heap, unsigned flags, tarn_heap_visit visit, void* context);
+
+/* The heap after this one, malloc's for the zero value; the zero value at the end, or when the
+ * heap has ended. Heaps that are made meanwhile come last. */
+TARN_API tarn_heap tarn_heap_next(tarn_heap heap);
+
+/* Has malloc and its family serve the calling thread from the heap (where tarn is the process's
+ * malloc, tarn_malloc and its family always), until it is set again: to what this returns,
+ * usually. The zero value stands for malloc's own. If the heap is destroyed meanwhile, the next
+ * malloc is misuse. */
+TARN_API tarn_heap tarn_heap_set_default(tarn_heap heap);
 
 /* The name, as far as it was kept; "" when there is none. Valid until the heap is destroyed. */
 TARN_API const char* tarn_heap_name(tarn_heap heap);

@@ -75,6 +75,28 @@ int tarn_heap_owns(tarn_heap heap, const void* p) {
 
 tarn_heap tarn_heap_main(void) { return tarn::main_record.handle(); }
 
+std::size_t tarn_heap_trim(tarn_heap heap, std::size_t keep_bytes) {
+  return tarn::heap_trim(heap, keep_bytes);
+}
+
+int tarn_heap_lock(tarn_heap heap) {
+  return tarn::heap_lock(heap, "tarn_heap_lock") != nullptr ? 0 : -1;
+}
+
+int tarn_heap_unlock(tarn_heap heap) { return tarn::heap_unlock(heap) ? 0 : -1; }
+
+int tarn_heap_walk(tarn_heap heap, unsigned flags, tarn_heap_visit visit, void* context) {
+  if (visit == nullptr || (flags & ~unsigned{TARN_HEAP_WALK_FREE}) != 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  return tarn::heap_walk(heap, flags, visit, context);
+}
+
+tarn_heap tarn_heap_next(tarn_heap heap) { return tarn::heap_next(heap); }
+
+tarn_heap tarn_heap_set_default(tarn_heap heap) { return tarn::heap_set_default(heap); }
+
 int tarn_heap_get_stats(tarn_heap heap, tarn_heap_stats* stats) {
   if (stats == nullptr || stats->bytes < sizeof(tarn_heap_stats)) {
     errno = EINVAL;

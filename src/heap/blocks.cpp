@@ -6,13 +6,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "heap/heaps.hpp"
+#include "heap/heap_scope.hpp"
 #include "heap/large.hpp"
 #include "heap/late.hpp"
-#include "heap/orphans.hpp"
 #include "heap/thread_heap.hpp"
-#include "os/process.hpp"
-#include "source/store.hpp"
 
 namespace tarn {
 
@@ -29,6 +26,9 @@ Thread* this_thread() noexcept {
 
 // pre: size_class < class_count
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes) noexcept {
+  if (TARN_UNLIKELY(in_scope())) {
+    return scope_allocate(bytes, 1, false);
+  }
   if (TARN_UNLIKELY(thread_is_ending)) return or_out_of_memory(late.allocate(size_class));
   Thread* const thread = this_thread();
   if (thread == nullptr) return or_out_of_memory(nullptr);
@@ -56,13 +56,17 @@ void* allocate_slow(std::size_t bytes) noexcept {
 
 void* allocate_stepped(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > block_bytes_max)) {
+    if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false);
     return or_out_of_memory(large_allocate(bytes, 1, false));
   }
   return allocate_class(stepped_class_of(bytes), bytes);
 }
 
 void* allocate_zeroed(std::size_t bytes) noexcept {
-  if (bytes > block_bytes_max) return or_out_of_memory(large_allocate(bytes, 1, true));
+  if (bytes > block_bytes_max) {
+    if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, true);
+    return or_out_of_memory(large_allocate(bytes, 1, true));
+  }
   void* const block = allocate(bytes);
   if (TARN_LIKELY(block != nullptr)) memset(block, 0, bytes);
   return block;
@@ -70,22 +74,12 @@ void* allocate_zeroed(std::size_t bytes) noexcept {
 
 void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   if (alignment <= block_align) return allocate(bytes);
+  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, alignment, false);
   if (bytes <= block_bytes_max && alignment <= slice_bytes) {
     const std::size_t size_class = aligned_class_of(bytes, alignment);
     if (size_class < class_count) return allocate_class(size_class, bytes);
   }
   return or_out_of_memory(large_allocate(bytes, alignment, false));
-}
-
-std::size_t trim(std::size_t keep_bytes) noexcept {
-  if (current_thread != no_thread()) {
-    Busy busy(*current_thread);
-    put_down_all(*current_thread);
-  }
-  late.trim();
-  orphans.trim();
-  heaps_trim();
-  return store.purge(os::clock_coarse_ms(), 0, keep_bytes);
 }
 
 }  // namespace tarn

@@ -63,10 +63,13 @@ bool barriers_known() noexcept { return ask_barriers(); }
 
 bool barrier_for_reader() noexcept { return ask_barriers() && os::barrier_in_all_threads(); }
 
-Closed::Closed(HeapRecord& record) noexcept
-    : record_(record), nested_(closed_by_this_thread(record)) {
-  if (nested_) return;
+void close_heap(HeapRecord& record) noexcept {
+  if (closed_by_this_thread(record)) {
+    ++record.closings;
+    return;
+  }
   record.gate.lock();
+  record.closings = 1;
   if (record.threads == HeapThreads::confined) {
     record.closed.store(true, std::memory_order_relaxed);
     return;
@@ -89,14 +92,15 @@ Closed::Closed(HeapRecord& record) noexcept
   }
 }
 
-Closed::~Closed() {
-  if (nested_) return;
-  record_.closed.store(false, std::memory_order_seq_cst);
-  record_.gate.unlock();
-  if (record_.threads != HeapThreads::shared) return;
+void open_heap(HeapRecord& record) noexcept {
+  if (--record.closings != 0) return;
+  const bool shared = record.threads == HeapThreads::shared;
+  record.closed.store(false, std::memory_order_seq_cst);
+  record.gate.unlock();
+  if (!shared) return;
   // Mail that came meanwhile waits for its thread; of one that has ended meanwhile nobody would
   // look at it.
-  for (ThreadHeap* h = record_.thread_heaps; h != nullptr; h = h->next_of_record) {
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
     if (h->thread->state.load(std::memory_order_seq_cst) == ThreadState::orphan) {
       orphans.tend(*h);
     }

@@ -21,18 +21,20 @@
 
 namespace tarn {
 
-// The heap is the calling thread's alone while this lives; it may go on using it. pre: the thread
-// is not busy and holds no lock.
+// From close_heap() to open_heap() the heap is the calling thread's alone, which may go on using
+// it. They nest. pre: the thread is not busy and holds no lock.
+void close_heap(HeapRecord& record) noexcept;
+void open_heap(HeapRecord& record) noexcept;
+
 class Closed {
  public:
-  explicit Closed(HeapRecord& record) noexcept;
-  ~Closed();
+  explicit Closed(HeapRecord& record) noexcept : record_(record) { close_heap(record); }
+  ~Closed() { open_heap(record_); }
   Closed(const Closed&) = delete;
   Closed& operator=(const Closed&) = delete;
 
  private:
   HeapRecord& record_;
-  bool nested_;  // The thread has it closed already.
 };
 
 // Until whoever has the heap closed opens it. pre: the calling thread is not busy, holds no lock.

@@ -2,7 +2,6 @@
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
-#include <cstring>
 
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
@@ -24,10 +23,6 @@ bool is_sound(const tarn_heap_options& options) noexcept {
   return options.bytes == sizeof(tarn_heap_options) && options.threads >= TARN_HEAP_SHARED &&
          options.threads <= TARN_HEAP_CONFINED &&
          (options.parent.record == nullptr) == (options.parent.id == 0);
-}
-
-bool is_lost(const ThreadHeap& share) noexcept {
-  return share.thread->state.load(std::memory_order_relaxed) == ThreadState::lost;
 }
 
 // pre: closed. All memory of the heap, dead, as a chain, no longer charged.
@@ -52,23 +47,6 @@ Span* take_all(HeapRecord& record) noexcept {
   record.nursery.clear();
   record.young.store(true, std::memory_order_relaxed);
   return chain;
-}
-
-// The empty pages of one heap, which may have ended meanwhile. Returns the bytes.
-std::size_t collect_one(HeapRecord& record, std::uint64_t id) noexcept {
-  Closed closed(record);
-  if (record.id.load(std::memory_order_relaxed) != id) return 0;
-  const std::size_t before = record.limits.committed.load(std::memory_order_relaxed);
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (h->thread == current_thread || h->thread == &locked_owner) {
-      Busy busy(*h->thread);
-      put_down_share(*h);
-    } else if (!is_lost(*h)) {
-      retire_empty_pages(*h);
-    }
-  }
-  const std::size_t now = record.limits.committed.load(std::memory_order_relaxed);
-  return now < before ? before - now : 0;
 }
 
 }  // namespace
@@ -112,31 +90,6 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
   if (ends) registry.give(*record);
   if (chain != nullptr) store.give_all(chain, warm_bytes);
   return true;
-}
-
-std::size_t heap_collect(HeapRecord& record) noexcept {
-  std::size_t given = collect_one(record, record.id.load(std::memory_order_relaxed));
-  for (tarn_heap next = registry.next_after({}, &record); next.record != nullptr;
-       next = registry.next_after(next, &record)) {
-    given += collect_one(*static_cast<HeapRecord*>(next.record), next.id);
-  }
-  return given;
-}
-
-void heaps_trim() noexcept {
-  registry.for_each([](HeapRecord& record) noexcept {
-    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-      if (h->thread == current_thread) {
-        Busy busy(*current_thread);
-        if (!closed_by_another(record)) put_down_share(*h);
-      } else if (h->thread == &locked_owner) {
-        os::Locked locked(record.lock);
-        if (!closed_by_another(record)) put_down_share(*h);
-      } else {
-        orphans.tend(*h);
-      }
-    }
-  });
 }
 
 bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept {

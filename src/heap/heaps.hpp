@@ -98,11 +98,15 @@ tarn_heap heap_of(const void* p) noexcept;
 // thread is not busy.
 std::size_t heap_collect(HeapRecord& record) noexcept;
 
-// Gives back the empty pages of open heaps, as far as the calling thread may: its own shares, those
-// of ended threads, and of heaps under a lock. Any thread.
-void heaps_trim() noexcept;
-
 bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept;
+
+// Closed for the calling thread; null with EINVAL where that cannot be.
+HeapRecord* heap_lock(tarn_heap heap, const char* function) noexcept;
+bool heap_unlock(tarn_heap heap) noexcept;
+int heap_walk(tarn_heap heap, unsigned flags, tarn_heap_visit visit, void* context) noexcept;
+tarn_heap heap_next(tarn_heap heap) noexcept;
+std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept;
+tarn_heap heap_set_default(tarn_heap heap) noexcept;
 
 // The heap that a block's span belongs to.
 inline HeapRecord* record_of(const Span* span) noexcept {

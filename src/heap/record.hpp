@@ -25,6 +25,7 @@ struct Limits {
   std::atomic<std::size_t> committed{0};
   std::atomic<std::size_t> committed_peak{0};
   std::size_t ceiling = SIZE_MAX;
+  std::size_t floor = 0;  // Empty pages below it stay the heap's.
   std::size_t soft_mark = SIZE_MAX;
   std::atomic<bool> mark_passed{false};  // The callback is due.
   tarn_heap_reclaim reclaim = nullptr;
@@ -54,7 +55,9 @@ struct HeapRecord {
   bool gone = false;  // Destroyed, its memory given back.
   bool losing = false;  // Being cleared or destroyed (fork looks).
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.
-  os::Lock gate{};  // Held by who has the heap closed.
+  os::Lock gate{};  // Held by who has the heap closed;
+  std::uint32_t closings = 0;  // how often, and
+  bool walking = false;        // whether empty pages must stay. Guarded by the gate.
   os::Lock lock{};  // Nursery, large, the list of ThreadHeaps; serialised: all of it.
   std::atomic<ThreadHeap*> thread_heaps{nullptr};  // Linked by next_of_record; grows while open.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> large{};

@@ -38,6 +38,7 @@ void set_up(Limits& limits, const tarn_heap_options& options) noexcept {
   limits.committed_peak.store(0, std::memory_order_relaxed);
   limits.mark_passed.store(false, std::memory_order_relaxed);
   limits.ceiling = or_none(options.ceiling_bytes);
+  limits.floor = options.floor_bytes;
   limits.soft_mark = or_none(options.soft_mark_bytes);
   limits.reclaim = options.reclaim;
   limits.mark_callback = options.soft_mark;

@@ -47,7 +47,7 @@ void repair(HeapRecord& record, bool lock_was_held) noexcept {
   } else if (lock_was_held) {
     find_large_blocks(record);
   }
-  record.losing = false;
+  record.losing = record.walking = false;
   record.closed.store(false, std::memory_order_relaxed);
 }
 

@@ -97,7 +97,7 @@ void retire_empty_pages(ThreadHeap& heap) noexcept {
   for (Span* span = heap.pages.head(); span != nullptr;) {
     Page& page = *static_cast<Page*>(span);
     span = span->next_of_heap;
-    if (!seize_empty(page)) continue;
+    if (stays(page) || !seize_empty(page)) continue;
     Bin& bin = heap.bin(page.size_class);
     if (page.kept == -1) {
       heap.current_of(page.size_class) = no_page();

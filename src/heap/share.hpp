@@ -9,6 +9,11 @@
 
 namespace tarn {
 
+// Its thread vanished in a fork while it was changing its lists.
+inline bool is_lost(const ThreadHeap& share) noexcept {
+  return share.thread->state.load(std::memory_order_relaxed) == ThreadState::lost;
+}
+
 // Takes all pages off the share, dead, and puts them on a chain (by next), which is returned. No
 // block is touched. The share is as a new one.
 Span* take_apart(ThreadHeap& heap, Span* chain) noexcept;

@@ -128,6 +128,9 @@ struct alignas(cache_line_bytes) Thread {
 extern Thread empty_thread;
 inline Thread* no_thread() noexcept { return &empty_thread; }
 
+// What malloc's hit path sees of a thread that it is to serve from another heap: no page anywhere.
+extern ThreadHeap empty_view;
+
 // The owner of pages that are used under a lock: no thread is equal to it.
 extern Thread locked_owner;
 

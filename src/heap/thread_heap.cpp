@@ -50,9 +50,21 @@ void dequeue(Page& page) noexcept {
   page.queued = false;
 }
 
+}  // namespace
+
+bool stays(const Page& page) noexcept {
+  const HeapRecord& record = *page.heap->record;
+  const Limits& limits = record.limits;
+  if (TARN_LIKELY(limits.floor == 0)) return record.walking;
+  const std::size_t committed = limits.committed.load(std::memory_order_relaxed);
+  return record.walking || committed < page.bytes() || committed - page.bytes() < limits.floor;
+}
+
+namespace {
+
 // pre: live() == 0, not current. A page in the mail stays until it is read.
 void retire(Page& page) noexcept {
-  if (!page_kill(&page)) {
+  if (stays(page) || !page_kill(&page)) {
     enqueue(page);
     return;
   }

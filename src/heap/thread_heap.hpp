@@ -32,6 +32,9 @@ void put_down_all(Thread& thread) noexcept;
 // Adds what the thread knows of live bytes to the totals.
 void publish_live(ThreadHeap& heap) noexcept;
 
+// Whether an empty page is kept: somebody walks its heap, or the heap has no more than its floor.
+bool stays(const Page& page) noexcept;
+
 // Posts a page that page_free_remote put in state mailed. Any thread.
 void post(Page* page) noexcept;
 

@@ -118,6 +118,50 @@ void resize(Held& held, stress::Random& random) {
   held.p[bytes - 1] = held.mark;
 }
 
+struct Seen {
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t promised = 0;  // By the pages.
+};
+
+int count_item(const tarn_heap_item* item, void* context) {
+  auto* const seen = static_cast<Seen*>(context);
+  if (item->kind == TARN_HEAP_PAGE) {
+    seen->promised += item->live_blocks;
+    return 0;
+  }
+  if (item->kind == TARN_HEAP_LARGE_BLOCK) ++seen->promised;
+  ++seen->blocks;
+  seen->bytes += item->bytes;
+  return 0;
+}
+
+// Other threads may be freeing: what pages say and what blocks say is one look at each page.
+void walk(unsigned i) {
+  Site& site = sites[i];
+  const std::shared_lock<std::shared_mutex> guard(site.alive);
+  Seen seen;
+  if (tarn_heap_walk(site.heap, 0, count_item, &seen) != 0) give_up("no walk");
+  if (seen.blocks != seen.promised) give_up("a page has other blocks than it says");
+}
+
+void take_by_malloc(unsigned i, stress::Random& random, std::vector<Held>& own) {
+  Site& site = sites[i];
+  const std::shared_lock<std::shared_mutex> guard(site.alive);
+  const tarn_heap before = tarn_heap_set_default(site.heap);
+  Held held;
+  held.heap = i;
+  held.generation = site.generation;
+  held.bytes = 1 + random.below(500);
+  held.mark = 7;
+  held.p = static_cast<unsigned char*>(tarn_malloc(held.bytes));
+  tarn_heap_set_default(before);
+  if (held.p == nullptr) return;
+  if (tarn_heap_owns(site.heap, held.p) == 0) give_up("malloc served from another heap");
+  held.p[0] = held.p[held.bytes - 1] = held.mark;
+  own.push_back(held);
+}
+
 void ask(unsigned i) {
   Site& site = sites[i];
   const std::shared_lock<std::shared_mutex> guard(site.alive);
@@ -144,6 +188,13 @@ void step(unsigned id, stress::Random& random, std::vector<Held>& own) {
   const std::size_t dice = random.below(1'000);
   if (dice < 2) return end(i, dice == 0);
   if (dice < 6) return ask(i);
+  if (dice < 9) return walk(i);
+  if (dice < 10) {
+    const std::shared_lock<std::shared_mutex> guard(sites[i].alive);
+    tarn_heap_trim(sites[i].heap, 0);
+    return;
+  }
+  if (dice < 60) return take_by_malloc(i, random, own);
   if (dice < 500 || own.empty()) return take(i, random, own);
   std::swap(own[random.below(own.size())], own.back());
   if (dice < 600) return resize(own.back(), random);
@@ -180,6 +231,11 @@ void check_counts(const std::vector<std::vector<Held>>& owns) {
     tarn_heap_stats stats{};
     stats.bytes = sizeof stats;
     tarn_heap_get_stats(sites[i].heap, &stats);
+    Seen seen;
+    tarn_heap_walk(sites[i].heap, 0, count_item, &seen);
+    if (seen.blocks != stats.live_blocks || seen.bytes != stats.live_bytes) {
+      give_up("a walk and the statistics differ");
+    }
     if (stats.live_blocks != held[i]) {
       std::fprintf(stderr, "heaps: heap %u: %llu live, %llu held\n", i,
                    static_cast<unsigned long long>(stats.live_blocks),

@@ -1,0 +1,239 @@
+// heap.hpp: heaps of one's own, in C++ (C++17; header only over tarn/heap.h, which says what each
+// function promises).
+//
+//   tarn::Heap names("names");         // ends with its scope, and all its blocks with it
+//   auto* text = static_cast<char*>(names.allocate(length));
+//   tarn::Fixed<Node> nodes(names);    // blocks of exactly sizeof(Node)
+//   Node* node = nodes.create(text);   // and nodes.destroy(node), or nothing: the heap ends anyway
+//
+// Functions that allocate throw std::bad_alloc; those that begin with try_ give null instead.
+// Without exceptions all give null. A heap that ends runs no destructors of objects in it: Fixed
+// says so at compile time unless it is told `leave_objects`.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_HEAP_HPP
+#define TARN_HEAP_HPP
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/heap.h"
+
+namespace tarn {
+
+// The pointer, or std::bad_alloc for null where there are exceptions.
+inline void* or_bad_alloc(void* p) {
+#if defined(__cpp_exceptions)
+  if (p == nullptr) throw std::bad_alloc();
+#endif
+  return p;
+}
+
+enum class Threads {
+  shared = TARN_HEAP_SHARED,
+  serialised = TARN_HEAP_SERIALISED,
+  confined = TARN_HEAP_CONFINED,
+};
+
+// A heap, wherever it is owned: two words, copied freely. Using one that has ended is reported.
+class HeapRef {
+ public:
+  constexpr HeapRef() noexcept = default;
+  constexpr HeapRef(tarn_heap heap) noexcept : heap_(heap) {}
+
+  explicit operator bool() const noexcept { return heap_.record != nullptr; }
+  tarn_heap get() const noexcept { return heap_; }
+
+  // At least `bytes`, aligned to 16.
+  [[nodiscard]] void* allocate(std::size_t bytes) const {
+    return or_bad_alloc(tarn_heap_allocate(heap_, bytes));
+  }
+  [[nodiscard]] void* try_allocate(std::size_t bytes) const noexcept {
+    return tarn_heap_allocate(heap_, bytes);
+  }
+
+  // count * bytes, all zero.
+  [[nodiscard]] void* allocate_zeroed(std::size_t count, std::size_t bytes) const {
+    return or_bad_alloc(tarn_heap_allocate_zeroed(heap_, count, bytes));
+  }
+  [[nodiscard]] void* try_allocate_zeroed(std::size_t count, std::size_t bytes) const noexcept {
+    return tarn_heap_allocate_zeroed(heap_, count, bytes);
+  }
+
+  // alignment: a power of two.
+  [[nodiscard]] void* allocate_aligned(std::size_t bytes, std::size_t alignment) const {
+    return or_bad_alloc(tarn_heap_allocate_aligned(heap_, alignment, bytes));
+  }
+  [[nodiscard]] void* try_allocate_aligned(std::size_t bytes,
+                                           std::size_t alignment) const noexcept {
+    return tarn_heap_allocate_aligned(heap_, alignment, bytes);
+  }
+
+  // The block at its new size, in this heap; p may be null, or of another heap. When there is no
+  // memory the block is as it was. Size 0 frees p and gives null.
+  [[nodiscard]] void* reallocate(void* p, std::size_t bytes) const {
+    void* const moved = tarn_heap_reallocate(heap_, p, bytes);
+    return bytes == 0 && p != nullptr ? moved : or_bad_alloc(moved);
+  }
+  [[nodiscard]] void* try_reallocate(void* p, std::size_t bytes) const noexcept {
+    return tarn_heap_reallocate(heap_, p, bytes);
+  }
+
+  // Makes the block larger where it lies, if it can be.
+  static bool try_expand(void* p, std::size_t bytes) noexcept {
+    return tarn_heap_try_expand(p, bytes) != 0;
+  }
+
+  // Of any heap; so are free and delete, where tarn is the process's malloc.
+  static void deallocate(void* p) noexcept { tarn_heap_deallocate(p); }
+
+  // The heap of a block; false as a truth value when p is no block of tarn's.
+  static HeapRef of(const void* p) noexcept { return tarn_heap_of(p); }
+  bool owns(const void* p) const noexcept { return tarn_heap_owns(heap_, p) != 0; }
+
+  // malloc's own heap.
+  static HeapRef main() noexcept { return tarn_heap_main(); }
+
+  // Ends all blocks; the heap stays.
+  bool clear() const noexcept { return tarn_heap_clear(heap_) == 0; }
+
+  tarn_heap_stats stats() const noexcept {
+    tarn_heap_stats stats{};
+    stats.bytes = sizeof stats;
+    tarn_heap_get_stats(heap_, &stats);
+    return stats;
+  }
+  const char* name() const noexcept { return tarn_heap_name(heap_); }
+
+  friend bool operator==(const HeapRef& a, const HeapRef& b) noexcept {
+    return a.heap_.record == b.heap_.record && a.heap_.id == b.heap_.id;
+  }
+  friend bool operator!=(const HeapRef& a, const HeapRef& b) noexcept { return !(a == b); }
+
+ protected:
+  tarn_heap heap_{};
+};
+
+// How a heap is to be; what is not named is as tarn_heap_create(NULL) has it.
+struct HeapOptions {
+  const char* name = nullptr;
+  Threads threads = Threads::shared;
+  HeapRef parent{};
+  std::size_t ceiling_bytes = 0;
+  std::size_t soft_mark_bytes = 0;
+  tarn_heap_reclaim reclaim = nullptr;
+  tarn_heap_mark soft_mark = nullptr;
+  void* context = nullptr;
+};
+
+// A heap and the duty to end it.
+class Heap : public HeapRef {
+ public:
+  explicit Heap(const HeapOptions& options) : HeapRef(make(options)) {
+    if (heap_.record != nullptr) return;
+#if defined(__cpp_exceptions)
+    throw std::bad_alloc();
+#endif
+  }
+  explicit Heap(const char* name = nullptr) : Heap(named(name)) {}
+  ~Heap() { tarn_heap_destroy(heap_); }
+
+  Heap(Heap&& other) noexcept : HeapRef(other.release()) {}
+  Heap& operator=(Heap&& other) noexcept {
+    if (this != &other) {
+      tarn_heap_destroy(heap_);
+      heap_ = other.release();
+    }
+    return *this;
+  }
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+  // False as a truth value, with errno set, where the constructor would throw.
+  static Heap try_make(const HeapOptions& options) noexcept { return Heap(make(options)); }
+
+  // Takes over a heap that was made in C.
+  static Heap adopt(tarn_heap heap) noexcept { return Heap(heap); }
+
+  // The heap goes on without an owner.
+  tarn_heap release() noexcept { return std::exchange(heap_, tarn_heap{}); }
+
+ private:
+  explicit Heap(tarn_heap heap) noexcept : HeapRef(heap) {}
+
+  static HeapOptions named(const char* name) noexcept {
+    HeapOptions options;
+    options.name = name;
+    return options;
+  }
+  static tarn_heap make(const HeapOptions& from) noexcept {
+    tarn_heap_options options{};
+    options.bytes = sizeof options;
+    options.name = from.name;
+    options.threads = static_cast<int>(from.threads);
+    options.parent = from.parent.get();
+    options.ceiling_bytes = from.ceiling_bytes;
+    options.soft_mark_bytes = from.soft_mark_bytes;
+    options.reclaim = from.reclaim;
+    options.soft_mark = from.soft_mark;
+    options.context = from.context;
+    return tarn_heap_create(&options);
+  }
+};
+
+// Passed to a Fixed whose objects have destructors that need not run when the heap ends.
+struct LeaveObjects {};
+inline constexpr LeaveObjects leave_objects{};
+
+// Blocks of exactly sizeof(T) in a heap, without a header. Copied freely, valid as long as the
+// heap.
+template <class T>
+class Fixed {
+ public:
+  explicit Fixed(HeapRef heap) : Fixed(heap, leave_objects) {
+    static_assert(std::is_trivially_destructible_v<T>,
+                  "the end of the heap runs no destructors: destroy the objects before, and say so "
+                  "with Fixed(heap, tarn::leave_objects)");
+  }
+  Fixed(HeapRef heap, LeaveObjects) : fixed_(tarn_heap_fixed(heap.get(), sizeof(T), alignof(T))) {
+    static_assert(alignof(T) <= 4096, "blocks of one size are aligned to 4096 at most");
+    or_bad_alloc(fixed_.record);
+  }
+
+  // Memory for a T.
+  [[nodiscard]] void* allocate() const { return or_bad_alloc(tarn_fixed_allocate(fixed_)); }
+  [[nodiscard]] void* try_allocate() const noexcept { return tarn_fixed_allocate(fixed_); }
+  static void deallocate(void* p) noexcept { tarn_heap_deallocate(p); }
+
+  // A T; when its constructor throws, the memory goes back.
+  template <class... Args>
+  [[nodiscard]] T* create(Args&&... args) const {
+    Block block{allocate()};
+    if (block.p == nullptr) return nullptr;  // Without exceptions.
+    T* const object = ::new (block.p) T(std::forward<Args>(args)...);
+    block.p = nullptr;
+    return object;
+  }
+  static void destroy(T* object) noexcept {
+    if (object == nullptr) return;
+    object->~T();
+    tarn_heap_deallocate(object);
+  }
+
+  tarn_fixed get() const noexcept { return fixed_; }
+
+ private:
+  struct Block {
+    void* p;
+    ~Block() { tarn_heap_deallocate(p); }
+  };
+  tarn_fixed fixed_;
+};
+
+}  // namespace tarn
+
+#endif

@@ -1,0 +1,36 @@
+// heap_scope: a heap as what malloc serves a thread from. malloc's hit path asks nothing: it reads
+// from a view in which no class has a page, so each call comes to the slow path and goes from there
+// to the heap.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/heap_scope.hpp"
+
+#include "heap/heaps.hpp"
+
+namespace tarn {
+
+__thread tarn_heap scoped_heap{};
+
+void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  if (alignment <= block_align && !zero) return heap_allocate(scoped_heap, bytes, "malloc");
+  return heap_allocate_slow(scoped_heap, {.bytes = bytes,
+                                          .alignment = alignment,
+                                          .zero = zero,
+                                          .function = zero ? "calloc" : "aligned_alloc"});
+}
+
+tarn_heap heap_set_default(tarn_heap heap) noexcept {
+  const tarn_heap before = in_scope() ? scoped_heap : main_record.handle();
+  if (heap.record == nullptr || heap.record == &main_record) {
+    current_heap = &current_thread->heap;
+    return before;
+  }
+  live_record(heap, "tarn_heap_set_default");
+  // A thread that starts afterwards would reset it.
+  if (current_thread == no_thread() && !thread_is_ending) thread_start();
+  scoped_heap = heap;
+  current_heap = &empty_view;
+  return before;
+}
+
+}  // namespace tarn

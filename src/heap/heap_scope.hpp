@@ -1,0 +1,21 @@
+// heap_scope: see heap_scope.cpp.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "heap/record.hpp"
+#include "heap/thread.hpp"
+
+namespace tarn {
+
+// The heap that the thread's malloc is to serve from. pre: in_scope()
+extern TARN_INITIAL_EXEC __thread tarn_heap scoped_heap;
+
+// True while the thread's malloc is to serve from another heap than malloc's own.
+inline bool in_scope() noexcept { return current_heap == &empty_view; }
+
+void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept;
+
+}  // namespace tarn

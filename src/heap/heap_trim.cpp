@@ -1,0 +1,92 @@
+// heap_trim: giving back what is empty, of one heap or of all.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/closing.hpp"
+#include "heap/heaps.hpp"
+#include "heap/orphans.hpp"
+#include "heap/registry.hpp"
+#include "heap/share.hpp"
+#include "heap/thread_heap.hpp"
+#include "os/process.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+namespace {
+
+// What of a heap's empty pages is to stay.
+struct Kept {
+  bool floor;
+  std::size_t bytes;
+};
+
+// The empty pages of one heap, which may have ended meanwhile. Returns the bytes.
+std::size_t collect_one(HeapRecord& record, std::uint64_t id, Kept kept) noexcept {
+  Closed closed(record);
+  if (record.id.load(std::memory_order_relaxed) != id) return 0;
+  const std::size_t floor = record.limits.floor;
+  record.limits.floor = kept.floor && floor > kept.bytes ? floor : kept.bytes;
+  const std::size_t before = record.limits.committed.load(std::memory_order_relaxed);
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (h->thread == current_thread || h->thread == &locked_owner) {
+      Busy busy(*h->thread);
+      put_down_share(*h);
+    } else if (!is_lost(*h)) {
+      retire_empty_pages(*h);
+    }
+  }
+  record.limits.floor = floor;
+  const std::size_t now = record.limits.committed.load(std::memory_order_relaxed);
+  return now < before ? before - now : 0;
+}
+
+// Of open heaps, as far as the calling thread may: its own shares, those of ended threads, and of
+// heaps under a lock.
+void trim_heaps() noexcept {
+  registry.for_each([](HeapRecord& record) noexcept {
+    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+      if (h->thread == current_thread) {
+        Busy busy(*current_thread);
+        if (!closed_by_another(record)) put_down_share(*h);
+      } else if (h->thread == &locked_owner) {
+        os::Locked locked(record.lock);
+        if (!closed_by_another(record)) put_down_share(*h);
+      } else {
+        orphans.tend(*h);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+std::size_t heap_collect(HeapRecord& record) noexcept {
+  std::size_t given = collect_one(record, record.id.load(std::memory_order_relaxed), {false, 0});
+  for (tarn_heap next = registry.next_after({}, &record); next.record != nullptr;
+       next = registry.next_after(next, &record)) {
+    given += collect_one(*static_cast<HeapRecord*>(next.record), next.id, {false, 0});
+  }
+  return given;
+}
+
+std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept {
+  HeapRecord* const record = live_record(heap, "tarn_heap_trim");
+  if (record == nullptr) return 0;
+  if (record == &main_record) return trim(keep_bytes);
+  const std::size_t given = collect_one(*record, heap.id, {true, keep_bytes});
+  if (given != 0) store.purge(os::clock_coarse_ms(), 0, 0);
+  return given;
+}
+
+std::size_t trim(std::size_t keep_bytes) noexcept {
+  if (current_thread != no_thread()) {
+    Busy busy(*current_thread);
+    put_down_all(*current_thread);
+  }
+  late.trim();
+  orphans.trim();
+  trim_heaps();
+  return store.purge(os::clock_coarse_ms(), 0, keep_bytes);
+}
+
+}  // namespace tarn

@@ -1,0 +1,159 @@
+// heap_walk: every page and block of a closed heap.
+//
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cerrno>
+
+#include "heap/closing.hpp"
+#include "heap/heaps.hpp"
+#include "heap/registry.hpp"
+#include "heap/share.hpp"
+#include "layout/page_plan.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Which blocks of a page are free. Built before the first is shown: a visitor may free blocks.
+class FreeBlocks {
+ public:
+  explicit FreeBlocks(const Page& page) noexcept : page_(page), carved_(page.carved) {
+    add(page.free);
+    add(page.local_free);
+    // Acquire: pairs with the frees that built the list.
+    const Remote seen{page.remote.load(std::memory_order_acquire)};
+    if (seen.count() != 0) add(page.block_at(decode_head(seen.head())));
+  }
+  bool has(std::size_t i) const noexcept { return (bits_[i / 64] >> (i % 64) & 1) != 0; }
+  std::size_t carved() const noexcept { return carved_; }
+  std::size_t count() const noexcept { return count_; }
+
+ private:
+  // Another thread may be putting a block in front: a link that leads astray ends the list.
+  void add(const Block* block) noexcept {
+    for (; block != nullptr; block = block->next) {
+      if (!page_.is_block(block)) return;
+      const std::size_t offset =
+          static_cast<std::size_t>(reinterpret_cast<const std::byte*>(block) - page_.base);
+      const std::size_t i = offset / page_.block_bytes;
+      if (i >= carved_ || has(i)) return;
+      bits_[i / 64] |= std::uint64_t{1} << (i % 64);
+      ++count_;
+    }
+  }
+
+  const Page& page_;
+  std::size_t carved_;
+  std::size_t count_ = 0;
+  std::array<std::uint64_t, page_blocks_max / 64 + 1> bits_{};
+};
+
+class Walk {
+ public:
+  Walk(unsigned flags, tarn_heap_visit visit, void* context) noexcept
+      : with_free_((flags & TARN_HEAP_WALK_FREE) != 0), visit_(visit), context_(context) {}
+
+  int page(const Page& page) noexcept {
+    const FreeBlocks free(page);
+    const std::size_t bytes = page.block_bytes;
+    if (int stop = show(TARN_HEAP_PAGE, page.base, page.bytes(), bytes,
+                        free.carved() - free.count())) {
+      return stop;
+    }
+    for (std::size_t i = 0; i < free.carved(); ++i) {
+      if (free.has(i) && !with_free_) continue;
+      const int kind = free.has(i) ? TARN_HEAP_FREE_BLOCK : TARN_HEAP_BLOCK;
+      if (int stop = show(kind, page.base + i * bytes, bytes, 0, 0)) return stop;
+    }
+    return 0;
+  }
+
+  int nursery(const Nursery& nursery) noexcept {
+    const Page* const page = nursery.page;
+    if (page == nullptr) return 0;
+    if (int stop = show(TARN_HEAP_PAGE, page->base, page->bytes(), 0, nursery.live_blocks())) {
+      return stop;
+    }
+    for (std::size_t at = nursery.next_block(0); at != Nursery::none;) {
+      const std::size_t bytes = nursery.size_at(at);
+      if (int stop = show(TARN_HEAP_BLOCK, page->base + at, bytes, 0, 0)) return stop;
+      if (nursery.page != page) return 0;  // The visitor freed the last block.
+      at = nursery.next_block(at + block_align);
+    }
+    return 0;
+  }
+
+  int large(const Span& span) noexcept {
+    return show(TARN_HEAP_LARGE_BLOCK, span.base, span.bytes(), 0, 0);
+  }
+
+ private:
+  int show(int kind, std::byte* start, std::size_t bytes, std::size_t block_bytes,
+           std::uint64_t live) noexcept {
+    const tarn_heap_item item{kind, start, bytes, block_bytes, live};
+    return visit_(&item, context_);
+  }
+
+  bool with_free_;
+  tarn_heap_visit visit_;
+  void* context_;
+};
+
+int walk_all(HeapRecord& record, Walk& walk) noexcept {
+  if (int stop = walk.nursery(record.nursery)) return stop;
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (is_lost(*h)) continue;
+    for (const Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
+      if (int stop = walk.page(*static_cast<const Page*>(s))) return stop;
+    }
+  }
+  for (const Span* s = record.large.head(); s != nullptr;) {
+    const Span& span = *s;
+    s = s->next_of_heap;
+    if (int stop = walk.large(span)) return stop;
+  }
+  return 0;
+}
+
+}  // namespace
+
+HeapRecord* heap_lock(tarn_heap heap, const char* function) noexcept {
+  HeapRecord* const record = live_record(heap, function);
+  if (record == nullptr || record == &main_record) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  close_heap(*record);
+  if (record->id.load(std::memory_order_relaxed) == heap.id) return record;
+  open_heap(*record);
+  return live_record(heap, function);  // Ended meanwhile: reports.
+}
+
+bool heap_unlock(tarn_heap heap) noexcept {
+  auto* const record = static_cast<HeapRecord*>(heap.record);
+  if (record == nullptr || record == &main_record || !closed_by_this_thread(*record)) {
+    errno = record == nullptr || record == &main_record ? EINVAL : EPERM;
+    return false;
+  }
+  open_heap(*record);
+  return true;
+}
+
+int heap_walk(tarn_heap heap, unsigned flags, tarn_heap_visit visit, void* context) noexcept {
+  HeapRecord* const record = heap_lock(heap, "tarn_heap_walk");
+  if (record == nullptr) return -1;
+  const bool was_walking = record->walking;
+  record->walking = true;
+  Walk walk(flags, visit, context);
+  const int stop = walk_all(*record, walk);
+  record->walking = was_walking;
+  open_heap(*record);
+  return stop;
+}
+
+tarn_heap heap_next(tarn_heap heap) noexcept {
+  if (heap.record == nullptr) return main_record.handle();
+  return registry.next_after(heap.record == &main_record ? tarn_heap{} : heap, nullptr);
+}
+
+}  // namespace tarn
