@@ -76,6 +76,11 @@ TARN_API tarn_heap tarn_heap_create(const tarn_heap_options* options);
  * another thread's default. The zero value is ignored. */
 TARN_API int tarn_heap_destroy(tarn_heap heap);
 
+/* Ends a heap and keeps its blocks: they are malloc's from here on, and freed like all others.
+ * What was free between them is used again when the page around it is empty. 0, or -1 with EINVAL
+ * for malloc's heap and for the zero value. */
+TARN_API int tarn_heap_delete(tarn_heap heap);
+
 /* Ends all blocks; the heap stays. Otherwise as tarn_heap_destroy. */
 TARN_API int tarn_heap_clear(tarn_heap heap);
 

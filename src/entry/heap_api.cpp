@@ -20,6 +20,8 @@ int tarn_heap_destroy(tarn_heap heap) {
   return tarn::heap_clear(heap, true, "tarn_heap_destroy") ? 0 : -1;
 }
 
+int tarn_heap_delete(tarn_heap heap) { return tarn::heap_delete(heap) ? 0 : -1; }
+
 int tarn_heap_clear(tarn_heap heap) {
   return tarn::heap_clear(heap, false, "tarn_heap_clear") ? 0 : -1;
 }

@@ -105,7 +105,7 @@ bool keeps_place(std::size_t size, std::size_t bytes) noexcept {
 void* reallocate(void* p, std::size_t bytes) noexcept {
   Span* const span = span_of_block(p, "realloc");
   HeapRecord* const record = record_of(span);
-  if (TARN_UNLIKELY(record != &main_record)) {
+  if (TARN_UNLIKELY(record != &main_record || span->kind_now() == SpanKind::nursery)) {
     return heap_reallocate(record->handle(), p, bytes, "realloc");
   }
   const bool large = span->kind_now() == SpanKind::large;

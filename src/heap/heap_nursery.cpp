@@ -5,6 +5,7 @@
 #include "heap/closing.hpp"
 #include "heap/heaps.hpp"
 #include "heap/limits.hpp"
+#include "heap/registry.hpp"
 #include "report/report.hpp"
 #include "source/store.hpp"
 
@@ -91,9 +92,15 @@ void nursery_free(Page* page, void* p) noexcept {
     break;
   }
   if (empty == nullptr) return;
-  page_map.clear(empty->base, empty->slices);
-  empty->set_kind(SpanKind::large);  // In use by nobody until the store has it.
-  store.give(empty);
+  const bool deleted = record.id.load(std::memory_order_relaxed) == 0;
+  nursery_give(empty);
+  if (deleted) registry.give(record);  // Its last memory.
+}
+
+void nursery_give(Page* page) noexcept {
+  page_map.clear(page->base, page->slices);
+  page->set_kind(SpanKind::large);  // In use by nobody until the store has it.
+  store.give(page);
 }
 
 std::size_t nursery_bytes(const Page* page, const void* p) noexcept {

@@ -50,7 +50,9 @@ void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* fu
   const std::size_t size = usable_bytes_in(span, p);
   const bool at_home = record_of(span) == record;
   if (at_home) {
-    if (record == &main_record) return reallocate(p, bytes);
+    if (record == &main_record && span->kind_now() != SpanKind::nursery) {
+      return reallocate(p, bytes);
+    }
     if (keeps_place(size, bytes)) return p;
     const SpanKind kind = span->kind_now();
     if (kind == SpanKind::nursery && resize_in_nursery(static_cast<Page*>(span), p, bytes)) {

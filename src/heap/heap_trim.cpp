@@ -56,6 +56,12 @@ void trim_heaps() noexcept {
       }
     }
   });
+  // What deleted heaps have left to threads that have ended since.
+  for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    registry.for_each_share(*t, [](ThreadHeap& share) noexcept {
+      if (share.record == &main_record) orphans.tend(share);
+    });
+  }
 }
 
 }  // namespace
@@ -82,6 +88,7 @@ std::size_t trim(std::size_t keep_bytes) noexcept {
   if (current_thread != no_thread()) {
     Busy busy(*current_thread);
     put_down_all(*current_thread);
+    put_down_left_over(*current_thread);
   }
   late.trim();
   orphans.trim();

@@ -184,9 +184,11 @@ HeapRecord* live_record(tarn_heap heap, const char* function) noexcept {
 }
 
 void locked_free(Page* page, void* p) noexcept {
-  HeapRecord& record = *page->heap->record;
+  ThreadHeap& share = *page->heap;
   for (;;) {
+    HeapRecord& record = *share.record;
     os::Locked locked(record.lock);
+    if (share.record != &record) continue;  // The heap was deleted meanwhile: malloc's lock it is.
     if (closed_by_another(record)) {
       locked.release();
       wait_at_gate(record);
@@ -196,8 +198,10 @@ void locked_free(Page* page, void* p) noexcept {
     block->next = page->local_free;
     page->local_free = block;
     if (--page->countdown == 0) page_attention(*page);
-    return;
+    if (TARN_LIKELY(&record != &main_record) || !share.pages.empty()) return;
+    break;
   }
+  registry.give_share(share);
 }
 
 tarn_heap heap_of(const void* p) noexcept {
@@ -205,11 +209,11 @@ tarn_heap heap_of(const void* p) noexcept {
   const auto* const page = static_cast<const Page*>(span);
   switch (span->kind_now()) {
     case SpanKind::page:
-      return page->is_block(p) ? page->heap->record->handle() : tarn_heap{};
+      return page->is_block(p) ? record_of(span)->handle() : tarn_heap{};
     case SpanKind::large:
-      return span->base == p ? page->record->handle() : tarn_heap{};
+      return span->base == p ? record_of(span)->handle() : tarn_heap{};
     case SpanKind::nursery:
-      return nursery_bytes(page, p) != 0 ? page->record->handle() : tarn_heap{};
+      return nursery_bytes(page, p) != 0 ? record_of(span)->handle() : tarn_heap{};
     case SpanKind::idle:
     case SpanKind::clean:
     case SpanKind::dirty:

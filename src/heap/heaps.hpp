@@ -88,6 +88,9 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept;
 // The zero handle with errno set when it cannot be made.
 tarn_heap heap_create(const tarn_heap_options* options) noexcept;
 
+// Ends the heap; its blocks go on as malloc's. False with EINVAL.
+bool heap_delete(tarn_heap heap) noexcept;
+
 // False with EBUSY or EINVAL. `ends`: the heap, not only its blocks.
 bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept;
 
@@ -111,7 +114,10 @@ tarn_heap heap_set_default(tarn_heap heap) noexcept;
 // The heap that a block's span belongs to.
 inline HeapRecord* record_of(const Span* span) noexcept {
   const auto* const page = static_cast<const Page*>(span);
-  return span->kind_now() == SpanKind::page ? page->heap->record : page->record;
+  HeapRecord* record = page->record;
+  if (span->kind_now() == SpanKind::page) record = page->heap->record;
+  // A deleted heap's nursery stays with its record; its blocks are malloc's.
+  return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
 }
 
 // The record of a live heap; null with EINVAL for the zero handle. Reports a heap that has ended.
@@ -120,6 +126,7 @@ HeapRecord* live_record(tarn_heap heap, const char* function) noexcept;
 // Frees of blocks that malloc's slow path finds not to be its own. pre: p is the start of a block
 void nursery_free(Page* page, void* p) noexcept;
 void locked_free(Page* page, void* p) noexcept;
+void nursery_give(Page* page) noexcept;  // An empty one, to the store.
 std::size_t nursery_bytes(const Page* page, const void* p) noexcept;  // 0: no block begins there.
 
 }  // namespace tarn

@@ -164,7 +164,7 @@ void Orphans::tend(ThreadHeap& share) noexcept {
   Busy busy(thread);
   read_mail(thread);
   if (closed_by_another(*share.record)) return;  // Who has it closed comes here afterwards.
-  if (!thread.warm) put_down_current_pages(share);
+  if (!thread.warm || share.record == &main_record) put_down_current_pages(share);
   settle_queues(share);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/check.hpp"
 #include "heap/closing.hpp"
+#include "heap/share.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
@@ -123,8 +124,7 @@ ThreadHeap* Registry::join(HeapRecord& record, Thread& thread) noexcept {
     if (share == nullptr) return nullptr;
     share->thread = &thread;
     share->record = &record;
-    share->next_of_thread = thread.heaps;
-    thread.heaps = share;
+    thread.heaps.push_front(share);
     os::Locked record_locked(record.lock);
     share->next_of_record = record.thread_heaps.load(std::memory_order_relaxed);
     record.thread_heaps.store(share, std::memory_order_release);  // Pairs with find_share().
@@ -189,7 +189,7 @@ ThreadHeap* Registry::join_alone(HeapRecord& record, Thread& owner) noexcept {
   if (share == nullptr) return nullptr;
   share->thread = &owner;
   share->record = &record;
-  share->next_of_record = share->next_of_thread = nullptr;
+  share->next_of_record = nullptr;
   record.thread_heaps.store(share, std::memory_order_release);
   return share;
 }
@@ -199,18 +199,29 @@ void Registry::give_shares(HeapRecord& record) noexcept {
   ThreadHeap* next = nullptr;
   for (ThreadHeap* h = record.thread_heaps.load(std::memory_order_relaxed); h; h = next) {
     next = h->next_of_record;
-    if (h->thread->state.load(std::memory_order_relaxed) == ThreadState::lost) continue;
-    for (ThreadHeap** link = &h->thread->heaps; *link != nullptr;
-         link = &(*link)->next_of_thread) {
-      if (*link != h) continue;
-      *link = h->next_of_thread;
-      break;
+    h->next_of_record = nullptr;
+    if (is_lost(*h)) continue;
+    if (h->pages.empty()) {
+      give_share_locked(*h);
+    } else {
+      h->record = &main_record;
+      if (h->thread == &locked_owner) continue;
+      h->thread->has_left_over.store(true, std::memory_order_relaxed);
     }
-    h->thread = nullptr;
-    h->next_of_record = spare_shares_;
-    spare_shares_ = h;
   }
   record.thread_heaps.store(nullptr, std::memory_order_relaxed);
+}
+
+void Registry::give_share(ThreadHeap& share) noexcept {
+  os::Locked locked(lock_);
+  give_share_locked(share);
+}
+
+void Registry::give_share_locked(ThreadHeap& share) noexcept {
+  if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
+  share.thread = nullptr;
+  share.next_of_record = spare_shares_;
+  spare_shares_ = &share;
 }
 
 tarn_heap Registry::next_after(const tarn_heap& heap, const HeapRecord* ancestor) noexcept {

@@ -47,16 +47,22 @@ class Registry {
   // The one share of a heap that is not shared, owned by `owner`.
   ThreadHeap* join_alone(HeapRecord& record, Thread& owner) noexcept;
 
-  // Takes back the shares of a closed heap, which have no pages.
+  // Takes back the shares of a closed heap that have no pages. The others count as malloc's from
+  // here on, and stay with their threads.
   void give_shares(HeapRecord& record) noexcept;
+
+  // Takes back a share of a deleted heap that has no pages any more.
+  void give_share(ThreadHeap& share) noexcept;
 
   // Calls visit(share) for a thread's shares of heaps that are open. Holds the lock. pre: the
   // calling thread is busy.
   template <class Visit>
   void for_each_share(const Thread& thread, Visit visit) noexcept {
     os::Locked locked(lock_);
-    for (ThreadHeap* h = thread.heaps; h != nullptr; h = h->next_of_thread) {
-      if (!closed_by_another(*h->record)) visit(*h);
+    for (ThreadHeap* h = thread.heaps.head(); h != nullptr;) {
+      ThreadHeap& share = *h;
+      h = h->next_of_thread;
+      if (!closed_by_another(*share.record)) visit(share);
     }
   }
 
@@ -86,6 +92,7 @@ class Registry {
   static constexpr std::size_t ended_remembered_ = 64;
 
   ThreadHeap* take_share_locked() noexcept;
+  void give_share_locked(ThreadHeap& share) noexcept;
   void rebuild() noexcept;
 
   os::Lock lock_;

@@ -58,7 +58,7 @@ void Registry::rebuild() noexcept {
   live_.abandon();
   spare_.abandon();
   spare_shares_ = nullptr;
-  for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) t->heaps = nullptr;
+  for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) t->heaps.abandon();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
     if (r->id.load(std::memory_order_relaxed) == 0) {
       if (r->gone && r->children == 0) spare_.push_back(r);
@@ -67,13 +67,13 @@ void Registry::rebuild() noexcept {
     live_.push_front(r);
     for (ThreadHeap* h = r->thread_heaps; h != nullptr; h = h->next_of_record) {
       if (h->thread == &locked_owner) continue;
-      h->next_of_thread = h->thread->heaps;
-      h->thread->heaps = h;
+      h->thread->heaps.push_front(h);
     }
   }
 }
 
 void Registry::recover_after_fork() noexcept {
+  main_record.lock.recover_after_fork();
   if (lock_.recover_after_fork()) rebuild();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
     const bool was_closed = r->gate.recover_after_fork();

@@ -18,6 +18,7 @@
 
 #include "base/config.hpp"
 #include "base/list.hpp"
+#include "base/watched.hpp"
 #include "layout/size_class.hpp"
 #include "pages/page.hpp"
 
@@ -68,10 +69,11 @@ struct ThreadHeap {
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> pages{};  // All there are, asleep ones too.
   std::int64_t live_delta = 0;  // Live bytes not yet added to the totals.
   Thread* thread = nullptr;
-  HeapRecord* record = nullptr;
+  Watched<HeapRecord*> record;  // malloc's, once the heap has been deleted.
   HeapRecord* refused_by = nullptr;  // Whose ceiling the last refill met.
   ThreadHeap* next_of_record = nullptr;  // Spare: the registry's list.
   ThreadHeap* next_of_thread = nullptr;
+  ThreadHeap* prev_of_thread = nullptr;
 
   // Null where no page of the group was ever wanted. Any thread.
   Bin* find_bin(std::size_t size_class) const noexcept {
@@ -116,7 +118,9 @@ struct alignas(cache_line_bytes) Thread {
   Thread* next = nullptr;       // Orphans.
   Thread* prev = nullptr;
   Thread* next_known = nullptr;  // All records, newest first; written once.
-  ThreadHeap* heaps = nullptr;   // Its shares of other heaps; under the registry's lock.
+  std::atomic<bool> has_left_over{false};  // A heap was deleted: its shares are to be put down.
+  // Its shares of other heaps; under the registry's lock.
+  List<ThreadHeap, &ThreadHeap::next_of_thread, &ThreadHeap::prev_of_thread> heaps{};
   std::array<HeapSlot, heap_slots> slots{};  // By id % heap_slots.
 
   // Pages posted by remote frees, linked by `newer`. Others push (release), the owner takes all.

@@ -238,7 +238,11 @@ void settle_mailed(Page& page) noexcept {
 }  // namespace
 
 Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
-  if (heap.thread->mail.load(std::memory_order_relaxed) != nullptr) read_mail(*heap.thread);
+  Thread& thread = *heap.thread;
+  if (thread.mail.load(std::memory_order_relaxed) != nullptr) read_mail(thread);
+  if (TARN_UNLIKELY(thread.has_left_over.load(std::memory_order_relaxed))) {
+    put_down_left_over(thread);
+  }
   if (TARN_UNLIKELY(!provide_bin(heap, size_class))) return nullptr;
   Page* page = heap.current_of(size_class);
   for (int put_backs = 0;;) {

@@ -35,6 +35,9 @@ void publish_live(ThreadHeap& heap) noexcept;
 // Whether an empty page is kept: somebody walks its heap, or the heap has no more than its floor.
 bool stays(const Page& page) noexcept;
 
+// The thread's shares of deleted heaps serve nobody: what they have is given back as it gets empty.
+void put_down_left_over(Thread& thread) noexcept;
+
 // Posts a page that page_free_remote put in state mailed. Any thread.
 void post(Page* page) noexcept;
 

@@ -5,6 +5,7 @@
 // A heap's own lock here is what a program needs, too: a free must come before the destruction.
 //
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -36,6 +37,7 @@ struct Site {
   std::shared_mutex alive;  // Shared: the heap's blocks stay; alone: they may end.
   tarn_heap heap{};
   std::uint64_t generation = 1;
+  std::vector<std::uint64_t> kept;  // Generations whose blocks outlived their heap.
   std::size_t ceiling = 0;
   tarn_fixed fixed{};
   std::size_t fixed_bytes = 0;
@@ -75,10 +77,16 @@ void verify(const Held& held) {
 
 bool is_current(const Held& held) { return sites[held.heap].generation == held.generation; }
 
+bool is_kept(const Held& held) {
+  const std::vector<std::uint64_t>& kept = sites[held.heap].kept;
+  return std::find(kept.begin(), kept.end(), held.generation) != kept.end();
+}
+
 void put_back(const Held& held) {
   const std::shared_lock<std::shared_mutex> guard(sites[held.heap].alive);
-  if (!is_current(held)) return;
+  if (!is_current(held) && !is_kept(held)) return;
   verify(held);
+  if (is_kept(held) && tarn_heap_owns(tarn_heap_main(), held.p) == 0) give_up("not malloc's");
   tarn_free(held.p);
 }
 
@@ -171,22 +179,32 @@ void ask(unsigned i) {
   if (site.ceiling != 0 && stats.committed_bytes_peak > site.ceiling) give_up("ceiling exceeded");
 }
 
-void end(unsigned i, bool destroy) {
+enum class End { clear, destroy, keep_blocks };
+
+void end(unsigned i, End how) {
   Site& site = sites[i];
   const std::unique_lock<std::shared_mutex> guard(site.alive);
-  ++site.generation;
-  if (!destroy) {
-    if (tarn_heap_clear(site.heap) != 0) give_up("not cleared");
-    return;
+  const std::uint64_t generation = site.generation++;
+  switch (how) {
+    case End::clear:
+      if (tarn_heap_clear(site.heap) != 0) give_up("not cleared");
+      return;
+    case End::destroy:
+      if (tarn_heap_destroy(site.heap) != 0) give_up("not destroyed");
+      break;
+    case End::keep_blocks:
+      if (tarn_heap_delete(site.heap) != 0) give_up("not deleted");
+      site.kept.push_back(generation);
+      break;
   }
-  if (tarn_heap_destroy(site.heap) != 0) give_up("not destroyed");
   make(site, i);
 }
 
 void step(unsigned id, stress::Random& random, std::vector<Held>& own) {
   const auto i = static_cast<unsigned>(random.below(heaps_count));
   const std::size_t dice = random.below(1'000);
-  if (dice < 2) return end(i, dice == 0);
+  if (dice < 2) return end(i, dice == 0 ? End::clear : End::destroy);
+  if (dice == 2 && random.below(4) == 0) return end(i, End::keep_blocks);
   if (dice < 6) return ask(i);
   if (dice < 9) return walk(i);
   if (dice < 10) {
@@ -264,6 +282,10 @@ int main(int argc, char** argv) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  for (const std::vector<Held>& own : owns) std::for_each(own.begin(), own.end(), put_back);
+  for (const Mailbox& box : mailboxes) {
+    std::for_each(box.blocks.begin(), box.blocks.end(), put_back);
+  }
   for (const Site& site : sites) tarn_heap_destroy(site.heap);
   return stress::finish("heaps");
 }

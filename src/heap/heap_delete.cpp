@@ -1,0 +1,83 @@
+// heap_delete: a heap ends and its blocks stay. Its pages remain with the threads that own them, in
+// shares that now count as malloc's but serve nobody; each page goes back when its last block does,
+// and each share with its last page. Large blocks change their record; a nursery keeps its own.
+//
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+
+#include "heap/closing.hpp"
+#include "heap/heaps.hpp"
+#include "heap/limits.hpp"
+#include "heap/registry.hpp"
+#include "heap/share.hpp"
+#include "heap/thread_heap.hpp"
+
+namespace tarn {
+
+namespace {
+
+void put_down_own(HeapRecord& record) noexcept {
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (h->thread != current_thread && h->thread != &locked_owner) continue;
+    Busy busy(*h->thread);
+    put_down_share(*h);
+  }
+}
+
+// All but the nursery, which stays charged.
+void disown(HeapRecord& record) noexcept {
+  std::size_t charged = 0;
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (is_lost(*h)) continue;
+    for (const Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) charged += s->bytes();
+  }
+  while (Span* const span = record.large.pop_front()) {
+    charged += span->bytes();
+    static_cast<Page*>(span)->record = &main_record;
+  }
+  if (charged != 0) uncharge(record, charged);
+  record.young.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool heap_delete(tarn_heap heap) noexcept {
+  HeapRecord* const record = heap_lock(heap, "tarn_heap_delete");
+  if (record == nullptr) return false;
+  put_down_own(*record);
+  record->limits.floor = 0;
+  registry.end_id(*record, heap.id);
+  disown(*record);
+  registry.give_shares(*record);
+  Page* empty = nullptr;
+  if (record->nursery.page != nullptr && record->nursery.empty()) {
+    empty = record->nursery.page;
+    uncharge(*record, std::size_t{record->nursery.slices_charged} << slice_shift);
+    record->nursery.clear();
+  }
+  const bool over = record->nursery.page == nullptr;
+  open_heap(*record);
+  if (empty != nullptr) nursery_give(empty);
+  if (over) registry.give(*record);
+  return true;
+}
+
+void put_down_left_over(Thread& thread) noexcept {
+  thread.has_left_over.store(false, std::memory_order_relaxed);
+  ThreadHeap* empty = nullptr;
+  registry.for_each_share(thread, [&](ThreadHeap& share) noexcept {
+    if (share.record != &main_record) return;
+    put_down_current_pages(share);
+    settle_queues(share);
+    if (!share.pages.empty()) return;
+    share.next_of_record = empty;
+    empty = &share;
+  });
+  while (empty != nullptr) {
+    ThreadHeap& share = *empty;
+    empty = share.next_of_record;
+    registry.give_share(share);
+  }
+}
+
+}  // namespace tarn
