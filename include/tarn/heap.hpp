@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -101,6 +102,37 @@ class HeapRef {
   // Ends all blocks; the heap stays.
   bool clear() const noexcept { return tarn_heap_clear(heap_) == 0; }
 
+  // Gives empty pages back down to keep_bytes and the floor. Returns the bytes.
+  std::size_t trim(std::size_t keep_bytes = 0) const noexcept {
+    return tarn_heap_trim(heap_, keep_bytes);
+  }
+
+  // Calls visit(item) for pages, blocks and large blocks (tarn_heap_walk says what it may do), until
+  // it returns false if it returns anything. True at the end. It must not throw.
+  template <class Visit>
+  bool walk(Visit&& visit, bool with_free_blocks = false) const noexcept {
+    using Decayed = std::remove_reference_t<Visit>;
+    const unsigned flags = with_free_blocks ? unsigned{TARN_HEAP_WALK_FREE} : 0;
+    const auto each = [](const tarn_heap_item* item, void* context) noexcept -> int {
+      Decayed& call = *static_cast<Decayed*>(context);
+      if constexpr (std::is_void_v<decltype(call(*item))>) {
+        call(*item);
+        return 0;
+      } else {
+        return call(*item) ? 0 : 1;
+      }
+    };
+    void* const context = const_cast<void*>(static_cast<const void*>(std::addressof(visit)));
+    return tarn_heap_walk(heap_, flags, each, context) == 0;
+  }
+
+  // For std::lock_guard and its like: the heap is this thread's alone meanwhile.
+  void lock() const noexcept { tarn_heap_lock(heap_); }
+  void unlock() const noexcept { tarn_heap_unlock(heap_); }
+
+  // The heap after this one, malloc's for a HeapRef{}; false as a truth value at the end.
+  HeapRef next() const noexcept { return tarn_heap_next(heap_); }
+
   tarn_heap_stats stats() const noexcept {
     tarn_heap_stats stats{};
     stats.bytes = sizeof stats;
@@ -124,6 +156,7 @@ struct HeapOptions {
   Threads threads = Threads::shared;
   HeapRef parent{};
   std::size_t ceiling_bytes = 0;
+  std::size_t floor_bytes = 0;
   std::size_t soft_mark_bytes = 0;
   tarn_heap_reclaim reclaim = nullptr;
   tarn_heap_mark soft_mark = nullptr;
@@ -159,6 +192,9 @@ class Heap : public HeapRef {
   // Takes over a heap that was made in C.
   static Heap adopt(tarn_heap heap) noexcept { return Heap(heap); }
 
+  // Ends the heap; its blocks go on as malloc's.
+  void end_keeping_blocks() noexcept { tarn_heap_delete(release()); }
+
   // The heap goes on without an owner.
   tarn_heap release() noexcept { return std::exchange(heap_, tarn_heap{}); }
 
@@ -177,12 +213,25 @@ class Heap : public HeapRef {
     options.threads = static_cast<int>(from.threads);
     options.parent = from.parent.get();
     options.ceiling_bytes = from.ceiling_bytes;
+    options.floor_bytes = from.floor_bytes;
     options.soft_mark_bytes = from.soft_mark_bytes;
     options.reclaim = from.reclaim;
     options.soft_mark = from.soft_mark;
     options.context = from.context;
     return tarn_heap_create(&options);
   }
+};
+
+// Has malloc serve this thread from a heap, as long as it lives. They nest.
+class DefaultHeap {
+ public:
+  explicit DefaultHeap(HeapRef heap) noexcept : before_(tarn_heap_set_default(heap.get())) {}
+  ~DefaultHeap() { tarn_heap_set_default(before_); }
+  DefaultHeap(const DefaultHeap&) = delete;
+  DefaultHeap& operator=(const DefaultHeap&) = delete;
+
+ private:
+  tarn_heap before_;
 };
 
 // Passed to a Fixed whose objects have destructors that need not run when the heap ends.
