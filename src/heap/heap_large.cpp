@@ -19,7 +19,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
   }
   Span* const span = large_take(request.bytes, request.alignment);
   if (span == nullptr) {
-    uncharge(record, slices << slice_shift);
+    cancel_charge(record, slices << slice_shift);
     return {Outcome::out_of_memory, nullptr, nullptr};
   }
   static_cast<Page*>(span)->record = &record;
@@ -31,7 +31,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
     }
   }
   large_give(span);
-  uncharge(record, slices << slice_shift);
+  cancel_charge(record, slices << slice_shift);
   return {Outcome::again, nullptr, nullptr};
 }
 
@@ -62,7 +62,7 @@ bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
     resized = !closed_by_another(record) && large_remap(span, wanted >> slice_shift);
   }
   const std::size_t now = span->bytes();
-  if (wanted > before && !resized) uncharge(record, wanted - before);
+  if (wanted > before && !resized) cancel_charge(record, wanted - before);
   if (now < before) uncharge(record, before - now);
   return resized;
 }

@@ -125,7 +125,7 @@ bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept {
   stats->live_blocks += record->nursery.live_blocks();
   stats->live_bytes += record->nursery.live_bytes();
   stats->committed_bytes = record->limits.committed.load(std::memory_order_relaxed);
-  stats->committed_bytes_peak = record->limits.committed_peak.load(std::memory_order_relaxed);
+  stats->committed_bytes_peak = committed_peak(*record);
   return true;
 }
 

@@ -27,7 +27,7 @@ Attempt extend_nursery(HeapRecord& record, std::uint32_t slices) noexcept {
   if (nursery.page == nullptr) {
     Span* const span = store.take(Nursery::slices, 1);
     if (span == nullptr) {
-      uncharge(record, bytes);
+      cancel_charge(record, bytes);
       return {Outcome::out_of_memory, nullptr, nullptr};
     }
     auto* const page = static_cast<Page*>(span);

@@ -16,20 +16,32 @@ bool charge_one(Limits& limits, std::size_t bytes) noexcept {
     if (limits.ceiling < seen || limits.ceiling - seen < bytes) return false;
     now = seen + bytes;
   } while (!limits.committed.compare_exchange_weak(seen, now, std::memory_order_relaxed));
-  std::size_t peak = limits.committed_peak.load(std::memory_order_relaxed);
-  while (now > peak && !limits.committed_peak.compare_exchange_weak(peak, now,
-                                                                    std::memory_order_relaxed)) {
-  }
   if (now > limits.soft_mark && seen <= limits.soft_mark) {
     limits.mark_passed.store(true, std::memory_order_relaxed);
   }
   return true;
 }
 
-void uncharge_one(Limits& limits, std::size_t bytes) noexcept {
+std::size_t uncharge_one(Limits& limits, std::size_t bytes) noexcept {
   const std::size_t before = limits.committed.fetch_sub(bytes, std::memory_order_relaxed);
   TARN_ASSERT(before >= bytes);
-  (void)before;
+  return before;
+}
+
+// What was passed by a charge that served nothing was not passed.
+void cancel_one(Limits& limits, std::size_t bytes) noexcept {
+  const std::size_t before = uncharge_one(limits, bytes);
+  if (before > limits.soft_mark && before - bytes <= limits.soft_mark) {
+    limits.mark_passed.store(false, std::memory_order_relaxed);
+  }
+}
+
+// A peak ends where something is given back: only there it is written down.
+void raise_peak(Limits& limits, std::size_t seen) noexcept {
+  std::size_t peak = limits.committed_peak.load(std::memory_order_relaxed);
+  while (seen > peak && !limits.committed_peak.compare_exchange_weak(peak, seen,
+                                                                     std::memory_order_relaxed)) {
+  }
 }
 
 }  // namespace
@@ -38,7 +50,7 @@ HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept {
   for (HeapRecord* r = &heap; r != nullptr; r = r->parent) {
     if (charge_one(r->limits, bytes)) continue;
     for (HeapRecord* below = &heap; below != r; below = below->parent) {
-      uncharge_one(below->limits, bytes);
+      cancel_one(below->limits, bytes);
     }
     return r;
   }
@@ -46,7 +58,19 @@ HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept {
 }
 
 void uncharge(HeapRecord& heap, std::size_t bytes) noexcept {
-  for (HeapRecord* r = &heap; r != nullptr; r = r->parent) uncharge_one(r->limits, bytes);
+  for (HeapRecord* r = &heap; r != nullptr; r = r->parent) {
+    raise_peak(r->limits, uncharge_one(r->limits, bytes));
+  }
+}
+
+void cancel_charge(HeapRecord& heap, std::size_t bytes) noexcept {
+  for (HeapRecord* r = &heap; r != nullptr; r = r->parent) cancel_one(r->limits, bytes);
+}
+
+std::size_t committed_peak(const HeapRecord& heap) noexcept {
+  const std::size_t now = heap.limits.committed.load(std::memory_order_relaxed);
+  const std::size_t peak = heap.limits.committed_peak.load(std::memory_order_relaxed);
+  return now > peak ? now : peak;
 }
 
 void call_due_marks(HeapRecord& heap) noexcept {

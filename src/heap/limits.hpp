@@ -14,6 +14,12 @@ namespace tarn {
 HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept;
 void uncharge(HeapRecord& heap, std::size_t bytes) noexcept;
 
+// Takes a charge back for which there was no memory: as if it had not been made.
+void cancel_charge(HeapRecord& heap, std::size_t bytes) noexcept;
+
+// The most that was ever charged and used.
+std::size_t committed_peak(const HeapRecord& heap) noexcept;
+
 // Calls what soft marks are due, of the heap and its ancestors. pre: no lock held, not busy.
 void call_due_marks(HeapRecord& heap) noexcept;
 

@@ -23,7 +23,7 @@ enum class HeapThreads : std::uint8_t { shared, serialised, confined };
 // Charged before memory is taken, from a heap up to its last ancestor (limits.hpp).
 struct Limits {
   std::atomic<std::size_t> committed{0};
-  std::atomic<std::size_t> committed_peak{0};
+  std::atomic<std::size_t> committed_peak{0};  // Up to the last time that something was given back.
   std::size_t ceiling = SIZE_MAX;
   std::size_t floor = 0;  // Empty pages below it stay the heap's.
   std::size_t soft_mark = SIZE_MAX;

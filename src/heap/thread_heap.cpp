@@ -182,7 +182,7 @@ Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t block_b
   heap.refused_by = charge(*heap.record, slices << slice_shift);
   if (heap.refused_by != nullptr) return nullptr;
   Page* const page = page_take(size_class, block_bytes, slices);
-  if (page == nullptr) uncharge(*heap.record, slices << slice_shift);
+  if (page == nullptr) cancel_charge(*heap.record, slices << slice_shift);
   return page;
 }
 
