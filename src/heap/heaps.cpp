@@ -87,8 +87,10 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
 bool relieve(HeapRecord& refused_by, std::size_t bytes, int tries) noexcept {
   if (tries == 0 && heap_collect(refused_by) != 0) return true;
   const Limits& limits = refused_by.limits;
-  return limits.reclaim != nullptr &&
-         limits.reclaim(refused_by.handle(), bytes, limits.context) != 0;
+  const tarn_heap called = refused_by.handle();
+  // Of a destroyed heap only the ceiling is left.
+  return limits.reclaim != nullptr && called.id != 0 &&
+         limits.reclaim(called, bytes, limits.context) != 0;
 }
 
 // The class behind a handle; null with EINVAL for the zero value. Reports one whose heap has ended.
@@ -173,7 +175,7 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
 
 HeapRecord* live_record(tarn_heap heap, const char* function) noexcept {
   auto* const record = static_cast<HeapRecord*>(heap.record);
-  if (record == nullptr) {
+  if (record == nullptr || heap.id == 0) {  // A destroyed heap's record has the id 0, too.
     errno = EINVAL;
     return nullptr;
   }

@@ -79,7 +79,9 @@ void call_due_marks(HeapRecord& heap) noexcept {
     if (limits.mark_callback == nullptr) continue;
     if (!limits.mark_passed.load(std::memory_order_relaxed)) continue;
     if (!limits.mark_passed.exchange(false, std::memory_order_relaxed)) continue;
-    limits.mark_callback(r->handle(), limits.committed.load(std::memory_order_relaxed),
+    const tarn_heap called = r->handle();
+    if (called.id == 0) continue;  // Destroyed: only its ceiling is left.
+    limits.mark_callback(called, limits.committed.load(std::memory_order_relaxed),
                          limits.context);
   }
 }
