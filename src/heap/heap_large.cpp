@@ -64,6 +64,7 @@ bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
   const std::size_t now = span->bytes();
   if (wanted > before && !resized) cancel_charge(record, wanted - before);
   if (now < before) uncharge(record, before - now);
+  if (resized) call_due_marks(record);
   return resized;
 }
 
