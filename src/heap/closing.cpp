@@ -70,10 +70,6 @@ void close_heap(HeapRecord& record) noexcept {
   }
   record.gate.lock();
   record.closings = 1;
-  if (record.threads == HeapThreads::confined) {
-    record.closed.store(true, std::memory_order_relaxed);
-    return;
-  }
   bool others = false;
   {
     os::Locked locked(record.lock);
@@ -94,10 +90,10 @@ void close_heap(HeapRecord& record) noexcept {
 
 void open_heap(HeapRecord& record) noexcept {
   if (--record.closings != 0) return;
-  const bool shared = record.threads == HeapThreads::shared;
+  const bool serialised = record.threads == HeapThreads::serialised;
   record.closed.store(false, std::memory_order_seq_cst);
   record.gate.unlock();
-  if (!shared) return;
+  if (serialised) return;
   // Mail that came meanwhile waits for its thread; of one that has ended meanwhile nobody would
   // look at it.
   for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
@@ -108,7 +104,7 @@ void open_heap(HeapRecord& record) noexcept {
 }
 
 bool closed_by_another(const HeapRecord& record) noexcept {
-  if (record.threads == HeapThreads::shared) fence_as_visitor();
+  if (record.threads != HeapThreads::serialised) fence_as_visitor();
   return record.closed.load(std::memory_order_acquire) && !record.gate.held_by_this_thread();
 }
 
