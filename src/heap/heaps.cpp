@@ -89,8 +89,10 @@ bool relieve(HeapRecord& refused_by, std::size_t bytes, int tries) noexcept {
   const Limits& limits = refused_by.limits;
   const tarn_heap called = refused_by.handle();
   // Of a destroyed heap only the ceiling is left.
-  return limits.reclaim != nullptr && called.id != 0 &&
-         limits.reclaim(called, bytes, limits.context) != 0;
+  if (limits.reclaim == nullptr || called.id == 0) return false;
+  if (limits.reclaim(called, bytes, limits.context) == 0) return false;
+  heap_collect(refused_by);  // What it has freed may have emptied pages of other threads.
+  return true;
 }
 
 // The class behind a handle; null with EINVAL for the zero value. Reports one whose heap has ended.

@@ -49,14 +49,35 @@ std::uint64_t length(const Block* list) noexcept {
 // Dead, if every block of it is free, and its own thread is not about to look at it: frees of that
 // thread may bring the countdown to zero at any time, but not once all that it counts has been
 // freed by others.
-bool seize_empty(Page& page) noexcept {
+// `received`: the calling thread has taken it out of the mail.
+bool seize_empty(Page& page, bool received) noexcept {
   Remote seen{page.remote.load(std::memory_order_acquire)};
   const std::uint32_t countdown = page.countdown;  // Read once, after the remote word.
   const std::uint32_t live = countdown + static_cast<std::uint32_t>(std::int32_t{page.kept});
   if (countdown == 0 || live != seen.count()) return false;
-  if (seen.state() != RemoteState::open && seen.state() != RemoteState::listed) return false;
+  const RemoteState state = seen.state();
+  if (state != RemoteState::open && state != RemoteState::listed &&
+      !(received && state == RemoteState::mailed)) {
+    return false;
+  }
   return page.remote.compare_exchange_strong(seen.word, Remote::empty(RemoteState::dead).word,
                                              std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+// A seized page leaves all the lists that it is on.
+void take_off(ThreadHeap& heap, Page& page) noexcept {
+  Bin& bin = heap.bin(page.size_class);
+  if (page.kept == -1) {
+    heap.current_of(page.size_class) = no_page();
+    bin.counts.handed.add(~length(page.free) + 1);  // Handed to `free` and never allocated.
+  }
+  if (page.queued) bin.queue.remove(&page);
+  page.queued = false;
+  --bin.pages;
+  heap.pages.remove(&page);
+  heap.live_delta -= std::int64_t{page.live_seen} * page.block_bytes;
+  page.countdown = 0;
+  page.kept = 0;
 }
 
 }  // namespace
@@ -94,24 +115,28 @@ Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
 void retire_empty_pages(ThreadHeap& heap) noexcept {
   if (!barriers_known()) return;
   Page* empty = nullptr;
+  std::size_t going = 0;
+  const auto take = [&](Page& page) noexcept {
+    take_off(heap, page);
+    going += page.bytes();
+    page.newer = empty;
+    empty = &page;
+  };
+  // What others have emptied waits in the mail, for as long as its thread does not allocate.
+  Page* mail = heap.thread->mail.exchange(nullptr, std::memory_order_seq_cst);
+  while (mail != nullptr) {
+    Page& page = *mail;
+    mail = static_cast<Page*>(page.newer);
+    if (page.heap == &heap && !stays(page, going) && seize_empty(page, true)) {
+      take(page);
+    } else {
+      post(&page);
+    }
+  }
   for (Span* span = heap.pages.head(); span != nullptr;) {
     Page& page = *static_cast<Page*>(span);
     span = span->next_of_heap;
-    if (stays(page) || !seize_empty(page)) continue;
-    Bin& bin = heap.bin(page.size_class);
-    if (page.kept == -1) {
-      heap.current_of(page.size_class) = no_page();
-      bin.counts.handed.add(~length(page.free) + 1);  // Handed to `free` and never allocated.
-    }
-    if (page.queued) bin.queue.remove(&page);
-    page.queued = false;
-    --bin.pages;
-    heap.pages.remove(&page);
-    heap.live_delta -= std::int64_t{page.live_seen} * page.block_bytes;
-    page.countdown = 0;
-    page.kept = 0;
-    page.newer = empty;
-    empty = &page;
+    if (!stays(page, going) && seize_empty(page, false)) take(page);
   }
   if (empty == nullptr) return;
   barrier_for_reader();  // Its thread counted a block as free after it was done with it.

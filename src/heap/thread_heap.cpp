@@ -52,19 +52,19 @@ void dequeue(Page& page) noexcept {
 
 }  // namespace
 
-bool stays(const Page& page) noexcept {
+bool stays(const Page& page, std::size_t going) noexcept {
   const HeapRecord& record = *page.heap->record;
   const Limits& limits = record.limits;
   if (TARN_LIKELY(limits.floor == 0)) return record.walking;
   const std::size_t committed = limits.committed.load(std::memory_order_relaxed);
-  return record.walking || committed < page.bytes() || committed - page.bytes() < limits.floor;
+  return record.walking || committed < limits.floor + page.bytes() + going;
 }
 
 namespace {
 
 // pre: live() == 0, not current. A page in the mail stays until it is read.
 void retire(Page& page) noexcept {
-  if (stays(page) || !page_kill(&page)) {
+  if (stays(page, 0) || !page_kill(&page)) {
     enqueue(page);
     return;
   }

@@ -33,7 +33,8 @@ void put_down_all(Thread& thread) noexcept;
 void publish_live(ThreadHeap& heap) noexcept;
 
 // Whether an empty page is kept: somebody walks its heap, or the heap has no more than its floor.
-bool stays(const Page& page) noexcept;
+// going: bytes that are about to be given back.
+bool stays(const Page& page, std::size_t going) noexcept;
 
 // The thread's shares of deleted heaps serve nobody: what they have is given back as it gets empty.
 void put_down_left_over(Thread& thread) noexcept;
