@@ -199,6 +199,7 @@ void Orphans::recover_after_fork(const Thread* survivor, const Thread* late) noe
     const ThreadState state = t->state.load(std::memory_order_relaxed);
     const bool vanished = state == ThreadState::live;
     if (!vanished && !(damaged && state == ThreadState::orphan)) continue;
+    t->inside.store(false, std::memory_order_relaxed);  // Who closes a heap would wait for ever.
     if (in_use || t->busy.load(std::memory_order_relaxed)) {
       t->state.store(ThreadState::lost, std::memory_order_relaxed);
       continue;
