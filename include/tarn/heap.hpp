@@ -107,7 +107,7 @@ class HeapRef {
     return tarn_heap_trim(heap_, keep_bytes);
   }
 
-  // Calls visit(item) for pages, blocks and large blocks (tarn_heap_walk says what it may do), until
+  // Calls visit(item) for pages, blocks and large blocks (what it may do: tarn_heap_walk), until
   // it returns false if it returns anything. True at the end. It must not throw.
   template <class Visit>
   bool walk(Visit&& visit, bool with_free_blocks = false) const noexcept {

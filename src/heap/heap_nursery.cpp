@@ -63,6 +63,7 @@ Attempt nursery_allocate(HeapRecord& record, const Request& request) noexcept {
     nursery.give(offset);
     return reached;
   }
+  registry.count_in_nursery(request.bytes);
   return {Outcome::done, nursery.page->base + offset, nullptr};
 }
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/orphans.hpp"
 #include "heap/process.hpp"
-#include "heap/record.hpp"
+#include "heap/registry.hpp"
 #include "heap/share.hpp"
 #include "os/process.hpp"
 #include "source/store.hpp"
@@ -23,6 +23,21 @@ std::uint64_t untaken_blocks(const Page& page) noexcept {
   return count;
 }
 
+}  // namespace
+
+void add_counts_of(const ThreadHeap& share, HeapRecord& record, tarn_account* account) noexcept {
+  for (std::size_t c = 0; c < bin_count; ++c) {
+    const Bin* const bin = share.find_bin(c);
+    if (bin == nullptr || !has_class(record, c)) continue;
+    tarn_account_class& row = account->classes[class_of(block_bytes_of(record, c))];
+    row.allocations += bin->counts.handed.read();
+    row.sampled += bin->counts.sampled.read();
+    row.sampled_bytes += bin->counts.sampled_bytes.read();
+  }
+}
+
+namespace {
+
 void fill_classes(tarn_account* account) noexcept {
   static_assert(class_count <= TARN_ACCOUNT_CLASSES);
   account->class_count = class_count;
@@ -30,15 +45,9 @@ void fill_classes(tarn_account* account) noexcept {
     account->classes[c] = {};
     account->classes[c].block_bytes = class_block_bytes[c];
   }
+  registry.add_counts(account);
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
-    for (std::size_t c = 0; c < class_count; ++c) {
-      const Bin* const bin = t->heap.find_bin(c);
-      if (bin == nullptr) continue;
-      const ClassCounts& counts = bin->counts;
-      account->classes[c].allocations += counts.handed.read();
-      account->classes[c].sampled += counts.sampled.read();
-      account->classes[c].sampled_bytes += counts.sampled_bytes.read();
-    }
+    add_counts_of(t->heap, main_record, account);
   }
   std::uint64_t live_bytes = 0;
   store.for_each_span([&](const Span* span) noexcept {

@@ -79,6 +79,12 @@ struct HeapRecord {
   }
 };
 
+// False for a class that the heap does not have (any more).
+inline bool has_class(const HeapRecord& record, std::size_t size_class) noexcept {
+  return size_class < class_count ||
+         size_class - class_count < record.fixed_count.load(std::memory_order_acquire);
+}
+
 inline std::size_t block_bytes_of(HeapRecord& record, std::size_t size_class) noexcept {
   return size_class < class_count ? class_block_bytes[size_class]
                                   : record.fixed(size_class - class_count).block_bytes;

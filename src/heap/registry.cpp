@@ -202,8 +202,9 @@ void Registry::give_shares(HeapRecord& record) noexcept {
     h->next_of_record = nullptr;
     if (is_lost(*h)) continue;
     if (h->pages.empty()) {
-      give_share_locked(*h);
+      give_share_locked(*h, record);
     } else {
+      keep_counts(*h, record);
       h->record = &main_record;
       if (h->thread == &locked_owner) continue;
       h->thread->has_left_over.store(true, std::memory_order_relaxed);
@@ -214,10 +215,45 @@ void Registry::give_shares(HeapRecord& record) noexcept {
 
 void Registry::give_share(ThreadHeap& share) noexcept {
   os::Locked locked(lock_);
-  give_share_locked(share);
+  give_share_locked(share, main_record);
 }
 
-void Registry::give_share_locked(ThreadHeap& share) noexcept {
+// What the share has counted, before its classes mean other sizes.
+void Registry::keep_counts(ThreadHeap& share, HeapRecord& record) noexcept {
+  for (std::size_t c = 0; c < bin_count; ++c) {
+    Bin* const bin = share.find_bin(c);
+    if (bin == nullptr) continue;
+    if (has_class(record, c)) {
+      PastCounts& past = past_[class_of(block_bytes_of(record, c))];
+      past.allocations.fetch_add(bin->counts.handed.read(), std::memory_order_relaxed);
+      past.sampled.fetch_add(bin->counts.sampled.read(), std::memory_order_relaxed);
+      past.sampled_bytes.fetch_add(bin->counts.sampled_bytes.read(), std::memory_order_relaxed);
+    }
+    bin->counts.clear();
+  }
+}
+
+void Registry::add_counts(tarn_account* account) noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    tarn_account_class& row = account->classes[c];
+    row.allocations += past_[c].allocations.load(std::memory_order_relaxed);
+    row.sampled += past_[c].sampled.load(std::memory_order_relaxed);
+    row.sampled_bytes += past_[c].sampled_bytes.load(std::memory_order_relaxed);
+  }
+  os::LockedUnlessHeld locked(lock_);
+  for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) {
+    for (ThreadHeap* h = r->thread_heaps; h != nullptr; h = h->next_of_record) {
+      add_counts_of(*h, *r, account);
+    }
+  }
+}
+
+void Registry::count_in_nursery(std::size_t bytes) noexcept {
+  past_[class_of(bytes)].allocations.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Registry::give_share_locked(ThreadHeap& share, HeapRecord& record) noexcept {
+  keep_counts(share, record);
   if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
   share.thread = nullptr;
   share.next_of_record = spare_shares_;

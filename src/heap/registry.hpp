@@ -15,6 +15,7 @@
 #include "heap/record.hpp"
 #include "heap/thread.hpp"
 #include "os/thread.hpp"
+#include "tarn/account.h"
 
 namespace tarn {
 
@@ -81,6 +82,12 @@ class Registry {
   // was changing lose what they had: its blocks can be freed, their memory is not used again.
   void recover_after_fork() noexcept;
 
+  // Adds what heaps of one's own have allocated, those that have ended included, to the rows of the
+  // account's classes. (Of ended heaps blocks are counted that were never handed out: some OS pages
+  // of each size at most.) Any thread, also where a signal has interrupted it.
+  void add_counts(tarn_account* account) noexcept;
+  void count_in_nursery(std::size_t bytes) noexcept;
+
   // What a heap that had the id was called, as far as is remembered; else "". Any thread.
   void name_of_ended(std::uint64_t id, char* name) noexcept;  // TARN_HEAP_NAME_BYTES
 
@@ -92,7 +99,8 @@ class Registry {
   static constexpr std::size_t ended_remembered_ = 64;
 
   ThreadHeap* take_share_locked() noexcept;
-  void give_share_locked(ThreadHeap& share) noexcept;
+  void give_share_locked(ThreadHeap& share, HeapRecord& record) noexcept;
+  void keep_counts(ThreadHeap& share, HeapRecord& record) noexcept;
   void rebuild() noexcept;
 
   os::Lock lock_;
@@ -103,7 +111,18 @@ class Registry {
   std::uint64_t ids_given_ = main_heap_id;
   std::array<Ended, ended_remembered_> ended_{};
   std::size_t ended_count_ = 0;
+
+  // By shares that have been given back, and by nurseries.
+  struct PastCounts {
+    std::atomic<std::uint64_t> allocations{0};
+    std::atomic<std::uint64_t> sampled{0};
+    std::atomic<std::uint64_t> sampled_bytes{0};
+  };
+  std::array<PastCounts, class_count> past_{};
 };
+
+// Adds the counts of a share to the rows of the account's classes.
+void add_counts_of(const ThreadHeap& share, HeapRecord& record, tarn_account* account) noexcept;
 
 extern Registry registry;
 

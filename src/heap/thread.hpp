@@ -31,6 +31,7 @@ class Counter {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   std::uint64_t read() const noexcept { return value_.load(std::memory_order_relaxed); }
+  void clear() noexcept { value_.store(0, std::memory_order_relaxed); }
 
  private:
   std::atomic<std::uint64_t> value_{0};
@@ -41,6 +42,12 @@ struct ClassCounts {
   Counter handed;         // Blocks put on a current page's free list.
   Counter sampled;        // Requests that took the slow path,
   Counter sampled_bytes;  // and what they asked for.
+
+  void clear() noexcept {
+    handed.clear();
+    sampled.clear();
+    sampled_bytes.clear();
+  }
 };
 
 // The page that has no block to give: what `current` holds before there is a page.
