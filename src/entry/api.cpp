@@ -44,6 +44,8 @@ std::size_t tarn_malloc_usable_size(const void* p) {
   return tarn::usable_bytes(p, "malloc_usable_size");
 }
 
+void tarn_thread_idle(void) { tarn::thread_idle(); }
+
 int tarn_malloc_trim(std::size_t pad) { return tarn::trim(pad) != 0; }
 
 const char* tarn_version(void) {

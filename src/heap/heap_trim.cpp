@@ -84,6 +84,15 @@ std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept {
   return given;
 }
 
+void thread_idle() noexcept {
+  if (current_thread == no_thread()) return;
+  Thread& thread = *current_thread;
+  Busy busy(thread);
+  put_down_all(thread);
+  put_down_left_over(thread);
+  registry.for_each_share(thread, [](ThreadHeap& share) noexcept { put_down_share(share); });
+}
+
 std::size_t trim(std::size_t keep_bytes) noexcept {
   if (current_thread != no_thread()) {
     Busy busy(*current_thread);

@@ -273,5 +273,26 @@ TEST(Trim, AFloorDoesNotKeepACeilingsMemoryFromOtherSizes) {
   EXPECT_NE(large, nullptr);
 }
 
+// What an idle thread has left is given back by whoever frees the last block of it.
+TEST(Idle, MemoryDoesNotWaitForTheThread) {
+  const Heap heap;
+  std::vector<void*> blocks;
+  std::atomic<int> phase{0};
+  std::thread other([&] {
+    for (int i = 0; i < 20'000; ++i) blocks.push_back(tarn_heap_allocate(heap, 100));
+    tarn_thread_idle();
+    phase = 1;
+    while (phase != 2) std::this_thread::yield();
+    EXPECT_NE(tarn_heap_allocate(heap, 100), nullptr);
+  });
+  while (phase != 1) std::this_thread::yield();
+  for (void* const p : blocks) tarn_heap_deallocate(p);
+  EXPECT_EQ(stats_of(heap).live_blocks, 0u);
+  phase = 2;
+  other.join();
+  // The thread's mail: all but what its last allocation kept.
+  EXPECT_LE(committed(heap), 512 * kib);
+}
+
 }  // namespace
 }  // namespace heaps
