@@ -1,0 +1,216 @@
+// Ceilings: never exceeded, whatever is asked and whoever asks, and parents' ceilings as well.
+//
+// SPDX-License-Identifier: MIT
+#include <random>
+
+#include "heap.hpp"
+
+namespace heaps {
+namespace {
+
+tarn_heap_options limited(int threads, std::size_t ceiling, tarn_heap parent = {}) {
+  tarn_heap_options wanted = options(threads);
+  wanted.ceiling_bytes = ceiling;
+  wanted.parent = parent;
+  return wanted;
+}
+
+class Limits : public EachMode {};
+INSTANTIATE_TEST_SUITE_P(Modes, Limits, every_mode);
+
+void* refused(tarn_heap heap, std::size_t bytes) {
+  errno = 0;
+  void* const p = tarn_heap_allocate(heap, bytes);
+  EXPECT_EQ(errno, p == nullptr ? ENOMEM : 0);
+  return p;
+}
+
+TEST_P(Limits, TheLastByteOfACeilingIsToBeHad) {
+  for (const std::size_t ceiling : {mib, mib + slice}) {
+    const Heap heap(limited(GetParam(), ceiling));
+    EXPECT_EQ(refused(heap, ceiling + 1), nullptr);
+    EXPECT_EQ(committed(heap), 0u);
+    void* const p = tarn_heap_allocate(heap, ceiling);
+    EXPECT_NE(p, nullptr);
+    EXPECT_EQ(committed(heap), ceiling);
+    EXPECT_EQ(refused(heap, 1), nullptr);
+    tarn_heap_deallocate(p);
+    EXPECT_EQ(committed(heap), 0u);
+    EXPECT_NE(tarn_heap_allocate(heap, ceiling), nullptr);
+    EXPECT_EQ(stats_of(heap).committed_bytes_peak, ceiling);
+  }
+}
+
+TEST_P(Limits, ACeilingThatIsNotOfWholePages) {
+  const Heap heap(limited(GetParam(), mib + slice - 1));
+  EXPECT_EQ(refused(heap, mib + 1), nullptr);
+  EXPECT_NE(tarn_heap_allocate(heap, mib), nullptr);
+  EXPECT_EQ(refused(heap, 1), nullptr);
+  EXPECT_EQ(committed(heap), mib);
+}
+
+TEST_P(Limits, BelowOnePageThereIsNothing) {
+  for (const std::size_t ceiling : {std::size_t{1}, slice - 1}) {
+    const Heap heap(limited(GetParam(), ceiling));
+    for (const std::size_t bytes : {0u, 1u, 1000u, 5'000u, 1u << 20}) {
+      EXPECT_EQ(refused(heap, bytes), nullptr);
+    }
+    EXPECT_EQ(committed(heap), 0u);
+    EXPECT_EQ(stats_of(heap).committed_bytes_peak, 0u);
+  }
+}
+
+TEST_P(Limits, OnePageServesTheNursery) {
+  const Heap heap(limited(GetParam(), slice));
+  int blocks = 0;
+  while (refused(heap, 500) != nullptr) ++blocks;
+  EXPECT_EQ(blocks, 8);  // Of 512 bytes.
+  EXPECT_EQ(committed(heap), slice);
+  EXPECT_EQ(stats_of(heap).live_blocks, 8u);
+}
+
+TEST_P(Limits, NeverExceeded) {
+  std::mt19937 random(5);
+  for (const std::size_t ceiling : {2 * slice, 10 * slice, 64 * kib, mib}) {
+    const Heap heap(limited(GetParam(), ceiling));
+    std::vector<void*> blocks;
+    int refusals = 0;
+    for (int i = 0; i < scaled(30'000); ++i) {
+      const std::size_t bytes = random() % (random() % 10 == 0 ? ceiling : 600);
+      void* const p = refused(heap, bytes);
+      if (p != nullptr) {
+        blocks.push_back(p);
+      } else {
+        ++refusals;
+        for (int freed = 0; freed < 20 && !blocks.empty(); ++freed) {
+          std::swap(blocks[random() % blocks.size()], blocks.back());
+          tarn_heap_deallocate(blocks.back());
+          blocks.pop_back();
+        }
+      }
+      if (i % 16 == 0) {
+        ASSERT_LE(committed(heap), ceiling);
+      }
+    }
+    EXPECT_LE(stats_of(heap).committed_bytes_peak, ceiling);
+    EXPECT_GT(refusals, 0);
+    EXPECT_EQ(stats_of(heap).live_blocks, blocks.size());
+  }
+}
+
+TEST_P(Limits, EmptyPagesMakeRoom) {
+  const Heap heap(limited(GetParam(), mib));
+  std::vector<void*> blocks;
+  for (void* p; (p = tarn_heap_allocate(heap, 64)) != nullptr;) blocks.push_back(p);
+  EXPECT_GE(blocks.size(), mib / 64 / 2);
+  for (void* const p : blocks) tarn_heap_deallocate(p);
+  EXPECT_NE(tarn_heap_allocate(heap, mib), nullptr);
+  EXPECT_EQ(committed(heap), mib);
+}
+
+TEST_P(Limits, ACeilingIsMadeUseOf) {
+  // With blocks of one size nearly all of it: what is lost is less than a page at the end.
+  const Heap heap(limited(GetParam(), mib));
+  std::size_t bytes = 0;
+  while (tarn_heap_allocate(heap, 512) != nullptr) bytes += 512;
+  EXPECT_GE(bytes, mib - 16 * kib);
+}
+
+TEST_P(Limits, AParentsCeilingCoversItsChildren) {
+  const Heap parent(limited(GetParam(), 4 * mib));
+  const Heap a(limited(GetParam(), 0, parent));
+  const Heap b(limited(GetParam(), 3 * mib, parent));
+  void* const first = tarn_heap_allocate(a, 2 * mib);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(committed(parent), 2 * mib);
+  EXPECT_EQ(refused(b, 3 * mib), nullptr);
+  EXPECT_EQ(committed(b), 0u);
+  EXPECT_EQ(stats_of(b).committed_bytes_peak, 0u);
+  void* const second = tarn_heap_allocate(b, 2 * mib);
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(committed(parent), 4 * mib);
+  EXPECT_EQ(refused(parent, 1), nullptr);
+  EXPECT_EQ(refused(a, 1), nullptr);
+  tarn_heap_deallocate(first);
+  EXPECT_EQ(refused(b, 2 * mib), nullptr);  // Its own ceiling, now.
+  EXPECT_EQ(committed(parent), 2 * mib);
+  EXPECT_NE(tarn_heap_allocate(parent, 2 * mib), nullptr);
+  EXPECT_EQ(stats_of(parent).committed_bytes_peak, 4 * mib);
+  // A parent's blocks are its own.
+  EXPECT_EQ(stats_of(parent).live_blocks, 1u);
+}
+
+TEST_P(Limits, DestroyedAndClearedChildrenGiveTheirPartBack) {
+  const Heap parent(limited(GetParam(), mib));
+  Heap child(limited(GetParam(), 0, parent));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NE(tarn_heap_allocate(child, 5'000), nullptr);
+    ASSERT_NE(tarn_heap_allocate(child, 10), nullptr);
+    ASSERT_NE(tarn_heap_allocate(child, 512 * kib), nullptr);
+    EXPECT_EQ(committed(parent), committed(child));
+    EXPECT_EQ(tarn_heap_clear(child), 0);
+    EXPECT_EQ(committed(parent), 0u);
+  }
+  ASSERT_NE(tarn_heap_allocate(child, mib), nullptr);
+  child.destroy();
+  EXPECT_EQ(committed(parent), 0u);
+  EXPECT_NE(tarn_heap_allocate(parent, mib), nullptr);
+}
+
+TEST_P(Limits, EmptyPagesOfSiblingsMakeRoom) {
+  const Heap parent(limited(GetParam(), mib));
+  const Heap a(limited(GetParam(), 0, parent));
+  const Heap b(limited(GetParam(), 0, parent));
+  std::vector<void*> blocks;
+  for (void* p; (p = tarn_heap_allocate(a, 2'000)) != nullptr;) blocks.push_back(p);
+  EXPECT_EQ(refused(b, 100'000), nullptr);
+  for (void* const p : blocks) tarn_heap_deallocate(p);
+  EXPECT_NE(tarn_heap_allocate(b, mib), nullptr);
+  EXPECT_EQ(committed(a), 0u);
+}
+
+TEST_P(Limits, ADestroyedParentsCeilingHolds) {
+  Heap grandparent(limited(GetParam(), 4 * mib));
+  Heap parent(limited(GetParam(), 2 * mib, grandparent));
+  const Heap child(limited(GetParam(), 0, parent));
+  const Heap cousin(limited(GetParam(), 0, grandparent));
+  ASSERT_NE(tarn_heap_allocate(parent, mib), nullptr);
+  ASSERT_NE(tarn_heap_allocate(child, mib), nullptr);
+  EXPECT_EQ(refused(child, mib), nullptr);
+  parent.destroy();
+  EXPECT_EQ(committed(grandparent), mib);
+  void* const p = tarn_heap_allocate(child, mib);
+  EXPECT_NE(p, nullptr);
+  EXPECT_EQ(refused(child, 1), nullptr);
+  grandparent.destroy();
+  // Heaps that are made now do not take their places.
+  const Heap others[4] = {Heap(GetParam()), Heap(GetParam()), Heap(GetParam()), Heap(GetParam())};
+  EXPECT_NE(tarn_heap_allocate(others[0], 8 * mib), nullptr);
+  EXPECT_EQ(refused(child, 1), nullptr);
+  EXPECT_EQ(refused(cousin, 2 * mib + 1), nullptr);
+  EXPECT_NE(tarn_heap_allocate(cousin, 2 * mib), nullptr);
+  EXPECT_EQ(refused(cousin, 1), nullptr);
+  tarn_heap_deallocate(p);
+  EXPECT_NE(tarn_heap_allocate(child, mib), nullptr);
+}
+
+TEST_P(Limits, ALongLineOfAncestors) {
+  constexpr int generations = 50;
+  std::vector<tarn_heap> line;
+  for (int i = 0; i < generations; ++i) {
+    const tarn_heap_options wanted =
+        limited(GetParam(), i == 10 ? mib : 0, i == 0 ? tarn_heap{} : line.back());
+    line.push_back(tarn_heap_create(&wanted));
+    ASSERT_FALSE(is_none(line.back()));
+  }
+  EXPECT_EQ(refused(line.back(), mib + 1), nullptr);
+  for (const tarn_heap heap : line) EXPECT_EQ(stats_of(heap).committed_bytes_peak, 0u);
+  ASSERT_NE(tarn_heap_allocate(line.back(), mib), nullptr);
+  EXPECT_EQ(refused(line.back(), 1), nullptr);
+  EXPECT_EQ(refused(line[10], 1), nullptr);
+  EXPECT_NE(tarn_heap_allocate(line[9], 1), nullptr);
+  for (const tarn_heap heap : line) EXPECT_EQ(tarn_heap_destroy(heap), 0);
+}
+
+}  // namespace
+}  // namespace heaps

@@ -1,0 +1,132 @@
+// What a program is told that uses a heap after its end, or frees what is no block of a heap: by
+// each function one crime, and the report is matched.
+//
+// SPDX-License-Identifier: MIT
+#include <csignal>
+#include <string>
+
+#include "heap.hpp"
+
+namespace heaps {
+namespace {
+
+void drop(void*) {}
+
+void* moved(void* p, std::size_t by) { return static_cast<char*>(p) + opaque(by); }
+
+class MisuseDeathTest : public EachMode {
+ protected:
+  MisuseDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+INSTANTIATE_TEST_SUITE_P(Modes, MisuseDeathTest, every_mode);
+
+// The report names the function and the heap.
+std::string report(const char* function) {
+  return std::string("^tarn: use after destroy: ") + function + ".*the heap \"gone\" ";
+}
+
+// A heap that has served both young and grown up, from the hit path too, and has ended.
+tarn_heap ended(int threads) {
+  Heap heap(options(threads, "gone"));
+  for (int i = 0; i < 200; ++i) EXPECT_NE(tarn_heap_allocate(heap, 40), nullptr);
+  EXPECT_NE(tarn_heap_allocate(heap, 2 * mib), nullptr);
+  return heap.destroy();
+}
+
+#define EXPECT_REPORT(statement, pattern) \
+  EXPECT_EXIT(statement, testing::KilledBySignal(SIGABRT), pattern)
+
+TEST_P(MisuseDeathTest, UseAfterDestroy) {
+  const tarn_heap heap = ended(GetParam());
+  tarn_heap_stats stats{};
+  stats.bytes = sizeof stats;
+  void* const p = tarn_malloc(10);
+  EXPECT_REPORT(drop(tarn_heap_allocate(heap, 40)), report("tarn_heap_allocate"));
+  EXPECT_REPORT(drop(tarn_heap_allocate(heap, mib)), report("tarn_heap_allocate"));
+  EXPECT_REPORT(drop(tarn_heap_allocate_zeroed(heap, 1, 8)),
+                report("tarn_heap_allocate_zeroed"));
+  EXPECT_REPORT(drop(tarn_heap_allocate_aligned(heap, 64, 8)),
+                report("tarn_heap_allocate_aligned"));
+  EXPECT_REPORT(tarn_heap_reallocate(heap, nullptr, 8), report("tarn_heap_reallocate"));
+  EXPECT_REPORT(tarn_heap_reallocate(heap, p, 80), report("tarn_heap_reallocate"));
+  EXPECT_REPORT(tarn_heap_clear(heap), report("tarn_heap_clear"));
+  EXPECT_REPORT(tarn_heap_destroy(heap), report("tarn_heap_destroy"));
+  EXPECT_REPORT(tarn_heap_get_stats(heap, &stats), report("tarn_heap_get_stats"));
+  EXPECT_REPORT(tarn_heap_name(heap), report("tarn_heap_name"));
+  tarn_heap_options wanted = options();
+  wanted.parent = heap;
+  EXPECT_REPORT(tarn_heap_create(&wanted), report("tarn_heap_create"));
+  // That one is only a question about the block.
+  EXPECT_EQ(tarn_heap_owns(heap, p), 0);
+  tarn_free(p);
+}
+
+// Other heaps have taken everything that the old one had: its record, its pages, its bins.
+TEST_P(MisuseDeathTest, AnOldHandleReachesNoNewHeap) {
+  const tarn_heap heap = ended(GetParam());
+  std::vector<tarn_heap> others;
+  for (int i = 0; i < 8; ++i) {
+    const tarn_heap_options wanted = options(GetParam());
+    others.push_back(tarn_heap_create(&wanted));
+    for (int b = 0; b < 200; ++b) ASSERT_NE(tarn_heap_allocate(others.back(), 40), nullptr);
+  }
+  EXPECT_REPORT(drop(tarn_heap_allocate(heap, 40)), report("tarn_heap_allocate"));
+  EXPECT_REPORT(tarn_heap_clear(heap), report("tarn_heap_clear"));
+  for (const tarn_heap other : others) EXPECT_EQ(tarn_heap_destroy(other), 0);
+}
+
+TEST_P(MisuseDeathTest, AHeapWithoutANameHasItsNumber) {
+  Heap heap(GetParam());
+  const tarn_heap gone = heap.destroy();
+  EXPECT_REPORT(tarn_heap_clear(gone),
+                "^tarn: use after destroy: tarn_heap_clear: the heap \\(number [0-9]+\\)");
+}
+
+TEST_P(MisuseDeathTest, BlocksOfTheNursery) {
+  const Heap heap(GetParam());
+  void* const p = tarn_heap_allocate(heap, 100);
+  void* const freed = tarn_heap_allocate(heap, 100);
+  tarn_heap_deallocate(freed);
+  EXPECT_REPORT(tarn_free(freed), "^tarn: (double|invalid) free: free\\(0x");
+  EXPECT_REPORT(tarn_heap_deallocate(freed), "^tarn: (double|invalid) free: free\\(0x");
+  EXPECT_REPORT(tarn_realloc(freed, 10), "^tarn: (double|invalid) .*: realloc\\(0x");
+  for (const std::size_t offset : {1u, 8u, 16u, 96u}) {
+    EXPECT_REPORT(tarn_free(moved(p, offset)), "^tarn: invalid free: free\\(0x");
+    EXPECT_REPORT(tarn_heap_reallocate(heap, moved(p, offset), 500), "^tarn: invalid .*\\(0x");
+    EXPECT_REPORT(tarn_heap_try_expand(moved(p, offset), 500),
+                  "^tarn: invalid .*: tarn_heap_try_expand\\(0x");
+    EXPECT_REPORT(static_cast<void>(tarn_malloc_usable_size(moved(p, offset))),
+                  "^tarn: invalid .*: malloc_usable_size\\(0x");
+  }
+}
+
+TEST_P(MisuseDeathTest, LargeBlocks) {
+  const Heap heap(GetParam());
+  void* const p = tarn_heap_allocate(heap, mib);
+  for (const std::size_t offset : {std::size_t{16}, slice, mib - slice}) {
+    EXPECT_REPORT(tarn_free(moved(p, offset)), "^tarn: invalid free: free\\(0x");
+  }
+  void* const freed = tarn_heap_allocate(heap, mib);
+  tarn_heap_deallocate(freed);
+  EXPECT_REPORT(tarn_free(freed), "^tarn: (double|invalid) free: free\\(0x");
+}
+
+TEST_P(MisuseDeathTest, BlocksOfHeapsThatEnded) {
+  for (const bool cleared : {false, true}) {
+    Heap heap(GetParam());
+    std::vector<void*> blocks;
+    blocks.push_back(tarn_heap_allocate(heap, 100));
+    blocks.push_back(tarn_heap_allocate(heap, mib));
+    if (cleared) {
+      EXPECT_EQ(tarn_heap_clear(heap), 0);
+    } else {
+      heap.destroy();
+    }
+    for (void* const p : blocks) {
+      EXPECT_REPORT(tarn_free(p), "^tarn: (double|invalid) free: free\\(0x");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heaps
