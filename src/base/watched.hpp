@@ -29,12 +29,17 @@ class Watched {
   TARN_INLINE operator T() const noexcept { return read(); }
   TARN_INLINE T operator->() const noexcept { return read(); }
 
-  TARN_INLINE Watched& operator+=(T n) noexcept { return *this = static_cast<T>(read() + n); }
-  TARN_INLINE Watched& operator-=(T n) noexcept { return *this = static_cast<T>(read() - n); }
+  // What was written, not what is there by then: whoever has read it may have moved on.
+  TARN_INLINE T operator+=(T n) noexcept { return write(static_cast<T>(read() + n)); }
+  TARN_INLINE T operator-=(T n) noexcept { return write(static_cast<T>(read() - n)); }
   TARN_INLINE T operator++() noexcept { return *this += T{1}; }
   TARN_INLINE T operator--() noexcept { return *this -= T{1}; }
 
  private:
+  TARN_INLINE T write(T value) noexcept {
+    *this = value;
+    return value;
+  }
   TARN_INLINE T read() const noexcept {
     if constexpr (TARN_TSAN) {
       return __atomic_load_n(&value_, __ATOMIC_ACQUIRE);
