@@ -71,6 +71,20 @@ TARN_API int tarn_malloc_trim(size_t pad);
  * Time linear in its pages with free blocks. A later allocation costs a little more, once. */
 TARN_API void tarn_thread_idle(void);
 
+/* A file descriptor that poll(2) and its like report (POLLPRI) whenever threads of the process's
+ * cgroup, or of the machine where the cgroup does not say, have waited for memory for stall_ms
+ * within window_ms milliseconds (Linux's pressure stall information; without privileges the window
+ * must be a multiple of 2000). Close it with close(). -1 with EINVAL for 0, a stall longer than
+ * the window or a window above 10,000, or with the errno of the system when it does not offer
+ * this. */
+TARN_API int tarn_pressure_open(unsigned stall_ms, unsigned window_ms);
+
+/* Waits until such a descriptor is ready, and trims all heaps then: the body of a thread that
+ * keeps a server small, `while (tarn_pressure_serve(fd, -1) >= 0);`. 1: trimmed; 0: nothing within
+ * timeout_ms (-1: wait for ever); -1 with errno: not a descriptor that can be waited for, EINTR
+ * after a signal. */
+TARN_API int tarn_pressure_serve(int descriptor, int timeout_ms);
+
 /* "major.minor.patch" of the library in use. */
 TARN_API const char* tarn_version(void);
 

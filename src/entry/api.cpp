@@ -5,6 +5,7 @@
 
 #include "entry/family.hpp"
 #include "heap/process.hpp"
+#include "os/pressure.hpp"
 
 #define TARN_STRING(x) TARN_STRING_OF(x)
 #define TARN_STRING_OF(x) #x
@@ -45,6 +46,21 @@ std::size_t tarn_malloc_usable_size(const void* p) {
 }
 
 void tarn_thread_idle(void) { tarn::thread_idle(); }
+
+int tarn_pressure_open(unsigned stall_ms, unsigned window_ms) {
+  // What the kernel takes; the product below cannot overflow then.
+  if (stall_ms == 0 || stall_ms > window_ms || window_ms > 10'000) {
+    errno = EINVAL;
+    return -1;
+  }
+  return tarn::os::pressure_open(stall_ms * 1'000, window_ms * 1'000);
+}
+
+int tarn_pressure_serve(int descriptor, int timeout_ms) {
+  const int ready = tarn::os::pressure_wait(descriptor, timeout_ms);
+  if (ready == 1) tarn::trim(0);
+  return ready;
+}
 
 int tarn_malloc_trim(std::size_t pad) { return tarn::trim(pad) != 0; }
 
