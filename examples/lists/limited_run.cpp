@@ -100,8 +100,10 @@ ChildEnd run_child(const std::vector<std::string>& words, const MemoryCgroup* gr
 std::vector<std::string> child_words(const Options& options, std::uint64_t limit_bytes) {
   const Plan& plan = options.plan;
   std::vector<std::string> words = {"lists", "--iterations", std::to_string(plan.iterations),
-                                    "--seed", std::to_string(plan.seed)};
+                                    "--seed", std::to_string(plan.seed),
+                                    "--memory", name_of(options.variant)};
   if (limit_bytes == 0) return words;  // The run that measures.
+  if (plan.checksum) words.emplace_back("--checksum");
   words.insert(words.end(), {"--limited-to", std::to_string(limit_bytes)});
   if (!options.json_file.empty()) words.insert(words.end(), {"--json", options.json_file});
   return words;

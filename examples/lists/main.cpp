@@ -4,16 +4,27 @@
 #include <cstdio>
 #include <exception>
 
+#include "bump_memory.hpp"
 #include "exerciser.hpp"
+#include "heap_memory.hpp"
 #include "limited_run.hpp"
+#include "malloc_memory.hpp"
 #include "options.hpp"
 #include "process_usage.hpp"
 #include "report.hpp"
 
 namespace {
 
+lists::Outcome exercise(const lists::Options& options) {
+  switch (options.variant) {
+    case lists::Variant::heap: return lists::exercise<lists::HeapMemory>(options.plan);
+    case lists::Variant::bump: return lists::exercise<lists::BumpMemory>(options.plan);
+    default: return lists::exercise<lists::MallocMemory>(options.plan);
+  }
+}
+
 int run_here(const lists::Options& options) {
-  const lists::Outcome outcome = lists::exercise<lists::ProcessMemory>(options.plan);
+  const lists::Outcome outcome = exercise(options);
   const lists::ProcessUsage usage = lists::process_usage();
   if (outcome.found) {
     std::fputs("lists: found a string that was never stored: the memory is corrupt\n", stderr);

@@ -18,10 +18,14 @@ constexpr std::uint64_t limit_bytes_min = 8 << 20;  // Below, the program itself
 constexpr const char* help = R"(usage: lists [options]
 
 Five lists of strings grow in turn, are searched, and are destroyed; the phases are timed.
-It runs on the malloc that is active: try LD_PRELOAD, or `tarn run -- lists`.
 
+  --memory malloc          links and strings of all lists from the malloc that is active: try
+                           LD_PRELOAD, or `tarn run -- lists` (this is the default)
+  --memory heap            a tarn heap for each list, destroyed as a whole
+  --memory bump            a bare bump heap for each list: what a heap could reach at best
   --iterations N           operations on each list (1000000)
   --seed N                 the same seed does the same work (1994)
+  --checksum               also give a checksum of all strings, read between the timed phases
   --json FILE              also write the result to FILE
   --memory-limit BYTES     run as a child whose memory is limited, so that the rest is swapped;
                            K, M and G may follow the number. Needs root
@@ -31,6 +35,8 @@ It runs on the malloc that is active: try LD_PRELOAD, or `tarn run -- lists`.
 
 Exit status: 0 done, 1 failed, 2 not understood, 3 this machine lacks what the limit needs.
 )";
+
+constexpr Variant variants[] = {Variant::malloc, Variant::heap, Variant::bump};
 
 [[noreturn]] void refuse(const char* option, std::string_view value, const char* wanted) {
   std::fprintf(stderr, "lists: --%s %.*s: give %s\n", option, static_cast<int>(value.size()),
@@ -52,6 +58,13 @@ std::uint64_t number(const char* option, std::string_view text, std::uint64_t le
   return value;
 }
 
+Variant variant(std::string_view text) {
+  for (const Variant each : variants) {
+    if (text == name_of(each)) return each;
+  }
+  refuse("memory", text, "malloc, heap or bump");
+}
+
 std::uint64_t byte_count(const char* option, std::string_view text) {
   unsigned shift = 0;
   std::string_view digits = text;
@@ -70,10 +83,20 @@ std::uint64_t byte_count(const char* option, std::string_view text) {
 
 }  // namespace
 
+const char* name_of(Variant variant) noexcept {
+  switch (variant) {
+    case Variant::heap: return "heap";
+    case Variant::bump: return "bump";
+    default: return "malloc";
+  }
+}
+
 Options read_options(int count, char** words) {
   static constexpr option known[] = {
       {"iterations", required_argument, nullptr, 'i'},
       {"seed", required_argument, nullptr, 's'},
+      {"memory", required_argument, nullptr, 'v'},
+      {"checksum", no_argument, nullptr, 'c'},
       {"json", required_argument, nullptr, 'j'},
       {"memory-limit", required_argument, nullptr, 'm'},
       {"swap-dir", required_argument, nullptr, 'd'},
@@ -87,6 +110,8 @@ Options read_options(int count, char** words) {
     switch (letter) {
       case 'i': options.plan.iterations = number("iterations", value, 1); break;
       case 's': options.plan.seed = number("seed", value, 0); break;
+      case 'v': options.variant = variant(value); break;
+      case 'c': options.plan.checksum = true; break;
       case 'j': options.json_file = value; break;
       case 'd': options.swap_folder = value; break;
       case 'l': options.limited_to = number("limited-to", value, 1); break;

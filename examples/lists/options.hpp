@@ -10,8 +10,14 @@
 
 namespace lists {
 
+// Where lists take their memory from: see malloc_memory.hpp, heap_memory.hpp, bump_memory.hpp.
+enum class Variant { malloc, heap, bump };
+
+const char* name_of(Variant variant) noexcept;
+
 struct Options {
   Plan plan;
+  Variant variant = Variant::malloc;
   std::string json_file;             // Empty: none.
   std::string swap_folder = "/var/tmp";
   bool limit_half = false;           // Half of the peak of a run without limit.

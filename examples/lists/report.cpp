@@ -18,14 +18,23 @@ constexpr double mebibyte = 1024.0 * 1024.0;
 // malloc put all that was freed in order, which under a memory limit takes longer than the run.
 char stream_buffer[4096];
 
+// What the lists are in, in words.
+std::string memory_text(Variant variant) {
+  switch (variant) {
+    case Variant::heap: return "a tarn heap each";
+    case Variant::bump: return "a bump heap each";
+    default: return "malloc of " + malloc_name();
+  }
+}
+
 double mebibytes(std::uint64_t bytes) { return static_cast<double>(bytes) / mebibyte; }
 
 }  // namespace
 
 void print_report(const Options& options, const Outcome& outcome, const ProcessUsage& usage) {
   std::setvbuf(stdout, stream_buffer, _IOFBF, sizeof(stream_buffer));
-  std::printf("%d lists, %" PRIu64 " iterations, malloc of %s", list_count, options.plan.iterations,
-              malloc_name().c_str());
+  std::printf("%d lists, %" PRIu64 " iterations, %s", list_count, options.plan.iterations,
+              memory_text(options.variant).c_str());
   if (options.limited_to != 0) {
     std::printf(", memory limited to %.1f MiB (%" PRIu64 " bytes)", mebibytes(options.limited_to),
                 options.limited_to);
@@ -38,6 +47,9 @@ void print_report(const Options& options, const Outcome& outcome, const ProcessU
   std::printf("  page faults          %9" PRIu64 ", and %" PRIu64 " that waited for the disk\n",
               usage.faults_minor, usage.faults_major);
   std::printf("  strings in the end   %9" PRIu64 "\n", outcome.strings_left);
+  if (options.plan.checksum) {
+    std::printf("  checksum      %016" PRIx64 "\n", outcome.checksum);
+  }
   std::fflush(stdout);
 }
 
@@ -46,19 +58,20 @@ bool write_json(const Options& options, const Outcome& outcome, const ProcessUsa
   if (file != nullptr) {
     std::setvbuf(file, stream_buffer, _IOFBF, sizeof(stream_buffer));  // stdout is done with it.
     std::fprintf(file,
-                 "{\"program\": \"lists\", \"malloc\": \"%s\", \"lists\": %d,\n"
+                 "{\"program\": \"lists\", \"memory\": \"%s\", \"malloc\": \"%s\","
+                 " \"lists\": %d,\n"
                  " \"iterations\": %" PRIu64 ", \"seed\": %" PRIu64
                  ", \"memory_limit_bytes\": %" PRIu64 ",\n",
-                 malloc_name().c_str(), list_count, options.plan.iterations, options.plan.seed,
-                 options.limited_to);
+                 name_of(options.variant), malloc_name().c_str(), list_count,
+                 options.plan.iterations, options.plan.seed, options.limited_to);
     std::fprintf(file,
                  " \"seconds\": {\"insertion\": %.6f, \"search\": %.6f, \"deletion\": %.6f,"
                  " \"overall\": %.6f},\n",
                  outcome.insertion, outcome.search, outcome.deletion, outcome.overall);
     std::fprintf(file,
-                 " \"peak_rss_bytes\": %" PRIu64 ", \"faults_minor\": %" PRIu64
+                 " \"checksum\": \"%016" PRIx64 "\", \"peak_rss_bytes\": %" PRIu64 ", \"faults_minor\": %" PRIu64
                  ", \"faults_major\": %" PRIu64 ", \"strings_left\": %" PRIu64 "}\n",
-                 usage.peak_rss_bytes, usage.faults_minor, usage.faults_major,
+                 outcome.checksum, usage.peak_rss_bytes, usage.faults_minor, usage.faults_major,
                  outcome.strings_left);
     if (std::fclose(file) == 0) return true;
   }

@@ -1,0 +1,25 @@
+// heap_memory: each list in a tarn heap of its own, links and texts, that dies with the list.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <tarn/heap.h>
+
+#include "link.hpp"
+
+namespace lists {
+
+class HeapMemory {
+ public:
+  static constexpr bool dies_at_once = true;
+  ~HeapMemory() { tarn_heap_destroy(heap_); }
+
+  void* allocate_link() noexcept { return tarn_heap_allocate(heap_, sizeof(Link)); }
+  void* allocate_text(std::size_t bytes) noexcept { return tarn_heap_allocate(heap_, bytes); }
+  void deallocate(void* block) noexcept { tarn_heap_deallocate(block); }
+
+ private:
+  tarn_heap heap_ = tarn_heap_create(nullptr);
+};
+
+}  // namespace lists
