@@ -20,6 +20,7 @@ namespace lists {
 namespace {
 
 constexpr const char* name_start = "tarn-lists-";
+constexpr std::uint64_t relief_bytes = 2 << 20;
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path);
@@ -144,7 +145,7 @@ std::vector<std::string> folders_upwards(const CgroupPlace& place) {
   return folders;
 }
 
-MemoryCgroup::MemoryCgroup(std::uint64_t limit_bytes) {
+MemoryCgroup::MemoryCgroup(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {
   const CgroupPlace place =
       find_cgroup(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"));
   if (place.version == 0) {
@@ -166,15 +167,17 @@ MemoryCgroup::MemoryCgroup(std::uint64_t limit_bytes) {
                   "; it takes root, and control groups mounted for writing");
   }
   procs_file_ = folder_ + "/cgroup.procs";
-  const char* const limit_file = place.version == 1 ? "/memory.limit_in_bytes" : "/memory.max";
-  if (!write_text(folder_ + limit_file, std::to_string(limit_bytes))) {
-    const std::string what = with_errno("cannot set " + folder_ + limit_file);
+  limit_file_ = folder_ + (place.version == 1 ? "/memory.limit_in_bytes" : "/memory.max");
+  if (!write_text(limit_file_, std::to_string(limit_bytes))) {
+    const std::string what = with_errno("cannot set " + limit_file_);
     rmdir(folder_.c_str());
     throw Lacking(what + "; the kernel needs its memory controller");
   }
   // What is asked for here is paging: swap as readily as the kernel can.
   write_text(folder_ + (place.version == 1 ? "/memory.swappiness" : "/memory.swap.max"),
              place.version == 1 ? "100" : "max");
+  const std::string oom_file = folder_ + "/memory.oom_control";
+  if (place.version == 1 && write_text(oom_file, "1")) oom_file_ = oom_file;
 }
 
 MemoryCgroup::~MemoryCgroup() {
@@ -190,6 +193,17 @@ bool MemoryCgroup::enter() const noexcept {
   const bool written = write(file, "0", 1) == 1;  // 0 is the process that writes.
   close(file);
   return written;
+}
+
+bool MemoryCgroup::relieve() const {
+  if (oom_file_.empty() || read_text(oom_file_).find("under_oom 1") == std::string::npos) {
+    return true;
+  }
+  // The kernel judges by numbers of pages that it has yet to add up; reading them adds them up.
+  read_text(folder_ + "/memory.stat");
+  // A limit that is lowered swaps out, in this process; one that is raised wakes who waits.
+  const bool swapped = write_text(limit_file_, std::to_string(limit_bytes_ - relief_bytes));
+  return write_text(limit_file_, std::to_string(limit_bytes_)) && swapped;
 }
 
 }  // namespace lists

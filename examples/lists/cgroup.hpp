@@ -34,7 +34,16 @@ class MemoryCgroup {
   // For the child, between fork and exec: moves the calling process in. No memory is allocated.
   bool enter() const noexcept;
 
+  // To be called every millisecond or so: under a limit near the size of the data, where all pages
+  // have just been used, version 1 takes what it could still swap for the end of memory. Here that
+  // stops the child instead of killing it, and this sets it going again, with some pages swapped
+  // out. False if that cannot be done.
+  bool relieve() const;
+
  private:
+  std::uint64_t limit_bytes_;
+  std::string limit_file_;
+  std::string oom_file_;  // Empty in version 2, which cannot stop a child so.
   std::string folder_;
   std::string procs_file_;
 };

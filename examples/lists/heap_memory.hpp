@@ -14,12 +14,13 @@ class HeapMemory {
   static constexpr bool dies_at_once = true;
   ~HeapMemory() { tarn_heap_destroy(heap_); }
 
-  void* allocate_link() noexcept { return tarn_heap_allocate(heap_, sizeof(Link)); }
+  void* allocate_link() noexcept { return tarn_fixed_allocate(links_); }
   void* allocate_text(std::size_t bytes) noexcept { return tarn_heap_allocate(heap_, bytes); }
   void deallocate(void* block) noexcept { tarn_heap_deallocate(block); }
 
  private:
   tarn_heap heap_ = tarn_heap_create(nullptr);
+  tarn_fixed links_ = tarn_heap_fixed(heap_, sizeof(Link), alignof(Link));
 };
 
 }  // namespace lists

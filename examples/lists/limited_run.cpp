@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <vector>
 
@@ -27,6 +28,7 @@ constexpr std::uint64_t limit_bytes_min = 8 << 20;
 // Live strings, their nodes and any malloc's overhead, rounded up; decides the size of swap only.
 constexpr std::uint64_t bytes_per_iteration = 450;
 constexpr std::uint64_t swap_bytes_spare = 64 << 20;
+constexpr int refusals_max = 100;  // In a row: then there is no memory, and the child is ended.
 
 // SIGINT and its like wait until the parent asks for them, so that no clean-up is ever skipped.
 class HeldSignals {
@@ -40,7 +42,11 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  int wait() const noexcept { return sigwaitinfo(&set_, nullptr); }
+  // The signal that came, or -1 after a millisecond.
+  int wait() const noexcept {
+    const timespec millisecond{0, 1'000'000};
+    return sigtimedwait(&set_, nullptr, &millisecond);
+  }
   void release() const noexcept { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
@@ -83,15 +89,17 @@ ChildEnd run_child(const std::vector<std::string>& words, const MemoryCgroup* gr
 
   ChildEnd end;
   rusage usage{};
+  int refusals = 0;
   for (pid_t ended = 0; ended == 0;) {
     const int signal = signals.wait();
     if (signal > 0 && signal != SIGCHLD) {
       end.interrupted_by = signal;
-      kill(child, SIGKILL);
-      ended = wait4(child, &end.status, 0, &usage);
-    } else {
-      ended = wait4(child, &end.status, WNOHANG, &usage);
+    } else if (group != nullptr) {
+      refusals = group->relieve() ? 0 : refusals + 1;
     }
+    const bool give_up = end.interrupted_by != 0 || refusals == refusals_max;
+    if (give_up) kill(child, SIGKILL);
+    ended = wait4(child, &end.status, give_up ? 0 : WNOHANG, &usage);
   }
   end.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   return end;
