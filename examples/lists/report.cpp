@@ -68,10 +68,13 @@ bool write_json(const Options& options, const Outcome& outcome, const ProcessUsa
                  " \"seconds\": {\"insertion\": %.6f, \"search\": %.6f, \"deletion\": %.6f,"
                  " \"overall\": %.6f},\n",
                  outcome.insertion, outcome.search, outcome.deletion, outcome.overall);
+    if (options.plan.checksum) {
+      std::fprintf(file, " \"checksum\": \"%016" PRIx64 "\",\n", outcome.checksum);
+    }
     std::fprintf(file,
-                 " \"checksum\": \"%016" PRIx64 "\", \"peak_rss_bytes\": %" PRIu64 ", \"faults_minor\": %" PRIu64
+                 " \"peak_rss_bytes\": %" PRIu64 ", \"faults_minor\": %" PRIu64
                  ", \"faults_major\": %" PRIu64 ", \"strings_left\": %" PRIu64 "}\n",
-                 outcome.checksum, usage.peak_rss_bytes, usage.faults_minor, usage.faults_major,
+                 usage.peak_rss_bytes, usage.faults_minor, usage.faults_major,
                  outcome.strings_left);
     if (std::fclose(file) == 0) return true;
   }
