@@ -150,6 +150,7 @@ ChildEnd run_within(const Options& options, const HeldSignals& signals) {
   for (int tries = 0; tries < 3; ++tries) {
     end = run_child(child_words(options, limit_bytes), &group, false, signals);
     if (end.interrupted_by != 0 || !killed(end)) break;
+    std::fprintf(stderr, "lists: the kernel ended attempt %d of 3 for want of memory\n", tries + 1);
   }
   return end;
 }
