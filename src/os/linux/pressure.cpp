@@ -1,5 +1,5 @@
-// pressure on Linux: triggers of pressure stall information (Documentation/accounting/psi.rst of the
-// kernel), of the cgroup or of the machine.
+// pressure on Linux: triggers of pressure stall information (the kernel's accounting/psi.rst), of
+// the cgroup or of the machine.
 //
 // SPDX-License-Identifier: MIT
 #include "os/pressure.hpp"
