@@ -59,10 +59,10 @@ TEST_F(Signals, ProgramThatDiesOfOneTakesTarnAlongAfterTheReport) {
 
 TEST_F(Signals, IgnoredByTheCallerStayIgnored) {
   // As under nohup: the program inherits it, and tarn lives on as well.
+  ASSERT_EQ(::mkfifo((folder() / "go").c_str(), 0600), 0);
   ::signal(SIGHUP, SIG_IGN);
   Running running = start(on_fake({}, {"sh", "-c", "echo ready; read line < go; exit 12"}));
   ::signal(SIGHUP, SIG_DFL);
-  ASSERT_EQ(::mkfifo((folder() / "go").c_str(), 0600), 0);
   ASSERT_TRUE(running.read_until("ready\n"));
   ::kill(running.pid(), SIGHUP);
   write_file("go", "go\n");
