@@ -69,16 +69,19 @@ typedef struct tarn_heap_options {
  * block. */
 TARN_API tarn_heap tarn_heap_create(const tarn_heap_options* options);
 
-/* Ends a heap and all its blocks; no block is touched. Other threads may be inside functions of
- * the heap: what they allocate before the end is gone with it, what they call after it is misuse.
- * A free of one of its blocks must come before, as it must before another free of that block.
- * Children stay, under the ceilings of their parents all the same. 0, or -1 with EBUSY while it is
- * another thread's default. The zero value is ignored. */
+/* Ends a heap and all its blocks; no block is touched. Calls of other threads that have returned
+ * before are safe, and so are those that are inside and allocate; those that come later, or wait
+ * because the heap is locked, are misuse. A free or a resize of one of its blocks must come
+ * before, as it must before another free of that block. Children stay, under the ceilings of their
+ * parents all the same. 0, or -1 with EINVAL for malloc's heap, with EBUSY for a visitor of a
+ * walk. The zero value is ignored. A heap that the thread has locked needs no unlocking
+ * afterwards. */
 TARN_API int tarn_heap_destroy(tarn_heap heap);
 
-/* Ends a heap and keeps its blocks: they are malloc's from here on, and freed like all others.
- * What was free between them is used again when the page around it is empty. 0, or -1 with EINVAL
- * for malloc's heap and for the zero value. */
+/* Ends a heap and keeps its blocks: they are malloc's from here on, and freed or resized like all
+ * others, by any thread and at any time. What was free between them is used again when the page
+ * around it is empty. 0, or -1 with EINVAL for malloc's heap and for the zero value, with EBUSY
+ * for a visitor of a walk. */
 TARN_API int tarn_heap_delete(tarn_heap heap);
 
 /* Ends all blocks; the heap stays. Otherwise as tarn_heap_destroy. */

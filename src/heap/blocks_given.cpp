@@ -8,9 +8,9 @@
 #include "heap/blocks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
+#include "heap/heap_scope.hpp"
 #include "heap/heaps.hpp"
 #include "heap/large.hpp"
-#include "heap/record.hpp"
 #include "heap/thread_heap.hpp"
 #include "report/report.hpp"
 
@@ -53,7 +53,7 @@ void deallocate_slow(void* p, Page* page) noexcept {
   if (p == nullptr) return;
   Span* const span = span_of_block(p, "free");
   if (span->kind_now() == SpanKind::large) {
-    return page->record == &main_record ? large_free(span) : heap_large_free(span);
+    return page->record_now() == &main_record ? large_free(span) : heap_large_free(span);
   }
   if (span->kind_now() == SpanKind::nursery) return nursery_free(page, p);
   if (page->owner.load(std::memory_order_relaxed) == &locked_owner) return locked_free(page, p);
@@ -106,7 +106,7 @@ void* reallocate(void* p, std::size_t bytes) noexcept {
   Span* const span = span_of_block(p, "realloc");
   HeapRecord* const record = record_of(span);
   if (TARN_UNLIKELY(record != &main_record || span->kind_now() == SpanKind::nursery)) {
-    return heap_reallocate(record->handle(), p, bytes, "realloc");
+    return heap_reallocate(record->handle(), p, bytes, nullptr);
   }
   const bool large = span->kind_now() == SpanKind::large;
   const std::size_t size = large ? span->bytes() : static_cast<Page*>(span)->block_bytes;
@@ -116,6 +116,7 @@ void* reallocate(void* p, std::size_t bytes) noexcept {
     return resized;
   }
   if (keeps_place(size, bytes)) return p;
+  const OutOfScope malloc_itself;  // A block stays in its heap.
   void* const moved = allocate(bytes);
   if (moved == nullptr) return bytes <= size ? p : nullptr;  // What was asked for is there.
   memcpy(moved, p, bytes < size ? bytes : size);

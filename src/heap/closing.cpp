@@ -63,23 +63,28 @@ bool barriers_known() noexcept { return ask_barriers(); }
 
 bool barrier_for_reader() noexcept { return ask_barriers() && os::barrier_in_all_threads(); }
 
-void close_heap(HeapRecord& record) noexcept {
-  if (closed_by_this_thread(record)) {
-    ++record.closings;
-    return;
-  }
-  record.gate.lock();
+namespace {
+
+// Heaps that the thread has closed.
+__thread std::uint32_t gates_held = 0;
+
+// pre: the gate has just been taken
+void keep_others_out(HeapRecord& record) noexcept {
+  ++gates_held;
   record.closings = 1;
   bool others = false;
   {
     os::Locked locked(record.lock);
     record.closed.store(true, std::memory_order_seq_cst);
-    if (record.threads == HeapThreads::serialised) return;
-    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-      empty_slots(record, *h->thread);
-      others = others || h->thread != current_thread;
+    if (record.threads != HeapThreads::serialised) {
+      for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+        empty_slots(record, *h->thread);
+        others = others || h->thread != current_thread;
+      }
     }
   }
+  // Sequentially consistent: pairs with Visit, which counts itself first and looks afterwards.
+  while (record.visitors.load(std::memory_order_seq_cst) != 0) os::yield();
   if (!others) return;
   barrier_as_closer();
   for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
@@ -88,24 +93,48 @@ void close_heap(HeapRecord& record) noexcept {
   }
 }
 
+}  // namespace
+
+void close_heap(HeapRecord& record) noexcept {
+  if (closed_by_this_thread(record)) {
+    ++record.closings;
+    return;
+  }
+  record.gate.lock();
+  keep_others_out(record);
+}
+
+bool close_heap_unless_deadlock(HeapRecord& record) noexcept {
+  if (gates_held == 0 || closed_by_this_thread(record)) {
+    close_heap(record);
+    return true;
+  }
+  if (!record.gate.try_lock()) return false;
+  keep_others_out(record);
+  return true;
+}
+
+void unnest_closings(HeapRecord& record) noexcept { record.closings = 1; }
+
 void open_heap(HeapRecord& record) noexcept {
   if (--record.closings != 0) return;
-  const bool serialised = record.threads == HeapThreads::serialised;
   record.closed.store(false, std::memory_order_seq_cst);
-  record.gate.unlock();
-  if (serialised) return;
-  // Mail that came meanwhile waits for its thread; of one that has ended meanwhile nobody would
-  // look at it.
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (h->thread->state.load(std::memory_order_seq_cst) == ThreadState::orphan) {
-      orphans.tend(*h);
+  if (record.threads != HeapThreads::serialised) {
+    // Mail that came meanwhile waits for its thread; of one that has ended meanwhile nobody would
+    // look at it. Before the gate: whoever ends the heap next takes its shares away.
+    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+      if (h->thread->state.load(std::memory_order_seq_cst) == ThreadState::orphan) {
+        orphans.tend(*h);
+      }
     }
   }
+  --gates_held;
+  record.gate.unlock();
 }
 
 bool closed_by_another(const HeapRecord& record) noexcept {
   if (record.threads != HeapThreads::serialised) fence_as_visitor();
-  return record.closed.load(std::memory_order_acquire) && !record.gate.held_by_this_thread();
+  return record.closed.load(std::memory_order_seq_cst) && !record.gate.held_by_this_thread();
 }
 
 void wait_at_gate(HeapRecord& record) noexcept { os::Locked wait(record.gate); }
@@ -118,16 +147,22 @@ Visit::Visit(HeapRecord& record, std::uint64_t id) noexcept : record_(record), i
     if (thread_ == nullptr) return;
     Busy::begin(*thread_);
     current_thread->inside.store(false, std::memory_order_release);
+    counted_ = thread_->slots[id % heap_slots].id.load(std::memory_order_relaxed) != id;
+    if (counted_) record_.visitors.fetch_add(1, std::memory_order_seq_cst);
     if (!closed_by_another(record_)) break;
-    Busy::end(*thread_);
-    if (late_) late.end();
+    leave();
     wait_at_gate(record_);
   }
   ended_ = record_.id.load(std::memory_order_relaxed) != id_;
 }
 
 Visit::~Visit() {
-  if (thread_ == nullptr) return;
+  if (thread_ != nullptr) leave();
+}
+
+// Release: pairs with the closer's looks, so that what was done inside is seen.
+void Visit::leave() noexcept {
+  if (counted_) record_.visitors.fetch_sub(1, std::memory_order_release);
   Busy::end(*thread_);
   if (late_) late.end();
 }

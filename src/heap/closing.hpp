@@ -6,11 +6,10 @@
 //   empties the others' slots                 slow path: sets `busy`, looks at `closed`
 //   membarrier                                ...
 //   waits until each was once neither         finds the slot empty, or `closed`: neither inside nor
-//   inside nor busy                           busy any more, it waits at the gate
+//   inside nor busy, and no visitor           busy any more, it waits at the gate
 //
-// Either the barrier comes before the other thread looks, and it sees that the heap is closed; or
-// its `inside` or `busy` came before the barrier, and the closer waits. Frees are not held up: see
-// docs/design/heaps.md.
+// A thread that has no slot (no share of the heap, perhaps) counts as a visitor, in an atomic.
+// Frees are not held up. docs/design/heaps.md says why this is enough.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,6 +24,13 @@ namespace tarn {
 // it. They nest. pre: the thread is not busy and holds no lock.
 void close_heap(HeapRecord& record) noexcept;
 void open_heap(HeapRecord& record) noexcept;
+
+// As close_heap(), but false, with nothing done, when that would wait for another closer while the
+// calling thread has a heap closed: two such threads could wait for each other.
+bool close_heap_unless_deadlock(HeapRecord& record) noexcept;
+
+// Forgets how often the calling thread has closed the heap: the next open_heap() opens it.
+void unnest_closings(HeapRecord& record) noexcept;
 
 class Closed {
  public:
@@ -65,12 +71,13 @@ class Visit {
   bool ended() const noexcept { return ended_; }  // The heap has another id, or none, by now.
 
  private:
-  bool enter() noexcept;
+  void leave() noexcept;
 
   HeapRecord& record_;
   std::uint64_t id_;
   Thread* thread_ = nullptr;
   bool late_ = false;
+  bool counted_ = false;
   bool ended_ = false;
 };
 

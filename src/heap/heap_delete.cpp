@@ -33,7 +33,7 @@ void disown(HeapRecord& record) noexcept {
   }
   while (Span* const span = record.large.pop_front()) {
     charged += span->bytes();
-    static_cast<Page*>(span)->record = &main_record;
+    static_cast<Page*>(span)->set_record(&main_record);
   }
   if (charged != 0) uncharge(record, charged);
   record.young.store(false, std::memory_order_relaxed);
@@ -44,8 +44,16 @@ void disown(HeapRecord& record) noexcept {
 bool heap_delete(tarn_heap heap) noexcept {
   HeapRecord* const record = heap_lock(heap, "tarn_heap_delete");
   if (record == nullptr) return false;
+  if (record->walking) {
+    open_heap(*record);
+    errno = EBUSY;
+    return false;
+  }
+  unnest_closings(*record);
+  record->limits.floor = record->limits.floor_wanted = 0;
   put_down_own(*record);
-  record->limits.floor = 0;
+  record->losing = true;
+  TARN_FORK_FENCE();
   registry.end_id(*record, heap.id);
   disown(*record);
   registry.give_shares(*record);
@@ -56,6 +64,8 @@ bool heap_delete(tarn_heap heap) noexcept {
     record->nursery.clear();
   }
   const bool over = record->nursery.page == nullptr;
+  TARN_FORK_FENCE();
+  record->losing = false;
   open_heap(*record);
   if (empty != nullptr) nursery_give(empty);
   if (over) registry.give(*record);
@@ -67,8 +77,11 @@ void put_down_left_over(Thread& thread) noexcept {
   ThreadHeap* empty = nullptr;
   registry.for_each_share(thread, [&](ThreadHeap& share) noexcept {
     if (share.record != &main_record) return;
-    put_down_current_pages(share);
-    settle_queues(share);
+    if (!share.left_over) {
+      put_down_current_pages(share);
+      settle_queues(share);
+      share.left_over = true;
+    }
     if (!share.pages.empty()) return;
     share.next_of_record = empty;
     empty = &share;

@@ -22,7 +22,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
     cancel_charge(record, slices << slice_shift);
     return {Outcome::out_of_memory, nullptr, nullptr};
   }
-  static_cast<Page*>(span)->record = &record;
+  static_cast<Page*>(span)->set_record(&record);
   {
     os::Locked locked(record.lock);
     if (!closed_by_another(record)) {
@@ -36,36 +36,59 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
 }
 
 void heap_large_free(Span* span) noexcept {
-  HeapRecord& record = *static_cast<Page*>(span)->record;
+  auto* const page = static_cast<Page*>(span);
   for (;;) {
+    HeapRecord& record = *page->record_now();
+    if (&record == &main_record) return large_free(span);  // The heap was deleted meanwhile.
     os::Locked locked(record.lock);
-    if (!closed_by_another(record)) {
-      record.large.remove(span);
-      uncharge(record, span->bytes());
-      break;
+    if (closed_by_another(record)) {
+      locked.release();
+      wait_at_gate(record);
+      continue;
     }
-    locked.release();
-    wait_at_gate(record);
+    if (page->record_now() != &record) continue;
+    record.large.remove(span);
+    uncharge(record, span->bytes());
+    break;
   }
   large_give(span);
 }
 
-bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
-  if (bytes > request_bytes_max) return false;
-  HeapRecord& record = *static_cast<Page*>(span)->record;
+namespace {
+
+// Lock held.
+bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_move) noexcept {
   const std::size_t before = span->bytes();
   const std::size_t wanted = slices_for(bytes) << slice_shift;
   if (wanted > before && charge(record, wanted - before) != nullptr) return false;
   bool resized = large_resize(span, wanted >> slice_shift);
-  if (!resized && may_move) {
-    os::Locked locked(record.lock);  // Walks of the heap read the address.
-    resized = !closed_by_another(record) && large_remap(span, wanted >> slice_shift);
-  }
+  if (!resized && may_move) resized = large_remap(span, wanted >> slice_shift);
   const std::size_t now = span->bytes();
   if (wanted > before && !resized) cancel_charge(record, wanted - before);
   if (now < before) uncharge(record, before - now);
-  if (resized) call_due_marks(record);
   return resized;
+}
+
+}  // namespace
+
+bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
+  if (bytes > request_bytes_max) return false;
+  auto* const page = static_cast<Page*>(span);
+  for (;;) {
+    HeapRecord& record = *page->record_now();
+    if (&record == &main_record) return large_resize(span, slices_for(bytes));
+    os::Locked locked(record.lock);
+    if (closed_by_another(record)) {
+      locked.release();
+      wait_at_gate(record);
+      continue;
+    }
+    if (page->record_now() != &record) continue;
+    const bool resized = resize_locked(record, span, bytes, may_move);
+    locked.release();
+    if (resized) call_due_marks(record);
+    return resized;
+  }
 }
 
 }  // namespace tarn

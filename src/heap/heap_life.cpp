@@ -76,10 +76,15 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
   Span* chain = nullptr;
   {
     Closed closed(*record);
+    if (record->walking) {
+      errno = EBUSY;
+      return false;
+    }
     if (record->id.load(std::memory_order_relaxed) != heap.id ||
         (ends && !registry.end_id(*record, heap.id))) {
       live_record(heap, function);
     }
+    if (ends) unnest_closings(*record);
     record->losing = true;
     TARN_FORK_FENCE();
     chain = take_all(*record);

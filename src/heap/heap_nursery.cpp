@@ -72,6 +72,7 @@ void nursery_free(Page* page, void* p) noexcept {
   HeapRecord& record = *page->record;
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(p) - page->base);
   Page* empty = nullptr;
+  bool deleted = false;
   for (;;) {
     os::Locked locked(record.lock);
     Nursery& nursery = record.nursery;
@@ -87,13 +88,14 @@ void nursery_free(Page* page, void* p) noexcept {
     if (!record.young.load(std::memory_order_relaxed) && nursery.empty()) {
       empty = page;
       uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
+      // Read here: who deletes the heap looks for the nursery with the heap closed.
+      deleted = record.id.load(std::memory_order_relaxed) == 0;
       nursery.page = nullptr;
       nursery.slices_charged = 0;
     }
     break;
   }
   if (empty == nullptr) return;
-  const bool deleted = record.id.load(std::memory_order_relaxed) == 0;
   nursery_give(empty);
   if (deleted) registry.give(record);  // Its last memory.
 }

@@ -44,11 +44,13 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
 }
 
 void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function) noexcept {
-  HeapRecord* const record = live_record(heap, function);
+  const bool for_realloc = function == nullptr;
+  HeapRecord* const record =
+      for_realloc ? static_cast<HeapRecord*>(heap.record) : live_record(heap, function);
   if (record == nullptr) return nullptr;
-  Span* const span = span_of_block(p, function);
+  Span* const span = span_of_block(p, for_realloc ? "realloc" : function);
   const std::size_t size = usable_bytes_in(span, p);
-  const bool at_home = record_of(span) == record;
+  const bool at_home = for_realloc || record_of(span) == record;
   if (at_home) {
     if (record == &main_record && span->kind_now() != SpanKind::nursery) {
       return reallocate(p, bytes);
@@ -63,7 +65,11 @@ void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* fu
       return span->base;
     }
   }
-  void* const moved = heap_allocate(heap, bytes, function);
+  void* const moved = heap_allocate_slow(
+      heap, {.bytes = bytes, .function = function, .may_end = for_realloc});
+  if (moved == nullptr && for_realloc && record->id.load(std::memory_order_relaxed) != heap.id) {
+    return reallocate(p, bytes);
+  }
   if (moved == nullptr) return at_home && bytes <= size ? p : nullptr;
   memcpy(moved, p, bytes < size ? bytes : size);
   deallocate(p);

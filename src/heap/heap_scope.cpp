@@ -25,7 +25,7 @@ tarn_heap heap_set_default(tarn_heap heap) noexcept {
     current_heap = &current_thread->heap;
     return before;
   }
-  live_record(heap, "tarn_heap_set_default");
+  if (live_record(heap, "tarn_heap_set_default") == nullptr) return {};
   // A thread that starts afterwards would reset it.
   if (current_thread == no_thread() && !thread_is_ending) thread_start();
   scoped_heap = heap;

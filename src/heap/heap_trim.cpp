@@ -20,24 +20,35 @@ struct Kept {
   std::size_t bytes;
 };
 
-// The empty pages of one heap, which may have ended meanwhile. Returns the bytes.
-std::size_t collect_one(HeapRecord& record, std::uint64_t id, Kept kept) noexcept {
-  Closed closed(record);
-  if (record.id.load(std::memory_order_relaxed) != id) return 0;
-  const std::size_t floor = record.limits.floor;
-  record.limits.floor = kept.floor && floor > kept.bytes ? floor : kept.bytes;
-  const std::size_t before = record.limits.committed.load(std::memory_order_relaxed);
+std::size_t collect_closed(HeapRecord& record, Kept kept) noexcept {
+  Limits& limits = record.limits;
+  const std::size_t wanted = limits.floor_wanted;
+  limits.floor = kept.floor && wanted > kept.bytes ? wanted : kept.bytes;
+  const std::size_t before = limits.committed.load(std::memory_order_relaxed);
   for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
     if (h->thread == current_thread || h->thread == &locked_owner) {
       Busy busy(*h->thread);
       put_down_share(*h);
     } else if (!is_lost(*h)) {
+      record.losing = true;  // Lists of a thread that may survive a fork.
+      TARN_FORK_FENCE();
       retire_empty_pages(*h);
+      TARN_FORK_FENCE();
+      record.losing = false;
     }
   }
-  record.limits.floor = floor;
-  const std::size_t now = record.limits.committed.load(std::memory_order_relaxed);
+  limits.floor = wanted;
+  const std::size_t now = limits.committed.load(std::memory_order_relaxed);
   return now < before ? before - now : 0;
+}
+
+// The empty pages of one heap, which may have ended meanwhile. Returns the bytes.
+std::size_t collect_one(HeapRecord& record, std::uint64_t id, Kept kept) noexcept {
+  if (!close_heap_unless_deadlock(record)) return 0;
+  std::size_t given = 0;
+  if (record.id.load(std::memory_order_relaxed) == id) given = collect_closed(record, kept);
+  open_heap(record);
+  return given;
 }
 
 // Of open heaps, as far as the calling thread may: its own shares, those of ended threads, and of

@@ -131,8 +131,13 @@ HeapRecord* heap_lock(tarn_heap heap, const char* function) noexcept {
 
 bool heap_unlock(tarn_heap heap) noexcept {
   auto* const record = static_cast<HeapRecord*>(heap.record);
-  if (record == nullptr || record == &main_record || !closed_by_this_thread(*record)) {
-    errno = record == nullptr || record == &main_record ? EINVAL : EPERM;
+  if (record == nullptr || record == &main_record ||
+      record->id.load(std::memory_order_relaxed) != heap.id) {
+    errno = EINVAL;
+    return false;
+  }
+  if (!closed_by_this_thread(*record)) {
+    errno = EPERM;
     return false;
   }
   open_heap(*record);

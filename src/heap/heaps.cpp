@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/bits.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
+#include "heap/heap_scope.hpp"
 #include "heap/limits.hpp"
 #include "heap/registry.hpp"
 #include "heap/thread_heap.hpp"
@@ -95,61 +95,15 @@ bool relieve(HeapRecord& refused_by, std::size_t bytes, int tries) noexcept {
   return true;
 }
 
-// The class behind a handle; null with EINVAL for the zero value. Reports one whose heap has ended.
-FixedClass* live_fixed(tarn_fixed handle) noexcept {
-  auto* const fixed = static_cast<FixedClass*>(handle.record);
-  if (fixed == nullptr) {
-    errno = EINVAL;
-    return nullptr;
-  }
-  if (fixed->id.load(std::memory_order_relaxed) == handle.id) return fixed;
-  char name[TARN_HEAP_NAME_BYTES];
-  registry.name_of_ended(fixed->heap_id, name);
-  report_ended_heap("tarn_fixed_allocate", name, fixed->heap_id);
-}
-
 }  // namespace
-
-tarn_fixed heap_fixed(tarn_heap heap, std::size_t bytes, std::size_t alignment) noexcept {
-  HeapRecord* const record = live_record(heap, "tarn_heap_fixed");
-  if (record == nullptr) return {};
-  if (record == &main_record || bytes > block_bytes_max || !is_power_of_two(alignment) ||
-      alignment > slice_bytes) {
-    errno = EINVAL;
-    return {};
-  }
-  const std::size_t at_least = bytes < block_bytes_min ? block_bytes_min : bytes;
-  const std::size_t block_bytes = align_up(at_least, alignment);
-  if (block_bytes > block_bytes_max) {
-    errno = EINVAL;
-    return {};
-  }
-  const std::size_t size_class = class_of(block_bytes);
-  const bool exact = class_block_bytes[size_class] == block_bytes;
-  FixedClass* const fixed =
-      registry.make_fixed(*record, block_bytes, exact ? size_class : class_count);
-  if (fixed == nullptr) return {};
-  return {fixed, fixed->id.load(std::memory_order_relaxed)};
-}
-
-void* fixed_allocate_slow(tarn_fixed handle) noexcept {
-  current_thread->inside.store(false, std::memory_order_release);
-  const FixedClass* const fixed = live_fixed(handle);
-  if (fixed == nullptr) return nullptr;
-  const std::size_t bytes = fixed->block_bytes;
-  const std::size_t natural = bytes & (~bytes + 1);  // The alignment of multiples of its size.
-  return heap_allocate_slow({fixed->heap, fixed->heap_id},
-                            {.bytes = bytes,
-                             .alignment = natural < slice_bytes ? natural : slice_bytes,
-                             .function = "tarn_fixed_allocate",
-                             .fixed = fixed});
-}
 
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
   current_thread->inside.store(false, std::memory_order_release);
-  HeapRecord* const record = live_record(heap, request.function);
+  HeapRecord* const record = request.may_end ? static_cast<HeapRecord*>(heap.record)
+                                             : live_record(heap, request.function);
   if (record == nullptr) return nullptr;
   if (record == &main_record) {
+    const OutOfScope malloc_itself;
     return request.zero ? allocate_zeroed(request.bytes)
                         : allocate_aligned(request.bytes, request.alignment);
   }
@@ -168,6 +122,7 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
       case Outcome::out_of_memory:
         break;
       case Outcome::ended:
+        if (request.may_end) return nullptr;
         live_record(heap, request.function);
     }
     errno = ENOMEM;
@@ -209,6 +164,7 @@ void locked_free(Page* page, void* p) noexcept {
 }
 
 tarn_heap heap_of(const void* p) noexcept {
+  if (address_of(p) >> address_bits != 0) return {};
   Span* const span = page_map.span_of(p);
   const auto* const page = static_cast<const Page*>(span);
   switch (span->kind_now()) {

@@ -19,6 +19,7 @@ struct Request {
   bool zero = false;
   const char* function;  // Of the caller, for reports.
   const FixedClass* fixed = nullptr;  // Blocks of one size.
+  bool may_end = false;  // The caller names no heap: when it has ended, null and no report.
 };
 
 enum class Outcome : std::uint8_t {
@@ -80,7 +81,8 @@ TARN_INLINE void* fixed_allocate(tarn_fixed fixed) noexcept {
   return fixed_allocate_slow(fixed);
 }
 
-// As realloc for p != null and bytes != 0: in the heap, from whatever heap p is of.
+// As realloc for p != null and bytes != 0: in the heap, from whatever heap p is of. A null
+// function: for realloc, in p's own heap; if that is deleted meanwhile, p is malloc's.
 void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function) noexcept;
 
 bool heap_try_expand(void* p, std::size_t bytes) noexcept;
@@ -114,7 +116,7 @@ tarn_heap heap_set_default(tarn_heap heap) noexcept;
 // The heap that a block's span belongs to.
 inline HeapRecord* record_of(const Span* span) noexcept {
   const auto* const page = static_cast<const Page*>(span);
-  HeapRecord* record = page->record;
+  HeapRecord* record = page->record_now();
   if (span->kind_now() == SpanKind::page) record = page->heap->record;
   // A deleted heap's nursery stays with its record; its blocks are malloc's.
   return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;

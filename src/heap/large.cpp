@@ -28,7 +28,7 @@ Span* take_large(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
   if (span == nullptr) return nullptr;
   span->set_kind(SpanKind::large);
   span->remote.store(0, std::memory_order_relaxed);
-  static_cast<Page*>(span)->record = &main_record;
+  static_cast<Page*>(span)->set_record(&main_record);
   page_map.set_ends(span);
   return span;
 }

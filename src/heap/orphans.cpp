@@ -125,6 +125,7 @@ Page* take_from(ThreadHeap& orphan, std::size_t size_class) noexcept {
 
 Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
   if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
+  if (heap.record->walking) return nullptr;  // A visitor allocates: pages stay where they are.
   if (!lock_.try_lock()) return nullptr;
   Page* adopted = nullptr;
   if (heap.record == &main_record) {

@@ -95,7 +95,7 @@ void Process::recover_after_fork() noexcept {
   store.recover_after_fork();
   const Thread* const in_use = late.recover_after_fork();
   orphans.recover_after_fork(current_thread, in_use);
-  registry.recover_after_fork();
+  registry.recover_after_fork(current_thread, in_use);
   renew_account();
 }
 

@@ -25,7 +25,8 @@ struct Limits {
   std::atomic<std::size_t> committed{0};
   std::atomic<std::size_t> committed_peak{0};  // Up to the last time that something was given back.
   std::size_t ceiling = SIZE_MAX;
-  std::size_t floor = 0;  // Empty pages below it stay the heap's.
+  std::size_t floor = 0;  // Empty pages below it stay the heap's: now,
+  std::size_t floor_wanted = 0;  // and when nobody is collecting.
   std::size_t soft_mark = SIZE_MAX;
   std::atomic<bool> mark_passed{false};  // The callback is due.
   tarn_heap_reclaim reclaim = nullptr;
@@ -53,11 +54,12 @@ struct HeapRecord {
   std::atomic<bool> young{true};     // Blocks come from the nursery first.
   HeapThreads threads = HeapThreads::shared;
   bool gone = false;  // Destroyed, its memory given back.
-  bool losing = false;  // Being cleared or destroyed (fork looks).
+  bool losing = false;  // Its lists are being changed by who has it closed (fork looks).
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.
   os::Lock gate{};  // Held by who has the heap closed;
   std::uint32_t closings = 0;  // how often, and
   bool walking = false;        // whether empty pages must stay. Guarded by the gate.
+  std::atomic<std::uint32_t> visitors{0};  // On slow paths, and not found through a share.
   os::Lock lock{};  // Nursery, large, the list of ThreadHeaps; serialised: all of it.
   std::atomic<ThreadHeap*> thread_heaps{nullptr};  // Linked by next_of_record; grows while open.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> large{};

@@ -39,7 +39,7 @@ void set_up(Limits& limits, const tarn_heap_options& options) noexcept {
   limits.committed_peak.store(0, std::memory_order_relaxed);
   limits.mark_passed.store(false, std::memory_order_relaxed);
   limits.ceiling = or_none(options.ceiling_bytes);
-  limits.floor = options.floor_bytes;
+  limits.floor = limits.floor_wanted = options.floor_bytes;
   limits.soft_mark = or_none(options.soft_mark_bytes);
   limits.reclaim = options.reclaim;
   limits.mark_callback = options.soft_mark;
@@ -149,9 +149,13 @@ void Registry::join_fixed(ThreadHeap& share, const FixedClass& fixed) noexcept {
   slot.id.store(id, std::memory_order_relaxed);
 }
 
-FixedClass* Registry::make_fixed(HeapRecord& record, std::size_t block_bytes,
-                                 std::size_t size_class) noexcept {
+FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
+                                 std::size_t block_bytes, std::size_t size_class) noexcept {
   os::Locked locked(lock_);
+  if (record.id.load(std::memory_order_relaxed) != heap_id) {
+    errno = EINVAL;
+    return nullptr;
+  }
   const std::uint32_t count = record.fixed_count.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < count; ++i) {
     FixedClass& known = record.fixed(i);
@@ -175,7 +179,7 @@ FixedClass* Registry::make_fixed(HeapRecord& record, std::size_t block_bytes,
   made.size_class =
       static_cast<std::uint32_t>(size_class != class_count ? size_class : class_count + count);
   made.heap = &record;
-  made.heap_id = record.id.load(std::memory_order_relaxed);
+  made.heap_id = heap_id;
   made.id.store(++ids_given_, std::memory_order_relaxed);
   record.fixed_count.store(count + 1, std::memory_order_release);
   return &made;
@@ -200,8 +204,7 @@ void Registry::give_shares(HeapRecord& record) noexcept {
   for (ThreadHeap* h = record.thread_heaps.load(std::memory_order_relaxed); h; h = next) {
     next = h->next_of_record;
     h->next_of_record = nullptr;
-    if (is_lost(*h)) continue;
-    if (h->pages.empty()) {
+    if (h->pages.empty() && !is_lost(*h)) {
       give_share_locked(*h, record);
     } else {
       keep_counts(*h, record);
@@ -256,6 +259,7 @@ void Registry::give_share_locked(ThreadHeap& share, HeapRecord& record) noexcept
   keep_counts(share, record);
   if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
   share.thread = nullptr;
+  share.left_over = false;
   share.next_of_record = spare_shares_;
   spare_shares_ = &share;
 }

@@ -42,7 +42,7 @@ class Registry {
 
   // The heap's class of blocks of that size, made when there is none; null with errno set when it
   // cannot be. `size_class`: of blocks that are exactly so large, or class_count.
-  FixedClass* make_fixed(HeapRecord& record, std::size_t block_bytes,
+  FixedClass* make_fixed(HeapRecord& record, std::uint64_t heap_id, std::size_t block_bytes,
                          std::size_t size_class) noexcept;
 
   // The one share of a heap that is not shared, owned by `owner`.
@@ -80,7 +80,8 @@ class Registry {
 
   // In the child of a fork, after the threads' records are in order. Heaps that a vanished thread
   // was changing lose what they had: its blocks can be freed, their memory is not used again.
-  void recover_after_fork() noexcept;
+  // survivor, late: as Orphans::recover_after_fork().
+  void recover_after_fork(const Thread* survivor, const Thread* late) noexcept;
 
   // Adds what heaps of one's own have allocated, those that have ended included, to the rows of the
   // account's classes. (Of ended heaps blocks are counted that were never handed out: some OS pages

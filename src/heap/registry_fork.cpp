@@ -10,22 +10,25 @@ namespace tarn {
 
 namespace {
 
-// The heap forgets the share, and the share's pages their thread.
-void lose(const ThreadHeap& share) noexcept {
+// The heap forgets the share, and the share's pages their thread. Its blocks are malloc's.
+void lose(ThreadHeap& share) noexcept {
   store.for_each_span([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
     if (span->kind_now() != SpanKind::page || page->heap != &share) return;
     page->owner.store(&lost_owner, std::memory_order_relaxed);
     page->remote.store(Remote::empty(RemoteState::open).word, std::memory_order_relaxed);
   });
-}
-
-void lose_all(HeapRecord& record) noexcept {
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) lose(*h);
-  record.thread_heaps.store(nullptr, std::memory_order_relaxed);
-  record.large.abandon();
-  record.nursery.clear();
-  record.young.store(true, std::memory_order_relaxed);
+  if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
+  share.record = &main_record;
+  share.current.fill(no_page());
+  share.pages.abandon();
+  for (std::size_t c = 0; c < bin_count; ++c) {
+    Bin* const bin = share.find_bin(c);
+    if (bin == nullptr) continue;
+    bin->queue.abandon();
+    bin->pages = 0;
+    bin->current = no_page();
+  }
 }
 
 // The list may have been half-changed: it is made again, from the descriptors.
@@ -40,15 +43,45 @@ void find_large_blocks(HeapRecord& record) noexcept {
   });
 }
 
+void lose_shares(HeapRecord& record) noexcept {
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr;) {
+    ThreadHeap& share = *h;
+    h = h->next_of_record;
+    lose(share);
+  }
+  record.thread_heaps.store(nullptr, std::memory_order_relaxed);
+}
+
 // pre: another thread held its lock, or had it closed.
 void repair(HeapRecord& record, bool lock_was_held) noexcept {
   if (record.losing || (lock_was_held && record.threads == HeapThreads::serialised)) {
-    lose_all(record);
-  } else if (lock_was_held) {
-    find_large_blocks(record);
+    lose_shares(record);
   }
+  find_large_blocks(record);
   record.losing = record.walking = false;
+  record.limits.floor = record.limits.floor_wanted;
   record.closed.store(false, std::memory_order_relaxed);
+}
+
+// A thread may have vanished with a page on its way to the mail, or with the mail of another in its
+// hands: who ends a heap would wait for such pages for ever. A thread that forked in the middle of
+// its work (in a signal handler) goes on with what it has.
+void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
+  const auto goes_on = [&](const Thread* t) noexcept {
+    return t == late || (t == survivor && t->busy.load(std::memory_order_relaxed));
+  };
+  for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    if (!goes_on(t)) t->mail.store(nullptr, std::memory_order_relaxed);
+  }
+  store.for_each_span([&](Span* span) noexcept {
+    auto* const page = static_cast<Page*>(span);
+    if (span->kind_now() != SpanKind::page) return;
+    const Remote seen{page->remote.load(std::memory_order_relaxed)};
+    Thread* const owner = page->owner.load(std::memory_order_relaxed);
+    if (seen.state() != RemoteState::mailed || owner == nullptr || goes_on(owner)) return;
+    page->newer = owner->mail.load(std::memory_order_relaxed);
+    owner->mail.store(page, std::memory_order_relaxed);
+  });
 }
 
 }  // namespace
@@ -60,11 +93,11 @@ void Registry::rebuild() noexcept {
   spare_shares_ = nullptr;
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) t->heaps.abandon();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
-    if (r->id.load(std::memory_order_relaxed) == 0) {
-      if (r->gone && r->children == 0) spare_.push_back(r);
-      continue;
+    if (r->id.load(std::memory_order_relaxed) != 0) {
+      live_.push_front(r);
+    } else if (r->gone && r->children == 0) {
+      spare_.push_back(r);
     }
-    live_.push_front(r);
     for (ThreadHeap* h = r->thread_heaps; h != nullptr; h = h->next_of_record) {
       if (h->thread == &locked_owner) continue;
       h->thread->heaps.push_front(h);
@@ -72,14 +105,16 @@ void Registry::rebuild() noexcept {
   }
 }
 
-void Registry::recover_after_fork() noexcept {
+void Registry::recover_after_fork(const Thread* survivor, const Thread* late) noexcept {
   main_record.lock.recover_after_fork();
   if (lock_.recover_after_fork()) rebuild();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
+    r->visitors.store(0, std::memory_order_relaxed);
     const bool was_closed = r->gate.recover_after_fork();
     const bool lock_was_held = r->lock.recover_after_fork();
     if (was_closed || lock_was_held) repair(*r, lock_was_held);
   }
+  if (known_.load(std::memory_order_relaxed) != nullptr) deliver_mail_anew(survivor, late);
 }
 
 }  // namespace tarn

@@ -78,6 +78,7 @@ struct ThreadHeap {
   Thread* thread = nullptr;
   Watched<HeapRecord*> record;  // malloc's, once the heap has been deleted.
   HeapRecord* refused_by = nullptr;  // Whose ceiling the last refill met.
+  bool left_over = false;  // Of a deleted heap, and put down.
   ThreadHeap* next_of_record = nullptr;  // Spare: the registry's list.
   ThreadHeap* next_of_thread = nullptr;
   ThreadHeap* prev_of_thread = nullptr;

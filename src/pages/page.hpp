@@ -80,6 +80,10 @@ struct alignas(cache_line_bytes) Page : Span {
   SizeClass size_class = 0;
   bool queued = false;
 
+  // Of a large block: changes under the eyes of other threads when its heap is deleted.
+  HeapRecord* record_now() const noexcept { return __atomic_load_n(&record, __ATOMIC_RELAXED); }
+  void set_record(HeapRecord* r) noexcept { __atomic_store_n(&record, r, __ATOMIC_RELAXED); }
+
   std::uint32_t live() const noexcept {
     return countdown + static_cast<std::uint32_t>(std::int32_t{kept});
   }
