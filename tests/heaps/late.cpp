@@ -32,7 +32,13 @@ void run_with_destructor(const std::function<void()>& first, const std::function
   }).join();
 }
 
-// A key's destructor, which libc calls in rounds: by the last one the library has ended the thread.
+// A key's destructor, which libc calls in rounds: by the second the library has ended the thread.
+// By the fourth ThreadSanitizer has, too, and knows no order of what is done then.
+#if defined(TARN_TEST_TSAN)
+constexpr int rounds_count = 2;
+#else
+constexpr int rounds_count = 4;
+#endif
 struct Rounds {
   pthread_key_t key;
   int left = 0;
@@ -48,7 +54,7 @@ void next_round(void* value) {
 void run_with_key(const std::function<void()>& first, const std::function<void(int)>& last) {
   Rounds rounds;
   ASSERT_EQ(pthread_key_create(&rounds.key, next_round), 0);
-  rounds.left = 3;
+  rounds.left = rounds_count - 1;
   rounds.work = last;
   std::thread([&] {
     first();
@@ -115,7 +121,7 @@ TEST_P(Late, AllocatesAfterTheLibrarysEndOfTheThread) {
                  });
   }
   EXPECT_EQ(stats_of(heap).live_blocks, blocks.size());
-  EXPECT_EQ(blocks.size(), 20u * 17);
+  EXPECT_EQ(blocks.size(), 20u * (1 + 4 * rounds_count));
   for (void* const p : blocks) {
     EXPECT_TRUE(is_filled(p, 100, 7));
     tarn_free(p);
@@ -137,7 +143,7 @@ TEST_P(Late, MadeUsedAndDestroyedAfterTheLibrarysEndOfTheThread) {
                    good += stats_of(heap).live_blocks == 1;
                  });
   }
-  EXPECT_EQ(good, 80);
+  EXPECT_EQ(good, 20 * rounds_count);
 }
 
 TEST_P(Late, ManyThreadsAtOnce) {
