@@ -1,0 +1,115 @@
+"""Tables of what bench/heaps has measured: medians, half the range, targets met or missed.
+
+SPDX-License-Identifier: MIT
+"""
+from statistics import median
+
+# Of two threads: what is compared with what; the loop without allocation first.
+PAIRS = (("own_two", "a heap each", "bare", "own", 0.95),
+         ("shared_two", "one heap", "bare", "own", 0.85),
+         ("processes_two", "two processes", "bare", "own", None),
+         ("crossed_two", "crossed frees", "crossed_bare", "crossed", None))
+
+
+def table(header, lines):
+  rows = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+  return "\n".join(rows + ["| " + " | ".join(line) + " |" for line in lines]) + "\n"
+
+
+def cell(values, digits):
+  if not values:
+    return "–"
+  text = f"{median(values):,.{digits}f}"
+  half = (max(values) - min(values)) / 2
+  return text if half == 0 else f"{text} ± {half:,.{digits}f}"
+
+
+def figures_of(samples, figure):
+  return [sample[figure] for sample in samples if sample and figure in sample]
+
+
+def plain_table(row, samples):
+  lines = []
+  for maker in row.makers:
+    found = samples.get(maker, [])
+    numbers = row.other_numbers.get(maker)
+    note = f" ({numbers[0]:,} heaps)" if numbers else ""
+    lines.append([maker + note, *[cell(figures_of(found, name), digits)
+                                  for name, _, digits in row.shown]])
+  heading = f"{row.label}\n\n" if row.label else ""
+  return heading + table(["", *[title for _, title, _ in row.shown]], lines)
+
+
+def scaling_ratios(samples, pair, clock):
+  """(two threads / one) / (the same of the loop without allocation), a ratio per round."""
+  two, _, bare, one, _ = pair
+  return [(slice_[two][clock] / slice_[f"{one}_one"][clock]) /
+          (slice_[f"{bare}_two"][clock] / slice_[f"{bare}_one"][clock])
+          for sample in samples if sample for slice_ in sample["rounds"]]
+
+
+def middle_half(values):
+  ordered = sorted(values)
+  last = len(ordered) - 1
+  low, high = ordered[round(last * 0.25)], ordered[round(last * 0.75)]
+  return f"{median(values) * 100:.1f} % [{low * 100:.0f}, {high * 100:.0f}]" if values else "–"
+
+
+def scaling_table(row, samples):
+  header = [""] + [f"{label}, {clock}" for _, label, *_ in PAIRS
+                   for clock in ("wall", "processor")]
+  lines = [[maker, *[middle_half(scaling_ratios(samples.get(maker, []), pair, clock))
+                     for pair in PAIRS for clock in (0, 1)]] for maker in row.makers]
+  return ("Throughput of two threads over that of one, divided by the same of the loop without "
+          "allocation; in brackets the middle half of the slices.\n\n" + table(header, lines))
+
+
+def targets(rows, samples):
+  """Lines: row, figure, target, median, met or not."""
+  lines = []
+  for row in rows:
+    for figure, most, maker in row.targets:
+      values = figures_of(samples[row.name].get(maker, []), figure)
+      if values:
+        lines.append([row.name, f"{figure} <= {most:,g}", f"{median(values):,.4g}",
+                      "met" if median(values) <= most else "**missed**"])
+    if row.task == "scaling":
+      for pair in PAIRS:
+        for clock, at in (("wall", 0), ("processor", 1)):
+          values = scaling_ratios(samples[row.name].get("tarn", []), pair, at)
+          if pair[4] and values:
+            lines.append([row.name, f"{pair[1]}, {clock} >= {pair[4]:.0%}",
+                          f"{median(values):.1%}",
+                          "met" if median(values) >= pair[4] else "**missed**"])
+  return table(["row", "target", "median", ""], lines)
+
+
+def markdown(record, rows):
+  machine = record["machine"]
+  parts = [f"""# Heaps beside mimalloc's heaps, and beside one malloc
+
+Made by `bench/heaps` (`make bench-heaps`); docs/design/bench.md says what is measured and how.
+
+- Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory']}; \
+{machine['system']}, Linux {machine['kernel']}, {machine['libc']}, {machine['compiler']}; \
+transparent huge pages: {machine['huge_pages']}
+- Command: `{record['command']}`; {record['date']}; {record['repetitions']} rounds, interleaved; \
+{record['bystanders']:.2f} cores were busy with other things
+- tarn {record['tarn']}, mimalloc {record['mimalloc']}
+
+Figures are medians ± half the range. glibc, tarn-malloc and mimalloc3-malloc have one malloc for
+all structures; the others a heap for each.
+
+## Targets
+{targets(rows, record['samples'])}"""]
+  section = None
+  for row in rows:
+    if row.section != section:
+      section = row.section
+      parts.append(f"## {section}")
+    found = record["samples"][row.name]
+    parts.append((scaling_table if row.task == "scaling" else plain_table)(row, found))
+  if record["failures"]:
+    parts.append("## What failed or was left out")
+    parts += [f"- {line}" for line in record["failures"]]
+  return "\n".join(parts).rstrip() + "\n"
