@@ -39,6 +39,7 @@ inline void* open_library(const char* path) {
 struct Glibc {
   struct Heap {};
   static constexpr bool has_heaps = false;
+  static constexpr bool is_confined = false;
   static void open(const char*) {}
   static Heap create() { return {}; }
   static void destroy(Heap) {}
@@ -50,6 +51,7 @@ struct Glibc {
 struct TarnMalloc {
   struct Heap {};
   static constexpr bool has_heaps = false;
+  static constexpr bool is_confined = false;
   static void open(const char* path) {
     void* const library = open_library(path);
     find(library, "tarn_malloc", malloc_);
@@ -73,6 +75,7 @@ template <int threads>
 struct TarnHeaps {
   using Heap = tarn_heap;
   static constexpr bool has_heaps = true;
+  static constexpr bool is_confined = threads == TARN_HEAP_CONFINED;
   static void open(const char* path) {
     void* const library = open_library(path);
     find(library, "tarn_heap_create", create_);
@@ -129,6 +132,7 @@ struct TarnFixed : TarnHeaps<TARN_HEAP_SHARED> {
 struct MimallocMalloc {
   struct Heap {};
   static constexpr bool has_heaps = false;
+  static constexpr bool is_confined = false;
   static void open(const char* path) {
     void* const library = open_library(path);
     find(library, "mi_malloc", malloc_);
@@ -150,6 +154,7 @@ struct MimallocMalloc {
 struct MimallocHeaps {
   using Heap = void*;
   static constexpr bool has_heaps = true;
+  static constexpr bool is_confined = false;
   static void open(const char* path) {
     void* const library = open_library(path);
     find(library, "mi_heap_new", create_);

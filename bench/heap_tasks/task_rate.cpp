@@ -42,13 +42,18 @@ inline std::size_t draw_size(Random& random, std::size_t bytes) {
   return bytes == 0 ? drawn : bytes;
 }
 
+// A call in all loops: inlined, it differs between them by what the compiler knows of the size.
+[[gnu::noinline]] void write_block(void* block, std::size_t mark, std::size_t bytes) {
+  std::memset(block, static_cast<int>(mark), bytes);
+}
+
 void step_bare(Lane& lane, std::size_t bytes, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = lane.random.below(slot_count);
     const std::size_t size = draw_size(lane.random, bytes);
     void* volatile& slot = lane.slots[at];
     slot = lane.buffers[i % buffer_count];
-    std::memset(slot, static_cast<int>(i), size);
+    write_block(slot, i, size);
   }
 }
 
@@ -60,7 +65,7 @@ void step_heap(Lane& lane, const typename Maker::Heap& heap, std::size_t bytes,
     const std::size_t size = draw_size(lane.random, bytes);
     Maker::deallocate(lane.slots[at]);
     lane.slots[at] = take<Maker>(heap, size);
-    std::memset(lane.slots[at], static_cast<int>(i), size);
+    write_block(lane.slots[at], i, size);
   }
 }
 
@@ -74,7 +79,7 @@ void step_crossed(Lane& lane, const typename Maker::Heap& heap, Crossing& slots,
     const std::size_t at = lane.random.below(slot_count);
     const std::size_t size = draw_size(lane.random, 0);
     void* const block = take<Maker>(heap, size);
-    std::memset(block, static_cast<int>(i), size);
+    write_block(block, i, size);
     Maker::deallocate(slots[at].exchange(block, std::memory_order_acq_rel));
   }
 }
@@ -84,7 +89,7 @@ void step_crossed_bare(Lane& lane, void*& held, Crossing& slots, std::size_t cou
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = lane.random.below(slot_count);
     const std::size_t size = draw_size(lane.random, 0);
-    std::memset(held, static_cast<int>(i), size);
+    write_block(held, i, size);
     held = slots[at].exchange(held, std::memory_order_acq_rel);
   }
 }
@@ -160,6 +165,13 @@ unsigned parties(Phase phase) {
   }
 }
 
+// A heap of one thread is in no phase that has two in a heap.
+template <class Maker>
+constexpr bool can_run(Phase phase) {
+  return !Maker::is_confined ||
+         (phase != shared_two && phase != crossed_one && phase != crossed_two);
+}
+
 template <class Maker>
 struct Shared {
   typename Maker::Heap heap;     // Of both threads ...
@@ -183,6 +195,7 @@ class Party {
 
   void prepare() {
     for (void*& slot : own_.slots) slot = take<Maker>(own_heap(), 48);
+    if (Maker::is_confined) return;
     for (void*& slot : in_shared_.slots) slot = take<Maker>(shared_.heap, 48);
   }
 
@@ -190,6 +203,7 @@ class Party {
   void round(std::size_t steps, double (&rates)[2][phase_count]) {
     for (int at = 0; at < phase_count; ++at) {
       const auto phase = static_cast<Phase>(at);
+      if (!can_run<Maker>(phase)) continue;
       meeting_.meet();
       if ((parties(phase) >> index_ & 1) != 0) {
         const Usage start = usage_now();
@@ -282,14 +296,16 @@ struct Scaling {
     if (index == 0) std::printf("{\"rounds\": [");
     for (std::size_t at = 0; at < rounds; ++at) {
       party.round(steps, rates);
-      if (index == 0) print_round(at, rates);
+      if (index == 0) print_round<Maker>(at, rates);
     }
     if (index == 0) std::puts("\n]}");
   }
 
+  template <class Maker>
   static void print_round(std::size_t at, const double (&rates)[2][phase_count]) {
     std::printf("%s\n{", at == 0 ? "" : ",");
     for (int phase = 0; phase < phase_count; ++phase) {
+      if (!can_run<Maker>(static_cast<Phase>(phase))) continue;
       std::printf("%s\"%s\": [%.6g, %.6g]", phase == 0 ? "" : ", ", phase_names[phase],
                   rates[0][phase], rates[1][phase]);
     }

@@ -45,14 +45,16 @@ def scaling_ratios(samples, pair, clock):
   two, _, bare, one, _ = pair
   return [(slice_[two][clock] / slice_[f"{one}_one"][clock]) /
           (slice_[f"{bare}_two"][clock] / slice_[f"{bare}_one"][clock])
-          for sample in samples if sample for slice_ in sample["rounds"]]
+          for sample in samples if sample for slice_ in sample["rounds"] if two in slice_]
 
 
 def middle_half(values):
+  if not values:
+    return "–"
   ordered = sorted(values)
   last = len(ordered) - 1
   low, high = ordered[round(last * 0.25)], ordered[round(last * 0.75)]
-  return f"{median(values) * 100:.1f} % [{low * 100:.0f}, {high * 100:.0f}]" if values else "–"
+  return f"{median(values) * 100:.1f} % [{low * 100:.0f}, {high * 100:.0f}]"
 
 
 def scaling_table(row, samples):
