@@ -2,7 +2,7 @@
 # Makefile: the front door. Every target first installs what it needs and lacks (dev/setup says so).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench clean
+.PHONY: help demo test bench bench-heaps clean
 
 help:
 	@echo 'tarn: a memory-management library for C and C++'
@@ -10,6 +10,7 @@ help:
 	@echo '  make demo    build tarn, and compare it with the system malloc (under three minutes)'
 	@echo '  make test    run every test and check (about twenty minutes on two cores)'
 	@echo '  make bench   compare with other allocators, side by side (an hour)'
+	@echo '  make bench-heaps  measure heaps beside those of mimalloc (a quarter of an hour)'
 	@echo '  make clean   remove what these have built'
 	@echo
 	@echo 'Each of them installs what is missing, with apt, and says what and why.'
@@ -25,6 +26,10 @@ test:
 bench:
 	@dev/setup build tools test bench
 	@bench/run
+
+bench-heaps:
+	@dev/setup build tools test bench
+	@bench/heaps
 
 clean:
 	rm -rf build

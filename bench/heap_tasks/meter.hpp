@@ -31,8 +31,8 @@ struct Footprint {
 Footprint footprint();
 
 // Pages of the operating system that blocks lie in: added in any order, then settled (sorted, each
-// once). Memory comes straight from the kernel: that for `additions` is written at the start, so that
-// it is in a footprint already; more than `additions_max` is refused.
+// once). Memory comes straight from the kernel: that for `additions` is written at the start, so
+// that it is in a footprint already; more than `additions_max` is refused.
 class PageSet {
  public:
   PageSet(std::size_t additions, std::size_t additions_max);

@@ -36,7 +36,7 @@ inline void print(std::initializer_list<Figure> figures) {
 
 // Each returns false where no maker has the name. Arguments with their defaults:
 bool task_create(const Request&);    // heaps, blocks in each, heaps alive at a time
-bool task_many(const Request&);      // heaps, sizes (see task_life.cpp), seed
+bool task_many(const Request&);      // heaps, sizes (see task_life.cpp), blocks in each
 bool task_destroy(const Request&);   // blocks, bytes, 1: their pages are taken away before
 bool task_swapped(const Request&);   // MiB of blocks, bytes of each, MiB of ballast
 bool task_speed(const Request&);     // steps, bytes (0: random small sizes)

@@ -41,16 +41,16 @@ struct Create {
   }
 };
 
-constexpr std::size_t blocks_per_heap = 10;
+constexpr std::size_t size_count = 10;
 
 // "32": ten of 32 bytes. "51", "16": their first ten multiples. "doubled": 16, 32, 48, 64, 96, ...
 // 512 (steps of two in each doubling). "random": ten different sizes of 1..512, other ones in each
-// heap; "same-random": the same ones in each.
+// heap; "same-random": the same ones in each. A heap of more blocks has these sizes again.
 class Sizes {
  public:
   Sizes(std::string_view kind, std::uint64_t seed) : kind_(kind), random_(seed) { draw(); }
 
-  std::size_t operator[](std::size_t at) const { return sizes_[at]; }
+  std::size_t operator[](std::size_t at) const { return sizes_[at % size_count]; }
   void next_heap() {
     if (kind_ == "random") draw();
   }
@@ -58,7 +58,7 @@ class Sizes {
  private:
   void draw() {
     static constexpr std::size_t doubled[] = {16, 32, 48, 64, 96, 128, 192, 256, 384, 512};
-    for (std::size_t i = 0; i < blocks_per_heap; ++i) {
+    for (std::size_t i = 0; i < size_count; ++i) {
       if (kind_ == "32") sizes_[i] = 32;
       else if (kind_ == "51") sizes_[i] = 51 * (i + 1);
       else if (kind_ == "16") sizes_[i] = 16 * (i + 1);
@@ -78,26 +78,26 @@ class Sizes {
 
   std::string_view kind_;
   Random random_;
-  std::size_t sizes_[blocks_per_heap] = {};
+  std::size_t sizes_[size_count] = {};
 };
 
 struct Many {
   std::size_t heaps;
   std::string_view kind;
-  std::uint64_t seed;
+  std::size_t blocks;
 
   template <class Maker>
   void run() const {
     using Heap = typename Maker::Heap;
     auto* const made = static_cast<Heap*>(reserve(heaps * sizeof(Heap)));
     Maker::destroy(Maker::create());
-    Sizes sizes(kind, seed);
+    Sizes sizes(kind, 1);
     std::uint64_t asked = 0;
     const Footprint empty = footprint();
     const Usage before = usage_now();
     for (std::size_t at = 0; at < heaps; ++at) {
       made[at] = Maker::create();
-      for (std::size_t i = 0; i < blocks_per_heap; ++i) {
+      for (std::size_t i = 0; i < blocks; ++i) {
         std::memset(take<Maker>(made[at], sizes[i]), 1, sizes[i]);
         asked += sizes[i];
       }
@@ -127,7 +127,7 @@ bool task_create(const Request& request) {
 
 bool task_many(const Request& request) {
   return with_maker(request.maker, request.library,
-                    Many{request.number(0, 100000), request.word(1, "32"), request.number(2, 1)});
+                    Many{request.number(0, 100000), request.word(1, "32"), request.number(2, 10)});
 }
 
 }  // namespace tarn

@@ -2,8 +2,8 @@
 // same without allocating, and two processes that share nothing.
 //
 // A step frees a random one of 512 live blocks, allocates another one of a random small size and
-// writes all of it. Without allocating it writes to 64 buffers in turn, which stay as warm as blocks
-// that have just been freed.
+// writes all of it. Without allocating it writes to 64 buffers in turn, which stay as warm as
+// blocks that have just been freed.
 //
 //   phase:  bare one | bare two | one | two heaps | one heap, two threads | two processes | ...
 //           every phase a slice of some ten milliseconds, all phases in turn, round after round

@@ -57,7 +57,7 @@ def life_rows():
 
 
 def weight_rows():
-  section = "2. Live heaps with ten blocks each"
+  section = "2. Live heaps with ten blocks each; further down with more"
   kinds = (("32", "ten of 32 bytes", 5.5), ("51", "51, 102, ... 510", 9),
            ("16", "16, 32, ... 160", 9), ("doubled", "16, 32, 48, 64, 96, ... 512", 9),
            ("same-random", "ten random, alike in all heaps", 9),
@@ -66,6 +66,12 @@ def weight_rows():
     # A thousand of mimalloc's weigh more than 100,000 of tarn's.
     yield Row(section, f"many_{kind.replace('-', '_')}", label, "many", (100000, kind), HEAPS,
               WEIGHT, (("bytes", target * 1024, "tarn"),), {"mimalloc3": (1000, kind)})
+  for kind, blocks, label in (("32", 60, "60 of 32 bytes"), ("32", 100, "100 of 32 bytes"),
+                              ("same-random", 40, "40 of ten random sizes"),
+                              ("same-random", 100, "100 of ten random sizes")):
+    yield Row(section, f"many_{kind.replace('-', '_')}_{blocks}", label, "many",
+              (100000, kind, blocks), HEAPS, WEIGHT,
+              other_numbers={"mimalloc3": (1000, kind, blocks)})
 
 
 def end_rows():

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Tests bench/heaps: each task at a small size on tarn and glibc, the arithmetic of the report.
+
+  heaps_test.py PROGRAM LIBRARY
+
+What a task measures is checked where it cannot depend on time: pages, bytes, what is brought back.
+
+SPDX-License-Identifier: MIT
+"""
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.dont_write_bytecode = True
+from side_by_side import heap_report, heap_suite  # noqa: E402
+
+PROGRAM, LIBRARY = sys.argv[1:3]
+
+
+def run(task, maker, *numbers):
+  done = subprocess.run([PROGRAM, task, maker, LIBRARY, *map(str, numbers)], check=True,
+                        capture_output=True, text=True, timeout=60)
+  return json.loads(done.stdout)
+
+
+class Tasks(unittest.TestCase):
+  def test_life(self):
+    for maker in ("tarn", "tarn-serialised", "tarn-confined"):
+      figures = run("create", maker, 2000, 1, 10)
+      self.assertGreater(figures["ns"], 0)
+
+  def test_weight_is_that_of_blocks_and_more(self):
+    for kind in ("32", "51", "16", "doubled", "random", "same-random"):
+      figures = run("many", "tarn", 2000, kind)
+      self.assertGreater(figures["bytes"], figures["asked"])
+      self.assertGreaterEqual(figures["asked"], 55)  # Ten different sizes.
+
+  def test_an_ended_heap_is_returned(self):
+    self.assertGreater(run("destroy", "tarn", 400000, 32)["returned_mib"], 11)
+    self.assertGreater(run("destroy", "tarn", 400000, 32, 1)["full_mib"], 0)
+
+  def test_nothing_is_brought_back(self):  # Without a limit nothing is swapped out either.
+    figures = run("swapped", "tarn", 8, 32, 1)
+    self.assertEqual(figures["brought_back"], 0)
+    self.assertGreaterEqual(figures["block_pages"], 2048)
+
+  def test_a_heap_each_separates_structures(self):
+    apart, mixed = run("pages", "tarn", 20000), run("pages", "glibc", 20000)
+    self.assertLess(apart["pages_each"] * 4, apart["pages_all"])
+    self.assertGreater(mixed["pages_each"] * 2, mixed["pages_all"])
+    self.assertEqual(run("holes", "tarn", 20000)["pages_kept_percent"], 0)
+    self.assertGreater(run("holes", "glibc", 20000)["pages_kept_percent"], 50)
+
+  def test_walks_and_drops(self):
+    figures = run("traverse", "tarn", 1000, 3)
+    self.assertEqual(figures["compared"], 3 * figures["elements"])
+    self.assertEqual(run("traverse", "glibc", 1000, 3), figures)
+    self.assertIn("wall_ms", run("drop", "tarn", 1000))
+
+  def test_rates(self):
+    self.assertGreater(run("speed", "tarn-fixed", 20000, 48)["step_ns"], 0)
+    for maker, has_shared in (("tarn", True), ("tarn-confined", False)):
+      rounds = run("scaling", maker, 2000, 3)["rounds"]
+      self.assertEqual(len(rounds), 3)
+      self.assertEqual("shared_two" in rounds[0], has_shared)
+
+  def test_what_does_not_exist_is_refused(self):
+    for words in (("create", "nobody", LIBRARY), ("nothing", "tarn", LIBRARY), ("create",)):
+      done = subprocess.run([PROGRAM, *words], capture_output=True, check=False, timeout=60)
+      self.assertEqual(done.returncode, 2)
+
+
+class Report(unittest.TestCase):
+  def test_ratio_is_of_each_slice(self):
+    slice_ = {"bare_one": [2, 1], "bare_two": [3, 2], "own_one": [8, 10], "own_two": [6, 20]}
+    samples = [{"rounds": [slice_]}, None]
+    self.assertEqual(heap_report.scaling_ratios(samples, heap_report.PAIRS[0], 0), [0.5])
+    self.assertEqual(heap_report.scaling_ratios(samples, heap_report.PAIRS[0], 1), [1.0])
+    self.assertEqual(heap_report.scaling_ratios(samples, heap_report.PAIRS[1], 0), [])
+
+  def test_missed_targets_are_marked(self):
+    row = next(row for row in heap_suite.rows() if row.name == "create_empty")
+    met = heap_report.targets([row], {"create_empty": {"tarn": [{"cpu_ns": 999}]}})
+    missed = heap_report.targets([row], {"create_empty": {"tarn": [{"cpu_ns": 1001}]}})
+    self.assertNotIn("**missed**", met)
+    self.assertIn("**missed**", missed)
+
+  def test_every_row_has_a_name_of_its_own(self):
+    names = [row.name for row in heap_suite.rows()]
+    self.assertEqual(len(names), len(set(names)))
+
+
+if __name__ == "__main__":
+  unittest.main(argv=sys.argv[:1])
