@@ -33,7 +33,10 @@ def plain_table(row, samples):
   for maker in row.makers:
     found = samples.get(maker, [])
     numbers = row.other_numbers.get(maker)
-    note = f" ({numbers[0]:,} heaps)" if numbers else ""
+    note = ""
+    if numbers:
+      note = f" ({numbers[0]:,} heaps"
+      note += f", {numbers[2]:,} alive)" if row.task == "create" and numbers[2] > 1 else ")"
     lines.append([maker + note, *[cell(figures_of(found, name), digits)
                                   for name, _, digits in row.shown]])
   heading = f"{row.label}\n\n" if row.label else ""

@@ -54,6 +54,10 @@ def life_rows():
     yield Row(section, f"create_{name}_1000", f"{label}, 1000 alive", "create",
               (1000000, blocks, 1000), makers, LIFE, (("cpu_ns", target, "tarn"),),
               {"mimalloc3": (100000, blocks, 1000)})
+  # More blocks than a young heap has: what is made for them goes, too.
+  for alive, name in ((1, "one at a time"), (10000, "10,000 alive")):
+    yield Row(section, f"create_grown_{alive}", f"100 blocks of 32 bytes, {name}", "create",
+              (20000, 100, alive), HEAPS, LIFE, (), {"mimalloc3": (2000, 100, min(alive, 1000))})
 
 
 def weight_rows():
@@ -70,7 +74,7 @@ def weight_rows():
                               ("same-random", 40, "40 of ten random sizes"),
                               ("same-random", 100, "100 of ten random sizes")):
     yield Row(section, f"many_{kind.replace('-', '_')}_{blocks}", label, "many",
-              (100000, kind, blocks), HEAPS, WEIGHT,
+              (10000, kind, blocks), HEAPS, WEIGHT,
               other_numbers={"mimalloc3": (1000, kind, blocks)})
 
 
