@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <csignal>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -263,6 +265,7 @@ struct Scaling {
     auto& shared = *new Shared<Maker>;
     shared.heap = Maker::create();
     if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // It would wait for the others for ever.
       Party<Maker> party(2, meeting, shared);
       all_rounds(party, 2);
       _exit(0);
