@@ -6,8 +6,10 @@ the next one. It takes root. Unavailable says what is missing.
 SPDX-License-Identifier: MIT
 """
 import ctypes
+import errno
 import os
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,6 +100,18 @@ def switch(path, on):
   return 0 if done == 0 else ctypes.get_errno()
 
 
+def take_away(path):
+  """Others may have swapped to it, and have no room for that yet: then it takes some tries."""
+  for _ in range(100):
+    error = switch(path, False)
+    if error in (0, errno.EINVAL, errno.ENOENT):  # Off, or it never was on.
+      path.unlink(missing_ok=True)
+      return
+    time.sleep(0.5)
+  print(f"heaps: cannot switch off {path}: {os.strerror(error)}; do it with: swapoff {path}",
+        file=sys.stderr)
+
+
 @contextmanager
 def swap_file(folder, size_bytes):
   """Swap space in a file, where the machine has less than that free."""
@@ -109,10 +123,8 @@ def swap_file(folder, size_bytes):
     raise Unavailable("a swap file takes root")
   for left in folder.glob(NAME + "*.swap"):
     if owner_of(left.name) and not is_running(owner_of(left.name)):
-      switch(left, False)
-      left.unlink()
+      take_away(left)
   path = folder / f"{NAME}{os.getpid()}.swap"
-  is_on = False
   try:
     with open(path, "wb") as file:
       os.fchmod(file.fileno(), 0o600)
@@ -123,11 +135,9 @@ def swap_file(folder, size_bytes):
     if error != 0:
       reason = os.strerror(error) if error else "mkswap failed"
       raise Unavailable(f"cannot swap to {path.name}: {reason}; it takes root and a disk")
-    is_on = True
     yield
   finally:
-    if not is_on or switch(path, False) == 0:
-      path.unlink(missing_ok=True)
+    take_away(path)
 
 
 def run_within(folder, command, timeout):
