@@ -83,10 +83,18 @@ class Report(unittest.TestCase):
 
   def test_missed_targets_are_marked(self):
     row = next(row for row in heap_suite.rows() if row.name == "create_empty")
-    met = heap_report.targets([row], {"create_empty": {"tarn": [{"cpu_ns": 999}]}})
-    missed = heap_report.targets([row], {"create_empty": {"tarn": [{"cpu_ns": 1001}]}})
+    met = heap_report.targets([row], {"create_empty": {"tarn": [{"cpu_ns": 999}]}}, 0)
+    missed = heap_report.targets([row], {"create_empty": {"tarn": [{"cpu_ns": 1001}]}}, 0)
     self.assertNotIn("**missed**", met)
     self.assertIn("**missed**", missed)
+
+  def test_a_busy_machine_judges_no_wall_time_of_two_threads(self):
+    row = next(row for row in heap_suite.rows() if row.name == "scaling")
+    slice_ = {"bare_one": [1, 1], "bare_two": [2, 2], "own_one": [1, 1], "own_two": [1, 1]}
+    samples = {"scaling": {"tarn": [{"rounds": [slice_]}]}}
+    for bystanders, missed in ((0.0, 2), (1.4, 1)):
+      text = heap_report.targets([row], samples, bystanders)
+      self.assertEqual(text.count("**missed**"), missed)
 
   def test_every_row_has_a_name_of_its_own(self):
     names = [row.name for row in heap_suite.rows()]
