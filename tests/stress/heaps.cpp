@@ -266,7 +266,7 @@ void check_counts(const std::vector<std::vector<Held>>& owns) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = stress::rounds(60'000, argc, argv);
+  const int rounds = stress::rounds(125'000, argc, argv);
   for (unsigned i = 0; i < heaps_count; ++i) make(sites[i], i);
   std::vector<std::vector<Held>> owns(threads_count);
   const auto checkpoint = [&]() noexcept { check_counts(owns); };
