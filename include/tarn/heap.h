@@ -21,9 +21,11 @@
 #if defined(__GNUC__)
 #define TARN_API __attribute__((visibility("default")))
 #define TARN_ALLOCATES(...) __attribute__((malloc, alloc_size(__VA_ARGS__), warn_unused_result))
+#define TARN_ALLOCATES_ONE __attribute__((malloc, warn_unused_result))
 #else
 #define TARN_API
 #define TARN_ALLOCATES(...)
+#define TARN_ALLOCATES_ONE
 #endif
 
 #ifdef __cplusplus
@@ -40,7 +42,7 @@ typedef struct tarn_heap {
 enum tarn_heap_threads {
   TARN_HEAP_SHARED = 0,     /* Any thread allocates and frees; scales with the processors. */
   TARN_HEAP_SERIALISED = 1, /* Any thread, under one lock: the smallest footprint. */
-  TARN_HEAP_CONFINED = 2    /* The thread that makes it, alone: checked in debug builds. */
+  TARN_HEAP_CONFINED = 2    /* The thread that makes it, alone: debug builds of tarn check that. */
 };
 
 /* At a ceiling: gives memory of the heap back, if it can, and returns how much (0: it cannot).
@@ -84,7 +86,7 @@ TARN_API int tarn_heap_destroy(tarn_heap heap);
  * for a visitor of a walk. */
 TARN_API int tarn_heap_delete(tarn_heap heap);
 
-/* Ends all blocks; the heap stays. Otherwise as tarn_heap_destroy. */
+/* Ends all blocks; the heap stays. Otherwise as tarn_heap_destroy; EINVAL for the zero value. */
 TARN_API int tarn_heap_clear(tarn_heap heap);
 
 /* At least `size` bytes aligned to 16; for size 0 a block that may only be freed. */
@@ -111,7 +113,8 @@ typedef struct tarn_fixed {
  * numbers, with ENOSPC for the 129th size of a heap, with ENOMEM. */
 TARN_API tarn_fixed tarn_heap_fixed(tarn_heap heap, size_t size, size_t alignment);
 
-TARN_API __attribute__((malloc, warn_unused_result)) void* tarn_fixed_allocate(tarn_fixed fixed);
+/* One of these blocks; null and ENOMEM as for tarn_heap_allocate. */
+TARN_API TARN_ALLOCATES_ONE void* tarn_fixed_allocate(tarn_fixed fixed);
 
 /* The block at its new size, in this heap, moved if need be (also from another heap), contents
  * kept up to the smaller size. A null p allocates; size 0 frees p and gives null. On failure p is

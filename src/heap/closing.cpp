@@ -6,6 +6,7 @@
 #include "base/check.hpp"
 #include "heap/orphans.hpp"
 #include "heap/registry.hpp"
+#include "report/report.hpp"
 
 namespace tarn {
 
@@ -25,6 +26,12 @@ bool ask_barriers() noexcept {
     barriers.store(known, std::memory_order_relaxed);
   }
   return known == Barriers::there;
+}
+
+// Reports a confined heap in the hands of another thread. For debug builds.
+[[maybe_unused]] bool is_for_this_thread(const HeapRecord& record) noexcept {
+  if (record.threads != HeapThreads::confined || record.maker == os::thread_id()) return true;
+  report_confined_heap(record.name, record.id.load(std::memory_order_relaxed));
 }
 
 // The visitor's half of the protocol where there is no membarrier.
@@ -154,6 +161,7 @@ Visit::Visit(HeapRecord& record, std::uint64_t id) noexcept : record_(record), i
     wait_at_gate(record_);
   }
   ended_ = record_.id.load(std::memory_order_relaxed) != id_;
+  TARN_ASSERT(ended_ || is_for_this_thread(record_));
 }
 
 Visit::~Visit() {

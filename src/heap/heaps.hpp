@@ -116,8 +116,9 @@ tarn_heap heap_set_default(tarn_heap heap) noexcept;
 // The heap that a block's span belongs to.
 inline HeapRecord* record_of(const Span* span) noexcept {
   const auto* const page = static_cast<const Page*>(span);
-  HeapRecord* record = page->record_now();
-  if (span->kind_now() == SpanKind::page) record = page->heap->record;
+  HeapRecord* const record = span->kind_now() == SpanKind::page
+                                 ? static_cast<HeapRecord*>(page->heap_now()->record)
+                                 : page->record_now();
   // A deleted heap's nursery stays with its record; its blocks are malloc's.
   return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
 }

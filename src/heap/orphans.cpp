@@ -144,7 +144,7 @@ Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
   }
   if (adopted != nullptr) {
     // Under the lock: a new thread may take the orphan next, and must not find its own pages here.
-    adopted->heap = &heap;
+    adopted->set_heap(&heap);
     adopted->owner.store(heap.thread, std::memory_order_relaxed);
   }
   lock_.unlock();

@@ -53,6 +53,7 @@ struct HeapRecord {
   std::atomic<bool> closed{false};   // One thread has it for itself (closing.hpp).
   std::atomic<bool> young{true};     // Blocks come from the nursery first.
   HeapThreads threads = HeapThreads::shared;
+  os::ThreadId maker = 0;  // The thread to which a confined heap belongs.
   bool gone = false;  // Destroyed, its memory given back.
   bool losing = false;  // Its lists are being changed by who has it closed (fork looks).
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.

@@ -63,6 +63,7 @@ HeapRecord* Registry::make(const tarn_heap_options& options) noexcept {
     known_.store(record, std::memory_order_release);
   }
   record->threads = static_cast<HeapThreads>(options.threads);
+  record->maker = os::thread_id();
   record->young.store(true, std::memory_order_relaxed);
   record->closed.store(false, std::memory_order_relaxed);
   record->gone = false;

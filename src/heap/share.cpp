@@ -93,7 +93,7 @@ Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
       heap.pages.remove(page);
       heap.live_delta -= std::int64_t{page->live_seen} * page->block_bytes;
       page->owner.store(nullptr, std::memory_order_relaxed);
-      page->heap = nullptr;
+      page->set_heap(nullptr);
       page->queued = false;
       page->set_kind(SpanKind::large);  // In use by nobody else until the store has it.
       page->next = chain;

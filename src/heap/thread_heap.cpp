@@ -205,7 +205,7 @@ Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {
   Page* const page = heap.record == &main_record ? take_for_main(size_class, pages)
                                                  : take_for_other(heap, size_class, pages);
   if (page == nullptr) return nullptr;
-  page->heap = &heap;
+  page->set_heap(&heap);
   page->owner.store(heap.thread, std::memory_order_relaxed);
   ++pages;
   heap.pages.push_front(page);

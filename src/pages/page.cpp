@@ -56,7 +56,7 @@ Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t sli
 void page_give(Page* page) noexcept {
   TARN_ASSERT(page->live() == 0 && !page->queued);
   page->owner.store(nullptr, std::memory_order_relaxed);
-  page->heap = nullptr;
+  page->set_heap(nullptr);
   page->set_kind(SpanKind::large);  // In use by nobody else until the store has it.
   page_map.clear(page->base, page->slices);
   store.give(page);

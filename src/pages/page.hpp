@@ -80,6 +80,10 @@ struct alignas(cache_line_bytes) Page : Span {
   SizeClass size_class = 0;
   bool queued = false;
 
+  // Changes under the eyes of other threads when the page is adopted: both heaps have one record.
+  ThreadHeap* heap_now() const noexcept { return __atomic_load_n(&heap, __ATOMIC_RELAXED); }
+  void set_heap(ThreadHeap* h) noexcept { __atomic_store_n(&heap, h, __ATOMIC_RELAXED); }
+
   // Of a large block: changes under the eyes of other threads when its heap is deleted.
   HeapRecord* record_now() const noexcept { return __atomic_load_n(&record, __ATOMIC_RELAXED); }
   void set_record(HeapRecord* r) noexcept { __atomic_store_n(&record, r, __ATOMIC_RELAXED); }

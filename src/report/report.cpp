@@ -78,6 +78,15 @@ void report_ended_heap(const char* function, const char* name, std::uint64_t id)
   os::process_abort();
 }
 
+void report_confined_heap(const char* name, std::uint64_t id) noexcept {
+  Line line;
+  line.text("tarn: wrong thread: the heap ");
+  if (name[0] != '\0') line.text("\"").text(name).text("\" ");
+  line.text("(number ").decimal(id).text(
+      ") is confined to the thread that made it; make it shared or serialised").print();
+  os::process_abort();
+}
+
 void check_failed(const char* condition, const char* file, int line) noexcept {
   Line()
       .text("tarn: internal error: ")

@@ -45,4 +45,7 @@ enum class Misuse : std::uint8_t { invalid_free, double_free, invalid_pointer };
 [[noreturn]] void report_ended_heap(const char* function, const char* name,
                                     std::uint64_t id) noexcept;
 
+// As above, for a heap that is confined to one thread and was used by another.
+[[noreturn]] void report_confined_heap(const char* name, std::uint64_t id) noexcept;
+
 }  // namespace tarn

@@ -30,7 +30,7 @@ std::vector<std::size_t> sizes() {
   for (std::size_t bytes = 1100; bytes < mib; bytes += bytes / 7) {
     all.push_back(bytes);
   }
-  for (const std::size_t at : {2 * kib, 4 * kib, 64 * kib, 128 * kib, 1024 * kib}) {
+  for (const std::size_t at : {2u * kib, 4u * kib, 64u * kib, 128u * kib, 1024u * kib}) {
     all.insert(all.end(), {at - 1, at, at + 1});
   }
   return all;
@@ -120,7 +120,7 @@ TEST_P(Allocation, ProductsThatOverflow) {
 
 TEST_P(Allocation, AlignmentsThatAreNone) {
   errno = 0;
-  for (const std::size_t alignment : {0, 3, 24, 48, 4095, 4097}) {
+  for (const std::size_t alignment : {0u, 3u, 24u, 48u, 4095u, 4097u}) {
     expect_refused(tarn_heap_allocate_aligned(heap_, opaque(alignment), 8), EINVAL);
   }
   expect_refused(tarn_heap_allocate_aligned(heap_, opaque(SIZE_MAX), 8), EINVAL);
@@ -131,7 +131,7 @@ TEST_P(Allocation, Alignments) {
   for (int grown_up = 0; grown_up < 2; ++grown_up) {
     for (std::size_t alignment = 1; alignment <= mib; alignment *= 2) {
       std::vector<void*> blocks;
-      for (const std::size_t bytes : {0, 1, 17, 100, 1000, 1024, 3000, 130'000, 200'000}) {
+      for (const std::size_t bytes : {0u, 1u, 17u, 100u, 1000u, 1024u, 3000u, 130'000u, 200'000u}) {
         void* const p = tarn_heap_allocate_aligned(heap_, alignment, bytes);
         ASSERT_NE(p, nullptr) << alignment << ' ' << bytes;
         EXPECT_EQ(misaligned(p, alignment < 16 ? 16 : alignment), 0u) << alignment << ' ' << bytes;
@@ -150,7 +150,8 @@ TEST_P(Allocation, Alignments) {
 }
 
 TEST_P(Allocation, ZeroedAlsoFromMemoryThatWasUsed) {
-  for (const std::size_t bytes : {1, 16, 100, 1000, 1024, 5000, 128 * 1024, 130 * 1024, 1 << 20}) {
+  for (const std::size_t bytes :
+       {1u, 16u, 100u, 1000u, 1024u, 5000u, 128u * 1024u, 130u * 1024u, 1u << 20u}) {
     const Heap heap(GetParam());
     for (int again = 0; again < 4; ++again) {
       std::vector<void*> blocks;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <csignal>
 #include <string>
+#include <thread>
 
 #include "heap.hpp"
 
@@ -127,6 +128,18 @@ TEST_P(MisuseDeathTest, BlocksOfHeapsThatEnded) {
     }
   }
 }
+
+#ifdef TARN_DEBUG
+TEST(ConfinedDeathTest, AnotherThreadIsToldInDebugBuilds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Heap heap(options(TARN_HEAP_CONFINED, "mine"));
+  EXPECT_NE(tarn_heap_allocate(heap, 10), nullptr);
+  const auto use_elsewhere = [&] {
+    std::thread([&] { drop(tarn_heap_allocate(heap, 10)); }).join();
+  };
+  EXPECT_REPORT(use_elsewhere(), "^tarn: wrong thread: the heap \"mine\" ");
+}
+#endif
 
 }  // namespace
 }  // namespace heaps
