@@ -26,9 +26,7 @@ Thread* this_thread() noexcept {
 
 // pre: size_class < class_count
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes) noexcept {
-  if (TARN_UNLIKELY(in_scope())) {
-    return scope_allocate(bytes, 1, false);
-  }
+  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false);
   if (TARN_UNLIKELY(thread_is_ending)) return or_out_of_memory(late.allocate(size_class));
   Thread* const thread = this_thread();
   if (thread == nullptr) return or_out_of_memory(nullptr);

@@ -46,6 +46,32 @@ class Closed {
 // Until whoever has the heap closed opens it. pre: the calling thread is not busy, holds no lock.
 void wait_at_gate(HeapRecord& record) noexcept;
 
+// The lock of the record that `record_now()` gives, of a heap that no other thread has closed: it
+// waits at the gate while one has, and follows when the record is another one by then. pre: as
+// wait_at_gate()
+class LockedOpen {
+ public:
+  template <class RecordNow>
+  explicit LockedOpen(RecordNow record_now) noexcept {
+    for (;;) {
+      record_ = record_now();
+      record_->lock.lock();
+      const bool closed = closed_by_another(*record_);
+      if (!closed && record_now() == record_) return;
+      record_->lock.unlock();
+      if (closed) wait_at_gate(*record_);
+    }
+  }
+  ~LockedOpen() { record_->lock.unlock(); }
+  LockedOpen(const LockedOpen&) = delete;
+  LockedOpen& operator=(const LockedOpen&) = delete;
+
+  HeapRecord& record() const noexcept { return *record_; }
+
+ private:
+  HeapRecord* record_ = nullptr;
+};
+
 // True for the thread that has the heap closed.
 inline bool closed_by_this_thread(const HeapRecord& record) noexcept {
   return record.closed.load(std::memory_order_relaxed) && record.gate.held_by_this_thread();

@@ -37,19 +37,13 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
 
 void heap_large_free(Span* span) noexcept {
   auto* const page = static_cast<Page*>(span);
-  for (;;) {
-    HeapRecord& record = *page->record_now();
-    if (&record == &main_record) return large_free(span);  // The heap was deleted meanwhile.
-    os::Locked locked(record.lock);
-    if (closed_by_another(record)) {
-      locked.release();
-      wait_at_gate(record);
-      continue;
+  {
+    const LockedOpen open([&] { return page->record_now(); });
+    HeapRecord& record = open.record();
+    if (&record != &main_record) {  // Else the heap was deleted meanwhile.
+      record.large.remove(span);
+      uncharge(record, span->bytes());
     }
-    if (page->record_now() != &record) continue;
-    record.large.remove(span);
-    uncharge(record, span->bytes());
-    break;
   }
   large_give(span);
 }
@@ -74,21 +68,16 @@ bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_m
 bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
   if (bytes > request_bytes_max) return false;
   auto* const page = static_cast<Page*>(span);
-  for (;;) {
-    HeapRecord& record = *page->record_now();
-    if (&record == &main_record) return large_resize(span, slices_for(bytes));
-    os::Locked locked(record.lock);
-    if (closed_by_another(record)) {
-      locked.release();
-      wait_at_gate(record);
-      continue;
-    }
-    if (page->record_now() != &record) continue;
-    const bool resized = resize_locked(record, span, bytes, may_move);
-    locked.release();
-    if (resized) call_due_marks(record);
-    return resized;
+  HeapRecord* record = nullptr;
+  bool resized = false;
+  {
+    const LockedOpen open([&] { return page->record_now(); });
+    record = &open.record();
+    resized = record == &main_record ? large_resize(span, slices_for(bytes))
+                                     : resize_locked(*record, span, bytes, may_move);
   }
+  if (resized) call_due_marks(*record);
+  return resized;
 }
 
 }  // namespace tarn

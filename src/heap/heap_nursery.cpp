@@ -70,33 +70,23 @@ Attempt nursery_allocate(HeapRecord& record, const Request& request) noexcept {
 // The bits say whether a block begins there; only blocks that are given back leave them.
 void nursery_free(Page* page, void* p) noexcept {
   HeapRecord& record = *page->record;
-  const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(p) - page->base);
-  Page* empty = nullptr;
+  const std::size_t offset = page->offset_of(p);
   bool deleted = false;
-  for (;;) {
-    os::Locked locked(record.lock);
+  {
+    const LockedOpen open([&] { return &record; });
     Nursery& nursery = record.nursery;
     if (nursery.page != page || nursery.size_at(offset) == 0) {
       report_misuse(Misuse::double_free, "free", p);
     }
-    if (closed_by_another(record)) {
-      locked.release();
-      wait_at_gate(record);
-      continue;
-    }
     nursery.give(offset);
-    if (!record.young.load(std::memory_order_relaxed) && nursery.empty()) {
-      empty = page;
-      uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
-      // Read here: who deletes the heap looks for the nursery with the heap closed.
-      deleted = record.id.load(std::memory_order_relaxed) == 0;
-      nursery.page = nullptr;
-      nursery.slices_charged = 0;
-    }
-    break;
+    if (record.young.load(std::memory_order_relaxed) || !nursery.empty()) return;
+    uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
+    // Read here: who deletes the heap looks for the nursery with the heap closed.
+    deleted = record.id.load(std::memory_order_relaxed) == 0;
+    nursery.page = nullptr;
+    nursery.slices_charged = 0;
   }
-  if (empty == nullptr) return;
-  nursery_give(empty);
+  nursery_give(page);
   if (deleted) registry.give(record);  // Its last memory.
 }
 
@@ -110,8 +100,7 @@ std::size_t nursery_bytes(const Page* page, const void* p) noexcept {
   HeapRecord& record = *page->record;
   os::LockedUnlessHeld locked(record.lock);
   if (record.nursery.page != page) return 0;
-  return record.nursery.size_at(
-      static_cast<std::size_t>(static_cast<const std::byte*>(p) - page->base));
+  return record.nursery.size_at(page->offset_of(p));
 }
 
 }  // namespace tarn

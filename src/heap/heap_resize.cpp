@@ -15,7 +15,7 @@ namespace {
 
 bool resize_in_nursery(Page* page, void* p, std::size_t bytes) noexcept {
   HeapRecord& record = *page->record;
-  const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(p) - page->base);
+  const std::size_t offset = page->offset_of(p);
   os::Locked locked(record.lock);
   Nursery& nursery = record.nursery;
   if (bytes > Nursery::bytes_max || closed_by_another(record)) return false;

@@ -33,9 +33,7 @@ class FreeBlocks {
   void add(const Block* block) noexcept {
     for (; block != nullptr; block = block->next) {
       if (!page_.is_block(block)) return;
-      const std::size_t offset =
-          static_cast<std::size_t>(reinterpret_cast<const std::byte*>(block) - page_.base);
-      const std::size_t i = offset / page_.block_bytes;
+      const std::size_t i = page_.offset_of(block) / page_.block_bytes;
       if (i >= carved_ || has(i)) return;
       bits_[i / 64] |= std::uint64_t{1} << (i % 64);
       ++count_;

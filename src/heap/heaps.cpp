@@ -144,21 +144,14 @@ HeapRecord* live_record(tarn_heap heap, const char* function) noexcept {
 
 void locked_free(Page* page, void* p) noexcept {
   ThreadHeap& share = *page->heap;
-  for (;;) {
-    HeapRecord& record = *share.record;
-    os::Locked locked(record.lock);
-    if (share.record != &record) continue;  // The heap was deleted meanwhile: malloc's lock it is.
-    if (closed_by_another(record)) {
-      locked.release();
-      wait_at_gate(record);
-      continue;
-    }
+  {
+    // A heap that was deleted meanwhile is under malloc's lock.
+    const LockedOpen open([&]() -> HeapRecord* { return share.record; });
     auto* const block = static_cast<Block*>(p);
     block->next = page->local_free;
     page->local_free = block;
     if (--page->countdown == 0) page_attention(*page);
-    if (TARN_LIKELY(&record != &main_record) || !share.pages.empty()) return;
-    break;
+    if (TARN_LIKELY(&open.record() != &main_record) || !share.pages.empty()) return;
   }
   registry.give_share(share);
 }

@@ -16,13 +16,6 @@ std::uint64_t at_least_zero(std::int64_t value) noexcept {
   return value < 0 ? 0 : static_cast<std::uint64_t>(value);
 }
 
-// Blocks on the free list of a page that the calling thread owns: handed to malloc, not taken.
-std::uint64_t untaken_blocks(const Page& page) noexcept {
-  std::uint64_t count = 0;
-  for (const Block* b = page.free; b != nullptr; b = b->next) ++count;
-  return count;
-}
-
 }  // namespace
 
 void add_counts_of(const ThreadHeap& share, HeapRecord& record, tarn_account* account) noexcept {
@@ -53,15 +46,13 @@ void fill_classes(tarn_account* account) noexcept {
   store.for_each_span([&](const Span* span) noexcept {
     if (span->kind_now() != SpanKind::page) return;
     const auto* const page = static_cast<const Page*>(span);
-    const Remote remote{page->remote.load(std::memory_order_relaxed)};
     tarn_account_class& row = account->classes[class_of(page->block_bytes)];
     // The owner may be between two writes: then the numbers are of different moments.
-    const std::uint32_t known = page->live();
-    const std::uint64_t live = known > remote.count() ? known - remote.count() : 0;
+    const std::uint64_t live = live_blocks_seen(*page);
     row.live_blocks += live;
     live_bytes += live * page->block_bytes;
     const bool mine = page->owner.load(std::memory_order_relaxed) == current_thread;
-    if (mine) row.allocations -= untaken_blocks(*page);
+    if (mine) row.allocations -= page_untaken(page);  // Handed to malloc, not taken.
   });
   account->live_bytes = live_bytes + account->large_live_bytes;
 }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/orphans.hpp"
 #include "heap/registry.hpp"
+#include "heap/share.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
@@ -20,15 +21,7 @@ void lose(ThreadHeap& share) noexcept {
   });
   if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
   share.record = &main_record;
-  share.current.fill(no_page());
-  share.pages.abandon();
-  for (std::size_t c = 0; c < bin_count; ++c) {
-    Bin* const bin = share.find_bin(c);
-    if (bin == nullptr) continue;
-    bin->queue.abandon();
-    bin->pages = 0;
-    bin->current = no_page();
-  }
+  forget_pages(share);
 }
 
 // The list may have been half-changed: it is made again, from the descriptors.

@@ -40,12 +40,6 @@ void receive_mail_of(Thread& thread, const HeapRecord& record) noexcept {
   }
 }
 
-std::uint64_t length(const Block* list) noexcept {
-  std::uint64_t count = 0;
-  for (; list != nullptr; list = list->next) ++count;
-  return count;
-}
-
 // Dead, if every block of it is free, and its own thread is not about to look at it: frees of that
 // thread may bring the countdown to zero at any time, but not once all that it counts has been
 // freed by others.
@@ -69,7 +63,7 @@ void take_off(ThreadHeap& heap, Page& page) noexcept {
   Bin& bin = heap.bin(page.size_class);
   if (page.kept == -1) {
     heap.current_of(page.size_class) = no_page();
-    bin.counts.handed.add(~length(page.free) + 1);  // Handed to `free` and never allocated.
+    bin.counts.handed.add(~page_untaken(&page) + 1);  // Handed to `free` and never allocated.
   }
   if (page.queued) bin.queue.remove(&page);
   page.queued = false;
@@ -101,7 +95,13 @@ Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
     }
   }
   publish_live(heap);
+  forget_pages(heap);
+  return chain;
+}
+
+void forget_pages(ThreadHeap& heap) noexcept {
   heap.current.fill(no_page());
+  heap.pages.abandon();
   for (std::size_t c = 0; c < bin_count; ++c) {
     Bin* const bin = heap.find_bin(c);
     if (bin == nullptr) continue;
@@ -109,7 +109,6 @@ Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
     bin->queue.abandon();
     bin->pages = 0;
   }
-  return chain;
 }
 
 void retire_empty_pages(ThreadHeap& heap) noexcept {

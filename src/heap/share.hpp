@@ -18,6 +18,9 @@ inline bool is_lost(const ThreadHeap& share) noexcept {
 // block is touched. The share is as a new one.
 Span* take_apart(ThreadHeap& heap, Span* chain) noexcept;
 
+// Empties all lists of the share, whatever is on them.
+void forget_pages(ThreadHeap& heap) noexcept;
+
 // Gives back the pages of another thread's share that have no live block. That thread may be
 // freeing blocks; a page without live blocks it does not touch.
 void retire_empty_pages(ThreadHeap& heap) noexcept;

@@ -80,6 +80,12 @@ std::uint32_t page_carve(Page* page) noexcept {
   return static_cast<std::uint32_t>(count);
 }
 
+std::uint64_t page_untaken(const Page* page) noexcept {
+  std::uint64_t count = 0;
+  for (const Block* b = page->free; b != nullptr; b = b->next) ++count;
+  return count;
+}
+
 Collected page_collect(Page* page, RemoteState state) noexcept {
   // Acquire: pairs with page_free_remote; release: what the owner wrote, for who posts next.
   const Remote seen{
@@ -150,8 +156,7 @@ bool page_kill(Page* page) noexcept {
 }
 
 RemoteFree page_free_remote(Page* page, Block* block) noexcept {
-  const std::size_t offset =
-      static_cast<std::size_t>(reinterpret_cast<std::byte*>(block) - page->base);
+  const std::size_t offset = page->offset_of(block);
   Remote seen{page->remote.load(std::memory_order_acquire)};
   for (;;) {
     if (seen.state() == RemoteState::dead) return RemoteFree::dead;

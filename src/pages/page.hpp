@@ -95,8 +95,7 @@ struct alignas(cache_line_bytes) Page : Span {
     return reinterpret_cast<Block*>(base + offset);
   }
   bool is_block(const void* p) const noexcept {
-    const std::size_t offset =
-        static_cast<std::size_t>(reinterpret_cast<const std::byte*>(p) - base);
+    const std::size_t offset = offset_of(p);
     return offset % block_bytes == 0 && offset / block_bytes < capacity;
   }
 };
@@ -129,6 +128,9 @@ void page_give(Page* page) noexcept;
 // Makes the next blocks of a page with carved < capacity and hands them over as page->free.
 // Returns how many. pre: page->free == nullptr
 std::uint32_t page_carve(Page* page) noexcept;
+
+// Owner: how many blocks wait to be popped. Walks the list.
+std::uint64_t page_untaken(const Page* page) noexcept;
 
 // Owner: takes what the remote word holds and leaves it in `state`.
 Collected page_collect(Page* page, RemoteState state) noexcept;

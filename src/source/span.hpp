@@ -45,6 +45,10 @@ struct alignas(cache_line_bytes) Span {
 
   std::size_t bytes() const noexcept { return std::size_t{slices} << slice_shift; }
   std::byte* end() const noexcept { return base + bytes(); }
+  // pre: p lies in the span; else the result is out of its bounds.
+  std::size_t offset_of(const void* p) const noexcept {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(p) - base);
+  }
   SpanKind kind_now() const noexcept { return kind.load(std::memory_order_relaxed); }
   void set_kind(SpanKind k) noexcept { kind.store(k, std::memory_order_relaxed); }
 };
