@@ -53,10 +53,35 @@ typedef size_t (*tarn_heap_reclaim)(tarn_heap heap, size_t wanted_bytes, void* c
 /* The heap has passed its soft mark, upwards; called likewise. */
 typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* context);
 
+/* Where a heap's memory comes from. Called with no lock held; both may use other heaps. */
+typedef struct tarn_source {
+  size_t bytes; /* sizeof(tarn_source) */
+  void* (*take)(size_t bytes, void* context);
+  void (*give)(void* start, size_t bytes, void* context);
+  void* context;
+  size_t chunk_bytes;
+  int zeroed;
+} tarn_source;
+
+/* How much a heap looks at what is done with its blocks. */
+enum tarn_heap_mode {
+  TARN_HEAP_FAST = 0,       /* What can be told cheaply. */
+  TARN_HEAP_CHECKED = 1,    /* Double, foreign and interior frees, wrong sizes and overruns: exact. */
+  TARN_HEAP_GUARDED = 2,    /* Each block ends at a page that faults; freed blocks fault, too. */
+  TARN_HEAP_PASSTHROUGH = 3 /* Each block is one of the system's malloc, for tools that watch it. */
+};
+
+enum tarn_heap_flag {
+  TARN_HEAP_SEPARATE = 1, /* Its memory lies apart from other heaps'. */
+  TARN_HEAP_SECRET = 2    /* Locked in memory, kept out of core dumps, wiped on fork and on free. */
+};
+
 typedef struct tarn_heap_options {
   size_t bytes;          /* sizeof(tarn_heap_options), so that later libraries know this one. */
   const char* name;      /* Copied; null: none. */
   int threads;           /* An enum tarn_heap_threads. */
+  int mode;              /* An enum tarn_heap_mode. */
+  unsigned flags;        /* Of enum tarn_heap_flag. */
   tarn_heap parent;      /* Its ceiling covers this heap, too; the zero value: none. */
   size_t ceiling_bytes;  /* Of committed memory, never exceeded; 0: none. */
   size_t floor_bytes;    /* Of committed memory that stays the heap's although it is empty. */
@@ -64,6 +89,11 @@ typedef struct tarn_heap_options {
   tarn_heap_reclaim reclaim;
   tarn_heap_mark soft_mark;
   void* context;         /* Handed to the callbacks. */
+  const size_t* class_bytes; /* A class table of its own: block sizes, ascending; copied. */
+  size_t class_count;
+  void* region;          /* Memory of the caller's, all that the heap ever uses; null: none. */
+  size_t region_bytes;
+  const tarn_source* source; /* Where its memory comes from; null: the operating system. */
 } tarn_heap_options;
 
 /* Makes a heap; options may be null. The zero value with EINVAL for options that make no sense,
@@ -141,6 +171,10 @@ typedef struct tarn_heap_stats {
   size_t bytes;                  /* sizeof(tarn_heap_stats), set by the caller. */
   uint64_t live_blocks;
   uint64_t live_bytes;           /* Usable bytes of live blocks. */
+  uint64_t live_bytes_peak;      /* Taken when a heap needs memory. */
+  uint64_t requested_bytes;      /* Of live_bytes, what was asked for, */
+  int requested_is_exact;        /* or an estimate from samples. */
+  uint64_t resident_bytes;       /* Of committed_bytes, what is in memory. */
   uint64_t committed_bytes;      /* Pages and large blocks, whole. */
   uint64_t committed_bytes_peak;
   uint64_t pages;

@@ -40,6 +40,13 @@ enum class Threads {
   confined = TARN_HEAP_CONFINED,
 };
 
+enum class Mode {
+  fast = TARN_HEAP_FAST,
+  checked = TARN_HEAP_CHECKED,
+  guarded = TARN_HEAP_GUARDED,
+  passthrough = TARN_HEAP_PASSTHROUGH,
+};
+
 // A heap, wherever it is owned: two words, copied freely. Using one that has ended is reported.
 class HeapRef {
  public:
@@ -154,6 +161,9 @@ class HeapRef {
 struct HeapOptions {
   const char* name = nullptr;
   Threads threads = Threads::shared;
+  Mode mode = Mode::fast;
+  bool separate = false;
+  bool secret = false;
   HeapRef parent{};
   std::size_t ceiling_bytes = 0;
   std::size_t floor_bytes = 0;
@@ -161,6 +171,11 @@ struct HeapOptions {
   tarn_heap_reclaim reclaim = nullptr;
   tarn_heap_mark soft_mark = nullptr;
   void* context = nullptr;
+  const std::size_t* class_bytes = nullptr;
+  std::size_t class_count = 0;
+  void* region = nullptr;
+  std::size_t region_bytes = 0;
+  const tarn_source* source = nullptr;
 };
 
 // A heap and the duty to end it.
@@ -211,6 +226,9 @@ class Heap : public HeapRef {
     options.bytes = sizeof options;
     options.name = from.name;
     options.threads = static_cast<int>(from.threads);
+    options.mode = static_cast<int>(from.mode);
+    options.flags = (from.separate ? unsigned{TARN_HEAP_SEPARATE} : 0) |
+                    (from.secret ? unsigned{TARN_HEAP_SECRET} : 0);
     options.parent = from.parent.get();
     options.ceiling_bytes = from.ceiling_bytes;
     options.floor_bytes = from.floor_bytes;
@@ -218,6 +236,11 @@ class Heap : public HeapRef {
     options.reclaim = from.reclaim;
     options.soft_mark = from.soft_mark;
     options.context = from.context;
+    options.class_bytes = from.class_bytes;
+    options.class_count = from.class_count;
+    options.region = from.region;
+    options.region_bytes = from.region_bytes;
+    options.source = from.source;
     return tarn_heap_create(&options);
   }
 };
