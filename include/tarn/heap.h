@@ -53,15 +53,29 @@ typedef size_t (*tarn_heap_reclaim)(tarn_heap heap, size_t wanted_bytes, void* c
 /* The heap has passed its soft mark, upwards; called likewise. */
 typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* context);
 
-/* Where a heap's memory comes from. Called with no lock held; both may use other heaps. */
+/* Where a heap's memory comes from: in chunks, most of them of chunk_bytes or more. The functions are
+ * called with no lock held, by a thread that allocates in the heap, frees there, trims or ends it;
+ * they may use other heaps. */
 typedef struct tarn_source {
   size_t bytes; /* sizeof(tarn_source) */
+
+  /* `bytes` (a multiple of 4096) of readable and writable memory, best aligned to 4096 (else up to
+   * 4095 bytes are lost); null when there are none: then a smaller chunk is asked for, if that will
+   * do, before the heap is out of memory. */
   void* (*take)(size_t bytes, void* context);
+
+  /* Takes a chunk back, whole; null: nothing ever goes back. The last ones when the heap ends. */
   void (*give)(void* start, size_t bytes, void* context);
-  void* context;
-  size_t chunk_bytes;
-  int zeroed;
+
+  void* context;      /* Handed to both. */
+  size_t chunk_bytes; /* The least that is asked for (but for a smaller one after a null); 0: 1 MiB.
+                         A heap that has grown asks for a quarter of what it has. */
+  int zeroed;         /* Not 0: chunks read as zero, so zeroed blocks need not be written. */
 } tarn_source;
+
+/* The least that a region may be. Some 8 KiB of it, a quarter of a percent of a large one and 1.3 KiB
+ * for each thread that allocates are not for blocks. */
+#define TARN_HEAP_REGION_BYTES_MIN 32768
 
 /* How much a heap looks at what is done with its blocks. */
 enum tarn_heap_mode {
@@ -194,6 +208,17 @@ TARN_API size_t tarn_heap_trim(tarn_heap heap, size_t keep_bytes);
  * with EINVAL for the zero value and for malloc's heap, which cannot be locked. */
 TARN_API int tarn_heap_lock(tarn_heap heap);
 TARN_API int tarn_heap_unlock(tarn_heap heap);
+
+/* Makes the heap's memory read-only: for data that are built once and read from then on, by any
+ * thread. Until it is thawed a write to a block is a fault (SIGSEGV) and a free of one is reported;
+ * allocations fail with EPERM, and so do clearing and deleting; a resize that needs no other place
+ * or size class succeeds, another one fails. Destroying it is allowed. Threads that free blocks of it
+ * must have done so. 0, also when it is so already; -1 with EINVAL as tarn_heap_lock, with EBUSY for
+ * a visitor of a walk, with ENOMEM when the operating system refuses, or at 16,384 pieces of frozen
+ * heaps that are not separate (a piece is a page of the heap or a large block). Takes a call of the
+ * operating system for each piece. */
+TARN_API int tarn_heap_freeze(tarn_heap heap);
+TARN_API int tarn_heap_thaw(tarn_heap heap);
 
 enum tarn_heap_item_kind {
   TARN_HEAP_PAGE = 0,       /* Memory for blocks; what follows, up to the next page, lies in it. */

@@ -137,6 +137,10 @@ class HeapRef {
   void lock() const noexcept { tarn_heap_lock(heap_); }
   void unlock() const noexcept { tarn_heap_unlock(heap_); }
 
+  // Read-only, until it is thawed.
+  bool freeze() const noexcept { return tarn_heap_freeze(heap_) == 0; }
+  bool thaw() const noexcept { return tarn_heap_thaw(heap_) == 0; }
+
   // The heap after this one, malloc's for a HeapRef{}; false as a truth value at the end.
   HeapRef next() const noexcept { return tarn_heap_next(heap_); }
 

@@ -5,7 +5,7 @@
 
 #include "base/bits.hpp"
 #include "heap/blocks.hpp"
-#include "heap/heaps.hpp"
+#include "heap/heap_freeze.hpp"
 #include "heap/record.hpp"
 #include "tarn/heap.h"
 
@@ -86,6 +86,14 @@ int tarn_heap_lock(tarn_heap heap) {
 }
 
 int tarn_heap_unlock(tarn_heap heap) { return tarn::heap_unlock(heap) ? 0 : -1; }
+
+int tarn_heap_freeze(tarn_heap heap) {
+  return tarn::heap_set_frozen(heap, true, "tarn_heap_freeze") ? 0 : -1;
+}
+
+int tarn_heap_thaw(tarn_heap heap) {
+  return tarn::heap_set_frozen(heap, false, "tarn_heap_thaw") ? 0 : -1;
+}
 
 int tarn_heap_walk(tarn_heap heap, unsigned flags, tarn_heap_visit visit, void* context) {
   if (visit == nullptr || (flags & ~unsigned{TARN_HEAP_WALK_FREE}) != 0) {

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "heap/thread.hpp"
-#include "source/page_map.hpp"
+#include "source/zone.hpp"
 
 namespace tarn {
 
@@ -47,6 +47,15 @@ void* reallocate(void* p, std::size_t bytes) noexcept;
 
 // Bytes that may be used at p, which `function` got from its caller; 0 for null.
 std::size_t usable_bytes(const void* p, const char* function) noexcept;
+
+// The span at an address, also in a region that the page map does not cover; one of kind idle when
+// there is none. pre: p < 2^address_bits
+inline Span* find_span(const void* p) noexcept {
+  Span* const span = page_map.span_of(p);
+  if (TARN_LIKELY(span->kind_now() != SpanKind::idle)) return span;
+  Span* const in_region = regions.find(p);
+  return in_region != nullptr ? in_region : span;
+}
 
 // The page, nursery or large span whose block `p` is; when there is none, reports and does not
 // return.

@@ -9,7 +9,7 @@
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_scope.hpp"
-#include "heap/heaps.hpp"
+#include "heap/heap_zone.hpp"
 #include "heap/large.hpp"
 #include "heap/thread_heap.hpp"
 #include "report/report.hpp"
@@ -28,7 +28,7 @@ constexpr std::size_t shrink_part(std::size_t size) noexcept {
 }  // namespace
 
 Span* span_of_block(const void* p, const char* function) noexcept {
-  Span* const span = page_map.span_of(p);
+  Span* const span = find_span(p);
   switch (span->kind_now()) {
     case SpanKind::page:
       if (static_cast<Page*>(span)->is_block(p)) return span;
@@ -52,12 +52,17 @@ Span* span_of_block(const void* p, const char* function) noexcept {
 void deallocate_slow(void* p, Page* page) noexcept {
   if (p == nullptr) return;
   Span* const span = span_of_block(p, "free");
+  page = static_cast<Page*>(span);  // The page map does not know all regions.
   if (span->kind_now() == SpanKind::large) {
     return page->record_now() == &main_record ? large_free(span) : heap_large_free(span);
   }
   if (span->kind_now() == SpanKind::nursery) return nursery_free(page, p);
-  if (page->owner.load(std::memory_order_relaxed) == &locked_owner) return locked_free(page, p);
-  TARN_ASSERT(span == page);
+  const Thread* const owner = page->owner.load(std::memory_order_relaxed);
+  if (owner == &locked_owner) return locked_free(page, p);
+  if (TARN_UNLIKELY(owner == &frozen_owner)) {
+    const HeapRecord& record = *record_of(page);
+    report_frozen_heap("free", record.name, record.id.load(std::memory_order_relaxed));
+  }
   switch (page_free_remote(page, static_cast<Block*>(p))) {
     case RemoteFree::done:
       return;
@@ -73,12 +78,15 @@ void deallocate_attention(Page* page) noexcept {
   for (;;) {
     {
       Busy busy(*current_thread);
-      if (TARN_LIKELY(&record == &main_record || !closed_by_another(record))) {
-        return page_attention(*page);
+      if (TARN_LIKELY(&record == &main_record)) return page_attention(*page);
+      if (!closed_by_another(record)) {
+        page_attention(*page);
+        break;
       }
     }
     wait_at_gate(record);
   }
+  if (record.zone != nullptr) tend_zone(record);
 }
 
 std::size_t usable_bytes(const void* p, const char* function) noexcept {

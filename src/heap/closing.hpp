@@ -17,6 +17,7 @@
 #include "heap/late.hpp"
 #include "heap/record.hpp"
 #include "heap/thread.hpp"
+#include "report/report.hpp"
 
 namespace tarn {
 
@@ -47,7 +48,8 @@ class Closed {
 void wait_at_gate(HeapRecord& record) noexcept;
 
 // The lock of the record that `record_now()` gives, of a heap that no other thread has closed: it
-// waits at the gate while one has, and follows when the record is another one by then. pre: as
+// waits at the gate while one has, and follows when the record is another one by then. To free a block of a frozen
+// heap is misuse. pre: as
 // wait_at_gate()
 class LockedOpen {
  public:
@@ -57,6 +59,9 @@ class LockedOpen {
       record_ = record_now();
       record_->lock.lock();
       const bool closed = closed_by_another(*record_);
+      if (TARN_UNLIKELY(is_frozen(*record_) && !closed)) {
+        report_frozen_heap("free", record_->name, record_->id.load(std::memory_order_relaxed));
+      }
       if (!closed && record_now() == record_) return;
       record_->lock.unlock();
       if (closed) wait_at_gate(*record_);

@@ -44,9 +44,9 @@ void disown(HeapRecord& record) noexcept {
 bool heap_delete(tarn_heap heap) noexcept {
   HeapRecord* const record = heap_lock(heap, "tarn_heap_delete");
   if (record == nullptr) return false;
-  if (record->walking) {
+  if (record->walking || is_frozen(*record) || record->zone != nullptr) {
+    errno = record->walking ? EBUSY : is_frozen(*record) ? EPERM : ENOTSUP;
     open_heap(*record);
-    errno = EBUSY;
     return false;
   }
   unnest_closings(*record);
@@ -67,7 +67,7 @@ bool heap_delete(tarn_heap heap) noexcept {
   TARN_FORK_FENCE();
   record->losing = false;
   open_heap(*record);
-  if (empty != nullptr) nursery_give(empty);
+  if (empty != nullptr) nursery_give(empty, nullptr);
   if (over) registry.give(*record);
   return true;
 }

@@ -4,10 +4,10 @@
 #include "heap/heap_large.hpp"
 
 #include "heap/closing.hpp"
+#include "heap/heap_zone.hpp"
 #include "heap/large.hpp"
 #include "heap/limits.hpp"
 #include "heap/process.hpp"
-#include "source/store.hpp"
 
 namespace tarn {
 
@@ -17,7 +17,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
   if (HeapRecord* const refused_by = charge(record, slices << slice_shift)) {
     return {Outcome::refused, nullptr, refused_by};
   }
-  Span* const span = large_take(request.bytes, request.alignment);
+  Span* const span = large_take(request.bytes, request.alignment, record.zone);
   if (span == nullptr) {
     cancel_charge(record, slices << slice_shift);
     return {Outcome::out_of_memory, nullptr, nullptr};
@@ -30,22 +30,27 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
       return {Outcome::done, span->base, nullptr, span->zeroed};
     }
   }
-  large_give(span);
+  large_give(span, record.zone);
   cancel_charge(record, slices << slice_shift);
   return {Outcome::again, nullptr, nullptr};
 }
 
 void heap_large_free(Span* span) noexcept {
   auto* const page = static_cast<Page*>(span);
+  Zone* zone = nullptr;
+  HeapRecord* record = nullptr;
   {
     const LockedOpen open([&] { return page->record_now(); });
-    HeapRecord& record = open.record();
-    if (&record != &main_record) {  // Else the heap was deleted meanwhile.
-      record.large.remove(span);
-      uncharge(record, span->bytes());
+    record = &open.record();
+    if (record != &main_record) {  // Else the heap was deleted meanwhile.
+      record->large.remove(span);
+      uncharge(*record, span->bytes());
+      zone = record->zone;
     }
   }
-  large_give(span);
+  if (record->secret) wipe(span->base, span->bytes());
+  large_give(span, zone);
+  if (zone != nullptr) tend_zone(*record);
 }
 
 namespace {
@@ -55,8 +60,10 @@ bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_m
   const std::size_t before = span->bytes();
   const std::size_t wanted = slices_for(bytes) << slice_shift;
   if (wanted > before && charge(record, wanted - before) != nullptr) return false;
-  bool resized = large_resize(span, wanted >> slice_shift);
-  if (!resized && may_move) resized = large_remap(span, wanted >> slice_shift);
+  Zone* const zone = record.zone;
+  if (record.secret && wanted < before) wipe(span->base + wanted, before - wanted);
+  bool resized = large_resize(span, wanted >> slice_shift, zone);
+  if (!resized && may_move && zone == nullptr) resized = large_remap(span, wanted >> slice_shift);
   const std::size_t now = span->bytes();
   if (wanted > before && !resized) cancel_charge(record, wanted - before);
   if (now < before) uncharge(record, before - now);
@@ -68,12 +75,13 @@ bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_m
 bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
   if (bytes > request_bytes_max) return false;
   auto* const page = static_cast<Page*>(span);
-  HeapRecord* record = nullptr;
+  HeapRecord* record = page->record_now();
+  if (is_frozen(*record)) return false;
   bool resized = false;
   {
     const LockedOpen open([&] { return page->record_now(); });
     record = &open.record();
-    resized = record == &main_record ? large_resize(span, slices_for(bytes))
+    resized = record == &main_record ? large_resize(span, slices_for(bytes), nullptr)
                                      : resize_locked(*record, span, bytes, may_move);
   }
   if (resized) call_due_marks(*record);

@@ -4,7 +4,8 @@
 #include <cerrno>
 
 #include "heap/closing.hpp"
-#include "heap/heap_large.hpp"
+#include "heap/heap_freeze.hpp"
+#include "heap/heap_zone.hpp"
 #include "heap/limits.hpp"
 #include "heap/orphans.hpp"
 #include "heap/process.hpp"
@@ -22,7 +23,12 @@ constexpr std::size_t warm_bytes = std::size_t{1} << 20;
 bool is_sound(const tarn_heap_options& options) noexcept {
   return options.bytes == sizeof(tarn_heap_options) && options.threads >= TARN_HEAP_SHARED &&
          options.threads <= TARN_HEAP_CONFINED &&
-         (options.parent.record == nullptr) == (options.parent.id == 0);
+         (options.parent.record == nullptr) == (options.parent.id == 0) &&
+         zone_options_are_sound(options);
+}
+
+void wipe_all(const Span* chain) noexcept {
+  for (const Span* s = chain; s != nullptr; s = s->next) wipe(s->base, s->bytes());
 }
 
 // pre: closed. All memory of the heap, dead, as a chain, no longer charged.
@@ -61,8 +67,11 @@ tarn_heap heap_create(const tarn_heap_options* options) noexcept {
     return {};
   }
   if (options->parent.record != nullptr) live_record(options->parent, "tarn_heap_create");
-  HeapRecord* const record = registry.make(*options);
+  Zone* zone = nullptr;
+  if (!make_zone(*options, &zone)) return {};
+  HeapRecord* const record = registry.make(*options, zone);
   if (record != nullptr) return record->handle();
+  if (zone != nullptr) end_zone(*zone);
   errno = ENOMEM;
   return {};
 }
@@ -74,12 +83,15 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     return false;
   }
   Span* chain = nullptr;
+  Zone* zone = nullptr;
   {
     Closed closed(*record);
-    if (record->walking) {
-      errno = EBUSY;
+    if (record->walking || (is_frozen(*record) && !ends)) {
+      errno = record->walking ? EBUSY : EPERM;
       return false;
     }
+    if (record->id.load(std::memory_order_relaxed) != heap.id) live_record(heap, function);
+    if (!thaw(*record)) return false;
     if (record->id.load(std::memory_order_relaxed) != heap.id ||
         (ends && !registry.end_id(*record, heap.id))) {
       live_record(heap, function);
@@ -91,9 +103,18 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     if (ends) registry.give_shares(*record);
     TARN_FORK_FENCE();
     record->losing = false;
+    zone = record->zone;
+    if (zone != nullptr) {  // Before somebody asks it for room that it has.
+      if (record->secret && !ends) wipe_all(chain);
+      zone->give_all(chain);
+      chain = nullptr;
+      if (ends) record->zone = nullptr;
+    }
   }
   if (ends) registry.give(*record);
   if (chain != nullptr) store.give_all(chain, warm_bytes);
+  if (zone != nullptr && ends) end_zone(*zone);
+  if (zone != nullptr && !ends) tend_zone(*record);
   return true;
 }
 

@@ -3,11 +3,11 @@
 //
 // SPDX-License-Identifier: MIT
 #include "heap/closing.hpp"
+#include "heap/heap_zone.hpp"
 #include "heap/heaps.hpp"
 #include "heap/limits.hpp"
 #include "heap/registry.hpp"
 #include "report/report.hpp"
-#include "source/store.hpp"
 
 namespace tarn {
 
@@ -25,7 +25,7 @@ Attempt extend_nursery(HeapRecord& record, std::uint32_t slices) noexcept {
     return {Outcome::refused, nullptr, refused_by};
   }
   if (nursery.page == nullptr) {
-    Span* const span = store.take(Nursery::slices, 1);
+    Span* const span = take_span(record.zone, Nursery::slices, 1);
     if (span == nullptr) {
       cancel_charge(record, bytes);
       return {Outcome::out_of_memory, nullptr, nullptr};
@@ -34,7 +34,7 @@ Attempt extend_nursery(HeapRecord& record, std::uint32_t slices) noexcept {
     page->owner.store(nullptr, std::memory_order_relaxed);
     page->record = &record;
     page->set_kind(SpanKind::nursery);
-    page_map.set(page->base, Nursery::slices, page);
+    map_span(record.zone, page, true);
     nursery.page = page;
   }
   nursery.slices_charged = slices;
@@ -78,6 +78,7 @@ void nursery_free(Page* page, void* p) noexcept {
     if (nursery.page != page || nursery.size_at(offset) == 0) {
       report_misuse(Misuse::double_free, "free", p);
     }
+    if (record.secret) wipe(p, nursery.size_at(offset));
     nursery.give(offset);
     if (record.young.load(std::memory_order_relaxed) || !nursery.empty()) return;
     uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
@@ -86,14 +87,14 @@ void nursery_free(Page* page, void* p) noexcept {
     nursery.page = nullptr;
     nursery.slices_charged = 0;
   }
-  nursery_give(page);
+  nursery_give(page, record.zone);
   if (deleted) registry.give(record);  // Its last memory.
 }
 
-void nursery_give(Page* page) noexcept {
-  page_map.clear(page->base, page->slices);
+void nursery_give(Page* page, Zone* zone) noexcept {
+  unmap_span(zone, page, true);
   page->set_kind(SpanKind::large);  // In use by nobody until the store has it.
-  store.give(page);
+  give_span(zone, page);
 }
 
 std::size_t nursery_bytes(const Page* page, const void* p) noexcept {

@@ -18,7 +18,7 @@ bool resize_in_nursery(Page* page, void* p, std::size_t bytes) noexcept {
   const std::size_t offset = page->offset_of(p);
   os::Locked locked(record.lock);
   Nursery& nursery = record.nursery;
-  if (bytes > Nursery::bytes_max || closed_by_another(record)) return false;
+  if (bytes > Nursery::bytes_max || keeps_off(record)) return false;
   const std::size_t end = offset + (bytes == 0 ? 1 : bytes);
   const std::size_t reached = slices_for(end);
   if (reached > nursery.slices_charged) return false;  // Rare enough to be moved.
@@ -37,7 +37,7 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
       return resize_in_nursery(page, p, bytes);
     case SpanKind::large:
       if (page->record != &main_record) return heap_large_resize(span, bytes, false);
-      return large_resize(span, slices_for(bytes));
+      return large_resize(span, slices_for(bytes), nullptr);
     default:
       return false;
   }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include "heap/closing.hpp"
-#include "heap/heaps.hpp"
+#include "heap/heap_zone.hpp"
 #include "heap/orphans.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
@@ -46,7 +46,9 @@ std::size_t collect_closed(HeapRecord& record, Kept kept) noexcept {
 std::size_t collect_one(HeapRecord& record, std::uint64_t id, Kept kept) noexcept {
   if (!close_heap_unless_deadlock(record)) return 0;
   std::size_t given = 0;
-  if (record.id.load(std::memory_order_relaxed) == id) given = collect_closed(record, kept);
+  if (record.id.load(std::memory_order_relaxed) == id && !keeps_off(record)) {
+    given = collect_closed(record, kept);
+  }
   open_heap(record);
   return given;
 }
@@ -58,14 +60,15 @@ void trim_heaps() noexcept {
     for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
       if (h->thread == current_thread) {
         Busy busy(*current_thread);
-        if (!closed_by_another(record)) put_down_share(*h);
+        if (!keeps_off(record)) put_down_share(*h);
       } else if (h->thread == &locked_owner) {
         os::Locked locked(record.lock);
-        if (!closed_by_another(record)) put_down_share(*h);
+        if (!keeps_off(record)) put_down_share(*h);
       } else {
         orphans.tend(*h);
       }
     }
+    if (record.zone != nullptr) record.zone->purge(true);
   });
   // What deleted heaps have left to threads that have ended since.
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
@@ -91,6 +94,7 @@ std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept {
   if (record == nullptr) return 0;
   if (record == &main_record) return trim(keep_bytes);
   const std::size_t given = collect_one(*record, heap.id, {true, keep_bytes});
+  if (record->zone != nullptr) give_surplus(*record, true);
   if (given != 0) store.purge(os::clock_coarse_ms(), 0, 0);
   return given;
 }

@@ -9,14 +9,17 @@
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_scope.hpp"
+#include "heap/heap_zone.hpp"
 #include "heap/limits.hpp"
 #include "heap/registry.hpp"
 #include "heap/thread_heap.hpp"
-#include "report/report.hpp"
 
 namespace tarn {
 
 namespace {
+
+// How often a chunk is taken for one request: others may use up what it was taken for.
+constexpr int growths_max = 8;
 
 Attempt from_share(ThreadHeap& share, std::size_t size_class, std::size_t bytes) noexcept {
   Page* page = share.find_bin(size_class) == nullptr ? no_page() : share.current_of(size_class);
@@ -59,6 +62,7 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   Visit visit(record, id);
   if (visit.thread() == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
   if (visit.ended()) return {Outcome::ended, nullptr, nullptr};
+  if (TARN_UNLIKELY(is_frozen(record))) return {Outcome::frozen, nullptr, nullptr};
   const std::size_t size_class = class_for(request);
   if (size_class == class_count && request.fixed == nullptr) {
     return heap_large_allocate(record, request);
@@ -107,6 +111,7 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
     return request.zero ? allocate_zeroed(request.bytes)
                         : allocate_aligned(request.bytes, request.alignment);
   }
+  int grown = 0;
   for (int relieved = 0;;) {
     const Attempt attempt = try_once(*record, heap.id, request);
     switch (attempt.outcome) {
@@ -120,7 +125,14 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
         if (relieve(*attempt.refused_by, request.bytes, relieved++)) continue;
         break;
       case Outcome::out_of_memory:
+        if (record->zone != nullptr && grown++ < growths_max &&
+            grow_zone(*record, heap.id, request)) {
+          continue;
+        }
         break;
+      case Outcome::frozen:
+        errno = EPERM;
+        return nullptr;
       case Outcome::ended:
         if (request.may_end) return nullptr;
         live_record(heap, request.function);
@@ -144,21 +156,24 @@ HeapRecord* live_record(tarn_heap heap, const char* function) noexcept {
 
 void locked_free(Page* page, void* p) noexcept {
   ThreadHeap& share = *page->heap;
+  HeapRecord* record = nullptr;
   {
     // A heap that was deleted meanwhile is under malloc's lock.
     const LockedOpen open([&]() -> HeapRecord* { return share.record; });
+    if (open.record().secret) wipe(p, page->block_bytes);
     auto* const block = static_cast<Block*>(p);
     block->next = page->local_free;
     page->local_free = block;
     if (--page->countdown == 0) page_attention(*page);
-    if (TARN_LIKELY(&open.record() != &main_record) || !share.pages.empty()) return;
+    if (&open.record() != &main_record || !share.pages.empty()) record = &open.record();
   }
-  registry.give_share(share);
+  if (record == nullptr) return registry.give_share(share);
+  if (record->zone != nullptr) tend_zone(*record);
 }
 
 tarn_heap heap_of(const void* p) noexcept {
   if (address_of(p) >> address_bits != 0) return {};
-  Span* const span = page_map.span_of(p);
+  Span* const span = find_span(p);
   const auto* const page = static_cast<const Page*>(span);
   switch (span->kind_now()) {
     case SpanKind::page:

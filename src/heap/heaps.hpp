@@ -28,6 +28,7 @@ enum class Outcome : std::uint8_t {
   refused,        // By a ceiling.
   out_of_memory,
   ended,          // The heap was destroyed meanwhile.
+  frozen,
 };
 
 struct Attempt {
@@ -129,7 +130,7 @@ HeapRecord* live_record(tarn_heap heap, const char* function) noexcept;
 // Frees of blocks that malloc's slow path finds not to be its own. pre: p is the start of a block
 void nursery_free(Page* page, void* p) noexcept;
 void locked_free(Page* page, void* p) noexcept;
-void nursery_give(Page* page) noexcept;  // An empty one, to the store.
+void nursery_give(Page* page, Zone* zone) noexcept;  // An empty one, to where it came from.
 std::size_t nursery_bytes(const Page* page, const void* p) noexcept;  // 0: no block begins there.
 
 }  // namespace tarn

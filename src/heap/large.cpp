@@ -7,7 +7,6 @@
 
 #include "heap/process.hpp"
 #include "heap/record.hpp"
-#include "source/store.hpp"
 
 namespace tarn {
 
@@ -23,28 +22,31 @@ void count_resized(const Span* span, std::size_t bytes_before) noexcept {
                        static_cast<std::int64_t>(bytes_before));
 }
 
-Span* take_large(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
-  Span* const span = store.take(slices, alignment, fit);
+Span* make_large(Span* span, Zone* zone) noexcept {
   if (span == nullptr) return nullptr;
   span->set_kind(SpanKind::large);
   span->remote.store(0, std::memory_order_relaxed);
   static_cast<Page*>(span)->set_record(&main_record);
-  page_map.set_ends(span);
+  map_span(zone, span, false);
   return span;
 }
 
-void give_large(Span* span) noexcept {
-  page_map.clear_ends(span->base, span->slices);
-  store.give(span);
+Span* take_large(std::size_t slices, Fit fit) noexcept {
+  return make_large(store.take(slices, 1, fit), nullptr);
+}
+
+void give_large(Span* span, Zone* zone) noexcept {
+  unmap_span(zone, span, false);
+  give_span(zone, span);
 }
 
 // The contents in a new span, the old one given back; null when there is none.
 void* grow_by_copy(Span* span, std::size_t slices, Fit fit) noexcept {
-  Span* const target = take_large(slices, 1, fit);
+  Span* const target = take_large(slices, fit);
   if (target == nullptr) return nullptr;
   memcpy(target->base, span->base, span->bytes());
   count_resized(target, span->bytes());
-  give_large(span);
+  give_large(span, nullptr);
   return target->base;
 }
 
@@ -74,37 +76,37 @@ void* grow_elsewhere(Span* span, std::size_t slices) noexcept {
 
 }  // namespace
 
-Span* large_take(std::size_t bytes, std::size_t alignment) noexcept {
+Span* large_take(std::size_t bytes, std::size_t alignment, Zone* zone) noexcept {
   if (bytes > request_bytes_max || alignment > request_bytes_max) return nullptr;
   const std::size_t slices = bytes == 0 ? 1 : slices_for(bytes);
   const std::size_t aligned = alignment <= slice_bytes ? 1 : alignment >> slice_shift;
-  Span* const span = take_large(slices, aligned, Fit::warm);
+  Span* const span = make_large(take_span(zone, slices, aligned), zone);
   if (span != nullptr) count(span, true);
   return span;
 }
 
-void large_give(Span* span) noexcept {
+void large_give(Span* span, Zone* zone) noexcept {
   count(span, false);
-  give_large(span);
+  give_large(span, zone);
 }
 
 void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
-  Span* const span = large_take(bytes, alignment);
+  Span* const span = large_take(bytes, alignment, nullptr);
   if (span == nullptr) return nullptr;
   if (zero && !span->zeroed) memset(span->base, 0, bytes);
   return span->base;
 }
 
-void large_free(Span* span) noexcept { large_give(span); }
+void large_free(Span* span) noexcept { large_give(span, nullptr); }
 
-bool large_resize(Span* span, std::size_t slices) noexcept {
+bool large_resize(Span* span, std::size_t slices, Zone* zone) noexcept {
   const std::size_t bytes_before = span->bytes();
   if (slices == span->slices) return true;
   if (slices < span->slices) {
     // A small excess stays: it may be wanted again, and giving it back costs a lock.
     if (span->slices - slices <= slices / 8) return true;
-    store.shrink(span, slices);
-  } else if (!store.extend(span, slices)) {
+    shrink_span(zone, span, slices);
+  } else if (!extend_span(zone, span, slices)) {
     return false;
   }
   count_resized(span, bytes_before);
@@ -119,7 +121,7 @@ bool large_remap(Span* span, std::size_t slices) noexcept {
 void* large_reallocate(Span* span, std::size_t bytes) noexcept {
   if (bytes > request_bytes_max) return nullptr;
   const std::size_t slices = slices_for(bytes);
-  return large_resize(span, slices) ? span->base : grow_elsewhere(span, slices);
+  return large_resize(span, slices, nullptr) ? span->base : grow_elsewhere(span, slices);
 }
 
 }  // namespace tarn

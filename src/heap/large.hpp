@@ -5,19 +5,20 @@
 
 #include <cstddef>
 
-#include "source/span.hpp"
+#include "source/zone.hpp"
 
 namespace tarn {
 
-// A block's span, counted in the totals; null when out of memory. alignment: as below. What becomes
-// of it is the caller's business.
-Span* large_take(std::size_t bytes, std::size_t alignment) noexcept;
-void large_give(Span* span) noexcept;
+// A block's span, counted in the totals; null when out of memory. alignment: as below. zone: of the
+// heap that it is for; null: from the store. What becomes of it is the caller's business.
+Span* large_take(std::size_t bytes, std::size_t alignment, Zone* zone) noexcept;
+void large_give(Span* span, Zone* zone) noexcept;
 
 // Longer or shorter where it lies; false when that cannot be. A small excess may stay.
-bool large_resize(Span* span, std::size_t slices) noexcept;
+bool large_resize(Span* span, std::size_t slices, Zone* zone) noexcept;
 
-// Longer by page tables, if the block is large enough for that; its address may change.
+// Longer by page tables, if the block is large enough for that; its address may change. pre: from
+// the store
 bool large_remap(Span* span, std::size_t slices) noexcept;
 
 // alignment: in bytes, a power of two. `zero`: the block reads as zero.

@@ -164,7 +164,7 @@ void Orphans::tend(ThreadHeap& share) noexcept {
   if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
   Busy busy(thread);
   read_mail(thread);
-  if (closed_by_another(*share.record)) return;  // Who has it closed comes here afterwards.
+  if (keeps_off(*share.record)) return;  // Who has it closed comes here afterwards.
   if (!thread.warm || share.record == &main_record) put_down_current_pages(share);
   settle_queues(share);
 }

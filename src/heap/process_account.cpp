@@ -43,7 +43,7 @@ void fill_classes(tarn_account* account) noexcept {
     add_counts_of(t->heap, main_record, account);
   }
   std::uint64_t live_bytes = 0;
-  store.for_each_span([&](const Span* span) noexcept {
+  const auto add = [&](const Span* span) noexcept {
     if (span->kind_now() != SpanKind::page) return;
     const auto* const page = static_cast<const Page*>(span);
     tarn_account_class& row = account->classes[class_of(page->block_bytes)];
@@ -53,7 +53,9 @@ void fill_classes(tarn_account* account) noexcept {
     live_bytes += live * page->block_bytes;
     const bool mine = page->owner.load(std::memory_order_relaxed) == current_thread;
     if (mine) row.allocations -= page_untaken(page);  // Handed to malloc, not taken.
-  });
+  };
+  store.for_each_span(add);
+  registry.for_each_region_span(add);
   account->live_bytes = live_bytes + account->large_live_bytes;
 }
 

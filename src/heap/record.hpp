@@ -19,6 +19,7 @@
 namespace tarn {
 
 enum class HeapThreads : std::uint8_t { shared, serialised, confined };
+enum class Frozen : std::uint8_t { no, changing, yes };
 
 // Charged before memory is taken, from a heap up to its last ancestor (limits.hpp).
 struct Limits {
@@ -35,6 +36,7 @@ struct Limits {
 };
 
 struct HeapRecord;
+class Zone;
 
 // A class of a heap's own: blocks of one exact size. Known by an id of its own, like the heap.
 struct FixedClass {
@@ -56,6 +58,8 @@ struct HeapRecord {
   os::ThreadId maker = 0;  // The thread to which a confined heap belongs.
   bool gone = false;  // Destroyed, its memory given back.
   bool losing = false;  // Its lists are being changed by who has it closed (fork looks).
+  bool secret = false;  // Blocks are wiped when they are freed.
+  std::atomic<Frozen> frozen{Frozen::no};
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.
   os::Lock gate{};  // Held by who has the heap closed;
   std::uint32_t closings = 0;  // how often, and
@@ -64,6 +68,7 @@ struct HeapRecord {
   os::Lock lock{};  // Nursery, large, the list of ThreadHeaps; serialised: all of it.
   std::atomic<ThreadHeap*> thread_heaps{nullptr};  // Linked by next_of_record; grows while open.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> large{};
+  Zone* zone = nullptr;  // Where its memory comes from; null: the store.
   HeapRecord* parent = nullptr;
   HeapRecord* next = nullptr;  // The registry's list of live records, or of spare ones.
   HeapRecord* prev = nullptr;
@@ -93,8 +98,17 @@ inline std::size_t block_bytes_of(HeapRecord& record, std::size_t size_class) no
                                   : record.fixed(size_class - class_count).block_bytes;
 }
 
-// Must the calling thread, which is busy or holds the record's lock, keep off the heap's lists?
+// Does another thread have the heap for itself? The calling one is busy or holds the record's lock.
 bool closed_by_another(const HeapRecord& record) noexcept;
+
+inline bool is_frozen(const HeapRecord& record) noexcept {
+  return record.frozen.load(std::memory_order_relaxed) != Frozen::no;
+}
+
+// Must the calling thread keep off the heap's lists and free blocks? As above, or it is frozen.
+inline bool keeps_off(const HeapRecord& record) noexcept {
+  return closed_by_another(record) || is_frozen(record);
+}
 
 // malloc's heap. It has no limits, no nursery and no list of its large blocks.
 extern HeapRecord main_record;

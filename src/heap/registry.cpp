@@ -10,7 +10,6 @@
 #include "base/check.hpp"
 #include "heap/closing.hpp"
 #include "heap/share.hpp"
-#include "source/store.hpp"
 
 namespace tarn {
 
@@ -23,6 +22,10 @@ void put_name(char* to, const char* from) noexcept {
   const std::size_t length = from == nullptr ? 0 : strnlen(from, TARN_HEAP_NAME_BYTES - 1);
   if (length != 0) memcpy(to, from, length);
   to[length] = '\0';
+}
+
+bool is_region(const HeapRecord& record) noexcept {
+  return record.zone != nullptr && record.zone->traits().region;
 }
 
 bool is_below(const HeapRecord* record, const HeapRecord* ancestor) noexcept {
@@ -48,21 +51,42 @@ void set_up(Limits& limits, const tarn_heap_options& options) noexcept {
 
 }  // namespace
 
-HeapRecord* Registry::make(const tarn_heap_options& options) noexcept {
+HeapRecord* Registry::take_record_locked(bool for_region) noexcept {
+  HeapRecord* const spare = for_region ? spare_static_.pop_front() : nullptr;
+  if (spare != nullptr) return spare;
+  void* memory = nullptr;
+  if (for_region && static_used_ < static_records_) {
+    memory = static_memory_[static_used_++];
+  } else {
+    if (HeapRecord* const used = spare_.pop_front()) return used;
+    memory = store.allocate_record(sizeof(HeapRecord));
+    if (memory == nullptr) return nullptr;
+  }
+  auto* const record = new (memory) HeapRecord;
+  record->next_known = known_.load(std::memory_order_relaxed);
+  known_.store(record, std::memory_order_release);
+  return record;
+}
+
+void Registry::spare_record_locked(HeapRecord& record) noexcept {
+  const auto* const place = reinterpret_cast<const std::byte*>(&record);
+  const bool is_static = place >= static_memory_[0] && place < static_memory_[0] +
+                                                                   sizeof static_memory_;
+  (is_static ? spare_static_ : spare_).push_back(&record);
+}
+
+HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcept {
   os::Locked locked(lock_);
   auto* const parent = static_cast<HeapRecord*>(options.parent.record);
   if (parent != nullptr && parent->id.load(std::memory_order_relaxed) != options.parent.id) {
     return nullptr;
   }
-  HeapRecord* record = spare_.pop_front();
-  if (record == nullptr) {
-    void* const memory = store.allocate_record(sizeof(HeapRecord));
-    if (memory == nullptr) return nullptr;
-    record = new (memory) HeapRecord;
-    record->next_known = known_.load(std::memory_order_relaxed);
-    known_.store(record, std::memory_order_release);
-  }
-  record->threads = static_cast<HeapThreads>(options.threads);
+  HeapRecord* const record = take_record_locked(options.region != nullptr);
+  if (record == nullptr) return nullptr;
+  record->secret = (options.flags & TARN_HEAP_SECRET) != 0;
+  record->threads = record->secret ? HeapThreads::serialised  // Hit paths wipe nothing.
+                                   : static_cast<HeapThreads>(options.threads);
+  record->zone = zone;
   record->maker = os::thread_id();
   record->young.store(true, std::memory_order_relaxed);
   record->closed.store(false, std::memory_order_relaxed);
@@ -98,19 +122,19 @@ void Registry::give(HeapRecord& record) noexcept {
   for (HeapRecord* r = &record; r != nullptr && r->gone && r->children == 0;) {
     HeapRecord* const parent = r->parent;
     r->parent = nullptr;
-    spare_.push_back(r);
+    spare_record_locked(*r);
     if (parent != nullptr) --parent->children;
     r = parent;
   }
 }
 
-ThreadHeap* Registry::take_share_locked() noexcept {
-  ThreadHeap* const spare = spare_shares_;
+ThreadHeap* Registry::take_share_locked(const HeapRecord& record) noexcept {
+  ThreadHeap* const spare = is_region(record) ? nullptr : spare_shares_;
   if (spare != nullptr) {
     spare_shares_ = spare->next_of_record;
     return spare;
   }
-  void* const memory = store.allocate_record(sizeof(ThreadHeap));
+  void* const memory = allocate_record(record.zone, sizeof(ThreadHeap));
   if (memory == nullptr) return nullptr;
   auto* const share = new (memory) ThreadHeap;
   share->current.fill(no_page());
@@ -121,7 +145,7 @@ ThreadHeap* Registry::join(HeapRecord& record, Thread& thread) noexcept {
   ThreadHeap* share = find_share(record, thread);
   if (share == nullptr) {
     os::Locked locked(lock_);
-    share = take_share_locked();
+    share = take_share_locked(record);
     if (share == nullptr) return nullptr;
     share->thread = &thread;
     share->record = &record;
@@ -168,7 +192,7 @@ FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
   }
   FixedGroup*& group = record.fixed_groups[count / fixed_group_classes];
   if (group == nullptr) {
-    void* const memory = store.allocate_record(sizeof(FixedGroup));
+    void* const memory = allocate_record(record.zone, sizeof(FixedGroup));
     if (memory == nullptr) {
       errno = ENOMEM;
       return nullptr;
@@ -190,7 +214,7 @@ ThreadHeap* Registry::join_alone(HeapRecord& record, Thread& owner) noexcept {
   os::Locked locked(lock_);
   ThreadHeap* const known = record.thread_heaps.load(std::memory_order_relaxed);
   if (known != nullptr) return known;
-  ThreadHeap* const share = take_share_locked();
+  ThreadHeap* const share = take_share_locked(record);
   if (share == nullptr) return nullptr;
   share->thread = &owner;
   share->record = &record;
@@ -205,7 +229,9 @@ void Registry::give_shares(HeapRecord& record) noexcept {
   for (ThreadHeap* h = record.thread_heaps.load(std::memory_order_relaxed); h; h = next) {
     next = h->next_of_record;
     h->next_of_record = nullptr;
-    if (h->pages.empty() && !is_lost(*h)) {
+    if (is_region(record)) {
+      leave_region_locked(*h, record);
+    } else if (h->pages.empty() && !is_lost(*h)) {
       give_share_locked(*h, record);
     } else {
       keep_counts(*h, record);
@@ -215,6 +241,13 @@ void Registry::give_shares(HeapRecord& record) noexcept {
     }
   }
   record.thread_heaps.store(nullptr, std::memory_order_relaxed);
+  if (is_region(record)) record.fixed_groups.fill(nullptr);
+}
+
+// The share's memory is the region's.
+void Registry::leave_region_locked(ThreadHeap& share, HeapRecord& record) noexcept {
+  keep_counts(share, record);
+  if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
 }
 
 void Registry::give_share(ThreadHeap& share) noexcept {

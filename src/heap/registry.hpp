@@ -15,6 +15,7 @@
 #include "heap/record.hpp"
 #include "heap/thread.hpp"
 #include "os/thread.hpp"
+#include "source/zone.hpp"
 #include "tarn/account.h"
 
 namespace tarn {
@@ -22,8 +23,8 @@ namespace tarn {
 class Registry {
  public:
   // A record under a new id, on the list of live ones, everything else as a new record has it; null
-  // when out of memory. `options` has been checked.
-  HeapRecord* make(const tarn_heap_options& options) noexcept;
+  // when out of memory. `options` has been checked. The zone is the heap's from here on.
+  HeapRecord* make(const tarn_heap_options& options, Zone* zone) noexcept;
 
   // Makes the id of a live record 0 and remembers its name; false when it has another id by now.
   bool end_id(HeapRecord& record, std::uint64_t id) noexcept;
@@ -63,7 +64,7 @@ class Registry {
     for (ThreadHeap* h = thread.heaps.head(); h != nullptr;) {
       ThreadHeap& share = *h;
       h = h->next_of_thread;
-      if (!closed_by_another(*share.record)) visit(share);
+      if (!keeps_off(*share.record)) visit(share);
     }
   }
 
@@ -72,6 +73,16 @@ class Registry {
   void for_each(Visit visit) noexcept {
     os::Locked locked(lock_);
     for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) visit(*r);
+  }
+
+  // Calls visit(span) for the descriptors that lie in regions. Also where a signal has interrupted
+  // the registry.
+  template <class Visit>
+  void for_each_region_span(Visit visit) noexcept {
+    os::LockedUnlessHeld locked(lock_);
+    for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) {
+      if (r->zone != nullptr) r->zone->for_each_span(visit);
+    }
   }
 
   // The live heap after this one, the first one for the zero value; the zero value at the end, or
@@ -99,14 +110,22 @@ class Registry {
   };
   static constexpr std::size_t ended_remembered_ = 64;
 
-  ThreadHeap* take_share_locked() noexcept;
+  HeapRecord* take_record_locked(bool for_region) noexcept;
+  void spare_record_locked(HeapRecord& record) noexcept;
+  ThreadHeap* take_share_locked(const HeapRecord& record) noexcept;
   void give_share_locked(ThreadHeap& share, HeapRecord& record) noexcept;
+  void leave_region_locked(ThreadHeap& share, HeapRecord& record) noexcept;
   void keep_counts(ThreadHeap& share, HeapRecord& record) noexcept;
   void rebuild() noexcept;
 
   os::Lock lock_;
   List<HeapRecord> live_;
   List<HeapRecord> spare_;
+  // A region makes no call of the OS, and its record must outlive it: these are for regions.
+  static constexpr std::size_t static_records_ = 64;
+  List<HeapRecord> spare_static_;
+  std::size_t static_used_ = 0;
+  alignas(HeapRecord) std::byte static_memory_[static_records_][sizeof(HeapRecord)] = {};
   ThreadHeap* spare_shares_ = nullptr;  // Linked by next_of_record.
   std::atomic<HeapRecord*> known_{nullptr};
   std::uint64_t ids_given_ = main_heap_id;

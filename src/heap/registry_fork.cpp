@@ -2,18 +2,45 @@
 // are in order already: those that were not busy are orphans, the others lost.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/blocks.hpp"
+#include "heap/heap_freeze.hpp"
 #include "heap/orphans.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
-#include "source/store.hpp"
 
 namespace tarn {
 
 namespace {
 
+// The store's descriptors, and those of regions.
+template <class Visit>
+void for_each_span_anywhere(Visit visit) noexcept {
+  store.for_each_span(visit);
+  registry.for_each_region_span(visit);
+}
+
+// The memory of a secret heap reads as zero here, so its free blocks are not linked any more: they
+// count as live, for good. Blocks that are live can be freed.
+void write_off_wiped(HeapRecord& record) noexcept {
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    for (Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
+      auto& page = *static_cast<Page*>(s);
+      const std::uint32_t free = page.carved - page.live();
+      if (page.kept > 0) {
+        page.kept += static_cast<std::int32_t>(free);
+      } else {
+        page.countdown += free;
+      }
+      page.free = nullptr;
+      page.local_free = nullptr;
+      page.capacity = page.carved;
+    }
+  }
+}
+
 // The heap forgets the share, and the share's pages their thread. Its blocks are malloc's.
 void lose(ThreadHeap& share) noexcept {
-  store.for_each_span([&](Span* span) noexcept {
+  for_each_span_anywhere([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
     if (span->kind_now() != SpanKind::page || page->heap != &share) return;
     page->owner.store(&lost_owner, std::memory_order_relaxed);
@@ -27,10 +54,10 @@ void lose(ThreadHeap& share) noexcept {
 // The list may have been half-changed: it is made again, from the descriptors.
 void find_large_blocks(HeapRecord& record) noexcept {
   record.large.abandon();
-  store.for_each_span([&](Span* span) noexcept {
+  for_each_span_anywhere([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
     if (span->kind_now() == SpanKind::large && page->record == &record &&
-        page_map.span_of(span->base) == span) {
+        find_span(span->base) == span) {
       record.large.push_front(span);
     }
   });
@@ -51,6 +78,8 @@ void repair(HeapRecord& record, bool lock_was_held) noexcept {
     lose_shares(record);
   }
   find_large_blocks(record);
+  // Not the gate: in the child there is nobody to keep out.
+  if (record.frozen.load(std::memory_order_relaxed) == Frozen::changing) thaw(record);
   record.losing = record.walking = false;
   record.limits.floor = record.limits.floor_wanted;
   record.closed.store(false, std::memory_order_relaxed);
@@ -66,11 +95,12 @@ void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     if (!goes_on(t)) t->mail.store(nullptr, std::memory_order_relaxed);
   }
-  store.for_each_span([&](Span* span) noexcept {
+  for_each_span_anywhere([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
     if (span->kind_now() != SpanKind::page) return;
     const Remote seen{page->remote.load(std::memory_order_relaxed)};
-    Thread* const owner = page->owner.load(std::memory_order_relaxed);
+    Thread* owner = page->owner.load(std::memory_order_relaxed);
+    if (owner == &frozen_owner) owner = page->heap->thread;
     if (seen.state() != RemoteState::mailed || owner == nullptr || goes_on(owner)) return;
     page->newer = owner->mail.load(std::memory_order_relaxed);
     owner->mail.store(page, std::memory_order_relaxed);
@@ -83,13 +113,14 @@ void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
 void Registry::rebuild() noexcept {
   live_.abandon();
   spare_.abandon();
+  spare_static_.abandon();
   spare_shares_ = nullptr;
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) t->heaps.abandon();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
     if (r->id.load(std::memory_order_relaxed) != 0) {
       live_.push_front(r);
     } else if (r->gone && r->children == 0) {
-      spare_.push_back(r);
+      spare_record_locked(*r);
     }
     for (ThreadHeap* h = r->thread_heaps; h != nullptr; h = h->next_of_record) {
       if (h->thread == &locked_owner) continue;
@@ -101,11 +132,15 @@ void Registry::rebuild() noexcept {
 void Registry::recover_after_fork(const Thread* survivor, const Thread* late) noexcept {
   main_record.lock.recover_after_fork();
   if (lock_.recover_after_fork()) rebuild();
+  regions.recover_after_fork();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
     r->visitors.store(0, std::memory_order_relaxed);
     const bool was_closed = r->gate.recover_after_fork();
     const bool lock_was_held = r->lock.recover_after_fork();
+    if (r->zone != nullptr) r->zone->recover_after_fork();
     if (was_closed || lock_was_held) repair(*r, lock_was_held);
+    // A thread that forked in the middle of its work (in a signal handler) goes on with what it has.
+    if (r->secret && r->zone != nullptr && !r->lock.held_by_this_thread()) write_off_wiped(*r);
   }
   if (known_.load(std::memory_order_relaxed) != nullptr) deliver_mail_anew(survivor, late);
 }

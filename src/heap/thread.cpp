@@ -38,6 +38,7 @@ constexpr std::array<Page*, class_count> no_pages() noexcept {
 constinit Thread empty_thread{.heap = {.current = no_pages(), .record = &main_record}};
 constinit ThreadHeap empty_view{.current = no_pages(), .record = &main_record};
 constinit Thread locked_owner{.heap = {.current = no_pages(), .record = &main_record}};
+constinit Thread frozen_owner{.heap = {.current = no_pages(), .record = &main_record}};
 constinit Thread lost_owner{.heap = {.current = no_pages(), .record = &main_record},
                             .state = ThreadState::lost};
 

@@ -146,6 +146,9 @@ extern ThreadHeap empty_view;
 // The owner of pages that are used under a lock: no thread is equal to it.
 extern Thread locked_owner;
 
+// The owner of pages of frozen heaps: no thread is equal to it.
+extern Thread frozen_owner;
+
 // The owner of pages that a fork has left half-changed: frees are taken, and that is all.
 extern Thread lost_owner;
 

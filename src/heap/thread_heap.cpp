@@ -17,7 +17,7 @@
 #include "heap/process.hpp"
 #include "heap/record.hpp"
 #include "layout/page_plan.hpp"
-#include "source/store.hpp"
+#include "source/zone.hpp"
 
 namespace tarn {
 
@@ -74,7 +74,7 @@ void retire(Page& page) noexcept {
   --heap.bin(page.size_class).pages;
   heap.pages.remove(&page);
   const std::size_t bytes = page.bytes();
-  page_give(&page);
+  page_give(&page, heap.record->zone);
   if (heap.record != &main_record) uncharge(*heap.record, bytes);
 }
 
@@ -152,9 +152,9 @@ bool put_to_sleep(Page& page) noexcept {
 bool provide_bin(ThreadHeap& heap, std::size_t size_class) noexcept {
   std::atomic<BinGroup*>& group = heap.groups[size_class / group_bins];
   if (TARN_LIKELY(group.load(std::memory_order_relaxed) != nullptr)) return true;
-  void* const record = store.allocate_record(sizeof(BinGroup));
-  if (record == nullptr) return false;
-  group.store(new (record) BinGroup, std::memory_order_release);  // Pairs with find_bin().
+  void* const memory = allocate_record(heap.record->zone, sizeof(BinGroup));
+  if (memory == nullptr) return false;
+  group.store(new (memory) BinGroup, std::memory_order_release);  // Pairs with find_bin().
   return true;
 }
 
@@ -181,7 +181,7 @@ Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t block_b
                    std::size_t slices) noexcept {
   heap.refused_by = charge(*heap.record, slices << slice_shift);
   if (heap.refused_by != nullptr) return nullptr;
-  Page* const page = page_take(size_class, block_bytes, slices);
+  Page* const page = page_take(size_class, block_bytes, slices, heap.record->zone);
   if (page == nullptr) cancel_charge(*heap.record, slices << slice_shift);
   return page;
 }
@@ -224,7 +224,7 @@ void push_mail(Thread& owner, Page& page) noexcept {
 
 void settle_mailed(Page& page) noexcept {
   HeapRecord& record = *page.heap->record;
-  if (TARN_UNLIKELY(&record != &main_record) && closed_by_another(record)) {
+  if (TARN_UNLIKELY(&record != &main_record) && keeps_off(record)) {
     return push_mail(*page.heap->thread, page);  // It waits until the heap is open again.
   }
   if (page.heap->current_of(page.size_class) == &page) {

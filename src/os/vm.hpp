@@ -25,7 +25,18 @@ bool vm_purge(void* start, std::size_t bytes) noexcept;
 // changed. pre: wanted > bytes
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept;
 
-// Shows `name` for the range in /proc/PID/maps where the kernel can. `name` must outlive the range.
+// Shows `name` for the range in /proc/PID/maps where the kernel can: printable ASCII without
+// backslash, backquote, $ and brackets. `name` must outlive the range.
 void vm_name(void* start, std::size_t bytes, const char* name) noexcept;
+
+// Makes a range read-only, or writable again. False when the OS refuses: parts may have changed.
+bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept;
+
+// Keeps a range in memory, backed from now on; until it is released. False when the OS refuses.
+bool vm_lock(void* start, std::size_t bytes) noexcept;
+
+// Keeps a range out of core dumps, and has it read as zero in the child of a fork. False when the
+// OS cannot.
+bool vm_hide(void* start, std::size_t bytes) noexcept;
 
 }  // namespace tarn::os

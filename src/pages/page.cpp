@@ -10,7 +10,7 @@
 
 #include "base/check.hpp"
 #include "layout/page_plan.hpp"
-#include "source/store.hpp"
+#include "source/zone.hpp"
 
 namespace tarn {
 
@@ -34,8 +34,9 @@ Collected decode(const Page* page, Remote seen) noexcept {
 
 }  // namespace
 
-Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices) noexcept {
-  Span* const span = store.take(slices, 1);
+Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
+                Zone* zone) noexcept {
+  Span* const span = take_span(zone, slices, 1);
   if (span == nullptr) return nullptr;
   auto* const page = static_cast<Page*>(span);
   page->free = page->local_free = nullptr;
@@ -49,17 +50,17 @@ Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t sli
   page->queued = false;
   page->set_kind(SpanKind::page);
   page->remote.store(Remote::empty(RemoteState::open).word, std::memory_order_relaxed);
-  page_map.set(page->base, slices, page);
+  map_span(zone, page, true);
   return page;
 }
 
-void page_give(Page* page) noexcept {
+void page_give(Page* page, Zone* zone) noexcept {
   TARN_ASSERT(page->live() == 0 && !page->queued);
   page->owner.store(nullptr, std::memory_order_relaxed);
   page->set_heap(nullptr);
   page->set_kind(SpanKind::large);  // In use by nobody else until the store has it.
-  page_map.clear(page->base, page->slices);
-  store.give(page);
+  unmap_span(zone, page, true);
+  give_span(zone, page);
 }
 
 std::uint32_t page_carve(Page* page) noexcept {

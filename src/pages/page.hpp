@@ -29,6 +29,7 @@ namespace tarn {
 struct HeapRecord;
 struct Thread;
 struct ThreadHeap;
+class Zone;
 
 struct Block;
 
@@ -116,14 +117,16 @@ struct Collected {
 };
 
 // A page with no block handed out, in state open, owned; null when out of memory. Its class says
-// which lists it goes on; blocks of a class of one's own have a size of their own.
-Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices) noexcept;
+// which lists it goes on; blocks of a class of one's own have a size of their own. zone: of the heap
+// that it is for; null: from the store.
+Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
+                Zone* zone = nullptr) noexcept;
 inline Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
   return page_take(size_class, class_block_bytes[size_class], slices);
 }
 
 // pre: live() == 0, not queued, remote state dead (page_kill).
-void page_give(Page* page) noexcept;
+void page_give(Page* page, Zone* zone = nullptr) noexcept;
 
 // Makes the next blocks of a page with carved < capacity and hands them over as page->free.
 // Returns how many. pre: page->free == nullptr

@@ -78,6 +78,14 @@ void report_ended_heap(const char* function, const char* name, std::uint64_t id)
   os::process_abort();
 }
 
+void report_frozen_heap(const char* function, const char* name, std::uint64_t id) noexcept {
+  Line line;
+  line.text("tarn: frozen heap: ").text(function).text(": the heap ");
+  if (name[0] != '\0') line.text("\"").text(name).text("\" ");
+  line.text("(number ").decimal(id).text(") is read-only; thaw it first").print();
+  os::process_abort();
+}
+
 void report_confined_heap(const char* name, std::uint64_t id) noexcept {
   Line line;
   line.text("tarn: wrong thread: the heap ");

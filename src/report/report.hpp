@@ -45,6 +45,10 @@ enum class Misuse : std::uint8_t { invalid_free, double_free, invalid_pointer };
 [[noreturn]] void report_ended_heap(const char* function, const char* name,
                                     std::uint64_t id) noexcept;
 
+// As above, for a block of a heap that is frozen.
+[[noreturn]] void report_frozen_heap(const char* function, const char* name,
+                                     std::uint64_t id) noexcept;
+
 // As above, for a heap that is confined to one thread and was used by another.
 [[noreturn]] void report_confined_heap(const char* name, std::uint64_t id) noexcept;
 

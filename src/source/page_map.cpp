@@ -44,6 +44,19 @@ bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
   return true;
 }
 
+bool PageMap::cover_from_static(const std::byte* start, std::size_t bytes) noexcept {
+  const std::size_t first = first_index(start);
+  const std::size_t last = last_index(start, bytes);
+  if (last >= root_entries) return false;
+  std::size_t missing = 0;
+  for (std::size_t i = first; i <= last; ++i) missing += root_[i].load() == 0 ? 1 : 0;
+  if (missing > static_leaves_ - leaves_used_) return false;
+  for (std::size_t i = first; i <= last; ++i) {
+    if (root_[i].load() == 0) set_leaf(i, leaves_[leaves_used_++]);
+  }
+  return true;
+}
+
 PageMap::Reserve PageMap::reserve_leaves(std::size_t bytes) noexcept {
   const std::size_t count = (bytes >> leaf_shift) + 2;
   void* const leaves = os::vm_reserve(count * leaf_bytes);

@@ -53,6 +53,9 @@ class PageMap {
   // Makes the leaves for a range; false when the OS has no memory for one. Store's lock held.
   bool cover(const std::byte* start, std::size_t bytes) noexcept;
 
+  // As above, from static memory alone; false, with nothing done, when that does not suffice.
+  bool cover_from_static(const std::byte* start, std::size_t bytes) noexcept;
+
   // Leaves for a range whose address is not known yet. Any thread.
   struct Reserve {
     Entry* leaves = nullptr;
@@ -93,6 +96,9 @@ class PageMap {
   Entry empty_leaf_[leaf_entries] = {};  // Never written.
   Entry first_leaf_[leaf_entries] = {};  // For the first GiB in use: saves a mapping.
   bool first_leaf_used_ = false;
+  static constexpr std::size_t static_leaves_ = 2;
+  Entry leaves_[static_leaves_][leaf_entries] = {};
+  std::size_t leaves_used_ = 0;
   Foreign foreign_ = {};                 // Never written.
 };
 

@@ -260,6 +260,30 @@ void* Store::allocate_record(std::size_t bytes) noexcept {
   return records_.allocate(bytes);
 }
 
+Span* Store::lend_descriptor() noexcept {
+  os::Locked locked(lock_);
+  if (!provide_descriptors_locked(1)) return nullptr;
+  Span* const span = make_span_locked(nullptr, 0);
+  span->set_kind(SpanKind::large);  // In use by nobody, until it has a place.
+  span->zeroed = false;
+  return span;
+}
+
+void Store::return_descriptor(Span* span) noexcept {
+  os::Locked locked(lock_);
+  spare_locked(span);
+}
+
+bool Store::cover(const std::byte* start, std::size_t bytes) noexcept {
+  os::Locked locked(lock_);
+  return page_map.cover(start, bytes);
+}
+
+bool Store::cover_from_static(const std::byte* start, std::size_t bytes) noexcept {
+  os::Locked locked(lock_);
+  return page_map.cover_from_static(start, bytes);
+}
+
 void Store::configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes) noexcept {
   purge_delay_ms_.store(purge_delay_ms, std::memory_order_relaxed);
   purge_keep_slices_.store(purge_keep_bytes >> slice_shift, std::memory_order_relaxed);
@@ -270,10 +294,12 @@ void Store::configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes
 StoreTotals Store::totals() noexcept {
   os::LockedUnlessHeld locked(lock_);
   StoreTotals t;
+  const auto elsewhere =
+      static_cast<std::size_t>(elsewhere_bytes_.load(std::memory_order_relaxed));
   t.reserved_bytes = (reserved_slices_ << slice_shift) + descriptors_.bytes_reserved() +
-                     records_.bytes_reserved();
-  t.committed_bytes = (reserved_slices_ - clean_.slices()) << slice_shift;
-  t.committed_bytes_peak = committed_slices_peak_ << slice_shift;
+                     records_.bytes_reserved() + elsewhere;
+  t.committed_bytes = ((reserved_slices_ - clean_.slices()) << slice_shift) + elsewhere;
+  t.committed_bytes_peak = (committed_slices_peak_ << slice_shift) + elsewhere;
   t.map_calls = map_calls_.load(std::memory_order_relaxed);
   t.purge_calls = purge_calls_;
   t.purged_bytes = purged_slices_ << slice_shift;

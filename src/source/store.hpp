@@ -77,6 +77,17 @@ class Store {
   // A record for another room, never freed; null when out of memory.
   void* allocate_record(std::size_t bytes) noexcept;
 
+  // A descriptor for a span that lies elsewhere, in use; null when out of memory.
+  Span* lend_descriptor() noexcept;
+  void return_descriptor(Span* span) noexcept;
+
+  // Has the page map cover memory from elsewhere; false when that cannot be.
+  bool cover(const std::byte* start, std::size_t bytes) noexcept;
+  bool cover_from_static(const std::byte* start, std::size_t bytes) noexcept;
+  void count_elsewhere(std::ptrdiff_t delta_bytes) noexcept {
+    elsewhere_bytes_.fetch_add(delta_bytes, std::memory_order_relaxed);
+  }
+
   void configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes) noexcept;
   StoreTotals totals() noexcept;
   void count_map_call() noexcept { map_calls_.fetch_add(1, std::memory_order_relaxed); }
@@ -132,6 +143,7 @@ class Store {
   std::size_t reserved_slices_ = 0;
   std::size_t committed_slices_peak_ = 0;
   std::size_t purging_slices_ = 0;
+  std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // From the OS, for zones.
   std::atomic<std::uint64_t> map_calls_{0};
   std::uint64_t purge_calls_ = 0;
   std::uint64_t purged_slices_ = 0;

@@ -81,4 +81,12 @@ void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
 
 void vm_name(void*, std::size_t, const char*) noexcept {}
 
+bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept {
+  return !call_fails() &&
+         mprotect(start, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
+}
+
+bool vm_lock(void*, std::size_t) noexcept { return !call_fails(); }
+bool vm_hide(void*, std::size_t) noexcept { return !call_fails(); }
+
 }  // namespace tarn::os

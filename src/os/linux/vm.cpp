@@ -57,4 +57,26 @@ void vm_name(void* start, std::size_t bytes, const char* name) noexcept {
   errno = saved;
 }
 
+bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept {
+  const int saved = errno;
+  const bool done = mprotect(start, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
+  errno = saved;
+  return done;
+}
+
+bool vm_lock(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  const bool done = mlock(start, bytes) == 0;
+  errno = saved;
+  return done;
+}
+
+bool vm_hide(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  const bool done = madvise(start, bytes, MADV_DONTDUMP) == 0 &&
+                    madvise(start, bytes, MADV_WIPEONFORK) == 0;
+  errno = saved;
+  return done;
+}
+
 }  // namespace tarn::os

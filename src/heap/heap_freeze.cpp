@@ -1,0 +1,143 @@
+// heap_freeze: a heap's memory made read-only, and writable again. Descriptors, counts and lists
+// lie elsewhere, so the heap can be walked and asked meanwhile; what would write is kept off:
+// slots stay empty, so allocations come to the slow path, and pages have an owner that is nobody,
+// so frees do.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/heap_freeze.hpp"
+
+#include <cerrno>
+
+#include "heap/closing.hpp"
+#include "heap/share.hpp"
+#include "heap/thread_heap.hpp"
+#include "os/vm.hpp"
+#include "source/store.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Of heaps in the store: each may split a mapping, of which a process has 65,530.
+constexpr std::size_t frozen_pieces_max = 16384;
+std::atomic<std::size_t> frozen_pieces{0};
+
+// Calls visit(span) for all memory of the heap until it returns false. False then.
+template <class Visit>
+bool for_each_span(HeapRecord& record, Visit visit) noexcept {
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (is_lost(*h)) continue;
+    for (Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
+      if (!visit(s)) return false;
+    }
+  }
+  for (Span* s = record.large.head(); s != nullptr; s = s->next_of_heap) {
+    if (!visit(s)) return false;
+  }
+  return record.nursery.page == nullptr || visit(record.nursery.page);
+}
+
+std::size_t count_pieces(HeapRecord& record) noexcept {
+  if (record.zone != nullptr) return 0;
+  std::size_t count = 0;
+  for_each_span(record, [&](const Span*) noexcept {
+    ++count;
+    return true;
+  });
+  return count;
+}
+
+// The pages of a thread that vanished in a fork are on no list that can be trusted.
+void unprotect_lost(ThreadHeap& share) noexcept {
+  store.for_each_span([&](Span* span) noexcept {
+    if (span->kind_now() != SpanKind::page || static_cast<Page*>(span)->heap != &share) return;
+    os::vm_protect(span->base, span->bytes(), true);
+  });
+}
+
+// To give rights back the kernel may have to split a mapping, and be at its limit: then false, and
+// nothing is changed but that some memory is writable.
+bool unprotect(HeapRecord& record) noexcept {
+  const bool done = for_each_span(record, [](Span* span) noexcept {
+    return os::vm_protect(span->base, span->bytes(), true);
+  });
+  if (!done) return false;
+  for_each_span(record, [](Span* span) noexcept {
+    if (span->kind_now() == SpanKind::page) {
+      auto* const page = static_cast<Page*>(span);
+      page->owner.store(page->heap->thread, std::memory_order_relaxed);
+    }
+    return true;
+  });
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (is_lost(*h)) unprotect_lost(*h);
+  }
+  return true;
+}
+
+bool protect(HeapRecord& record) noexcept {
+  return for_each_span(record, [](Span* span) noexcept {
+    if (span->kind_now() == SpanKind::page) {
+      static_cast<Page*>(span)->owner.store(&frozen_owner, std::memory_order_relaxed);
+    }
+    return os::vm_protect(span->base, span->bytes(), false);
+  });
+}
+
+bool freeze(HeapRecord& record) noexcept {
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (h->thread != current_thread && h->thread != &locked_owner) continue;
+    Busy busy(*h->thread);
+    put_down_share(*h);
+  }
+  const std::size_t pieces = count_pieces(record);
+  if (frozen_pieces.fetch_add(pieces, std::memory_order_relaxed) + pieces <= frozen_pieces_max) {
+    record.frozen.store(Frozen::changing, std::memory_order_relaxed);
+    TARN_FORK_FENCE();
+    const bool done = protect(record);
+    // What cannot be undone stays: then the heap is frozen after all.
+    const bool frozen = done || !unprotect(record);
+    TARN_FORK_FENCE();
+    record.frozen.store(frozen ? Frozen::yes : Frozen::no, std::memory_order_relaxed);
+    if (frozen) return true;
+  }
+  frozen_pieces.fetch_sub(pieces, std::memory_order_relaxed);
+  errno = ENOMEM;
+  return false;
+}
+
+}  // namespace
+
+bool thaw(HeapRecord& record) noexcept {
+  if (!is_frozen(record)) return true;
+  record.frozen.store(Frozen::changing, std::memory_order_relaxed);
+  TARN_FORK_FENCE();
+  const bool done = unprotect(record);
+  TARN_FORK_FENCE();
+  record.frozen.store(done ? Frozen::no : Frozen::yes, std::memory_order_relaxed);
+  if (done) {
+    frozen_pieces.fetch_sub(count_pieces(record), std::memory_order_relaxed);
+  } else {
+    errno = ENOMEM;
+  }
+  return done;
+}
+
+bool heap_set_frozen(tarn_heap heap, bool frozen, const char* function) noexcept {
+  HeapRecord* const record = heap_lock(heap, function);
+  if (record == nullptr) return false;
+  bool done = false;
+  if (record->walking) {
+    errno = EBUSY;
+  } else if (frozen == is_frozen(*record)) {
+    done = true;
+  } else if (frozen) {
+    done = freeze(*record);
+  } else {
+    done = thaw(*record);
+  }
+  open_heap(*record);
+  return done;
+}
+
+}  // namespace tarn

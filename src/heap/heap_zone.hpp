@@ -1,0 +1,41 @@
+// heap_zone: heaps whose memory lies apart: where their chunks come from and go to.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heap/record.hpp"
+#include "heap/heaps.hpp"
+#include "source/zone.hpp"
+
+namespace tarn {
+
+// The zone of a heap with these options, null when it needs none. False with errno set when it
+// cannot be had. May call the source: no lock held, not busy.
+bool make_zone(const tarn_heap_options& options, Zone** zone) noexcept;
+
+// Whether the options say something sensible about where the heap's memory comes from.
+bool zone_options_are_sound(const tarn_heap_options& options) noexcept;
+
+
+// The end of a zone that has no span in use.
+void end_zone(Zone& zone) noexcept;
+
+// One more chunk for a request that found no room; false when there is none to be had, or the heap
+// has ended. pre: as make_zone()
+bool grow_zone(HeapRecord& record, std::uint64_t id, const Request& request) noexcept;
+
+// Gives back chunks that are empty and what else is free, if it is much or `all` is wanted. pre: as
+// make_zone()
+void give_surplus(HeapRecord& record, bool all) noexcept;
+
+inline void tend_zone(HeapRecord& record) noexcept {
+  if (TARN_UNLIKELY(record.zone->has_surplus())) give_surplus(record, false);
+}
+
+// Overwrites memory with zeros, whatever a compiler thinks of it.
+void wipe(void* start, std::size_t bytes) noexcept;
+
+}  // namespace tarn
