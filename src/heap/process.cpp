@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "heap/closing.hpp"
 #include "heap/late.hpp"
 #include "heap/orphans.hpp"
 #include "heap/registry.hpp"
@@ -124,6 +125,9 @@ void Process::resize_large(std::int64_t delta_bytes) noexcept {
 // The library's own start and end. In this file, so that a static link cannot leave them out.
 __attribute__((constructor(101))) static void tarn_library_start() noexcept {
   tarn::process.start();
+  // Asked here once, a heap in a region has nothing left to ask for.
+  tarn::os::thread_id();
+  tarn::barriers_known();
 }
 __attribute__((destructor(101))) static void tarn_library_end() noexcept {
   tarn::process.finish();

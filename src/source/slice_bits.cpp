@@ -62,6 +62,14 @@ std::size_t SliceBits::find(std::size_t count, std::size_t first_slice,
   return found;
 }
 
+std::size_t SliceBits::find_last(std::size_t count) const noexcept {
+  if (count > free_) return none;
+  for (std::size_t at = slices_ - count + 1; at-- != 0;) {
+    if (all_free(at, count)) return at;
+  }
+  return none;
+}
+
 void SliceBits::fill(std::size_t first, std::size_t count, bool used) noexcept {
   while (count != 0) {
     const std::size_t in_word = word_bits - first % word_bits;

@@ -30,6 +30,9 @@ class SliceBits {
   // power of two. `none` when there is no such run. pre: count != 0
   std::size_t find(std::size_t count, std::size_t first_slice, std::size_t alignment) noexcept;
 
+  // The last of such runs, whatever its address: for what is to lie out of the way.
+  std::size_t find_last(std::size_t count) const noexcept;
+
   // pre: all of them are free
   void take(std::size_t first, std::size_t count) noexcept;
   // pre: all of them are in use

@@ -47,10 +47,10 @@ void* Zone::allocate_record_locked(std::size_t bytes) noexcept {
   if (records_ == nullptr || at > records_end_ ||
       static_cast<std::size_t>(records_end_ - at) < size) {
     const std::size_t slices = slices_for(size + sizeof(RecordArea));
-    const std::size_t first = first_->bits.find(slices, 0, 1);
+    // At the end, so that they do not lie between the blocks.
+    const std::size_t first = first_->bits.find_last(slices);
     if (first == SliceBits::none) return nullptr;
     first_->bits.take(first, slices);
-    if (first + slices > first_->touched) first_->touched = first + slices;
     std::byte* const start = first_->base + (first << slice_shift);
     RecordArea* const area = new (start) RecordArea{areas_, slices};
     TARN_FORK_FENCE();
@@ -212,17 +212,16 @@ bool Zone::check() noexcept {
 }
 
 bool Regions::add(Zone& zone) noexcept {
-  const std::byte* const start = zone.first_->base;
-  const std::byte* const end = start + (zone.first_->bits.slices() << slice_shift);
+  const auto start = address_of(zone.first_->piece.start);
+  const auto end = start + zone.first_->piece.bytes;
   os::Locked locked(lock_);
   for (const Zone* z = head_; z != nullptr; z = z->next_region_) {
-    const std::byte* const other = z->first_->base;
-    const std::byte* const other_end = other + (z->first_->bits.slices() << slice_shift);
+    const auto other = address_of(z->first_->piece.start);
+    const auto other_end = other + z->first_->piece.bytes;
     if (end <= other || other_end <= start) continue;
     // In a block of another region it may lie, as in any other block.
-    const bool inside = start >= other + (z->first_->head_slices << slice_shift) &&
-                        end <= other_end;
-    if (!inside) return false;
+    const auto blocks = address_of(z->first_->base) + (z->first_->head_slices << slice_shift);
+    if (start < blocks || end > other_end) return false;
   }
   zone.next_region_ = head_;
   TARN_FORK_FENCE();

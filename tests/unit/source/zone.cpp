@@ -1,0 +1,210 @@
+// Zones: spans in chunks and in regions, and what they do when there is no more.
+//
+// SPDX-License-Identifier: MIT
+#include "source/zone.hpp"
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "os/fake/fake.hpp"
+
+namespace tarn {
+namespace {
+
+struct Memory {
+  explicit Memory(std::size_t bytes) : block(bytes + slice_bytes) {}
+  Piece piece(std::size_t offset = 0) {
+    return {block.data() + offset, block.size() - slice_bytes};
+  }
+  std::vector<std::byte> block;
+};
+
+constexpr ZoneTraits chunked{};
+constexpr ZoneTraits region{.region = true};
+
+class ZoneTest : public testing::TestWithParam<bool> {
+ protected:
+  const ZoneTraits& traits() const { return GetParam() ? region : chunked; }
+  static void end(Zone& zone) {
+    EXPECT_TRUE(zone.check());
+    if (zone.traits().region) regions.remove(zone);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, ZoneTest, testing::Bool());
+
+Span* take(Zone& zone, std::size_t slices, std::size_t alignment = 1) {
+  Span* const span = zone.take(slices, alignment);
+  if (span != nullptr) zone.map(span, true);
+  return span;
+}
+void give(Zone& zone, Span* span) {
+  zone.unmap(span->base, span->slices, true);
+  zone.give(span);
+}
+
+TEST_P(ZoneTest, SpansDoNotOverlapAndAreFound) {
+  for (const std::size_t offset : {0, 1, 4095}) {
+    Memory memory(std::size_t{2} << 20);
+    Zone* const zone = Zone::begin(memory.piece(offset), traits());
+    ASSERT_NE(zone, nullptr);
+    std::mt19937 random(3);
+    std::vector<Span*> spans;
+    for (int i = 0; i < 3000; ++i) {
+      const std::size_t alignment = i % 9 == 0 ? 4 : 1;
+      Span* const span = take(*zone, random() % 20 + 1, alignment);
+      if (span != nullptr) {
+        EXPECT_EQ(address_of(span->base) % (alignment * slice_bytes), 0u);
+        for (std::byte* p = span->base; p < span->end(); p += slice_bytes) {
+          EXPECT_EQ(page_map.span_of(p), span);
+          *reinterpret_cast<Span**>(p) = span;
+        }
+        spans.push_back(span);
+      }
+      if (span == nullptr || random() % 2 == 0) {
+        std::swap(spans[random() % spans.size()], spans.back());
+        Span* const gone = spans.back();
+        spans.pop_back();
+        for (std::byte* p = gone->base; p < gone->end(); p += slice_bytes) {
+          EXPECT_EQ(*reinterpret_cast<Span**>(p), gone);
+        }
+        std::byte* const base = gone->base;
+        give(*zone, gone);
+        EXPECT_EQ(page_map.span_of(base)->kind_now(), SpanKind::idle);
+      }
+    }
+    ASSERT_TRUE(zone->check());
+    for (Span* const span : spans) give(*zone, span);
+    end(*zone);
+  }
+}
+
+TEST_P(ZoneTest, ResizesInPlace) {
+  Memory memory(std::size_t{1} << 20);
+  Zone* const zone = Zone::begin(memory.piece(), traits());
+  ASSERT_NE(zone, nullptr);
+  Span* const first = take(*zone, 4);
+  Span* const second = take(*zone, 4);
+  ASSERT_EQ(second->base, first->end());
+  EXPECT_FALSE(zone->extend(first, 5));
+  zone->shrink(second, 2);
+  EXPECT_TRUE(zone->extend(second, 10));
+  EXPECT_EQ(second->slices, 10u);
+  EXPECT_EQ(page_map.span_of(second->end() - 1), second);
+  EXPECT_FALSE(zone->extend(second, 10000));
+  zone->unmap(second->base, 10, true);
+  zone->give(second);
+  EXPECT_TRUE(zone->extend(first, 100));
+  give(*zone, first);
+  end(*zone);
+}
+
+TEST_P(ZoneTest, TooSmallIsRefused) {
+  Memory memory(64 * slice_bytes);
+  Piece piece = memory.piece();
+  piece.bytes = slice_bytes;
+  EXPECT_EQ(Zone::begin(piece, traits()), nullptr);
+  piece.bytes = 10;
+  EXPECT_EQ(Zone::begin(piece, traits()), nullptr);
+}
+
+TEST(ZoneChunks, EmptyOnesAreTakenOutAndTheFirstStays) {
+  Memory first(std::size_t{1} << 20);
+  Memory second(std::size_t{8} << 20);
+  Memory third(std::size_t{1} << 20);
+  Zone* const zone = Zone::begin(first.piece(), chunked);
+  ASSERT_NE(zone, nullptr);
+  EXPECT_EQ(zone->take(1000, 1), nullptr);
+  ASSERT_TRUE(zone->add(second.piece()));
+  Span* const span = take(*zone, 1000);
+  ASSERT_NE(span, nullptr);
+  EXPECT_FALSE(zone->has_surplus());
+  Piece piece;
+  EXPECT_FALSE(zone->take_out(&piece, true));
+  give(*zone, span);
+  EXPECT_TRUE(zone->has_surplus());
+  ASSERT_TRUE(zone->take_out(&piece, false));
+  EXPECT_EQ(piece.start, second.piece().start);
+  EXPECT_FALSE(zone->has_surplus());
+  ASSERT_TRUE(zone->add(third.piece()));
+  EXPECT_FALSE(zone->take_out(&piece, false));  // One small one may stay.
+  EXPECT_TRUE(zone->take_out(&piece, true));
+  EXPECT_FALSE(zone->take_out(&piece, true));
+  EXPECT_TRUE(zone->check());
+}
+
+TEST(ZoneChunks, ChunkBytesSufficeForASpanAnywhere) {
+  for (const std::size_t slices : {1, 100, 5000, 40000}) {
+    for (const std::size_t alignment : {1, 8, 64}) {
+      const std::size_t bytes = Zone::chunk_bytes_for(slices, alignment);
+      Memory memory(bytes);
+      for (const std::size_t offset : {0, 16, 4095}) {
+        Memory first(16 * slice_bytes);
+        Zone* const zone = Zone::begin(first.piece(), chunked);
+        ASSERT_TRUE(zone->add(memory.piece(offset)));
+        Span* const span = take(*zone, slices, alignment);
+        ASSERT_NE(span, nullptr) << slices << " " << alignment << " " << offset;
+        give(*zone, span);
+      }
+    }
+  }
+  EXPECT_EQ(Zone::chunk_bytes_for(SIZE_MAX, 1), 0u);
+  EXPECT_EQ(Zone::chunk_bytes_for(1, SIZE_MAX), 0u);
+}
+
+TEST(ZoneChunks, SecretMemoryIsLockedOrRefused) {
+  Memory memory(std::size_t{1} << 20);
+  const ZoneTraits secret{.secret = true};
+  for (int n = 1; n <= 2; ++n) {
+    os::fake::fail_at(static_cast<std::uint64_t>(n), false);
+    EXPECT_EQ(Zone::begin(memory.piece(), secret), nullptr) << n;
+  }
+  os::fake::fail_at(0, false);
+  Zone* const zone = Zone::begin(memory.piece(), secret);
+  ASSERT_NE(zone, nullptr);
+  Span* const span = take(*zone, 5);
+  ASSERT_NE(span, nullptr);
+  give(*zone, span);
+}
+
+TEST(ZoneRegions, OverlapsAreRefusedAndNestingIsNot) {
+  Memory memory(std::size_t{4} << 20);
+  Zone* const outer = Zone::begin(memory.piece(), region);
+  ASSERT_NE(outer, nullptr);
+  EXPECT_EQ(Zone::begin(memory.piece(), region), nullptr);
+  Span* const span = take(*outer, 300);
+  ASSERT_NE(span, nullptr);
+  Zone* const inner = Zone::begin({span->base, span->bytes()}, region);
+  ASSERT_NE(inner, nullptr);
+  Span* const nested = take(*inner, 10);
+  ASSERT_NE(nested, nullptr);
+  EXPECT_EQ(page_map.span_of(nested->base), nested);
+  give(*inner, nested);
+  EXPECT_TRUE(inner->check());
+  regions.remove(*inner);
+  give(*outer, span);
+  EXPECT_TRUE(outer->check());
+  regions.remove(*outer);
+}
+
+TEST(ZoneRegions, RecordsAreZeroAndStay) {
+  Memory memory(std::size_t{1} << 20);
+  for (std::byte& byte : memory.block) byte = std::byte{0xee};
+  Zone* const zone = Zone::begin(memory.piece(), region);
+  ASSERT_NE(zone, nullptr);
+  std::size_t count = 0;
+  while (void* const record = zone->allocate_record(1300)) {
+    for (int i = 0; i < 1300; ++i) ASSERT_EQ(static_cast<char*>(record)[i], 0);
+    std::memset(record, 1, 1300);
+    ++count;
+  }
+  EXPECT_GT(count, 600u);
+  EXPECT_EQ(zone->take(1, 1), nullptr);
+  EXPECT_TRUE(zone->check());
+  regions.remove(*zone);
+}
+
+}  // namespace
+}  // namespace tarn
