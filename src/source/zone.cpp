@@ -66,7 +66,7 @@ Zone* Zone::begin(Piece piece, const ZoneTraits& traits) noexcept {
   if (chunk == nullptr) return nullptr;
   Zone* const zone = new (own) Zone;
   zone->traits_ = traits;
-  zone->chunks_ = zone->first_ = chunk;
+  zone->first_ = zone->last_ = chunk;
   if (traits.region) {
     const std::size_t head_end = chunk->head_slices << slice_shift;
     zone->records_ = own + own_bytes + SliceBits::bytes_for(chunk->bits.slices());
@@ -93,22 +93,22 @@ bool Zone::add(Piece piece) noexcept {
   Chunk* const chunk = lay_out(piece, 0, &unused);
   if (chunk == nullptr || !prepare(*chunk)) return false;
   os::Locked locked(lock_);
-  chunk->next = chunks_;
   TARN_FORK_FENCE();
-  chunks_ = chunk;
+  last_->next = chunk;
+  last_ = chunk;
   empty_slices_ += chunk->bits.free_slices();
   return true;
 }
 
 Zone::Chunk* Zone::chunk_of(const void* p) const noexcept {
-  Chunk* chunk = chunks_;
+  Chunk* chunk = first_;
   while (chunk != nullptr && !chunk->has(p)) chunk = chunk->next;
   return chunk;
 }
 
 // Gives the descriptor a place, if there is one.
 Span* Zone::take_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept {
-  for (Chunk* chunk = chunks_; chunk != nullptr; chunk = chunk->next) {
+  for (Chunk* chunk = first_; chunk != nullptr; chunk = chunk->next) {
     const std::uintptr_t first_slice = address_of(chunk->base) >> slice_shift;
     const std::size_t at = chunk->bits.find(slices, first_slice, alignment);
     if (at == SliceBits::none) continue;
@@ -222,11 +222,12 @@ void Zone::shrink(Span* span, std::size_t slices) noexcept {
 bool Zone::take_out(Piece* piece, bool all) noexcept {
   os::Locked locked(lock_);
   if (!all && empty_slices_ <= empty_slices_kept) return false;
-  Chunk** link = &chunks_;
-  while (*link != nullptr && (*link == first_ || !(*link)->empty())) link = &(*link)->next;
-  Chunk* const chunk = *link;
+  Chunk* before = first_;
+  while (before->next != nullptr && !before->next->empty()) before = before->next;
+  Chunk* const chunk = before->next;
   if (chunk == nullptr) return false;
-  *link = chunk->next;
+  before->next = chunk->next;
+  if (last_ == chunk) last_ = before;
   empty_slices_ -= chunk->bits.free_slices();
   note_surplus_locked();
   *piece = chunk->piece;
@@ -237,7 +238,7 @@ void Zone::purge(bool all) noexcept {
   if (!traits_.purgeable) return;
   os::Locked locked(lock_);
   if (!all && !is_dirty_locked()) return;
-  for (Chunk* chunk = chunks_; chunk != nullptr; chunk = chunk->next) {
+  for (Chunk* chunk = first_; chunk != nullptr; chunk = chunk->next) {
     for (std::size_t at = 0; at < chunk->touched;) {
       at = chunk->bits.next(at, chunk->touched, false);
       const std::size_t end = chunk->bits.next(at, chunk->touched, true);
@@ -250,9 +251,10 @@ void Zone::purge(bool all) noexcept {
   note_surplus_locked();
 }
 
-std::size_t Zone::chunk_bytes() const noexcept {
+std::size_t Zone::chunk_bytes() noexcept {
+  os::Locked locked(lock_);
   std::size_t bytes = 0;
-  for (const Chunk* c = chunks_; c != nullptr; c = c->next) bytes += c->piece.bytes;
+  for (const Chunk* c = first_; c != nullptr; c = c->next) bytes += c->piece.bytes;
   return bytes;
 }
 

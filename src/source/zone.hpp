@@ -87,13 +87,13 @@ class Zone {
   void* allocate_record(std::size_t bytes) noexcept;
 
   const ZoneTraits& traits() const noexcept { return traits_; }
-  std::size_t chunk_bytes() const noexcept;  // Of all chunks.
+  std::size_t chunk_bytes() noexcept;  // Of all chunks.
 
   // Calls visit(start, bytes) for what blocks may lie in. Holds the lock.
   template <class Visit>
   void for_each_range(Visit visit) noexcept {
     os::Locked locked(lock_);
-    for (const Chunk* c = chunks_; c != nullptr; c = c->next) {
+    for (const Chunk* c = first_; c != nullptr; c = c->next) {
       visit(c->base + (c->head_slices << slice_shift),
             (c->bits.slices() - c->head_slices) << slice_shift);
     }
@@ -163,8 +163,8 @@ class Zone {
 
   os::Lock lock_;
   ZoneTraits traits_;
-  Chunk* chunks_ = nullptr;  // Newest first.
-  Chunk* first_ = nullptr;   // Where the zone itself lies.
+  Chunk* first_ = nullptr;  // Where the zone itself lies, and then the others, oldest first:
+  Chunk* last_ = nullptr;   // who looks for room begins there, so that new ones get empty.
   std::atomic<bool> surplus_{false};
   bool unlocked_ = false;  // A secret zone's, in the child of a fork.
   std::size_t used_slices_ = 0;   // Of spans.

@@ -149,7 +149,7 @@ bool Zone::is_in_use(const Span* span) const noexcept {
 
 void Zone::clear_bits() noexcept {
   used_slices_ = 0;
-  for (Chunk* c = chunks_; c != nullptr; c = c->next) {
+  for (Chunk* c = first_; c != nullptr; c = c->next) {
     c->bits.clear();
     c->bits.take(0, c->head_slices);
   }
@@ -176,7 +176,7 @@ void Zone::take_back_descriptors() noexcept {
 
 void Zone::recover_after_fork() noexcept {
   if (traits_.secret) {  // A lock in memory is not inherited.
-    for (const Chunk* c = chunks_; c != nullptr; c = c->next) {
+    for (const Chunk* c = first_; c != nullptr; c = c->next) {
       unlocked_ = unlocked_ || !os::vm_lock(c->base, c->bits.slices() << slice_shift);
     }
   }
@@ -193,7 +193,8 @@ void Zone::recover_after_fork() noexcept {
     store.for_each_span(mark);
   }
   empty_slices_ = 0;
-  for (const Chunk* c = chunks_; c != nullptr; c = c->next) {
+  for (Chunk* c = first_; c != nullptr; c = c->next) last_ = c;
+  for (const Chunk* c = first_; c != nullptr; c = c->next) {
     if (c != first_ && c->empty()) empty_slices_ += c->bits.free_slices();
   }
 }
@@ -202,7 +203,7 @@ bool Zone::check() noexcept {
   os::Locked locked(lock_);
   std::size_t in_use = 0;
   std::size_t empty = 0;
-  for (const Chunk* c = chunks_; c != nullptr; c = c->next) {
+  for (const Chunk* c = first_; c != nullptr; c = c->next) {
     if (!c->bits.check()) return false;
     in_use += c->bits.slices() - c->bits.free_slices() - c->head_slices;
     if (c != first_ && c->empty()) empty += c->bits.free_slices();
