@@ -53,9 +53,9 @@ typedef size_t (*tarn_heap_reclaim)(tarn_heap heap, size_t wanted_bytes, void* c
 /* The heap has passed its soft mark, upwards; called likewise. */
 typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* context);
 
-/* Where a heap's memory comes from: in chunks, most of them of chunk_bytes or more. The functions are
- * called with no lock held, by a thread that allocates in the heap, frees there, trims or ends it;
- * they may use other heaps. */
+/* Where a heap's memory comes from: in chunks, most of them of chunk_bytes or more. The functions
+ * are called with no lock held, by a thread that makes the heap, allocates or frees there, trims or
+ * ends it; they may use other heaps. */
 typedef struct tarn_source {
   size_t bytes; /* sizeof(tarn_source) */
 
@@ -68,13 +68,14 @@ typedef struct tarn_source {
   void (*give)(void* start, size_t bytes, void* context);
 
   void* context;      /* Handed to both. */
-  size_t chunk_bytes; /* The least that is asked for (but for a smaller one after a null); 0: 1 MiB.
-                         A heap that has grown asks for a quarter of what it has. */
+  size_t chunk_bytes; /* The least that is asked for (but for a smaller one after a null); 0: 1
+                         MiB. A heap that has grown asks for a quarter of what it has. */
   int zeroed;         /* Not 0: chunks read as zero, so zeroed blocks need not be written. */
 } tarn_source;
 
-/* The least that a region may be. Some 8 KiB of it, a quarter of a percent of a large one and 1.3 KiB
- * for each thread that allocates are not for blocks. */
+/* The least that a region may be. Up to 8 KiB for its address, itself and the first descriptors, 2
+ * KiB for each thread that allocates (once for a serialised heap), half a KiB for each eight size
+ * classes and 137 bytes for each page (of 4 to 256 KiB) are not for blocks. */
 #define TARN_HEAP_REGION_BYTES_MIN 32768
 
 /* How much a heap looks at what is done with its blocks. */
@@ -86,8 +87,16 @@ enum tarn_heap_mode {
 };
 
 enum tarn_heap_flag {
-  TARN_HEAP_SEPARATE = 1, /* Its memory lies apart from other heaps'. */
-  TARN_HEAP_SECRET = 2    /* Locked in memory, kept out of core dumps, wiped on fork and on free. */
+  /* Its memory lies apart from other heaps', a mebibyte at least: it is shown by the heap's name in
+   * /proc/PID/maps where the kernel can, frozen in few calls, and leaves no holes among others'. */
+  TARN_HEAP_SEPARATE = 1,
+
+  /* Apart, locked in memory, kept out of core dumps, zero in the child of a fork (where blocks may
+   * still be freed), and each block wiped when it is freed, resized or cleared; the links of free
+   * blocks, a pointer at the start of each, are not wiped. Served under one lock, whatever
+   * `threads` says. What may be locked is limited (RLIMIT_MEMLOCK): where nothing may, the heap
+   * cannot be made (EPERM), and where no more may, it is out of memory. */
+  TARN_HEAP_SECRET = 2
 };
 
 typedef struct tarn_heap_options {
@@ -105,14 +114,22 @@ typedef struct tarn_heap_options {
   void* context;         /* Handed to the callbacks. */
   const size_t* class_bytes; /* A class table of its own: block sizes, ascending; copied. */
   size_t class_count;
-  void* region;          /* Memory of the caller's, all that the heap ever uses; null: none. */
-  size_t region_bytes;
-  const tarn_source* source; /* Where its memory comes from; null: the operating system. */
+  void* region;          /* Memory of the caller's, all that the heap ever uses (below); null. */
+  size_t region_bytes;   /* At least TARN_HEAP_REGION_BYTES_MIN. */
+  const tarn_source* source; /* Copied; null: the operating system. */
 } tarn_heap_options;
 
 /* Makes a heap; options may be null. The zero value with EINVAL for options that make no sense,
  * with ENOMEM when there is no memory for it. Takes constant time; memory comes with the first
- * block. */
+ * block, but for heaps that are separate or have a source, which take a chunk at once.
+ *
+ * A heap in a region keeps everything in there but the 0.5 KiB by which stale handles are known.
+ * Working in it makes no call of the operating system, with three exceptions: a thread that is new
+ * to the library asks for its own number and record once, a lock that is held is waited for, and
+ * in a heap that several threads share, locking, walking, clearing, trimming and ending it ask for
+ * a barrier. The 65th region at a time may ask for memory for its record. The region may be part
+ * of a block of tarn's (which must outlive the heap), not of a freed one; regions must not overlap
+ * (EINVAL). At any address, but only whole 4 KiB of it are used. */
 TARN_API tarn_heap tarn_heap_create(const tarn_heap_options* options);
 
 /* Ends a heap and all its blocks; no block is touched. Calls of other threads that have returned
@@ -127,10 +144,12 @@ TARN_API int tarn_heap_destroy(tarn_heap heap);
 /* Ends a heap and keeps its blocks: they are malloc's from here on, and freed or resized like all
  * others, by any thread and at any time. What was free between them is used again when the page
  * around it is empty. 0, or -1 with EINVAL for malloc's heap and for the zero value, with EBUSY
- * for a visitor of a walk. */
+ * for a visitor of a walk, with EPERM for a frozen heap, with ENOTSUP for one whose memory lies
+ * apart (a region, a source, separate, secret): its blocks cannot outlive it. */
 TARN_API int tarn_heap_delete(tarn_heap heap);
 
-/* Ends all blocks; the heap stays. Otherwise as tarn_heap_destroy; EINVAL for the zero value. */
+/* Ends all blocks; the heap stays. Otherwise as tarn_heap_destroy; EINVAL for the zero value, EPERM
+ * for a frozen heap. */
 TARN_API int tarn_heap_clear(tarn_heap heap);
 
 /* At least `size` bytes aligned to 16; for size 0 a block that may only be freed. */
@@ -212,11 +231,11 @@ TARN_API int tarn_heap_unlock(tarn_heap heap);
 /* Makes the heap's memory read-only: for data that are built once and read from then on, by any
  * thread. Until it is thawed a write to a block is a fault (SIGSEGV) and a free of one is reported;
  * allocations fail with EPERM, and so do clearing and deleting; a resize that needs no other place
- * or size class succeeds, another one fails. Destroying it is allowed. Threads that free blocks of it
- * must have done so. 0, also when it is so already; -1 with EINVAL as tarn_heap_lock, with EBUSY for
- * a visitor of a walk, with ENOMEM when the operating system refuses, or at 16,384 pieces of frozen
- * heaps that are not separate (a piece is a page of the heap or a large block). Takes a call of the
- * operating system for each piece. */
+ * or size class succeeds, another one fails. Destroying it is allowed. Threads that free blocks of
+ * it must have done so. 0, also when it is so already; -1 with EINVAL as tarn_heap_lock, with EBUSY
+ * for a visitor of a walk, with ENOMEM when the operating system refuses, or at 16,384 pieces of
+ * frozen heaps that do not lie apart (a piece is a page of the heap or a large block). Takes a call
+ * of the operating system for each piece. */
 TARN_API int tarn_heap_freeze(tarn_heap heap);
 TARN_API int tarn_heap_thaw(tarn_heap heap);
 

@@ -48,9 +48,8 @@ class Closed {
 void wait_at_gate(HeapRecord& record) noexcept;
 
 // The lock of the record that `record_now()` gives, of a heap that no other thread has closed: it
-// waits at the gate while one has, and follows when the record is another one by then. To free a block of a frozen
-// heap is misuse. pre: as
-// wait_at_gate()
+// waits at the gate while one has, and follows when the record is another one by then. To free a
+// block of a frozen heap is misuse. pre: as wait_at_gate()
 class LockedOpen {
  public:
   template <class RecordNow>

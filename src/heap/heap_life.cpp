@@ -7,11 +7,9 @@
 #include "heap/heap_freeze.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/limits.hpp"
-#include "heap/orphans.hpp"
 #include "heap/process.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
-#include "source/store.hpp"
 
 namespace tarn {
 

@@ -12,7 +12,6 @@
 #include "heap/registry.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
-#include "source/store.hpp"
 
 namespace tarn {
 

@@ -139,8 +139,9 @@ void Registry::recover_after_fork(const Thread* survivor, const Thread* late) no
     const bool lock_was_held = r->lock.recover_after_fork();
     if (r->zone != nullptr) r->zone->recover_after_fork();
     if (was_closed || lock_was_held) repair(*r, lock_was_held);
-    // A thread that forked in the middle of its work (in a signal handler) goes on with what it has.
-    if (r->secret && r->zone != nullptr && !r->lock.held_by_this_thread()) write_off_wiped(*r);
+    // Who forked in the middle of its work (in a signal handler) goes on with what it has.
+    const bool at_work = r->lock.held_by_this_thread();
+    if (r->secret && r->zone != nullptr && !at_work) write_off_wiped(*r);
   }
   if (known_.load(std::memory_order_relaxed) != nullptr) deliver_mail_anew(survivor, late);
 }

@@ -117,8 +117,8 @@ struct Collected {
 };
 
 // A page with no block handed out, in state open, owned; null when out of memory. Its class says
-// which lists it goes on; blocks of a class of one's own have a size of their own. zone: of the heap
-// that it is for; null: from the store.
+// which lists it goes on; blocks of a class of one's own have a size of their own. zone: of the
+// heap that it is for; null: from the store.
 Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
                 Zone* zone = nullptr) noexcept;
 inline Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
