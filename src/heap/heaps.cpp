@@ -58,6 +58,29 @@ std::size_t class_for(const Request& request) noexcept {
                                           : aligned_class_of(request.bytes, request.alignment);
 }
 
+// From the pages of its class, wherever they are.
+Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::size_t size_class,
+                   const Request& request) noexcept {
+  if (record.threads == HeapThreads::serialised) return from_locked(record, size_class, request);
+  if (record.young.load(std::memory_order_relaxed)) {
+    os::Locked locked(record.lock);
+    if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
+    if (record.young.load(std::memory_order_relaxed)) return nursery_allocate(record, request);
+  }
+  const HeapSlot& slot = thread.slots[id % heap_slots];
+  ThreadHeap* const share = slot.id.load(std::memory_order_relaxed) == id
+                                ? reinterpret_cast<ThreadHeap*>(slot.current)
+                                : registry.join(record, thread);
+  if (share == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  // A heap that was closed before the share was on its list did not wait for this thread.
+  if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
+  const Attempt attempt = from_share(*share, size_class, request.bytes);
+  if (request.fixed != nullptr && attempt.outcome == Outcome::done) {
+    registry.join_fixed(*share, *request.fixed);
+  }
+  return attempt;
+}
+
 Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) noexcept {
   Visit visit(record, id);
   if (visit.thread() == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
@@ -67,24 +90,11 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   if (size_class == class_count && request.fixed == nullptr) {
     return heap_large_allocate(record, request);
   }
-  if (record.threads == HeapThreads::serialised) return from_locked(record, size_class, request);
-  if (record.young.load(std::memory_order_relaxed)) {
-    os::Locked locked(record.lock);
-    if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
-    if (record.young.load(std::memory_order_relaxed)) return nursery_allocate(record, request);
-  }
-  const HeapSlot& slot = visit.thread()->slots[id % heap_slots];
-  ThreadHeap* const share = slot.id.load(std::memory_order_relaxed) == id
-                                ? reinterpret_cast<ThreadHeap*>(slot.current)
-                                : registry.join(record, *visit.thread());
-  if (share == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
-  // A heap that was closed before the share was on its list did not wait for this thread.
-  if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
-  const Attempt attempt = from_share(*share, size_class, request.bytes);
-  if (request.fixed != nullptr && attempt.outcome == Outcome::done) {
-    registry.join_fixed(*share, *request.fixed);
-  }
-  return attempt;
+  const Attempt attempt = from_pages(record, id, *visit.thread(), size_class, request);
+  if (attempt.outcome != Outcome::refused || request.fixed != nullptr) return attempt;
+  // Where a ceiling leaves less than the class rounds up to, it may do for the block itself.
+  if (slices_for(request.bytes) == slices_for(block_bytes_of(record, size_class))) return attempt;
+  return heap_large_allocate(record, request);
 }
 
 // Makes room under the ceiling of `refused_by`; false when there is none to be had.

@@ -9,6 +9,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/thread_heap.hpp"
 
+#include <initializer_list>
 #include <new>
 
 #include "base/check.hpp"
@@ -193,11 +194,16 @@ Page* take_for_main(std::size_t size_class, std::size_t pages) noexcept {
 
 Page* take_for_other(ThreadHeap& heap, std::size_t size_class, std::size_t pages) noexcept {
   const std::size_t bytes = block_bytes_of(*heap.record, size_class);
-  const std::size_t wanted = heap_page_slices(bytes, pages);
-  Page* const page = take_charged(heap, size_class, bytes, wanted);
-  const std::size_t least = heap_page_slices(bytes, 0);
-  if (page != nullptr || least == wanted) return page;
-  return take_charged(heap, size_class, bytes, least);
+  std::size_t slices = heap_page_slices(bytes, pages);
+  Page* page = take_charged(heap, size_class, bytes, slices);
+  // What a ceiling leaves may do for a first page, or for a single block.
+  for (const std::size_t less : {heap_page_slices(bytes, 0), slices_for(bytes)}) {
+    if (page != nullptr) return page;
+    if (less >= slices) continue;
+    slices = less;
+    page = take_charged(heap, size_class, bytes, slices);
+  }
+  return page;
 }
 
 Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {

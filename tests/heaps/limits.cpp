@@ -116,6 +116,42 @@ TEST_P(Limits, ACeilingIsMadeUseOf) {
   EXPECT_GE(bytes, mib - 16 * kib);
 }
 
+// Of an empty heap, whose first block it is: its size rounded to whole slices is enough.
+TEST_P(Limits, AnyBlockThatFitsIsServed) {
+  for (const std::size_t slices : {1u, 2u, 3u, 5u, 8u, 16u, 17u, 27u, 33u, 40u}) {
+    const std::size_t ceiling = slices * slice;
+    for (std::size_t bytes = 1; bytes <= ceiling; bytes += bytes < slice ? 333 : 1365) {
+      for (const std::size_t each : {bytes, in_slices(bytes)}) {
+        const Heap heap(limited(GetParam(), ceiling));
+        void* const p = refused(heap, each);
+        ASSERT_NE(p, nullptr) << each << " bytes under " << ceiling;
+        fill(p, each, 3);
+        ASSERT_LE(committed(heap), ceiling);
+        void* const resized = tarn_heap_reallocate(heap, p, each);
+        ASSERT_TRUE(resized != nullptr && is_filled(resized, each, 3));
+        tarn_heap_deallocate(resized);
+        if (each > young_bytes_max) {
+          ASSERT_NE(refused(heap, ceiling), nullptr);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Limits, AnyBlockOfOneSizeThatFitsIsServed) {
+  for (std::size_t bytes = 5'000; bytes <= paged_bytes_max; bytes += 7'001) {
+    const Heap heap(limited(GetParam(), in_slices(bytes)));
+    const tarn_fixed fixed = tarn_heap_fixed(heap, bytes, 8);
+    void* const p = tarn_fixed_allocate(fixed);
+    ASSERT_NE(p, nullptr) << bytes;
+    fill(p, bytes, 4);
+    EXPECT_EQ(tarn_fixed_allocate(fixed), nullptr);
+    EXPECT_TRUE(is_filled(p, bytes, 4));
+    tarn_heap_deallocate(p);
+    EXPECT_NE(tarn_fixed_allocate(fixed), nullptr);
+  }
+}
+
 TEST_P(Limits, AParentsCeilingCoversItsChildren) {
   const Heap parent(limited(GetParam(), 4 * mib));
   const Heap a(limited(GetParam(), 0, parent));
