@@ -24,16 +24,21 @@ TARN_INLINE void* allocate(std::size_t bytes) noexcept {
   return page_pop(page);
 }
 
+// pre: the page is the calling thread's own, and p is a block of it.
+TARN_INLINE void deallocate_local(void* p, Page* page) noexcept {
+  auto* const block = static_cast<Block*>(p);
+  block->next = page->local_free;
+  page->local_free = block;
+  if (TARN_UNLIKELY(--page->countdown == 0)) return deallocate_attention(page);
+}
+
 // 20 instructions and 2 branches to the return; null takes the slow path by the owner's test.
 TARN_INLINE void deallocate(void* p) noexcept {
   auto* const page = static_cast<Page*>(page_map.span_of(p));
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
     return deallocate_slow(p, page);
   }
-  auto* const block = static_cast<Block*>(p);
-  block->next = page->local_free;
-  page->local_free = block;
-  if (TARN_UNLIKELY(--page->countdown == 0)) return deallocate_attention(page);
+  deallocate_local(p, page);
 }
 
 // Zeroed. Never wraps: pre: bytes is a checked product.

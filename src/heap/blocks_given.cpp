@@ -110,7 +110,10 @@ bool keeps_place(std::size_t size, std::size_t bytes) noexcept {
   return bytes <= size && bytes >= size / shrink_part(size);
 }
 
-void* reallocate(void* p, std::size_t bytes) noexcept {
+namespace {
+
+// Of any block but those that reallocate() serves itself.
+TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
   Span* const span = span_of_block(p, "realloc");
   HeapRecord* const record = record_of(span);
   if (TARN_UNLIKELY(record != &main_record || span->kind_now() == SpanKind::nursery)) {
@@ -130,6 +133,30 @@ void* reallocate(void* p, std::size_t bytes) noexcept {
   memcpy(moved, p, bytes < size ? bytes : size);
   deallocate(p);
   return moved;
+}
+
+// pre: as deallocate_local(); malloc serves the thread from the page's heap
+TARN_NOINLINE void* move_local(void* p, std::size_t bytes, Page* page) noexcept {
+  const std::size_t size = page->block_bytes;
+  void* const moved = allocate(bytes);
+  if (TARN_UNLIKELY(moved == nullptr)) return bytes <= size ? p : nullptr;  // As above.
+  memcpy(moved, p, bytes < size ? bytes : size);
+  deallocate_local(p, page);
+  return moved;
+}
+
+}  // namespace
+
+// In the common case the heap from which malloc serves the thread is the heap of the page. Then it
+// is malloc's own: in the scope of another heap that would be a view, which has no pages.
+void* reallocate(void* p, std::size_t bytes) noexcept {
+  auto* const page = static_cast<Page*>(page_map.span_of(p));
+  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread) ||
+      TARN_UNLIKELY(page->heap_now() != current_heap) || TARN_UNLIKELY(!page->is_block(p))) {
+    return reallocate_slow(p, bytes);
+  }
+  if (TARN_LIKELY(keeps_place(page->block_bytes, bytes))) return p;
+  return move_local(p, bytes, page);
 }
 
 }  // namespace tarn

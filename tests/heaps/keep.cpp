@@ -82,8 +82,13 @@ INSTANTIATE_TEST_SUITE_P(Modes, Default, every_mode);
 
 TEST_P(Default, ServesTheMallocFamilyOfItsThread) {
   const Heap heap(GetParam());
+  void* outside = tarn_malloc(10);
   const tarn_heap before = tarn_heap_set_default(heap);
   EXPECT_TRUE(same(before, tarn_heap_main()));
+  for (const std::size_t bytes : {std::size_t{11}, std::size_t{300}, 9 * kib, 2 * mib, kib}) {
+    outside = tarn_realloc(outside, bytes);
+    EXPECT_TRUE(same(tarn_heap_of(outside), tarn_heap_main()));
+  }
   std::vector<void*> blocks;
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100},
                                   std::size_t{5'000}, 100 * kib, 3 * mib}) {
@@ -105,6 +110,7 @@ TEST_P(Default, ServesTheMallocFamilyOfItsThread) {
   EXPECT_EQ(stats_of(heap).live_blocks, blocks.size());
   for (void* const p : blocks) tarn_free(p);
   expect_empty(heap);
+  tarn_free(outside);
   tarn_free(mine);
   tarn_free(elsewhere);
 }
