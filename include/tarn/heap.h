@@ -45,9 +45,9 @@ enum tarn_heap_threads {
   TARN_HEAP_CONFINED = 2    /* The thread that makes it, alone: debug builds of tarn check that. */
 };
 
-/* At a ceiling: gives memory of the heap back, if it can, and returns how much (0: it cannot).
- * Called with no lock held, by the thread that allocates; it may use any heap. The request is
- * tried again as long as it returns more than 0. */
+/* At a ceiling, or when a region is full or a source gives no more: gives memory of the heap back,
+ * if it can, and returns how much (0: it cannot). Called with no lock held, by the thread that
+ * allocates; it may use any heap. The request is tried again as long as it returns more than 0. */
 typedef size_t (*tarn_heap_reclaim)(tarn_heap heap, size_t wanted_bytes, void* context);
 
 /* The heap has passed its soft mark, upwards; called likewise. */
@@ -81,7 +81,7 @@ typedef struct tarn_source {
 /* How much a heap looks at what is done with its blocks. */
 enum tarn_heap_mode {
   TARN_HEAP_FAST = 0,       /* What can be told cheaply. */
-  TARN_HEAP_CHECKED = 1,    /* Double, foreign and interior frees, wrong sizes and overruns: exact. */
+  TARN_HEAP_CHECKED = 1,    /* Double, foreign, interior frees, wrong sizes, overruns: exact. */
   TARN_HEAP_GUARDED = 2,    /* Each block ends at a page that faults; freed blocks fault, too. */
   TARN_HEAP_PASSTHROUGH = 3 /* Each block is one of the system's malloc, for tools that watch it. */
 };
@@ -199,14 +199,29 @@ TARN_API int tarn_heap_owns(tarn_heap heap, const void* p);
 /* malloc's own heap. It is never destroyed; destroying or clearing it fails with EINVAL. */
 TARN_API tarn_heap tarn_heap_main(void);
 
-/* Exact when no other thread is inside the heap; else off by what these are doing. */
+/* What a heap has, in bytes and numbers. Exact when no other thread is inside the heap; else off by
+ * what these are doing. Three of the fields are less than exact:
+ *
+ * live_bytes_peak is the most that was seen of live_bytes: whenever the statistics are asked for,
+ * exactly, and now and then when the heap needs memory, from what its threads know. A thread tells
+ * when its part has changed by an eighth of the whole (from 4 KiB on, and at 32 KiB at the latest),
+ * so peaks between two looks may be missed by so much; where blocks of many pages come and go
+ * before, by a third. Blocks that others have freed of a thread which has not used the heap since
+ * may be counted. It survives clearing.
+ *
+ * requested_bytes is what was asked for when the blocks that are live were handed out or moved; for
+ * blocks of one size, their size. Large blocks and these are known; of the others a few are, and
+ * stand for all of their size. requested_is_exact is 1 when no such estimate is part of it.
+ *
+ * resident_bytes is counted in whole pages of the operating system. 0 where that does not say, and
+ * for a heap in a region, which asks nothing. */
 typedef struct tarn_heap_stats {
   size_t bytes;                  /* sizeof(tarn_heap_stats), set by the caller. */
   uint64_t live_blocks;
   uint64_t live_bytes;           /* Usable bytes of live blocks. */
-  uint64_t live_bytes_peak;      /* Taken when a heap needs memory. */
+  uint64_t live_bytes_peak;      /* The most of them; see above. */
   uint64_t requested_bytes;      /* Of live_bytes, what was asked for, */
-  int requested_is_exact;        /* or an estimate from samples. */
+  int requested_is_exact;        /* or, if this is 0, an estimate. */
   uint64_t resident_bytes;       /* Of committed_bytes, what is in memory. */
   uint64_t committed_bytes;      /* Pages and large blocks, whole. */
   uint64_t committed_bytes_peak;
@@ -214,7 +229,9 @@ typedef struct tarn_heap_stats {
   uint64_t large_blocks;
 } tarn_heap_stats;
 
-/* Fills in *stats. 0, or -1 with EINVAL. Time linear in the pages of the heap. */
+/* Fills in *stats. 0, or -1 with EINVAL. Time linear in the pages of the heap, with a call to the
+ * operating system for each run of neighbouring ones; other threads that need memory of the heap
+ * wait meanwhile. */
 TARN_API int tarn_heap_get_stats(tarn_heap heap, tarn_heap_stats* stats);
 
 /* Gives empty pages of all threads back, to the operating system too, as long as more than

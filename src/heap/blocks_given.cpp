@@ -126,7 +126,10 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
     if (resized == nullptr) errno = ENOMEM;
     return resized;
   }
-  if (keeps_place(size, bytes)) return p;
+  if (keeps_place(size, bytes)) {
+    if (large) static_cast<Page*>(span)->set_requested(bytes);
+    return p;
+  }
   const OutOfScope malloc_itself;  // A block stays in its heap.
   void* const moved = allocate(bytes);
   if (moved == nullptr) return bytes <= size ? p : nullptr;  // What was asked for is there.

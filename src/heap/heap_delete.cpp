@@ -8,6 +8,7 @@
 #include "heap/closing.hpp"
 #include "heap/heaps.hpp"
 #include "heap/limits.hpp"
+#include "heap/live_bytes.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
 #include "heap/thread_heap.hpp"
@@ -27,14 +28,22 @@ void put_down_own(HeapRecord& record) noexcept {
 // All but the nursery, which stays charged.
 void disown(HeapRecord& record) noexcept {
   std::size_t charged = 0;
+  std::int64_t live = 0;
   for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
     if (is_lost(*h)) continue;
-    for (const Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) charged += s->bytes();
+    publish_live(*h);
+    for (const Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
+      const auto* const page = static_cast<const Page*>(s);
+      charged += page->bytes();
+      live += std::int64_t{page->live_seen} * page->block_bytes;
+    }
   }
   while (Span* const span = record.large.pop_front()) {
     charged += span->bytes();
+    live += static_cast<std::int64_t>(span->bytes());
     static_cast<Page*>(span)->set_record(&main_record);
   }
+  add_live(main_record, live);
   if (charged != 0) uncharge(record, charged);
   record.young.store(false, std::memory_order_relaxed);
 }

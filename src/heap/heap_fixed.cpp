@@ -41,10 +41,7 @@ tarn_fixed heap_fixed(tarn_heap heap, std::size_t bytes, std::size_t alignment) 
     errno = EINVAL;
     return {};
   }
-  const std::size_t size_class = class_of(block_bytes);
-  const bool exact = class_block_bytes[size_class] == block_bytes;
-  FixedClass* const fixed =
-      registry.make_fixed(*record, heap.id, block_bytes, exact ? size_class : class_count);
+  FixedClass* const fixed = registry.make_fixed(*record, heap.id, block_bytes);
   if (fixed == nullptr) return {};
   return {fixed, fixed->id.load(std::memory_order_relaxed)};
 }

@@ -7,6 +7,7 @@
 #include "heap/heap_zone.hpp"
 #include "heap/large.hpp"
 #include "heap/limits.hpp"
+#include "heap/live_bytes.hpp"
 #include "heap/process.hpp"
 
 namespace tarn {
@@ -27,6 +28,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
     os::Locked locked(record.lock);
     if (!closed_by_another(record)) {
       record.large.push_front(span);
+      add_live(record, static_cast<std::int64_t>(span->bytes()));
       return {Outcome::done, span->base, nullptr, span->zeroed};
     }
   }
@@ -47,6 +49,7 @@ void heap_large_free(Span* span) noexcept {
       uncharge(*record, span->bytes());
       zone = record->zone;
     }
+    add_live(*record, -static_cast<std::int64_t>(span->bytes()));
   }
   if (record->secret) wipe(span->base, span->bytes());
   large_give(span, zone);
@@ -83,6 +86,7 @@ bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
     record = &open.record();
     resized = record == &main_record ? large_resize(span, slices_for(bytes), nullptr)
                                      : resize_locked(*record, span, bytes, may_move);
+    if (resized) page->set_requested(bytes);
   }
   if (resized) call_due_marks(*record);
   return resized;

@@ -49,6 +49,7 @@ Span* take_all(HeapRecord& record) noexcept {
     chain = record.nursery.page;
   }
   record.nursery.clear();
+  record.live_bytes.store(0, std::memory_order_relaxed);
   record.young.store(true, std::memory_order_relaxed);
   return chain;
 }
@@ -113,43 +114,6 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
   if (chain != nullptr) store.give_all(chain, warm_bytes);
   if (zone != nullptr && ends) end_zone(*zone);
   if (zone != nullptr && !ends) tend_zone(*record);
-  return true;
-}
-
-bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept {
-  HeapRecord* const record = live_record(heap, "tarn_heap_get_stats");
-  if (record == nullptr) return false;
-  const std::size_t bytes = stats->bytes;
-  *stats = {};
-  stats->bytes = bytes;
-  if (record == &main_record) {
-    process.fill_main_stats(stats);
-    return true;
-  }
-  Closed closed(*record);
-  if (record->id.load(std::memory_order_relaxed) != heap.id) {
-    live_record(heap, "tarn_heap_get_stats");
-  }
-  for (ThreadHeap* h = record->thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (is_lost(*h)) continue;
-    for (const Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
-      const auto* const page = static_cast<const Page*>(s);
-      const std::uint64_t live = live_blocks_seen(*page);
-      ++stats->pages;
-      stats->live_blocks += live;
-      stats->live_bytes += live * page->block_bytes;
-    }
-  }
-  for (const Span* s = record->large.head(); s != nullptr; s = s->next_of_heap) {
-    ++stats->large_blocks;
-    ++stats->live_blocks;
-    stats->live_bytes += s->bytes();
-  }
-  if (record->nursery.page != nullptr) ++stats->pages;
-  stats->live_blocks += record->nursery.live_blocks();
-  stats->live_bytes += record->nursery.live_bytes();
-  stats->committed_bytes = record->limits.committed.load(std::memory_order_relaxed);
-  stats->committed_bytes_peak = committed_peak(*record);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "heap/heap_zone.hpp"
 #include "heap/heaps.hpp"
 #include "heap/limits.hpp"
+#include "heap/live_bytes.hpp"
 #include "heap/registry.hpp"
 #include "report/report.hpp"
 
@@ -17,10 +18,10 @@ namespace {
 constexpr std::uint32_t nursery_allocations_max = 64;
 
 // Lock held. Makes sure of `slices` of the nursery's span.
-Attempt extend_nursery(HeapRecord& record, std::uint32_t slices) noexcept {
+Attempt extend_nursery(HeapRecord& record, std::uint8_t slices) noexcept {
   Nursery& nursery = record.nursery;
   if (nursery.slices_charged >= slices) return {Outcome::done, nullptr, nullptr};
-  const std::size_t bytes = std::size_t{slices - nursery.slices_charged} << slice_shift;
+  const std::size_t bytes = (std::size_t{slices} - nursery.slices_charged) << slice_shift;
   if (HeapRecord* const refused_by = charge(record, bytes)) {
     return {Outcome::refused, nullptr, refused_by};
   }
@@ -57,12 +58,14 @@ Attempt nursery_allocate(HeapRecord& record, const Request& request) noexcept {
     record.young.store(false, std::memory_order_relaxed);
     return {Outcome::again, nullptr, nullptr};
   }
-  const std::size_t end = offset + nursery.size_at(offset);
-  const Attempt reached = extend_nursery(record, static_cast<std::uint32_t>(slices_for(end)));
+  const std::size_t size = Nursery::size_for(request.bytes);
+  const auto reaches = static_cast<std::uint8_t>(slices_for(offset + size));
+  const Attempt reached = extend_nursery(record, reaches);
   if (reached.outcome != Outcome::done) {
-    nursery.give(offset);
+    nursery.cancel(offset, request.bytes);
     return reached;
   }
+  add_live(record, static_cast<std::int64_t>(size));
   registry.count_in_nursery(request.bytes);
   return {Outcome::done, nursery.page->base + offset, nullptr};
 }
@@ -75,11 +78,11 @@ void nursery_free(Page* page, void* p) noexcept {
   {
     const LockedOpen open([&] { return &record; });
     Nursery& nursery = record.nursery;
-    if (nursery.page != page || nursery.size_at(offset) == 0) {
-      report_misuse(Misuse::double_free, "free", p);
-    }
-    if (record.secret) wipe(p, nursery.size_at(offset));
+    const std::size_t size = nursery.page == page ? nursery.size_at(offset) : 0;
+    if (size == 0) report_misuse(Misuse::double_free, "free", p);
+    if (record.secret) wipe(p, size);
     nursery.give(offset);
+    add_live(record, -static_cast<std::int64_t>(size));
     if (record.young.load(std::memory_order_relaxed) || !nursery.empty()) return;
     uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
     // Read here: who deletes the heap looks for the nursery with the heap closed.

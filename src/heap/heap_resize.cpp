@@ -8,6 +8,7 @@
 #include "heap/heap_large.hpp"
 #include "heap/large.hpp"
 #include "heap/limits.hpp"
+#include "heap/live_bytes.hpp"
 
 namespace tarn {
 
@@ -22,7 +23,11 @@ bool resize_in_nursery(Page* page, void* p, std::size_t bytes) noexcept {
   const std::size_t end = offset + (bytes == 0 ? 1 : bytes);
   const std::size_t reached = slices_for(end);
   if (reached > nursery.slices_charged) return false;  // Rare enough to be moved.
-  return nursery.resize(offset, bytes);
+  const std::size_t before = nursery.size_at(offset);
+  if (!nursery.resize(offset, bytes)) return false;
+  add_live(record, static_cast<std::int64_t>(nursery.size_at(offset)) -
+                       static_cast<std::int64_t>(before));
+  return true;
 }
 
 }  // namespace
@@ -30,14 +35,21 @@ bool resize_in_nursery(Page* page, void* p, std::size_t bytes) noexcept {
 bool heap_try_expand(void* p, std::size_t bytes) noexcept {
   if (p == nullptr || bytes > request_bytes_max) return false;
   Span* const span = span_of_block(p, "tarn_heap_try_expand");
-  if (bytes <= usable_bytes_in(span, p)) return true;
   auto* const page = static_cast<Page*>(span);
+  if (bytes <= usable_bytes_in(span, p)) {
+    if (span->kind_now() == SpanKind::large && bytes > page->requested_now()) {
+      page->set_requested(bytes);
+    }
+    return true;
+  }
   switch (span->kind_now()) {
     case SpanKind::nursery:
       return resize_in_nursery(page, p, bytes);
     case SpanKind::large:
       if (page->record != &main_record) return heap_large_resize(span, bytes, false);
-      return large_resize(span, slices_for(bytes), nullptr);
+      if (!large_resize(span, slices_for(bytes), nullptr)) return false;
+      page->set_requested(bytes);
+      return true;
     default:
       return false;
   }
@@ -55,8 +67,11 @@ void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* fu
     if (record == &main_record && span->kind_now() != SpanKind::nursery) {
       return reallocate(p, bytes);
     }
-    if (keeps_place(size, bytes)) return p;
     const SpanKind kind = span->kind_now();
+    if (keeps_place(size, bytes)) {
+      if (kind == SpanKind::large) static_cast<Page*>(span)->set_requested(bytes);
+      return p;
+    }
     if (kind == SpanKind::nursery && resize_in_nursery(static_cast<Page*>(span), p, bytes)) {
       return p;
     }

@@ -139,6 +139,7 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
             grow_zone(*record, heap.id, request)) {
           continue;
         }
+        if (record->zone != nullptr && relieve(*record, request.bytes, relieved++)) continue;
         break;
       case Outcome::frozen:
         errno = EPERM;

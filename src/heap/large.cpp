@@ -5,8 +5,8 @@
 
 #include <cstring>
 
+#include "heap/live_bytes.hpp"
 #include "heap/process.hpp"
-#include "heap/record.hpp"
 
 namespace tarn {
 
@@ -18,8 +18,10 @@ void count(const Span* span, bool allocated) noexcept {
 }
 
 void count_resized(const Span* span, std::size_t bytes_before) noexcept {
-  process.resize_large(static_cast<std::int64_t>(span->bytes()) -
-                       static_cast<std::int64_t>(bytes_before));
+  const std::int64_t more =
+      static_cast<std::int64_t>(span->bytes()) - static_cast<std::int64_t>(bytes_before);
+  process.resize_large(more);
+  add_live(*static_cast<const Page*>(span)->record_now(), more);
 }
 
 Span* make_large(Span* span, Zone* zone) noexcept {
@@ -81,7 +83,9 @@ Span* large_take(std::size_t bytes, std::size_t alignment, Zone* zone) noexcept 
   const std::size_t slices = bytes == 0 ? 1 : slices_for(bytes);
   const std::size_t aligned = alignment <= slice_bytes ? 1 : alignment >> slice_shift;
   Span* const span = make_large(take_span(zone, slices, aligned), zone);
-  if (span != nullptr) count(span, true);
+  if (span == nullptr) return nullptr;
+  static_cast<Page*>(span)->set_requested(bytes);
+  count(span, true);
   return span;
 }
 
@@ -93,11 +97,15 @@ void large_give(Span* span, Zone* zone) noexcept {
 void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
   Span* const span = large_take(bytes, alignment, nullptr);
   if (span == nullptr) return nullptr;
+  add_live(main_record, static_cast<std::int64_t>(span->bytes()));
   if (zero && !span->zeroed) memset(span->base, 0, bytes);
   return span->base;
 }
 
-void large_free(Span* span) noexcept { large_give(span, nullptr); }
+void large_free(Span* span) noexcept {
+  add_live(main_record, -static_cast<std::int64_t>(span->bytes()));
+  large_give(span, nullptr);
+}
 
 bool large_resize(Span* span, std::size_t slices, Zone* zone) noexcept {
   const std::size_t bytes_before = span->bytes();
@@ -121,7 +129,10 @@ bool large_remap(Span* span, std::size_t slices) noexcept {
 void* large_reallocate(Span* span, std::size_t bytes) noexcept {
   if (bytes > request_bytes_max) return nullptr;
   const std::size_t slices = slices_for(bytes);
-  return large_resize(span, slices, nullptr) ? span->base : grow_elsewhere(span, slices);
+  void* const p =
+      large_resize(span, slices, nullptr) ? span->base : grow_elsewhere(span, slices);
+  if (p != nullptr) static_cast<Page*>(page_map.span_of(p))->set_requested(bytes);
+  return p;
 }
 
 }  // namespace tarn

@@ -12,7 +12,7 @@ namespace tarn {
 
 namespace {
 constexpr std::size_t grains_of(std::size_t bytes) noexcept {
-  return bytes == 0 ? 1 : (bytes + block_align - 1) / block_align;
+  return Nursery::size_for(bytes) / block_align;
 }
 }  // namespace
 
@@ -58,6 +58,7 @@ std::size_t Nursery::take(std::size_t bytes, std::size_t alignment) noexcept {
       fill(used_, at, at + wanted, true);
       fill(first_, at, at + 1, true);
       ++allocations;
+      slack_bytes += static_cast<std::uint32_t>(wanted * block_align - bytes);
       return at * block_align;
     }
     at = end;
@@ -77,6 +78,12 @@ void Nursery::give(std::size_t offset) noexcept {
   fill(first_, at, at + 1, false);
 }
 
+void Nursery::cancel(std::size_t offset, std::size_t bytes) noexcept {
+  give(offset);
+  --allocations;
+  slack_bytes -= static_cast<std::uint32_t>(size_for(bytes) - bytes);
+}
+
 bool Nursery::resize(std::size_t offset, std::size_t bytes) noexcept {
   const std::size_t at = offset / block_align;
   const std::size_t end = end_of(at);
@@ -92,6 +99,7 @@ void Nursery::clear() noexcept {
   first_ = {};
   page = nullptr;
   allocations = 0;
+  slack_bytes = 0;
   slices_charged = 0;
 }
 

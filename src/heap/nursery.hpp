@@ -27,6 +27,11 @@ class Nursery {
   static constexpr std::size_t grains = slices * slice_bytes / block_align;
   static constexpr std::size_t bytes_max = 1024;  // Larger blocks have pages from the start.
 
+  // What a block of `bytes` takes up.
+  static constexpr std::size_t size_for(std::size_t bytes) noexcept {
+    return bytes == 0 ? block_align : (bytes + block_align - 1) / block_align * block_align;
+  }
+
   // The place of `bytes`, in bytes from the base, or `none`. pre: alignment is a power of two of at
   // most slice_bytes
   static constexpr std::size_t none = SIZE_MAX;
@@ -37,6 +42,9 @@ class Nursery {
 
   // pre: size_at(offset) != 0. Frees the block.
   void give(std::size_t offset) noexcept;
+
+  // As if the block at the offset, just taken for `bytes`, had not been.
+  void cancel(std::size_t offset, std::size_t bytes) noexcept;
 
   // Makes the block at the offset `bytes` long in place; false when another one is in the way.
   bool resize(std::size_t offset, std::size_t bytes) noexcept;
@@ -50,8 +58,9 @@ class Nursery {
   std::size_t next_block(std::size_t offset) const noexcept;
 
   Page* page = nullptr;            // The span; null before the first block and after the last.
-  std::uint32_t allocations = 0;   // Ever.
-  std::uint32_t slices_charged = 0;
+  std::uint32_t allocations = 0;   // Ever,
+  std::uint32_t slack_bytes = 0;   // and what they got beyond what was asked for.
+  std::uint8_t slices_charged = 0;
 
  private:
   static constexpr std::size_t words_ = grains / 64;

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "base/check.hpp"
-#include "heap/record.hpp"
+#include "heap/live_bytes.hpp"
 #include "heap/registry.hpp"
 #include "heap/thread_heap.hpp"
 #include "source/store.hpp"

@@ -35,9 +35,6 @@ class Process {
   // Fills in the totals, and the classes when `with_classes`. Any thread; exact when it is alone.
   void fill_account(tarn_account* account, bool with_classes) noexcept;
 
-  // What malloc's own heap has. Any thread; exact when it is alone.
-  void fill_main_stats(tarn_heap_stats* stats) noexcept;
-
   // As fill_account with classes and the process's identity: a whole tarn_account.
   void describe(tarn_account* account) noexcept;
 

@@ -69,28 +69,6 @@ void Process::identify(tarn_account* account) noexcept {
   os::program_name(account->program, sizeof account->program);
 }
 
-void Process::fill_main_stats(tarn_heap_stats* stats) noexcept {
-  store.for_each_span([&](const Span* span) noexcept {
-    const auto* const page = static_cast<const Page*>(span);
-    const SpanKind kind = span->kind_now();
-    if (kind == SpanKind::large && page->record == &main_record) {
-      ++stats->large_blocks;
-      ++stats->live_blocks;
-      stats->live_bytes += span->bytes();
-    } else if (kind == SpanKind::page && page->heap != nullptr &&
-               page->heap->record == &main_record) {
-      const std::uint64_t live = live_blocks_seen(*page);
-      ++stats->pages;
-      stats->live_blocks += live;
-      stats->live_bytes += live * page->block_bytes;
-    } else {
-      return;
-    }
-    stats->committed_bytes += span->bytes();
-  });
-  stats->committed_bytes_peak = stats->committed_bytes;
-}
-
 void Process::describe(tarn_account* account) noexcept {
   *account = {};
   identify(account);

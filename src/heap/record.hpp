@@ -42,7 +42,8 @@ class Zone;
 struct FixedClass {
   std::atomic<std::uint64_t> id{0};  // 0: not in use.
   std::uint32_t block_bytes = 0;
-  std::uint32_t size_class = 0;  // One of all heaps' where its blocks are exactly so large.
+  std::uint32_t size_class = 0;  // Its own even where another has blocks as large: what was asked
+                                 // for is known of its blocks.
   HeapRecord* heap = nullptr;
   std::uint64_t heap_id = 0;
 };
@@ -66,6 +67,7 @@ struct HeapRecord {
   bool walking = false;        // whether empty pages must stay. Guarded by the gate.
   std::atomic<std::uint32_t> visitors{0};  // On slow paths, and not found through a share.
   os::Lock lock{};  // Nursery, large, the list of ThreadHeaps; serialised: all of it.
+  std::atomic<std::uint32_t> fixed_count{0};  // Classes of its own. Release on making.
   std::atomic<ThreadHeap*> thread_heaps{nullptr};  // Linked by next_of_record; grows while open.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> large{};
   Zone* zone = nullptr;  // Where its memory comes from; null: the store.
@@ -74,8 +76,9 @@ struct HeapRecord {
   HeapRecord* prev = nullptr;
   HeapRecord* next_known = nullptr;  // All records, newest first; written once.
   Limits limits{};
+  std::atomic<std::int64_t> live_bytes{0};  // As far as is known (live_bytes.hpp),
+  std::atomic<std::int64_t> live_bytes_peak{0};  // and the most of it.
   Nursery nursery{};
-  std::atomic<std::uint32_t> fixed_count{0};  // Classes of its own. Release on making.
   std::array<FixedGroup*, fixed_group_count> fixed_groups{};  // Made when wanted, never freed.
   char name[TARN_HEAP_NAME_BYTES] = {};
 

@@ -9,6 +9,7 @@
 
 #include "base/check.hpp"
 #include "heap/closing.hpp"
+#include "heap/live_bytes.hpp"
 #include "heap/share.hpp"
 
 namespace tarn {
@@ -22,10 +23,6 @@ void put_name(char* to, const char* from) noexcept {
   const std::size_t length = from == nullptr ? 0 : strnlen(from, TARN_HEAP_NAME_BYTES - 1);
   if (length != 0) memcpy(to, from, length);
   to[length] = '\0';
-}
-
-bool is_region(const HeapRecord& record) noexcept {
-  return record.zone != nullptr && record.zone->traits().region;
 }
 
 bool is_below(const HeapRecord* record, const HeapRecord* ancestor) noexcept {
@@ -95,6 +92,8 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcep
   record->parent = parent;
   if (parent != nullptr) ++parent->children;
   set_up(record->limits, options);
+  record->live_bytes.store(0, std::memory_order_relaxed);
+  record->live_bytes_peak.store(0, std::memory_order_relaxed);
   put_name(record->name, options.name);
   record->id.store(++ids_given_, std::memory_order_release);
   live_.push_back(record);
@@ -175,7 +174,7 @@ void Registry::join_fixed(ThreadHeap& share, const FixedClass& fixed) noexcept {
 }
 
 FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
-                                 std::size_t block_bytes, std::size_t size_class) noexcept {
+                                 std::size_t block_bytes) noexcept {
   os::Locked locked(lock_);
   if (record.id.load(std::memory_order_relaxed) != heap_id) {
     errno = EINVAL;
@@ -201,8 +200,7 @@ FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
   }
   FixedClass& made = record.fixed(count);
   made.block_bytes = static_cast<std::uint32_t>(block_bytes);
-  made.size_class =
-      static_cast<std::uint32_t>(size_class != class_count ? size_class : class_count + count);
+  made.size_class = static_cast<std::uint32_t>(class_count + count);
   made.heap = &record;
   made.heap_id = heap_id;
   made.id.store(++ids_given_, std::memory_order_relaxed);
@@ -291,6 +289,9 @@ void Registry::count_in_nursery(std::size_t bytes) noexcept {
 
 void Registry::give_share_locked(ThreadHeap& share, HeapRecord& record) noexcept {
   keep_counts(share, record);
+  publish_live(share);
+  share.look_again_at = 0;
+  share.live_is_sure = false;
   if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
   share.thread = nullptr;
   share.left_over = false;

@@ -20,6 +20,10 @@
 
 namespace tarn {
 
+inline bool is_region(const HeapRecord& record) noexcept {
+  return record.zone != nullptr && record.zone->traits().region;
+}
+
 class Registry {
  public:
   // A record under a new id, on the list of live ones, everything else as a new record has it; null
@@ -42,9 +46,9 @@ class Registry {
   void join_fixed(ThreadHeap& share, const FixedClass& fixed) noexcept;
 
   // The heap's class of blocks of that size, made when there is none; null with errno set when it
-  // cannot be. `size_class`: of blocks that are exactly so large, or class_count.
-  FixedClass* make_fixed(HeapRecord& record, std::uint64_t heap_id, std::size_t block_bytes,
-                         std::size_t size_class) noexcept;
+  // cannot be.
+  FixedClass* make_fixed(HeapRecord& record, std::uint64_t heap_id,
+                         std::size_t block_bytes) noexcept;
 
   // The one share of a heap that is not shared, owned by `owner`.
   ThreadHeap* join_alone(HeapRecord& record, Thread& owner) noexcept;

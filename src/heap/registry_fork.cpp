@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/blocks.hpp"
 #include "heap/heap_freeze.hpp"
+#include "heap/live_bytes.hpp"
 #include "heap/orphans.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
@@ -40,13 +41,17 @@ void write_off_wiped(HeapRecord& record) noexcept {
 
 // The heap forgets the share, and the share's pages their thread. Its blocks are malloc's.
 void lose(ThreadHeap& share) noexcept {
+  std::int64_t live = 0;
   for_each_span_anywhere([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
     if (span->kind_now() != SpanKind::page || page->heap != &share) return;
+    live += std::int64_t{page->live_seen} * page->block_bytes;
     page->owner.store(&lost_owner, std::memory_order_relaxed);
     page->remote.store(Remote::empty(RemoteState::open).word, std::memory_order_relaxed);
   });
   if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
+  add_live(*share.record, -live);
+  add_live(main_record, live);
   share.record = &main_record;
   forget_pages(share);
 }

@@ -6,6 +6,7 @@
 #include "base/check.hpp"
 #include "heap/closing.hpp"
 #include "heap/limits.hpp"
+#include "heap/live_bytes.hpp"
 #include "heap/record.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/thread.hpp"

@@ -69,12 +69,18 @@ inline constexpr std::size_t group_count = (bin_count + group_bins - 1) / group_
 
 struct HeapRecord;
 
+inline constexpr std::int64_t live_delta_least = 4 * 1024;
+
 // A slot's pointer to `current` is one to the whole: it comes first.
 struct ThreadHeap {
   std::array<Page*, class_count> current;  // Never null: the empty page where there is none.
   std::array<std::atomic<BinGroup*>, group_count> groups{};  // Release, acquire by others.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> pages{};  // All there are, asleep ones too.
-  std::int64_t live_delta = 0;  // Live bytes not yet added to the totals.
+  std::int64_t live_delta = 0;  // Live bytes not yet added to the totals (live_bytes.hpp),
+  std::int64_t live_delta_max = live_delta_least;  // how many there may be,
+  std::int64_t look_again_at = 0;  // at which total the pages are to be looked at,
+  std::int64_t look_part = 1;      // so much of it after the last look,
+  bool live_is_sure = false;       // and whether that found little.
   Thread* thread = nullptr;
   Watched<HeapRecord*> record;  // malloc's, once the heap has been deleted.
   HeapRecord* refused_by = nullptr;  // Whose ceiling the last refill met.

@@ -14,8 +14,8 @@
 
 #include "base/check.hpp"
 #include "heap/limits.hpp"
+#include "heap/live_bytes.hpp"
 #include "heap/orphans.hpp"
-#include "heap/process.hpp"
 #include "heap/record.hpp"
 #include "layout/page_plan.hpp"
 #include "source/zone.hpp"
@@ -24,21 +24,10 @@ namespace tarn {
 
 namespace {
 
-// Live bytes that a thread may know of and the process's total not.
-constexpr std::int64_t live_delta_max = 32 * 1024;
-
 // Blocks that were freed go before memory that was never touched: a page with nothing but uncarved
 // room waits behind the others. Pages taken over from ended threads may have such room too, so the
 // search is bounded.
 constexpr int put_backs_max = 2;
-
-void note_live(ThreadHeap& heap, Page& page, std::uint32_t live) noexcept {
-  heap.live_delta += (std::int64_t{live} - std::int64_t{page.live_seen}) * page.block_bytes;
-  page.live_seen = live;
-  if (heap.live_delta > live_delta_max || heap.live_delta < -live_delta_max) {
-    publish_live(heap);
-  }
-}
 
 void enqueue(Page& page) noexcept {
   if (page.queued) return;
@@ -146,6 +135,7 @@ bool put_to_sleep(Page& page) noexcept {
   page.countdown = wakes;
   page.kept = static_cast<std::int32_t>(live - wakes);
   page.heap->current_of(page.size_class) = no_page();
+  note_live(*page.heap, page, live);
   return true;
 }
 
@@ -331,11 +321,6 @@ void put_down_all(Thread& thread) noexcept {
   read_mail(thread);
   put_down_current_pages(thread.heap);
   settle_queues(thread.heap);
-}
-
-void publish_live(ThreadHeap& heap) noexcept {
-  process.add_live(heap.live_delta);
-  heap.live_delta = 0;
 }
 
 void post(Page* page) noexcept {

@@ -29,9 +29,6 @@ void settle_queues(ThreadHeap& heap) noexcept;
 // All of the above: mail, current pages, queues. What is empty afterwards has gone to the store.
 void put_down_all(Thread& thread) noexcept;
 
-// Adds what the thread knows of live bytes to the totals.
-void publish_live(ThreadHeap& heap) noexcept;
-
 // Whether an empty page is kept: somebody walks its heap, or the heap has no more than its floor.
 // going: bytes that are about to be given back.
 bool stays(const Page& page, std::size_t going) noexcept;

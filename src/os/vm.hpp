@@ -25,6 +25,9 @@ bool vm_purge(void* start, std::size_t bytes) noexcept;
 // changed. pre: wanted > bytes
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept;
 
+// How much of a range is in memory, now; 0 where the OS does not say (also for a range with holes).
+std::size_t vm_resident(const void* start, std::size_t bytes) noexcept;
+
 // Shows `name` for the range in /proc/PID/maps where the kernel can: printable ASCII without
 // backslash, backquote, $ and brackets. `name` must outlive the range.
 void vm_name(void* start, std::size_t bytes, const char* name) noexcept;

@@ -65,7 +65,10 @@ inline constexpr std::size_t block_bytes_min = sizeof(Block);
 
 // The Span is the first cache line, what is here the second: the hit paths touch only the second.
 struct alignas(cache_line_bytes) Page : Span {
-  Block* free = nullptr;        // What malloc pops. Owner.
+  union {
+    Block* free = nullptr;      // What malloc pops. Owner.
+    std::size_t requested;      // Of a large block: what was asked for.
+  };
   Watched<Block*> local_free;   // What free pushes; becomes `free` at a refill. Owner.
   std::atomic<Thread*> owner{nullptr};  // Relaxed: only its own thread finds itself here.
   Watched<std::uint32_t> countdown;
@@ -88,6 +91,11 @@ struct alignas(cache_line_bytes) Page : Span {
   // Of a large block: changes under the eyes of other threads when its heap is deleted.
   HeapRecord* record_now() const noexcept { return __atomic_load_n(&record, __ATOMIC_RELAXED); }
   void set_record(HeapRecord* r) noexcept { __atomic_store_n(&record, r, __ATOMIC_RELAXED); }
+
+  std::size_t requested_now() const noexcept {
+    return __atomic_load_n(&requested, __ATOMIC_RELAXED);
+  }
+  void set_requested(std::size_t n) noexcept { __atomic_store_n(&requested, n, __ATOMIC_RELAXED); }
 
   std::uint32_t live() const noexcept {
     return countdown + static_cast<std::uint32_t>(std::int32_t{kept});

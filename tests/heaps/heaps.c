@@ -171,6 +171,38 @@ static void limits(void) {
   CHECK(tarn_heap_destroy(cache.heap) == 0);
 }
 
+static void statistics(int threads) {
+  enum { count = 3000 };
+  static void* blocks[count];
+  const tarn_heap heap = make(threads);
+  tarn_heap_deallocate(tarn_heap_allocate(heap, 2000)); /* No longer young. */
+  const tarn_fixed fixed = tarn_heap_fixed(heap, 20, 4);
+  for (int i = 0; i < count; ++i) {
+    blocks[i] = tarn_fixed_allocate(fixed);
+    CHECK(blocks[i] != NULL);
+    memset(blocks[i], 1, 20);
+  }
+  tarn_heap_stats stats = stats_of(heap);
+  CHECK(stats.requested_bytes == count * 20 && stats.requested_is_exact == 1);
+  CHECK(stats.live_bytes == count * 20 && stats.live_bytes_peak >= stats.live_bytes);
+  CHECK(stats.resident_bytes >= count * 20 && stats.resident_bytes <= stats.committed_bytes);
+  const uint64_t resident = stats.resident_bytes;
+  for (int i = 0; i < count; ++i) tarn_heap_deallocate(blocks[i]);
+  CHECK(tarn_heap_trim(heap, 0) != 0);
+  stats = stats_of(heap);
+  CHECK(stats.live_bytes == 0 && stats.requested_bytes == 0);
+  CHECK(stats.live_bytes_peak >= count * 20);
+  CHECK(stats.resident_bytes < resident);
+  for (int i = 0; i < 100; ++i) CHECK(tarn_heap_allocate(heap, 100) != NULL);
+  stats = stats_of(heap);
+  CHECK(stats.requested_bytes == 100 * 100 && stats.requested_is_exact == 0);
+  tarn_heap_stats old = {.bytes = sizeof old - 1};
+  errno = 0;
+  CHECK(tarn_heap_get_stats(heap, &old) == -1 && errno == EINVAL);
+  CHECK(stats_of(tarn_heap_main()).live_bytes_peak >= stats_of(tarn_heap_main()).live_bytes);
+  CHECK(tarn_heap_destroy(heap) == 0);
+}
+
 static void many_heaps(void) {
   enum { count = 1000 };
   static tarn_heap heaps[count];
@@ -191,6 +223,7 @@ static void many_heaps(void) {
 int main(void) {
   for (int threads = TARN_HEAP_SHARED; threads <= TARN_HEAP_CONFINED; ++threads) {
     blocks_of_each_size(threads);
+    statistics(threads);
   }
   forms_of_allocation();
   new_sizes();

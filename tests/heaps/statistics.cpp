@@ -1,6 +1,7 @@
 // The statistics of a heap, exact at each of its stages, whoever frees and whoever has ended.
 //
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <thread>
 
 #include "heap.hpp"
@@ -166,6 +167,217 @@ TEST_P(StatisticsOfThreads, AfterTheAllocatingThreadsHaveEnded) {
   tarn_malloc_trim(0);
   EXPECT_EQ(committed(heap_), 0u);
   EXPECT_EQ(stats_of(heap_).pages, 0u);
+}
+
+TEST_P(Statistics, ThePeakOfLiveBytesIsSeenWithoutBeingAskedFor) {
+  make_grown_up(heap_);
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < 30'000; ++i) {
+    allocate(i % 500);
+    most += usable(blocks_.back());
+  }
+  while (!blocks_.empty()) free_last();
+  const std::uint64_t peak = stats_of(heap_).live_bytes_peak;
+  EXPECT_GE(peak, most - 64 * kib);
+  EXPECT_LE(peak, most + most / 8);
+  // Memory of other sizes is needed now, while most of that is free.
+  for (std::size_t i = 0; i < 3'000; ++i) allocate(1'000);
+  EXPECT_EQ(stats_of(heap_).live_bytes_peak, peak);
+  EXPECT_EQ(tarn_heap_clear(heap_), 0);
+  blocks_.clear();
+  EXPECT_EQ(stats_of(heap_).live_bytes_peak, peak);
+}
+
+TEST_P(Statistics, ThePeakOfLiveBytesIsExactOfYoungHeapsAndLargeBlocks) {
+  for (std::size_t i = 0; i < 10; ++i) allocate(100);
+  while (!blocks_.empty()) free_last();
+  EXPECT_EQ(stats_of(heap_).live_bytes_peak, 10 * 112u);
+  allocate(mib);
+  void* const grown = tarn_heap_reallocate(heap_, blocks_.back(), 3 * mib);
+  ASSERT_NE(grown, nullptr);
+  tarn_heap_deallocate(grown);
+  blocks_.clear();
+  const std::uint64_t peak = stats_of(heap_).live_bytes_peak;
+  EXPECT_GE(peak, 3 * mib);
+  EXPECT_LE(peak, 4 * mib);  // If it was moved by copy.
+  allocate(2 * mib);
+  EXPECT_EQ(stats_of(heap_).live_bytes_peak, peak);
+}
+
+// What it was whenever somebody looked, it is at least.
+TEST_P(Statistics, ThePeakOfLiveBytesIsNoLessThanWhatWasSeen) {
+  std::uint64_t most = 0;
+  std::size_t drawn = 1;
+  for (int i = 0; i < scaled(20'000); ++i) {
+    drawn = drawn * 25'214'903'917 + 11;
+    if (blocks_.size() < 200 || (drawn >> 20) % 2 == 0) {
+      allocate((drawn >> 24) % 2'000);
+    } else {
+      std::swap(blocks_[(drawn >> 24) % blocks_.size()], blocks_.back());
+      free_last();
+    }
+    if (i % 64 != 0) continue;
+    const tarn_heap_stats stats = stats_of(heap_);
+    most = std::max(most, stats.live_bytes);
+    ASSERT_GE(stats.live_bytes_peak, most);
+    ASSERT_LE(stats.live_bytes_peak, stats.committed_bytes_peak);
+  }
+}
+
+// The blocks that another thread has freed do not count when others take their place.
+TEST_P(StatisticsOfThreads, ThePeakOfLiveBytesAfterFreesByAnotherThread) {
+  make_grown_up(heap_);
+  for (int round = 1; round <= 4; ++round) {
+    const std::size_t bytes = 64u << round;
+    for (std::size_t i = 0; i < mib / bytes; ++i) allocate(bytes);
+    std::thread([&] {
+      while (!blocks_.empty()) free_last();
+    }).join();
+    const std::uint64_t peak = stats_of(heap_).live_bytes_peak;
+    EXPECT_GE(peak, mib - 64 * kib);
+    EXPECT_LE(peak, mib + mib / 8);
+  }
+}
+
+TEST_P(StatisticsOfThreads, ThePeakOfLiveBytesOfSeveralThreads) {
+  make_grown_up(heap_);
+  std::vector<void*> kept[3];
+  std::thread threads[3];
+  for (int id = 0; id < 3; ++id) {
+    threads[id] = std::thread([this, &mine = kept[id]] {
+      for (std::size_t i = 0; i < mib / 256; ++i) mine.push_back(tarn_heap_allocate(heap_, 256));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<void*>& mine : kept) {
+    for (void* const p : mine) tarn_heap_deallocate(p);
+  }
+  const std::uint64_t peak = stats_of(heap_).live_bytes_peak;
+  EXPECT_GE(peak, 3 * mib - 3 * 32 * kib - 64 * kib);
+  EXPECT_LE(peak, 3 * mib + 3 * mib / 8);
+}
+
+TEST_P(Statistics, RequestedBytesOfBlocksOfOneSizeAreExact) {
+  make_grown_up(heap_);
+  std::uint64_t bytes = 0;
+  for (const std::size_t size : {8u, 20u, 48u, 100u, 1024u, 9'000u}) {
+    const tarn_fixed fixed = tarn_heap_fixed(heap_, size, 1);
+    for (int i = 0; i < 200; ++i) {
+      blocks_.push_back(tarn_fixed_allocate(fixed));
+      bytes += size;
+      if (i % 3 == 0) {
+        free_last();
+        bytes -= size;
+      }
+    }
+  }
+  const tarn_heap_stats stats = stats_of(heap_);
+  EXPECT_EQ(stats.requested_bytes, bytes);
+  EXPECT_EQ(stats.live_bytes, bytes);
+  EXPECT_EQ(stats.requested_is_exact, 1);
+  allocate(100);
+  EXPECT_EQ(stats_of(heap_).requested_is_exact, 0);
+  EXPECT_EQ(stats_of(heap_).requested_bytes, bytes + 100);  // The one sample is all there is.
+}
+
+TEST_P(Statistics, RequestedBytesOfYoungHeapsAndLargeBlocks) {
+  std::uint64_t bytes = 0;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{100},
+                                 mib + 1, 200 * kib + 7}) {
+    allocate(size);
+    bytes += size;
+  }
+  EXPECT_EQ(stats_of(heap_).requested_bytes, bytes);
+  EXPECT_EQ(stats_of(heap_).requested_is_exact, 1);
+  blocks_.back() = tarn_heap_reallocate(heap_, blocks_.back(), 300 * kib + 1);
+  bytes += 100 * kib - 6;
+  EXPECT_EQ(stats_of(heap_).requested_bytes, bytes);
+  blocks_.back() = tarn_heap_reallocate(heap_, blocks_.back(), 120 * kib);  // Keeps its place.
+  bytes -= 180 * kib + 1;
+  EXPECT_EQ(stats_of(heap_).requested_bytes, bytes);
+  EXPECT_EQ(stats_of(heap_).requested_is_exact, 1);
+  // Which of the young ones are left is not known; their mean is.
+  tarn_heap_deallocate(blocks_.front());
+  EXPECT_EQ(stats_of(heap_).requested_is_exact, 0);
+  EXPECT_LE(stats_of(heap_).requested_bytes, stats_of(heap_).live_bytes);
+  EXPECT_GE(stats_of(heap_).requested_bytes + 3 * 16, bytes);
+}
+
+TEST_P(Statistics, RequestedBytesAreEstimatedFromSamples) {
+  make_grown_up(heap_);
+  EXPECT_EQ(stats_of(heap_).requested_is_exact, 1);  // There is nothing to estimate.
+  for (int i = 0; i < 5'000; ++i) allocate(100);
+  for (int i = 0; i < 1'000; ++i) free_last();
+  EXPECT_EQ(stats_of(heap_).live_bytes, 4'000 * 112u);
+  EXPECT_EQ(stats_of(heap_).requested_bytes, 4'000 * 100u);
+  EXPECT_EQ(stats_of(heap_).requested_is_exact, 0);
+  std::size_t drawn = 1;
+  std::uint64_t bytes = 4'000 * 100;
+  for (int i = 0; i < 50'000; ++i) {
+    drawn = drawn * 25'214'903'917 + 11;
+    const std::size_t size = 1'100 + (drawn >> 24) % 53;
+    allocate(size);
+    bytes += size;
+  }
+  const std::uint64_t estimate = stats_of(heap_).requested_bytes;
+  EXPECT_NEAR(static_cast<double>(estimate), static_cast<double>(bytes),
+              static_cast<double>(bytes) / 200);
+}
+
+TEST_P(Statistics, ResidentBytesFollowWhatIsTouched) {
+  tarn_malloc_trim(0);  // So that what comes next was never touched.
+  allocate(16 * mib);
+  const std::uint64_t untouched = stats_of(heap_).resident_bytes;
+  EXPECT_LE(untouched, 4 * mib);
+  fill(blocks_.back(), 8 * mib, 1);
+  const std::uint64_t touched = stats_of(heap_).resident_bytes;
+  EXPECT_GE(touched, 8 * mib);
+  EXPECT_LE(touched, 12 * mib);
+  free_last();
+  EXPECT_EQ(stats_of(heap_).resident_bytes, 0u);
+}
+
+TEST_P(Statistics, ResidentBytesFallAfterATrim) {
+  allocate(10);
+  EXPECT_EQ(stats_of(heap_).resident_bytes, slice);
+  free_last();
+  for (int i = 0; i < 4'000; ++i) {
+    allocate(1'000);
+    fill(blocks_.back(), 1'000, 1);
+  }
+  const tarn_heap_stats full = stats_of(heap_);
+  EXPECT_GE(full.resident_bytes, 4'000 * 1'000u);
+  EXPECT_LE(full.resident_bytes, full.committed_bytes);
+  while (blocks_.size() > 10) free_last();
+  tarn_heap_trim(heap_, 0);
+  const tarn_heap_stats trimmed = stats_of(heap_);
+  EXPECT_LE(trimmed.resident_bytes, 64 * kib);
+  EXPECT_GE(trimmed.resident_bytes, 10 * 1'000u);
+  EXPECT_LE(trimmed.resident_bytes, trimmed.committed_bytes);
+}
+
+// Other tests have left blocks and samples there.
+TEST(StatisticsOfMalloc, HaveAllFields) {
+  const tarn_heap_stats before = stats_of(tarn_heap_main());
+  EXPECT_GE(before.live_bytes_peak, before.live_bytes);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 20'000; ++i) {
+    blocks.push_back(tarn_malloc(900));
+    fill(blocks.back(), 900, 1);
+  }
+  blocks.push_back(tarn_malloc(mib));
+  const tarn_heap_stats now = stats_of(tarn_heap_main());
+  EXPECT_EQ(now.live_bytes - before.live_bytes, 20'000 * 912u + mib);
+  EXPECT_GE(now.live_bytes_peak, now.live_bytes);
+  EXPECT_EQ(now.requested_is_exact, 0);
+  EXPECT_NEAR(static_cast<double>(now.requested_bytes - before.requested_bytes),
+              20'000 * 900.0 + mib, 20'000.0);
+  EXPECT_GE(now.resident_bytes, 20'000 * 900u);
+  EXPECT_LE(now.resident_bytes, now.committed_bytes);
+  for (void* const p : blocks) tarn_free(p);
+  const tarn_heap_stats after = stats_of(tarn_heap_main());
+  EXPECT_EQ(after.live_bytes, before.live_bytes);
+  EXPECT_EQ(after.live_bytes_peak, now.live_bytes_peak);
 }
 
 TEST_P(StatisticsOfThreads, AskedByAThreadThatNeverUsedTheHeap) {

@@ -79,6 +79,8 @@ void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
   return grown;
 }
 
+std::size_t vm_resident(const void*, std::size_t) noexcept { return 0; }
+
 void vm_name(void*, std::size_t, const char*) noexcept {}
 
 bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept {

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "layout/geometry.hpp"
+
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
@@ -44,6 +46,25 @@ void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
   void* const grown = mremap(start, bytes, wanted, MREMAP_MAYMOVE);
   errno = saved;
   return grown == MAP_FAILED ? nullptr : grown;
+}
+
+std::size_t vm_resident(const void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  unsigned char pages[512];  // The lowest bit of each says it.
+  constexpr std::size_t batch_bytes = sizeof pages * slice_bytes;
+  auto* at = const_cast<unsigned char*>(static_cast<const unsigned char*>(start));
+  std::size_t resident = 0;
+  for (std::size_t left = bytes; left != 0;) {
+    const std::size_t part = left < batch_bytes ? left : batch_bytes;
+    const std::size_t count = part / slice_bytes;
+    if (mincore(at, part, pages) == 0) {
+      for (std::size_t i = 0; i < count; ++i) resident += pages[i] & 1u;
+    }
+    at += part;
+    left -= part;
+  }
+  errno = saved;
+  return resident * slice_bytes;
 }
 
 void vm_name(void* start, std::size_t bytes, const char* name) noexcept {
