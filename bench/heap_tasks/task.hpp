@@ -45,5 +45,7 @@ bool task_pages(const Request&);     // iterations
 bool task_traverse(const Request&);  // iterations, traversals
 bool task_holes(const Request&);     // iterations
 bool task_drop(const Request&);      // iterations
+bool task_tables(const Request&);    // table and sizes (see task_tables.cpp): table, steps, live
+                                     // blocks, sizes
 
 }  // namespace tarn

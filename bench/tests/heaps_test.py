@@ -54,6 +54,18 @@ class Tasks(unittest.TestCase):
     self.assertEqual(run("holes", "tarn", 20000)["pages_kept_percent"], 0)
     self.assertGreater(run("holes", "glibc", 20000)["pages_kept_percent"], 50)
 
+  def test_class_tables_waste_what_they_promise(self):
+    for table, fill in ((1, 0.75), (2, 0.857), (4, 0.923), (8, 0.96), (0, 0.985)):
+      figures = run("tables", "tarn", table, 20000, 5000)
+      self.assertAlmostEqual(figures["asked_bytes"] / figures["live_bytes"], fill, delta=0.01)
+      self.assertGreater(figures["committed_bytes"], figures["live_bytes"])
+      self.assertGreater(figures["step_ns"], 0)
+    moves = [run("tables", "tarn", table, 1000, 100)["moves"] for table in (1, 2, 4, 8)]
+    self.assertEqual(moves[0], 13)  # From 16 bytes to 128 KiB.
+    self.assertEqual(moves, sorted(moves))
+    figures = run("tables", "tarn", 7, 20000, 5000, 1)
+    self.assertGreater(figures["asked_bytes"] / figures["live_bytes"], 0.98)
+
   def test_walks_and_drops(self):
     figures = run("traverse", "tarn", 1000, 3)
     self.assertEqual(figures["compared"], 3 * figures["elements"])

@@ -112,7 +112,7 @@ typedef struct tarn_heap_options {
   tarn_heap_reclaim reclaim;
   tarn_heap_mark soft_mark;
   void* context;         /* Handed to the callbacks. */
-  const size_t* class_bytes; /* A class table of its own: block sizes, ascending; copied. */
+  const size_t* class_bytes; /* A class table of its own (below); copied. Null and 0: none. */
   size_t class_count;
   void* region;          /* Memory of the caller's, all that the heap ever uses (below); null. */
   size_t region_bytes;   /* At least TARN_HEAP_REGION_BYTES_MIN. */
@@ -120,8 +120,9 @@ typedef struct tarn_heap_options {
 } tarn_heap_options;
 
 /* Makes a heap; options may be null. The zero value with EINVAL for options that make no sense,
- * with ENOMEM when there is no memory for it. Takes constant time; memory comes with the first
- * block, but for heaps that are separate or have a source, which take a chunk at once.
+ * with ENOMEM when there is no memory for it. Takes constant time, with a class table time linear
+ * in that; memory comes with the first block, but for heaps that are separate or have a source,
+ * which take a chunk at once.
  *
  * A heap in a region keeps everything in there but the 0.5 KiB by which stale handles are known.
  * Working in it makes no call of the operating system, with three exceptions: a thread that is new
@@ -131,6 +132,44 @@ typedef struct tarn_heap_options {
  * of a block of tarn's (which must outlive the heap), not of a freed one; regions must not overlap
  * (EINVAL). At any address, but only whole 4 KiB of it are used. */
 TARN_API tarn_heap tarn_heap_create(const tarn_heap_options* options);
+
+/* Class tables. A heap with a table serves each request from the smallest of the table's sizes
+ * that holds it; where it is to be aligned to more than 16, from the smallest that is a multiple of
+ * the alignment, too. Requests above the largest are large blocks, in whole pages of 4 KiB. The
+ * usable size of a block is that of its class, from the first block on, and a block that is resized
+ * stays where it is at least as long as its class is the one for its new size. tarn_heap_fixed
+ * gives the table's class where that has the size, else one more. Each thread that uses the heap
+ * has a page for each class that it uses: ten small blocks of ten classes cost ten pages of 4 KiB,
+ * and not one as in other heaps.
+ *
+ * A heap takes sizes that ascend, none twice, each a multiple of 16 (as all blocks are aligned so)
+ * and at most 128 KiB; else making it fails with EINVAL. More than 128: ENOSPC. */
+enum {
+  TARN_HEAP_CLASSES_MAX = 128,
+  TARN_HEAP_CLASS_BYTES_MAX = 128 * 1024,
+  TARN_HEAP_CLASS_GRAIN = 16
+};
+
+/* A ready-made table: the doublings of `least`, each divided into `steps_per_doubling` equal steps
+ * (1: powers of two, if least is one; at most 64), up to `most`, which is the last size. All are
+ * rounded up to multiples of `grain`, a power of two of at most 4096: 16 for a heap, 1 for the
+ * table as such. Writes the first `room` sizes, and returns how many there are; 0 with EINVAL for
+ * other numbers. Any thread; time linear in the table. */
+TARN_API size_t tarn_class_table(unsigned steps_per_doubling, size_t least, size_t most,
+                                 size_t grain, size_t* class_bytes, size_t room);
+
+/* Puts a size, rounded up to a multiple of 16, in its place in a table of `count` sizes that has
+ * room for `room`. Returns the new count, which is the old one when the size was there; 0 with
+ * EINVAL for a size of 0 or above 128 KiB or a table that does not ascend, with ENOSPC when there
+ * is no room; nothing has changed then. */
+TARN_API size_t tarn_class_table_add(size_t* class_bytes, size_t count, size_t room, size_t bytes);
+
+/* What a table wastes, for sizes uniformly distributed from `least` to `most`: of all bytes
+ * reserved, the part that is asked for, above 0 and at most 1 (the slack is the rest). 0 with
+ * EINVAL for a table that does not ascend, a least size of 0 or above the most, or a most above the
+ * last class. Time linear in the table. */
+TARN_API double tarn_class_fill(const size_t* class_bytes, size_t count, size_t least,
+                                size_t most);
 
 /* Ends a heap and all its blocks; no block is touched. Calls of other threads that have returned
  * before are safe, and so are those that are inside and allocate; those that come later, or wait

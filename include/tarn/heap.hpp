@@ -161,6 +161,56 @@ class HeapRef {
   tarn_heap heap_{};
 };
 
+// Block sizes for a heap of one's own classes: at most 128, ascending, each a multiple of 16.
+// tarn_heap_options::class_bytes says what such a heap does.
+//
+//   tarn::ClassTable table = tarn::ClassTable::steps(1);  // 16, 32, 64, ... 128 KiB
+//   table.add(396);                                       // a size that is asked for often: 400
+//   tarn::HeapOptions options;
+//   options.use(table);
+class ClassTable {
+ public:
+  // Empty: a heap that is given it has the common classes.
+  constexpr ClassTable() noexcept = default;
+
+  // Ready-made, as tarn_class_table has it, from `least` to `most`; empty where that has no such
+  // table or one of more than 128 classes.
+  static ClassTable steps(unsigned per_doubling, std::size_t least = TARN_HEAP_CLASS_GRAIN,
+                          std::size_t most = TARN_HEAP_CLASS_BYTES_MAX) noexcept {
+    ClassTable made;
+    made.count_ = tarn_class_table(per_doubling, least, most, TARN_HEAP_CLASS_GRAIN, made.bytes_,
+                                   TARN_HEAP_CLASSES_MAX);
+    if (made.count_ > TARN_HEAP_CLASSES_MAX) made.count_ = 0;
+    return made;
+  }
+
+  // Puts a size, rounded up to a multiple of 16, in its place. False when it is 0 or above 128 KiB,
+  // or the table is full.
+  bool add(std::size_t bytes) noexcept {
+    const std::size_t count = tarn_class_table_add(bytes_, count_, TARN_HEAP_CLASSES_MAX, bytes);
+    if (count == 0) return false;
+    count_ = count;
+    return true;
+  }
+
+  // Of the bytes reserved for uniformly distributed sizes, the part that is asked for; 0 for sizes
+  // that the table does not hold.
+  double fill(std::size_t least, std::size_t most) const noexcept {
+    return tarn_class_fill(bytes_, count_, least, most);
+  }
+
+  const std::size_t* data() const noexcept { return bytes_; }
+  std::size_t size() const noexcept { return count_; }
+  bool empty() const noexcept { return count_ == 0; }
+  const std::size_t* begin() const noexcept { return bytes_; }
+  const std::size_t* end() const noexcept { return bytes_ + count_; }
+  std::size_t operator[](std::size_t i) const noexcept { return bytes_[i]; }
+
+ private:
+  std::size_t bytes_[TARN_HEAP_CLASSES_MAX] = {};
+  std::size_t count_ = 0;
+};
+
 // How a heap is to be; what is not named is as tarn_heap_create(NULL) has it.
 struct HeapOptions {
   const char* name = nullptr;
@@ -180,6 +230,12 @@ struct HeapOptions {
   void* region = nullptr;
   std::size_t region_bytes = 0;
   const tarn_source* source = nullptr;
+
+  // The heap's classes; the table must live until the heap is made.
+  void use(const ClassTable& table) noexcept {
+    class_bytes = table.empty() ? nullptr : table.data();
+    class_count = table.size();
+  }
 };
 
 // A heap and the duty to end it.

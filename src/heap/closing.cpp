@@ -54,7 +54,10 @@ void empty_slot(Thread& thread, std::uint64_t id) noexcept {
 void empty_slots(HeapRecord& record, Thread& thread) noexcept {
   empty_slot(thread, record.id.load(std::memory_order_relaxed));
   const std::uint32_t count = record.fixed_count.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < count; ++i) empty_slot(thread, record.fixed(i).id);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t id = record.fixed(i).id.load(std::memory_order_relaxed);
+    if (id != 0) empty_slot(thread, id);
+  }
 }
 
 // Acquire: pairs with the release that ends each, so that what the thread did there is seen.

@@ -50,7 +50,7 @@ Span* take_all(HeapRecord& record) noexcept {
   }
   record.nursery.clear();
   record.live_bytes.store(0, std::memory_order_relaxed);
-  record.young.store(true, std::memory_order_relaxed);
+  record.young.store(!record.has_table(), std::memory_order_relaxed);
   return chain;
 }
 
@@ -63,6 +63,10 @@ tarn_heap heap_create(const tarn_heap_options* options) noexcept {
   if (options == nullptr) options = &plain;
   if (!is_sound(*options)) {
     errno = EINVAL;
+    return {};
+  }
+  if (const int error = class_table_error(*options)) {
+    errno = error;
     return {};
   }
   if (options->parent.record != nullptr) live_record(options->parent, "tarn_heap_create");

@@ -75,13 +75,19 @@ void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* fu
     if (kind == SpanKind::nursery && resize_in_nursery(static_cast<Page*>(span), p, bytes)) {
       return p;
     }
-    if (kind == SpanKind::large && bytes > block_bytes_max &&
+    if (kind == SpanKind::large && bytes > record->paged_bytes_max() &&
         heap_large_resize(span, bytes, true)) {
       return span->base;
     }
   }
-  void* const moved = heap_allocate_slow(
-      heap, {.bytes = bytes, .function = function, .may_end = for_realloc});
+  const bool in_page = at_home && span->kind_now() == SpanKind::page;
+  void* const moved =
+      heap_allocate_slow(heap, {.bytes = bytes,
+                                .function = function,
+                                .may_end = for_realloc,
+                                .block = in_page ? p : nullptr,
+                                .block_class = static_cast<Page*>(span)->size_class});
+  if (moved == p) return p;
   if (moved == nullptr && for_realloc && record->id.load(std::memory_order_relaxed) != heap.id) {
     return reallocate(p, bytes);
   }

@@ -67,8 +67,10 @@ std::uint64_t estimate(std::uint64_t live, std::uint64_t samples, std::uint64_t 
 // What pages, blocks and samples add up to.
 class Tally {
  public:
-  Tally(tarn_heap_stats& stats, bool asks_os) noexcept
-      : stats_(stats), residence_(stats.resident_bytes, asks_os) {
+  Tally(HeapRecord& record, tarn_heap_stats& stats) noexcept
+      : record_(record), stats_(stats), residence_(stats.resident_bytes, !is_region(record)) {
+    // Classes that serve requests of several sizes.
+    estimated_ = class_count + record.table_count.load(std::memory_order_relaxed);
     stats_.requested_is_exact = 1;
   }
 
@@ -77,7 +79,7 @@ class Tally {
     ++stats_.pages;
     add_blocks(live, live * page.block_bytes);
     residence_.add(page.base, page.bytes());
-    if (page.size_class < class_count) {
+    if (page.size_class < estimated_) {
       classes_[page.size_class].live += live;
     } else {
       stats_.requested_bytes += live * page.block_bytes;
@@ -106,7 +108,7 @@ class Tally {
   }
 
   void samples(const ThreadHeap& share) noexcept {
-    for (std::size_t c = 0; c < class_count; ++c) {
+    for (std::size_t c = 0; c < estimated_; ++c) {
       const Bin* const bin = share.find_bin(c);
       if (bin == nullptr) continue;
       classes_[c].samples += bin->counts.sampled.read();
@@ -116,12 +118,12 @@ class Tally {
 
   // After all pages and samples.
   void estimate_requested() noexcept {
-    for (std::size_t c = 0; c < class_count; ++c) {
+    for (std::size_t c = 0; c < estimated_; ++c) {
       const OfClass& seen = classes_[c];
       if (seen.live == 0) continue;
       stats_.requested_is_exact = 0;
       stats_.requested_bytes += seen.samples == 0
-                                    ? seen.live * class_block_bytes[c]
+                                    ? seen.live * block_bytes_of(record_, c)
                                     : estimate(seen.live, seen.samples, seen.sample_bytes);
     }
   }
@@ -138,9 +140,11 @@ class Tally {
     stats_.live_bytes += bytes;
   }
 
+  HeapRecord& record_;
   tarn_heap_stats& stats_;
+  std::size_t estimated_ = class_count;
   Residence residence_;
-  std::array<OfClass, class_count> classes_{};
+  std::array<OfClass, bin_count> classes_{};
 };
 
 // The peak is at least what is there now, and is kept so.
@@ -153,7 +157,7 @@ void fill_peak(HeapRecord& record, tarn_heap_stats& stats) noexcept {
 // Any thread; exact when it is alone.
 void fill_main(tarn_heap_stats& stats) noexcept {
   {
-    Tally tally(stats, true);
+    Tally tally(main_record, stats);
     store.for_each_span([&](const Span* span) noexcept {
       const auto* const page = static_cast<const Page*>(span);
       const SpanKind kind = span->kind_now();
@@ -179,7 +183,7 @@ void fill_main(tarn_heap_stats& stats) noexcept {
 // pre: closed
 void fill_closed(HeapRecord& record, tarn_heap_stats& stats) noexcept {
   {
-    Tally tally(stats, !is_region(record));
+    Tally tally(record, stats);
     for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
       if (is_lost(*h)) continue;
       tally.samples(*h);

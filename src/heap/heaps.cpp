@@ -50,12 +50,18 @@ Attempt from_locked(HeapRecord& record, std::size_t size_class, const Request& r
   return from_share(*share, size_class, request.bytes);
 }
 
-// class_count when only a large block will do.
-std::size_t class_for(const Request& request) noexcept {
+// no_class when only a large block will do.
+std::size_t class_for(HeapRecord& record, const Request& request) noexcept {
   if (request.fixed != nullptr) return request.fixed->size_class;
-  if (request.bytes > block_bytes_max || request.alignment > slice_bytes) return class_count;
-  return request.alignment <= block_align ? class_of(request.bytes)
-                                          : aligned_class_of(request.bytes, request.alignment);
+  if (request.bytes > record.paged_bytes_max() || request.alignment > slice_bytes) {
+    return no_class;
+  }
+  if (TARN_UNLIKELY(record.has_table())) {
+    return table_class_of(record, request.bytes, request.alignment);
+  }
+  if (request.alignment <= block_align) return class_of(request.bytes);
+  const std::size_t aligned = aligned_class_of(request.bytes, request.alignment);
+  return aligned == class_count ? no_class : aligned;
 }
 
 // From the pages of its class, wherever they are.
@@ -85,13 +91,14 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   Visit visit(record, id);
   if (visit.thread() == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
   if (visit.ended()) return {Outcome::ended, nullptr, nullptr};
-  if (TARN_UNLIKELY(is_frozen(record))) return {Outcome::frozen, nullptr, nullptr};
-  const std::size_t size_class = class_for(request);
-  if (size_class == class_count && request.fixed == nullptr) {
-    return heap_large_allocate(record, request);
+  const std::size_t size_class = class_for(record, request);
+  if (request.block != nullptr && request.block_class == size_class) {
+    return {Outcome::done, request.block, nullptr};
   }
+  if (TARN_UNLIKELY(is_frozen(record))) return {Outcome::frozen, nullptr, nullptr};
+  if (size_class == no_class) return heap_large_allocate(record, request);
   const Attempt attempt = from_pages(record, id, *visit.thread(), size_class, request);
-  if (attempt.outcome != Outcome::refused || request.fixed != nullptr) return attempt;
+  if (attempt.outcome != Outcome::refused || size_class >= class_count) return attempt;
   // Where a ceiling leaves less than the class rounds up to, it may do for the block itself.
   if (slices_for(request.bytes) == slices_for(block_bytes_of(record, size_class))) return attempt;
   return heap_large_allocate(record, request);

@@ -20,6 +20,8 @@ struct Request {
   const char* function;  // Of the caller, for reports.
   const FixedClass* fixed = nullptr;  // Blocks of one size.
   bool may_end = false;  // The caller names no heap: when it has ended, null and no report.
+  void* block = nullptr;  // To be resized, in a page of the heap: if the class of the request is
+  std::size_t block_class = 0;  // this one, its own, it is what comes back.
 };
 
 enum class Outcome : std::uint8_t {

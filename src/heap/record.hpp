@@ -40,10 +40,9 @@ class Zone;
 
 // A class of a heap's own: blocks of one exact size. Known by an id of its own, like the heap.
 struct FixedClass {
-  std::atomic<std::uint64_t> id{0};  // 0: not in use.
+  std::atomic<std::uint64_t> id{0};  // 0: not in use, or of a table and never asked for.
   std::uint32_t block_bytes = 0;
-  std::uint32_t size_class = 0;  // Its own even where another has blocks as large: what was asked
-                                 // for is known of its blocks.
+  std::uint32_t size_class = 0;
   HeapRecord* heap = nullptr;
   std::uint64_t heap_id = 0;
 };
@@ -79,10 +78,22 @@ struct HeapRecord {
   std::atomic<std::int64_t> live_bytes{0};  // As far as is known (live_bytes.hpp),
   std::atomic<std::int64_t> live_bytes_peak{0};  // and the most of it.
   Nursery nursery{};
+  // The first classes of its own are its class table, if it has one: no common one serves it then.
+  std::atomic<std::uint16_t> table_count{0};
+  std::atomic<std::uint16_t> paged_grains{paged_grains_most};  // Larger requests: large blocks.
   std::array<FixedGroup*, fixed_group_count> fixed_groups{};  // Made when wanted, never freed.
   char name[TARN_HEAP_NAME_BYTES] = {};
 
+  static constexpr std::uint16_t paged_grains_most = block_bytes_max / block_align;
+
   tarn_heap handle() noexcept { return {this, id.load(std::memory_order_relaxed)}; }
+
+  bool has_table() const noexcept { return table_count.load(std::memory_order_relaxed) != 0; }
+
+  // Any thread, at any time: of a heap that has ended it may be another one's.
+  std::size_t paged_bytes_max() const noexcept {
+    return paged_grains.load(std::memory_order_relaxed) * block_align;
+  }
 
   // pre: i < fixed_count
   FixedClass& fixed(std::size_t i) noexcept {

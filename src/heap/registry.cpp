@@ -11,6 +11,7 @@
 #include "heap/closing.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/share.hpp"
+#include "heap/thread_heap.hpp"
 
 namespace tarn {
 
@@ -44,6 +45,44 @@ void set_up(Limits& limits, const tarn_heap_options& options) noexcept {
   limits.reclaim = options.reclaim;
   limits.mark_callback = options.soft_mark;
   limits.context = options.context;
+}
+
+// False when out of memory; what has been made stays with the record.
+bool provide_groups(HeapRecord& record, std::size_t classes) noexcept {
+  for (std::size_t i = 0; i < classes; i += fixed_group_classes) {
+    FixedGroup*& group = record.fixed_groups[i / fixed_group_classes];
+    if (group != nullptr) continue;
+    void* const memory = allocate_record(record.zone, sizeof(FixedGroup));
+    if (memory == nullptr) return false;
+    group = new (memory) FixedGroup;
+  }
+  return true;
+}
+
+// pre: there is room for it. Without an id so far.
+FixedClass& set_up_class(HeapRecord& record, std::size_t at, std::uint64_t heap_id,
+                         std::size_t block_bytes, std::size_t size_class) noexcept {
+  FixedClass& made = record.fixed(at);
+  made.block_bytes = static_cast<std::uint32_t>(block_bytes);
+  made.size_class = static_cast<std::uint32_t>(size_class);
+  made.heap = &record;
+  made.heap_id = heap_id;
+  return made;
+}
+
+// pre: there is room for them.
+void set_up_table(HeapRecord& record, const tarn_heap_options& options,
+                  std::uint64_t heap_id) noexcept {
+  const std::size_t count = options.class_count;
+  for (std::size_t i = 0; i < count; ++i) {
+    set_up_class(record, i, heap_id, options.class_bytes[i], class_count + i);
+  }
+  const std::size_t most = count == 0 ? block_bytes_max : options.class_bytes[count - 1];
+  record.fixed_count.store(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
+  record.table_count.store(static_cast<std::uint16_t>(count), std::memory_order_relaxed);
+  record.paged_grains.store(static_cast<std::uint16_t>(most / block_align),
+                            std::memory_order_relaxed);
+  record.young.store(count == 0, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -80,15 +119,21 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcep
   }
   HeapRecord* const record = take_record_locked(options.region != nullptr);
   if (record == nullptr) return nullptr;
+  record->zone = zone;
+  if (!provide_groups(*record, options.class_count)) {
+    if (is_region(*record)) record->fixed_groups.fill(nullptr);
+    record->zone = nullptr;
+    record->gone = true;
+    spare_record_locked(*record);
+    return nullptr;
+  }
   record->secret = (options.flags & TARN_HEAP_SECRET) != 0;
   record->threads = record->secret ? HeapThreads::serialised  // Hit paths wipe nothing.
                                    : static_cast<HeapThreads>(options.threads);
-  record->zone = zone;
   record->maker = os::thread_id();
-  record->young.store(true, std::memory_order_relaxed);
   record->closed.store(false, std::memory_order_relaxed);
   record->gone = false;
-  record->fixed_count.store(0, std::memory_order_relaxed);
+  set_up_table(*record, options, ids_given_ + 1);
   record->parent = parent;
   if (parent != nullptr) ++parent->children;
   set_up(record->limits, options);
@@ -131,6 +176,7 @@ ThreadHeap* Registry::take_share_locked(const HeapRecord& record) noexcept {
   ThreadHeap* const spare = is_region(record) ? nullptr : spare_shares_;
   if (spare != nullptr) {
     spare_shares_ = spare->next_of_record;
+    TARN_ASSERT(serves_nothing(*spare));
     return spare;
   }
   void* const memory = allocate_record(record.zone, sizeof(ThreadHeap));
@@ -169,7 +215,7 @@ void Registry::join_fixed(ThreadHeap& share, const FixedClass& fixed) noexcept {
   if (share.record->closed.load(std::memory_order_relaxed) || !barriers_known()) return;
   const std::uint64_t id = fixed.id.load(std::memory_order_relaxed);
   HeapSlot& slot = share.thread->slots[id % heap_slots];
-  slot.current = &share.current_of(fixed.size_class);
+  slot.current = share.place_of_current(fixed.size_class);
   slot.id.store(id, std::memory_order_relaxed);
 }
 
@@ -183,26 +229,22 @@ FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
   const std::uint32_t count = record.fixed_count.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < count; ++i) {
     FixedClass& known = record.fixed(i);
-    if (known.block_bytes == block_bytes) return &known;
+    if (known.block_bytes != block_bytes) continue;
+    // A table's classes get theirs here: ids are places in the threads' slots, and few ask.
+    if (known.id == 0) known.id.store(++ids_given_, std::memory_order_relaxed);
+    return &known;
   }
   if (count == fixed_classes_max) {
     errno = ENOSPC;
     return nullptr;
   }
-  FixedGroup*& group = record.fixed_groups[count / fixed_group_classes];
-  if (group == nullptr) {
-    void* const memory = allocate_record(record.zone, sizeof(FixedGroup));
-    if (memory == nullptr) {
-      errno = ENOMEM;
-      return nullptr;
-    }
-    group = new (memory) FixedGroup;
+  if (!provide_groups(record, count + 1)) {
+    errno = ENOMEM;
+    return nullptr;
   }
-  FixedClass& made = record.fixed(count);
-  made.block_bytes = static_cast<std::uint32_t>(block_bytes);
-  made.size_class = static_cast<std::uint32_t>(class_count + count);
-  made.heap = &record;
-  made.heap_id = heap_id;
+  // A class of its own even where another has blocks as large: what was asked for is known of its
+  // blocks.
+  FixedClass& made = set_up_class(record, count, heap_id, block_bytes, class_count + count);
   made.id.store(++ids_given_, std::memory_order_relaxed);
   record.fixed_count.store(count + 1, std::memory_order_release);
   return &made;
@@ -288,6 +330,7 @@ void Registry::count_in_nursery(std::size_t bytes) noexcept {
 }
 
 void Registry::give_share_locked(ThreadHeap& share, HeapRecord& record) noexcept {
+  TARN_ASSERT(serves_nothing(share));
   keep_counts(share, record);
   publish_live(share);
   share.look_again_at = 0;

@@ -63,7 +63,7 @@ bool seize_empty(Page& page, bool received) noexcept {
 void take_off(ThreadHeap& heap, Page& page) noexcept {
   Bin& bin = heap.bin(page.size_class);
   if (page.kept == -1) {
-    heap.current_of(page.size_class) = no_page();
+    set_current(heap, page.size_class, no_page());
     bin.counts.handed.add(~page_untaken(&page) + 1);  // Handed to `free` and never allocated.
   }
   if (page.queued) bin.queue.remove(&page);
@@ -107,6 +107,7 @@ void forget_pages(ThreadHeap& heap) noexcept {
     Bin* const bin = heap.find_bin(c);
     if (bin == nullptr) continue;
     bin->current = no_page();
+    bin->entries = {};
     bin->queue.abandon();
     bin->pages = 0;
   }

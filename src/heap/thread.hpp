@@ -54,11 +54,18 @@ struct ClassCounts {
 extern const Page empty_page;
 inline Page* no_page() noexcept { return const_cast<Page*>(&empty_page); }
 
+// Neighbouring entries of ThreadHeap::current, all of requests of at most linear_bytes_max.
+struct Entries {
+  std::uint8_t first = 0;
+  std::uint8_t end = 0;  // One past the last.
+};
+
 // What slow paths know of a class.
 struct Bin {
   List<Span> queue;         // Pages with free blocks, and not current.
   ClassCounts counts;
   std::uint32_t pages = 0;  // Pages of the class, asleep ones too.
+  Entries entries;          // That hold its current page: of a class of the heap's table.
   Page* current = no_page();  // Of a class of the heap's own: see ThreadHeap::current_of().
 };
 
@@ -73,7 +80,9 @@ inline constexpr std::int64_t live_delta_least = 4 * 1024;
 
 // A slot's pointer to `current` is one to the whole: it comes first.
 struct ThreadHeap {
-  std::array<Page*, class_count> current;  // Never null: the empty page where there is none.
+  // By common class, for hits: never null, the empty page where there is none. In a heap with a
+  // class table each entry holds the page of the table's class that serves it (Bin::entries).
+  std::array<Page*, class_count> current;
   std::array<std::atomic<BinGroup*>, group_count> groups{};  // Release, acquire by others.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> pages{};  // All there are, asleep ones too.
   std::int64_t live_delta = 0;  // Live bytes not yet added to the totals (live_bytes.hpp),
@@ -94,10 +103,12 @@ struct ThreadHeap {
     BinGroup* const group = groups[size_class / group_bins].load(std::memory_order_acquire);
     return group == nullptr ? nullptr : &(*group)[size_class % group_bins];
   }
-  // The page that serves the class now. pre: as bin(), for a class of the heap's own
-  Page*& current_of(std::size_t size_class) noexcept {
-    return size_class < class_count ? current[size_class] : bin(size_class).current;
+  // Where the page that serves the class now stands; set_current() alone writes there (see
+  // thread_heap.hpp). pre: as bin(), for a class of the heap's own
+  Page** place_of_current(std::size_t size_class) noexcept {
+    return size_class < class_count ? &current[size_class] : &bin(size_class).current;
   }
+  Page* current_of(std::size_t size_class) noexcept { return *place_of_current(size_class); }
   // pre: there is or was a page of the class.
   Bin& bin(std::size_t size_class) noexcept {
     BinGroup* const group = groups[size_class / group_bins].load(std::memory_order_relaxed);

@@ -13,10 +13,10 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "heap/class_table.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/orphans.hpp"
-#include "heap/record.hpp"
 #include "layout/page_plan.hpp"
 #include "source/zone.hpp"
 
@@ -41,6 +41,16 @@ void dequeue(Page& page) noexcept {
 }
 
 }  // namespace
+
+void set_own_current(ThreadHeap& heap, std::size_t size_class, Page* page) noexcept {
+  Bin& bin = heap.bin(size_class);
+  bin.current = page;
+  // What was filled is what is emptied: the record may be another one by then.
+  const bool fills = page != no_page();
+  const Entries entries = fills ? table_entries(*heap.record, size_class) : bin.entries;
+  bin.entries = fills ? entries : Entries{};
+  for (std::size_t e = entries.first; e < entries.end; ++e) heap.current[e] = page;
+}
 
 bool stays(const Page& page, std::size_t going) noexcept {
   const HeapRecord& record = *page.heap->record;
@@ -108,7 +118,7 @@ void unpin(Page& page) noexcept {
 
 // Puts a current page that has room left aside, behind the others.
 void put_back(Page& page) noexcept {
-  page.heap->current_of(page.size_class) = no_page();
+  set_current(*page.heap, page.size_class, no_page());
   unpin(page);
   page_settle(&page, false);
   place(page);
@@ -119,7 +129,7 @@ void make_current(Page& page) noexcept {
   TARN_ASSERT(page.kept == 0 && !page.queued);
   page.countdown += 1;
   page.kept = -1;
-  page.heap->current_of(page.size_class) = &page;
+  set_current(*page.heap, page.size_class, &page);
 }
 
 // Puts a page with no free block to sleep. False when frees came in meanwhile: it goes on.
@@ -134,7 +144,7 @@ bool put_to_sleep(Page& page) noexcept {
   const std::uint32_t wakes = threshold < live ? threshold : live;
   page.countdown = wakes;
   page.kept = static_cast<std::int32_t>(live - wakes);
-  page.heap->current_of(page.size_class) = no_page();
+  set_current(*page.heap, page.size_class, no_page());
   note_live(*page.heap, page, live);
   return true;
 }
@@ -286,8 +296,8 @@ void put_down_current_pages(ThreadHeap& heap) noexcept {
   for (std::size_t c = 0; c < bin_count; ++c) {
     if (heap.find_bin(c) == nullptr) continue;
     Page* const page = heap.current_of(c);
-    if (page == no_page()) continue;
-    heap.current_of(c) = no_page();
+    if (page == no_page() || page->size_class != c) continue;  // Or it is its table class's entry.
+    set_current(heap, c, no_page());
     unpin(*page);
     std::uint64_t unused = 0;  // Handed to `free` and never allocated: not an allocation.
     for (Block* block = page->free; block != nullptr;) {
@@ -333,15 +343,51 @@ void post(Page* page) noexcept {
   if (owner->state.load(std::memory_order_seq_cst) == ThreadState::orphan) orphans.serve(*owner);
 }
 
-bool thread_heap_check(const ThreadHeap& heap) noexcept {
-  std::size_t counted = 0;
+namespace {
+
+// Does the entry hold the page of the class that says so?
+bool entry_is_right(const ThreadHeap& heap, std::size_t entry) noexcept {
+  const Page* const page = heap.current[entry];
+  if (page == no_page()) return true;
+  if (page == nullptr) return false;
+  const Bin* const bin = heap.find_bin(page->size_class);
+  if (bin == nullptr) return false;
+  if (page->size_class < class_count) return page->size_class == entry;
+  return bin->current == page && entry >= bin->entries.first && entry < bin->entries.end;
+}
+
+// The page that serves the class now, if it is as it should be in all places; else null.
+const Page* checked_current(const ThreadHeap& heap, const Bin& bin, std::size_t c) noexcept {
+  if (c < class_count) return heap.current[c]->size_class == c ? heap.current[c] : no_page();
+  for (std::size_t e = bin.entries.first; e < bin.entries.end; ++e) {
+    if (heap.current[e] != bin.current) return nullptr;
+  }
+  const bool has_entries = bin.entries.first != bin.entries.end;
+  return bin.current == no_page() && has_entries ? nullptr : bin.current;
+}
+
+}  // namespace
+
+bool serves_nothing(const ThreadHeap& heap) noexcept {
+  for (const Page* const page : heap.current) {
+    if (page != no_page()) return false;
+  }
   for (std::size_t c = 0; c < bin_count; ++c) {
     const Bin* const bin = heap.find_bin(c);
-    if (bin == nullptr) {
-      if (c < class_count && heap.current[c] != no_page()) return false;
-      continue;
-    }
-    const Page* const page = c < class_count ? heap.current[c] : bin->current;
+    if (bin != nullptr && (bin->current != no_page() || bin->entries.end != 0)) return false;
+  }
+  return true;
+}
+
+bool thread_heap_check(const ThreadHeap& heap) noexcept {
+  std::size_t counted = 0;
+  for (std::size_t c = 0; c < class_count; ++c) {
+    if (!entry_is_right(heap, c)) return false;
+  }
+  for (std::size_t c = 0; c < bin_count; ++c) {
+    const Bin* const bin = heap.find_bin(c);
+    if (bin == nullptr) continue;
+    const Page* const page = checked_current(heap, *bin, c);
     if (page == nullptr) return false;
     if (page != no_page() && (page->kept != -1 || page->queued || !page_check(page))) return false;
     counted += bin->pages;

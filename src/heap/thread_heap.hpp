@@ -11,6 +11,16 @@
 
 namespace tarn {
 
+// Of a class of the heap's own: also in the entries of the requests that the heap's table sends to
+// the class.
+void set_own_current(ThreadHeap& heap, std::size_t size_class, Page* page) noexcept;
+
+// From now on the page, or no_page(), serves the class. pre: as ThreadHeap::place_of_current()
+inline void set_current(ThreadHeap& heap, std::size_t size_class, Page* page) noexcept {
+  if (TARN_UNLIKELY(size_class >= class_count)) return set_own_current(heap, size_class, page);
+  heap.current[size_class] = page;
+}
+
 // A current page of the class with a block on its free list; null when out of memory.
 Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept;
 
@@ -38,6 +48,9 @@ void put_down_left_over(Thread& thread) noexcept;
 
 // Posts a page that page_free_remote put in state mailed. Any thread.
 void post(Page* page) noexcept;
+
+// No class has a current page: a share may become another heap's.
+bool serves_nothing(const ThreadHeap& heap) noexcept;
 
 bool thread_heap_check(const ThreadHeap& heap) noexcept;
 

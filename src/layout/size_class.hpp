@@ -51,6 +51,7 @@ inline constexpr std::size_t class_count = class_of(block_bytes_max) + 1;
 inline constexpr std::size_t fixed_classes_max = 128;
 inline constexpr std::size_t bin_count = class_count + fixed_classes_max;
 static_assert(bin_count <= 256, "a page keeps its class in one byte");
+inline constexpr std::size_t no_class = bin_count;  // A large block.
 
 constexpr std::array<std::uint32_t, class_count> make_block_bytes() noexcept {
   std::array<std::uint32_t, class_count> table{};

@@ -7,12 +7,14 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tarn/heap.hpp"
 #include "tarn/tarn.h"
 
 // Sanitized builds are some ten times slower: there the loops are cut by this divisor.
@@ -34,8 +36,14 @@ constexpr std::size_t in_grains(std::size_t bytes) {
   return bytes == 0 ? 16 : (bytes + 15) / 16 * 16;
 }
 
+// With TARN_TEST_TABLE in the environment heaps have a class table, of ready-made classes.
 inline tarn_heap_options options(int threads = TARN_HEAP_SHARED, const char* name = nullptr) {
+  static const tarn::ClassTable table = tarn::ClassTable::steps(8);
   tarn_heap_options made{};
+  if (std::getenv("TARN_TEST_TABLE") != nullptr) {
+    made.class_bytes = table.data();
+    made.class_count = table.size();
+  }
   made.bytes = sizeof made;
   made.threads = threads;
   made.name = name;

@@ -203,6 +203,49 @@ static void statistics(int threads) {
   CHECK(tarn_heap_destroy(heap) == 0);
 }
 
+static void class_tables(void) {
+  size_t table[TARN_HEAP_CLASSES_MAX];
+  size_t count = tarn_class_table(1, 32, 4096, TARN_HEAP_CLASS_GRAIN, table, 128);
+  CHECK(count == 8 && table[0] == 32 && table[7] == 4096);
+  count = tarn_class_table_add(table, count, 128, 396);
+  CHECK(count == 9 && table[4] == 400);
+  CHECK(tarn_class_table(8, 32, 8 << 20, 1, NULL, 0) == 145);
+  const double fill = tarn_class_fill(table, count, 257, 512);
+  CHECK(fill > 0.856 && fill < 0.857); /* 98432 of 144 * 400 + 112 * 512 bytes */
+  errno = 0;
+  CHECK(tarn_class_fill(table, count, 1, 4097) == 0 && errno == EINVAL);
+  errno = 0;
+  CHECK(tarn_class_table(0, 32, 64, 16, table, 128) == 0 && errno == EINVAL);
+  errno = 0;
+  CHECK(tarn_class_table_add(table, 9, 9, 48) == 0 && errno == ENOSPC);
+  for (int threads = TARN_HEAP_SHARED; threads <= TARN_HEAP_CONFINED; ++threads) {
+    tarn_heap_options options = {.bytes = sizeof options,
+                                 .threads = threads,
+                                 .class_bytes = table,
+                                 .class_count = count};
+    const tarn_heap heap = tarn_heap_create(&options);
+    CHECK(!is_none(heap));
+    for (size_t bytes = 0; bytes < 10000; bytes += 3) {
+      void* const p = tarn_heap_allocate(heap, bytes);
+      CHECK(p != NULL);
+      size_t at = 0;
+      while (at < count && table[at] < bytes) ++at;
+      const size_t expected = at < count ? table[at] : (bytes + 4095) / 4096 * 4096;
+      CHECK(tarn_malloc_usable_size(p) == expected);
+      CHECK(tarn_heap_reallocate(heap, p, expected) == p);
+      if (bytes % 2 == 0) tarn_heap_deallocate(p);
+    }
+    CHECK(tarn_malloc_usable_size(tarn_fixed_allocate(tarn_heap_fixed(heap, 36, 4))) == 36);
+    CHECK(tarn_heap_destroy(heap) == 0);
+    options.class_count = 129;
+    errno = 0;
+    CHECK(is_none(tarn_heap_create(&options)) && errno == ENOSPC);
+    options.class_count = 0;
+    errno = 0;
+    CHECK(is_none(tarn_heap_create(&options)) && errno == EINVAL);
+  }
+}
+
 static void many_heaps(void) {
   enum { count = 1000 };
   static tarn_heap heaps[count];
@@ -229,6 +272,7 @@ int main(void) {
   new_sizes();
   no_heap();
   limits();
+  class_tables();
   many_heaps();
   return 0;
 }

@@ -56,10 +56,15 @@ std::array<Mailbox, threads_count> mailboxes;
   std::abort();
 }
 
-// Every fourth is serialised, every eighth has a ceiling.
+// Every fourth is serialised, every eighth has a ceiling, every third a class table.
 void make(Site& site, unsigned i) {
+  static constexpr std::size_t table[] = {16, 48, 64, 208, 1024, 4096, 40960};
   tarn_heap_options options{};
   options.bytes = sizeof options;
+  if (i % 3 == 0) {
+    options.class_bytes = table + i % 2;
+    options.class_count = 6;
+  }
   options.name = i % 2 == 0 ? "stress" : nullptr;
   options.threads = i % 4 == 3 ? TARN_HEAP_SERIALISED : TARN_HEAP_SHARED;
   site.ceiling = i % 8 == 1 ? 300'000 : 0;

@@ -1,0 +1,159 @@
+// Heaps with a class table, from within: which entries hits find, that a share keeps none of them,
+// and what is left when there is no memory for a table.
+//
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "heap/heaps.hpp"
+#include "heap/registry.hpp"
+#include "heap/thread_heap.hpp"
+#include "os/fake/fake.hpp"
+
+namespace tarn {
+namespace {
+
+using Sizes = std::vector<std::size_t>;
+
+tarn_heap make(const Sizes& table, int threads = TARN_HEAP_SHARED) {
+  tarn_heap_options options{};
+  options.bytes = sizeof options;
+  options.threads = threads;
+  options.class_bytes = table.empty() ? nullptr : table.data();
+  options.class_count = table.size();
+  return heap_create(&options);
+}
+HeapRecord& record_at(tarn_heap heap) { return *static_cast<HeapRecord*>(heap.record); }
+void* allocate_in(tarn_heap heap, std::size_t bytes) {
+  return heap_allocate_slow(heap, {.bytes = bytes, .function = "test"});
+}
+ThreadHeap& share_of(tarn_heap heap) {
+  ThreadHeap* const share = find_share(record_at(heap), *current_thread);
+  EXPECT_NE(share, nullptr);
+  return *share;
+}
+
+// Entries whose request the table's class `at` serves hold the page, and all others another one.
+void expect_served(const ThreadHeap& share, const Sizes& table, std::size_t at, const Page* page) {
+  for (std::size_t bytes = 0; bytes <= linear_bytes_max; bytes += block_align) {
+    const bool fits = bytes <= table[at] && (at == 0 || bytes > table[at - 1]);
+    EXPECT_EQ(share.current[linear_class_of(bytes)] == page, fits) << bytes;
+  }
+}
+
+TEST(Tables, ThePageOfAClassStandsInAllItsEntries) {
+  for (const Sizes& table : {Sizes{16}, {32, 64, 144}, {1024}, {1008, 1040}, {2048, 4096},
+                             {16, 32, 512, 1024, 65536}}) {
+    const tarn_heap heap = make(table);
+    ASSERT_NE(heap.record, nullptr);
+    for (std::size_t at = 0; at < table.size(); ++at) {
+      std::vector<void*> blocks;
+      for (int i = 0; i < 300; ++i) {
+        blocks.push_back(allocate_in(heap, table[at]));
+        ThreadHeap& share = share_of(heap);
+        const Page* const page = share.current_of(class_count + at);
+        ASSERT_TRUE(page->is_block(blocks.back()));
+        if (i < 2 || i % 60 == 0) expect_served(share, table, at, page);
+      }
+      ASSERT_TRUE(thread_heap_check(share_of(heap)));
+      for (void* const p : blocks) deallocate(p);
+      ASSERT_TRUE(thread_heap_check(share_of(heap)));
+    }
+    put_down_current_pages(share_of(heap));
+    EXPECT_TRUE(serves_nothing(share_of(heap)));
+    EXPECT_TRUE(thread_heap_check(share_of(heap)));
+    EXPECT_TRUE(heap_clear(heap, true, "test"));
+  }
+}
+
+TEST(Tables, TheCheckSeesAnEntryThatIsWrong) {
+  const tarn_heap heap = make({64, 256});
+  ASSERT_NE(allocate_in(heap, 1), nullptr);
+  ASSERT_NE(allocate_in(heap, 200), nullptr);
+  ThreadHeap& share = share_of(heap);
+  Page* const small = share.current[1];
+  for (const std::size_t entry : {0u, 4u, 5u, 16u, 17u, 64u, 65u}) {
+    Page* const before = share.current[entry];
+    ASSERT_TRUE(thread_heap_check(share));
+    share.current[entry] = before == small ? no_page() : small;
+    EXPECT_FALSE(thread_heap_check(share)) << entry;
+    share.current[entry] = before;
+  }
+  EXPECT_FALSE(serves_nothing(share));
+  EXPECT_TRUE(heap_clear(heap, true, "test"));
+}
+
+TEST(Tables, ASharePassesFromHeapToHeapWithoutThem) {
+  const ThreadHeap* first = nullptr;
+  for (int turn = 0; turn < 6; ++turn) {
+    const Sizes table = turn % 2 == 0 ? Sizes{512, 1024} : Sizes{};
+    const tarn_heap heap = make(table);
+    record_at(heap).young.store(false, std::memory_order_relaxed);
+    void* const small = allocate_in(heap, 16);
+    ThreadHeap& share = share_of(heap);
+    if (first == nullptr) first = &share;
+    EXPECT_EQ(&share, first) << "the test is about a share that is used again";
+    const auto filled = [](const Page* page) { return page != no_page(); };
+    EXPECT_EQ(std::count_if(share.current.begin(), share.current.end(), filled),
+              table.empty() ? 1 : 33);
+    if (turn < 3) {
+      EXPECT_TRUE(heap_clear(heap, true, "test"));
+    } else {
+      deallocate(small);
+      EXPECT_TRUE(heap_delete(heap));
+    }
+    EXPECT_TRUE(serves_nothing(*first));
+  }
+}
+
+TEST(Tables, TheirClassesTakeAnIdOnlyWhenOneIsAskedFor) {
+  Sizes table;
+  for (std::size_t i = 1; i <= fixed_classes_max; ++i) table.push_back(block_align * i);
+  const tarn_heap a = make(table);
+  const tarn_heap b = make(table);
+  EXPECT_EQ(b.id, a.id + 1) << "neighbours have different slots";
+  const tarn_fixed fixed = heap_fixed(a, 512, 16);
+  EXPECT_NE(fixed.id, 0u);
+  EXPECT_EQ(heap_fixed(a, 512, 16).id, fixed.id);
+  EXPECT_NE(heap_fixed(b, 512, 16).id, fixed.id);
+  EXPECT_TRUE(heap_clear(a, true, "test"));
+  EXPECT_TRUE(heap_clear(b, true, "test"));
+  EXPECT_EQ(static_cast<FixedClass*>(fixed.record)->id, 0u) << "and it ends with the heap";
+}
+
+TEST(Tables, OutOfMemoryForOneLosesNothing) {
+  Sizes table;
+  for (std::size_t i = 1; i <= fixed_classes_max; ++i) table.push_back(block_align * i);
+  os::fake::fail_at(1, true);
+  std::vector<tarn_heap> heaps;
+  for (tarn_heap heap = make({}); heap.record != nullptr; heap = make({})) heaps.push_back(heap);
+  ASSERT_FALSE(heaps.empty());
+  // There is one record to be had, and not all that the table needs.
+  const tarn_heap last = heaps.back();
+  heaps.pop_back();
+  EXPECT_TRUE(heap_clear(last, true, "test"));
+  for (int i = 0; i < 3; ++i) {
+    errno = 0;
+    EXPECT_EQ(make(table).record, nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+  }
+  const tarn_heap plain = make({});
+  ASSERT_EQ(plain.record, last.record) << "the record was not lost";
+  EXPECT_FALSE(record_at(plain).has_table());
+  EXPECT_TRUE(record_at(plain).young);
+  EXPECT_TRUE(heap_clear(plain, true, "test"));
+  os::fake::fail_at(0, false);
+  const tarn_heap heap = make(table);
+  EXPECT_EQ(heap.record, last.record);
+  EXPECT_EQ(record_at(heap).fixed_count, fixed_classes_max);
+  EXPECT_NE(allocate_in(heap, 2048), nullptr);
+  EXPECT_TRUE(heap_clear(heap, true, "test"));
+  for (const tarn_heap h : heaps) EXPECT_TRUE(heap_clear(h, true, "test"));
+}
+
+}  // namespace
+}  // namespace tarn
