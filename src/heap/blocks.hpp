@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "heap/thread.hpp"
@@ -29,6 +30,9 @@ TARN_INLINE void deallocate_local(void* p, Page* page) noexcept {
   auto* const block = static_cast<Block*>(p);
   block->next = page->local_free;
   page->local_free = block;
+  // The last access: who sees the page empty may give it to another heap (retire_empty_pages). The
+  // processor keeps the order of stores as far as that is waited for; the compiler would not.
+  std::atomic_signal_fence(std::memory_order_release);
   if (TARN_UNLIKELY(--page->countdown == 0)) return deallocate_attention(page);
 }
 
