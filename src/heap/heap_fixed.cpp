@@ -59,4 +59,10 @@ void* fixed_allocate_slow(tarn_fixed handle) noexcept {
                              .fixed = fixed});
 }
 
+void* fixed_allocate_inside(tarn_fixed handle, Page* page) noexcept {
+  const std::size_t bytes = static_cast<const FixedClass*>(handle.record)->block_bytes;
+  void* const block = refill_inside(page, bytes);
+  return TARN_LIKELY(block != nullptr) ? block : fixed_allocate_slow(handle);
+}
+
 }  // namespace tarn

@@ -21,18 +21,26 @@ namespace {
 // How often a chunk is taken for one request: others may use up what it was taken for.
 constexpr int growths_max = 8;
 
+// A current page with a free block, for a request of `bytes`; null as refill().
+Page* refill_for(ThreadHeap& share, std::size_t size_class, std::size_t bytes) noexcept {
+  Page* const page = refill(share, size_class);
+  if (TARN_LIKELY(page != nullptr)) {
+    ClassCounts& counts = share.bin(size_class).counts;
+    counts.sampled.add(1);
+    counts.sampled_bytes.add(bytes);
+  }
+  return page;
+}
+
 Attempt from_share(ThreadHeap& share, std::size_t size_class, std::size_t bytes) noexcept {
   Page* page = share.find_bin(size_class) == nullptr ? no_page() : share.current_of(size_class);
   if (page->free == nullptr) {
     share.refused_by = nullptr;
-    page = refill(share, size_class);
+    page = refill_for(share, size_class, bytes);
     if (page == nullptr) {
       return {share.refused_by != nullptr ? Outcome::refused : Outcome::out_of_memory, nullptr,
               share.refused_by};
     }
-    ClassCounts& counts = share.bin(size_class).counts;
-    counts.sampled.add(1);
-    counts.sampled_bytes.add(bytes);
   }
   return {Outcome::done, page_pop(page), nullptr};
 }
@@ -117,6 +125,37 @@ bool relieve(HeapRecord& refused_by, std::size_t bytes, int tries) noexcept {
 }
 
 }  // namespace
+
+void* refill_inside(Page* page, std::size_t bytes) noexcept {
+  Thread& thread = *current_thread;
+  void* block = nullptr;
+  HeapRecord* record = nullptr;
+  if (TARN_LIKELY(page != no_page())) {
+    ThreadHeap& share = *page->heap;
+    record = share.record;
+    Busy busy(thread);
+    Page* const refilled = refill_for(share, page->size_class, bytes);
+    if (TARN_LIKELY(refilled != nullptr)) block = page_pop(refilled);
+  }
+  thread.inside.store(false, std::memory_order_release);
+  if (TARN_LIKELY(block != nullptr)) call_due_marks(*record);
+  return block;
+}
+
+void* heap_allocate_inside(tarn_heap heap, std::size_t bytes, const char* function,
+                           Page** current) noexcept {
+  if (TARN_LIKELY(bytes <= block_bytes_max)) {
+    Page* const page = current[class_of(bytes)];
+    if (page->free != nullptr) {
+      void* const block = page_pop(page);
+      current_thread->inside.store(false, std::memory_order_release);
+      return block;
+    }
+    void* const block = refill_inside(page, bytes);
+    if (TARN_LIKELY(block != nullptr)) return block;
+  }
+  return heap_allocate_slow(heap, {.bytes = bytes, .function = function});
+}
 
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
   current_thread->inside.store(false, std::memory_order_release);

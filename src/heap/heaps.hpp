@@ -45,20 +45,32 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept;
 // From a young heap, whose lock is held; `again` when it has outgrown its nursery.
 Attempt nursery_allocate(HeapRecord& record, const Request& request) noexcept;
 
+// A block of the class of `page`, the current one of a share of the calling thread, which has none
+// left; null, and nothing done, where that takes more than a refill. pre: the thread is inside the
+// heap, and found it open; it is inside no longer afterwards.
+void* refill_inside(Page* page, std::size_t bytes) noexcept;
+
+// pre: as above; of any size. `current` are the pages of the thread's share.
+void* heap_allocate_inside(tarn_heap heap, std::size_t bytes, const char* function,
+                           Page** current) noexcept;
+
 TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* function) noexcept {
   Thread* const thread = current_thread;
   const HeapSlot& slot = thread->slots[heap.id % heap_slots];
   thread->inside.store(true, std::memory_order_relaxed);
   // The processor's order is the closer's business (closing.hpp), the compiler's is ours.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (TARN_LIKELY(slot.id.load(std::memory_order_relaxed) == heap.id &&
-                  bytes <= linear_bytes_max)) {
-    Page* const page = slot.current[linear_class_of(bytes)];
-    if (TARN_LIKELY(page->free != nullptr)) {
-      void* const block = page_pop(page);
-      thread->inside.store(false, std::memory_order_release);
-      return block;
+  if (TARN_LIKELY(slot.id.load(std::memory_order_relaxed) == heap.id)) {
+    Page** const current = slot.current;
+    if (TARN_LIKELY(bytes <= linear_bytes_max)) {
+      Page* const page = current[linear_class_of(bytes)];
+      if (TARN_LIKELY(page->free != nullptr)) {
+        void* const block = page_pop(page);
+        thread->inside.store(false, std::memory_order_release);
+        return block;
+      }
     }
+    return heap_allocate_inside(heap, bytes, function, current);
   }
   return heap_allocate_slow(heap, {.bytes = bytes, .function = function});
 }
@@ -67,6 +79,9 @@ TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* f
 tarn_fixed heap_fixed(tarn_heap heap, std::size_t bytes, std::size_t alignment) noexcept;
 
 void* fixed_allocate_slow(tarn_fixed fixed) noexcept;
+
+// pre: as refill_inside(); the class has no page, or one that has no block left.
+void* fixed_allocate_inside(tarn_fixed fixed, Page* page) noexcept;
 
 TARN_INLINE void* fixed_allocate(tarn_fixed fixed) noexcept {
   Thread* const thread = current_thread;
@@ -80,6 +95,7 @@ TARN_INLINE void* fixed_allocate(tarn_fixed fixed) noexcept {
       thread->inside.store(false, std::memory_order_release);
       return block;
     }
+    return fixed_allocate_inside(fixed, page);
   }
   return fixed_allocate_slow(fixed);
 }

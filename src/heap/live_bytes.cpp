@@ -30,10 +30,15 @@ void raise_to(HeapRecord& record, std::int64_t bytes) noexcept {
   }
 }
 
+void tell_process(ThreadHeap& heap) noexcept {
+  process.add_live(heap.process_delta);
+  heap.process_delta = 0;
+}
+
 void look_at_pages(ThreadHeap& heap) noexcept {
   for (Span* s = heap.pages.head(); s != nullptr; s = s->next_of_heap) {
     auto& page = *static_cast<Page*>(s);
-    const auto live = static_cast<std::uint32_t>(live_blocks_seen(page));
+    const std::uint32_t live = live_blocks_seen(page);
     heap.live_delta += (std::int64_t{live} - std::int64_t{page.live_seen}) * page.block_bytes;
     page.live_seen = live;
   }
@@ -55,7 +60,7 @@ void raise_live_peak(HeapRecord& record, std::uint64_t bytes) noexcept {
 // since. So before the peak is raised the pages are looked at. Where that shows that there was
 // little to find, what the share knows is good for the next eighth; else it is not, and if there is
 // no new peak either, the next look is farther away: a heap at its peak would look for ever.
-void publish_live(ThreadHeap& heap) noexcept {
+void tell_live(ThreadHeap& heap) noexcept {
   HeapRecord& record = *heap.record;
   const std::int64_t peak = record.live_bytes_peak.load(std::memory_order_relaxed);
   const std::int64_t before = record.live_bytes.load(std::memory_order_relaxed);
@@ -72,8 +77,14 @@ void publish_live(ThreadHeap& heap) noexcept {
   heap.live_delta_max = std::clamp(now / delta_part, live_delta_least, delta_max);
   record.live_bytes.fetch_add(heap.live_delta, std::memory_order_relaxed);
   if (looked || heap.live_is_sure) raise_to(record, now);
-  process.add_live(heap.live_delta);
+  heap.process_delta += heap.live_delta;
   heap.live_delta = 0;
+  if (heap.process_delta > delta_max || heap.process_delta < -delta_max) tell_process(heap);
+}
+
+void publish_live(ThreadHeap& heap) noexcept {
+  tell_live(heap);
+  tell_process(heap);
 }
 
 }  // namespace tarn

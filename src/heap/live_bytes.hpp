@@ -18,9 +18,12 @@ void add_live(HeapRecord& record, std::int64_t bytes) noexcept;
 // The heap was seen to have so many.
 void raise_live_peak(HeapRecord& record, std::uint64_t bytes) noexcept;
 
-// Adds what the share knows to the totals of its heap and of the process. What would be a new peak
-// is made sure of first: pages that the share has not come to since they lost blocks are looked at,
-// once for each eighth that the total grows. Owner.
+// Tells the share's heap what it knows, and now and then the process. What would be a new peak of
+// the heap is made sure of first: the pages are looked at, once for each eighth that the total
+// grows. Owner.
+void tell_live(ThreadHeap& heap) noexcept;
+
+// As tell_live(), and nothing is left untold. Owner.
 void publish_live(ThreadHeap& heap) noexcept;
 
 // A page of the share has `live` blocks. Owner.
@@ -28,7 +31,7 @@ inline void note_live(ThreadHeap& heap, Page& page, std::uint32_t live) noexcept
   heap.live_delta += (std::int64_t{live} - std::int64_t{page.live_seen}) * page.block_bytes;
   page.live_seen = live;
   if (heap.live_delta > heap.live_delta_max || heap.live_delta < -heap.live_delta_max) {
-    publish_live(heap);
+    tell_live(heap);
   }
 }
 

@@ -156,10 +156,4 @@ void put_down_share(ThreadHeap& heap) noexcept {
   settle_queues(heap);
 }
 
-std::uint64_t live_blocks_seen(const Page& page) noexcept {
-  const std::uint32_t known = page.live();
-  const std::uint32_t freed = Remote{page.remote.load(std::memory_order_relaxed)}.count();
-  return known > freed ? known - freed : 0;
-}
-
 }  // namespace tarn

@@ -30,6 +30,10 @@ void retire_empty_pages(ThreadHeap& heap) noexcept;
 void put_down_share(ThreadHeap& heap) noexcept;
 
 // Blocks that have been handed out and not been freed by anyone.
-std::uint64_t live_blocks_seen(const Page& page) noexcept;
+inline std::uint32_t live_blocks_seen(const Page& page) noexcept {
+  const std::uint32_t known = page.live();
+  const std::uint32_t freed = Remote{page.remote.load(std::memory_order_relaxed)}.count();
+  return known > freed ? known - freed : 0;
+}
 
 }  // namespace tarn

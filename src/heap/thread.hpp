@@ -90,6 +90,7 @@ struct ThreadHeap {
   std::int64_t look_again_at = 0;  // at which total the pages are to be looked at,
   std::int64_t look_part = 1;      // so much of it after the last look,
   bool live_is_sure = false;       // and whether that found little.
+  std::int64_t process_delta = 0;  // Told to the heap and not to the process.
   Thread* thread = nullptr;
   Watched<HeapRecord*> record;  // malloc's, once the heap has been deleted.
   HeapRecord* refused_by = nullptr;  // Whose ceiling the last refill met.

@@ -132,12 +132,31 @@ void make_current(Page& page) noexcept {
   set_current(*page.heap, page.size_class, &page);
 }
 
-// Puts a page with no free block to sleep. False when frees came in meanwhile: it goes on.
+// Freed blocks of a current page whose room is used up, as far as the owner knows.
+std::uint32_t freed_of(const Page& page) noexcept { return page.capacity + 1 - page.countdown; }
+
+// With so few freed blocks the page would soon be here again, and again with fewer. While others
+// wait that have more, it sleeps until it has as many. That costs as much as some refills, so small
+// pages are not left.
+constexpr std::uint32_t left_capacity_least = 256;
+constexpr std::uint32_t left_part = 8;
+
+bool is_better_left(const Page& page) noexcept {
+  return page.capacity >= left_capacity_least && page.carved == page.capacity &&
+         freed_of(page) < page.capacity / left_part && page.free == nullptr &&
+         !page.heap->bin(page.size_class).queue.empty();
+}
+
+// Puts a page with few free blocks, or none, to sleep. False when others have freed some meanwhile:
+// it goes on with these.
 bool put_to_sleep(Page& page) noexcept {
+  const std::uint32_t freed = freed_of(page);
   unpin(page);
-  const std::uint32_t threshold = page_threshold(&page);
+  const std::uint32_t enough = page_threshold(&page);
+  const std::uint32_t threshold = freed < enough ? enough - freed : 1;
   if (!page_list(&page, threshold)) {
     make_current(page);
+    page_attach(&page, page_collect_unless_mailed(&page, RemoteState::open));
     return false;
   }
   const std::uint32_t live = page.countdown;
@@ -253,8 +272,9 @@ Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
   Page* page = heap.current_of(size_class);
   for (int put_backs = 0;;) {
     if (page != no_page()) {
-      if (reuse_freed(*page)) return page;
-      if (page->carved == page->capacity) {
+      const bool left = is_better_left(*page);
+      if (!left && reuse_freed(*page)) return page;
+      if (left || page->carved == page->capacity) {
         if (!put_to_sleep(*page)) continue;
       } else if (heap.bin(size_class).queue.empty() || put_backs == put_backs_max) {
         carve(*page);
