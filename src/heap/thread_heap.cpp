@@ -238,6 +238,24 @@ Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {
   return page;
 }
 
+// The last resort: a page that sleeps although it has a few free blocks. Looks at all pages.
+Page* take_asleep(ThreadHeap& heap, std::size_t size_class) noexcept {
+  for (Span* s = heap.pages.head(); s != nullptr; s = s->next_of_heap) {
+    auto& page = *static_cast<Page*>(s);
+    if (page.size_class != size_class || page.kept <= 0) continue;
+    const Remote seen{page.remote.load(std::memory_order_relaxed)};
+    if (page.live() == page.carved && seen.count() == 0) continue;
+    page_settle(&page, false);
+    if (!page_open(&page)) {  // In the mail: its receiver goes first.
+      enqueue(page);
+      continue;
+    }
+    make_current(page);
+    return &page;
+  }
+  return nullptr;
+}
+
 void push_mail(Thread& owner, Page& page) noexcept {
   Page* first = owner.mail.load(std::memory_order_relaxed);
   do {
@@ -287,6 +305,7 @@ Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
     page = take_queued(heap, size_class);
     if (page == nullptr) page = take_adopted(heap, size_class);
     if (page == nullptr) page = take_fresh(heap, size_class);
+    if (page == nullptr) page = take_asleep(heap, size_class);
     if (page == nullptr) return nullptr;
   }
 }

@@ -117,6 +117,22 @@ TEST_P(Limits, ACeilingIsMadeUseOf) {
 }
 
 // Of an empty heap, whose first block it is: its size rounded to whole slices is enough.
+// A full page sleeps until a part of it is free; at a ceiling one block is enough.
+TEST_P(Limits, AFreeBlockIsServedAlthoughItsPageSleeps) {
+  for (const std::size_t bytes : {40, 1000, 1024}) {
+    const Heap heap(limited(GetParam(), 64 * kib));
+    make_grown_up(heap);
+    std::vector<void*> blocks;
+    while (void* const p = tarn_heap_allocate(heap, bytes)) blocks.push_back(p);
+    for (std::size_t i = 0; i < blocks.size(); i += 7) {
+      tarn_heap_deallocate(blocks[i]);
+      blocks[i] = tarn_heap_allocate(heap, bytes);
+      ASSERT_NE(blocks[i], nullptr) << i << " of " << blocks.size();
+      ASSERT_EQ(tarn_heap_allocate(heap, bytes), nullptr);
+    }
+  }
+}
+
 TEST_P(Limits, AnyBlockThatFitsIsServed) {
   for (const std::size_t slices : {1u, 2u, 3u, 5u, 8u, 16u, 17u, 27u, 33u, 40u}) {
     const std::size_t ceiling = slices * slice;
