@@ -14,8 +14,8 @@ namespace tarn {
 
 namespace {
 
-// After so many allocations a heap is worth pages of its own for each class.
-constexpr std::uint32_t nursery_allocations_max = 64;
+// After so many allocations a heap is worth pages of its own for each class that it comes to.
+constexpr std::uint32_t nursery_allocations_max = 1024;
 
 // Lock held. Makes sure of `slices` of the nursery's span.
 Attempt extend_nursery(HeapRecord& record, std::uint8_t slices) noexcept {
@@ -44,18 +44,24 @@ Attempt extend_nursery(HeapRecord& record, std::uint8_t slices) noexcept {
 
 }  // namespace
 
-Attempt nursery_allocate(HeapRecord& record, const Request& request) noexcept {
+Attempt nursery_allocate(HeapRecord& record, std::size_t size_class,
+                         const Request& request) noexcept {
   Nursery& nursery = record.nursery;
-  std::size_t offset = Nursery::none;
-  if (request.bytes <= Nursery::bytes_max && nursery.allocations < nursery_allocations_max) {
-    if (nursery.page == nullptr) {
-      const Attempt made = extend_nursery(record, 1);
-      if (made.outcome != Outcome::done) return made;
-    }
-    offset = nursery.take(request.bytes, request.alignment);
-  }
-  if (offset == Nursery::none) {
+  if (request.bytes > Nursery::bytes_max || nursery.allocations >= nursery_allocations_max) {
     record.young.store(false, std::memory_order_relaxed);
+    return {Outcome::again, nullptr, nullptr};
+  }
+  if (nursery.page == nullptr) {
+    const Attempt made = extend_nursery(record, 1);
+    if (made.outcome == Outcome::out_of_memory) {  // For a page there may be memory.
+      record.young.store(false, std::memory_order_relaxed);
+      return {Outcome::again, nullptr, nullptr};
+    }
+    if (made.outcome != Outcome::done) return made;
+  }
+  const std::size_t offset = nursery.take(request.bytes, request.alignment);
+  if (offset == Nursery::none) {
+    nursery.leave(size_class);
     return {Outcome::again, nullptr, nullptr};
   }
   const std::size_t size = Nursery::size_for(request.bytes);
@@ -65,9 +71,37 @@ Attempt nursery_allocate(HeapRecord& record, const Request& request) noexcept {
     nursery.cancel(offset, request.bytes);
     return reached;
   }
+  nursery.count(size_class, request.bytes);
   add_live(record, static_cast<std::int64_t>(size));
   registry.count_in_nursery(request.bytes);
   return {Outcome::done, nursery.page->base + offset, nullptr};
+}
+
+namespace {
+
+// Lock held. The empty nursery is no longer the heap's.
+void take_off(HeapRecord& record) noexcept {
+  Nursery& nursery = record.nursery;
+  uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
+  nursery.page = nullptr;
+  nursery.slices_charged = 0;
+}
+
+}  // namespace
+
+void nursery_retire(HeapRecord& record) noexcept {
+  Page* page = nullptr;
+  {
+    os::Locked locked(record.lock);
+    const Nursery& nursery = record.nursery;
+    if (nursery.page == nullptr || !nursery.empty() || record.walking) return;
+    const std::size_t bytes = std::size_t{nursery.slices_charged} << slice_shift;
+    const Limits& limits = record.limits;
+    if (limits.committed.load(std::memory_order_relaxed) < limits.floor + bytes) return;
+    page = nursery.page;
+    take_off(record);
+  }
+  nursery_give(page, record.zone);
 }
 
 // The bits say whether a block begins there; only blocks that are given back leave them.
@@ -83,12 +117,13 @@ void nursery_free(Page* page, void* p) noexcept {
     if (record.secret) wipe(p, size);
     nursery.give(offset);
     add_live(record, -static_cast<std::int64_t>(size));
-    if (record.young.load(std::memory_order_relaxed) || !nursery.empty()) return;
-    uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
+    // A heap that has nothing else keeps it.
+    const bool is_all = record.young.load(std::memory_order_relaxed) &&
+                        record.thread_heaps.load(std::memory_order_relaxed) == nullptr;
+    if (is_all || !nursery.empty()) return;
     // Read here: who deletes the heap looks for the nursery with the heap closed.
     deleted = record.id.load(std::memory_order_relaxed) == 0;
-    nursery.page = nullptr;
-    nursery.slices_charged = 0;
+    take_off(record);
   }
   nursery_give(page, record.zone);
   if (deleted) registry.give(record);  // Its last memory.

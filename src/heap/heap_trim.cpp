@@ -37,6 +37,7 @@ std::size_t collect_closed(HeapRecord& record, Kept kept) noexcept {
       record.losing = false;
     }
   }
+  nursery_retire(record);
   limits.floor = wanted;
   const std::size_t now = limits.committed.load(std::memory_order_relaxed);
   return now < before ? before - now : 0;

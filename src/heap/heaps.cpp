@@ -46,16 +46,15 @@ Attempt from_share(ThreadHeap& share, std::size_t size_class, std::size_t bytes)
 }
 
 Attempt from_locked(HeapRecord& record, std::size_t size_class, const Request& request) noexcept {
-  ThreadHeap* share = record.thread_heaps.load(std::memory_order_acquire);
-  if (share == nullptr && !record.young.load(std::memory_order_relaxed)) {
-    share = registry.join_alone(record, locked_owner);
-    if (share == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  ThreadHeap* const share = record.thread_heaps.load(std::memory_order_acquire);
+  {
+    os::Locked locked(record.lock);
+    if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
+    if (is_in_nursery(record, size_class)) return nursery_allocate(record, size_class, request);
+    if (share != nullptr) return from_share(*share, size_class, request.bytes);
   }
-  os::Locked locked(record.lock);
-  if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
-  if (record.young.load(std::memory_order_relaxed)) return nursery_allocate(record, request);
-  if (share == nullptr) return {Outcome::again, nullptr, nullptr};
-  return from_share(*share, size_class, request.bytes);
+  const bool joined = registry.join_alone(record, locked_owner) != nullptr;
+  return {joined ? Outcome::again : Outcome::out_of_memory, nullptr, nullptr};
 }
 
 // no_class when only a large block will do.
@@ -79,7 +78,7 @@ Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::si
   if (record.young.load(std::memory_order_relaxed)) {
     os::Locked locked(record.lock);
     if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
-    if (record.young.load(std::memory_order_relaxed)) return nursery_allocate(record, request);
+    if (is_in_nursery(record, size_class)) return nursery_allocate(record, size_class, request);
   }
   const HeapSlot& slot = thread.slots[id % heap_slots];
   ThreadHeap* const share = slot.id.load(std::memory_order_relaxed) == id

@@ -42,8 +42,15 @@ struct Attempt {
 
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept;
 
-// From a young heap, whose lock is held; `again` when it has outgrown its nursery.
-Attempt nursery_allocate(HeapRecord& record, const Request& request) noexcept;
+// From the nursery of a heap whose lock is held; `again` when the class, or all, has outgrown it.
+// pre: is_in_nursery()
+Attempt nursery_allocate(HeapRecord& record, std::size_t size_class,
+                         const Request& request) noexcept;
+
+// Whether the class has no pages of its own yet. Lock held.
+inline bool is_in_nursery(const HeapRecord& record, std::size_t size_class) noexcept {
+  return record.young.load(std::memory_order_relaxed) && !record.nursery.has_left(size_class);
+}
 
 // A block of the class of `page`, the current one of a share of the calling thread, which has none
 // left; null, and nothing done, where that takes more than a refill. pre: the thread is inside the
@@ -149,6 +156,7 @@ HeapRecord* live_record(tarn_heap heap, const char* function) noexcept;
 void nursery_free(Page* page, void* p) noexcept;
 void locked_free(Page* page, void* p) noexcept;
 void nursery_give(Page* page, Zone* zone) noexcept;  // An empty one, to where it came from.
+void nursery_retire(HeapRecord& record) noexcept;  // If it is empty. pre: closed
 std::size_t nursery_bytes(const Page* page, const void* p) noexcept;  // 0: no block begins there.
 
 }  // namespace tarn

@@ -78,6 +78,13 @@ void Nursery::give(std::size_t offset) noexcept {
   fill(first_, at, at + 1, false);
 }
 
+void Nursery::count(std::size_t size_class, std::size_t bytes) noexcept {
+  const std::size_t cost = size_for(bytes) * class_allocations_max / class_bytes_max;
+  const std::size_t parts = cost == 0 ? 1 : cost;
+  std::uint8_t& left = left_to_[size_class];
+  left = parts < left ? static_cast<std::uint8_t>(left - parts) : std::uint8_t{0};
+}
+
 void Nursery::cancel(std::size_t offset, std::size_t bytes) noexcept {
   give(offset);
   --allocations;
@@ -97,6 +104,7 @@ bool Nursery::resize(std::size_t offset, std::size_t bytes) noexcept {
 void Nursery::clear() noexcept {
   used_ = {};
   first_ = {};
+  left_to_ = make_full_shares();
   page = nullptr;
   allocations = 0;
   slack_bytes = 0;

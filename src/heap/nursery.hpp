@@ -1,12 +1,12 @@
-// nursery: where the first blocks of a heap lie, whatever their sizes, so that ten blocks of ten
-// sizes cost one OS page and not ten. One span of 8 KiB, and two bits for each 16 bytes of it, kept
-// apart from the blocks:
+// nursery: where the first blocks of each class of a heap lie, whatever their sizes, so that ten
+// blocks of ten sizes cost one OS page and not ten. One span of 16 KiB, and two bits for each 16
+// bytes of it, kept apart from the blocks:
 //
 //   used   1 1 1 0 0 1 1 0 ...     part of a block
 //   first  1 0 0 0 0 1 0 0 ...     where a block begins
 //
-// First fit, so blocks lie densely and the second OS page is reached late. Guarded by its record's
-// lock.
+// First fit, so blocks lie densely and further OS pages are reached late. A class leaves when it
+// has had some blocks, or one does not fit. Guarded by its record's lock.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,9 +23,19 @@ namespace tarn {
 
 class Nursery {
  public:
-  static constexpr std::size_t slices = 2;
+  static constexpr std::size_t slices = 4;
   static constexpr std::size_t grains = slices * slice_bytes / block_align;
   static constexpr std::size_t bytes_max = 1024;  // Larger blocks have pages from the start.
+
+  // What a class gets here: with more it fills a page of its own.
+  static constexpr std::size_t class_allocations_max = 32;
+  static constexpr std::size_t class_bytes_max = slice_bytes;
+
+  bool has_left(std::size_t size_class) const noexcept { return left_to_[size_class] == 0; }
+  void leave(std::size_t size_class) noexcept { left_to_[size_class] = 0; }
+
+  // A block of `bytes` has been taken for the class.
+  void count(std::size_t size_class, std::size_t bytes) noexcept;
 
   // What a block of `bytes` takes up.
   static constexpr std::size_t size_for(std::size_t bytes) noexcept {
@@ -73,8 +83,17 @@ class Nursery {
   }
   std::size_t end_of(std::size_t first) const noexcept;
 
+  // Of `class_allocations_max`, what a class may still have.
+  using Shares = std::array<std::uint8_t, bin_count>;
+  static constexpr Shares make_full_shares() noexcept {
+    Shares full{};
+    full.fill(class_allocations_max);
+    return full;
+  }
+
   Bits used_{};
   Bits first_{};
+  Shares left_to_ = make_full_shares();
 };
 
 }  // namespace tarn

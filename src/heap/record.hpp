@@ -53,7 +53,7 @@ inline constexpr std::size_t fixed_group_count = fixed_classes_max / fixed_group
 struct HeapRecord {
   std::atomic<std::uint64_t> id{0};  // 0: destroyed.
   std::atomic<bool> closed{false};   // One thread has it for itself (closing.hpp).
-  std::atomic<bool> young{true};     // Blocks come from the nursery first.
+  std::atomic<bool> young{true};     // Classes have their first blocks in the nursery.
   HeapThreads threads = HeapThreads::shared;
   os::ThreadId maker = 0;  // The thread to which a confined heap belongs.
   bool gone = false;  // Destroyed, its memory given back.

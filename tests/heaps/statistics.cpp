@@ -81,6 +81,62 @@ TEST_P(Statistics, WhileItGrowsUp) {
   EXPECT_EQ(committed(heap_), 0u);
 }
 
+TEST_P(Statistics, ClassesLeaveTheNurseryOneByOne) {
+  for (int i = 0; i < 32; ++i) allocate(48);
+  EXPECT_EQ(stats_of(heap_).pages, 1u);
+  allocate(48);
+  EXPECT_EQ(stats_of(heap_).pages, 2u);  // A page of its own.
+  const std::size_t before = committed(heap_);
+  for (std::size_t bytes = 64; bytes <= 160; bytes += 16) allocate(bytes);
+  EXPECT_EQ(stats_of(heap_).pages, 2u);  // The others go on in the nursery.
+  EXPECT_EQ(committed(heap_), before);
+  const tarn_fixed fixed = tarn_heap_fixed(heap_, 20, 4);
+  for (int i = 0; i < 33; ++i) {
+    EXPECT_EQ(stats_of(heap_).pages, 2u);
+    blocks_.push_back(tarn_fixed_allocate(fixed));
+  }
+  EXPECT_EQ(stats_of(heap_).pages, 3u);
+  for (int i = 0; i < 4; ++i) allocate(young_bytes_max);  // As much as fills a page.
+  EXPECT_EQ(stats_of(heap_).pages, 3u);
+  allocate(young_bytes_max);
+  EXPECT_EQ(stats_of(heap_).pages, 4u);
+  EXPECT_EQ(stats_of(heap_).live_blocks, blocks_.size());
+  std::size_t walked = 0;
+  EXPECT_EQ(tarn_heap_walk(
+                heap_, 0,
+                [](const tarn_heap_item* item, void* count) {
+                  *static_cast<std::size_t*>(count) += item->kind == TARN_HEAP_BLOCK;
+                  return 0;
+                },
+                &walked),
+            0);
+  EXPECT_EQ(walked, blocks_.size());
+  EXPECT_EQ(tarn_heap_clear(heap_), 0);
+  blocks_.clear();
+  for (int i = 0; i < 32; ++i) allocate(48);
+  EXPECT_EQ(stats_of(heap_).pages, 1u);  // It is as young as ever.
+}
+
+TEST_P(Statistics, SomeBlocksOfManySizesCommitLittle) {
+  for (std::size_t i = 0; i < 150; ++i) allocate(16 + i % 10 * 16);
+  expect_exact();
+  EXPECT_LE(committed(heap_), 5 * slice);  // 13,200 bytes.
+  while (!blocks_.empty()) free_last();
+  tarn_heap_trim(heap_, 0);
+  EXPECT_EQ(committed(heap_), 0u);
+}
+
+TEST_P(Statistics, AnEmptyNurseryStaysUntilATrim) {
+  allocate(10);
+  free_last();
+  EXPECT_EQ(committed(heap_), slice);
+  EXPECT_EQ(tarn_heap_trim(heap_, slice), 0u);
+  EXPECT_EQ(tarn_heap_trim(heap_, 0), slice);
+  EXPECT_EQ(committed(heap_), 0u);
+  allocate(10);
+  expect_exact();
+}
+
 TEST_P(Statistics, OfLargeBlocks) {
   std::uint64_t bytes = 0;
   for (const std::size_t size : {paged_bytes_max + 1, mib, mib + 1, 5 * mib - 1}) {

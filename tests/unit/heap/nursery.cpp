@@ -215,5 +215,25 @@ TEST_F(NurseryTest, AsTheMapHasIt) {
   EXPECT_GT(refused, 0u);
 }
 
+TEST(NurseryClasses, LeaveByNumberOrByBytes) {
+  Nursery nursery;
+  for (std::size_t i = 1; i <= Nursery::class_allocations_max; ++i) {
+    EXPECT_FALSE(nursery.has_left(3));
+    nursery.count(3, 48);
+  }
+  EXPECT_TRUE(nursery.has_left(3));
+  EXPECT_FALSE(nursery.has_left(4));
+  for (std::size_t i = 1; i <= Nursery::class_bytes_max / 1024; ++i) {
+    EXPECT_FALSE(nursery.has_left(64));
+    nursery.count(64, 1024);
+  }
+  EXPECT_TRUE(nursery.has_left(64));
+  nursery.leave(bin_count - 1);
+  EXPECT_TRUE(nursery.has_left(bin_count - 1));
+  EXPECT_FALSE(nursery.has_left(bin_count - 2));
+  nursery.clear();
+  EXPECT_FALSE(nursery.has_left(3) || nursery.has_left(64) || nursery.has_left(bin_count - 1));
+}
+
 }  // namespace
 }  // namespace tarn
