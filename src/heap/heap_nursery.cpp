@@ -42,7 +42,36 @@ Attempt extend_nursery(HeapRecord& record, std::uint8_t slices) noexcept {
   return {Outcome::done, nullptr, nullptr};
 }
 
+// Lock held. The place at `offset` becomes a block.
+Attempt hand_over(HeapRecord& record, std::size_t offset, std::size_t size_class,
+                  const Request& request) noexcept {
+  Nursery& nursery = record.nursery;
+  const std::size_t size = Nursery::size_for(request.bytes);
+  const Attempt reached =
+      extend_nursery(record, static_cast<std::uint8_t>(slices_for(offset + size)));
+  if (reached.outcome != Outcome::done) {
+    nursery.cancel(offset, request.bytes);
+    return reached;
+  }
+  nursery.count(size_class, request.bytes);
+  add_live(record, static_cast<std::int64_t>(size));
+  registry.count_in_nursery(request.bytes);
+  return {Outcome::done, nursery.page->base + offset, nullptr};
+}
+
 }  // namespace
+
+bool nursery_has_room(HeapRecord& record, std::size_t size_class, const Request& request,
+                      Attempt& attempt) noexcept {
+  if (request.bytes > Nursery::bytes_max) return false;
+  os::Locked locked(record.lock);
+  Nursery& nursery = record.nursery;
+  if (nursery.page == nullptr || keeps_off(record)) return false;
+  const std::size_t offset = nursery.take(request.bytes, request.alignment);
+  if (offset == Nursery::none) return false;
+  attempt = hand_over(record, offset, size_class, request);
+  return attempt.outcome == Outcome::done;
+}
 
 Attempt nursery_allocate(HeapRecord& record, std::size_t size_class,
                          const Request& request) noexcept {
@@ -64,17 +93,7 @@ Attempt nursery_allocate(HeapRecord& record, std::size_t size_class,
     nursery.leave(size_class);
     return {Outcome::again, nullptr, nullptr};
   }
-  const std::size_t size = Nursery::size_for(request.bytes);
-  const auto reaches = static_cast<std::uint8_t>(slices_for(offset + size));
-  const Attempt reached = extend_nursery(record, reaches);
-  if (reached.outcome != Outcome::done) {
-    nursery.cancel(offset, request.bytes);
-    return reached;
-  }
-  nursery.count(size_class, request.bytes);
-  add_live(record, static_cast<std::int64_t>(size));
-  registry.count_in_nursery(request.bytes);
-  return {Outcome::done, nursery.page->base + offset, nullptr};
+  return hand_over(record, offset, size_class, request);
 }
 
 namespace {

@@ -104,7 +104,10 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   }
   if (TARN_UNLIKELY(is_frozen(record))) return {Outcome::frozen, nullptr, nullptr};
   if (size_class == no_class) return heap_large_allocate(record, request);
-  const Attempt attempt = from_pages(record, id, *visit.thread(), size_class, request);
+  Attempt attempt = from_pages(record, id, *visit.thread(), size_class, request);
+  const bool has_none =
+      attempt.outcome == Outcome::refused || attempt.outcome == Outcome::out_of_memory;
+  if (has_none && nursery_has_room(record, size_class, request, attempt)) return attempt;
   if (attempt.outcome != Outcome::refused || size_class >= class_count) return attempt;
   // Where a ceiling leaves less than the class rounds up to, it may do for the block itself.
   if (slices_for(request.bytes) == slices_for(block_bytes_of(record, size_class))) return attempt;

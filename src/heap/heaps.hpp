@@ -47,6 +47,11 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept;
 Attempt nursery_allocate(HeapRecord& record, std::size_t size_class,
                          const Request& request) noexcept;
 
+// A block from a nursery that the class has left, when there is no page for it. False: `attempt`
+// says what refuses. The calling thread is inside the heap (Visit).
+bool nursery_has_room(HeapRecord& record, std::size_t size_class, const Request& request,
+                      Attempt& attempt) noexcept;
+
 // Whether the class has no pages of its own yet. Lock held.
 inline bool is_in_nursery(const HeapRecord& record, std::size_t size_class) noexcept {
   return record.young.load(std::memory_order_relaxed) && !record.nursery.has_left(size_class);
