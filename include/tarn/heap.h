@@ -78,14 +78,6 @@ typedef struct tarn_source {
  * classes and 137 bytes for each page (of 4 to 256 KiB) are not for blocks. */
 #define TARN_HEAP_REGION_BYTES_MIN 32768
 
-/* How much a heap looks at what is done with its blocks. */
-enum tarn_heap_mode {
-  TARN_HEAP_FAST = 0,       /* What can be told cheaply. */
-  TARN_HEAP_CHECKED = 1,    /* Double, foreign, interior frees, wrong sizes, overruns: exact. */
-  TARN_HEAP_GUARDED = 2,    /* Each block ends at a page that faults; freed blocks fault, too. */
-  TARN_HEAP_PASSTHROUGH = 3 /* Each block is one of the system's malloc, for tools that watch it. */
-};
-
 enum tarn_heap_flag {
   /* Its memory lies apart from other heaps', a mebibyte at least: it is shown by the heap's name in
    * /proc/PID/maps where the kernel can, frozen in few calls, and leaves no holes among others'. */
@@ -103,7 +95,6 @@ typedef struct tarn_heap_options {
   size_t bytes;          /* sizeof(tarn_heap_options), so that later libraries know this one. */
   const char* name;      /* Copied; null: none. */
   int threads;           /* An enum tarn_heap_threads. */
-  int mode;              /* An enum tarn_heap_mode. */
   unsigned flags;        /* Of enum tarn_heap_flag. */
   tarn_heap parent;      /* Its ceiling covers this heap, too; the zero value: none. */
   size_t ceiling_bytes;  /* Of committed memory, never exceeded; 0: none. */

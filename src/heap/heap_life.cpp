@@ -20,7 +20,7 @@ constexpr std::size_t warm_bytes = std::size_t{1} << 20;
 
 bool is_sound(const tarn_heap_options& options) noexcept {
   return options.bytes == sizeof(tarn_heap_options) && options.threads >= TARN_HEAP_SHARED &&
-         options.threads <= TARN_HEAP_CONFINED && options.mode == TARN_HEAP_FAST &&
+         options.threads <= TARN_HEAP_CONFINED &&
          (options.parent.record == nullptr) == (options.parent.id == 0) &&
          zone_options_are_sound(options);
 }
