@@ -48,8 +48,8 @@ class Closed {
 void wait_at_gate(HeapRecord& record) noexcept;
 
 // The lock of the record that `record_now()` gives, of a heap that no other thread has closed: it
-// waits at the gate while one has, and follows when the record is another one by then. To free a
-// block of a frozen heap is misuse. pre: as wait_at_gate()
+// waits at the gate while one has, and follows when the record is another one by then. The heap may
+// be frozen. pre: as wait_at_gate()
 class LockedOpen {
  public:
   template <class RecordNow>
@@ -58,9 +58,6 @@ class LockedOpen {
       record_ = record_now();
       record_->lock.lock();
       const bool closed = closed_by_another(*record_);
-      if (TARN_UNLIKELY(is_frozen(*record_) && !closed)) {
-        report_frozen_heap("free", record_->name, record_->id.load(std::memory_order_relaxed));
-      }
       if (!closed && record_now() == record_) return;
       record_->lock.unlock();
       if (closed) wait_at_gate(*record_);
@@ -75,6 +72,12 @@ class LockedOpen {
  private:
   HeapRecord* record_ = nullptr;
 };
+
+// To free a block of a frozen heap is misuse. pre: open, its lock held
+inline void report_if_frozen(const HeapRecord& record) noexcept {
+  if (TARN_LIKELY(!is_frozen(record))) return;
+  report_frozen_heap("free", record.name, record.id.load(std::memory_order_relaxed));
+}
 
 // True for the thread that has the heap closed.
 inline bool closed_by_this_thread(const HeapRecord& record) noexcept {

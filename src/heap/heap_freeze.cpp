@@ -48,11 +48,17 @@ std::size_t count_pieces(HeapRecord& record) noexcept {
 }
 
 // The pages of a thread that vanished in a fork are on no list that can be trusted.
-void unprotect_lost(ThreadHeap& share) noexcept {
-  store.for_each_span([&](Span* span) noexcept {
-    if (span->kind_now() != SpanKind::page || static_cast<Page*>(span)->heap != &share) return;
-    os::vm_protect(span->base, span->bytes(), true);
-  });
+bool unprotect_lost(ThreadHeap& share, Zone* zone) noexcept {
+  bool done = true;
+  const auto unprotect = [&](Span* span) noexcept {
+    auto* const page = static_cast<Page*>(span);
+    if (span->kind_now() != SpanKind::page || page->heap != &share) return;
+    done = os::vm_protect(span->base, span->bytes(), true) && done;
+    page->owner.store(share.thread, std::memory_order_relaxed);
+  };
+  store.for_each_span(unprotect);
+  if (zone != nullptr) zone->for_each_span(unprotect);
+  return done;
 }
 
 // To give rights back the kernel may have to split a mapping, and be at its limit: then false, and
@@ -62,6 +68,9 @@ bool unprotect(HeapRecord& record) noexcept {
     return os::vm_protect(span->base, span->bytes(), true);
   });
   if (!done) return false;
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (is_lost(*h) && !unprotect_lost(*h, record.zone)) return false;
+  }
   for_each_span(record, [](Span* span) noexcept {
     if (span->kind_now() == SpanKind::page) {
       auto* const page = static_cast<Page*>(span);
@@ -69,9 +78,6 @@ bool unprotect(HeapRecord& record) noexcept {
     }
     return true;
   });
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (is_lost(*h)) unprotect_lost(*h);
-  }
   return true;
 }
 

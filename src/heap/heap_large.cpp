@@ -44,6 +44,7 @@ void heap_large_free(Span* span) noexcept {
   {
     const LockedOpen open([&] { return page->record_now(); });
     record = &open.record();
+    report_if_frozen(*record);
     if (record != &main_record) {  // Else the heap was deleted meanwhile.
       record->large.remove(span);
       uncharge(*record, span->bytes());
@@ -64,7 +65,7 @@ bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_m
   const std::size_t wanted = slices_for(bytes) << slice_shift;
   if (wanted > before && charge(record, wanted - before) != nullptr) return false;
   Zone* const zone = record.zone;
-  if (record.secret && wanted < before) wipe(span->base + wanted, before - wanted);
+  if (record.secret && bytes < before) wipe(span->base + bytes, before - bytes);
   bool resized = large_resize(span, wanted >> slice_shift, zone);
   if (!resized && may_move && zone == nullptr) resized = large_remap(span, wanted >> slice_shift);
   const std::size_t now = span->bytes();
@@ -78,16 +79,17 @@ bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_m
 bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
   if (bytes > request_bytes_max) return false;
   auto* const page = static_cast<Page*>(span);
-  HeapRecord* record = page->record_now();
-  if (is_frozen(*record)) return false;
+  HeapRecord* record = nullptr;
   bool resized = false;
   {
     const LockedOpen open([&] { return page->record_now(); });
     record = &open.record();
+    if (is_frozen(*record)) return false;
     resized = record == &main_record ? large_resize(span, slices_for(bytes), nullptr)
                                      : resize_locked(*record, span, bytes, may_move);
     if (resized) page->set_requested(bytes);
   }
+  if (record->zone != nullptr) tend_zone(*record);
   if (resized) call_due_marks(*record);
   return resized;
 }

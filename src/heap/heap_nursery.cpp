@@ -130,6 +130,7 @@ void nursery_free(Page* page, void* p) noexcept {
   bool deleted = false;
   {
     const LockedOpen open([&] { return &record; });
+    report_if_frozen(record);
     Nursery& nursery = record.nursery;
     const std::size_t size = nursery.page == page ? nursery.size_at(offset) : 0;
     if (size == 0) report_misuse(Misuse::double_free, "free", p);
@@ -145,7 +146,8 @@ void nursery_free(Page* page, void* p) noexcept {
     take_off(record);
   }
   nursery_give(page, record.zone);
-  if (deleted) registry.give(record);  // Its last memory.
+  if (deleted) return registry.give(record);  // Its last memory.
+  if (record.zone != nullptr) tend_zone(record);
 }
 
 void nursery_give(Page* page, Zone* zone) noexcept {

@@ -6,6 +6,7 @@
 
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
+#include "heap/heap_zone.hpp"
 #include "heap/large.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
@@ -25,7 +26,9 @@ bool resize_in_nursery(Page* page, void* p, std::size_t bytes) noexcept {
   if (reached > nursery.slices_charged) return false;  // Rare enough to be moved.
   const std::size_t before = nursery.size_at(offset);
   if (!nursery.resize(offset, bytes)) return false;
-  add_live(record, static_cast<std::int64_t>(nursery.size_at(offset)) -
+  const std::size_t after = nursery.size_at(offset);
+  if (record.secret && after < before) wipe(page->base + offset + after, before - after);
+  add_live(record, static_cast<std::int64_t>(after) -
                        static_cast<std::int64_t>(before));
   return true;
 }
@@ -69,6 +72,9 @@ void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* fu
     }
     const SpanKind kind = span->kind_now();
     if (keeps_place(size, bytes)) {
+      if (record->secret && !is_frozen(*record)) {
+        wipe(static_cast<std::byte*>(p) + bytes, size - bytes);
+      }
       if (kind == SpanKind::large) static_cast<Page*>(span)->set_requested(bytes);
       return p;
     }

@@ -143,6 +143,7 @@ bool make_zone(const tarn_heap_options& options, Zone** zone) noexcept {
 
 void end_zone(Zone& zone) noexcept {
   const ZoneTraits traits = zone.traits();
+  zone.forget_lost();
   if (traits.region) return regions.remove(zone);
   Piece piece;
   while (zone.take_out(&piece, true)) give_piece(traits, piece);

@@ -183,11 +183,9 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
         if (relieve(*attempt.refused_by, request.bytes, relieved++)) continue;
         break;
       case Outcome::out_of_memory:
-        if (record->zone != nullptr && grown++ < growths_max &&
-            grow_zone(*record, heap.id, request)) {
-          continue;
-        }
-        if (record->zone != nullptr && relieve(*record, request.bytes, relieved++)) continue;
+        if (record->zone == nullptr || record->id.load(std::memory_order_relaxed) != heap.id) break;
+        if (grown++ < growths_max && grow_zone(*record, heap.id, request)) continue;
+        if (relieve(*record, request.bytes, relieved++)) continue;
         break;
       case Outcome::frozen:
         errno = EPERM;
@@ -219,6 +217,7 @@ void locked_free(Page* page, void* p) noexcept {
   {
     // A heap that was deleted meanwhile is under malloc's lock.
     const LockedOpen open([&]() -> HeapRecord* { return share.record; });
+    report_if_frozen(open.record());
     if (open.record().secret) wipe(p, page->block_bytes);
     auto* const block = static_cast<Block*>(p);
     block->next = page->local_free;

@@ -265,8 +265,12 @@ ThreadHeap* Registry::join_alone(HeapRecord& record, Thread& owner) noexcept {
 
 void Registry::give_shares(HeapRecord& record) noexcept {
   os::Locked locked(lock_);
+  // First: a fork must not find shares on the list that are on another one already.
+  ThreadHeap* const shares = record.thread_heaps.load(std::memory_order_relaxed);
+  record.thread_heaps.store(nullptr, std::memory_order_relaxed);
+  TARN_FORK_FENCE();
   ThreadHeap* next = nullptr;
-  for (ThreadHeap* h = record.thread_heaps.load(std::memory_order_relaxed); h; h = next) {
+  for (ThreadHeap* h = shares; h != nullptr; h = next) {
     next = h->next_of_record;
     h->next_of_record = nullptr;
     if (is_region(record)) {
@@ -280,7 +284,6 @@ void Registry::give_shares(HeapRecord& record) noexcept {
       h->thread->has_left_over.store(true, std::memory_order_relaxed);
     }
   }
-  record.thread_heaps.store(nullptr, std::memory_order_relaxed);
   if (is_region(record)) record.fixed_groups.fill(nullptr);
 }
 

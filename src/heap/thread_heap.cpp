@@ -375,7 +375,8 @@ void put_down_all(Thread& thread) noexcept {
 void post(Page* page) noexcept {
   // State mailed holds the owner still: nobody but the receiver moves the page on. The owner was
   // acquired with the remote word.
-  Thread* const owner = page->owner.load(std::memory_order_relaxed);
+  Thread* owner = page->owner.load(std::memory_order_relaxed);
+  if (TARN_UNLIKELY(owner == &frozen_owner)) owner = page->heap_now()->thread;
   push_mail(*owner, *page);
   // Sequentially consistent with the push: either this thread sees that the owner has ended, or who
   // ends it sees the mail.

@@ -18,17 +18,18 @@ namespace {
 constexpr std::size_t empty_slices_kept = (std::size_t{1} << 20) / slice_bytes + 64;
 constexpr std::size_t dirty_slices_kept = (std::size_t{1} << 20) / slice_bytes;
 
-std::byte* first_slice_in(Piece piece) noexcept {
+}  // namespace
+
+std::byte* Zone::first_slice_in(Piece piece) noexcept {
   auto* const start = static_cast<std::byte*>(piece.start);
   return start + (align_up(address_of(start), slice_bytes) - address_of(start));
 }
 
-std::size_t slices_in(Piece piece, const std::byte* base) noexcept {
-  const auto before = static_cast<std::size_t>(base - static_cast<std::byte*>(piece.start));
+std::size_t Zone::slices_in(Piece piece) noexcept {
+  const std::size_t before =
+      align_up(address_of(piece.start), slice_bytes) - address_of(piece.start);
   return piece.bytes < before ? 0 : (piece.bytes - before) >> slice_shift;
 }
-
-}  // namespace
 
 std::size_t Zone::chunk_bytes_for(std::size_t slices, std::size_t alignment) noexcept {
   if (slices > span_slices_max || alignment > span_slices_max - slices) return 0;
@@ -42,7 +43,7 @@ std::size_t Zone::chunk_bytes_for(std::size_t slices, std::size_t alignment) noe
 // Puts a head at the start of a chunk, with room for `own_bytes` in it. Null: too small.
 Zone::Chunk* Zone::lay_out(Piece piece, std::size_t own_bytes, std::byte** own) noexcept {
   std::byte* const base = first_slice_in(piece);
-  const std::size_t slices = slices_in(piece, base);
+  const std::size_t slices = slices_in(piece);
   const std::size_t chunk_bytes = align_up(sizeof(Chunk), cache_line_bytes);
   const std::size_t bits_bytes = SliceBits::bytes_for(slices);
   const std::size_t head_slices = slices_for(chunk_bytes + own_bytes + bits_bytes);
@@ -61,6 +62,7 @@ Zone::Chunk* Zone::lay_out(Piece piece, std::size_t own_bytes, std::byte** own) 
 
 Zone* Zone::begin(Piece piece, const ZoneTraits& traits) noexcept {
   const std::size_t own_bytes = align_up(sizeof(Zone), cache_line_bytes);
+  if (traits.region && !may_be_region(piece)) return nullptr;  // Before anything is written there.
   std::byte* own = nullptr;
   Chunk* const chunk = lay_out(piece, own_bytes, &own);
   if (chunk == nullptr) return nullptr;

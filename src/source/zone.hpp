@@ -109,6 +109,9 @@ class Zone {
     }
   }
 
+  // Takes out of the page map what vanished threads have left, before the end of the zone.
+  void forget_lost() noexcept;
+
   // In the child of a fork. What a vanished thread held half-done is free again. A secret zone that
   // cannot be locked again gives no more spans.
   void recover_after_fork() noexcept;
@@ -144,6 +147,9 @@ class Zone {
     std::size_t slices;
   };
 
+  static std::byte* first_slice_in(Piece piece) noexcept;
+  static std::size_t slices_in(Piece piece) noexcept;
+  static bool may_be_region(Piece piece) noexcept;
   static Chunk* lay_out(Piece piece, std::size_t own_bytes, std::byte** own) noexcept;
   Chunk* chunk_of(const void* p) const noexcept;
   bool prepare(const Chunk& chunk) noexcept;
@@ -187,6 +193,7 @@ class Regions {
  public:
   // False when it overlaps one that is.
   bool add(Zone& zone) noexcept;
+  bool has_room_for(Piece piece) noexcept;
   void remove(Zone& zone) noexcept;
 
   // The span in a region that the page map does not cover; null when there is none.
@@ -197,6 +204,7 @@ class Regions {
 
  private:
   Span* search(const void* p) noexcept;
+  bool has_room_locked(Piece piece) const noexcept;
 
   os::Lock lock_;
   Zone* head_ = nullptr;

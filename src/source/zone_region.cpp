@@ -21,10 +21,21 @@ bool may_host(SpanKind kind) noexcept {
 
 }  // namespace
 
+bool Zone::may_be_region(Piece piece) noexcept {
+  const std::byte* const base = first_slice_in(piece);
+  const std::size_t slices = slices_in(piece);
+  constexpr std::uintptr_t end = std::uintptr_t{1} << address_bits;
+  if (slices == 0 || address_of(base) >= end || slices << slice_shift > end - address_of(base)) {
+    return false;
+  }
+  const std::byte* const last = base + ((slices - 1) << slice_shift);
+  return may_host(page_map.span_of(base)->kind_now()) &&
+         may_host(page_map.span_of(last)->kind_now()) && regions.has_room_for(piece);
+}
+
 bool Zone::begin_region() noexcept {
   const std::byte* const base = first_->base;
   const std::size_t slices = first_->bits.slices();
-  if (address_of(base) + (slices << slice_shift) > std::uintptr_t{1} << address_bits) return false;
   if (!store.cover_from_static(base, slices << slice_shift)) {
     void* const table = allocate_record_locked(slices * sizeof *table_);
     if (table == nullptr) return false;
@@ -34,7 +45,6 @@ bool Zone::begin_region() noexcept {
   }
   Span* const at_start = page_map.span_of(base);
   Span* const at_end = page_map.span_of(base + ((slices - 1) << slice_shift));
-  if (!may_host(at_start->kind_now()) || !may_host(at_end->kind_now())) return false;
   host_ = at_start->kind_now() != SpanKind::idle ? at_start : at_end;
   if (host_->kind_now() == SpanKind::idle) host_ = nullptr;
   return regions.add(*this);
@@ -174,6 +184,25 @@ void Zone::take_back_descriptors() noexcept {
   });
 }
 
+void Zone::forget_lost() noexcept {
+  if (used_slices_ == 0) return;
+  const auto forget = [this](Span* span) noexcept {
+    if (!is_in_use(span)) return;
+    unmap(span->base, span->slices, true);
+    span->set_kind(SpanKind::idle);  // Its descriptor is not used again.
+  };
+  if (traits_.region) {
+    for_each_span(forget);
+  } else {
+    store.for_each_span(forget);
+  }
+  clear_bits();
+  empty_slices_ = 0;
+  for (const Chunk* c = first_->next; c != nullptr; c = c->next) {
+    empty_slices_ += c->bits.free_slices();
+  }
+}
+
 void Zone::recover_after_fork() noexcept {
   if (traits_.secret) {  // A lock in memory is not inherited.
     for (const Chunk* c = first_; c != nullptr; c = c->next) {
@@ -212,10 +241,14 @@ bool Zone::check() noexcept {
   return in_use == used_slices_ && empty == empty_slices_;
 }
 
-bool Regions::add(Zone& zone) noexcept {
-  const auto start = address_of(zone.first_->piece.start);
-  const auto end = start + zone.first_->piece.bytes;
+bool Regions::has_room_for(Piece piece) noexcept {
   os::Locked locked(lock_);
+  return has_room_locked(piece);
+}
+
+bool Regions::has_room_locked(Piece piece) const noexcept {
+  const auto start = address_of(piece.start);
+  const auto end = start + piece.bytes;
   for (const Zone* z = head_; z != nullptr; z = z->next_region_) {
     const auto other = address_of(z->first_->piece.start);
     const auto other_end = other + z->first_->piece.bytes;
@@ -224,6 +257,12 @@ bool Regions::add(Zone& zone) noexcept {
     const auto blocks = address_of(z->first_->base) + (z->first_->head_slices << slice_shift);
     if (start < blocks || end > other_end) return false;
   }
+  return true;
+}
+
+bool Regions::add(Zone& zone) noexcept {
+  os::Locked locked(lock_);
+  if (!has_room_locked(zone.first_->piece)) return false;
   zone.next_region_ = head_;
   TARN_FORK_FENCE();
   head_ = &zone;

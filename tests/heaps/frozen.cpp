@@ -205,6 +205,32 @@ TEST_P(Frozen, OtherThreadsRead) {
   }
 }
 
+// What others have freed before waits in the mail of the blocks' thread, which has other mail too.
+TEST_P(Frozen, MailThatWaitsIsDeliveredWhenItIsThawed) {
+  if (GetParam() == confined) GTEST_SKIP() << "there is one thread";
+  const Heap heap(wanted());
+  Heap another;
+  std::atomic<int> step{0};
+  std::vector<void*> blocks;
+  std::thread owner([&] {
+    make_grown_up(heap);
+    make_grown_up(another);
+    for (int i = 0; i < 2000; ++i) blocks.push_back(tarn_heap_allocate(heap, 200));
+    EXPECT_NE(tarn_heap_allocate(another, 200), nullptr);
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+  });
+  while (step != 1) std::this_thread::yield();
+  for (void* const p : blocks) tarn_free(p);
+  ASSERT_EQ(tarn_heap_freeze(heap), 0);
+  tarn_heap_trim(another, 0);
+  another.destroy();
+  ASSERT_EQ(tarn_heap_thaw(heap), 0);
+  EXPECT_EQ(tarn_heap_clear(heap), 0);
+  step = 2;
+  owner.join();
+}
+
 TEST_P(Frozen, StaysSoInTheChildOfAFork) {
   const Heap heap(wanted());
   const Filled filled(heap);

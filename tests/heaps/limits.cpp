@@ -119,7 +119,7 @@ TEST_P(Limits, ACeilingIsMadeUseOf) {
 // Of an empty heap, whose first block it is: its size rounded to whole slices is enough.
 // A full page sleeps until a part of it is free; at a ceiling one block is enough.
 TEST_P(Limits, AFreeBlockIsServedAlthoughItsPageSleeps) {
-  for (const std::size_t bytes : {40, 1000, 1024}) {
+  for (const std::size_t bytes : {40u, 1000u, 1024u}) {
     const Heap heap(limited(GetParam(), 64 * kib));
     make_grown_up(heap);
     std::vector<void*> blocks;

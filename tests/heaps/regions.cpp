@@ -301,6 +301,21 @@ TEST(RegionOptions, RefusesWhatMakesNoSense) {
   const Heap behind(in_region(static_memory + 100 * kib, 100 * kib));
 }
 
+TEST(RegionOptions, WhatIsRefusedIsNotWrittenTo) {
+  const Heap heap(in_region(static_memory, 600 * kib));
+  void* const p = tarn_heap_allocate(heap, 300 * kib);
+  ASSERT_NE(p, nullptr);
+  fill(p, 300 * kib, 4);
+  const tarn_heap_options again = in_region(static_memory, 600 * kib);
+  EXPECT_TRUE(is_none(tarn_heap_create(&again)));
+  const tarn_heap_options beyond =
+      in_region(static_cast<std::byte*>(p) + 100 * kib, sizeof static_memory / 2);
+  EXPECT_TRUE(is_none(tarn_heap_create(&beyond)));
+  EXPECT_TRUE(is_filled(p, 300 * kib, 4));
+  void* const next = tarn_heap_allocate(heap, 200 * kib);
+  EXPECT_TRUE(next == nullptr || next < p || next >= static_cast<std::byte*>(p) + 300 * kib);
+}
+
 TEST(RegionOptions, BlocksCannotOutliveIt) {
   const Heap heap(in_region(static_memory, sizeof static_memory));
   void* const p = tarn_heap_allocate(heap, 10);

@@ -166,6 +166,23 @@ TEST_P(Secrets, AreWipedWhenTheHeapIsCleared) {
   EXPECT_EQ(blocks_of_each_kind(heap).size(), 105u);
 }
 
+TEST_P(Secrets, ShrinkWithoutATrace) {
+  const Heap heap(secret());
+  void* const young = tarn_heap_allocate(heap, 1000);
+  fill(young, 1000, 6);
+  ASSERT_EQ(tarn_heap_reallocate(heap, young, 16), young);
+  EXPECT_TRUE(is_zero(static_cast<char*>(young) + 16, 984));
+  make_grown_up(heap);
+  for (const std::size_t bytes : {std::size_t{5000}, 300 * kib}) {
+    void* const p = tarn_heap_allocate(heap, bytes);
+    fill(p, bytes, 7);
+    const std::size_t shorter = bytes * 2 / 3 + 1;
+    ASSERT_EQ(tarn_heap_reallocate(heap, p, shorter), p);
+    EXPECT_TRUE(is_filled(p, shorter, 7));
+    EXPECT_TRUE(is_zero(static_cast<char*>(p) + shorter, bytes - shorter));
+  }
+}
+
 TEST_P(Secrets, MoveWithoutATrace) {
   const Heap heap(secret());
   make_grown_up(heap);
