@@ -99,7 +99,7 @@ TEST_P(Frozen, RefusesWhatWouldWrite) {
   const Heap heap(wanted());
   const Filled filled(heap);
   ASSERT_EQ(tarn_heap_freeze(heap), 0);
-  for (const std::size_t bytes : {1, 40, 300, 5000, 300000}) {
+  for (const std::size_t bytes : {1u, 40u, 300u, 5000u, 300000u}) {
     errno = 0;
     EXPECT_EQ(tarn_heap_allocate(heap, bytes), nullptr);
     EXPECT_EQ(errno, EPERM);

@@ -104,7 +104,7 @@ void live_in(const tarn_heap_options& wanted) {
 TEST_P(Regions, InStaticMemory) { live_in(region(static_memory, sizeof static_memory)); }
 
 TEST_P(Regions, InSmallStaticMemoryAtAnyAddress) {
-  for (const std::size_t offset : {0, 1, 64, 4095}) {
+  for (const std::size_t offset : {0u, 1u, 64u, 4095u}) {
     live_in(region(static_memory + offset, smallest + 8 * slice));
   }
 }
@@ -204,7 +204,7 @@ TEST_P(Regions, FillsUpAndServesAsMuchAgain) {
 
 // What the header says of the smallest region.
 TEST_P(Regions, TheSmallestServes) {
-  for (const std::size_t offset : {0, 1, 2048, 4095}) {
+  for (const std::size_t offset : {0u, 1u, 2048u, 4095u}) {
     const Heap heap(region(static_memory + offset, smallest));
     const std::vector<void*> blocks = fill_up(heap, {32});
     EXPECT_GE(blocks.size() * 32, 16 * kib);
@@ -235,12 +235,12 @@ TEST_P(Regions, LargeBlocksResizeInPlace) {
 TEST_P(Regions, AlignmentsAndZeros) {
   fill(static_memory, sizeof static_memory, 9);  // Nobody says that it reads as zero.
   const Heap heap(region(static_memory + 16, sizeof static_memory - 16));
-  for (const std::size_t alignment : {16, 64, 4096, 16384}) {
+  for (const std::size_t alignment : {16u, 64u, 4096u, 16384u}) {
     void* const p = tarn_heap_allocate_aligned(heap, alignment, 5000);
     ASSERT_NE(p, nullptr);
     EXPECT_EQ(misaligned(p, alignment), 0u);
   }
-  for (const std::size_t bytes : {10, 3000, 200000}) {
+  for (const std::size_t bytes : {10u, 3000u, 200000u}) {
     void* const p = tarn_heap_allocate_zeroed(heap, 1, bytes);
     ASSERT_NE(p, nullptr);
     EXPECT_TRUE(is_zero(p, bytes));

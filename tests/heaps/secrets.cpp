@@ -62,7 +62,7 @@ std::size_t resident(const std::string& mapping) {
 // Blocks of a nursery, of pages and large ones; filled.
 std::vector<std::pair<void*, std::size_t>> blocks_of_each_kind(tarn_heap heap) {
   std::vector<std::pair<void*, std::size_t>> blocks;
-  for (const std::size_t bytes : {64, 1000, 5000, 64, 300000}) {
+  for (const std::size_t bytes : {64u, 1000u, 5000u, 64u, 300000u}) {
     blocks.emplace_back(tarn_heap_allocate(heap, bytes), bytes);
   }
   make_grown_up(heap);

@@ -102,7 +102,7 @@ class Sources : public EachMode {};
 INSTANTIATE_TEST_SUITE_P(Modes, Sources, every_mode);
 
 TEST_P(Sources, GiveAllAndGetAllBack) {
-  for (const std::size_t offset : {0, 16, 4080}) {
+  for (const std::size_t offset : {0u, 16u, 4080u}) {
     Source source;
     source.offset = offset;
     const tarn_source made = source.made(64 * kib);
@@ -150,7 +150,7 @@ TEST_P(Sources, RubbishIsNoZero) {
   Source source;
   const tarn_source made = source.made();
   const Heap heap(from(made, GetParam()));
-  for (const std::size_t bytes : {100, 5000, 300000, 3000000}) {
+  for (const std::size_t bytes : {100u, 5000u, 300000u, 3000000u}) {
     void* const p = tarn_heap_allocate_zeroed(heap, 1, bytes);
     ASSERT_NE(p, nullptr);
     EXPECT_TRUE(is_zero(p, bytes));

@@ -44,7 +44,7 @@ struct Bits {
 };
 
 TEST(SliceBitsTest, FindsWhatAPlainSearchFinds) {
-  for (const std::size_t slices : {1, 63, 64, 65, 200, 1000}) {
+  for (const std::size_t slices : {1u, 63u, 64u, 65u, 200u, 1000u}) {
     Bits bits(slices);
     std::mt19937 random(static_cast<unsigned>(slices));
     std::vector<std::pair<std::size_t, std::size_t>> runs;

@@ -46,7 +46,7 @@ void give(Zone& zone, Span* span) {
 }
 
 TEST_P(ZoneTest, SpansDoNotOverlapAndAreFound) {
-  for (const std::size_t offset : {0, 1, 4095}) {
+  for (const std::size_t offset : {0u, 1u, 4095u}) {
     Memory memory(std::size_t{2} << 20);
     Zone* const zone = Zone::begin(memory.piece(offset), traits());
     ASSERT_NE(zone, nullptr);
@@ -136,11 +136,11 @@ TEST(ZoneChunks, EmptyOnesAreTakenOutAndTheFirstStays) {
 }
 
 TEST(ZoneChunks, ChunkBytesSufficeForASpanAnywhere) {
-  for (const std::size_t slices : {1, 100, 5000, 40000}) {
-    for (const std::size_t alignment : {1, 8, 64}) {
+  for (const std::size_t slices : {1u, 100u, 5000u, 40000u}) {
+    for (const std::size_t alignment : {1u, 8u, 64u}) {
       const std::size_t bytes = Zone::chunk_bytes_for(slices, alignment);
       Memory memory(bytes);
-      for (const std::size_t offset : {0, 16, 4095}) {
+      for (const std::size_t offset : {0u, 16u, 4095u}) {
         Memory first(16 * slice_bytes);
         Zone* const zone = Zone::begin(first.piece(), chunked);
         ASSERT_TRUE(zone->add(memory.piece(offset)));
