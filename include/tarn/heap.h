@@ -60,8 +60,8 @@ typedef struct tarn_source {
   size_t bytes; /* sizeof(tarn_source) */
 
   /* `bytes` (a multiple of 4096) of readable and writable memory, best aligned to 4096 (else up to
-   * 4095 bytes are lost); null when there are none: then a smaller chunk is asked for, if that will
-   * do, before the heap is out of memory. */
+   * 4095 bytes are lost), which the child of a fork inherits; null when there are none: then a
+   * smaller chunk is asked for, if that will do, before the heap is out of memory. */
   void* (*take)(size_t bytes, void* context);
 
   /* Takes a chunk back, whole; null: nothing ever goes back. The last ones when the heap ends. */
@@ -195,7 +195,8 @@ TARN_API TARN_ALLOCATES(3) void* tarn_heap_allocate_aligned(tarn_heap heap, size
 
 /* Blocks of one exact size in a heap: no header, no rounding up but to the alignment (and to 8
  * bytes at least), pages of their own once the heap has some use. They are freed like all others,
- * and die with the heap. Valid as long as the heap; two words. */
+ * and die with the heap. Valid as long as the heap; two words. (Those of a heap in a region lie in
+ * the region: when that is gone, their use is not reported.) */
 typedef struct tarn_fixed {
   void* record;
   uint64_t id;
