@@ -401,7 +401,7 @@ TEST(TableHeapsOfThreads, ServeEachRequestFromItsClass) {
       *static_cast<volatile unsigned char*>(p) = 1;
       tarn_heap_deallocate(places[at].exchange(p));
       if (step % 1'000 == 0) tarn_heap_trim(first ? shared : serialised, 0);
-      if (step % 3'000 == 0 && pages_of(shared).empty()) std::abort();
+      if (step % 3'000 == 2'999 && pages_of(shared).empty()) std::abort();  // Others hold some.
     }
   };
   std::vector<std::thread> threads;
