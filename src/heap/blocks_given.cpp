@@ -59,10 +59,7 @@ void deallocate_slow(void* p, Page* page) noexcept {
   if (span->kind_now() == SpanKind::nursery) return nursery_free(page, p);
   const Thread* const owner = page->owner.load(std::memory_order_relaxed);
   if (owner == &locked_owner) return locked_free(page, p);
-  if (TARN_UNLIKELY(owner == &frozen_owner)) {
-    const HeapRecord& record = *record_of(page);
-    report_frozen_heap("free", record.name, record.id.load(std::memory_order_relaxed));
-  }
+  if (TARN_UNLIKELY(owner == &frozen_owner)) report_if_frozen(*record_of(page));
   switch (page_free_remote(page, static_cast<Block*>(p))) {
     case RemoteFree::done:
       return;

@@ -73,7 +73,7 @@ class LockedOpen {
   HeapRecord* record_ = nullptr;
 };
 
-// To free a block of a frozen heap is misuse. pre: open, its lock held
+// To free a block of a frozen heap is misuse.
 inline void report_if_frozen(const HeapRecord& record) noexcept {
   if (TARN_LIKELY(!is_frozen(record))) return;
   report_frozen_heap("free", record.name, record.id.load(std::memory_order_relaxed));

@@ -95,10 +95,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     }
     if (record->id.load(std::memory_order_relaxed) != heap.id) live_record(heap, function);
     if (!thaw(*record)) return false;
-    if (record->id.load(std::memory_order_relaxed) != heap.id ||
-        (ends && !registry.end_id(*record, heap.id))) {
-      live_record(heap, function);
-    }
+    if (ends && !registry.end_id(*record, heap.id)) live_record(heap, function);
     if (ends) unnest_closings(*record);
     record->losing = true;
     TARN_FORK_FENCE();

@@ -70,27 +70,35 @@ void report_misuse(Misuse kind, const char* function, const void* p) noexcept {
   os::process_abort();
 }
 
+namespace {
+
+// By name, if it has one, and number.
+Line& the_heap(Line& line, const char* name, std::uint64_t id) noexcept {
+  line.text("the heap ");
+  if (name[0] != '\0') line.text("\"").text(name).text("\" ");
+  return line.text("(number ").decimal(id);
+}
+
+}  // namespace
+
 void report_ended_heap(const char* function, const char* name, std::uint64_t id) noexcept {
   Line line;
-  line.text("tarn: use after destroy: ").text(function).text(": the heap ");
-  if (name[0] != '\0') line.text("\"").text(name).text("\" ");
-  line.text("(number ").decimal(id).text(") was destroyed before").print();
+  line.text("tarn: use after destroy: ").text(function).text(": ");
+  the_heap(line, name, id).text(") was destroyed before").print();
   os::process_abort();
 }
 
 void report_frozen_heap(const char* function, const char* name, std::uint64_t id) noexcept {
   Line line;
-  line.text("tarn: frozen heap: ").text(function).text(": the heap ");
-  if (name[0] != '\0') line.text("\"").text(name).text("\" ");
-  line.text("(number ").decimal(id).text(") is read-only; thaw it first").print();
+  line.text("tarn: frozen heap: ").text(function).text(": ");
+  the_heap(line, name, id).text(") is read-only; thaw it first").print();
   os::process_abort();
 }
 
 void report_confined_heap(const char* name, std::uint64_t id) noexcept {
   Line line;
-  line.text("tarn: wrong thread: the heap ");
-  if (name[0] != '\0') line.text("\"").text(name).text("\" ");
-  line.text("(number ").decimal(id).text(
+  line.text("tarn: wrong thread: ");
+  the_heap(line, name, id).text(
       ") is confined to the thread that made it; make it shared or serialised").print();
   os::process_abort();
 }

@@ -17,6 +17,19 @@
 
 namespace tarn::os {
 
+namespace {
+
+// Whether the call gives 0; errno stays as it was.
+template <class Call>
+bool succeeds(Call call) noexcept {
+  const int saved = errno;
+  const bool done = call() == 0;
+  errno = saved;
+  return done;
+}
+
+}  // namespace
+
 void* vm_reserve(std::size_t bytes) noexcept {
   const int saved = errno;
   void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -26,17 +39,11 @@ void* vm_reserve(std::size_t bytes) noexcept {
 }
 
 bool vm_release(void* start, std::size_t bytes) noexcept {
-  const int saved = errno;
-  const bool done = munmap(start, bytes) == 0;
-  errno = saved;
-  return done;
+  return succeeds([=] { return munmap(start, bytes); });
 }
 
 bool vm_purge(void* start, std::size_t bytes) noexcept {
-  const int saved = errno;
-  const bool done = madvise(start, bytes, MADV_DONTNEED) == 0;
-  errno = saved;
-  return done;
+  return succeeds([=] { return madvise(start, bytes, MADV_DONTNEED); });
 }
 
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
@@ -71,33 +78,23 @@ void vm_name(void* start, std::size_t bytes, const char* name) noexcept {
   // Kernels without CONFIG_ANON_VMA_NAME say EINVAL; then asking again is a call for nothing.
   static std::atomic<bool> names_refused{false};
   if (names_refused.load(std::memory_order_relaxed)) return;
-  const int saved = errno;
-  if (prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, start, bytes, name) != 0) {
+  if (!succeeds([=] { return prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, start, bytes, name); })) {
     names_refused.store(true, std::memory_order_relaxed);
   }
-  errno = saved;
 }
 
 bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept {
-  const int saved = errno;
-  const bool done = mprotect(start, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
-  errno = saved;
-  return done;
+  const int rights = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  return succeeds([=] { return mprotect(start, bytes, rights); });
 }
 
 bool vm_lock(void* start, std::size_t bytes) noexcept {
-  const int saved = errno;
-  const bool done = mlock(start, bytes) == 0;
-  errno = saved;
-  return done;
+  return succeeds([=] { return mlock(start, bytes); });
 }
 
 bool vm_hide(void* start, std::size_t bytes) noexcept {
-  const int saved = errno;
-  const bool done = madvise(start, bytes, MADV_DONTDUMP) == 0 &&
-                    madvise(start, bytes, MADV_WIPEONFORK) == 0;
-  errno = saved;
-  return done;
+  return succeeds([=] { return madvise(start, bytes, MADV_DONTDUMP); }) &&
+         succeeds([=] { return madvise(start, bytes, MADV_WIPEONFORK); });
 }
 
 }  // namespace tarn::os
