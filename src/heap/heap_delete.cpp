@@ -17,14 +17,6 @@ namespace tarn {
 
 namespace {
 
-void put_down_own(HeapRecord& record) noexcept {
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (h->thread != current_thread && h->thread != &locked_owner) continue;
-    Busy busy(*h->thread);
-    put_down_share(*h);
-  }
-}
-
 // All but the nursery, which stays charged.
 void disown(HeapRecord& record) noexcept {
   std::size_t charged = 0;
@@ -60,12 +52,13 @@ bool heap_delete(tarn_heap heap) noexcept {
   }
   unnest_closings(*record);
   record->limits.floor = record->limits.floor_wanted = 0;
-  put_down_own(*record);
-  record->losing = true;
-  TARN_FORK_FENCE();
-  registry.end_id(*record, heap.id);
-  disown(*record);
-  registry.give_shares(*record);
+  put_down_shares_at_hand(*record);
+  {
+    const Losing losing(*record);
+    registry.end_id(*record, heap.id);
+    disown(*record);
+    registry.give_shares(*record);
+  }
   Page* empty = nullptr;
   if (record->nursery.page != nullptr && record->nursery.empty()) {
     empty = record->nursery.page;
@@ -73,8 +66,6 @@ bool heap_delete(tarn_heap heap) noexcept {
     record->nursery.clear();
   }
   const bool over = record->nursery.page == nullptr;
-  TARN_FORK_FENCE();
-  record->losing = false;
   open_heap(*record);
   if (empty != nullptr) nursery_give(empty, nullptr);
   if (over) registry.give(*record);

@@ -91,11 +91,7 @@ bool protect(HeapRecord& record) noexcept {
 }
 
 bool freeze(HeapRecord& record) noexcept {
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (h->thread != current_thread && h->thread != &locked_owner) continue;
-    Busy busy(*h->thread);
-    put_down_share(*h);
-  }
+  put_down_shares_at_hand(record);
   const std::size_t pieces = count_pieces(record);
   if (frozen_pieces.fetch_add(pieces, std::memory_order_relaxed) + pieces <= frozen_pieces_max) {
     record.frozen.store(Frozen::changing, std::memory_order_relaxed);

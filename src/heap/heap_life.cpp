@@ -37,18 +37,21 @@ Span* take_all(HeapRecord& record) noexcept {
   }
   while (Span* const span = record.large.pop_front()) {
     process.add_large(-static_cast<std::int64_t>(span->bytes()));
+    static_cast<Page*>(span)->set_record(nullptr);  // The child of a fork finds large ones anew.
     span->next = chain;
     chain = span;
   }
   std::size_t charged = std::size_t{record.nursery.slices_charged} << slice_shift;
   for (const Span* s = chain; s != nullptr; s = s->next) charged += s->bytes();
   if (charged != 0) uncharge(record, charged);
-  if (record.nursery.page != nullptr) {
-    record.nursery.page->set_kind(SpanKind::large);  // In use by nobody until the store has it.
-    record.nursery.page->next = chain;
-    chain = record.nursery.page;
-  }
+  Page* const nursery = record.nursery.page;
   record.nursery.clear();
+  if (nursery != nullptr) {
+    nursery->set_record(nullptr);
+    nursery->set_kind(SpanKind::large);  // In use by nobody until the store has it.
+    nursery->next = chain;
+    chain = nursery;
+  }
   record.live_bytes.store(0, std::memory_order_relaxed);
   record.young.store(!record.has_table(), std::memory_order_relaxed);
   return chain;
@@ -97,12 +100,11 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     if (!thaw(*record)) return false;
     if (ends && !registry.end_id(*record, heap.id)) live_record(heap, function);
     if (ends) unnest_closings(*record);
-    record->losing = true;
-    TARN_FORK_FENCE();
-    chain = take_all(*record);
-    if (ends) registry.give_shares(*record);
-    TARN_FORK_FENCE();
-    record->losing = false;
+    {
+      const Losing losing(*record);
+      chain = take_all(*record);
+      if (ends) registry.give_shares(*record);
+    }
     zone = record->zone;
     if (zone != nullptr) {  // Before somebody asks it for room that it has.
       if (record->secret && !ends) wipe_all(chain);

@@ -152,6 +152,7 @@ void nursery_free(Page* page, void* p) noexcept {
 
 void nursery_give(Page* page, Zone* zone) noexcept {
   unmap_span(zone, page, true);
+  page->set_record(nullptr);
   page->set_kind(SpanKind::large);  // In use by nobody until the store has it.
   give_span(zone, page);
 }

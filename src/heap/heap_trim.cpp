@@ -25,17 +25,11 @@ std::size_t collect_closed(HeapRecord& record, Kept kept) noexcept {
   const std::size_t wanted = limits.floor_wanted;
   limits.floor = kept.floor && wanted > kept.bytes ? wanted : kept.bytes;
   const std::size_t before = limits.committed.load(std::memory_order_relaxed);
+  put_down_shares_at_hand(record);
   for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (h->thread == current_thread || h->thread == &locked_owner) {
-      Busy busy(*h->thread);
-      put_down_share(*h);
-    } else if (!is_lost(*h)) {
-      record.losing = true;  // Lists of a thread that may survive a fork.
-      TARN_FORK_FENCE();
-      retire_empty_pages(*h);
-      TARN_FORK_FENCE();
-      record.losing = false;
-    }
+    if (h->thread == current_thread || h->thread == &locked_owner || is_lost(*h)) continue;
+    const Losing losing(record);
+    retire_empty_pages(*h);
   }
   nursery_retire(record);
   limits.floor = wanted;

@@ -55,9 +55,10 @@ std::size_t Nursery::take(std::size_t bytes, std::size_t alignment) noexcept {
     if (at + wanted > grains) return none;
     const std::size_t end = find(used_, at, true);
     if (end >= at + wanted) {
-      fill(used_, at, at + wanted, true);
-      fill(first_, at, at + 1, true);
       ++allocations;
+      fill(used_, at, at + wanted, true);
+      TARN_FORK_FENCE();
+      fill(first_, at, at + 1, true);
       slack_bytes += static_cast<std::uint32_t>(wanted * block_align - bytes);
       return at * block_align;
     }
@@ -74,8 +75,10 @@ std::size_t Nursery::size_at(std::size_t offset) const noexcept {
 void Nursery::give(std::size_t offset) noexcept {
   const std::size_t at = offset / block_align;
   TARN_ASSERT(bit(first_, at));
-  fill(used_, at, end_of(at), false);
-  fill(first_, at, at + 1, false);
+  const std::size_t end = end_of(at);
+  fill(first_, at, at + 1, false);  // First: what a fork leaves is room of the block before.
+  TARN_FORK_FENCE();
+  fill(used_, at, end, false);
 }
 
 void Nursery::count(std::size_t size_class, std::size_t bytes) noexcept {
@@ -102,10 +105,11 @@ bool Nursery::resize(std::size_t offset, std::size_t bytes) noexcept {
 }
 
 void Nursery::clear() noexcept {
+  page = nullptr;
+  TARN_FORK_FENCE();
   used_ = {};
   first_ = {};
   left_to_ = make_full_shares();
-  page = nullptr;
   allocations = 0;
   slack_bytes = 0;
   slices_charged = 0;

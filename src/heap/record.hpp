@@ -57,7 +57,7 @@ struct HeapRecord {
   HeapThreads threads = HeapThreads::shared;
   os::ThreadId maker = 0;  // The thread to which a confined heap belongs.
   bool gone = false;  // Destroyed, its memory given back.
-  bool losing = false;  // Its lists are being changed by who has it closed (fork looks).
+  bool losing = false;  // The lists of its shares are being changed: see Losing (share.hpp).
   bool secret = false;  // Blocks are wiped when they are freed.
   std::atomic<Frozen> frozen{Frozen::no};
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.

@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include "heap/blocks.hpp"
+#include "heap/closing.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/orphans.hpp"
@@ -83,11 +84,35 @@ void repair(HeapRecord& record, bool lock_was_held) noexcept {
     lose_shares(record);
   }
   find_large_blocks(record);
+  if (record.nursery.page == nullptr) record.nursery.clear();
   // Not the gate: in the child there is nobody to keep out.
   if (record.frozen.load(std::memory_order_relaxed) == Frozen::changing) thaw(record);
   record.losing = record.walking = false;
   record.limits.floor = record.limits.floor_wanted;
   record.closed.store(false, std::memory_order_relaxed);
+}
+
+void count_committed(HeapRecord& record, std::size_t bytes) noexcept {
+  for (HeapRecord* r = &record; r != nullptr; r = r->parent) {
+    r->limits.committed.fetch_add(bytes, std::memory_order_relaxed);
+  }
+}
+
+// What vanished threads were about to take or to give back was charged too early or too late.
+void recount_committed(HeapRecord* known) noexcept {
+  for (HeapRecord* r = known; r != nullptr; r = r->next_known) r->limits.committed = 0;
+  for (HeapRecord* r = known; r != nullptr; r = r->next_known) {
+    if (r->nursery.page == nullptr) continue;
+    count_committed(*r, std::size_t{r->nursery.slices_charged} << slice_shift);
+  }
+  for_each_span_anywhere([&](Span* span) noexcept {
+    auto* const page = static_cast<Page*>(span);
+    const SpanKind kind = span->kind_now();
+    HeapRecord* record = nullptr;
+    if (kind == SpanKind::large) record = page->record;
+    if (kind == SpanKind::page && page->heap != nullptr) record = page->heap->record;
+    if (record != nullptr && record != &main_record) count_committed(*record, span->bytes());
+  });
 }
 
 // A thread may have vanished with a page on its way to the mail, or with the mail of another in its
@@ -135,6 +160,7 @@ void Registry::rebuild() noexcept {
 }
 
 void Registry::recover_after_fork(const Thread* survivor, const Thread* late) noexcept {
+  bool at_work_anywhere = survivor->busy.load(std::memory_order_relaxed);
   main_record.lock.recover_after_fork();
   if (lock_.recover_after_fork()) rebuild();
   regions.recover_after_fork();
@@ -146,9 +172,13 @@ void Registry::recover_after_fork(const Thread* survivor, const Thread* late) no
     if (was_closed || lock_was_held) repair(*r, lock_was_held);
     // Who forked in the middle of its work (in a signal handler) goes on with what it has.
     const bool at_work = r->lock.held_by_this_thread();
+    at_work_anywhere = at_work_anywhere || at_work || closed_by_this_thread(*r);
     if (r->secret && r->zone != nullptr && !at_work) write_off_wiped(*r);
   }
-  if (known_.load(std::memory_order_relaxed) != nullptr) deliver_mail_anew(survivor, late);
+  HeapRecord* const known = known_.load(std::memory_order_relaxed);
+  if (known == nullptr) return;
+  deliver_mail_anew(survivor, late);
+  if (!at_work_anywhere) recount_committed(known);
 }
 
 }  // namespace tarn

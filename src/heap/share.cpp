@@ -7,7 +7,6 @@
 #include "heap/closing.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
-#include "heap/record.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/thread.hpp"
 
@@ -154,6 +153,18 @@ void put_down_share(ThreadHeap& heap) noexcept {
   read_mail(*heap.thread);
   put_down_current_pages(heap);
   settle_queues(heap);
+}
+
+void put_down_shares_at_hand(HeapRecord& record) noexcept {
+  const Losing losing(record);
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (h->thread == current_thread) {
+      Busy busy(*current_thread);
+      put_down_share(*h);
+    } else if (h->thread == &locked_owner) {
+      put_down_share(*h);
+    }
+  }
 }
 
 }  // namespace tarn

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "heap/record.hpp"
 #include "heap/thread.hpp"
 
 namespace tarn {
@@ -28,6 +29,29 @@ void retire_empty_pages(ThreadHeap& heap) noexcept;
 // Gives back what is empty of a share of the calling thread, which is busy, or of one that is used
 // under a lock.
 void put_down_share(ThreadHeap& heap) noexcept;
+
+// As that, of those of a closed heap's shares that are the calling thread's, or everybody's under a
+// lock. pre: the calling thread has the heap closed
+void put_down_shares_at_hand(HeapRecord& record) noexcept;
+
+// Marks the time in which who has a heap closed changes the lists of its shares: in the child of a
+// fork they are lost. Their threads need not be busy then. Does not nest.
+class Losing {
+ public:
+  explicit Losing(HeapRecord& record) noexcept : record_(record) {
+    record_.losing = true;
+    TARN_FORK_FENCE();
+  }
+  ~Losing() {
+    TARN_FORK_FENCE();
+    record_.losing = false;
+  }
+  Losing(const Losing&) = delete;
+  Losing& operator=(const Losing&) = delete;
+
+ private:
+  HeapRecord& record_;
+};
 
 // Blocks that have been handed out and not been freed by anyone.
 inline std::uint32_t live_blocks_seen(const Page& page) noexcept {

@@ -48,6 +48,7 @@ Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t sli
   page->live_seen = 0;
   page->size_class = static_cast<SizeClass>(size_class);
   page->queued = false;
+  page->set_heap(nullptr);  // A large block may have left its record there.
   page->set_kind(SpanKind::page);
   page->remote.store(Remote::empty(RemoteState::open).word, std::memory_order_relaxed);
   map_span(zone, page, true);

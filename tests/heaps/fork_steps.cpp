@@ -1,0 +1,266 @@
+// Forks while another thread is at a given instruction of an operation on heaps: it is stepped
+// through, stops at every k-th one, and the child finds all heaps fit for use, whatever was half
+// done. (tests/life/fork_step.c has the forks of the thread that is stepped through itself.)
+//
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "heap.hpp"
+
+#if defined(__x86_64__) && !defined(TARN_TEST_TSAN)
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <thread>
+
+namespace heaps {
+namespace {
+
+constexpr int forks_wanted = scaled(200);
+constexpr std::size_t ceiling = 512 * kib;
+
+// One thread steps, the other forks; each waits for the other.
+std::atomic<long> steps{0};
+std::atomic<bool> stands{false};
+long stride = 0;  // 0: count the steps only.
+
+void on_step(int /*signal*/) {
+  const long step = steps.load(std::memory_order_relaxed) + 1;
+  steps.store(step, std::memory_order_relaxed);
+  if (stride == 0 || step % stride != 0) return;
+  stands.store(true, std::memory_order_release);
+  while (stands.load(std::memory_order_acquire)) _mm_pause();
+}
+
+constexpr unsigned long long trap_flag = 0x100;
+
+[[gnu::always_inline]] inline void begin_steps() { __writeeflags(__readeflags() | trap_flag); }
+[[gnu::always_inline]] inline void end_steps() { __writeeflags(__readeflags() & ~trap_flag); }
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "fork steps: %s\n", what);
+  std::_Exit(1);
+}
+
+// Heaps to work on, with blocks from this thread and from another one, which has ended.
+class Ground {
+ public:
+  explicit Ground(int threads) {
+    tarn_heap_options wanted = options(threads, "stepped");
+    wanted.ceiling_bytes = ceiling;
+    heap_ = tarn_heap_create(&wanted);
+      std::thread([this] { fill(1); }).join();
+    fill(2);
+  }
+  Ground(const Ground&) = delete;
+  Ground& operator=(const Ground&) = delete;
+
+  tarn_heap heap() const { return heap_; }
+  void forget() { heap_ = {}; }
+
+  void free_all() {
+    for (void* const p : blocks_) tarn_free(p);
+    blocks_.clear();
+  }
+  void free_some() {
+    for (std::size_t i = 0; i < blocks_.size(); i += 2) tarn_free(blocks_[i]);
+    blocks_.clear();
+  }
+
+ private:
+  void fill(std::size_t seed) {
+    for (std::size_t i = 0; i < 300; ++i) {
+      void* const p = tarn_heap_allocate(heap_, 1 + (i * 37 + seed) % 700);
+      if (p != nullptr) blocks_.push_back(p);
+    }
+    blocks_.push_back(tarn_heap_allocate(heap_, 150 * kib));
+  }
+
+  tarn_heap heap_{};
+  std::vector<void*> blocks_;
+};
+
+struct Operation {
+  const char* name;
+  void (*prepare)(Ground&);
+  void (*act)(Ground&);
+};
+
+// Nobody but the heap knows of it.
+void leave_block(tarn_heap heap, std::size_t bytes) {
+  void* const p = tarn_heap_allocate(heap, bytes);
+  if (p != nullptr) std::memset(p, 1, bytes);
+}
+
+int count_item(const tarn_heap_item* item, void* context) {
+  if (item->kind != TARN_HEAP_PAGE) ++*static_cast<std::size_t*>(context);
+  return 0;
+}
+
+tarn_heap_stats stats_now(tarn_heap heap) {
+  tarn_heap_stats stats{};
+  stats.bytes = sizeof stats;
+  require(tarn_heap_get_stats(heap, &stats) == 0, "no statistics");
+  return stats;
+}
+
+std::size_t walked_blocks(tarn_heap heap) {
+  std::size_t blocks = 0;
+  require(tarn_heap_walk(heap, 0, count_item, &blocks) == 0, "not walked");
+  return blocks;
+}
+
+const Operation operations[] = {
+    {"Allocate", [](Ground&) {},
+     [](Ground& g) {
+       for (std::size_t i = 0; i < 40; ++i) leave_block(g.heap(), i * 61 % 900);
+     }},
+    {"Free", [](Ground&) {}, [](Ground& g) { g.free_all(); }},
+    {"Collect", [](Ground& g) { g.free_some(); },
+     [](Ground& g) {
+       for (std::size_t i = 0; i < 16; ++i) leave_block(g.heap(), 40 * kib);
+     }},
+    {"Trim", [](Ground& g) { g.free_all(); }, [](Ground& g) { tarn_heap_trim(g.heap(), 0); }},
+    {"TrimAll", [](Ground& g) { g.free_all(); }, [](Ground&) { tarn_malloc_trim(0); }},
+    {"Clear", [](Ground&) {}, [](Ground& g) { tarn_heap_clear(g.heap()); }},
+    {"Destroy", [](Ground&) {},
+     [](Ground& g) {
+       tarn_heap_destroy(g.heap());
+       g.forget();
+     }},
+    {"Delete", [](Ground& g) { g.free_some(); },
+     [](Ground& g) {
+       tarn_heap_delete(g.heap());
+       g.forget();
+     }},
+    {"Freeze", [](Ground& g) { g.free_some(); },
+     [](Ground& g) {
+       tarn_heap_freeze(g.heap());
+       tarn_heap_thaw(g.heap());
+     }},
+    {"Walk", [](Ground& g) { g.free_some(); },
+     [](Ground& g) {
+       stats_now(g.heap());
+       walked_blocks(g.heap());
+     }},
+    {"Create", [](Ground& g) { g.free_all(); },
+     [](Ground&) {
+       const tarn_heap_options wanted = options(TARN_HEAP_SHARED, "made");
+       const tarn_heap made = tarn_heap_create(&wanted);
+       for (std::size_t i = 0; i < 20; ++i) leave_block(made, 100 * i);
+       tarn_heap_destroy(made);
+     }},
+};
+
+void use(tarn_heap heap) {
+  walked_blocks(heap);
+  require(stats_now(heap).committed_bytes <= ceiling, "more is charged than there may be");
+  std::array<void*, 40> blocks{};
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    blocks[i] = tarn_heap_allocate(heap, 1 + i * 53 % 800);
+    if (blocks[i] != nullptr) std::memset(blocks[i], 1, 1 + i * 53 % 800);
+  }
+  for (void* const p : blocks) tarn_free(p);
+  tarn_heap_trim(heap, 0);
+  require(stats_now(heap).committed_bytes <= ceiling, "more is charged after all is given back");
+}
+
+[[noreturn]] void live_as_child() {
+  ::alarm(60);
+  const tarn_heap first = tarn_heap_main();
+  for (tarn_heap h = tarn_heap_next(first); !is_none(h); h = tarn_heap_next(h)) use(h);
+  for (tarn_heap h = tarn_heap_next(first); !is_none(h); h = tarn_heap_next(first)) {
+    require(tarn_heap_destroy(h) == 0, "not destroyed");
+  }
+  const tarn_heap_options wanted = options(TARN_HEAP_SHARED, "the child's");
+  const tarn_heap heap = tarn_heap_create(&wanted);
+  std::array<void*, 500> blocks{};
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::size_t bytes = i * 71 % 3000;
+    blocks[i] = i % 2 == 0 ? tarn_malloc(bytes) : tarn_heap_allocate(heap, bytes);
+    require(blocks[i] != nullptr, "out of memory");
+    std::memset(blocks[i], static_cast<int>(i), bytes);
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto* const bytes = static_cast<const unsigned char*>(blocks[i]);
+    for (std::size_t b = 0; b < i * 71 % 3000; ++b) {
+      require(bytes[b] == static_cast<unsigned char>(i), "contents");
+    }
+    tarn_free(blocks[i]);
+  }
+  require(tarn_heap_destroy(heap) == 0, "the child's heap is not destroyed");
+  tarn_malloc_trim(0);
+  ::_exit(0);
+}
+
+class ForkSteps : public testing::TestWithParam<std::tuple<Operation, int>> {
+ protected:
+  void SetUp() override {
+    struct sigaction action = {};
+    action.sa_handler = on_step;
+    ASSERT_EQ(::sigaction(SIGTRAP, &action, nullptr), 0);
+  }
+
+  // The operation once, by a thread of its own; how many instructions it took.
+  long run(long wanted_stride, const std::function<void()>& at_stand) {
+    const auto& [operation, threads] = GetParam();
+    std::atomic<bool> over{false};
+    steps = 0;
+    stride = wanted_stride;
+    std::thread steps_through([&, &op = operation, mode = threads] {
+      Ground ground(mode);
+      op.prepare(ground);
+      begin_steps();
+      op.act(ground);
+      end_steps();
+      over.store(true, std::memory_order_release);
+      if (!is_none(ground.heap())) tarn_heap_destroy(ground.heap());
+    });
+    while (!over.load(std::memory_order_acquire)) {
+      if (!stands.load(std::memory_order_acquire)) continue;
+      at_stand();
+      stands.store(false, std::memory_order_release);
+    }
+    steps_through.join();
+    return steps;
+  }
+};
+
+TEST_P(ForkSteps, TheChildFindsHeapsInOrder) {
+  const long all = run(0, [] {});
+  if (all == 0) GTEST_SKIP() << "no single steps here";
+  long forks = 0;
+  run(all / forks_wanted + 1, [&] {
+    if (HasFailure()) return;
+    const pid_t child = ::fork();
+    if (child == 0) live_as_child();
+    ++forks;
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "after instruction " << steps << " of " << all;
+  });
+  EXPECT_GT(forks, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Operations, ForkSteps,
+    testing::Combine(testing::ValuesIn(operations),
+                     testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED)),
+    [](const testing::TestParamInfo<ForkSteps::ParamType>& tested) {
+      const bool shared = std::get<1>(tested.param) == TARN_HEAP_SHARED;
+      return std::string(std::get<0>(tested.param).name) + (shared ? "Shared" : "Serialised");
+    });
+
+}  // namespace
+}  // namespace heaps
+#else
+TEST(ForkSteps, NeedTheTrapFlagOfX86) { GTEST_SKIP(); }
+#endif
