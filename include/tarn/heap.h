@@ -78,6 +78,40 @@ typedef struct tarn_source {
  * classes and 137 bytes for each page (of 4 to 256 KiB) are not for blocks. */
 #define TARN_HEAP_REGION_BYTES_MIN 32768
 
+/* How much a heap looks at what is done with its blocks; fixed when it is made. In all modes but
+ * TARN_HEAP_FAST a block has exactly the bytes that were asked for, tarn_malloc_usable_size says
+ * so, and every operation takes the heap's lock, whatever `threads` says; in debug builds a
+ * confined heap is checked all the same. Misuse is reported and ends the process by SIGABRT, with
+ * the heap's name and the return addresses of the functions that allocated and freed the block. A
+ * class table is of no use to these modes; they do not go with memory apart from other heaps'
+ * (region, source, flags: EINVAL), nor with freezing (ENOTSUP).
+ *
+ * Checked: found at once is a free or a resize of what is no live block (`double free`, `invalid
+ * free`), and tarn_free_sized or a sized delete with another size (`size mismatch`). Bytes written
+ * behind a block (`overrun`) are found when it is freed or resized, and when the heap is walked,
+ * cleared or destroyed. A freed block is kept back until 256 KiB of younger ones are, or until a
+ * ceiling, a trim or the end of the heap wants its memory; what was written to it meanwhile (`use
+ * after free`) is found then. What is kept back counts as committed, as do the 8 bytes or more
+ * behind each block; the table of blocks, 32 bytes for each, does not.
+ *
+ * Guarded: each block has OS pages of its own, and ends, rounded up to 16 or to its alignment, at
+ * one that faults (SIGSEGV), which counts as committed, too; a freed block faults as a whole. Up to
+ * 1,024 of them and 16 MiB are kept back so. The process has 65,530 mappings, and each block takes
+ * two: beyond 16,384 such blocks of all heaps, or when the system refuses one, the oldest of the
+ * heap that are kept back go, then blocks are as in a checked heap. All that is found there is
+ * found here.
+ *
+ * Passthrough: blocks come from malloc as the program sees it, so that AddressSanitizer, Valgrind
+ * or a heap profiler watches each of them; where tarn is the process's malloc, from libc's own
+ * (glibc only; ENOTSUP otherwise). Exact frees and sizes are checked, nothing else. Committed is
+ * what was asked for. */
+enum tarn_heap_mode {
+  TARN_HEAP_FAST = 0, /* What can be told cheaply. */
+  TARN_HEAP_CHECKED = 1,
+  TARN_HEAP_GUARDED = 2,
+  TARN_HEAP_PASSTHROUGH = 3
+};
+
 enum tarn_heap_flag {
   /* Its memory lies apart from other heaps', a mebibyte at least: it is shown by the heap's name in
    * /proc/PID/maps where the kernel can, frozen in few calls, and leaves no holes among others'. */
@@ -95,6 +129,7 @@ typedef struct tarn_heap_options {
   size_t bytes;          /* sizeof(tarn_heap_options), so that later libraries know this one. */
   const char* name;      /* Copied; null: none. */
   int threads;           /* An enum tarn_heap_threads. */
+  int mode;              /* An enum tarn_heap_mode. */
   unsigned flags;        /* Of enum tarn_heap_flag. */
   tarn_heap parent;      /* Its ceiling covers this heap, too; the zero value: none. */
   size_t ceiling_bytes;  /* Of committed memory, never exceeded; 0: none. */
@@ -111,9 +146,9 @@ typedef struct tarn_heap_options {
 } tarn_heap_options;
 
 /* Makes a heap; options may be null. The zero value with EINVAL for options that make no sense,
- * with ENOMEM when there is no memory for it. Takes constant time, with a class table time linear
- * in that; memory comes with the first block, but for heaps that are separate or have a source,
- * which take a chunk at once.
+ * with ENOTSUP for a passthrough heap where there is no system's malloc, with ENOMEM when there is
+ * no memory for it. Takes constant time, with a class table time linear in that; memory comes with
+ * the first block, but for heaps that are separate or have a source, which take a chunk at once.
  *
  * A heap in a region keeps everything in there but the 0.5 KiB by which stale handles are known.
  * Working in it makes no call of the operating system, with three exceptions: a thread that is new
@@ -162,20 +197,22 @@ TARN_API size_t tarn_class_table_add(size_t* class_bytes, size_t count, size_t r
 TARN_API double tarn_class_fill(const size_t* class_bytes, size_t count, size_t least,
                                 size_t most);
 
-/* Ends a heap and all its blocks; no block is touched. Calls of other threads that have returned
- * before are safe, and so are those that are inside and allocate; those that come later, or wait
- * because the heap is locked, are misuse. A free or a resize of one of its blocks must come
- * before, as it must before another free of that block. Children stay, under the ceilings of their
- * parents all the same. 0, or -1 with EINVAL for malloc's heap, with EBUSY for a visitor of a
- * walk. The zero value is ignored. A heap that the thread has locked needs no unlocking
+/* Ends a heap and all its blocks; in fast heaps no block is touched. Calls of other threads that
+ * have returned before are safe, and so are those that are inside and allocate; those that come
+ * later, or wait because the heap is locked, are misuse. A free or a resize of one of its blocks
+ * must come before, as it must before another free of that block. Children stay, under the ceilings
+ * of their parents all the same. 0, or -1 with EINVAL for malloc's heap, with EBUSY for a visitor
+ * of a walk, with ENOMEM for a frozen heap that the operating system does not let be written to
+ * again. The zero value is ignored. A heap that the thread has locked needs no unlocking
  * afterwards. */
 TARN_API int tarn_heap_destroy(tarn_heap heap);
 
 /* Ends a heap and keeps its blocks: they are malloc's from here on, and freed or resized like all
  * others, by any thread and at any time. What was free between them is used again when the page
- * around it is empty. 0, or -1 with EINVAL for malloc's heap and for the zero value, with EBUSY
- * for a visitor of a walk, with EPERM for a frozen heap, with ENOTSUP for one whose memory lies
- * apart (a region, a source, separate, secret): its blocks cannot outlive it. */
+ * around it is empty. Blocks of checked, guarded and passthrough heaps stay what they are. 0, or -1
+ * with EINVAL for malloc's heap and for the zero value, with EBUSY for a visitor of a walk, with
+ * EPERM for a frozen heap, with ENOTSUP for one whose memory lies apart (a region, a source,
+ * separate, secret): its blocks cannot outlive it. */
 TARN_API int tarn_heap_delete(tarn_heap heap);
 
 /* Ends all blocks; the heap stays. Otherwise as tarn_heap_destroy; EINVAL for the zero value, EPERM
@@ -215,7 +252,8 @@ TARN_API TARN_ALLOCATES_ONE void* tarn_fixed_allocate(tarn_fixed fixed);
  * as it was. */
 TARN_API void* tarn_heap_reallocate(tarn_heap heap, void* p, size_t size);
 
-/* Makes the block at p at least `size` bytes without moving it: 1, or 0 when that cannot be. */
+/* Makes the block at p at least `size` bytes without moving it: 1, or 0 when that cannot be (in
+ * passthrough heaps: always). */
 TARN_API int tarn_heap_try_expand(void* p, size_t size);
 
 /* Gives a block of any heap back, as tarn_free (and free, where tarn is malloc) does. */
@@ -224,7 +262,8 @@ TARN_API void tarn_heap_deallocate(void* p);
 /* The heap of a block; the zero value when p is no block of tarn's. malloc's is one. */
 TARN_API tarn_heap tarn_heap_of(const void* p);
 
-/* 1 when p is the start of a block-sized place in a page of the heap, or of a large block. */
+/* 1 when p is the start of a block-sized place in a page of the heap, or of a large block; in heaps
+ * whose mode is not fast, of a live block. */
 TARN_API int tarn_heap_owns(tarn_heap heap, const void* p);
 
 /* malloc's own heap. It is never destroyed; destroying or clearing it fails with EINVAL. */
@@ -265,7 +304,8 @@ typedef struct tarn_heap_stats {
  * wait meanwhile. */
 TARN_API int tarn_heap_get_stats(tarn_heap heap, tarn_heap_stats* stats);
 
-/* Gives empty pages of all threads back, to the operating system too, as long as more than
+/* Gives empty pages of all threads (and blocks that are kept back after their end) back, to the
+ * operating system too, as long as more than
  * `keep_bytes` and the floor stay committed. Returns the bytes that the heap has given. Other
  * threads that allocate in the heap wait meanwhile. For malloc's heap as tarn_malloc_trim. */
 TARN_API size_t tarn_heap_trim(tarn_heap heap, size_t keep_bytes);
@@ -281,16 +321,16 @@ TARN_API int tarn_heap_unlock(tarn_heap heap);
  * allocations fail with EPERM, and so do clearing and deleting; a resize that needs no other place
  * or size class succeeds, another one fails. Destroying it is allowed. Threads that free blocks of
  * it must have done so. 0, also when it is so already; -1 with EINVAL as tarn_heap_lock, with EBUSY
- * for a visitor of a walk, with ENOMEM when the operating system refuses, or at 16,384 pieces of
- * frozen heaps that do not lie apart (a piece is a page of the heap or a large block). Takes a call
- * of the operating system for each piece. */
+ * for a visitor of a walk, with ENOTSUP for a heap that is not fast (`mode`), with ENOMEM when the
+ * operating system refuses, or at 16,384 pieces of frozen heaps that do not lie apart (a piece is a
+ * page of the heap or a large block). Takes a call of the operating system for each piece. */
 TARN_API int tarn_heap_freeze(tarn_heap heap);
 TARN_API int tarn_heap_thaw(tarn_heap heap);
 
 enum tarn_heap_item_kind {
   TARN_HEAP_PAGE = 0,       /* Memory for blocks; what follows, up to the next page, lies in it. */
   TARN_HEAP_BLOCK = 1,
-  TARN_HEAP_FREE_BLOCK = 2, /* Was handed out, and has been freed. */
+  TARN_HEAP_FREE_BLOCK = 2, /* Was handed out, and has been freed (perhaps kept back). */
   TARN_HEAP_LARGE_BLOCK = 3 /* Has its memory to itself. */
 };
 

@@ -40,6 +40,14 @@ enum class Threads {
   confined = TARN_HEAP_CONFINED,
 };
 
+// How much a heap looks at what is done with its blocks: see tarn_heap_mode.
+enum class Mode {
+  fast = TARN_HEAP_FAST,
+  checked = TARN_HEAP_CHECKED,
+  guarded = TARN_HEAP_GUARDED,
+  passthrough = TARN_HEAP_PASSTHROUGH,
+};
+
 // A heap, wherever it is owned: two words, copied freely. Using one that has ended is reported.
 class HeapRef {
  public:
@@ -208,6 +216,7 @@ class ClassTable {
 struct HeapOptions {
   const char* name = nullptr;
   Threads threads = Threads::shared;
+  Mode mode = Mode::fast;
   bool separate = false;
   bool secret = false;
   HeapRef parent{};
@@ -278,6 +287,7 @@ class Heap : public HeapRef {
     options.bytes = sizeof options;
     options.name = from.name;
     options.threads = static_cast<int>(from.threads);
+    options.mode = static_cast<int>(from.mode);
     options.flags = (from.separate ? unsigned{TARN_HEAP_SEPARATE} : 0) |
                     (from.secret ? unsigned{TARN_HEAP_SECRET} : 0);
     options.parent = from.parent.get();

@@ -42,7 +42,8 @@ TARN_API void* tarn_reallocarray(void* p, size_t count, size_t size);
  * the process. */
 TARN_API void tarn_free(void* p);
 
-/* As tarn_free. `size` is what was asked for, `alignment` too. (C23) */
+/* As tarn_free. `size` is what was asked for, `alignment` too. (C23) Checked, guarded and
+ * passthrough heaps (tarn/heap.h) report another size: "tarn: size mismatch: ...". */
 TARN_API void tarn_free_sized(void* p, size_t size);
 TARN_API void tarn_free_aligned_sized(void* p, size_t alignment, size_t size);
 
@@ -60,7 +61,8 @@ TARN_API TARN_ALLOCATES(2) void* tarn_memalign(size_t alignment, size_t size);
 TARN_API TARN_ALLOCATES(1) void* tarn_valloc(size_t size);
 TARN_API void* tarn_pvalloc(size_t size);
 
-/* How many bytes at p may be used, at least what was asked for; 0 for null. */
+/* How many bytes at p may be used, at least what was asked for; 0 for null. Exactly that in heaps
+ * whose mode is not fast. */
 TARN_API size_t tarn_malloc_usable_size(const void* p);
 
 /* Gives free memory beyond `pad` bytes back to the OS. 1 when something was given, else 0. */

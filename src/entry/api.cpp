@@ -23,8 +23,10 @@ void* tarn_reallocarray(void* p, std::size_t count, std::size_t size) {
 }
 
 void tarn_free(void* p) { tarn::deallocate(p); }
-void tarn_free_sized(void* p, std::size_t) { tarn::deallocate(p); }
-void tarn_free_aligned_sized(void* p, std::size_t, std::size_t) { tarn::deallocate(p); }
+void tarn_free_sized(void* p, std::size_t size) { tarn::deallocate_sized(p, size); }
+void tarn_free_aligned_sized(void* p, std::size_t, std::size_t size) {
+  tarn::deallocate_sized(p, size);
+}
 
 int tarn_posix_memalign(void** p, std::size_t alignment, std::size_t size) {
   return tarn::posix_memalign_checked(p, alignment, size);

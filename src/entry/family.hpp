@@ -22,13 +22,16 @@ inline void* calloc_checked(std::size_t count, std::size_t size) noexcept {
   return allocate_zeroed(bytes);
 }
 
+// Not in place: the usual case of realloc would have a frame for it.
+TARN_NOINLINE inline void* realloc_to_nothing(void* p) noexcept {
+  deallocate(p);
+  return nullptr;
+}
+
 // As glibc: realloc(p, 0) frees p and gives null.
 inline void* realloc_any(void* p, std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(p == nullptr)) return allocate(bytes);
-  if (TARN_UNLIKELY(bytes == 0)) {
-    deallocate(p);
-    return nullptr;
-  }
+  if (TARN_UNLIKELY(bytes == 0)) return realloc_to_nothing(p);
   return reallocate(p, bytes);
 }
 

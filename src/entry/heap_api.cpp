@@ -37,7 +37,10 @@ void* tarn_heap_allocate_zeroed(tarn_heap heap, std::size_t count, std::size_t s
     return nullptr;
   }
   return tarn::heap_allocate_slow(
-      heap, {.bytes = bytes, .zero = true, .function = "tarn_heap_allocate_zeroed"});
+      heap, {.bytes = bytes,
+             .zero = true,
+             .function = "tarn_heap_allocate_zeroed",
+             .site = __builtin_return_address(0)});
 }
 
 void* tarn_heap_allocate_aligned(tarn_heap heap, std::size_t alignment, std::size_t size) {
@@ -46,7 +49,10 @@ void* tarn_heap_allocate_aligned(tarn_heap heap, std::size_t alignment, std::siz
     return nullptr;
   }
   return tarn::heap_allocate_slow(
-      heap, {.bytes = size, .alignment = alignment, .function = "tarn_heap_allocate_aligned"});
+      heap, {.bytes = size,
+             .alignment = alignment,
+             .function = "tarn_heap_allocate_aligned",
+             .site = __builtin_return_address(0)});
 }
 
 void* tarn_heap_reallocate(tarn_heap heap, void* p, std::size_t size) {
@@ -55,7 +61,8 @@ void* tarn_heap_reallocate(tarn_heap heap, void* p, std::size_t size) {
     tarn::deallocate(p);
     return nullptr;
   }
-  return tarn::heap_reallocate(heap, p, size, "tarn_heap_reallocate");
+  return tarn::heap_reallocate(heap, p, size, "tarn_heap_reallocate",
+                               __builtin_return_address(0));
 }
 
 tarn_fixed tarn_heap_fixed(tarn_heap heap, std::size_t size, std::size_t alignment) {

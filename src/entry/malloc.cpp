@@ -44,10 +44,10 @@ TARN_EXPORT void* valloc(std::size_t size) noexcept {
 
 TARN_EXPORT void* pvalloc(std::size_t size) noexcept { return tarn::pvalloc_rounded(size); }
 
-TARN_EXPORT void free_sized(void* p, std::size_t) noexcept { tarn::deallocate(p); }
+TARN_EXPORT void free_sized(void* p, std::size_t size) noexcept { tarn::deallocate_sized(p, size); }
 
-TARN_EXPORT void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept {
-  tarn::deallocate(p);
+TARN_EXPORT void free_aligned_sized(void* p, std::size_t, std::size_t size) noexcept {
+  tarn::deallocate_sized(p, size);
 }
 
 TARN_EXPORT std::size_t malloc_usable_size(void* p) noexcept {

@@ -142,6 +142,31 @@ extern "C" {
 [[TARN_LIKE_NEW]] void* tarn_own_new(Size) __attribute__((alias("_Znwm")));
 [[TARN_LIKE_NEW]] void* tarn_own_new_aligned(Size, Align)
     __attribute__((alias("_ZnwmSt11align_val_t")));
+[[gnu::visibility("hidden"), gnu::nothrow]] void tarn_own_delete(void*)
+    __attribute__((alias("_ZdlPv")));
+[[gnu::visibility("hidden"), gnu::nothrow]] void tarn_own_delete_aligned(void*, Align)
+    __attribute__((alias("_ZdlPvSt11align_val_t")));
+}
+
+// Apart, so that the usual case falls through.
+TARN_COLD void replaced_delete(void* p) noexcept { operator delete(p); }
+TARN_COLD void replaced_delete(void* p, Align a) noexcept { operator delete(p, a); }
+
+// With its size, which checked heaps compare, unless the program frees in its own way.
+TARN_INLINE void delete_sized(void* p, Size n) noexcept {
+  using Plain = void (*)(void*);
+  if (TARN_UNLIKELY(static_cast<Plain>(&operator delete) != &tarn_own_delete)) {
+    return replaced_delete(p);
+  }
+  tarn::deallocate_sized(p, n);
+}
+
+TARN_INLINE void delete_sized(void* p, Size n, Align a) noexcept {
+  using Aligned = void (*)(void*, Align);
+  if (TARN_UNLIKELY(static_cast<Aligned>(&operator delete) != &tarn_own_delete_aligned)) {
+    return replaced_delete(p, a);
+  }
+  tarn::deallocate_sized(p, n);
 }
 
 // What a replaced operator new throws is caught; tarn's own is not called, so that a program whose
@@ -193,9 +218,9 @@ TARN_REPLACEABLE void* operator new[](Size n, Align a, const Nothrow& tag) noexc
   return operator new(n, a, tag);
 }
 
-TARN_REPLACEABLE void operator delete(void* p, Size) noexcept { operator delete(p); }
+TARN_REPLACEABLE void operator delete(void* p, Size n) noexcept { delete_sized(p, n); }
 TARN_REPLACEABLE void operator delete(void* p, const Nothrow&) noexcept { operator delete(p); }
-TARN_REPLACEABLE void operator delete(void* p, Size, Align a) noexcept { operator delete(p, a); }
+TARN_REPLACEABLE void operator delete(void* p, Size n, Align a) noexcept { delete_sized(p, n, a); }
 TARN_REPLACEABLE void operator delete(void* p, Align a, const Nothrow&) noexcept {
   operator delete(p, a);
 }

@@ -25,8 +25,9 @@ Thread* this_thread() noexcept {
 }
 
 // pre: size_class < class_count
-TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes) noexcept {
-  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false);
+TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes,
+                                        const void* site) noexcept {
+  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false, site);
   if (TARN_UNLIKELY(thread_is_ending)) return or_out_of_memory(late.allocate(size_class));
   Thread* const thread = this_thread();
   if (thread == nullptr) return or_out_of_memory(nullptr);
@@ -42,19 +43,23 @@ TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t byte
 
 TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {
   Page* const page = current_heap->current[size_class];
-  if (TARN_UNLIKELY(page->free == nullptr)) return allocate_class_slow(size_class, bytes);
+  if (TARN_UNLIKELY(page->free == nullptr)) {
+    return allocate_class_slow(size_class, bytes, __builtin_return_address(0));
+  }
   return page_pop(page);
 }
 
 }  // namespace
 
-void* allocate_slow(std::size_t bytes) noexcept {
-  return allocate_class_slow(linear_class_of(bytes), bytes);
+void* allocate_slow(std::size_t bytes, const void* site) noexcept {
+  return allocate_class_slow(linear_class_of(bytes), bytes, site);
 }
 
 void* allocate_stepped(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > block_bytes_max)) {
-    if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false);
+    if (TARN_UNLIKELY(in_scope())) {
+      return scope_allocate(bytes, 1, false, __builtin_return_address(0));
+    }
     return or_out_of_memory(large_allocate(bytes, 1, false));
   }
   return allocate_class(stepped_class_of(bytes), bytes);
@@ -62,7 +67,9 @@ void* allocate_stepped(std::size_t bytes) noexcept {
 
 void* allocate_zeroed(std::size_t bytes) noexcept {
   if (bytes > block_bytes_max) {
-    if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, true);
+    if (TARN_UNLIKELY(in_scope())) {
+      return scope_allocate(bytes, 1, true, __builtin_return_address(0));
+    }
     return or_out_of_memory(large_allocate(bytes, 1, true));
   }
   void* const block = allocate(bytes);
@@ -72,7 +79,9 @@ void* allocate_zeroed(std::size_t bytes) noexcept {
 
 void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   if (alignment <= block_align) return allocate(bytes);
-  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, alignment, false);
+  if (TARN_UNLIKELY(in_scope())) {
+    return scope_allocate(bytes, alignment, false, __builtin_return_address(0));
+  }
   if (bytes <= block_bytes_max && alignment <= slice_bytes) {
     const std::size_t size_class = aligned_class_of(bytes, alignment);
     if (size_class < class_count) return allocate_class(size_class, bytes);

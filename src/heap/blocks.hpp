@@ -12,16 +12,23 @@
 
 namespace tarn {
 
+// What a program does to a block is told with the return address of the function that it called:
+// `site`. Where none is passed it is that of the callee, to which the compiler jumps.
 void* allocate_stepped(std::size_t bytes) noexcept;  // Above linear_bytes_max.
-void* allocate_slow(std::size_t bytes) noexcept;     // Any size; the hit path found no block.
-void deallocate_slow(void* p, Page* page) noexcept;  // Null, foreign, large, or another thread's.
-void deallocate_attention(Page* page) noexcept;      // The countdown reached zero.
+// Any size; the hit path found no block.
+void* allocate_slow(std::size_t bytes, const void* site) noexcept;
+// Null, foreign, large, checked, or another thread's. `bytes`: as the program says it asked.
+void deallocate_slow(void* p, Page* page, const void* site) noexcept;
+void deallocate_sized_slow(void* p, Page* page, std::size_t bytes, const void* site) noexcept;
+void deallocate_attention(Page* page) noexcept;  // The countdown reached zero.
 
 // 14 instructions and 2 branches to the return.
 TARN_INLINE void* allocate(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > linear_bytes_max)) return allocate_stepped(bytes);
   Page* const page = current_heap->current[linear_class_of(bytes)];
-  if (TARN_UNLIKELY(page->free == nullptr)) return allocate_slow(bytes);
+  if (TARN_UNLIKELY(page->free == nullptr)) {
+    return allocate_slow(bytes, __builtin_return_address(0));
+  }
   return page_pop(page);
 }
 
@@ -40,7 +47,16 @@ TARN_INLINE void deallocate_local(void* p, Page* page) noexcept {
 TARN_INLINE void deallocate(void* p) noexcept {
   auto* const page = static_cast<Page*>(page_map.span_of(p));
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
-    return deallocate_slow(p, page);
+    return deallocate_slow(p, page, __builtin_return_address(0));
+  }
+  deallocate_local(p, page);
+}
+
+// As above by a program that says how much it asked for: checked heaps compare.
+TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
+  auto* const page = static_cast<Page*>(page_map.span_of(p));
+  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
+    return deallocate_sized_slow(p, page, bytes, __builtin_return_address(0));
   }
   deallocate_local(p, page);
 }
@@ -67,11 +83,12 @@ inline Span* find_span(const void* p) noexcept {
 }
 
 // The page, nursery or large span whose block `p` is; when there is none, reports and does not
-// return.
+// return. Of a checked span the caller finds out, and the foreign span stands for blocks of the
+// system's malloc that are a heap's.
 Span* span_of_block(const void* p, const char* function) noexcept;
 
 // Bytes that may be used at p. pre: span is span_of_block(p)
-std::size_t usable_bytes_in(const Span* span, const void* p) noexcept;
+std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noexcept;
 
 // Whether a block of `size` that is to have `bytes` stays where it is.
 bool keeps_place(std::size_t size, std::size_t bytes) noexcept;

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "heap/blocks.hpp"
+#include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_scope.hpp"
@@ -39,27 +39,45 @@ Span* span_of_block(const void* p, const char* function) noexcept {
     case SpanKind::nursery:
       if (nursery_bytes(static_cast<const Page*>(span), p) != 0) return span;
       report_misuse(Misuse::invalid_free, function, p);
+    case SpanKind::checked:
+    case SpanKind::lone:
+      return span;
     case SpanKind::dirty:
     case SpanKind::clean:
     case SpanKind::purging:
       report_misuse(Misuse::double_free, function, p);
-    case SpanKind::idle:
+    case SpanKind::notes:
       break;
+    case SpanKind::idle: {
+      std::size_t bytes = 0;
+      if (passthrough_record(p, &bytes) != nullptr) return span;
+      break;
+    }
   }
   report_misuse(Misuse::invalid_free, function, p);
 }
 
-void deallocate_slow(void* p, Page* page) noexcept {
+void deallocate_slow(void* p, Page* page, const void* site) noexcept {
+  deallocate_sized_slow(p, page, Given::any_bytes, site);
+}
+
+void deallocate_sized_slow(void* p, Page* page, std::size_t bytes, const void* site) noexcept {
   if (p == nullptr) return;
   Span* const span = span_of_block(p, "free");
+  const SpanKind kind = span->kind_now();
   page = static_cast<Page*>(span);  // The page map does not know all regions.
-  if (span->kind_now() == SpanKind::large) {
+  if (kind == SpanKind::large) {
     return page->record_now() == &main_record ? large_free(span) : heap_large_free(span);
   }
-  if (span->kind_now() == SpanKind::nursery) return nursery_free(page, p);
+  if (kind == SpanKind::nursery) return nursery_free(page, p);
+  if (is_checked(kind)) return checks_free(page, p, {"free", site, bytes});
+  if (kind == SpanKind::idle) {
+    if (passthrough_free(p, {"free", site, bytes})) return;
+    report_misuse(Misuse::invalid_free, "free", p);  // By another thread meanwhile.
+  }
   const Thread* const owner = page->owner.load(std::memory_order_relaxed);
   if (owner == &locked_owner) return locked_free(page, p);
-  if (TARN_UNLIKELY(owner == &frozen_owner)) report_if_frozen(*record_of(page));
+  if (TARN_UNLIKELY(owner == &frozen_owner)) report_if_frozen(*record_of(page, p));
   switch (page_free_remote(page, static_cast<Block*>(p))) {
     case RemoteFree::done:
       return;
@@ -88,16 +106,24 @@ void deallocate_attention(Page* page) noexcept {
 
 std::size_t usable_bytes(const void* p, const char* function) noexcept {
   if (p == nullptr) return 0;
-  return usable_bytes_in(span_of_block(p, function), p);
+  return usable_bytes_in(span_of_block(p, function), p, function);
 }
 
-std::size_t usable_bytes_in(const Span* span, const void* p) noexcept {
-  const auto* const page = static_cast<const Page*>(span);
+std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noexcept {
+  auto* const page = static_cast<Page*>(span);
   switch (span->kind_now()) {
     case SpanKind::page:
       return page->block_bytes;
     case SpanKind::nursery:
       return nursery_bytes(page, p);
+    case SpanKind::checked:
+    case SpanKind::lone:
+      return checks_bytes(page, p, function);
+    case SpanKind::idle: {
+      std::size_t bytes = 0;
+      passthrough_record(p, &bytes);
+      return bytes;
+    }
     default:
       return span->bytes();
   }
@@ -112,11 +138,11 @@ namespace {
 // Of any block but those that reallocate() serves itself.
 TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
   Span* const span = span_of_block(p, "realloc");
-  HeapRecord* const record = record_of(span);
-  if (TARN_UNLIKELY(record != &main_record || span->kind_now() == SpanKind::nursery)) {
-    return heap_reallocate(record->handle(), p, bytes, nullptr);
-  }
+  HeapRecord* const record = record_of(span, p);
   const bool large = span->kind_now() == SpanKind::large;
+  if (TARN_UNLIKELY(record != &main_record || (!large && span->kind_now() != SpanKind::page))) {
+    return heap_reallocate(record->handle(), p, bytes, nullptr, __builtin_return_address(0));
+  }
   const std::size_t size = large ? span->bytes() : static_cast<Page*>(span)->block_bytes;
   if (large && bytes > block_bytes_max) {
     void* const resized = large_reallocate(span, bytes);

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 
+#include "heap/checks.hpp"
 #include "heap/closing.hpp"
-#include "heap/heaps.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/registry.hpp"
@@ -65,7 +65,8 @@ bool heap_delete(tarn_heap heap) noexcept {
     uncharge(*record, std::size_t{record->nursery.slices_charged} << slice_shift);
     record->nursery.clear();
   }
-  const bool over = record->nursery.page == nullptr;
+  bool over = record->nursery.page == nullptr;
+  if (record->checks != nullptr) over = checks_disown(*record);
   open_heap(*record);
   if (empty != nullptr) nursery_give(empty, nullptr);
   if (over) registry.give(*record);

@@ -46,7 +46,7 @@ tarn_fixed heap_fixed(tarn_heap heap, std::size_t bytes, std::size_t alignment) 
   return {fixed, fixed->id.load(std::memory_order_relaxed)};
 }
 
-void* fixed_allocate_slow(tarn_fixed handle) noexcept {
+void* fixed_allocate_slow(tarn_fixed handle, const void* site) noexcept {
   current_thread->inside.store(false, std::memory_order_release);
   const FixedClass* const fixed = live_fixed(handle);
   if (fixed == nullptr) return nullptr;
@@ -56,13 +56,14 @@ void* fixed_allocate_slow(tarn_fixed handle) noexcept {
                             {.bytes = bytes,
                              .alignment = natural < slice_bytes ? natural : slice_bytes,
                              .function = "tarn_fixed_allocate",
-                             .fixed = fixed});
+                             .fixed = fixed,
+                             .site = site});
 }
 
 void* fixed_allocate_inside(tarn_fixed handle, Page* page) noexcept {
   const std::size_t bytes = static_cast<const FixedClass*>(handle.record)->block_bytes;
   void* const block = refill_inside(page, bytes);
-  return TARN_LIKELY(block != nullptr) ? block : fixed_allocate_slow(handle);
+  return TARN_LIKELY(block != nullptr) ? block : fixed_allocate_slow(handle, nullptr);
 }
 
 }  // namespace tarn

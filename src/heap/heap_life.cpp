@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 
+#include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/heap_zone.hpp"
@@ -20,7 +21,7 @@ constexpr std::size_t warm_bytes = std::size_t{1} << 20;
 
 bool is_sound(const tarn_heap_options& options) noexcept {
   return options.bytes == sizeof(tarn_heap_options) && options.threads >= TARN_HEAP_SHARED &&
-         options.threads <= TARN_HEAP_CONFINED &&
+         options.threads <= TARN_HEAP_CONFINED && mode_is_sound(options) &&
          (options.parent.record == nullptr) == (options.parent.id == 0) &&
          zone_options_are_sound(options);
 }
@@ -31,6 +32,7 @@ void wipe_all(const Span* chain) noexcept {
 
 // pre: closed. All memory of the heap, dead, as a chain, no longer charged.
 Span* take_all(HeapRecord& record) noexcept {
+  if (record.checks != nullptr) return checks_take_all(record);
   Span* chain = nullptr;
   for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
     if (!is_lost(*h)) chain = take_apart(*h, chain);
@@ -68,6 +70,10 @@ tarn_heap heap_create(const tarn_heap_options* options) noexcept {
     errno = EINVAL;
     return {};
   }
+  if (options->mode == TARN_HEAP_PASSTHROUGH && !system_malloc_known()) {
+    errno = ENOTSUP;
+    return {};
+  }
   if (const int error = class_table_error(*options)) {
     errno = error;
     return {};
@@ -98,6 +104,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     }
     if (record->id.load(std::memory_order_relaxed) != heap.id) live_record(heap, function);
     if (!thaw(*record)) return false;
+    if (record->checks != nullptr) checks_verify(*record, function);
     if (ends && !registry.end_id(*record, heap.id)) live_record(heap, function);
     if (ends) unnest_closings(*record);
     {

@@ -4,12 +4,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/large.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
+#include "heap/passthrough.hpp"
 
 namespace tarn {
 
@@ -39,7 +41,7 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
   if (p == nullptr || bytes > request_bytes_max) return false;
   Span* const span = span_of_block(p, "tarn_heap_try_expand");
   auto* const page = static_cast<Page*>(span);
-  if (bytes <= usable_bytes_in(span, p)) {
+  if (bytes <= usable_bytes_in(span, p, "tarn_heap_try_expand")) {
     if (span->kind_now() == SpanKind::large && bytes > page->requested_now()) {
       page->set_requested(bytes);
     }
@@ -53,24 +55,32 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
       if (!large_resize(span, slices_for(bytes), nullptr)) return false;
       page->set_requested(bytes);
       return true;
+    case SpanKind::checked:
+    case SpanKind::lone:
+      return checks_resize(page, p, bytes, "tarn_heap_try_expand", Resize::if_fits);
     default:
       return false;
   }
 }
 
-void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function) noexcept {
+void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function,
+                      const void* site) noexcept {
   const bool for_realloc = function == nullptr;
   HeapRecord* const record =
       for_realloc ? static_cast<HeapRecord*>(heap.record) : live_record(heap, function);
   if (record == nullptr) return nullptr;
   Span* const span = span_of_block(p, for_realloc ? "realloc" : function);
-  const std::size_t size = usable_bytes_in(span, p);
-  const bool at_home = for_realloc || record_of(span) == record;
-  if (at_home) {
-    if (record == &main_record && span->kind_now() != SpanKind::nursery) {
-      return reallocate(p, bytes);
-    }
-    const SpanKind kind = span->kind_now();
+  const char* const by = for_realloc ? "realloc" : function;
+  const std::size_t size = usable_bytes_in(span, p, by);
+  const SpanKind kind = span->kind_now();
+  const bool at_home = for_realloc || record_of(span, p) == record;
+  if (at_home && is_checked(kind)) {
+    if (checks_resize(static_cast<Page*>(span), p, bytes, by, Resize::if_near)) return p;
+  } else if (at_home && kind == SpanKind::idle) {
+    void* const resized = passthrough_resize(p, bytes, by);
+    if (resized != nullptr) return resized;
+  } else if (at_home) {
+    if (record == &main_record && kind != SpanKind::nursery) return reallocate(p, bytes);
     if (keeps_place(size, bytes)) {
       if (record->secret && !is_frozen(*record)) {
         wipe(static_cast<std::byte*>(p) + bytes, size - bytes);
@@ -86,16 +96,20 @@ void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* fu
       return span->base;
     }
   }
-  const bool in_page = at_home && span->kind_now() == SpanKind::page;
+  const bool in_page = at_home && kind == SpanKind::page;
   void* const moved =
       heap_allocate_slow(heap, {.bytes = bytes,
                                 .function = function,
+                                .site = site,
                                 .may_end = for_realloc,
                                 .block = in_page ? p : nullptr,
                                 .block_class = static_cast<Page*>(span)->size_class});
   if (moved == p) return p;
   if (moved == nullptr && for_realloc && record->id.load(std::memory_order_relaxed) != heap.id) {
     return reallocate(p, bytes);
+  }
+  if (moved == nullptr && at_home && is_checked(kind)) {
+    return checks_resize(static_cast<Page*>(span), p, bytes, by, Resize::if_fits) ? p : nullptr;
   }
   if (moved == nullptr) return at_home && bytes <= size ? p : nullptr;
   memcpy(moved, p, bytes < size ? bytes : size);

@@ -11,12 +11,14 @@ namespace tarn {
 
 __thread tarn_heap scoped_heap{};
 
-void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
-  if (alignment <= block_align && !zero) return heap_allocate(scoped_heap, bytes, "malloc");
+void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero,
+                     const void* site) noexcept {
+  if (alignment <= block_align && !zero) return heap_allocate(scoped_heap, bytes, "malloc", site);
   return heap_allocate_slow(scoped_heap, {.bytes = bytes,
                                           .alignment = alignment,
                                           .zero = zero,
-                                          .function = zero ? "calloc" : "aligned_alloc"});
+                                          .function = zero ? "calloc" : "aligned_alloc",
+                                          .site = site});
 }
 
 tarn_heap heap_set_default(tarn_heap heap) noexcept {

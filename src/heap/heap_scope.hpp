@@ -32,6 +32,7 @@ class OutOfScope {
   bool was_in_scope_;
 };
 
-void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept;
+void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero,
+                     const void* site) noexcept;
 
 }  // namespace tarn

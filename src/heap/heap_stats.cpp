@@ -7,8 +7,8 @@
 #include <array>
 #include <cstdint>
 
+#include "heap/checks.hpp"
 #include "heap/closing.hpp"
-#include "heap/heaps.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/orphans.hpp"
@@ -107,6 +107,14 @@ class Tally {
     if (nursery.slack_bytes != 0 && live != nursery.allocations) stats_.requested_is_exact = 0;
   }
 
+  void checked(HeapRecord& record) noexcept {
+    const Checks& checks = *record.checks;
+    checks_fill_stats(record, &stats_);
+    for (const Span* s = checks.spans.head(); s != nullptr; s = s->next_of_heap) {
+      residence_.add(s->base, s->bytes());
+    }
+  }
+
   void samples(const ThreadHeap& share) noexcept {
     for (std::size_t c = 0; c < estimated_; ++c) {
       const Bin* const bin = share.find_bin(c);
@@ -150,6 +158,7 @@ class Tally {
 // The peak is at least what is there now, and is kept so.
 void fill_peak(HeapRecord& record, tarn_heap_stats& stats) noexcept {
   raise_live_peak(record, stats.live_bytes);
+  raise_live_peak(record, stats.live_bytes_peak);  // Checked heaps know it.
   const std::int64_t peak = record.live_bytes_peak.load(std::memory_order_relaxed);
   stats.live_bytes_peak = static_cast<std::uint64_t>(peak);
 }
@@ -194,6 +203,7 @@ void fill_closed(HeapRecord& record, tarn_heap_stats& stats) noexcept {
     for (const Span* s = record.large.head(); s != nullptr; s = s->next_of_heap) tally.large(*s);
     tally.nursery(record.nursery);
     tally.estimate_requested();
+    if (record.checks != nullptr) tally.checked(record);
   }
   stats.committed_bytes = record.limits.committed.load(std::memory_order_relaxed);
   stats.committed_bytes_peak = committed_peak(record);

@@ -1,6 +1,7 @@
 // heap_trim: giving back what is empty, of one heap or of all.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/orphans.hpp"
@@ -8,7 +9,6 @@
 #include "heap/share.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/process.hpp"
-#include "source/store.hpp"
 
 namespace tarn {
 
@@ -32,6 +32,7 @@ std::size_t collect_closed(HeapRecord& record, Kept kept) noexcept {
     retire_empty_pages(*h);
   }
   nursery_retire(record);
+  if (record.checks != nullptr) checks_collect(record);
   limits.floor = wanted;
   const std::size_t now = limits.committed.load(std::memory_order_relaxed);
   return now < before ? before - now : 0;

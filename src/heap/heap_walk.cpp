@@ -4,8 +4,8 @@
 #include <array>
 #include <cerrno>
 
+#include "heap/checks.hpp"
 #include "heap/closing.hpp"
-#include "heap/heaps.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
 #include "layout/page_plan.hpp"
@@ -81,11 +81,34 @@ class Walk {
     return 0;
   }
 
+  int checked(const Page& page) noexcept {
+    if (int stop = show(TARN_HEAP_PAGE, page.base, page.bytes(), 0, page.live_seen)) return stop;
+    const std::size_t carved = page.carved;  // What the visitor allocates comes later, or not.
+    for (std::size_t i = 0; i < carved; ++i) {
+      if (int stop = place(place_number(&page, i), TARN_HEAP_BLOCK)) return stop;
+    }
+    return 0;
+  }
+
+  int lone(const Page& page) noexcept { return place(lone_place(&page), TARN_HEAP_LARGE_BLOCK); }
+
+  int passed(const LoneNote& note) noexcept {
+    return show(TARN_HEAP_LARGE_BLOCK, note.start, note.requested(), 0, 0);
+  }
+
   int large(const Span& span) noexcept {
     return show(TARN_HEAP_LARGE_BLOCK, span.base, span.bytes(), 0, 0);
   }
 
  private:
+  int place(const Place& place, int kind) noexcept {
+    const NoteState state = place.note->state();
+    const std::size_t bytes = place.note->requested();
+    if (state == NoteState::live) return show(kind, place.start, bytes, 0, 0);
+    const bool is_free = state == NoteState::kept_back || state == NoteState::freed;
+    return is_free && with_free_ ? show(TARN_HEAP_FREE_BLOCK, place.start, bytes, 0, 0) : 0;
+  }
+
   int show(int kind, std::byte* start, std::size_t bytes, std::size_t block_bytes,
            std::uint64_t live) noexcept {
     const tarn_heap_item item{kind, start, bytes, block_bytes, live};
@@ -97,7 +120,24 @@ class Walk {
   void* context_;
 };
 
+int walk_checked(HeapRecord& record, Walk& walk) noexcept {
+  checks_verify(record, "tarn_heap_walk");
+  for (const Span* s = record.checks->spans.head(); s != nullptr;) {
+    const auto& page = *static_cast<const Page*>(s);
+    s = s->next_of_heap;
+    const bool alone = page.kind_now() == SpanKind::lone;
+    if (int stop = alone ? walk.lone(page) : walk.checked(page)) return stop;
+  }
+  for (const LoneNote* n = record.checks->passed.head(); n != nullptr;) {
+    const LoneNote& note = *n;
+    n = n->newer;
+    if (int stop = walk.passed(note)) return stop;
+  }
+  return 0;
+}
+
 int walk_all(HeapRecord& record, Walk& walk) noexcept {
+  if (record.checks != nullptr) return walk_checked(record, walk);
   if (int stop = walk.nursery(record.nursery)) return stop;
   for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
     if (is_lost(*h)) continue;
@@ -150,6 +190,7 @@ int heap_walk(tarn_heap heap, unsigned flags, tarn_heap_visit visit, void* conte
   Walk walk(flags, visit, context);
   const int stop = walk_all(*record, walk);
   record->walking = was_walking;
+  if (record->checks != nullptr) checks_finish_walk(*record);
   open_heap(*record);
   return stop;
 }

@@ -1,11 +1,10 @@
 // heaps: allocation. Nursery, large blocks, resizing, beginning and end have files of their own.
 //
 // SPDX-License-Identifier: MIT
-#include "heap/heaps.hpp"
-
 #include <cerrno>
 #include <cstring>
 
+#include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_scope.hpp"
@@ -98,6 +97,7 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   Visit visit(record, id);
   if (visit.thread() == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
   if (visit.ended()) return {Outcome::ended, nullptr, nullptr};
+  if (record.checks != nullptr) return checks_allocate(record, request);
   const std::size_t size_class = class_for(record, request);
   if (request.block != nullptr && request.block_class == size_class) {
     return {Outcome::done, request.block, nullptr};
@@ -232,15 +232,25 @@ void locked_free(Page* page, void* p) noexcept {
 tarn_heap heap_of(const void* p) noexcept {
   if (address_of(p) >> address_bits != 0) return {};
   Span* const span = find_span(p);
-  const auto* const page = static_cast<const Page*>(span);
+  auto* const page = static_cast<Page*>(span);
   switch (span->kind_now()) {
     case SpanKind::page:
-      return page->is_block(p) ? record_of(span)->handle() : tarn_heap{};
+      return page->is_block(p) ? record_of(span, p)->handle() : tarn_heap{};
     case SpanKind::large:
-      return span->base == p ? record_of(span)->handle() : tarn_heap{};
+      return span->base == p ? record_of(span, p)->handle() : tarn_heap{};
     case SpanKind::nursery:
-      return nursery_bytes(page, p) != 0 ? record_of(span)->handle() : tarn_heap{};
-    case SpanKind::idle:
+      return nursery_bytes(page, p) != 0 ? record_of(span, p)->handle() : tarn_heap{};
+    case SpanKind::checked:
+    case SpanKind::lone:
+      return checks_has(page, p) ? record_of(span, p)->handle() : tarn_heap{};
+    case SpanKind::idle: {
+      std::size_t bytes = 0;
+      HeapRecord* const record = passthrough_record(p, &bytes);
+      if (record == nullptr) break;
+      const tarn_heap heap = record->handle();
+      return heap.id == 0 ? main_record.handle() : heap;
+    }
+    case SpanKind::notes:
     case SpanKind::clean:
     case SpanKind::dirty:
     case SpanKind::purging:

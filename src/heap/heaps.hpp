@@ -19,6 +19,7 @@ struct Request {
   bool zero = false;
   const char* function;  // Of the caller, for reports.
   const FixedClass* fixed = nullptr;  // Blocks of one size.
+  const void* site = nullptr;  // Return address of the public function, for reports.
   bool may_end = false;  // The caller names no heap: when it has ended, null and no report.
   void* block = nullptr;  // To be resized, in a page of the heap: if the class of the request is
   std::size_t block_class = 0;  // this one, its own, it is what comes back.
@@ -66,7 +67,9 @@ void* refill_inside(Page* page, std::size_t bytes) noexcept;
 void* heap_allocate_inside(tarn_heap heap, std::size_t bytes, const char* function,
                            Page** current) noexcept;
 
-TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* function) noexcept {
+// `site` is that of the function that this is compiled into.
+TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* function,
+                                const void* site = __builtin_return_address(0)) noexcept {
   Thread* const thread = current_thread;
   const HeapSlot& slot = thread->slots[heap.id % heap_slots];
   thread->inside.store(true, std::memory_order_relaxed);
@@ -84,13 +87,13 @@ TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* f
     }
     return heap_allocate_inside(heap, bytes, function, current);
   }
-  return heap_allocate_slow(heap, {.bytes = bytes, .function = function});
+  return heap_allocate_slow(heap, {.bytes = bytes, .function = function, .site = site});
 }
 
 // Blocks of exactly `bytes`; the zero value with errno set when there can be none.
 tarn_fixed heap_fixed(tarn_heap heap, std::size_t bytes, std::size_t alignment) noexcept;
 
-void* fixed_allocate_slow(tarn_fixed fixed) noexcept;
+void* fixed_allocate_slow(tarn_fixed fixed, const void* site) noexcept;
 
 // pre: as refill_inside(); the class has no page, or one that has no block left.
 void* fixed_allocate_inside(tarn_fixed fixed, Page* page) noexcept;
@@ -109,12 +112,13 @@ TARN_INLINE void* fixed_allocate(tarn_fixed fixed) noexcept {
     }
     return fixed_allocate_inside(fixed, page);
   }
-  return fixed_allocate_slow(fixed);
+  return fixed_allocate_slow(fixed, __builtin_return_address(0));
 }
 
 // As realloc for p != null and bytes != 0: in the heap, from whatever heap p is of. A null
 // function: for realloc, in p's own heap; if that is deleted meanwhile, p is malloc's.
-void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function) noexcept;
+void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function,
+                      const void* site) noexcept;
 
 bool heap_try_expand(void* p, std::size_t bytes) noexcept;
 
@@ -144,13 +148,21 @@ tarn_heap heap_next(tarn_heap heap) noexcept;
 std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept;
 tarn_heap heap_set_default(tarn_heap heap) noexcept;
 
-// The heap that a block's span belongs to.
-inline HeapRecord* record_of(const Span* span) noexcept {
+// The heap of a block of the system's malloc. (passthrough.hpp)
+HeapRecord* record_of_passed(const void* p) noexcept;
+
+// The heap of a block whose span this is.
+inline HeapRecord* record_of(const Span* span, const void* p) noexcept {
   const auto* const page = static_cast<const Page*>(span);
-  HeapRecord* const record = span->kind_now() == SpanKind::page
-                                 ? static_cast<HeapRecord*>(page->heap_now()->record)
-                                 : page->record_now();
-  // A deleted heap's nursery stays with its record; its blocks are malloc's.
+  HeapRecord* record = nullptr;
+  if (span->kind_now() == SpanKind::page) {
+    record = page->heap_now()->record;
+  } else if (span->kind_now() != SpanKind::idle) {
+    record = page->record_now();
+  } else {
+    record = record_of_passed(p);
+  }
+  // A deleted heap's nursery and what it checks stay with its record; the blocks are malloc's.
   return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
 }
 

@@ -44,9 +44,15 @@ void fill_classes(tarn_account* account) noexcept {
   }
   std::uint64_t live_bytes = 0;
   const auto add = [&](const Span* span) noexcept {
-    if (span->kind_now() != SpanKind::page) return;
+    const bool checked = span->kind_now() == SpanKind::checked;
+    if (span->kind_now() != SpanKind::page && !checked) return;
     const auto* const page = static_cast<const Page*>(span);
     tarn_account_class& row = account->classes[class_of(page->block_bytes)];
+    if (checked) {
+      row.live_blocks += page->live_seen;
+      live_bytes += std::uint64_t{page->live_seen} * page->block_bytes;
+      return;
+    }
     // The owner may be between two writes: then the numbers are of different moments.
     const std::uint64_t live = live_blocks_seen(*page);
     row.live_blocks += live;

@@ -50,6 +50,8 @@ inline constexpr std::size_t fixed_group_classes = 8;
 using FixedGroup = std::array<FixedClass, fixed_group_classes>;
 inline constexpr std::size_t fixed_group_count = fixed_classes_max / fixed_group_classes;
 
+struct Checks;
+
 struct HeapRecord {
   std::atomic<std::uint64_t> id{0};  // 0: destroyed.
   std::atomic<bool> closed{false};   // One thread has it for itself (closing.hpp).
@@ -82,6 +84,7 @@ struct HeapRecord {
   std::atomic<std::uint16_t> table_count{0};
   std::atomic<std::uint16_t> paged_grains{paged_grains_most};  // Larger requests: large blocks.
   std::array<FixedGroup*, fixed_group_count> fixed_groups{};  // Made when wanted, never freed.
+  Checks* checks = nullptr;  // Of a heap whose mode is not fast: then there is nothing else.
   char name[TARN_HEAP_NAME_BYTES] = {};
 
   static constexpr std::uint16_t paged_grains_most = block_bytes_max / block_align;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/share.hpp"
@@ -117,11 +118,22 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcep
   if (parent != nullptr && parent->id.load(std::memory_order_relaxed) != options.parent.id) {
     return nullptr;
   }
+  Checks* checks = nullptr;
+  if (options.mode != TARN_HEAP_FAST) {
+    checks = checks_make(static_cast<HeapMode>(options.mode));
+    if (checks == nullptr) return nullptr;
+  }
   HeapRecord* const record = take_record_locked(options.region != nullptr);
-  if (record == nullptr) return nullptr;
+  if (record == nullptr) {
+    if (checks != nullptr) checks_give(checks);
+    return nullptr;
+  }
   record->zone = zone;
+  record->checks = checks;
   if (!provide_groups(*record, options.class_count)) {
     if (is_region(*record)) record->fixed_groups.fill(nullptr);
+    if (checks != nullptr) checks_give(checks);
+    record->checks = nullptr;
     record->zone = nullptr;
     record->gone = true;
     spare_record_locked(*record);
@@ -163,6 +175,11 @@ bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
 void Registry::give(HeapRecord& record) noexcept {
   os::Locked locked(lock_);
   record.gone = true;
+  {
+    os::Locked record_locked(record.lock);
+    if (record.checks != nullptr) checks_give(record.checks);
+    record.checks = nullptr;
+  }
   for (HeapRecord* r = &record; r != nullptr && r->gone && r->children == 0;) {
     HeapRecord* const parent = r->parent;
     r->parent = nullptr;

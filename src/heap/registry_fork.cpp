@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include "heap/blocks.hpp"
+#include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/live_bytes.hpp"
@@ -83,7 +84,11 @@ void repair(HeapRecord& record, bool lock_was_held) noexcept {
   if (record.losing || (lock_was_held && record.threads == HeapThreads::serialised)) {
     lose_shares(record);
   }
-  find_large_blocks(record);
+  if (record.checks != nullptr) {
+    checks_repair(record);
+  } else {
+    find_large_blocks(record);
+  }
   if (record.nursery.page == nullptr) record.nursery.clear();
   // Not the gate: in the child there is nobody to keep out.
   if (record.frozen.load(std::memory_order_relaxed) == Frozen::changing) thaw(record);
@@ -102,8 +107,10 @@ void count_committed(HeapRecord& record, std::size_t bytes) noexcept {
 void recount_committed(HeapRecord* known) noexcept {
   for (HeapRecord* r = known; r != nullptr; r = r->next_known) r->limits.committed = 0;
   for (HeapRecord* r = known; r != nullptr; r = r->next_known) {
-    if (r->nursery.page == nullptr) continue;
-    count_committed(*r, std::size_t{r->nursery.slices_charged} << slice_shift);
+    if (r->nursery.page != nullptr) {
+      count_committed(*r, std::size_t{r->nursery.slices_charged} << slice_shift);
+    }
+    if (r->checks != nullptr && !r->checks->deleted) count_committed(*r, r->checks->charged);
   }
   for_each_span_anywhere([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
@@ -145,6 +152,7 @@ void Registry::rebuild() noexcept {
   spare_.abandon();
   spare_static_.abandon();
   spare_shares_ = nullptr;
+  checks_forget_spare();
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) t->heaps.abandon();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
     if (r->id.load(std::memory_order_relaxed) != 0) {
@@ -162,6 +170,8 @@ void Registry::rebuild() noexcept {
 void Registry::recover_after_fork(const Thread* survivor, const Thread* late) noexcept {
   bool at_work_anywhere = survivor->busy.load(std::memory_order_relaxed);
   main_record.lock.recover_after_fork();
+  notes.recover_after_fork();
+  passthrough_recover_after_fork();
   if (lock_.recover_after_fork()) rebuild();
   regions.recover_after_fork();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {

@@ -29,6 +29,11 @@ std::uint64_t parent_id() noexcept;
 // The short name of the running executable, cut to `bytes`, always terminated.
 void program_name(char* text, std::size_t bytes) noexcept;
 
+// The file name (without folders, cut to `bytes`) of the executable or library that the address
+// lies in, and the address's distance from where that begins; false when it lies in none.
+bool find_module(const void* address, char* name, std::size_t bytes,
+                 std::uintptr_t* offset) noexcept;
+
 // Creates the file `path` of `bytes` zeros, backed, and maps it shared; what was there under that
 // name is unlinked. Null with errno set when it cannot.
 void* file_map_create(const char* path, std::size_t bytes) noexcept;

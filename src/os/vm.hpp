@@ -19,6 +19,11 @@ bool vm_release(void* start, std::size_t bytes) noexcept;
 // Drops the contents; the range stays usable and reads as zero. False: contents are as before.
 bool vm_purge(void* start, std::size_t bytes) noexcept;
 
+// From now on a read or a write there faults, or no longer does. False when the OS refuses (it may,
+// at its limit of mappings): then all is as before.
+bool vm_close(void* start, std::size_t bytes) noexcept;
+bool vm_open(void* start, std::size_t bytes) noexcept;
+
 // Makes a range longer, in place or elsewhere, without copying; what is added reads as zero. The
 // new start: the old range, where it is not part of the new one, is then no longer the caller's.
 // Null when the OS cannot (or, on Linux, when the range is not part of one mapping): nothing has

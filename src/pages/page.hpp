@@ -32,6 +32,7 @@ struct ThreadHeap;
 class Zone;
 
 struct Block;
+struct Note;
 
 // A pointer wherever it lies: blocks of 20 bytes are not all aligned to 8.
 class Link {
@@ -68,6 +69,7 @@ struct alignas(cache_line_bytes) Page : Span {
   union {
     Block* free = nullptr;      // What malloc pops. Owner.
     std::size_t requested;      // Of a large block: what was asked for.
+    Note* notes;                // Of checked blocks, one for each place.
   };
   Watched<Block*> local_free;   // What free pushes; becomes `free` at a refill. Owner.
   std::atomic<Thread*> owner{nullptr};  // Relaxed: only its own thread finds itself here.
@@ -75,7 +77,7 @@ struct alignas(cache_line_bytes) Page : Span {
   Watched<std::int32_t> kept;
   union {
     ThreadHeap* heap = nullptr;
-    HeapRecord* record;  // Of a nursery or a large block.
+    HeapRecord* record;  // Of a nursery, a large block, or checked ones.
   };
   std::uint32_t block_bytes = 0;
   std::uint32_t capacity = 0;

@@ -32,7 +32,17 @@ Line& Line::decimal(std::uint64_t number) noexcept {
 }
 
 Line& Line::address(const void* p) noexcept {
-  const auto value = reinterpret_cast<std::uintptr_t>(p);
+  return hexadecimal(reinterpret_cast<std::uintptr_t>(p));
+}
+
+Line& Line::site(const void* p) noexcept {
+  char module[64];
+  std::uintptr_t offset = 0;
+  if (!os::find_module(p, module, sizeof module, &offset)) return address(p);
+  return text(module).text("+").hexadecimal(offset).text(" (").address(p).text(")");
+}
+
+Line& Line::hexadecimal(std::uint64_t value) noexcept {
   text("0x");
   bool leading = true;
   for (int shift = 60; shift >= 0; shift -= 4) {
@@ -61,6 +71,9 @@ void report_misuse(Misuse kind, const char* function, const void* p) noexcept {
       line.text("tarn: double free: ").text(function).text("(").address(p).text(
           "): the memory was freed before");
       break;
+    case Misuse::overrun:  // These have a report of their own.
+    case Misuse::use_after_free:
+    case Misuse::size_mismatch:
     case Misuse::invalid_pointer:
       line.text("tarn: invalid pointer: ").text(function).text("(").address(p).text(
           "): not the start of a block of this allocator");
@@ -72,14 +85,61 @@ void report_misuse(Misuse kind, const char* function, const void* p) noexcept {
 
 namespace {
 
-// By name, if it has one, and number.
+// By name, if it has one, and number: 0 for one that was deleted.
 Line& the_heap(Line& line, const char* name, std::uint64_t id) noexcept {
   line.text("the heap ");
   if (name[0] != '\0') line.text("\"").text(name).text("\" ");
-  return line.text("(number ").decimal(id);
+  return id == 0 ? line.text("(deleted") : line.text("(number ").decimal(id);
+}
+
+void say_what(Line& line, const BlockReport& report) noexcept {
+  const auto* const at = static_cast<const char*>(report.p);
+  const auto* const start = static_cast<const char*>(report.start);
+  const auto offset = static_cast<std::uint64_t>(at - start);
+  switch (report.kind) {
+    case Misuse::invalid_free:
+    case Misuse::invalid_pointer:
+      line.text("tarn: invalid free: ").text(report.function).text("(").address(report.p);
+      line.text("): ").decimal(offset).text(" bytes into a block of ").decimal(report.bytes);
+      line.text(" bytes");
+      break;
+    case Misuse::double_free:
+      line.text("tarn: double free: ").text(report.function).text("(").address(report.p);
+      line.text("): the block of ").decimal(report.bytes).text(" bytes was freed before");
+      break;
+    case Misuse::overrun:
+      line.text("tarn: overrun: ").text(report.function).text(": the block of ");
+      line.decimal(report.bytes).text(" bytes at ").address(start);
+      line.text(" was written beyond its end, byte ").decimal(offset);
+      break;
+    case Misuse::use_after_free:
+      line.text("tarn: use after free: the block of ").decimal(report.bytes).text(" bytes at ");
+      line.address(start).text(" was written after it was freed, byte ").decimal(offset);
+      break;
+    case Misuse::size_mismatch:
+      line.text("tarn: size mismatch: ").text(report.function).text("(").address(report.p);
+      line.text("): freed with ").decimal(report.said_bytes).text(" bytes, allocated with ");
+      line.decimal(report.bytes);
+      break;
+  }
+}
+
+void say_where(const char* words, const void* site) noexcept {
+  if (site != nullptr) Line().text("tarn:   ").text(words).site(site).print();
 }
 
 }  // namespace
+
+void report_block_misuse(const BlockReport& report) noexcept {
+  Line line;
+  say_what(line, report);
+  line.text("; ");
+  the_heap(line, report.heap_name, report.heap_id).text(")").print();
+  say_where("allocated at ", report.allocated_at);
+  say_where("freed at ", report.freed_at);
+  say_where("now at ", report.here);
+  os::process_abort();
+}
 
 void report_ended_heap(const char* function, const char* name, std::uint64_t id) noexcept {
   Line line;

@@ -28,6 +28,8 @@ class Line {
   Line& text(const char* words, std::size_t length) noexcept;
   Line& decimal(std::uint64_t number) noexcept;
   Line& address(const void* p) noexcept;
+  Line& hexadecimal(std::uint64_t number) noexcept;
+  Line& site(const void* p) noexcept;  // module+offset, and the address.
   void print() noexcept;  // Adds the newline and writes to standard error.
 
  private:
@@ -36,10 +38,33 @@ class Line {
   std::size_t length_ = 0;
 };
 
-enum class Misuse : std::uint8_t { invalid_free, double_free, invalid_pointer };
+enum class Misuse : std::uint8_t {
+  invalid_free,
+  double_free,
+  invalid_pointer,
+  overrun,
+  use_after_free,
+  size_mismatch,
+};
 
 // Prints "tarn: <kind>: ..." with what the caller asked for (a function's name), and aborts.
 [[noreturn]] void report_misuse(Misuse kind, const char* function, const void* p) noexcept;
+
+// As above, with what is known of the block that p is, or lies in. Null sites are not known.
+struct BlockReport {
+  Misuse kind;
+  const char* function;
+  const void* p;          // Overrun, use after free: the first byte that was written.
+  const void* start;      // Of the block,
+  std::size_t bytes;      // as many as were asked for.
+  std::size_t said_bytes;  // Size mismatch: what the program says.
+  const char* heap_name;
+  std::uint64_t heap_id;  // 0: the heap was deleted.
+  const void* allocated_at;
+  const void* freed_at;
+  const void* here;       // Of a free.
+};
+[[noreturn]] void report_block_misuse(const BlockReport& report) noexcept;
 
 // As above, for what was asked of a heap that has been destroyed. name: "" when it is not known.
 [[noreturn]] void report_ended_heap(const char* function, const char* name,

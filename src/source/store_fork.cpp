@@ -33,6 +33,9 @@ void Store::recover_after_fork() noexcept {
       case SpanKind::page:
       case SpanKind::nursery:
       case SpanKind::large:
+      case SpanKind::checked:
+      case SpanKind::lone:
+      case SpanKind::notes:
         return;
       case SpanKind::clean:
       case SpanKind::dirty:

@@ -98,7 +98,7 @@ TEST_P(Ceilings, SearchedWhileTheChildrenWork) {
     });
   }
   at_work.wait();
-  for (int i = 0; i < scaled(100'000); ++i) wrong += tarn_heap_allocate(parent, 2 * mib) != nullptr;
+  for (int i = 0; i < scaled(30'000); ++i) wrong += tarn_heap_allocate(parent, 2 * mib) != nullptr;
   stop = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0u);

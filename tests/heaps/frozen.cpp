@@ -264,6 +264,17 @@ TEST(FrozenLimits, PiecesOfHeapsInCommonMemory) {
   EXPECT_EQ(tarn_heap_freeze(other), 0);
 }
 
+TEST(FrozenOptions, NotHeapsThatLookAtTheirBlocks) {
+  for (int mode = TARN_HEAP_CHECKED; mode <= TARN_HEAP_PASSTHROUGH; ++mode) {
+    tarn_heap_options wanted = options();
+    wanted.mode = mode;
+    const Heap heap(wanted);
+    errno = 0;
+    EXPECT_EQ(tarn_heap_freeze(heap), -1);
+    EXPECT_EQ(errno, ENOTSUP);
+  }
+}
+
 TEST(FrozenOptions, NotMallocsHeapAndNotWithinAWalk) {
   errno = 0;
   EXPECT_EQ(tarn_heap_freeze(tarn_heap_main()), -1);

@@ -292,6 +292,15 @@ TEST(RegionOptions, RefusesWhatMakesNoSense) {
   tarn_heap_options secret = in_region(static_memory, smallest);
   secret.flags = TARN_HEAP_SECRET;
   EXPECT_TRUE(refused(secret));
+  for (int mode = TARN_HEAP_CHECKED; mode <= TARN_HEAP_PASSTHROUGH; ++mode) {
+    tarn_heap_options moded = in_region(static_memory, smallest);
+    moded.mode = mode;
+    EXPECT_TRUE(refused(moded));
+    moded = options();
+    moded.mode = mode;
+    moded.flags = TARN_HEAP_SEPARATE;
+    EXPECT_TRUE(refused(moded));
+  }
   tarn_heap_options unknown = options();
   unknown.flags = 1u << 20;
   EXPECT_TRUE(refused(unknown));

@@ -56,6 +56,13 @@ std::array<Mailbox, threads_count> mailboxes;
   std::abort();
 }
 
+// Every heap is in the next mode; or all are fast.
+#ifdef TARN_STRESS_MODES
+int mode_of(unsigned i) { return static_cast<int>(i / 4 % 4); }
+#else
+int mode_of(unsigned) { return TARN_HEAP_FAST; }
+#endif
+
 // Every fourth is serialised, every eighth has a ceiling, every third a class table.
 void make(Site& site, unsigned i) {
   static constexpr std::size_t table[] = {16, 48, 64, 208, 1024, 4096, 40960};
@@ -67,6 +74,7 @@ void make(Site& site, unsigned i) {
   }
   options.name = i % 2 == 0 ? "stress" : nullptr;
   options.threads = i % 4 == 3 ? TARN_HEAP_SERIALISED : TARN_HEAP_SHARED;
+  options.mode = mode_of(i);
   site.ceiling = i % 8 == 1 ? 300'000 : 0;
   options.ceiling_bytes = site.ceiling;
   site.heap = tarn_heap_create(&options);

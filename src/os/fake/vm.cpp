@@ -71,6 +71,14 @@ bool vm_purge(void* start, std::size_t bytes) noexcept {
   return true;
 }
 
+bool vm_close(void* start, std::size_t bytes) noexcept {
+  return !call_fails() && mprotect(start, bytes, PROT_NONE) == 0;
+}
+
+bool vm_open(void* start, std::size_t bytes) noexcept {
+  return !call_fails() && mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
   if (call_fails() || exceeds_limit(wanted - bytes)) return nullptr;
   void* const grown = mremap(start, bytes, wanted, MREMAP_MAYMOVE);

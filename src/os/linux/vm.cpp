@@ -46,6 +46,20 @@ bool vm_purge(void* start, std::size_t bytes) noexcept {
   return succeeds([=] { return madvise(start, bytes, MADV_DONTNEED); });
 }
 
+bool vm_close(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  const bool done = mprotect(start, bytes, PROT_NONE) == 0;
+  errno = saved;
+  return done;
+}
+
+bool vm_open(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  const bool done = mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
+  errno = saved;
+  return done;
+}
+
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
   // Without MREMAP_FIXED: with it, kernels before 6.17 unmap the target before they find out that
   // they cannot move, and another thread's mapping may take its place.

@@ -1,0 +1,121 @@
+// places: where blocks that are checked lie, and what becomes of them: in checked spans many of one
+// size, in lone spans one, perhaps guarded by an inaccessible page; afterwards kept back a while.
+//
+//   checked   | block | canary | block  | canary | ...          place: block and canary
+//   lone      | block ........ | canary |
+//   guarded         | block | canary |  inaccessible  |
+//
+// The record's lock is held throughout.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/list.hpp"
+#include "heap/heaps.hpp"
+#include "heap/notes.hpp"
+#include "heap/record.hpp"
+
+namespace tarn {
+
+enum class HeapMode : std::uint8_t { fast, checked, guarded, passthrough };
+
+// Of one size of places.
+struct PlaceClass {
+  List<Span> roomy;  // Spans with a free place.
+  std::uint32_t spans = 0;
+};
+
+struct Checks {
+  HeapMode mode = HeapMode::checked;
+  bool deleted = false;  // The blocks are malloc's; what they take is no longer charged.
+  std::size_t charged = 0;  // Bytes of all spans, or what is asked for of the system's malloc.
+  List<Span, &Span::next_of_heap, &Span::prev_of_heap> spans{};
+  std::array<PlaceClass, class_count> classes{};
+  std::byte* oldest_kept = nullptr;  // Blocks that are kept back, linked by their notes.
+  std::byte* newest_kept = nullptr;
+  std::size_t kept_bytes = 0;
+  std::uint32_t kept_guarded = 0;  // How many of them are guarded.
+  List<LoneNote, &LoneNote::newer, &LoneNote::older> passed{};  // Of the system's malloc.
+  std::uint64_t live_blocks = 0;
+  std::uint64_t live_bytes = 0;  // As asked for: no more may be used.
+  std::uint64_t live_bytes_peak = 0;
+  Checks* next_spare = nullptr;
+};
+
+// What a program does with a block.
+struct Given {
+  const char* function;
+  const void* site;  // Return address of the public function.
+  std::size_t bytes = any_bytes;  // What the program says was asked for.
+  static constexpr std::size_t any_bytes = SIZE_MAX;
+};
+
+inline bool is_checked(SpanKind kind) noexcept {
+  return kind == SpanKind::checked || kind == SpanKind::lone;
+}
+
+// A place and what is known of its block.
+struct Place {
+  Note* note = nullptr;
+  std::byte* start = nullptr;
+  std::size_t bytes = 0;  // What follows the requested bytes is the canary.
+};
+
+// The place that has p in it; without a note when none was ever used there.
+Place place_around(const Page* page, const void* p) noexcept;
+
+// pre: i < page->carved
+Place place_number(const Page* page, std::size_t i) noexcept;
+Place lone_place(const Page* page) noexcept;
+
+template <class Visit>
+void for_each_place(const Page* page, Visit visit) noexcept {
+  if (page->kind_now() == SpanKind::lone) return visit(lone_place(page));
+  for (std::size_t i = 0; i < page->carved; ++i) visit(place_number(page, i));
+}
+
+// Charged and on the heap's list, of kind large; null when refused or out of memory: then *failed
+// says which. One place, so that a heap's spans can come from somewhere else.
+Page* take_span(HeapRecord& record, std::size_t slices, std::size_t alignment,
+                Attempt* failed) noexcept;
+void give_span(HeapRecord& record, Page* page) noexcept;
+
+// From lists of one size, or a span of its own.
+Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept;
+Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept;
+
+// As checked_allocate when it cannot be guarded.
+Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept;
+
+inline constexpr std::size_t canary_bytes_min = 8;
+inline constexpr unsigned char freed_byte = 0xdf;  // What a block reads as after its end.
+void mark_canary(const Place& place, std::size_t requested) noexcept;
+
+// Report damage of a live block, and of one that is kept back.
+void verify_live(const HeapRecord& record, const Place& place, const Given& given) noexcept;
+void verify_freed(const HeapRecord& record, const Place& place, const Given& given) noexcept;
+
+// The end of a block, its note up to date but for the state.
+void keep_back(HeapRecord& record, Page* page, const Place& place) noexcept;
+void bound_kept(HeapRecord& record) noexcept;
+void release_oldest(HeapRecord& record) noexcept;  // pre: one is kept back
+bool release_all(HeapRecord& record) noexcept;     // False when there is none.
+
+// A place can be used again, or its span goes.
+void free_place(HeapRecord& record, Page* page, const Place& place) noexcept;
+void give_checked(HeapRecord& record, Page* page) noexcept;  // An empty one.
+
+// Out of reach for everyone; false when the OS refuses. And back.
+bool guarded_close(Page* page) noexcept;
+void give_guarded(HeapRecord& record, Page* page) noexcept;
+
+// The span and its notes, no longer the heap's nor on its list, in front of the chain.
+Span* chain_checked(Page* page, Span* chain) noexcept;
+Span* chain_lone(Page* page, Span* chain) noexcept;
+Span* chain_guarded(Page* page, Span* chain) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,113 @@
+// module: which executable or library an address lies in, as /proc/self/maps tells. For reports: no
+// allocation, and no dladdr, which would have to be in the program.
+//
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "os/process.hpp"
+
+namespace tarn::os {
+
+namespace {
+
+constexpr std::size_t line_bytes = 512;
+
+class Lines {
+ public:
+  explicit Lines(int file) noexcept : file_(file) {}
+
+  // The next line, cut to what fits; false at the end.
+  bool next(char* line) noexcept {
+    std::size_t length = 0;
+    for (;; ++at_) {
+      if (at_ == filled_ && !fill()) return false;
+      if (buffer_[at_] == '\n') break;
+      if (length < line_bytes - 1) line[length++] = buffer_[at_];
+    }
+    ++at_;
+    line[length] = '\0';
+    return true;
+  }
+
+ private:
+  bool fill() noexcept {
+    const ssize_t got = read(file_, buffer_, sizeof buffer_);
+    at_ = 0;
+    filled_ = got <= 0 ? 0 : static_cast<std::size_t>(got);
+    return filled_ != 0;
+  }
+
+  int file_;
+  char buffer_[1024];
+  std::size_t at_ = 0;
+  std::size_t filled_ = 0;
+};
+
+std::uintptr_t read_hexadecimal(const char** text) noexcept {
+  std::uintptr_t value = 0;
+  for (;; ++*text) {
+    const char c = **text;
+    if (c >= '0' && c <= '9') {
+      value = value * 16 + static_cast<std::uintptr_t>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      value = value * 16 + static_cast<std::uintptr_t>(c - 'a' + 10);
+    } else {
+      return value;
+    }
+  }
+}
+
+void put_name(char* to, std::size_t bytes, const char* path) noexcept {
+  const char* const slash = strrchr(path, '/');
+  const char* const name = slash == nullptr ? path : slash + 1;
+  std::size_t length = strlen(name);
+  if (length >= bytes) length = bytes - 1;
+  memcpy(to, name, length);
+  to[length] = '\0';
+}
+
+// start-end rights offset device inode path. A module's lines follow each other.
+bool find_in(Lines& lines, std::uintptr_t address, char* name, std::size_t bytes,
+             std::uintptr_t* offset) noexcept {
+  char line[line_bytes];
+  char module[line_bytes] = "";
+  std::uintptr_t begin = 0;
+  while (lines.next(line)) {
+    const char* text = line;
+    const std::uintptr_t start = read_hexadecimal(&text);
+    if (*text == '-') ++text;
+    const std::uintptr_t end = read_hexadecimal(&text);
+    const char* const path = strchr(text, '/');
+    if (path != nullptr && strcmp(path, module) != 0) {
+      memcpy(module, path, strlen(path) + 1);
+      begin = start;
+    }
+    if (address < start || address >= end) continue;
+    if (path == nullptr) return false;
+    put_name(name, bytes, path);
+    *offset = address - begin;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool find_module(const void* address, char* name, std::size_t bytes,
+                 std::uintptr_t* offset) noexcept {
+  const int saved = errno;
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  bool found = false;
+  if (file >= 0) {
+    Lines lines(file);
+    found = find_in(lines, reinterpret_cast<std::uintptr_t>(address), name, bytes, offset);
+    close(file);
+  }
+  errno = saved;
+  return found;
+}
+
+}  // namespace tarn::os
