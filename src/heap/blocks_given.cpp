@@ -7,12 +7,12 @@
 
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/ended.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_scope.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/large.hpp"
 #include "heap/thread_heap.hpp"
-#include "report/report.hpp"
 
 namespace tarn {
 
@@ -38,14 +38,14 @@ Span* span_of_block(const void* p, const char* function) noexcept {
       break;
     case SpanKind::nursery:
       if (nursery_bytes(static_cast<const Page*>(span), p) != 0) return span;
-      report_misuse(Misuse::invalid_free, function, p);
+      ended_heaps.report(Misuse::invalid_free, function, p);
     case SpanKind::checked:
     case SpanKind::lone:
       return span;
     case SpanKind::dirty:
     case SpanKind::clean:
     case SpanKind::purging:
-      report_misuse(Misuse::double_free, function, p);
+      ended_heaps.report(Misuse::double_free, function, p);
     case SpanKind::notes:
       break;
     case SpanKind::idle: {
@@ -54,7 +54,7 @@ Span* span_of_block(const void* p, const char* function) noexcept {
       break;
     }
   }
-  report_misuse(Misuse::invalid_free, function, p);
+  ended_heaps.report(Misuse::invalid_free, function, p);
 }
 
 void deallocate_slow(void* p, Page* page, const void* site) noexcept {

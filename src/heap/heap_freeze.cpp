@@ -125,6 +125,14 @@ bool thaw(HeapRecord& record) noexcept {
   return done;
 }
 
+void recount_frozen(HeapRecord* first) noexcept {
+  std::size_t pieces = 0;
+  for (HeapRecord* r = first; r != nullptr; r = r->next_known) {
+    if (r->frozen.load(std::memory_order_relaxed) == Frozen::yes) pieces += count_pieces(*r);
+  }
+  frozen_pieces.store(pieces, std::memory_order_relaxed);
+}
+
 bool heap_set_frozen(tarn_heap heap, bool frozen, const char* function) noexcept {
   HeapRecord* const record = heap_lock(heap, function);
   if (record == nullptr) return false;

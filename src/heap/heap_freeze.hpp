@@ -14,4 +14,8 @@ bool heap_set_frozen(tarn_heap heap, bool frozen, const char* function) noexcept
 // or the child of a fork
 bool thaw(HeapRecord& record) noexcept;
 
+// The budget of pieces anew: what vanished threads had of frozen heaps is nobody's. For the child
+// of a fork. first: linked by next_known
+void recount_frozen(HeapRecord* first) noexcept;
+
 }  // namespace tarn

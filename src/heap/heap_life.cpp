@@ -59,6 +59,13 @@ Span* take_all(HeapRecord& record) noexcept {
   return chain;
 }
 
+// For reports of blocks that are freed after their heap.
+void remember_extent(std::uint64_t id, const Span* chain) noexcept {
+  Extent extent;
+  for (const Span* s = chain; s != nullptr; s = s->next) extent.add(s->base, s->bytes());
+  ended_heaps.set_extent(id, extent);
+}
+
 }  // namespace
 
 tarn_heap heap_create(const tarn_heap_options* options) noexcept {
@@ -112,6 +119,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
       chain = take_all(*record);
       if (ends) registry.give_shares(*record);
     }
+    if (ends && chain != nullptr) remember_extent(heap.id, chain);
     zone = record->zone;
     if (zone != nullptr) {  // Before somebody asks it for room that it has.
       if (record->secret && !ends) wipe_all(chain);

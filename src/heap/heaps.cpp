@@ -207,7 +207,7 @@ HeapRecord* live_record(tarn_heap heap, const char* function) noexcept {
   }
   if (TARN_LIKELY(record->id.load(std::memory_order_relaxed) == heap.id)) return record;
   char name[TARN_HEAP_NAME_BYTES];
-  registry.name_of_ended(heap.id, name);
+  ended_heaps.name_of(heap.id, name);
   report_ended_heap(function, name, heap.id);
 }
 

@@ -160,9 +160,7 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcep
 bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
   os::Locked locked(lock_);
   if (record.id.load(std::memory_order_relaxed) != id) return false;
-  Ended& ended = ended_[ended_count_++ % ended_remembered_];
-  ended.id = id;
-  memcpy(ended.name, record.name, sizeof ended.name);
+  ended_heaps.add(id, record.name);
   record.id.store(0, std::memory_order_seq_cst);
   const std::uint32_t fixed_count = record.fixed_count.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < fixed_count; ++i) {
@@ -374,14 +372,6 @@ tarn_heap Registry::next_after(const tarn_heap& heap, const HeapRecord* ancestor
     record = record->next;
   }
   return record == nullptr ? tarn_heap{} : record->handle();
-}
-
-void Registry::name_of_ended(std::uint64_t id, char* name) noexcept {
-  os::LockedUnlessHeld locked(lock_);
-  name[0] = '\0';
-  for (const Ended& ended : ended_) {
-    if (ended.id == id) memcpy(name, ended.name, sizeof ended.name);
-  }
 }
 
 ThreadHeap* find_share(HeapRecord& record, const Thread& thread) noexcept {

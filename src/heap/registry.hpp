@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "heap/class_table.hpp"  // For who makes a heap and who serves one.
+#include "heap/ended.hpp"        // Likewise.
 #include "heap/record.hpp"
 #include "heap/thread.hpp"
 #include "os/thread.hpp"
@@ -105,16 +106,7 @@ class Registry {
   void add_counts(tarn_account* account) noexcept;
   void count_in_nursery(std::size_t bytes) noexcept;
 
-  // What a heap that had the id was called, as far as is remembered; else "". Any thread.
-  void name_of_ended(std::uint64_t id, char* name) noexcept;  // TARN_HEAP_NAME_BYTES
-
  private:
-  struct Ended {
-    std::uint64_t id = 0;
-    char name[TARN_HEAP_NAME_BYTES] = {};
-  };
-  static constexpr std::size_t ended_remembered_ = 64;
-
   HeapRecord* take_record_locked(bool for_region) noexcept;
   void spare_record_locked(HeapRecord& record) noexcept;
   ThreadHeap* take_share_locked(const HeapRecord& record) noexcept;
@@ -134,8 +126,6 @@ class Registry {
   ThreadHeap* spare_shares_ = nullptr;  // Linked by next_of_record.
   std::atomic<HeapRecord*> known_{nullptr};
   std::uint64_t ids_given_ = main_heap_id;
-  std::array<Ended, ended_remembered_> ended_{};
-  std::size_t ended_count_ = 0;
 
   // By shares that have been given back, and by nurseries.
   struct PastCounts {

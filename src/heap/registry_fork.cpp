@@ -174,6 +174,7 @@ void Registry::recover_after_fork(const Thread* survivor, const Thread* late) no
   passthrough_recover_after_fork();
   if (lock_.recover_after_fork()) rebuild();
   regions.recover_after_fork();
+  ended_heaps.recover_after_fork();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
     r->visitors.store(0, std::memory_order_relaxed);
     const bool was_closed = r->gate.recover_after_fork();
@@ -188,7 +189,9 @@ void Registry::recover_after_fork(const Thread* survivor, const Thread* late) no
   HeapRecord* const known = known_.load(std::memory_order_relaxed);
   if (known == nullptr) return;
   deliver_mail_anew(survivor, late);
-  if (!at_work_anywhere) recount_committed(known);
+  if (at_work_anywhere) return;
+  recount_committed(known);
+  recount_frozen(known);
 }
 
 }  // namespace tarn

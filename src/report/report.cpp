@@ -148,6 +148,15 @@ void report_ended_heap(const char* function, const char* name, std::uint64_t id)
   os::process_abort();
 }
 
+void report_late_free(const char* function, const void* p, const char* name,
+                      std::uint64_t id) noexcept {
+  Line line;
+  line.text("tarn: double free: ").text(function).text("(").address(p);
+  line.text("): the memory was freed when ");
+  the_heap(line, name, id).text(") was destroyed").print();
+  os::process_abort();
+}
+
 void report_frozen_heap(const char* function, const char* name, std::uint64_t id) noexcept {
   Line line;
   line.text("tarn: frozen heap: ").text(function).text(": ");

@@ -70,6 +70,10 @@ struct BlockReport {
 [[noreturn]] void report_ended_heap(const char* function, const char* name,
                                     std::uint64_t id) noexcept;
 
+// As above, for a block that is freed after its heap, of which it gives the name.
+[[noreturn]] void report_late_free(const char* function, const void* p, const char* name,
+                                   std::uint64_t id) noexcept;
+
 // As above, for a block of a heap that is frozen.
 [[noreturn]] void report_frozen_heap(const char* function, const char* name,
                                      std::uint64_t id) noexcept;

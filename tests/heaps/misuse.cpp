@@ -112,19 +112,39 @@ TEST_P(MisuseDeathTest, LargeBlocks) {
   EXPECT_REPORT(tarn_free(freed), "^tarn: (double|invalid) free: free\\(0x");
 }
 
+// Blocks of a nursery, of pages, and a large one.
+std::vector<void*> blocks_of_all_kinds(tarn_heap heap) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 300; ++i) blocks.push_back(tarn_heap_allocate(heap, 40));
+  blocks.push_back(tarn_heap_allocate(heap, 20 * kib));
+  blocks.push_back(tarn_heap_allocate(heap, mib));
+  return {blocks.front(), blocks[299], blocks[300], blocks[301]};
+}
+
+TEST_P(MisuseDeathTest, BlocksOfHeapsThatWereCleared) {
+  Heap heap(GetParam());
+  const std::vector<void*> blocks = blocks_of_all_kinds(heap);
+  EXPECT_EQ(tarn_heap_clear(heap), 0);
+  for (void* const p : blocks) {
+    EXPECT_REPORT(tarn_free(p), "^tarn: (double|invalid) free: free\\(0x");
+  }
+}
+
 TEST_P(MisuseDeathTest, BlocksOfHeapsThatEnded) {
-  for (const bool cleared : {false, true}) {
-    Heap heap(GetParam());
-    std::vector<void*> blocks;
-    blocks.push_back(tarn_heap_allocate(heap, 100));
-    blocks.push_back(tarn_heap_allocate(heap, mib));
-    if (cleared) {
-      EXPECT_EQ(tarn_heap_clear(heap), 0);
-    } else {
-      heap.destroy();
-    }
+  for (const unsigned flags : {0u, unsigned{TARN_HEAP_SEPARATE}}) {
+    tarn_heap_options wanted = options(GetParam(), "gone");
+    wanted.flags = flags;
+    Heap heap(wanted);
+    const std::vector<void*> blocks = blocks_of_all_kinds(heap);
+    heap.destroy();
+    tarn_heap_options later = options(GetParam(), "later");
+    const Heap other(later);
     for (void* const p : blocks) {
-      EXPECT_REPORT(tarn_free(p), "^tarn: (double|invalid) free: free\\(0x");
+      EXPECT_REPORT(tarn_free(p),
+                    "^tarn: double free: free\\(0x[0-9a-f]+\\): the memory was freed when the heap "
+                    "\"gone\" \\(number [0-9]+\\) was destroyed");
+      EXPECT_REPORT(static_cast<void>(tarn_realloc(p, 10)),
+                    "^tarn: double free: realloc\\(0x.*the heap \"gone\" ");
     }
   }
 }
