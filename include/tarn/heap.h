@@ -3,9 +3,9 @@
  * once with all its blocks, none of which is looked at.
  *
  * A `tarn_heap` is a value of two words. Using one whose heap was destroyed is reported by the
- * heap's name ("tarn: use after destroy: ...") and ends the process. So is freeing a block after its
- * heap, if that is one of the last 64 destroyed and its memory is free. Another heap in its place has
- * a new id: an old value never reaches it. The zero value is no heap: EINVAL.
+ * heap's name ("tarn: use after destroy: ...") and ends the process. So is freeing a block after
+ * its heap, if that is one of the last 64 destroyed and its memory is free. Another heap in its
+ * place has a new id: an old value never reaches it. The zero value is no heap: EINVAL.
  *
  * Sizes are bytes. Allocation and freeing take constant time, apart from calls to the operating
  * system. Out of memory, at a ceiling, for a size above PTRDIFF_MAX or an overflowing product: a
