@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/passthrough.hpp"
 
+#include <cerrno>
 #include <cstring>
 
 #include "heap/checks.hpp"
@@ -148,7 +149,9 @@ LoneNote* Passed::remove(const void* p) noexcept {
 LoneNote* Passed::find(const void* p, HeapRecord** record, std::size_t* bytes) noexcept {
   if (reserved_.load(std::memory_order_relaxed) == 0) return nullptr;
   const os::LockedUnlessHeld locked(lock_);
-  LoneNote* note = *chain_of(*table_.load(std::memory_order_relaxed), p);
+  Table* const table = table_.load(std::memory_order_relaxed);
+  if (table == nullptr) return nullptr;  // The last block has gone meanwhile.
+  LoneNote* note = *chain_of(*table, p);
   while (note != nullptr && note->start != p) note = next_of(note);
   if (note != nullptr) {
     *record = note->record;
@@ -270,9 +273,11 @@ void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexc
   withdraw(*record, note);
   void* moved = nullptr;
   if (bytes <= noted_bytes_max && (more == 0 || charge(*record, more) == nullptr)) {
+    const int saved = errno;
     moved = system_reallocate(p, bytes);
     if (moved == nullptr && more != 0) cancel_charge(*record, more);
     if (moved == nullptr && bytes <= requested) moved = p;
+    if (moved != nullptr) errno = saved;
   }
   if (moved != nullptr && now < before && !record->checks->deleted) uncharge(*record, before - now);
   enter(*record, note, moved == nullptr ? p : moved, moved == nullptr ? requested : bytes, 0);

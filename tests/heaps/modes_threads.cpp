@@ -127,5 +127,20 @@ TEST_P(ModesThreads, HeapsComeAndGo) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Pointers that are nobody's are looked up where passthrough heaps have theirs, while those go.
+TEST(PassthroughThreads, ForeignPointersMeanwhile) {
+  std::atomic<bool> stop{false};
+  std::thread asking([&] {
+    const int foreign = 0;
+    while (!stop) EXPECT_TRUE(is_none(tarn_heap_of(&foreign)));
+  });
+  for (int i = 0; i < scaled(100'000); ++i) {
+    const Heap heap(in_mode(TARN_HEAP_PASSTHROUGH));
+    EXPECT_NE(tarn_heap_allocate(heap, 10), nullptr);
+  }
+  stop = true;
+  asking.join();
+}
+
 }  // namespace
 }  // namespace heaps
