@@ -217,11 +217,7 @@ Span* checks_take_all(HeapRecord& record) noexcept {
   TARN_FORK_FENCE();
   if (checks.charged != 0) uncharge(record, checks.charged);
   auto passed = checks.passed;
-  const std::uint64_t peak = checks.live_bytes_peak;
-  const HeapMode mode = checks.mode;
-  new (&checks) Checks;
-  checks.mode = mode;
-  checks.live_bytes_peak = peak;
+  forget_all(checks);
   locked.release();
   while (LoneNote* const note = passed.pop_front()) passthrough_drop(*note);
   return chain;
@@ -300,6 +296,16 @@ bool empty_stays(const HeapRecord& record, std::size_t bytes) noexcept {
   const std::size_t floor = record.limits.floor;
   if (record.walking || floor == 0) return record.walking;
   return record.limits.committed.load(std::memory_order_relaxed) < floor + bytes;
+}
+
+void forget_all(Checks& checks) noexcept {
+  checks.spans.abandon();
+  checks.passed.abandon();
+  checks.classes = {};
+  checks.oldest_kept = checks.newest_kept = nullptr;
+  checks.kept_bytes = checks.charged = 0;
+  checks.kept_guarded = 0;
+  checks.live_blocks = checks.live_bytes = 0;
 }
 
 void count_born(Checks& checks, std::size_t bytes) noexcept {

@@ -76,6 +76,9 @@ void checks_repair(HeapRecord& record) noexcept;
 // Whether empty memory stays: somebody walks the heap, or it has no more than its floor.
 bool empty_stays(const HeapRecord& record, std::size_t bytes) noexcept;
 
+// As new, but for the mode, whether the heap was deleted, and the peak: these hold at any moment.
+void forget_all(Checks& checks) noexcept;
+
 void count_born(Checks& checks, std::size_t bytes) noexcept;
 void count_gone(Checks& checks, std::size_t bytes) noexcept;
 

@@ -2,12 +2,21 @@
 // notes: what each says is right at any moment, whatever of the lists was half-changed.
 //
 // SPDX-License-Identifier: MIT
+#include <cstring>
+
 #include "heap/checks.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
 
 namespace {
+
+// A thread vanished that was freeing the block.
+void finish_free(const Place& place) noexcept {
+  if (place.note->state() != NoteState::taken) return;
+  memset(place.start, freed_byte, place.bytes);
+  place.note->set_state(NoteState::kept_back);
+}
 
 void append_kept(Checks& checks, Note*& newest, const Place& place) noexcept {
   place.note->next = nullptr;
@@ -23,6 +32,7 @@ void repair_checked(Checks& checks, Page* page, Note*& newest_kept) noexcept {
   page->live_seen = 0;
   page->queued = false;
   for_each_place(page, [&](const Place& place) noexcept {
+    finish_free(place);
     const NoteState state = place.note->state();
     if (state == NoteState::live) {
       ++page->live_seen;
@@ -30,7 +40,7 @@ void repair_checked(Checks& checks, Page* page, Note*& newest_kept) noexcept {
     } else if (state == NoteState::kept_back) {
       append_kept(checks, newest_kept, place);
       checks.kept_bytes += place.bytes;
-    } else if (state != NoteState::taken) {  // Else a thread vanished that was freeing it.
+    } else {
       place.note->next = reinterpret_cast<std::byte*>(static_cast<Block*>(page->local_free));
       page->local_free = reinterpret_cast<Block*>(place.start);
       return;
@@ -45,6 +55,7 @@ void repair_checked(Checks& checks, Page* page, Note*& newest_kept) noexcept {
 
 void repair_lone(Checks& checks, Page* page, Note*& newest_kept) noexcept {
   const Place place = lone_place(page);
+  finish_free(place);
   const bool is_live = place.note->state() == NoteState::live;
   page->live_seen = is_live ? 1 : 0;
   if (is_live) return count_born(checks, place.note->requested());
@@ -57,13 +68,7 @@ void repair_lone(Checks& checks, Page* page, Note*& newest_kept) noexcept {
 
 void checks_repair(HeapRecord& record) noexcept {
   Checks& checks = *record.checks;
-  checks.spans.abandon();
-  checks.passed.abandon();
-  checks.classes = {};
-  checks.oldest_kept = checks.newest_kept = nullptr;
-  checks.kept_bytes = checks.charged = 0;
-  checks.kept_guarded = 0;
-  checks.live_blocks = checks.live_bytes = 0;
+  forget_all(checks);
   Note* newest_kept = nullptr;
   store.for_each_span([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
@@ -79,6 +84,7 @@ void checks_repair(HeapRecord& record) noexcept {
   notes.for_each([&](LoneNote& note) noexcept {
     if (note.state() != NoteState::live || !note.has(Note::passed)) return;
     if (note.record != &record) return;
+    passthrough_restore(note);
     checks.passed.push_front(&note);
     checks.charged += note.requested() == 0 ? 1 : note.requested();
     count_born(checks, note.requested());

@@ -299,4 +299,10 @@ void passthrough_give_table() noexcept { passed.give_if_unused(); }
 
 void passthrough_recover_after_fork() noexcept { passed.recover_after_fork(); }
 
+void passthrough_restore(LoneNote& note) noexcept {
+  HeapRecord* record = nullptr;
+  std::size_t bytes = 0;
+  if (passed.find(note.start, &record, &bytes) == nullptr) passed.insert(note);
+}
+
 }  // namespace tarn

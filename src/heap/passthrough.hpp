@@ -34,7 +34,9 @@ void passthrough_drop(LoneNote& note) noexcept;
 // The table, when there is no such block any more.
 void passthrough_give_table() noexcept;
 
-// In the child of a fork, before the heaps are repaired.
+// In the child of a fork, before the heaps are repaired, and for each live block of one that is: a
+// vanished thread may have been between its note and the table.
 void passthrough_recover_after_fork() noexcept;
+void passthrough_restore(LoneNote& note) noexcept;
 
 }  // namespace tarn

@@ -103,7 +103,8 @@ void count_committed(HeapRecord& record, std::size_t bytes) noexcept {
   }
 }
 
-// What vanished threads were about to take or to give back was charged too early or too late.
+// What vanished threads were about to take or to give back was charged too early or too late. (What
+// is checked is not large: a span that is, of such a heap, was on its way.)
 void recount_committed(HeapRecord* known) noexcept {
   for (HeapRecord* r = known; r != nullptr; r = r->next_known) r->limits.committed = 0;
   for (HeapRecord* r = known; r != nullptr; r = r->next_known) {
@@ -118,7 +119,8 @@ void recount_committed(HeapRecord* known) noexcept {
     HeapRecord* record = nullptr;
     if (kind == SpanKind::large) record = page->record;
     if (kind == SpanKind::page && page->heap != nullptr) record = page->heap->record;
-    if (record != nullptr && record != &main_record) count_committed(*record, span->bytes());
+    if (record == nullptr || record == &main_record || record->checks != nullptr) return;
+    count_committed(*record, span->bytes());
   });
 }
 

@@ -77,6 +77,22 @@ class Forks : public Modes {
     blocks.clear();
   }
 
+  // All that is there can be freed, and leaves nothing behind.
+  static void free_all(tarn_heap heap) {
+    const auto visit = [](const tarn_heap_item* item, void* context) {
+      if (item->kind == TARN_HEAP_PAGE) return 0;
+      tarn_free(item->start);
+      ++*static_cast<std::uint64_t*>(context);
+      return 0;
+    };
+    const std::uint64_t live = stats_of(heap).live_blocks;
+    std::uint64_t freed = 0;
+    require(tarn_heap_walk(heap, 0, visit, &freed) == 0, "not walked");
+    require(freed == live, "not what is live is shown");
+    tarn_heap_trim(heap, 0);
+    require(stats_of(heap).committed_bytes == 0, "memory is charged that is nowhere");
+  }
+
   // Heaps that all use, one of the thread's own, which comes and goes, and one that is cleared.
   void work(unsigned id) {
     std::mt19937 random(id);
@@ -116,10 +132,12 @@ class Forks : public Modes {
         require(tarn_heap_clear(heaps_[i]) == 0, "not cleared");
         const tarn_heap_stats stats = stats_of(heaps_[i]);
         require(stats.live_blocks == 0, "blocks are live in a heap that was cleared");
+        require(mode() == TARN_HEAP_FAST || stats.committed_bytes == 0, "memory of a cleared heap");
         blocks.clear();
         for (int b = 0; b < 100; ++b) use(heaps_[i], random, blocks, false);
         require(stats_of(heaps_[i]).live_blocks == 100, "not what was allocated is live");
       }
+      if (i % 2 == 1 && mode() != TARN_HEAP_FAST) free_all(heaps_[i]);
       require(tarn_heap_destroy(heaps_[i]) == 0, "not destroyed");
     }
     for (int i = 0; i < 20; ++i) {
