@@ -64,7 +64,8 @@ bool is_size(const Note& note, std::size_t said) noexcept {
   if (said == requested || said == Given::any_bytes) return true;
   if (!note.has(Note::rounded) || said > requested) return false;
   const std::size_t natural = requested & (~requested + 1);
-  return requested - said < natural || requested == block_bytes_min;
+  const std::size_t at_least = said == 0 ? 1 : said;
+  return requested - at_least < natural || requested == block_bytes_min;
 }
 
 Checks* checks_make(HeapMode mode) noexcept {
@@ -226,7 +227,11 @@ Span* checks_take_all(HeapRecord& record) noexcept {
 void checks_collect(HeapRecord& record) noexcept {
   os::Locked locked(record.lock);
   if (record.walking) return;
-  release_all(record);
+  const Checks& checks = *record.checks;
+  while (checks.oldest_kept != nullptr) {
+    if (empty_stays(record, page_map.span_of(checks.oldest_kept)->bytes())) break;
+    release_oldest(record);
+  }
   give_all_empty(record);
 }
 
@@ -295,7 +300,8 @@ void checks_finish_walk(HeapRecord& record) noexcept {
 bool empty_stays(const HeapRecord& record, std::size_t bytes) noexcept {
   const std::size_t floor = record.limits.floor;
   if (record.walking || floor == 0) return record.walking;
-  return record.limits.committed.load(std::memory_order_relaxed) < floor + bytes;
+  const std::size_t committed = record.limits.committed.load(std::memory_order_relaxed);
+  return committed < floor || committed - floor < bytes;
 }
 
 void forget_all(Checks& checks) noexcept {

@@ -57,7 +57,8 @@ bool stays(const Page& page, std::size_t going) noexcept {
   const Limits& limits = record.limits;
   if (TARN_LIKELY(limits.floor == 0)) return record.walking;
   const std::size_t committed = limits.committed.load(std::memory_order_relaxed);
-  return record.walking || committed < limits.floor + page.bytes() + going;
+  if (record.walking || committed < limits.floor) return true;
+  return committed - limits.floor < page.bytes() + going;
 }
 
 namespace {

@@ -16,7 +16,8 @@ constinit Regions regions;
 namespace {
 
 bool may_host(SpanKind kind) noexcept {
-  return kind == SpanKind::idle || kind == SpanKind::page || kind == SpanKind::large;
+  return kind == SpanKind::idle || kind == SpanKind::page || kind == SpanKind::large ||
+         kind == SpanKind::checked || kind == SpanKind::lone;
 }
 
 }  // namespace
@@ -114,9 +115,10 @@ void Zone::map(const Span* span, bool all) noexcept {
 
 // The entries that the addresses had before the region was there.
 void Zone::restore_host(const std::byte* start, std::size_t slices) noexcept {
-  const bool large = host_->kind_now() == SpanKind::large;
+  const SpanKind kind = host_->kind_now();
+  const bool has_ends = kind == SpanKind::large || kind == SpanKind::lone;
   for (; slices != 0; --slices, start += slice_bytes) {
-    const bool has_entry = large ? start == host_->end() - slice_bytes
+    const bool has_entry = has_ends ? start == host_->end() - slice_bytes
                                  : start >= host_->base && start < host_->end();
     if (has_entry) {
       page_map.set(start, 1, host_);
