@@ -97,9 +97,9 @@ typedef struct tarn_source {
  * Guarded: each block has OS pages of its own, and ends, rounded up to 16 or to its alignment, at
  * one that faults (SIGSEGV), which counts as committed, too; a freed block faults as a whole. Up to
  * 1,024 of them and 16 MiB are kept back so. The process has 65,530 mappings, and each block takes
- * two: beyond 16,384 such blocks of all heaps, or when the system refuses one, the oldest of the
- * heap that are kept back go, then blocks are as in a checked heap. All that is found there is
- * found here.
+ * two: beyond 16,384 such blocks of all heaps the oldest of the heap that are kept back go, and
+ * then, or when the system refuses one, blocks are as in a checked heap. All that is found there
+ * is found here.
  *
  * Passthrough: blocks come from malloc as the program sees it, so that AddressSanitizer, Valgrind
  * or a heap profiler watches each of them; where tarn is the process's malloc, from libc's own
@@ -252,8 +252,8 @@ TARN_API TARN_ALLOCATES_ONE void* tarn_fixed_allocate(tarn_fixed fixed);
  * as it was. */
 TARN_API void* tarn_heap_reallocate(tarn_heap heap, void* p, size_t size);
 
-/* Makes the block at p at least `size` bytes without moving it: 1, or 0 when that cannot be (in
- * passthrough heaps: always). */
+/* Makes the block at p at least `size` bytes without moving it: 1, or 0 when that cannot be. (In
+ * passthrough heaps a block never grows so.) */
 TARN_API int tarn_heap_try_expand(void* p, size_t size);
 
 /* Gives a block of any heap back, as tarn_free (and free, where tarn is malloc) does. */
