@@ -66,6 +66,7 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
 void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function,
                       const void* site) noexcept {
   const bool for_realloc = function == nullptr;
+  const int saved = errno;
   HeapRecord* const record =
       for_realloc ? static_cast<HeapRecord*>(heap.record) : live_record(heap, function);
   if (record == nullptr) return nullptr;
@@ -108,13 +109,17 @@ void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* fu
   if (moved == nullptr && for_realloc && record->id.load(std::memory_order_relaxed) != heap.id) {
     return reallocate(p, bytes);
   }
-  if (moved == nullptr && at_home && is_checked(kind)) {
-    return checks_resize(static_cast<Page*>(span), p, bytes, by, Resize::if_fits) ? p : nullptr;
+  if (moved == nullptr) {
+    const bool stays = at_home && (is_checked(kind) ? checks_resize(static_cast<Page*>(span), p,
+                                                                    bytes, by, Resize::if_fits)
+                                                    : bytes <= size);
+    if (!stays) return nullptr;
+  } else {
+    memcpy(moved, p, bytes < size ? bytes : size);
+    deallocate(p);
   }
-  if (moved == nullptr) return at_home && bytes <= size ? p : nullptr;
-  memcpy(moved, p, bytes < size ? bytes : size);
-  deallocate(p);
-  return moved;
+  errno = saved;  // Some way may have failed before another one did it.
+  return moved == nullptr ? p : moved;
 }
 
 }  // namespace tarn

@@ -53,6 +53,23 @@ TEST_P(ModesMemory, TrimStopsAtTheFloor) {
   EXPECT_LE(committed(heap), 192 * kib);  // The floor and a page.
 }
 
+// A block that cannot move stays where it is if it can, as if nothing had failed.
+TEST_P(ModesMemory, SmallerWithoutMemory) {
+  tarn_heap_options narrow = wanted();
+  narrow.ceiling_bytes = 320 * kib;
+  const Heap heap(narrow);
+  void* const p = tarn_heap_allocate(heap, 300 * kib);
+  ASSERT_NE(p, nullptr);
+  fill(p, 20 * kib, 1);
+  while (tarn_heap_allocate(heap, 1000) != nullptr) {
+  }
+  errno = 0;
+  void* const smaller = tarn_heap_reallocate(heap, p, 20 * kib);
+  ASSERT_NE(smaller, nullptr);
+  EXPECT_EQ(errno, 0);
+  EXPECT_TRUE(is_filled(smaller, 20 * kib, 1));
+}
+
 // The size of an object that has none is known to be that of its block.
 TEST_P(ModesMemory, BlocksOfOneSizeForNothing) {
   const Heap heap(wanted());
