@@ -226,7 +226,7 @@ Span* checks_take_all(HeapRecord& record) noexcept {
 
 void checks_collect(HeapRecord& record) noexcept {
   os::Locked locked(record.lock);
-  if (record.walking) return;
+  if (record.walking || closed_by_another(record)) return;
   const Checks& checks = *record.checks;
   while (checks.oldest_kept != nullptr) {
     if (empty_stays(record, page_map.span_of(checks.oldest_kept)->bytes())) break;

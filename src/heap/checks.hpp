@@ -56,7 +56,8 @@ bool checks_has(Page* page, const void* p) noexcept;
 // back to it. pre: the heap is closed
 Span* checks_take_all(HeapRecord& record) noexcept;
 
-// What is kept back goes, and what is empty then, down to the floor. pre: closed
+// What is kept back goes, and what is empty then, down to the floor, unless another thread has the
+// heap closed.
 void checks_collect(HeapRecord& record) noexcept;
 
 // The blocks are malloc's from here on. True when there are none. pre: closed

@@ -64,6 +64,7 @@ void trim_heaps() noexcept {
         orphans.tend(*h);
       }
     }
+    if (record.checks != nullptr) checks_collect(record);
     if (record.zone != nullptr) record.zone->purge(true);
   });
   // What deleted heaps have left to threads that have ended since.

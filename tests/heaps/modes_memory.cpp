@@ -29,6 +29,14 @@ TEST_P(ModesMemory, MoreThanThereIsStays) {
   EXPECT_EQ(committed(heap), 0u);
 }
 
+TEST_P(ModesMemory, TrimOfAllHeaps) {
+  const Heap heap(wanted());
+  use_and_free(heap, 100);
+  tarn_malloc_trim(0);
+  EXPECT_EQ(committed(heap), 0u);
+  EXPECT_EQ(walked(heap).free, 0u);
+}
+
 TEST_P(ModesMemory, AFloorWithoutBounds) {
   tarn_heap_options floored = wanted();
   floored.floor_bytes = SIZE_MAX;
