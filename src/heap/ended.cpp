@@ -36,7 +36,7 @@ void EndedHeaps::add(std::uint64_t id, const char* name) noexcept {
   Ended& ended = ended_[count_++ % remembered_];
   ended.id = id;
   memcpy(ended.name, name, sizeof ended.name);
-  ended.extent = {};
+  ended.extent.clear();
 }
 
 void EndedHeaps::set_extent(std::uint64_t id, const Extent& extent) noexcept {

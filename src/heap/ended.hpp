@@ -19,6 +19,7 @@ namespace tarn {
 class Extent {
  public:
   void add(const std::byte* start, std::size_t bytes) noexcept;
+  void clear() noexcept { count_ = 0; }
   bool has(const void* p) const noexcept;
 
  private:
@@ -27,8 +28,8 @@ class Extent {
     const std::byte* end = nullptr;
   };
   static constexpr std::size_t ranges_max_ = 24;
-  std::array<Range, ranges_max_> ranges_;
   std::size_t count_ = 0;
+  std::array<Range, ranges_max_> ranges_;
 };
 
 class EndedHeaps {
@@ -49,8 +50,8 @@ class EndedHeaps {
  private:
   struct Ended {
     std::uint64_t id = 0;
-    char name[TARN_HEAP_NAME_BYTES] = {};
     Extent extent;
+    char name[TARN_HEAP_NAME_BYTES] = {};
   };
   static constexpr std::size_t remembered_ = 64;
 

@@ -173,9 +173,9 @@ bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
 void Registry::give(HeapRecord& record) noexcept {
   os::Locked locked(lock_);
   record.gone = true;
-  {
+  if (record.checks != nullptr) {
     os::Locked record_locked(record.lock);
-    if (record.checks != nullptr) checks_give(record.checks);
+    checks_give(record.checks);
     record.checks = nullptr;
   }
   for (HeapRecord* r = &record; r != nullptr && r->gone && r->children == 0;) {
