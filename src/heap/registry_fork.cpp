@@ -103,8 +103,9 @@ void count_committed(HeapRecord& record, std::size_t bytes) noexcept {
   }
 }
 
-// What vanished threads were about to take or to give back was charged too early or too late. (What
-// is checked is not large: a span that is, of such a heap, was on its way.)
+// What vanished threads were about to take or to give back was charged too early or too late. A
+// large span that is not mapped was on its way, and so was one of a heap that checks (those are
+// lone).
 void recount_committed(HeapRecord* known) noexcept {
   for (HeapRecord* r = known; r != nullptr; r = r->next_known) r->limits.committed = 0;
   for (HeapRecord* r = known; r != nullptr; r = r->next_known) {
@@ -117,7 +118,7 @@ void recount_committed(HeapRecord* known) noexcept {
     auto* const page = static_cast<Page*>(span);
     const SpanKind kind = span->kind_now();
     HeapRecord* record = nullptr;
-    if (kind == SpanKind::large) record = page->record;
+    if (kind == SpanKind::large && find_span(span->base) == span) record = page->record;
     if (kind == SpanKind::page && page->heap != nullptr) record = page->heap->record;
     if (record == nullptr || record == &main_record || record->checks != nullptr) return;
     count_committed(*record, span->bytes());
