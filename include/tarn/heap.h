@@ -305,9 +305,9 @@ typedef struct tarn_heap_stats {
 TARN_API int tarn_heap_get_stats(tarn_heap heap, tarn_heap_stats* stats);
 
 /* Gives empty pages of all threads (and blocks that are kept back after their end) back, to the
- * operating system too, as long as more than
- * `keep_bytes` and the floor stay committed. Returns the bytes that the heap has given. Other
- * threads that allocate in the heap wait meanwhile. For malloc's heap as tarn_malloc_trim. */
+ * operating system too, as long as more than `keep_bytes` and the floor stay committed. Returns the
+ * bytes that the heap has given. Other threads that allocate in the heap wait meanwhile. For
+ * malloc's heap as tarn_malloc_trim. */
 TARN_API size_t tarn_heap_trim(tarn_heap heap, size_t keep_bytes);
 
 /* From lock to unlock the heap is the calling thread's: others that allocate in it, resize or ask

@@ -297,13 +297,6 @@ void checks_finish_walk(HeapRecord& record) noexcept {
   bound_kept(record);
 }
 
-bool empty_stays(const HeapRecord& record, std::size_t bytes) noexcept {
-  const std::size_t floor = record.limits.floor;
-  if (record.walking || floor == 0) return record.walking;
-  const std::size_t committed = record.limits.committed.load(std::memory_order_relaxed);
-  return committed < floor || committed - floor < bytes;
-}
-
 void forget_all(Checks& checks) noexcept {
   checks.spans.abandon();
   checks.passed.abandon();

@@ -74,9 +74,6 @@ void checks_fill_stats(HeapRecord& record, tarn_heap_stats* stats) noexcept;
 // In the child of a fork whose other threads may have left the lists half-changed.
 void checks_repair(HeapRecord& record) noexcept;
 
-// Whether empty memory stays: somebody walks the heap, or it has no more than its floor.
-bool empty_stays(const HeapRecord& record, std::size_t bytes) noexcept;
-
 // As new, but for the mode, whether the heap was deleted, and the peak: these hold at any moment.
 void forget_all(Checks& checks) noexcept;
 

@@ -113,10 +113,8 @@ void nursery_retire(HeapRecord& record) noexcept {
   {
     os::Locked locked(record.lock);
     const Nursery& nursery = record.nursery;
-    if (nursery.page == nullptr || !nursery.empty() || record.walking) return;
-    const std::size_t bytes = std::size_t{nursery.slices_charged} << slice_shift;
-    const Limits& limits = record.limits;
-    if (limits.committed.load(std::memory_order_relaxed) < limits.floor + bytes) return;
+    if (nursery.page == nullptr || !nursery.empty()) return;
+    if (empty_stays(record, std::size_t{nursery.slices_charged} << slice_shift)) return;
     page = nursery.page;
     take_off(record);
   }

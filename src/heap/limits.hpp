@@ -20,6 +20,14 @@ void cancel_charge(HeapRecord& heap, std::size_t bytes) noexcept;
 // The most that was ever charged and used.
 std::size_t committed_peak(const HeapRecord& heap) noexcept;
 
+// Whether so many empty bytes stay: somebody walks the heap, or it would have less than its floor.
+inline bool empty_stays(const HeapRecord& heap, std::size_t bytes) noexcept {
+  const std::size_t floor = heap.limits.floor;
+  if (TARN_LIKELY(floor == 0) || heap.walking) return heap.walking;
+  const std::size_t committed = heap.limits.committed.load(std::memory_order_relaxed);
+  return committed < floor || committed - floor < bytes;
+}
+
 // Calls what soft marks are due, of the heap and its ancestors. pre: no lock held, not busy.
 void call_due_marks(HeapRecord& heap) noexcept;
 

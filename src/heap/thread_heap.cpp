@@ -53,12 +53,7 @@ void set_own_current(ThreadHeap& heap, std::size_t size_class, Page* page) noexc
 }
 
 bool stays(const Page& page, std::size_t going) noexcept {
-  const HeapRecord& record = *page.heap->record;
-  const Limits& limits = record.limits;
-  if (TARN_LIKELY(limits.floor == 0)) return record.walking;
-  const std::size_t committed = limits.committed.load(std::memory_order_relaxed);
-  if (record.walking || committed < limits.floor) return true;
-  return committed - limits.floor < page.bytes() + going;
+  return empty_stays(*page.heap->record, page.bytes() + going);
 }
 
 namespace {

@@ -47,6 +47,16 @@ TEST_P(ModesMemory, AFloorWithoutBounds) {
   EXPECT_EQ(committed(heap), before);
 }
 
+TEST_P(ModesMemory, AFloorWithoutBoundsOfAYoungHeap) {
+  tarn_heap_options floored = wanted();
+  floored.floor_bytes = SIZE_MAX;
+  const Heap heap(floored);
+  tarn_free(tarn_heap_allocate(heap, 40));
+  const std::size_t before = committed(heap);
+  EXPECT_EQ(tarn_heap_trim(heap, 0), 0u);
+  EXPECT_EQ(committed(heap), before);
+}
+
 TEST_P(ModesMemory, TrimStopsAtTheFloor) {
   tarn_heap_options floored = wanted();
   floored.floor_bytes = 64 * kib;
