@@ -25,13 +25,19 @@ constexpr std::uint32_t warm_max = 4;
 constexpr int orphans_looked_at = 8;
 constexpr int pages_looked_at = 4;
 
+std::atomic<std::uint8_t> groups_given{0};
+
+// The record is the first that lies where the thread's will.
 Thread* make_thread() noexcept {
+  static_assert(256 % thread_groups == 0);
+  thread_group = groups_given.fetch_add(1, std::memory_order_relaxed) % thread_groups;
   void* const record = store.allocate_record(sizeof(Thread));
   if (record == nullptr) return nullptr;
   auto* const thread = new (record) Thread;
   thread->heap.current.fill(no_page());
   thread->heap.thread = thread;
   thread->heap.record = &main_record;
+  thread->group = thread_group;
   return thread;
 }
 

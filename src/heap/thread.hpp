@@ -21,6 +21,7 @@
 #include "base/watched.hpp"
 #include "layout/size_class.hpp"
 #include "pages/page.hpp"
+#include "source/records.hpp"
 
 namespace tarn {
 
@@ -141,6 +142,7 @@ struct alignas(cache_line_bytes) Thread {
   std::atomic<bool> inside{false};  // On a hit path of a heap that others may close.
   std::atomic<ThreadState> state{ThreadState::live};
   bool warm = false;            // Orphan whose current pages are as its thread left them.
+  std::uint8_t group = 0;       // Of its threads: where their records lie (source/records.hpp).
   Thread* next = nullptr;       // Orphans.
   Thread* prev = nullptr;
   Thread* next_known = nullptr;  // All records, newest first; written once.
@@ -176,6 +178,7 @@ extern TARN_INITIAL_EXEC __thread ThreadHeap* current_heap;  // Of current_threa
 inline void set_current_thread(Thread* thread) noexcept {
   current_thread = thread;
   current_heap = &thread->heap;
+  thread_group = thread->group;
 }
 
 // Set when libc has announced the thread's end: what allocates after that is served by

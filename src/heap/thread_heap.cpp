@@ -146,6 +146,9 @@ bool is_better_left(const Page& page) noexcept {
 // Puts a page with few free blocks, or none, to sleep. False when others have freed some meanwhile:
 // it goes on with these.
 bool put_to_sleep(Page& page) noexcept {
+  // In the child of a fork a page of a vanished thread may have one block that is on a list and
+  // counted: see "Fork" in docs/design/heap.md.
+  if (TARN_UNLIKELY(page.live() > page.capacity)) page.countdown = page.capacity + 1;
   const std::uint32_t freed = freed_of(page);
   unpin(page);
   const std::uint32_t enough = page_threshold(&page);
@@ -242,6 +245,9 @@ Page* take_asleep(ThreadHeap& heap, std::size_t size_class) noexcept {
     const Remote seen{page.remote.load(std::memory_order_relaxed)};
     if (page.live() == page.carved && seen.count() == 0) continue;
     page_settle(&page, false);
+    const bool has_free = page.free != nullptr || page.local_free != nullptr;
+    // A block that a vanished thread was taking is missing, and that is all.
+    if (!has_free && page.carved == page.capacity) continue;
     if (!page_open(&page)) {  // In the mail: its receiver goes first.
       enqueue(page);
       continue;

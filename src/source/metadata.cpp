@@ -39,23 +39,37 @@ void Metadata::repair() noexcept {
   end_ = regions_->end;
 }
 
+// Makes room for so many bytes behind the cursor; false when the OS refuses.
+bool Metadata::provide(std::size_t bytes) noexcept {
+  if (static_cast<std::size_t>(end_ - cursor_) >= bytes) return true;
+  const std::size_t room = bytes + sizeof(Region);
+  if (regions_ == nullptr && room <= first_region_bytes_) {
+    begin_region(first_region_, first_region_bytes_);
+    return true;
+  }
+  const std::size_t wanted = room > region_bytes ? align_up(room, slice_bytes) : region_bytes;
+  void* const start = os::vm_reserve(wanted);
+  if (start == nullptr) return false;
+  os::vm_name(start, wanted, "tarn: metadata");
+  begin_region(start, wanted);
+  return true;
+}
+
 void* Metadata::allocate(std::size_t bytes) noexcept {
   const std::size_t size = align_up(bytes, cache_line_bytes);
-  if (static_cast<std::size_t>(end_ - cursor_) < size) {
-    const std::size_t room = size + sizeof(Region);
-    if (regions_ == nullptr && room <= first_region_bytes_) {
-      begin_region(first_region_, first_region_bytes_);
-    } else {
-      const std::size_t wanted = room > region_bytes ? align_up(room, slice_bytes) : region_bytes;
-      void* const start = os::vm_reserve(wanted);
-      if (start == nullptr) return nullptr;
-      os::vm_name(start, wanted, "tarn: metadata");
-      begin_region(start, wanted);
-    }
-  }
+  if (!provide(size)) return nullptr;
   std::byte* const record = cursor_;
   cursor_ += size;
   return record;
+}
+
+Metadata::Piece Metadata::allocate_piece(std::size_t grain) noexcept {
+  if (!provide(cache_line_bytes)) return {};
+  const std::size_t whole = grain - (address_of(cursor_) & (grain - 1));
+  const auto left = static_cast<std::size_t>(end_ - cursor_);
+  const Piece piece{cursor_, cursor_ + (whole < left ? whole : left)};
+  cursor_ = piece.end;
+  return piece;
 }
 
 }  // namespace tarn

@@ -1,11 +1,14 @@
 // metadata: memory for the library's own records, cut from regions of the OS and never given back:
-// descriptors of spans and records of threads. A record that is done with goes on a spare list of
-// its kind, so its memory always holds such a record (type-stable).
+// descriptors of spans (descriptors.hpp) and records of heaps and threads (records.hpp). A record
+// that is done with goes on a spare list of its kind, so its memory always holds such a record
+// (type-stable).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>
+
+#include "layout/geometry.hpp"
 
 namespace tarn {
 
@@ -14,11 +17,21 @@ class Metadata {
   // Zeroed, aligned to a cache line; null when the OS refuses. The caller's lock guards the object.
   void* allocate(std::size_t bytes) noexcept;
 
+  // What is left up to the next address that is a multiple of `grain`, zeroed; empty when the OS
+  // refuses. pre: a power of two, at least a slice.
+  struct Piece {
+    std::byte* start = nullptr;
+    std::byte* end = nullptr;
+
+    std::size_t bytes() const noexcept { return static_cast<std::size_t>(end - start); }
+  };
+  Piece allocate_piece(std::size_t grain) noexcept;
+
   // In the child of a fork that may have left a new region half-begun: goes on where that was.
   void repair() noexcept;
 
-  // Calls visit(record) for every record ever handed out. pre: all are of `bytes`, a multiple of
-  // the cache line; the caller's lock is held.
+  // Calls visit(record) for every record in what was ever handed out. pre: all are of `bytes`, 64
+  // or 128; the caller's lock is held.
   template <class Visit>
   void for_each(std::size_t bytes, Visit visit) const noexcept {
     for (const Region* region = regions_; region != nullptr; region = region->before) {
@@ -31,19 +44,21 @@ class Metadata {
   std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
 
  private:
-  struct alignas(64) Region {
+  // In two lines, which processors fetch in pairs: descriptors begin behind it.
+  struct alignas(128) Region {
     Region* before;
     std::byte* end;
     std::byte* used_end;  // Where the cursor stood when the next region began.
   };
   static constexpr std::size_t first_region_bytes_ = 32 * 1024;
 
+  bool provide(std::size_t bytes) noexcept;
   void begin_region(void* start, std::size_t bytes) noexcept;
 
   Region* regions_ = nullptr;
   std::byte* cursor_ = nullptr;
   std::byte* end_ = nullptr;
-  alignas(64) std::byte first_region_[first_region_bytes_] = {};  // Saves a mapping.
+  alignas(slice_bytes) std::byte first_region_[first_region_bytes_] = {};  // Saves a mapping.
   std::size_t bytes_reserved_ = 0;
 };
 

@@ -33,6 +33,7 @@ struct alignas(cache_line_bytes) Span {
   std::uint32_t slices = 0;
   std::atomic<SpanKind> kind{SpanKind::idle};  // The span's owner writes; free() reads racily.
   bool zeroed = false;            // The memory was clean when it was taken.
+  std::uint8_t group = 0;         // Of threads: whose spare descriptor it was (descriptors.hpp).
   union {
     std::uint64_t stamp_ms = 0;   // Dirty: when it was released.
     Span* next_of_heap;           // Page, large: the list of all that a heap has.

@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: MIT
 #include "source/store.hpp"
 
-#include <new>
-
 #include "base/check.hpp"
 #include "base/config.hpp"
 #include "os/process.hpp"
@@ -24,31 +22,12 @@ constexpr std::size_t chunk_slices_max = (std::size_t{64} << 20) >> slice_shift;
 
 }  // namespace
 
-bool Store::provide_descriptors_locked(int count) noexcept {
-  while (spare_count_ < count) {
-    void* const record = descriptors_.allocate(descriptor_bytes);
-    if (record == nullptr) return false;
-    spare_locked(new (record) Span);
-  }
-  return true;
-}
-
 Span* Store::make_span_locked(std::byte* base, std::size_t slices) noexcept {
-  TARN_ASSERT(spare_ != nullptr);
-  Span* const span = spare_;
-  spare_ = span->next;
-  --spare_count_;
+  Span* const span = descriptors_.take();
   span->base = base;
   span->slices = static_cast<std::uint32_t>(slices);
   span->next = span->prev = span->newer = span->older = nullptr;
   return span;
-}
-
-void Store::spare_locked(Span* span) noexcept {
-  span->set_kind(SpanKind::idle);
-  span->next = spare_;
-  spare_ = span;
-  ++spare_count_;
 }
 
 // A free span is whole while its entries lead to it: see store_fork.cpp.
@@ -87,7 +66,7 @@ Span* Store::join_locked(Span* span, SpanKind kind) noexcept {
       std::size_t{span->slices} + right->slices <= UINT32_MAX) {
     remove_locked(right);
     span->slices += right->slices;
-    spare_locked(right);
+    descriptors_.give(right);
   }
   Span* const left = page_map.span_of(span->base - 1);
   if (left->kind_now() == kind && left->end() == span->base &&
@@ -95,13 +74,13 @@ Span* Store::join_locked(Span* span, SpanKind kind) noexcept {
     remove_locked(left);
     span->base = left->base;
     span->slices += left->slices;
-    spare_locked(left);
+    descriptors_.give(left);
   }
   return span;
 }
 
 bool Store::grow_locked(std::size_t slices) noexcept {
-  if (!provide_descriptors_locked(1)) return false;
+  if (!descriptors_.provide(1)) return false;
   std::size_t wanted = reserved_slices_ / 4;
   if (wanted < chunk_slices_min) wanted = chunk_slices_min;
   if (wanted > chunk_slices_max) wanted = chunk_slices_max;
@@ -147,7 +126,7 @@ bool Store::release_clean_locked() noexcept {
     }
     count_map_call();
     reserved_slices_ -= span->slices;
-    spare_locked(span);
+    descriptors_.give(span);
     released = true;
   }
   while (refused != nullptr) {
@@ -159,28 +138,32 @@ bool Store::release_clean_locked() noexcept {
   return released;
 }
 
-// Cuts what is asked for out of a span that is on no list; the rest goes back to where it was.
-void Store::cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept {
+// Cuts what is asked for out of a span that is on no list; the rest goes back to where it was. What
+// is taken has a descriptor of the taker's: the one that stays was another thread's, perhaps.
+Span* Store::cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept {
   const SpanKind kind = span->kind_now();
-  const std::uint64_t stamp = span->stamp_ms;
   const std::uintptr_t first = address_of(span->base) >> slice_shift;
   const std::size_t skipped = align_up(first, alignment) - first;
   if (skipped != 0) {
     Span* const left = make_span_locked(span->base, skipped);
-    left->stamp_ms = stamp;
+    left->stamp_ms = span->stamp_ms;
     span->base += skipped << slice_shift;
     span->slices -= static_cast<std::uint32_t>(skipped);
     insert_locked(left, kind);
   }
+  Span* taken = span;
   if (span->slices > slices) {
-    Span* const right =
-        make_span_locked(span->base + (slices << slice_shift), span->slices - slices);
-    right->stamp_ms = stamp;
-    span->slices = static_cast<std::uint32_t>(slices);
-    insert_locked(right, kind);
+    taken = make_span_locked(span->base, slices);
+    span->base += slices << slice_shift;
+    span->slices -= static_cast<std::uint32_t>(slices);
+    insert_locked(span, kind);
+  } else if (!Descriptors::is_near(span)) {
+    taken = make_span_locked(span->base, slices);
+    descriptors_.give(span);
   }
-  span->zeroed = kind == SpanKind::clean;
-  span->set_kind(SpanKind::large);  // In use, whatever for: no neighbour may join it.
+  taken->zeroed = kind == SpanKind::clean;
+  taken->set_kind(SpanKind::large);  // In use, whatever for: no neighbour may join it.
+  return taken;
 }
 
 Span* Store::find_locked(std::size_t slices, std::size_t alignment) noexcept {
@@ -204,8 +187,8 @@ Span* Store::find_roomy_locked(std::size_t slices, Fit fit) noexcept {
 // The smallest that fits, or a new chunk; giving all free memory back is the last resort.
 Span* Store::find_or_grow_locked(std::size_t slices, std::size_t alignment) noexcept {
   // Two to cut, one for a new chunk. Giving free memory back makes spares where none can be had.
-  if (!provide_descriptors_locked(3) &&
-      !(release_clean_locked() && provide_descriptors_locked(3))) {
+  if (!descriptors_.provide(3) &&
+      !(release_clean_locked() && descriptors_.provide(3))) {
     return nullptr;
   }
   Span* const span = find_locked(slices, alignment);
@@ -218,11 +201,11 @@ Span* Store::find_or_grow_locked(std::size_t slices, std::size_t alignment) noex
 Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
   Span* const span = fit == Fit::warm ? find_or_grow_locked(slices, alignment)
                                       : find_roomy_locked(slices, fit);
-  if (span == nullptr || !provide_descriptors_locked(2)) return nullptr;
+  if (span == nullptr || !descriptors_.provide(2)) return nullptr;
   remove_locked(span);
-  cut_locked(span, slices, alignment);
+  Span* const taken = cut_locked(span, slices, alignment);
   note_committed_locked();
-  return span;
+  return taken;
 }
 
 void Store::note_committed_locked() noexcept {
@@ -262,7 +245,7 @@ void* Store::allocate_record(std::size_t bytes) noexcept {
 
 Span* Store::lend_descriptor() noexcept {
   os::Locked locked(lock_);
-  if (!provide_descriptors_locked(1)) return nullptr;
+  if (!descriptors_.provide(1)) return nullptr;
   Span* const span = make_span_locked(nullptr, 0);
   span->set_kind(SpanKind::large);  // In use by nobody, until it has a place.
   span->zeroed = false;
@@ -271,7 +254,7 @@ Span* Store::lend_descriptor() noexcept {
 
 void Store::return_descriptor(Span* span) noexcept {
   os::Locked locked(lock_);
-  spare_locked(span);
+  descriptors_.give(span);
 }
 
 bool Store::cover(const std::byte* start, std::size_t bytes) noexcept {

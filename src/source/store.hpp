@@ -19,8 +19,9 @@
 #include <cstdint>
 
 #include "os/thread.hpp"
-#include "source/metadata.hpp"
+#include "source/descriptors.hpp"
 #include "source/page_map.hpp"
+#include "source/records.hpp"
 #include "source/span_bins.hpp"
 
 namespace tarn {
@@ -100,8 +101,7 @@ class Store {
   template <class Visit>
   void for_each_span(Visit visit) noexcept {
     os::LockedUnlessHeld locked(lock_);
-    descriptors_.for_each(descriptor_bytes,
-                          [&](std::byte* record) { visit(reinterpret_cast<Span*>(record)); });
+    descriptors_.for_each(visit);
   }
 
   bool check() noexcept;  // Takes the lock.
@@ -111,7 +111,7 @@ class Store {
 
   Span* take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
   Span* find_locked(std::size_t slices, std::size_t alignment) noexcept;
-  void cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
+  Span* cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
   bool grow_locked(std::size_t slices) noexcept;
   bool release_clean_locked() noexcept;
   void insert_locked(Span* span, SpanKind kind) noexcept;
@@ -120,9 +120,7 @@ class Store {
   Span* find_or_grow_locked(std::size_t slices, std::size_t alignment) noexcept;
   Span* find_roomy_locked(std::size_t slices, Fit fit) noexcept;
   Span* begin_remap(Span* span, bool has_spare) noexcept;
-  bool provide_descriptors_locked(int count) noexcept;
   Span* make_span_locked(std::byte* base, std::size_t slices) noexcept;
-  void spare_locked(Span* span) noexcept;
   Span* collect_old_locked(std::uint64_t now_ms, std::uint64_t delay_ms,
                            std::size_t keep_slices) noexcept;
   void finish_purged_locked(Span* span, bool purged) noexcept;
@@ -135,10 +133,8 @@ class Store {
   SpanBins clean_;
   Span* newest_ = nullptr;  // Dirty spans by time of release, linked by newer and older.
   Span* oldest_ = nullptr;
-  Span* spare_ = nullptr;   // Idle descriptors, linked by next.
-  int spare_count_ = 0;
-  Metadata descriptors_;
-  Metadata records_;
+  Descriptors descriptors_;
+  Records records_;
 
   std::size_t reserved_slices_ = 0;
   std::size_t committed_slices_peak_ = 0;

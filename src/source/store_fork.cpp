@@ -14,19 +14,17 @@ namespace tarn {
 
 void Store::recover_after_fork() noexcept {
   if (!lock_.recover_after_fork()) return;
-  descriptors_.repair();
+  descriptors_.forget_spares();
   records_.repair();
   dirty_ = {};
   clean_ = {};
-  newest_ = oldest_ = spare_ = nullptr;
-  spare_count_ = 0;
+  newest_ = oldest_ = nullptr;
   purging_slices_ = 0;
-  descriptors_.for_each(descriptor_bytes, [this](std::byte* record) {
-    auto* const span = reinterpret_cast<Span*>(record);
+  descriptors_.for_each([this](Span* span) {
     const SpanKind kind = span->kind_now();
     switch (kind) {
       case SpanKind::idle:
-        return spare_locked(span);
+        return descriptors_.give(span);
       case SpanKind::purging:  // In the hands of a vanished thread, for good.
         purging_slices_ += span->slices;
         return;

@@ -72,7 +72,7 @@ std::size_t Store::give_all(Span* chain, std::size_t warm_bytes) noexcept {
     while (left_over != nullptr) {
       Span* const span = left_over;
       left_over = span->next;
-      spare_locked(span);
+      descriptors_.give(span);
     }
   }
   std::size_t dropped = 0;

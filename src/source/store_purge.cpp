@@ -58,7 +58,7 @@ bool Store::drop(Span* span, std::uint64_t now_ms) noexcept {
     os::Locked locked(lock_);
     purging_slices_ -= span->slices;
     reserved_slices_ -= span->slices;
-    spare_locked(span);
+    descriptors_.give(span);
     return true;
   }
   const bool purged = os::vm_purge(span->base, span->bytes());

@@ -20,17 +20,16 @@ bool Store::extend(Span* span, std::size_t slices) noexcept {
   if (slices > span_slices_max) return false;
   const std::size_t missing = slices - span->slices;
   os::Locked locked(lock_);
-  if (!provide_descriptors_locked(1)) return false;
+  if (!descriptors_.provide(1)) return false;
   Span* const right = page_map.span_of(span->end());
   if (!is_free(right->kind_now()) || right->base != span->end() || right->slices < missing) {
     return false;
   }
   page_map.clear_ends(span->base, span->slices);
   remove_locked(right);
-  cut_locked(right, missing, 1);
+  descriptors_.give(cut_locked(right, missing, 1));
   span->slices += static_cast<std::uint32_t>(missing);
   span->zeroed = false;
-  spare_locked(right);
   page_map.set_ends(span);
   note_committed_locked();
   return true;
@@ -50,7 +49,7 @@ bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
     os::Locked locked(lock_);
     if (moved == nullptr) {
       page_map.set_ends(span);
-      spare_locked(rest);
+      descriptors_.give(rest);
     } else {
       reserved_slices_ += slices + spare - span->slices;
       page_map.cover(static_cast<std::byte*>(moved), bytes, leaves);
@@ -61,7 +60,7 @@ bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
       rest->base = span->end();
       rest->slices = static_cast<std::uint32_t>(spare);
       if (spare == 0) {
-        spare_locked(rest);
+        descriptors_.give(rest);
       } else {
         insert_locked(join_locked(rest, SpanKind::clean), SpanKind::clean);
       }
@@ -78,7 +77,7 @@ Span* Store::begin_remap(Span* span, bool has_spare) noexcept {
   os::Locked locked(lock_);
   const std::size_t clean = clean_.slices();
   if (has_spare && clean > clean_slices_enough && clean > reserved_slices_ - clean) return nullptr;
-  if (!provide_descriptors_locked(1)) return nullptr;
+  if (!descriptors_.provide(1)) return nullptr;
   Span* const rest = make_span_locked(nullptr, 0);
   rest->set_kind(SpanKind::large);
   page_map.clear_ends(span->base, span->slices);
@@ -90,7 +89,7 @@ bool Store::shrink(Span* span, std::size_t slices) noexcept {
   Span* tail = nullptr;
   {
     os::Locked locked(lock_);
-    if (!provide_descriptors_locked(1)) return false;
+    if (!descriptors_.provide(1)) return false;
     page_map.clear_ends(span->base, span->slices);
     tail = make_span_locked(span->base + (slices << slice_shift), span->slices - slices);
     tail->set_kind(SpanKind::large);

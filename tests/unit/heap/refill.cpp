@@ -5,6 +5,7 @@
 
 #include "actor.hpp"
 #include "layout/page_plan.hpp"
+#include "os/fake/fake.hpp"
 
 namespace tarn {
 namespace {
@@ -126,6 +127,50 @@ TEST_F(RefillTest, TrimPutsEverythingEmptyDown) {
   EXPECT_TRUE(thread_heap_check(actor_.record().heap));
   actor_.free(block);
   EXPECT_EQ(actor_.pages(5000), 0u) << "put down, so it retires with its last block";
+}
+
+// A thread that a fork has stopped in the middle of a hit path leaves a page with a count one off.
+class HalfDoneTest : public RefillTest {
+ protected:
+  ~HalfDoneTest() override { os::fake::fail_at(0, false); }
+
+  // All blocks that the page has to give and no others, and then null; the OS gives nothing more.
+  std::set<void*> drain(Page* page, std::size_t bytes) {
+    std::set<void*> blocks;
+    os::fake::fail_at(1, true);
+    for (void* p = actor_.allocate(bytes); p != nullptr; p = actor_.allocate(bytes)) {
+      if (Actor::page_of(p) != page) {
+        kept_.push_back(p);
+        continue;
+      }
+      EXPECT_TRUE(page->is_block(p));
+      EXPECT_TRUE(blocks.insert(p).second) << "handed out twice";
+    }
+    os::fake::fail_at(0, false);
+    kept_.insert(kept_.end(), blocks.begin(), blocks.end());
+    return blocks;
+  }
+};
+
+TEST_F(HalfDoneTest, ABlockThatIsOnAListAndCountedIsHandedOutOnce) {
+  void* const first = actor_.allocate(500);
+  Page* const page = Actor::page_of(first);
+  void* const freed = actor_.allocate(500);
+  auto* const block = static_cast<Block*>(freed);
+  block->next = page->local_free;  // And the countdown stays.
+  page->local_free = block;
+  kept_.push_back(first);
+  EXPECT_EQ(drain(page, 500).size(), page->capacity - 1);
+  EXPECT_EQ(page->live(), page->capacity) << "and the count is right again";
+}
+
+TEST_F(HalfDoneTest, ABlockThatIsOnNoListAndNotCountedIsMissing) {
+  void* const first = actor_.allocate(500);
+  Page* const page = Actor::page_of(first);
+  ASSERT_NE(page->free, nullptr);
+  page->free = page->free->next;  // And the countdown stays.
+  kept_.push_back(first);
+  EXPECT_EQ(drain(page, 500).size(), page->capacity - 2);
 }
 
 }  // namespace

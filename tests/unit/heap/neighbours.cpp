@@ -1,0 +1,74 @@
+// What two threads write at every turn does not lie side by side (source/records.hpp says why).
+//
+// SPDX-License-Identifier: MIT
+#include <set>
+#include <vector>
+
+#include "actor.hpp"
+
+namespace tarn {
+namespace {
+
+constexpr std::size_t piece_bytes = 16 * 1024;
+
+class Neighbour {
+ public:
+  void allocate_all_sizes(int turn) {
+    for (const std::uint32_t bytes : class_block_bytes) {
+      if ((bytes + static_cast<std::uint32_t>(turn)) % 3 == 0) continue;
+      for (int i = 0; i < 3; ++i) blocks_.push_back(actor_.allocate(bytes));
+    }
+  }
+  // Frees every second one.
+  void thin_out() {
+    std::vector<void*> kept;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (i % 2 == 0) kept.push_back(blocks_[i]);
+      if (i % 2 == 1) actor_.free(blocks_[i]);
+    }
+    blocks_ = kept;
+  }
+  void free_all() {
+    for (void* block : blocks_) actor_.free(block);
+    blocks_.clear();
+    actor_.end();
+  }
+
+  std::set<std::uintptr_t> pieces() {
+    std::set<std::uintptr_t> pieces{address_of(&actor_.record()) / piece_bytes};
+    for (const void* block : blocks_) {
+      pieces.insert(address_of(Actor::page_of(block)) / piece_bytes);
+    }
+    for (const auto& group : actor_.record().heap.groups) {
+      if (group.load() != nullptr) pieces.insert(address_of(group.load()) / piece_bytes);
+    }
+    return pieces;
+  }
+
+ private:
+  Actor actor_;
+  std::vector<void*> blocks_;
+};
+
+TEST(Neighbours, RecordsOfTwoThreadsShareNoPiece) {
+  {
+    Neighbour first, second;
+    for (int turn = 0; turn < 30; ++turn) {
+      first.allocate_all_sizes(turn);
+      second.allocate_all_sizes(turn + 1);
+      if (turn % 5 == 4) {
+        first.thin_out();  // Pages go back to the store: the other's are made of them.
+        second.thin_out();
+      }
+    }
+    const std::set<std::uintptr_t> of_second = second.pieces();
+    for (const std::uintptr_t piece : first.pieces()) EXPECT_EQ(of_second.count(piece), 0u);
+    EXPECT_GT(of_second.size(), 1u);
+    first.free_all();
+    second.free_all();
+  }
+  expect_nothing_in_use();
+}
+
+}  // namespace
+}  // namespace tarn
