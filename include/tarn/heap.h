@@ -209,10 +209,10 @@ TARN_API int tarn_heap_destroy(tarn_heap heap);
 
 /* Ends a heap and keeps its blocks: they are malloc's from here on, and freed or resized like all
  * others, by any thread and at any time. What was free between them is used again when the page
- * around it is empty. Blocks of checked, guarded and passthrough heaps stay what they are. 0, or -1
- * with EINVAL for malloc's heap and for the zero value, with EBUSY for a visitor of a walk, with
- * EPERM for a frozen heap, with ENOTSUP for one whose memory lies apart (a region, a source,
- * separate, secret): its blocks cannot outlive it. */
+ * around it is empty. Blocks of checked, guarded and passthrough heaps stay what they are, and are
+ * in no heap's statistics from here on. 0, or -1 with EINVAL for malloc's heap and for the zero
+ * value, with EBUSY for a visitor of a walk, with EPERM for a frozen heap, with ENOTSUP for one
+ * whose memory lies apart (a region, a source, separate, secret): its blocks cannot outlive it. */
 TARN_API int tarn_heap_delete(tarn_heap heap);
 
 /* Ends all blocks; the heap stays. Otherwise as tarn_heap_destroy; EINVAL for the zero value, EPERM

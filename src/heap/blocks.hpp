@@ -18,8 +18,8 @@ void* allocate_stepped(std::size_t bytes) noexcept;  // Above linear_bytes_max.
 // Any size; the hit path found no block.
 void* allocate_slow(std::size_t bytes, const void* site) noexcept;
 // Null, foreign, large, checked, or another thread's. `bytes`: as the program says it asked.
-void deallocate_slow(void* p, Page* page, const void* site) noexcept;
-void deallocate_sized_slow(void* p, Page* page, std::size_t bytes, const void* site) noexcept;
+void deallocate_slow(void* p, const void* site) noexcept;
+void deallocate_sized_slow(void* p, std::size_t bytes, const void* site) noexcept;
 void deallocate_attention(Page* page) noexcept;  // The countdown reached zero.
 
 // 14 instructions and 2 branches to the return.
@@ -47,7 +47,7 @@ TARN_INLINE void deallocate_local(void* p, Page* page) noexcept {
 TARN_INLINE void deallocate(void* p) noexcept {
   auto* const page = static_cast<Page*>(page_map.span_of(p));
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
-    return deallocate_slow(p, page, __builtin_return_address(0));
+    return deallocate_slow(p, __builtin_return_address(0));
   }
   deallocate_local(p, page);
 }
@@ -56,7 +56,7 @@ TARN_INLINE void deallocate(void* p) noexcept {
 TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
   auto* const page = static_cast<Page*>(page_map.span_of(p));
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
-    return deallocate_sized_slow(p, page, bytes, __builtin_return_address(0));
+    return deallocate_sized_slow(p, bytes, __builtin_return_address(0));
   }
   deallocate_local(p, page);
 }

@@ -57,23 +57,22 @@ Span* span_of_block(const void* p, const char* function) noexcept {
   ended_heaps.report(Misuse::invalid_free, function, p);
 }
 
-void deallocate_slow(void* p, Page* page, const void* site) noexcept {
-  deallocate_sized_slow(p, page, Given::any_bytes, site);
-}
+namespace {
 
-void deallocate_sized_slow(void* p, Page* page, std::size_t bytes, const void* site) noexcept {
+// Of any block but those of the calling thread's own pages.
+void take_back(void* p, const Given& given) noexcept {
   if (p == nullptr) return;
-  Span* const span = span_of_block(p, "free");
+  Span* const span = span_of_block(p, given.function);
   const SpanKind kind = span->kind_now();
-  page = static_cast<Page*>(span);  // The page map does not know all regions.
+  auto* const page = static_cast<Page*>(span);
   if (kind == SpanKind::large) {
     return page->record_now() == &main_record ? large_free(span) : heap_large_free(span);
   }
   if (kind == SpanKind::nursery) return nursery_free(page, p);
-  if (is_checked(kind)) return checks_free(page, p, {"free", site, bytes});
+  if (is_checked(kind)) return checks_free(page, p, given);
   if (kind == SpanKind::idle) {
-    if (passthrough_free(p, {"free", site, bytes})) return;
-    report_misuse(Misuse::invalid_free, "free", p);  // By another thread meanwhile.
+    if (passthrough_free(p, given)) return;
+    report_misuse(Misuse::invalid_free, given.function, p);  // By another thread meanwhile.
   }
   const Thread* const owner = page->owner.load(std::memory_order_relaxed);
   if (owner == &locked_owner) return locked_free(page, p);
@@ -84,8 +83,17 @@ void deallocate_sized_slow(void* p, Page* page, std::size_t bytes, const void* s
     case RemoteFree::post:
       return post(page);
     case RemoteFree::dead:
-      report_misuse(Misuse::double_free, "free", p);
+      report_misuse(Misuse::double_free, given.function, p);
   }
+}
+
+}  // namespace
+
+void deallocate_slow(void* p, const void* site) noexcept { take_back(p, {"free", site}); }
+
+void deallocate_sized_slow(void* p, std::size_t bytes, const void* site) noexcept {
+  // No block has the largest size, which stands for none said.
+  take_back(p, {"free", site, bytes == Given::any_bytes ? bytes - 1 : bytes});
 }
 
 void deallocate_attention(Page* page) noexcept {
@@ -135,6 +143,13 @@ bool keeps_place(std::size_t size, std::size_t bytes) noexcept {
 
 namespace {
 
+// What cannot move: it has what was asked for, or the request fails.
+void* stay(void* p, bool has_room, int errno_before) noexcept {
+  if (!has_room) return nullptr;
+  errno = errno_before;
+  return p;
+}
+
 // Of any block but those that reallocate() serves itself.
 TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
   Span* const span = span_of_block(p, "realloc");
@@ -154,8 +169,9 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
     return p;
   }
   const OutOfScope malloc_itself;  // A block stays in its heap.
+  const int saved = errno;
   void* const moved = allocate(bytes);
-  if (moved == nullptr) return bytes <= size ? p : nullptr;  // What was asked for is there.
+  if (moved == nullptr) return stay(p, bytes <= size, saved);
   memcpy(moved, p, bytes < size ? bytes : size);
   deallocate(p);
   return moved;
@@ -164,8 +180,9 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
 // pre: as deallocate_local(); malloc serves the thread from the page's heap
 TARN_NOINLINE void* move_local(void* p, std::size_t bytes, Page* page) noexcept {
   const std::size_t size = page->block_bytes;
+  const int saved = errno;
   void* const moved = allocate(bytes);
-  if (TARN_UNLIKELY(moved == nullptr)) return bytes <= size ? p : nullptr;  // As above.
+  if (TARN_UNLIKELY(moved == nullptr)) return stay(p, bytes <= size, saved);
   memcpy(moved, p, bytes < size ? bytes : size);
   deallocate_local(p, page);
   return moved;

@@ -104,6 +104,7 @@ TEST_P(ModesDeathTest, AnotherSize) {
     EXPECT_REPORT(tarn_free_aligned_sized(p, 16, size + 1), report);
     EXPECT_REPORT(tarn_free_sized(p, size - 1), "^tarn: size mismatch: ");
     EXPECT_REPORT(tarn_free_sized(p, 0), "^tarn: size mismatch: ");
+    EXPECT_REPORT(tarn_free_sized(p, SIZE_MAX), "^tarn: size mismatch: ");
     tarn_free_sized(p, size);
   }
   const tarn_fixed fixed = tarn_heap_fixed(heap, 20, 4);

@@ -173,8 +173,10 @@ TEST_P(Resize, ASmallerSizeIsAlwaysToBeHad) {
   void* const p = tarn_heap_allocate(heap, 200 * kib);
   ASSERT_NE(p, nullptr);
   fill(p, 100, 2);
+  errno = 0;
   void* const q = tarn_heap_reallocate(heap, p, 100);
   ASSERT_NE(q, nullptr);
+  EXPECT_EQ(errno, 0);
   EXPECT_TRUE(is_filled(q, 100, 2));
 }
 

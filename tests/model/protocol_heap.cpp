@@ -31,7 +31,7 @@ Task<void> Run::allocate(Thread& t) {
   push_back(shared_.hands[t.id], static_cast<Byte>(page * blocks_max + block));
 }
 
-// deallocate and deallocate_slow
+// deallocate and take_back
 Task<void> Run::deallocate(Thread& t, Byte page, Byte block) {
   Scope scope(t);
   require((at(page).live & 1u << block) != 0, "the program frees what it does not have");

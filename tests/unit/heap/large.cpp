@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "actor.hpp"
 #include "os/fake/fake.hpp"
@@ -202,6 +203,29 @@ TEST_F(LargeTest, AFailedReallocLeavesTheBlockAsItWas) {
   EXPECT_TRUE(is_filled(p, mib, 11));
   EXPECT_EQ(usable(p), mib);
   tarn_free(p);
+}
+
+// Where there is no memory to move to, a block that shrinks stays, and nobody hears of it.
+TEST_F(LargeTest, ASmallerSizeIsToBeHadWithoutMemory) {
+  for (const std::size_t bytes : {mib, std::size_t{60'000}}) {
+    void* const p = tarn_malloc(bytes);
+    fill(p, 500, 3);
+    os::fake::fail_at(1, true);
+    std::vector<void*> taken;
+    for (void* q = tarn_malloc(500); q != nullptr; q = tarn_malloc(500)) taken.push_back(q);
+    EXPECT_EQ(errno, ENOMEM);
+    errno = 0;
+    EXPECT_EQ(tarn_realloc(p, 500), p);
+    EXPECT_EQ(errno, 0);
+    EXPECT_TRUE(is_filled(p, 500, 3));
+    errno = 0;
+    EXPECT_EQ(tarn_realloc(p, 2 * bytes), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+    EXPECT_TRUE(is_filled(p, 500, 3));
+    os::fake::fail_at(0, false);
+    for (void* q : taken) tarn_free(q);
+    tarn_free(p);
+  }
 }
 
 }  // namespace
