@@ -46,13 +46,13 @@ Span* notes_span(const Page* page) noexcept {
 Page* make_checked(HeapRecord& record, std::size_t size_class, Attempt* failed) noexcept {
   PlaceClass& places = record.checks->classes[size_class];
   const std::size_t place_bytes = class_block_bytes[size_class];
-  Page* page = take_span(record, page_slices(size_class, places.spans), 1, failed);
-  if (page == nullptr) page = take_span(record, slices_for(place_bytes), 1, failed);
+  Page* page = take_charged_span(record, page_slices(size_class, places.spans), 1, failed);
+  if (page == nullptr) page = take_charged_span(record, slices_for(place_bytes), 1, failed);
   if (page == nullptr) return nullptr;
   page->capacity = static_cast<std::uint32_t>(page->bytes() / place_bytes);
   page->notes = take_notes(page->capacity);
   if (page->notes == nullptr) {
-    give_span(record, page);
+    give_charged_span(record, page);
     *failed = {Outcome::out_of_memory, nullptr, nullptr};
     return nullptr;
   }
@@ -110,7 +110,7 @@ const std::byte* first_other(const std::byte* from, const std::byte* to,
 
 }  // namespace
 
-Page* take_span(HeapRecord& record, std::size_t slices, std::size_t alignment,
+Page* take_charged_span(HeapRecord& record, std::size_t slices, std::size_t alignment,
                 Attempt* failed) noexcept {
   const std::size_t bytes = slices << slice_shift;
   if (HeapRecord* const refused_by = charge(record, bytes)) {
@@ -131,7 +131,7 @@ Page* take_span(HeapRecord& record, std::size_t slices, std::size_t alignment,
   return page;
 }
 
-void give_span(HeapRecord& record, Page* page) noexcept {
+void give_charged_span(HeapRecord& record, Page* page) noexcept {
   Checks& checks = *record.checks;
   // First: what the child of a fork finds to be the heap's has to be charged.
   page->set_kind(SpanKind::large);  // In use by nobody until the store has it.
@@ -190,8 +190,10 @@ Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept {
   LoneNote* const note = notes.take();
   if (note == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
   Attempt failed{};
-  Page* page = take_span(record, slices, aligned, &failed);
-  if (page == nullptr && release_all(record)) page = take_span(record, slices, aligned, &failed);
+  Page* page = take_charged_span(record, slices, aligned, &failed);
+  if (page == nullptr && release_all(record)) {
+    page = take_charged_span(record, slices, aligned, &failed);
+  }
   if (page == nullptr) {
     notes.give(*note);
     return failed;
@@ -233,7 +235,7 @@ void verify_freed(const HeapRecord& record, const Place& place, const Given& giv
 void free_place(HeapRecord& record, Page* page, const Place& place) noexcept {
   if (page->kind_now() == SpanKind::lone) {
     auto* const note = static_cast<LoneNote*>(place.note);
-    give_span(record, page);
+    give_charged_span(record, page);
     return notes.give(*note);
   }
   place.note->set_state(NoteState::freed);
@@ -251,7 +253,7 @@ void give_checked(HeapRecord& record, Page* page) noexcept {
   places.roomy.remove(page);  // An empty span has room.
   --places.spans;
   Span* const its_notes = notes_span(page);
-  give_span(record, page);
+  give_charged_span(record, page);
   page_map.clear_ends(its_notes->base, its_notes->slices);
   store.give(its_notes);
 }

@@ -76,13 +76,13 @@ bool leave(Page* page) noexcept {
 // A span with its last slice out of reach; null when there is none.
 Page* take_guarded(HeapRecord& record, std::size_t slices, std::size_t alignment,
                    Attempt* failed) noexcept {
-  Page* page = take_span(record, slices, alignment, failed);
+  Page* page = take_charged_span(record, slices, alignment, failed);
   if (page == nullptr && release_all(record)) {
-    page = take_span(record, slices, alignment, failed);
+    page = take_charged_span(record, slices, alignment, failed);
   }
   if (page == nullptr) return nullptr;
   if (os::vm_close(page->end() - slice_bytes, slice_bytes)) return page;
-  give_span(record, page);
+  give_charged_span(record, page);
   *failed = {Outcome::again, nullptr, nullptr};
   return nullptr;
 }

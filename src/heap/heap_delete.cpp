@@ -21,15 +21,12 @@ namespace {
 void disown(HeapRecord& record) noexcept {
   std::size_t charged = 0;
   std::int64_t live = 0;
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (is_lost(*h)) continue;
-    publish_live(*h);
-    for (const Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
-      const auto* const page = static_cast<const Page*>(s);
-      charged += page->bytes();
-      live += std::int64_t{page->live_seen} * page->block_bytes;
-    }
-  }
+  for_each_sound_share(record, [](ThreadHeap& share) noexcept { publish_live(share); });
+  for_each_page(record, [&](const Page& page) noexcept {
+    charged += page.bytes();
+    live += std::int64_t{page.live_seen} * page.block_bytes;
+    return 0;
+  });
   while (Span* const span = record.large.pop_front()) {
     charged += span->bytes();
     live += static_cast<std::int64_t>(span->bytes());

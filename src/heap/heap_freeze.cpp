@@ -25,11 +25,8 @@ std::atomic<std::size_t> frozen_pieces{0};
 // Calls visit(span) for all memory of the heap until it returns false. False then.
 template <class Visit>
 bool for_each_span(HeapRecord& record, Visit visit) noexcept {
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (is_lost(*h)) continue;
-    for (Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
-      if (!visit(s)) return false;
-    }
+  if (for_each_page(record, [&](Page& page) noexcept { return visit(&page) ? 0 : 1; }) != 0) {
+    return false;
   }
   for (Span* s = record.large.head(); s != nullptr; s = s->next_of_heap) {
     if (!visit(s)) return false;

@@ -34,9 +34,9 @@ void wipe_all(const Span* chain) noexcept {
 Span* take_all(HeapRecord& record) noexcept {
   if (record.checks != nullptr) return checks_take_all(record);
   Span* chain = nullptr;
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (!is_lost(*h)) chain = take_apart(*h, chain);
-  }
+  for_each_sound_share(record, [&](ThreadHeap& share) noexcept {
+    chain = take_apart(share, chain);
+  });
   while (Span* const span = record.large.pop_front()) {
     process.add_large(-static_cast<std::int64_t>(span->bytes()));
     static_cast<Page*>(span)->set_record(nullptr);  // The child of a fork finds large ones anew.

@@ -193,13 +193,11 @@ void fill_main(tarn_heap_stats& stats) noexcept {
 void fill_closed(HeapRecord& record, tarn_heap_stats& stats) noexcept {
   {
     Tally tally(record, stats);
-    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-      if (is_lost(*h)) continue;
-      tally.samples(*h);
-      for (const Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
-        tally.page(*static_cast<const Page*>(s));
-      }
-    }
+    for_each_sound_share(record, [&](const ThreadHeap& share) noexcept { tally.samples(share); });
+    for_each_page(record, [&](const Page& page) noexcept {
+      tally.page(page);
+      return 0;
+    });
     for (const Span* s = record.large.head(); s != nullptr; s = s->next_of_heap) tally.large(*s);
     tally.nursery(record.nursery);
     tally.estimate_requested();

@@ -139,12 +139,8 @@ int walk_checked(HeapRecord& record, Walk& walk) noexcept {
 int walk_all(HeapRecord& record, Walk& walk) noexcept {
   if (record.checks != nullptr) return walk_checked(record, walk);
   if (int stop = walk.nursery(record.nursery)) return stop;
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (is_lost(*h)) continue;
-    for (const Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
-      if (int stop = walk.page(*static_cast<const Page*>(s))) return stop;
-    }
-  }
+  const auto visit = [&](const Page& page) noexcept { return walk.page(page); };
+  if (const int stop = for_each_page(record, visit)) return stop;
   for (const Span* s = record.large.head(); s != nullptr;) {
     const Span& span = *s;
     s = s->next_of_heap;

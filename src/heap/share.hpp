@@ -15,6 +15,26 @@ inline bool is_lost(const ThreadHeap& share) noexcept {
   return share.thread->state.load(std::memory_order_relaxed) == ThreadState::lost;
 }
 
+// Calls visit(share) for the shares of a closed heap that have lists to go by.
+template <class Visit>
+void for_each_sound_share(HeapRecord& record, Visit visit) noexcept {
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (!is_lost(*h)) visit(*h);
+  }
+}
+
+// Calls visit(page) for their pages until it returns something else than 0, and returns that.
+template <class Visit>
+int for_each_page(HeapRecord& record, Visit visit) noexcept {
+  int stop = 0;
+  for_each_sound_share(record, [&](ThreadHeap& share) noexcept {
+    for (Span* s = share.pages.head(); s != nullptr && stop == 0; s = s->next_of_heap) {
+      stop = visit(static_cast<Page&>(*s));
+    }
+  });
+  return stop;
+}
+
 // Takes all pages off the share, dead, and puts them on a chain (by next), which is returned. No
 // block is touched. The share is as a new one.
 Span* take_apart(ThreadHeap& heap, Span* chain) noexcept;
