@@ -1,4 +1,4 @@
-// span: a run of slices and the descriptor that stands for it. Descriptors lie in slabs of their
+// span: a run of slices and the descriptor that stands for it. Descriptors lie in pieces of their
 // own (metadata.hpp), apart from the memory that they describe, and are never freed, only reused: a
 // late look at one finds a span that says `idle`, not an unmapped page.
 //
