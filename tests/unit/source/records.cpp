@@ -174,10 +174,10 @@ TEST_F(DescriptorsTest, OfASpanInUseIsTheTakers) {
   store.configure(3600000, std::size_t{1} << 40);
   thread_group = 3;
   std::vector<Span*> spans;
-  for (int i = 0; i < 8; ++i) spans.push_back(take_span(4));
-  for (int i = 0; i < 8; i += 2) give_span(spans[i]);
+  for (std::size_t i = 0; i < 8; ++i) spans.push_back(take_span(4));
+  for (std::size_t i = 0; i < 8; i += 2) give_span(spans[i]);
   thread_group = 4;
-  for (int i = 0; i < 8; i += 2) {
+  for (std::size_t i = 0; i < 8; i += 2) {
     spans[i] = take_span(i % 4 == 0 ? 4 : 3);  // All of a free one, or a part.
     EXPECT_TRUE(Descriptors::is_near(spans[i]));
   }
