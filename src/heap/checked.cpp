@@ -111,7 +111,7 @@ const std::byte* first_other(const std::byte* from, const std::byte* to,
 }  // namespace
 
 Page* take_charged_span(HeapRecord& record, std::size_t slices, std::size_t alignment,
-                Attempt* failed) noexcept {
+                        Attempt* failed) noexcept {
   const std::size_t bytes = slices << slice_shift;
   if (HeapRecord* const refused_by = charge(record, bytes)) {
     *failed = {Outcome::refused, nullptr, refused_by};

@@ -81,7 +81,7 @@ void for_each_place(const Page* page, Visit visit) noexcept {
 // Charged and on the heap's list, of kind large; null when refused or out of memory: then *failed
 // says which. One place, so that a heap's spans can come from somewhere else.
 Page* take_charged_span(HeapRecord& record, std::size_t slices, std::size_t alignment,
-                Attempt* failed) noexcept;
+                        Attempt* failed) noexcept;
 void give_charged_span(HeapRecord& record, Page* page) noexcept;
 
 // From lists of one size, or a span of its own.

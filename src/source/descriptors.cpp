@@ -12,6 +12,12 @@ namespace tarn {
 
 static_assert(static_cast<int>(SpanKind::idle) == 0);  // So is memory that is no descriptor yet.
 
+namespace {
+// Spares of one group beyond which others borrow instead of making more: threads that are large one
+// after the other would each leave their own behind. 128 KiB.
+constexpr int plenty = 1024;
+}  // namespace
+
 void Descriptors::push(Spares& spares, Span* span) noexcept {
   span->next = spares.first;
   spares.first = span;
@@ -34,10 +40,10 @@ bool Descriptors::make(std::uint8_t group) noexcept {
   return true;
 }
 
-// Another group's spare one, which stays that group's; false when nobody has any.
-bool Descriptors::borrow(std::uint8_t group) noexcept {
+// A spare one of a group that has so many, which stays that group's; false when nobody has.
+bool Descriptors::borrow(std::uint8_t group, int more_than) noexcept {
   for (std::size_t other = 0; other < thread_groups; ++other) {
-    if (other == group || spares_[other].first == nullptr) continue;
+    if (other == group || spares_[other].count <= more_than) continue;
     push(spares_[group], pop(spares_[other]));
     return true;
   }
@@ -47,7 +53,7 @@ bool Descriptors::borrow(std::uint8_t group) noexcept {
 bool Descriptors::provide(int count) noexcept {
   const std::uint8_t group = thread_group;
   while (spares_[group].count < count) {
-    if (!make(group) && !borrow(group)) return false;
+    if (!borrow(group, plenty) && !make(group) && !borrow(group, 0)) return false;
   }
   return true;
 }

@@ -46,7 +46,7 @@ class Descriptors {
   };
 
   bool make(std::uint8_t group) noexcept;
-  bool borrow(std::uint8_t group) noexcept;
+  bool borrow(std::uint8_t group, int more_than) noexcept;
   static void push(Spares& spares, Span* span) noexcept;
   static Span* pop(Spares& spares) noexcept;
 
