@@ -90,6 +90,7 @@ class Model {
   Input& input_;
   std::vector<Used> used_;
   std::uint64_t marks_ = 0;
+  std::uint64_t steps_ = 0;
   bool failing_ = false;  // A call failed or may fail: neighbours may be left apart for a while.
 };
 
@@ -104,6 +105,7 @@ void Model::take() {
     return;
   }
   TARN_REQUIRE(span->slices == slices);
+  TARN_REQUIRE(failing_ || Descriptors::is_near(span));
   TARN_REQUIRE(fit == Fit::warm || !span->zeroed);
   TARN_REQUIRE((address_of(span->base) >> slice_shift) % alignment == 0);
   span->set_kind(SpanKind::large);
@@ -213,6 +215,7 @@ void Model::check() {
 }
 
 void Model::step() {
+  thread_group = static_cast<std::uint8_t>(++steps_ / 4 % 3);  // Threads take turns.
   switch (input_.below(12)) {
     case 0:
     case 1:

@@ -14,8 +14,10 @@ static_assert(static_cast<int>(SpanKind::idle) == 0);  // So is memory that is n
 
 namespace {
 // Spares of one group beyond which others borrow instead of making more: threads that are large one
-// after the other would each leave their own behind. 128 KiB.
-constexpr int plenty = 1024;
+// after the other would each leave their own behind. 1 MiB, of half a GiB of busy pages; and as
+// many at a time as a piece has, so that two who borrow do not get every second one.
+constexpr int plenty = 8192;
+constexpr int lent_at_once = 128;
 }  // namespace
 
 void Descriptors::push(Spares& spares, Span* span) noexcept {
@@ -40,11 +42,13 @@ bool Descriptors::make(std::uint8_t group) noexcept {
   return true;
 }
 
-// A spare one of a group that has so many, which stays that group's; false when nobody has.
+// Spare ones of a group that has more than so many, which stay that group's; false when none has.
 bool Descriptors::borrow(std::uint8_t group, int more_than) noexcept {
   for (std::size_t other = 0; other < thread_groups; ++other) {
     if (other == group || spares_[other].count <= more_than) continue;
-    push(spares_[group], pop(spares_[other]));
+    for (int i = 0; i < lent_at_once && spares_[other].count > more_than; ++i) {
+      push(spares_[group], pop(spares_[other]));
+    }
     return true;
   }
   return false;
@@ -72,6 +76,17 @@ void Descriptors::give(Span* span) noexcept {
 void Descriptors::forget_spares() noexcept {
   memory_.repair();
   spares_ = {};
+}
+
+bool Descriptors::check() const noexcept {
+  for (const Spares& spares : spares_) {
+    int counted = 0;
+    for (const Span* s = spares.first; s != nullptr; s = s->next) {
+      if (s->kind_now() != SpanKind::idle || ++counted > spares.count) return false;
+    }
+    if (counted != spares.count) return false;
+  }
+  return true;
 }
 
 }  // namespace tarn

@@ -39,6 +39,8 @@ class Descriptors {
 
   std::size_t bytes_reserved() const noexcept { return memory_.bytes_reserved(); }
 
+  bool check() const noexcept;  // The lists hold idle ones, as many as they say.
+
  private:
   struct Spares {
     Span* first = nullptr;  // By next.

@@ -292,6 +292,7 @@ StoreTotals Store::totals() noexcept {
 bool Store::check() noexcept {
   os::Locked locked(lock_);
   if (!dirty_.check(SpanKind::dirty) || !clean_.check(SpanKind::clean)) return false;
+  if (!descriptors_.check()) return false;
   std::size_t ordered = 0;
   const Span* before = nullptr;
   for (const Span* s = oldest_; s != nullptr; s = s->newer) {
