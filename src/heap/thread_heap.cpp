@@ -243,11 +243,9 @@ Page* take_asleep(ThreadHeap& heap, std::size_t size_class) noexcept {
     auto& page = *static_cast<Page*>(s);
     if (page.size_class != size_class || page.kept <= 0) continue;
     const Remote seen{page.remote.load(std::memory_order_relaxed)};
-    if (page.live() == page.carved && seen.count() == 0) continue;
+    // By the lists: after a fork the count may be one off. All is carved, and `free` was empty.
+    if (page.local_free == nullptr && seen.count() == 0) continue;
     page_settle(&page, false);
-    const bool has_free = page.free != nullptr || page.local_free != nullptr;
-    // A block that a vanished thread was taking is missing, and that is all.
-    if (!has_free && page.carved == page.capacity) continue;
     if (!page_open(&page)) {  // In the mail: its receiver goes first.
       enqueue(page);
       continue;

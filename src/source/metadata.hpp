@@ -8,8 +8,6 @@
 
 #include <cstddef>
 
-#include "layout/geometry.hpp"
-
 namespace tarn {
 
 class Metadata {
@@ -58,8 +56,8 @@ class Metadata {
   Region* regions_ = nullptr;
   std::byte* cursor_ = nullptr;
   std::byte* end_ = nullptr;
-  alignas(slice_bytes) std::byte first_region_[first_region_bytes_] = {};  // Saves a mapping.
   std::size_t bytes_reserved_ = 0;
+  alignas(Region) std::byte first_region_[first_region_bytes_] = {};  // Saves a mapping.
 };
 
 }  // namespace tarn

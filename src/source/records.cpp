@@ -4,6 +4,7 @@
 #include "source/records.hpp"
 
 #include "base/bits.hpp"
+#include "layout/geometry.hpp"
 
 namespace tarn {
 

@@ -71,7 +71,7 @@ TEST_F(RecordsTest, OfOneGroupLieSideBySide) {
 }
 
 TEST_F(RecordsTest, ARefusalIsNullAndTheNextAttemptWorks) {
-  Records records;
+  alignas(piece_bytes) Records records;  // So the first piece is nearly whole.
   thread_group = 0;
   os::fake::fail_at(1, true);
   ASSERT_NE(records.allocate(record_bytes), nullptr) << "from what is part of the object";
@@ -185,6 +185,28 @@ TEST_F(DescriptorsTest, ThoseThatAreIdleAreAllThatWereNotTaken) {
     ASSERT_EQ(taken.count(span), 0u);
     ASSERT_TRUE(seen.insert(span).second);
   }
+}
+
+// What a span grows over may be another group's: its descriptor goes back there.
+TEST_F(DescriptorsTest, OfASpanThatIsGrownOverGoesBack) {
+  store.configure(3600000, std::size_t{1} << 40);
+  thread_group = 3;
+  Span* const span = take_span(4);
+  thread_group = 4;
+  Span* neighbour = take_span(3);
+  ASSERT_EQ(neighbour->base, span->end());
+  Span* const after = take_span(2);  // So what is free between is of exactly this length.
+  give_span(neighbour);
+  thread_group = 5;
+  ASSERT_TRUE(store.extend(span, 7));
+  EXPECT_EQ(span->group, 3);
+  EXPECT_TRUE(store.check());
+  thread_group = 4;
+  neighbour = take_span(3);
+  EXPECT_TRUE(Descriptors::is_near(neighbour));
+  for (Span* used : {span, neighbour, after}) give_span(used);
+  EXPECT_TRUE(store.check());
+  store.purge(time_in(0), 0, 0);
 }
 
 // However a span came to be free, its taker has a descriptor of its own.
