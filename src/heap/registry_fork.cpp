@@ -25,20 +25,18 @@ void for_each_span_anywhere(Visit visit) noexcept {
 // The memory of a secret heap reads as zero here, so its free blocks are not linked any more: they
 // count as live, for good. Blocks that are live can be freed.
 void write_off_wiped(HeapRecord& record) noexcept {
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    for (Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
-      auto& page = *static_cast<Page*>(s);
-      const std::uint32_t free = page.carved - page.live();
-      if (page.kept > 0) {
-        page.kept += static_cast<std::int32_t>(free);
-      } else {
-        page.countdown += free;
-      }
-      page.free = nullptr;
-      page.local_free = nullptr;
-      page.capacity = page.carved;
+  for_each_page(record, [](Page& page) noexcept {
+    const std::uint32_t free = page.carved - page.live();
+    if (page.kept > 0) {
+      page.kept += static_cast<std::int32_t>(free);
+    } else {
+      page.countdown += free;
     }
-  }
+    page.free = nullptr;
+    page.local_free = nullptr;
+    page.capacity = page.carved;
+    return 0;
+  });
 }
 
 // The heap forgets the share, and the share's pages their thread. Its blocks are malloc's.

@@ -17,19 +17,20 @@ namespace {
 // after the other would each leave their own behind. 1 MiB, of half a GiB of busy pages; and as
 // many at a time as a piece has, so that two who borrow do not get every second one.
 constexpr int plenty = 8192;
-constexpr int lent_at_once = 128;
+constexpr int lent_at_once = Records::piece_bytes / descriptor_bytes;
 }  // namespace
 
-void Descriptors::push(Spares& spares, Span* span) noexcept {
-  span->next = spares.first;
-  spares.first = span;
-  ++spares.count;
+void Descriptors::Spares::push(Span* span) noexcept {
+  span->next = first;
+  first = span;
+  ++count;
 }
 
-Span* Descriptors::pop(Spares& spares) noexcept {
-  Span* const span = spares.first;
-  spares.first = span->next;
-  --spares.count;
+Span* Descriptors::Spares::pop() noexcept {
+  TARN_ASSERT(first != nullptr);
+  Span* const span = first;
+  first = span->next;
+  --count;
   return span;
 }
 
@@ -38,7 +39,7 @@ bool Descriptors::make(std::uint8_t group) noexcept {
   if (record == nullptr) return false;
   Span* const span = new (record) Span;
   span->group = group;
-  push(spares_[group], span);
+  spares_[group].push(span);
   return true;
 }
 
@@ -47,7 +48,7 @@ bool Descriptors::borrow(std::uint8_t group, int more_than) noexcept {
   for (std::size_t other = 0; other < thread_groups; ++other) {
     if (other == group || spares_[other].count <= more_than) continue;
     for (int i = 0; i < lent_at_once && spares_[other].count > more_than; ++i) {
-      push(spares_[group], pop(spares_[other]));
+      spares_[group].push(spares_[other].pop());
     }
     return true;
   }
@@ -62,15 +63,11 @@ bool Descriptors::provide(int count) noexcept {
   return true;
 }
 
-Span* Descriptors::take() noexcept {
-  Spares& spares = spares_[thread_group];
-  TARN_ASSERT(spares.first != nullptr);
-  return pop(spares);
-}
+Span* Descriptors::take() noexcept { return spares_[thread_group].pop(); }
 
 void Descriptors::give(Span* span) noexcept {
   span->set_kind(SpanKind::idle);
-  push(spares_[span->group], span);
+  spares_[span->group].push(span);
 }
 
 void Descriptors::forget_spares() noexcept {

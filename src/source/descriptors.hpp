@@ -45,12 +45,13 @@ class Descriptors {
   struct Spares {
     Span* first = nullptr;  // By next.
     int count = 0;
+
+    void push(Span* span) noexcept;
+    Span* pop() noexcept;
   };
 
   bool make(std::uint8_t group) noexcept;
   bool borrow(std::uint8_t group, int more_than) noexcept;
-  static void push(Spares& spares, Span* span) noexcept;
-  static Span* pop(Spares& spares) noexcept;
 
   std::array<Spares, thread_groups> spares_{};
   Records memory_;

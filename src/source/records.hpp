@@ -26,6 +26,8 @@ extern TARN_INITIAL_EXEC __thread std::uint8_t thread_group;
 // The caller's lock guards the object.
 class Records {
  public:
+  static constexpr std::size_t piece_bytes = 16 * 1024;
+
   // Zeroed, aligned to a cache line; null when the OS refuses.
   void* allocate(std::size_t bytes) noexcept;
 
@@ -43,8 +45,6 @@ class Records {
   std::size_t bytes_reserved() const noexcept { return memory_.bytes_reserved(); }
 
  private:
-  static constexpr std::size_t piece_bytes_ = 16 * 1024;
-
   std::array<Metadata::Piece, thread_groups> pieces_{};
   Metadata memory_;
 };

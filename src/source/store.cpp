@@ -138,6 +138,14 @@ bool Store::release_clean_locked() noexcept {
   return released;
 }
 
+// A span that is on no list goes back to where it was without its first slices, if any are left.
+void Store::put_rest_locked(Span* span, std::size_t slices) noexcept {
+  if (span->slices == slices) return descriptors_.give(span);
+  span->base += slices << slice_shift;
+  span->slices -= static_cast<std::uint32_t>(slices);
+  insert_locked(span, span->kind_now());
+}
+
 // Cuts what is asked for out of a span that is on no list; the rest goes back to where it was. What
 // is taken has a descriptor of the taker's: the one that stays was another thread's, perhaps.
 Span* Store::cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept {
@@ -152,14 +160,9 @@ Span* Store::cut_locked(Span* span, std::size_t slices, std::size_t alignment) n
     insert_locked(left, kind);
   }
   Span* taken = span;
-  if (span->slices > slices) {
+  if (span->slices != slices || !Descriptors::is_near(span)) {
     taken = make_span_locked(span->base, slices);
-    span->base += slices << slice_shift;
-    span->slices -= static_cast<std::uint32_t>(slices);
-    insert_locked(span, kind);
-  } else if (!Descriptors::is_near(span)) {
-    taken = make_span_locked(span->base, slices);
-    descriptors_.give(span);
+    put_rest_locked(span, slices);
   }
   taken->zeroed = kind == SpanKind::clean;
   taken->set_kind(SpanKind::large);  // In use, whatever for: no neighbour may join it.
@@ -187,8 +190,7 @@ Span* Store::find_roomy_locked(std::size_t slices, Fit fit) noexcept {
 // The smallest that fits, or a new chunk; giving all free memory back is the last resort.
 Span* Store::find_or_grow_locked(std::size_t slices, std::size_t alignment) noexcept {
   // Two to cut, one for a new chunk. Giving free memory back makes spares where none can be had.
-  if (!descriptors_.provide(3) &&
-      !(release_clean_locked() && descriptors_.provide(3))) {
+  if (!descriptors_.provide(3) && !(release_clean_locked() && descriptors_.provide(3))) {
     return nullptr;
   }
   Span* const span = find_locked(slices, alignment);

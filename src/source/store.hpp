@@ -111,6 +111,7 @@ class Store {
 
   Span* take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
   Span* find_locked(std::size_t slices, std::size_t alignment) noexcept;
+  void put_rest_locked(Span* span, std::size_t slices) noexcept;
   Span* cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
   bool grow_locked(std::size_t slices) noexcept;
   bool release_clean_locked() noexcept;

@@ -20,14 +20,13 @@ bool Store::extend(Span* span, std::size_t slices) noexcept {
   if (slices > span_slices_max) return false;
   const std::size_t missing = slices - span->slices;
   os::Locked locked(lock_);
-  if (!descriptors_.provide(1)) return false;
   Span* const right = page_map.span_of(span->end());
   if (!is_free(right->kind_now()) || right->base != span->end() || right->slices < missing) {
     return false;
   }
   page_map.clear_ends(span->base, span->slices);
   remove_locked(right);
-  descriptors_.give(cut_locked(right, missing, 1));
+  put_rest_locked(right, missing);
   span->slices += static_cast<std::uint32_t>(missing);
   span->zeroed = false;
   page_map.set_ends(span);

@@ -9,7 +9,7 @@
 namespace tarn {
 namespace {
 
-constexpr std::size_t piece_bytes = 16 * 1024;
+std::uintptr_t piece_of(const void* record) { return address_of(record) / Records::piece_bytes; }
 
 class Neighbour {
  public:
@@ -35,12 +35,10 @@ class Neighbour {
   }
 
   std::set<std::uintptr_t> pieces() {
-    std::set<std::uintptr_t> pieces{address_of(&actor_.record()) / piece_bytes};
-    for (const void* block : blocks_) {
-      pieces.insert(address_of(Actor::page_of(block)) / piece_bytes);
-    }
+    std::set<std::uintptr_t> pieces{piece_of(&actor_.record())};
+    for (const void* block : blocks_) pieces.insert(piece_of(Actor::page_of(block)));
     for (const auto& group : actor_.record().heap.groups) {
-      if (group.load() != nullptr) pieces.insert(address_of(group.load()) / piece_bytes);
+      if (group.load() != nullptr) pieces.insert(piece_of(group.load()));
     }
     return pieces;
   }

@@ -17,9 +17,8 @@ namespace tarn {
 namespace {
 
 constexpr std::size_t record_bytes = 128;
-constexpr std::size_t piece_bytes = 16 * 1024;
 
-std::uintptr_t piece_of(const void* record) { return address_of(record) / piece_bytes; }
+std::uintptr_t piece_of(const void* record) { return address_of(record) / Records::piece_bytes; }
 
 class RecordsTest : public testing::Test {
  protected:
@@ -71,7 +70,7 @@ TEST_F(RecordsTest, OfOneGroupLieSideBySide) {
 }
 
 TEST_F(RecordsTest, ARefusalIsNullAndTheNextAttemptWorks) {
-  alignas(piece_bytes) Records records;  // So the first piece is nearly whole.
+  alignas(Records::piece_bytes) Records records;  // So the first piece is nearly whole.
   thread_group = 0;
   os::fake::fail_at(1, true);
   ASSERT_NE(records.allocate(record_bytes), nullptr) << "from what is part of the object";
