@@ -8,9 +8,10 @@ if(TARN_SANITIZE)
 endif()
 
 set_target_properties(tarn_plain PROPERTIES EXPORT_NAME tarn)
+set_target_properties(tarn_bare PROPERTIES EXPORT_NAME bare)
 set_target_properties(tarn_shared PROPERTIES EXPORT_NAME malloc)
 set_target_properties(tarn_static PROPERTIES EXPORT_NAME malloc_static)
-install(TARGETS tarn_plain tarn_shared tarn_static EXPORT tarn_targets
+install(TARGETS tarn_plain tarn_bare tarn_shared tarn_static EXPORT tarn_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tarn_command)
   install(TARGETS tarn_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

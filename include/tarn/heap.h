@@ -18,15 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
-#define TARN_API __attribute__((visibility("default")))
-#define TARN_ALLOCATES(...) __attribute__((malloc, alloc_size(__VA_ARGS__), warn_unused_result))
-#define TARN_ALLOCATES_ONE __attribute__((malloc, warn_unused_result))
-#else
-#define TARN_API
-#define TARN_ALLOCATES(...)
-#define TARN_ALLOCATES_ONE
-#endif
+#include "tarn/api.h"
+#include "tarn/source.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,26 +45,6 @@ typedef size_t (*tarn_heap_reclaim)(tarn_heap heap, size_t wanted_bytes, void* c
 
 /* The heap has passed its soft mark, upwards; called likewise. */
 typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* context);
-
-/* Where a heap's memory comes from: in chunks, most of them of chunk_bytes or more. The functions
- * are called with no lock held, by a thread that makes the heap, allocates or frees there, trims or
- * ends it; they may use other heaps. */
-typedef struct tarn_source {
-  size_t bytes; /* sizeof(tarn_source) */
-
-  /* `bytes` (a multiple of 4096) of readable and writable memory, best aligned to 4096 (else up to
-   * 4095 bytes are lost), which the child of a fork inherits; null when there are none: then a
-   * smaller chunk is asked for, if that will do, before the heap is out of memory. */
-  void* (*take)(size_t bytes, void* context);
-
-  /* Takes a chunk back, whole; null: nothing ever goes back. The last ones when the heap ends. */
-  void (*give)(void* start, size_t bytes, void* context);
-
-  void* context;      /* Handed to both. */
-  size_t chunk_bytes; /* The least that is asked for (but for a smaller one after a null); 0: 1
-                         MiB. A heap that has grown asks for a quarter of what it has. */
-  int zeroed;         /* Not 0: chunks read as zero, so zeroed blocks need not be written. */
-} tarn_source;
 
 /* The least that a region may be. Up to 8 KiB for its address, itself and the first descriptors, 2
  * KiB for each thread that allocates (once for a serialised heap), half a KiB for each eight size
@@ -142,7 +115,7 @@ typedef struct tarn_heap_options {
   size_t class_count;
   void* region;          /* Memory of the caller's, all that the heap ever uses (below); null. */
   size_t region_bytes;   /* At least TARN_HEAP_REGION_BYTES_MIN. */
-  const tarn_source* source; /* Copied; null: the operating system. */
+  const tarn_source* source; /* Copied; null: the operating system (below). */
 } tarn_heap_options;
 
 /* Makes a heap; options may be null. The zero value with EINVAL for options that make no sense,
@@ -156,7 +129,12 @@ typedef struct tarn_heap_options {
  * in a heap that several threads share, locking, walking, clearing, trimming and ending it ask for
  * a barrier. The 65th region at a time may ask for memory for its record. The region may be part
  * of a block of tarn's (which must outlive the heap), not of a freed one; regions must not overlap
- * (EINVAL). At any address, but only whole 4 KiB of it are used. */
+ * (EINVAL). At any address, but only whole 4 KiB of it are used.
+ *
+ * A heap with a source asks it for multiples of 4096 bytes aligned to 4096 (up to 4095 bytes of one
+ * that lies elsewhere are lost), which the child of a fork must inherit: for a quarter of what it
+ * has, once it has grown. The source is called by threads that make the heap, allocate or free
+ * there, trim or end it; empty chunks go back, the last ones when the heap ends. */
 TARN_API tarn_heap tarn_heap_create(const tarn_heap_options* options);
 
 /* Class tables. A heap with a table serves each request from the smallest of the table's sizes

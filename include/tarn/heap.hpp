@@ -22,17 +22,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/errors.hpp"
 #include "tarn/heap.h"
 
 namespace tarn {
-
-// The pointer, or std::bad_alloc for null where there are exceptions.
-inline void* or_bad_alloc(void* p) {
-#if defined(__cpp_exceptions)
-  if (p == nullptr) throw std::bad_alloc();
-#endif
-  return p;
-}
 
 enum class Threads {
   shared = TARN_HEAP_SHARED,

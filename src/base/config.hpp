@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "tarn/api.h"
+
 #define TARN_INLINE inline __attribute__((always_inline))
 #define TARN_COLD __attribute__((noinline, cold))
 #define TARN_NOINLINE __attribute__((noinline))
-#define TARN_LIKELY(x) (__builtin_expect(static_cast<bool>(x), true))
-#define TARN_UNLIKELY(x) (__builtin_expect(static_cast<bool>(x), false))
 #define TARN_EXPORT __attribute__((visibility("default")))
 #define TARN_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 
@@ -23,8 +23,4 @@
 #define TARN_FORK_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #else
 #define TARN_FORK_FENCE() __atomic_thread_fence(__ATOMIC_RELEASE)
-#endif
-
-#if !defined(__linux__) || !defined(__LP64__)
-#error "tarn: this release is for 64-bit Linux; a port is a folder under src/os"
 #endif

@@ -38,9 +38,9 @@ class ShownName {
 };
 
 Piece take_piece(const ZoneTraits& traits, std::size_t bytes, const char* name) noexcept {
-  if (traits.source.take != nullptr) {
-    void* const start = traits.source.take(bytes, traits.source.context);
-    return start == nullptr ? Piece{} : Piece{start, bytes};
+  if (traits.source.acquire != nullptr) {
+    const tarn_chunk chunk = traits.source.acquire(traits.source.context, bytes, slice_bytes);
+    return {chunk.data, chunk.data == nullptr ? 0 : chunk.bytes};
   }
   void* const start = os::vm_reserve(bytes);
   if (start == nullptr) return {};
@@ -52,9 +52,9 @@ Piece take_piece(const ZoneTraits& traits, std::size_t bytes, const char* name) 
 
 void give_piece(const ZoneTraits& traits, const Piece& piece) noexcept {
   if (traits.region) return;
-  if (traits.source.take != nullptr) {
-    if (traits.source.give != nullptr) {
-      traits.source.give(piece.start, piece.bytes, traits.source.context);
+  if (traits.source.acquire != nullptr) {
+    if (traits.source.release != nullptr) {
+      traits.source.release(traits.source.context, {piece.start, piece.bytes});
     }
     return;
   }
@@ -78,7 +78,7 @@ ZoneTraits traits_for(const tarn_heap_options& options) noexcept {
   } else if (options.source != nullptr) {
     const tarn_source& source = *options.source;
     traits.zeroed = source.zeroed != 0;
-    traits.source = {source.take, source.give, source.context};
+    traits.source = source;
     if (source.chunk_bytes != 0) traits.chunk_bytes_min = align_up(source.chunk_bytes, slice_bytes);
     if (traits.chunk_bytes_max < traits.chunk_bytes_min) {
       traits.chunk_bytes_max = traits.chunk_bytes_min;
@@ -117,7 +117,7 @@ bool zone_options_are_sound(const tarn_heap_options& options) noexcept {
   if (options.region_bytes != 0) return false;
   if (options.source == nullptr) return true;
   return !secret && options.source->bytes == sizeof(tarn_source) &&
-         options.source->take != nullptr && options.source->chunk_bytes <= request_bytes_max;
+         options.source->acquire != nullptr && options.source->chunk_bytes <= request_bytes_max;
 }
 
 bool make_zone(const tarn_heap_options& options, Zone** zone) noexcept {

@@ -18,6 +18,14 @@ bool environment_known() noexcept;
 // Milliseconds from an arbitrary start, never backwards; a few nanoseconds a call, grain 1-4 ms.
 std::uint64_t clock_coarse_ms() noexcept;
 
+// Sets errno, where there is one.
+enum class Error { invalid, no_memory, busy, unsupported };
+void set_error(Error error) noexcept;
+inline int fail(Error error) noexcept {
+  set_error(error);
+  return -1;
+}
+
 void write_error(const char* text, std::size_t bytes) noexcept;
 [[noreturn]] void process_abort() noexcept;
 

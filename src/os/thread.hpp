@@ -114,12 +114,18 @@ class LockedUnlessHeld {
 
 // Has `ended(value)` called on this thread when it ends, for a value that is not null. It may be
 // asked for again from within `ended`. False when the OS has no room for it.
+// Each of the two who may ask has one value and one function for all threads.
+enum class ThreadEndFor { heap, scratch };
 using ThreadEnded = void (*)(void* value);
-bool thread_on_end(ThreadEnded ended, void* value) noexcept;
+bool thread_on_end(ThreadEnded ended, void* value,
+                   ThreadEndFor whom = ThreadEndFor::heap) noexcept;
 
 // Has `child` called in the child after each fork: before fork returns there, or before a lock is
 // waited for, whichever comes first. (Other libraries' handlers may run before ours, and allocate.)
 // Called once.
 void process_on_fork(void (*child)()) noexcept;
+
+// As above, before fork returns in the child, and for others than the first. It may allocate.
+void process_on_fork_also(void (*child)()) noexcept;
 
 }  // namespace tarn::os

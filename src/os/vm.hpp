@@ -7,6 +7,10 @@
 
 #include <cstddef>
 
+#if !defined(__linux__) || !defined(__LP64__)
+#error "tarn: for 64-bit Linux; a port is a folder under src/os (pools alone: tarn_bare)"
+#endif
+
 namespace tarn::os {
 
 // Fresh zero memory, readable and writable, not yet backed; null when the OS refuses.
@@ -15,6 +19,13 @@ void* vm_reserve(std::size_t bytes) noexcept;
 // Gives address space back. False when the OS refuses (it may, at its limit of mappings): then the
 // range is still the caller's.
 bool vm_release(void* start, std::size_t bytes) noexcept;
+
+// For what was just reserved: asks for huge pages; has it backed by memory now; and by that of one
+// node of a machine whose memory is not all alike (before any of it is backed). False when the OS
+// cannot, or has no such thing or node.
+bool vm_prefer_huge(void* start, std::size_t bytes) noexcept;
+bool vm_populate(void* start, std::size_t bytes) noexcept;
+bool vm_bind(void* start, std::size_t bytes, unsigned node) noexcept;
 
 // Drops the contents; the range stays usable and reads as zero. False: contents are as before.
 bool vm_purge(void* start, std::size_t bytes) noexcept;

@@ -19,16 +19,9 @@
 #include "os/thread.hpp"
 #include "source/slice_bits.hpp"
 #include "source/store.hpp"
+#include "tarn/source.h"
 
 namespace tarn {
-
-// Whom a zone's chunks come from: functions, or the OS where there are none. They are called by
-// heap/heap_zone.cpp, never from here.
-struct ChunkSource {
-  void* (*take)(std::size_t bytes, void* context) = nullptr;
-  void (*give)(void* start, std::size_t bytes, void* context) = nullptr;
-  void* context = nullptr;
-};
 
 struct ZoneTraits {
   bool region = false;     // One chunk, for ever, with all that belongs to it.
@@ -37,7 +30,7 @@ struct ZoneTraits {
   bool secret = false;     // Locked in memory, not dumped, wiped on fork: but for the heads.
   std::size_t chunk_bytes_min = 0;
   std::size_t chunk_bytes_max = 0;
-  ChunkSource source{};
+  tarn_source source{};  // Called by heap/heap_zone.cpp, never from here; none: the OS.
 };
 
 // A chunk as its provider knows it.

@@ -56,23 +56,24 @@ struct counts {
   int refuses;
 };
 
-static void* take(size_t bytes, void* context) {
+static tarn_chunk take(void* context, size_t bytes, size_t alignment) {
   struct counts* const counts = context;
-  if (counts->refuses) return NULL;
+  if (counts->refuses) return (tarn_chunk){0};
   ++counts->taken;
-  return aligned_alloc(4096, bytes);
+  CHECK(alignment == 4096);
+  return (tarn_chunk){aligned_alloc(alignment, bytes), bytes};
 }
 
-static void give(void* start, size_t bytes, void* context) {
+static void give(void* context, tarn_chunk chunk) {
   struct counts* const counts = context;
   ++counts->given;
-  CHECK(bytes != 0);
-  free(start);
+  CHECK(chunk.bytes != 0);
+  free(chunk.data);
 }
 
 static void from_a_source(void) {
   struct counts counts = {0};
-  const tarn_source source = {.bytes = sizeof source, .take = take, .give = give,
+  const tarn_source source = {.bytes = sizeof source, .acquire = take, .release = give,
                               .context = &counts, .chunk_bytes = 100000};
   tarn_heap_options options = plain();
   options.source = &source;

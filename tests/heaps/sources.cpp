@@ -19,11 +19,12 @@ class Source {
   tarn_source made(std::size_t chunk_bytes = 0) {
     tarn_source source{};
     source.bytes = sizeof source;
-    source.take = [](std::size_t bytes, void* self) {
-      return static_cast<Source*>(self)->take(bytes);
+    source.acquire = [](void* self, std::size_t bytes, std::size_t) {
+      void* const start = static_cast<Source*>(self)->take(bytes);
+      return tarn_chunk{start, start == nullptr ? 0 : bytes};
     };
-    source.give = [](void* start, std::size_t bytes, void* self) {
-      static_cast<Source*>(self)->give(start, bytes);
+    source.release = [](void* self, tarn_chunk chunk) {
+      static_cast<Source*>(self)->give(chunk.data, chunk.bytes);
     };
     source.context = this;
     source.chunk_bytes = chunk_bytes;
@@ -240,7 +241,7 @@ TEST(SourceOptions, RefusesWhatMakesNoSense) {
   made.bytes = 8;
   EXPECT_TRUE(refused(made, EINVAL));
   made = source.made();
-  made.take = nullptr;
+  made.acquire = nullptr;
   EXPECT_TRUE(refused(made, EINVAL));
   made = source.made();
   made.chunk_bytes = SIZE_MAX;
@@ -253,7 +254,7 @@ TEST(SourceOptions, RefusesWhatMakesNoSense) {
 TEST(SourceOptions, WhatIsNotTakenBackStays) {
   Source source;
   tarn_source made = source.made();
-  made.give = nullptr;
+  made.release = nullptr;
   {
     const Heap heap(from(made));
     EXPECT_NE(tarn_heap_allocate(heap, 4 * mib), nullptr);

@@ -65,6 +65,10 @@ bool vm_release(void* start, std::size_t bytes) noexcept {
   return true;
 }
 
+bool vm_prefer_huge(void*, std::size_t) noexcept { return !call_fails(); }
+bool vm_populate(void*, std::size_t) noexcept { return !call_fails(); }
+bool vm_bind(void*, std::size_t, unsigned node) noexcept { return !call_fails() && node == 0; }
+
 bool vm_purge(void* start, std::size_t bytes) noexcept {
   if (call_fails() || madvise(start, bytes, MADV_DONTNEED) != 0) return false;
   purged_bytes.fetch_add(bytes);

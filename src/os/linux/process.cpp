@@ -31,6 +31,11 @@ std::uint64_t clock_coarse_ms() noexcept {
          static_cast<std::uint64_t>(now.tv_nsec) / 1000000;
 }
 
+void set_error(Error error) noexcept {
+  constexpr int numbers[] = {EINVAL, ENOMEM, EBUSY, ENOTSUP};
+  errno = numbers[static_cast<int>(error)];
+}
+
 void write_error(const char* text, std::size_t bytes) noexcept {
   const int saved = errno;
   while (bytes > 0) {

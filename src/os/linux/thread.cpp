@@ -20,7 +20,7 @@ namespace {
 constexpr int spins_before_sleep = 64;
 
 // The key is made once, by the first thread that asks. 0 is a valid key, hence the offset.
-std::atomic<std::uint32_t> key_plus_one{0};
+std::atomic<std::uint32_t> keys_plus_one[2]{};
 constexpr std::uint32_t key_none = 0;
 
 // A word that reads as zero in the child of a fork, and stays in one of vfork, which shares its
@@ -50,7 +50,8 @@ void repair_after_fork() noexcept {
   fork_child();
 }
 
-pthread_key_t end_key(ThreadEnded ended, bool* ok) noexcept {
+pthread_key_t end_key(ThreadEnded ended, ThreadEndFor whom, bool* ok) noexcept {
+  auto& key_plus_one = keys_plus_one[static_cast<int>(whom)];
   // Acquire: pairs with the release below; the key itself is made by libc.
   std::uint32_t known = key_plus_one.load(std::memory_order_acquire);
   if (known == key_none) {
@@ -131,9 +132,9 @@ bool barrier_in_all_threads() noexcept {
 
 void yield() noexcept { sched_yield(); }
 
-bool thread_on_end(ThreadEnded ended, void* value) noexcept {
+bool thread_on_end(ThreadEnded ended, void* value, ThreadEndFor whom) noexcept {
   bool ok = false;
-  const pthread_key_t key = end_key(ended, &ok);
+  const pthread_key_t key = end_key(ended, whom, &ok);
   return ok && pthread_setspecific(key, value) == 0;
 }
 
@@ -142,6 +143,12 @@ void process_on_fork(void (*child)()) noexcept {
   fork_child = child;
   fork_mark = make_fork_mark();
   pthread_atfork(nullptr, nullptr, repair_after_fork);
+  errno = saved;
+}
+
+void process_on_fork_also(void (*child)()) noexcept {
+  const int saved = errno;
+  pthread_atfork(nullptr, nullptr, child);
   errno = saved;
 }
 

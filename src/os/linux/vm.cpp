@@ -7,12 +7,18 @@
 #include <cerrno>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "layout/geometry.hpp"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
+#endif
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
 #endif
 
 namespace tarn::os {
@@ -40,6 +46,33 @@ void* vm_reserve(std::size_t bytes) noexcept {
 
 bool vm_release(void* start, std::size_t bytes) noexcept {
   return succeeds([=] { return munmap(start, bytes); });
+}
+
+bool vm_prefer_huge(void* start, std::size_t bytes) noexcept {
+  return succeeds([=] { return madvise(start, bytes, MADV_HUGEPAGE); });
+}
+
+bool vm_populate(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  bool done = madvise(start, bytes, MADV_POPULATE_WRITE) == 0;
+  if (!done && errno == EINVAL) {  // Kernels before 5.14: a write to each page.
+    auto* const at = static_cast<volatile char*>(start);
+    for (std::size_t i = 0; i < bytes; i += slice_bytes) at[i] = 0;
+    done = true;
+  }
+  errno = saved;
+  return done;
+}
+
+bool vm_bind(void* start, std::size_t bytes, unsigned node) noexcept {
+  constexpr unsigned nodes_max = 1024;  // The most that a kernel can have.
+  constexpr int bind = 2;               // MPOL_BIND, of a header that need not be there.
+  constexpr unsigned word_bits = 8 * sizeof(unsigned long);
+  if (node >= nodes_max) return false;
+  unsigned long nodes[nodes_max / word_bits] = {};
+  nodes[node / word_bits] = 1ul << node % word_bits;
+  // The kernel counts one more.
+  return succeeds([&] { return syscall(SYS_mbind, start, bytes, bind, nodes, nodes_max + 1, 0u); });
 }
 
 bool vm_purge(void* start, std::size_t bytes) noexcept {

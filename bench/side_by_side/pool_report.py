@@ -1,0 +1,266 @@
+"""Tables of what bench/pools has measured: medians, quartiles, targets met or missed.
+
+Samples are rounds, a dictionary each: (task, size, contestant) to figures.
+
+SPDX-License-Identifier: MIT
+"""
+from statistics import median
+
+from .heap_report import table
+from .pool_suite import (BLOCK_BYTES, FLOOR, LISTS, SIZES, STATES, STORY_MAKERS, TARGETS)
+
+
+def quartiles(values):
+  ordered = sorted(values)
+  last = len(ordered) - 1
+  return ordered[round(last * 0.25)], ordered[round(last * 0.75)]
+
+
+def cell(values, digits=2):
+  """Median [quartiles]."""
+  if not values:
+    return "–"
+  low, high = quartiles(values)
+  text = f"{median(values):,.{digits}f}"
+  if low == high:
+    return text
+  return f"{text} [{low:,.{digits}f}, {high:,.{digits}f}]"
+
+
+def values_of(rounds, task, size, contestant, figure):
+  return [row[task, size, contestant][figure] for row in rounds
+          if figure in row.get((task, size, contestant), {})]
+
+
+def ratios(rounds, task, size, pair, figure):
+  """Of each round in which both ran. `pair`: two contestants."""
+  found = []
+  for row in rounds:
+    ours, theirs = (row.get((task, size, name), {}).get(figure) for name in pair)
+    if ours is not None and theirs:
+      found.append(ours / theirs)
+  return found
+
+
+def names_in(rounds, tasks):
+  """Contestants in the order in which the first round has them, the floor first."""
+  names = [name for task, _, name in (rounds[0] if rounds else {}) if task in tasks]
+  names.sort(key=lambda name: (name != FLOOR, not name.startswith("hand"),
+                               not name.startswith("tarn"), name))
+  return list(dict.fromkeys(names))
+
+
+def verdict(values, most):
+  if median(values) <= most:
+    return "met"
+  return "missed by less than the spread" if quartiles(values)[0] <= most else "**missed**"
+
+
+def targets(rounds, only_missed=False):
+  lines = []
+  for target in TARGETS:
+    for task, size in target.rows:
+      for state in STATES:
+        values = ratios(rounds, task, size, (target.ours, target.theirs), state)
+        if not values or (only_missed and median(values) <= target.most):
+          continue
+        lines.append([f"{target.ours} / {target.theirs}", f"{task} {size:,}, {state}",
+                      f"{target.most:.2f}", cell(values), verdict(values, target.most)])
+  return table(["ratio", "row", "at most", "median [quartiles]", ""], lines)
+
+
+def overview(rounds):
+  """A line for each target: how many of its rows are met, and the worst of them."""
+  lines = []
+  for target in TARGETS:
+    rows = [(median(values), values, f"{task} {size:,}, {state}")
+            for task, size in target.rows for state in STATES
+            if (values := ratios(rounds, task, size, (target.ours, target.theirs), state))]
+    if rows:
+      worst = max(rows, key=lambda row: row[0])
+      met = sum(row[0] <= target.most for row in rows)
+      lines.append([f"{target.ours} / {target.theirs}", f"{target.most:.2f}",
+                    f"{met} of {len(rows)}", f"{cell(worst[1])}: {worst[2]}"])
+  return table(["ratio", "at most", "rows that meet it", "worst row"], lines)
+
+
+def matrix(rounds, tasks, columns, names=None, digits=2):
+  """Contestants down; `columns` are (heading, task, size, figure)."""
+  lines = []
+  for name in names or names_in(rounds, tasks):
+    cells = [cell(values_of(rounds, task, size, name, figure), digits)
+             for _, task, size, figure in columns]
+    if set(cells) != {"–"}:
+      lines.append([name, *cells])
+  return table(["", *[heading for heading, *_ in columns]], lines)
+
+
+def growth(rounds):
+  parts = []
+  for task in LISTS:
+    for figure in (*STATES, *(["scattered"] if task == LISTS[0] else [])):
+      columns = [(f"n = {size:,}", task, size, figure) for size in SIZES]
+      parts.append(f"{task}, {figure}: ns a push\n\n{matrix(rounds, (task,), columns)}")
+  for figure in ("regrown_walk", "scattered_walk", "regrown_clear", "random_frees"):
+    tasks = LISTS if figure.startswith("regrown") else LISTS[:1]
+    label = {"regrown_walk": "A walk along the regrown list",
+             "scattered_walk": "A walk along the list that was grown after random frees",
+             "regrown_clear": "The list cleared",
+             "random_frees": "n blocks freed in random order"}[figure]
+    for task in tasks:
+      columns = [(f"n = {size:,}", task, size, figure) for size in SIZES]
+      names = [name for name in names_in(rounds, (task,))
+               if figure not in ("regrown_clear", "random_frees") or name != FLOOR]
+      parts.append(f"{label}, {task}: ns an element\n\n"
+                   f"{matrix(rounds, (task,), columns, names)}")
+  return parts
+
+
+def slots(rounds):
+  columns = [(f"{task} {size}, {state}", task, size, state)
+             for task in ("slots", "bare", "batches") for size in BLOCK_BYTES for state in STATES]
+  return [matrix(rounds, ("slots",), columns[start:start + 4]) for start in (0, 4, 8)]
+
+
+def best_peer(libraries, task, size, figure):
+  """(name, its rounds) of the fastest preloaded malloc that is neither glibc's nor tarn's."""
+  peers = {name: values for name, rounds in libraries.items() if name not in ("glibc", "tarn")
+           if (values := values_of(rounds, task, size, "malloc", figure))}
+  return min(peers.items(), key=lambda item: median(item[1])) if peers else None
+
+
+def ratio_cell(above, below):
+  found = [a / b for a, b in zip(above, below) if b]
+  return cell(found, 1 if found and median(found) >= 10 else 2)
+
+
+def gains(libraries, rounds, task, figure):
+  """S3.8's table: each over the floor of its own process, and glibc over the pool."""
+  lines = []
+  glibc_rounds = libraries.get("glibc", [])
+  for size in SIZES:
+    floor = values_of(glibc_rounds, task, size, FLOOR, "regrown" + figure)
+    glibc = values_of(glibc_rounds, task, size, "malloc", "regrown" + figure)
+    pool = values_of(glibc_rounds, task, size, "tarn Pool", "regrown" + figure)
+    if not floor or not glibc:
+      continue
+    best = best_peer(libraries, task, size, "regrown" + figure)
+    best_cell = "–"
+    if best:
+      own_floor = values_of(libraries[best[0]], task, size, FLOOR, "regrown" + figure)
+      best_cell = f"{best[0]}: {ratio_cell(best[1], own_floor)}"
+    ours = libraries.get("tarn", [])
+    lines.append([f"{size:,}", cell(floor), ratio_cell(glibc, floor), best_cell,
+                  ratio_cell(values_of(ours, task, size, "malloc", "regrown" + figure),
+                             values_of(ours, task, size, FLOOR, "regrown" + figure)),
+                  ratio_cell(pool, floor), ratio_cell(glibc, pool),
+                  ratio_cell(best[1], pool) if best else "–"])
+  return table(["n", "floor, ns", "glibc", "best peer", "tarn's malloc", "tarn Pool",
+                "glibc / Pool", "best peer / Pool"], lines)
+
+
+def mallocs(libraries, task, figure):
+  columns = [(f"n = {size:,}", task, size, figure) for size in SIZES]
+  lines = [[name, *[cell(values_of(rounds, task, size, "malloc", figure))
+                    for _, task, size, figure in columns]] for name, rounds in libraries.items()]
+  return table(["", *[heading for heading, *_ in columns]],
+               [line for line in lines if set(line[1:]) != {"–"}])
+
+
+def destroy(rounds):
+  sizes = sorted({size for row in rounds for task, size, _ in row if task == "destroy"})
+  if not sizes:
+    return ""
+  columns = [(f"{size:,} objects", "destroy", size, "each") for size in sizes]
+  held = []
+  for name in names_in(rounds, ("destroy",)):
+    full, empty = (values_of(rounds, "destroy", sizes[-1], name, figure)
+                   for figure in ("full_bytes", "empty_bytes"))
+    if full and max(full) > 0:
+      held.append([name, f"{median(full) / 1024:,.0f}", f"{median(empty) / 1024:,.0f}"])
+  text = f"ns an object\n\n{matrix(rounds, ('destroy',), columns)}\n"
+  if held:
+    text += (f"KiB held of the source, {sizes[-1]:,} objects\n\n"
+             + table(["", "live", "all destroyed"], held))
+  return text
+
+
+def destroy_peer(rounds):
+  lines = [[name, f"{size:,}", cell(values_of(rounds, "destroy", size, name, "ms"), 1)]
+           for row in rounds[:1] for _, size, name in row]
+  return table(["", "objects", "ms in all"], lines) if lines else ""
+
+
+def initialise(rounds):
+  columns = [(heading, "initialise", 256 << 20, figure)
+             for heading, figure in (("minor faults", "faults"), ("µs", "us"))]
+  return matrix(rounds, ("initialise",), columns, digits=0)
+
+
+def story(rounds):
+  lines = []
+  for name in STORY_MAKERS:
+    size = next((size for row in rounds for task, size, who in row if who == name), 0)
+    clean, holed = (values_of(rounds, task, size, name, "each")
+                    for task in ("story_clean", "story"))
+    if clean and holed:
+      held = [cell([value / 1024 for value in values_of(rounds, "story", size, name, figure)], 0)
+              for figure in ("built_bytes", "holed_bytes", "ended_bytes", "trimmed_bytes")]
+      first = values_of(rounds, "story", size, name, "first")
+      lines.append([name, cell(clean), cell(holed), ratio_cell(holed, clean), cell(first), *held])
+  return table(["", "ns a request, without holes", "with 10,000 holes", "ratio", "the first 200",
+                "KiB: objects", "every other freed", "all freed", "trimmed"], lines)
+
+
+def counts(rounds):
+  columns = [("push_front", "count_forward_list", 128, "push"),
+             ("its clear", "count_forward_list", 128, "clear"),
+             ("push_back", "count_list", 128, "push"), ("its clear", "count_list", 128, "clear"),
+             ("bare slots", "count_bare", 128, "step")]
+  return matrix(rounds, ("count_forward_list",), columns, digits=0)
+
+
+def heading(record):
+  machine = record["machine"]
+  left_out = "".join(f"- Left out: {line}\n" for line in record["failures"])
+  return f"""# Pools and arenas beside others
+
+Made by `bench/pools`; docs/design/bench.md ("Pools") says what is measured and how. Not edited.
+
+- Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory']}; \
+{machine['system']}, Linux {machine['kernel']}, {machine['libc']}, {machine['compiler']}, -O2; \
+transparent huge pages: {machine['huge_pages']}
+- Command: `{record['command']}`; {record['date']}; {record['repetitions']} rounds, interleaved; \
+{record['bystanders']:.2f} cores were busy with other things
+- tarn {record['tarn']}; {'; '.join(record['peers'])}
+{left_out}
+Cells are medians [quartiles]; ratios are medians of the rounds' ratios. *fresh*: a new contestant
+over memory that was written before; *regrown*: the same one, after the list was cleared."""
+
+
+def markdown(record, rounds):
+  """`rounds`: of each task of bench/pools a list of rounds; "malloc": a list for each library."""
+  libraries = rounds["malloc"]
+  timed = [{**a, **b} for a, b in zip(rounds["growth"], rounds["slots"])] or rounds["growth"] \
+      or rounds["slots"]
+  parts = [heading(record), "## Targets", overview(timed),
+           "Rows that do not meet theirs:\n\n" + targets(timed, only_missed=True)]
+  parts += ["## Lists beside malloc (S3.8)",
+            "Regrown, in the process that malloc was preloaded to: time over that of the warm bump "
+            "pointer there. The last columns are what the pool gains."]
+  for task, name in zip(LISTS, ("push_front", "push_back")):
+    parts.append(f"{task}::{name}\n\n" + gains(libraries, rounds, task, ""))
+    parts.append("A walk along it\n\n" + gains(libraries, rounds, task, "_walk"))
+    parts.append(f"Each malloc, ns a {name}\n\n" + mallocs(libraries, task, "regrown"))
+  parts.append("A walk after n blocks were freed in random order, forward_list, ns an element\n\n"
+               + mallocs(libraries, LISTS[0], "scattered_walk"))
+  parts += ["## Lists beside other pools", *growth(timed), "## 1,024 slots", "ns for a free and an "
+            "allocation; blocks of 32 and 128 bytes, touched", *slots(timed)]
+  parts += ["## Instructions", "One by one, when regrown", counts(rounds["count"])]
+  parts += ["## Objects destroyed in random order", destroy(rounds["destroy"]),
+            destroy_peer(rounds["destroy_peer"])]
+  parts += ["## A pool of 256 MiB is made, in blocks of 256 bytes", initialise(
+      rounds["initialise"])]
+  parts += ["## Small holes everywhere, then requests of 512 bytes (S1.9, S1.11)",
+            story(rounds["story"])]
+  return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"

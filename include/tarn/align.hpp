@@ -1,0 +1,35 @@
+// align: power-of-two arithmetic and checked products, for callers and rooms alike. No state, no
+// OS; C++17.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_ALIGN_HPP
+#define TARN_ALIGN_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tarn {
+
+constexpr bool is_power_of_two(std::size_t n) noexcept { return n != 0 && (n & (n - 1)) == 0; }
+
+// pre: alignment is a power of two. Wraps to a smaller value on overflow: callers bound n first.
+constexpr std::size_t align_up(std::size_t n, std::size_t alignment) noexcept {
+  return (n + alignment - 1) & ~(alignment - 1);
+}
+
+// False when the product does not fit; then *product is not meaningful.
+constexpr bool checked_multiply(std::size_t a, std::size_t b, std::size_t* product) noexcept {
+  return !__builtin_mul_overflow(a, b, product);
+}
+
+inline std::uintptr_t address_of(const void* p) noexcept {
+  return reinterpret_cast<std::uintptr_t>(p);
+}
+
+inline bool is_aligned(const void* p, std::size_t alignment) noexcept {
+  return (address_of(p) & (alignment - 1)) == 0;
+}
+
+}  // namespace tarn
+
+#endif

@@ -1,0 +1,27 @@
+/* api: the attributes of the public functions.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_API_H
+#define TARN_API_H
+
+#if defined(__GNUC__)
+#define TARN_API __attribute__((visibility("default")))
+#define TARN_ALLOCATES(...) __attribute__((malloc, alloc_size(__VA_ARGS__), warn_unused_result))
+#define TARN_ALLOCATES_ONE __attribute__((malloc, warn_unused_result))
+#define TARN_MUST_USE __attribute__((warn_unused_result))
+#define TARN_WEAK __attribute__((weak)) /* Null where nothing that is linked has it. */
+#define TARN_LIKELY(x) (__builtin_expect(!!(x), 1))
+#define TARN_UNLIKELY(x) (__builtin_expect(!!(x), 0))
+#define TARN_ASSUME(x) ((x) ? (void)0 : __builtin_unreachable())
+#else
+#define TARN_API
+#define TARN_ALLOCATES(...)
+#define TARN_ALLOCATES_ONE
+#define TARN_MUST_USE
+#define TARN_WEAK
+#define TARN_LIKELY(x) (x)
+#define TARN_UNLIKELY(x) (x)
+#define TARN_ASSUME(x) ((void)0)
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+// coroutine.hpp: frames of coroutines from an arena, a pool or any other allocator (C++20). A
+// promise type that inherits from CoroutineFrames takes the frame from the allocator that the
+// coroutine is given as its first parameter (of a member function, as the first after the object):
+//
+//   struct Task { struct promise_type : tarn::CoroutineFrames { ... }; };
+//   Task count(tarn::Arena& arena, int n);      // its frame is in the arena
+//   Task total(int n);                          // from operator new: there is no allocator
+//
+// The frame has two words more, by which it is given back when the coroutine is destroyed. Where
+// there is no memory, or a pool's blocks are too small, std::bad_alloc is thrown.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_COROUTINE_HPP
+#define TARN_COROUTINE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "tarn/concepts.hpp"
+#include "tarn/errors.hpp"
+
+namespace tarn {
+
+class CoroutineFrames {
+ public:
+  template <BlockAllocator A, class... Others>
+  static void* operator new(std::size_t bytes, A& allocator, Others&&...) {
+    return allocate(bytes, allocator);
+  }
+  // A coroutine that is a member function: the object comes first.
+  template <class Object, BlockAllocator A, class... Others>
+    requires(!BlockAllocator<std::remove_cvref_t<Object>>)
+  static void* operator new(std::size_t bytes, Object&&, A& allocator, Others&&...) {
+    return allocate(bytes, allocator);
+  }
+  static void* operator new(std::size_t bytes) {
+    if (bytes > SIZE_MAX - sizeof(Header)) return or_bad_alloc(nullptr);
+    return begin(::operator new(bytes + sizeof(Header)), {});
+  }
+
+  static void operator delete(void* frame, std::size_t bytes) noexcept {
+    Header* const header = static_cast<Header*>(frame) - 1;
+    const Header from = *header;
+    if (from.give == nullptr) return ::operator delete(header);
+    from.give(from.allocator, header, bytes + sizeof(Header));
+  }
+
+ private:
+  struct alignas(std::max_align_t) Header {
+    void* allocator;
+    void (*give)(void* allocator, void* p, std::size_t bytes);
+  };
+
+  template <class A>
+  static void* allocate(std::size_t bytes, A& allocator) {
+    if (bytes > SIZE_MAX - sizeof(Header)) return or_bad_alloc(nullptr);
+    void* const p = allocator.try_allocate(bytes + sizeof(Header), alignof(Header));
+    return begin(or_bad_alloc(p), {&allocator, [](void* a, void* q, std::size_t taken) {
+                   static_cast<A*>(a)->deallocate(q, taken, alignof(Header));
+                 }});
+  }
+  static void* begin(void* p, const Header& header) noexcept {
+    return ::new (p) Header(header) + 1;
+  }
+};
+
+}  // namespace tarn
+
+#endif

@@ -1,0 +1,32 @@
+// errors: what the C++ faces throw where there are exceptions.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_ERRORS_HPP
+#define TARN_ERRORS_HPP
+
+#include <exception>
+#include <new>
+
+namespace tarn {
+
+// Options that make no sense; what() says which.
+class InvalidOptions : public std::exception {
+ public:
+  explicit InvalidOptions(const char* text) noexcept : text_(text) {}
+  const char* what() const noexcept override { return text_; }
+
+ private:
+  const char* text_;  // Static.
+};
+
+// The pointer, or std::bad_alloc for null where there are exceptions.
+inline void* or_bad_alloc(void* p) {
+#if defined(__cpp_exceptions)
+  if (p == nullptr) throw std::bad_alloc();
+#endif
+  return p;
+}
+
+}  // namespace tarn
+
+#endif

@@ -1,0 +1,52 @@
+// small_lock: a lock of one word, with lock() and unlock() as std::mutex has them, for where that
+// is not to be had. Waiting threads sleep (std::atomic's wait). C++20.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_SMALL_LOCK_HPP
+#define TARN_SMALL_LOCK_HPP
+
+#include <atomic>
+
+namespace tarn {
+
+// U. Drepper, Futexes Are Tricky, 2011, mutex 2: free, held, or held and waited for. One atomic
+// operation to take a free one, one to give it back. Neither fair nor recursive; in the child of a
+// fork one that another thread held is held for ever.
+class SmallLock {
+ public:
+  SmallLock() noexcept = default;
+  SmallLock(const SmallLock&) = delete;
+  SmallLock& operator=(const SmallLock&) = delete;
+
+  void lock() noexcept {
+    int seen = free_;
+    // Acquire, here and below: pairs with the release in unlock().
+    if (word_.compare_exchange_strong(seen, held_, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+      return;
+    }
+    while (word_.exchange(awaited_, std::memory_order_acquire) != free_) {
+      word_.wait(awaited_, std::memory_order_relaxed);
+    }
+  }
+
+  bool try_lock() noexcept {
+    int seen = free_;
+    return word_.compare_exchange_strong(seen, held_, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  void unlock() noexcept {
+    if (word_.exchange(free_, std::memory_order_release) == awaited_) word_.notify_one();
+  }
+
+ private:
+  static constexpr int free_ = 0;
+  static constexpr int held_ = 1;
+  static constexpr int awaited_ = 2;
+  std::atomic<int> word_{free_};
+};
+
+}  // namespace tarn
+
+#endif

@@ -1,0 +1,116 @@
+// arena: what the files of this room share. tarn/arena.h has the hit path; docs/design/arena.md has
+// the picture and the invariants.
+//
+//   chunk:  | tarn_arena_chunk | (note | ) block | (canary |) ... up to the cursor | room |
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.hpp"
+#include "base/check.hpp"
+#include "tarn/arena.h"
+
+struct alignas(TARN_ARENA_GRAIN) tarn_arena_chunk {
+  tarn_arena_chunk* older;
+  std::size_t bytes;      // As granted.
+  std::size_t before;     // In use when it became current; of a large one: in use itself.
+  char* last;             // Where the cursor was when it was closed; of a large one: its block.
+  std::uintptr_t name;    // That a tool knows it by.
+};
+
+namespace tarn {
+
+inline constexpr std::size_t arena_grain = TARN_ARENA_GRAIN;
+inline constexpr std::size_t arena_canary_bytes = 8;  // At least.
+inline constexpr std::size_t block_bytes_max = PTRDIFF_MAX;
+
+// In front of each block of a checked arena.
+struct alignas(TARN_ARENA_GRAIN) ArenaNote {
+  ArenaNote* before;  // Of the block before it, wherever that is.
+  char* block;
+  std::size_t bytes;
+  const void* site;
+};
+
+static_assert(sizeof(tarn_arena_chunk) % arena_grain == 0 && sizeof(ArenaNote) % arena_grain == 0);
+
+// What `state` holds: the mode in the low bits, and these.
+enum ArenaState : std::uint32_t {
+  arena_mode_bits = 3,
+  arena_is_sound = 4,    // It was made from options that make sense.
+  arena_is_watched = 8,  // A tool is told of its blocks.
+};
+
+inline unsigned mode_of(const tarn_arena& arena) noexcept { return arena.state & arena_mode_bits; }
+inline bool is_checked(const tarn_arena& arena) noexcept {
+  return mode_of(arena) == TARN_ARENA_CHECKED;
+}
+inline bool is_watched(const tarn_arena& arena) noexcept {
+  return (arena.state & arena_is_watched) != 0;
+}
+// Of each block in a chunk of its own.
+inline bool is_lone(const tarn_arena& arena) noexcept {
+  return mode_of(arena) == TARN_ARENA_GUARDED || mode_of(arena) == TARN_ARENA_PASSTHROUGH;
+}
+
+inline char* first_in(tarn_arena_chunk* chunk) noexcept {
+  return reinterpret_cast<char*>(chunk) + sizeof(tarn_arena_chunk);
+}
+inline char* end_of(tarn_arena_chunk* chunk) noexcept {
+  return reinterpret_cast<char*>(chunk) + (chunk->bytes & ~(arena_grain - 1));
+}
+inline std::size_t rounded(std::size_t bytes) noexcept { return align_up(bytes, arena_grain); }
+inline std::size_t distance(const char* from, const char* to) noexcept {
+  return static_cast<std::size_t>(to - from);
+}
+
+inline std::size_t used_bytes(const tarn_arena& arena) noexcept {
+  const std::size_t in_chunks =
+      arena.current == nullptr
+          ? 0
+          : arena.current->before + distance(first_in(arena.current), arena.cursor);
+  return in_chunks + arena.large_bytes;
+}
+
+// Moves the cursor; a checked arena has no room for the hit path.
+inline void set_cursor(tarn_arena& arena, char* cursor) noexcept {
+  arena.cursor = cursor;
+  arena.end = is_checked(arena) || arena.current == nullptr ? cursor : end_of(arena.current);
+}
+inline char* room_end(const tarn_arena& arena) noexcept {
+  return arena.current == nullptr ? arena.cursor : end_of(arena.current);
+}
+
+inline void note_peak(tarn_arena& arena) noexcept {
+  const std::size_t used = used_bytes(arena);
+  if (used > arena.cycle_peak) arena.cycle_peak = used;
+  if (used > arena.used_peak) arena.used_peak = used;
+}
+
+// Chunks (chunks.cpp). A null pointer: there is no memory, or the limit forbids it.
+tarn_arena_chunk* acquire_chunk(tarn_arena& arena, std::size_t bytes, std::size_t least_bytes,
+                                std::size_t alignment) noexcept;
+void release_chunk(tarn_arena& arena, tarn_arena_chunk* chunk) noexcept;
+bool open_chunk(tarn_arena& arena, std::size_t wanted) noexcept;  // Room for as many.
+void* allocate_large(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
+                     const void* here) noexcept;
+void release_large(tarn_arena& arena) noexcept;  // The newest.
+std::size_t next_chunk_bytes(const tarn_arena& arena) noexcept;
+
+// Checked arenas (checked.cpp).
+void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
+                    const void* here) noexcept;
+std::size_t overhead_of_checks(std::size_t alignment) noexcept;
+void check_notes(tarn_arena& arena, const void* until, const char* function,
+                 const void* here) noexcept;
+void forget_block(tarn_arena& arena, const char* function, const void* here) noexcept;
+void resize_checked(tarn_arena& arena, std::size_t bytes) noexcept;  // The newest block.
+void close_range(tarn_arena& arena, char* from, char* to) noexcept;
+void watch_arena(tarn_arena& arena) noexcept;
+void unwatch_arena(tarn_arena& arena) noexcept;
+void name_chunk(const tarn_arena& arena, tarn_arena_chunk* chunk) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,138 @@
+// chunks: where an arena's memory comes from and goes to.
+//
+// SPDX-License-Identifier: MIT
+#include <new>
+
+#include "arena/arena.hpp"
+#include "os/watchers.hpp"
+#include "report/report.hpp"
+
+namespace tarn {
+
+std::size_t next_chunk_bytes(const tarn_arena& arena) noexcept {
+  const std::size_t quarter = arena.held_bytes / 4;
+  if (quarter <= arena.chunk_bytes) return arena.chunk_bytes;
+  return quarter < arena.chunk_bytes_max ? align_up(quarter, 4096) : arena.chunk_bytes_max;
+}
+
+namespace {
+
+std::size_t room_below_limit(const tarn_arena& arena) noexcept {
+  if (arena.limit_bytes == 0) return SIZE_MAX;
+  return arena.limit_bytes > arena.held_bytes ? arena.limit_bytes - arena.held_bytes : 0;
+}
+
+// A source may grant more than it was asked for; what that brings above the limit goes back.
+tarn_chunk ask(const tarn_arena& arena, std::size_t bytes, std::size_t alignment) noexcept {
+  const tarn_chunk memory = arena.source.acquire(arena.source.context, bytes, alignment);
+  if (memory.data == nullptr) return {};
+  if (memory.bytes < bytes || !is_aligned(memory.data, alignment)) {
+    report_chunk(memory.data, memory.bytes, bytes, alignment);
+  }
+  if (memory.bytes <= room_below_limit(arena)) return memory;
+  if (arena.source.release != nullptr) arena.source.release(arena.source.context, memory);
+  return {};
+}
+
+}  // namespace
+
+tarn_arena_chunk* acquire_chunk(tarn_arena& arena, std::size_t bytes, std::size_t least_bytes,
+                                std::size_t alignment) noexcept {
+  const std::size_t room = room_below_limit(arena);
+  if (room < least_bytes) return nullptr;
+  if (bytes > room) bytes = room & ~(arena_grain - 1);
+  if (bytes < least_bytes) bytes = least_bytes;
+  tarn_chunk memory = ask(arena, bytes, alignment);
+  while (memory.data == nullptr && bytes > least_bytes) {
+    bytes = bytes / 2 > least_bytes ? align_up(bytes / 2, arena_grain) : least_bytes;
+    memory = ask(arena, bytes, alignment);
+  }
+  if (memory.data == nullptr) return nullptr;
+  auto* const chunk = new (memory.data) tarn_arena_chunk{};
+  chunk->bytes = memory.bytes;
+  ++arena.acquired;
+  arena.held_bytes += memory.bytes;
+  if (is_watched(arena)) {
+    os::watch_close(first_in(chunk), chunk->bytes - sizeof *chunk);
+    name_chunk(arena, chunk);
+  }
+  return chunk;
+}
+
+void release_chunk(tarn_arena& arena, tarn_arena_chunk* chunk) noexcept {
+  ++arena.released;
+  arena.held_bytes -= chunk->bytes;
+  if (is_watched(arena)) {
+    os::watch_forget(chunk->name);
+    os::watch_open(first_in(chunk), chunk->bytes - sizeof *chunk);
+  }
+  if (arena.source.release != nullptr) {
+    arena.source.release(arena.source.context, {chunk, chunk->bytes});
+  }
+}
+
+bool open_chunk(tarn_arena& arena, std::size_t wanted) noexcept {
+  tarn_arena_chunk** link = &arena.retained;
+  while (*link != nullptr && distance(first_in(*link), end_of(*link)) < wanted) {
+    link = &(*link)->older;
+  }
+  tarn_arena_chunk* chunk = *link;
+  if (chunk != nullptr) {
+    *link = chunk->older;
+  } else {
+    const std::size_t least = sizeof(tarn_arena_chunk) + wanted;
+    const std::size_t next = next_chunk_bytes(arena);
+    chunk = acquire_chunk(arena, next > least ? next : least, least, 16);
+    if (chunk == nullptr) return false;
+  }
+  note_peak(arena);
+  chunk->before = used_bytes(arena) - arena.large_bytes;
+  chunk->older = arena.current;
+  if (arena.current != nullptr) arena.current->last = arena.cursor;
+  arena.current = chunk;
+  set_cursor(arena, first_in(chunk));
+  return true;
+}
+
+void* allocate_large(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
+                     const void* here) noexcept {
+  const bool checked = is_checked(arena);
+  const std::size_t overhead =
+      sizeof(tarn_arena_chunk) + (checked ? overhead_of_checks(alignment) : alignment);
+  if (bytes > block_bytes_max - overhead - arena_grain) return nullptr;
+  // A lone block ends with its chunk: the source looks after what is behind.
+  const std::size_t first = align_up(sizeof(tarn_arena_chunk), alignment);
+  const std::size_t wanted = is_lone(arena) ? first + bytes : rounded(bytes) + overhead;
+  const std::size_t chunk_alignment = is_lone(arena) && alignment > 16 ? alignment : 16;
+  tarn_arena_chunk* const chunk = acquire_chunk(arena, wanted, wanted, chunk_alignment);
+  if (chunk == nullptr) return nullptr;
+
+  char* const start = first_in(chunk);
+  char* block = start + ((0 - address_of(start)) & (alignment - 1));
+  chunk->before = rounded(bytes);
+  chunk->older = arena.large;
+  arena.large = chunk;
+  arena.large_bytes += chunk->before;
+  if (checked) {
+    // Placed as in an ordinary chunk, with the cursor there for a moment.
+    tarn_arena_chunk* const current = arena.current;
+    char* const cursor = arena.cursor;
+    arena.current = chunk;
+    arena.cursor = start;
+    block = static_cast<char*>(place_checked(arena, bytes, alignment, here));
+    arena.current = current;
+    set_cursor(arena, cursor);
+  }
+  chunk->last = block;
+  note_peak(arena);
+  return block;
+}
+
+void release_large(tarn_arena& arena) noexcept {
+  tarn_arena_chunk* const chunk = arena.large;
+  arena.large = chunk->older;
+  arena.large_bytes -= chunk->before;
+  release_chunk(arena, chunk);
+}
+
+}  // namespace tarn

@@ -1,0 +1,213 @@
+// fixed_allocator: see tarn/fixed_allocator.h.
+//
+//   pool:  | block | block | ... fresh ... | live bits, where they fit |
+//
+// SPDX-License-Identifier: MIT
+#include "tarn/fixed_allocator.h"
+
+#include "base/bits.hpp"
+#include "os/process.hpp"
+#include "report/report.hpp"
+
+namespace tarn {
+
+namespace {
+
+constexpr std::size_t bytes_max = PTRDIFF_MAX / 4;
+
+std::size_t bits_bytes(std::size_t blocks) noexcept {
+  return (blocks + 63) / 64 * sizeof(std::uint64_t);
+}
+
+bool are_sound(const tarn_fixed_allocator_options& options) noexcept {
+  return options.bytes == sizeof(tarn_fixed_allocator_options) && options.block_bytes != 0 &&
+         options.block_bytes <= bytes_max && options.alignment <= bytes_max &&
+         (options.alignment == 0 || is_power_of_two(options.alignment)) &&
+         (options.memory == nullptr) == (options.memory_bytes == 0) &&
+         (options.flags & ~unsigned{TARN_FIXED_RECYCLE}) == 0;
+}
+
+// Lays blocks, and bits behind them if they fit, into memory; false when no block does.
+bool lay_out(tarn_fixed_allocator& own, char* memory, std::size_t bytes,
+             std::size_t objects) noexcept {
+  const std::size_t skipped = (0 - address_of(memory)) & (own.alignment - 1);
+  if (skipped >= bytes) return false;
+  char* const begin = memory + skipped;
+  const std::size_t room = bytes - skipped;
+  std::size_t blocks = room / own.stride;
+  if (objects != 0 && objects < blocks) blocks = objects;
+  if (blocks == 0) return false;
+  own.begin = own.fresh = begin;
+  own.end = begin + blocks * own.stride;
+  own.held = blocks;
+  char* const behind = own.end + ((0 - address_of(own.end)) & (alignof(std::uint64_t) - 1));
+  const auto left = static_cast<std::size_t>(begin + room - own.end);
+  if (left >= static_cast<std::size_t>(behind - own.end) + bits_bytes(blocks)) {
+    own.live_bits = reinterpret_cast<std::uint64_t*>(behind);
+    __builtin_memset(own.live_bits, 0, bits_bytes(blocks));
+  }
+  return true;
+}
+
+[[noreturn]] void report(const tarn_fixed_allocator& own, Misuse kind, const void* p,
+                         const void* here) noexcept {
+  report_pool_misuse({.kind = kind,
+                      .function = "tarn_fixed_allocator_deallocate",
+                      .p = p,
+                      .pool_name = own.name,
+                      .pool = &own,
+                      .here = here});
+}
+
+bool is_live(const tarn_fixed_allocator& own, std::size_t index) noexcept {
+  return (own.live_bits[index / 64] >> (index % 64) & 1) != 0;
+}
+
+std::size_t index_of(const tarn_fixed_allocator& own, const void* p) noexcept {
+  return static_cast<std::size_t>(static_cast<const char*>(p) - own.begin) / own.stride;
+}
+
+void flip(tarn_fixed_allocator& own, const void* p) noexcept {
+  if (own.live_bits == nullptr) return;
+  const std::size_t index = index_of(own, p);
+  own.live_bits[index / 64] ^= std::uint64_t{1} << (index % 64);
+}
+
+void require_live(const tarn_fixed_allocator& own, const void* p, const void* here) noexcept {
+  if (own.mode == TARN_FIXED_HEAP_BLOCKS) return;  // The source looks after them.
+  const std::size_t offset = address_of(p) - address_of(own.begin);
+  if (p < own.begin || p >= own.fresh || offset % own.stride != 0) {
+    report(own, Misuse::invalid_free, p, here);
+  }
+  const bool none = own.live == 0;
+  if (none || (own.live_bits != nullptr && !is_live(own, offset / own.stride))) {
+    report(own, Misuse::double_free, p, here);
+  }
+}
+
+void* pop(tarn_fixed_allocator& own) noexcept {
+  void* block = own.free;
+  if (block != nullptr) {
+    __builtin_memcpy(&own.free, block, sizeof(void*));
+  } else if (own.fresh != own.end) {
+    block = own.fresh;
+    own.fresh += own.stride;
+  } else if (own.mode == TARN_FIXED_HEAP_BLOCKS && own.source.acquire != nullptr) {
+    block = own.source.acquire(own.source.context, own.stride, own.alignment).data;
+    own.held += block != nullptr;
+  }
+  return block;
+}
+
+}  // namespace
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
+                              const tarn_fixed_allocator_options* options) {
+  tarn_fixed_allocator& own = *allocator;
+  own = {};
+  if (options == nullptr || !are_sound(*options)) return os::fail(os::Error::invalid);
+  own.name = options->name;
+  own.flags = options->flags;
+  own.block_bytes = options->block_bytes;
+  own.alignment = options->alignment;
+  if (own.alignment == 0) own.alignment = options->memory != nullptr ? alignof(void*) : 16;
+  if (own.alignment < alignof(void*)) own.alignment = alignof(void*);
+  own.stride = align_up(own.block_bytes, own.alignment);
+  if (options->memory != nullptr) {
+    own.mode = TARN_FIXED_STATIC_POOL;
+    auto* const memory = static_cast<char*>(options->memory);
+    return lay_out(own, memory, options->memory_bytes, options->objects)
+               ? 0
+               : os::fail(os::Error::invalid);
+  }
+  own.source = options->source != nullptr ? *options->source : tarn_source_default();
+  if (own.source.acquire == nullptr) return os::fail(os::Error::invalid);
+  if (options->objects == 0) return 0;
+
+  own.mode = TARN_FIXED_HEAP_POOL;
+  std::size_t bytes = 0;
+  if (!checked_multiply(options->objects, own.stride, &bytes) || bytes > bytes_max) {
+    return os::fail(os::Error::no_memory);
+  }
+  bytes += bits_bytes(options->objects);
+  own.piece = own.source.acquire(own.source.context, bytes, own.alignment);
+  if (own.piece.data == nullptr) return os::fail(os::Error::no_memory);
+  lay_out(own, static_cast<char*>(own.piece.data), bytes, options->objects);
+  return 0;
+}
+
+void tarn_fixed_allocator_destroy(tarn_fixed_allocator* allocator) {
+  tarn_fixed_allocator& own = *allocator;
+  if (own.source.release != nullptr) {
+    if (own.piece.data != nullptr) own.source.release(own.source.context, own.piece);
+    while (own.mode == TARN_FIXED_HEAP_BLOCKS && own.free != nullptr) {
+      void* const block = own.free;
+      __builtin_memcpy(&own.free, block, sizeof(void*));
+      own.source.release(own.source.context, {block, own.stride});
+    }
+  }
+  own = {};
+}
+
+void* tarn_fixed_allocator_allocate(tarn_fixed_allocator* allocator) {
+  tarn_fixed_allocator& own = *allocator;
+  void* const block = pop(own);
+  if (block == nullptr) {
+    ++own.failures;
+    os::set_error(os::Error::no_memory);
+    return nullptr;
+  }
+  flip(own, block);
+  ++own.allocations;
+  ++own.live;
+  if (own.live > own.live_peak) own.live_peak = own.live;
+  return block;
+}
+
+void tarn_fixed_allocator_deallocate(tarn_fixed_allocator* allocator, void* p) {
+  if (p == nullptr) return;
+  tarn_fixed_allocator& own = *allocator;
+  require_live(own, p, __builtin_return_address(0));
+  flip(own, p);
+  ++own.deallocations;
+  --own.live;
+  if (own.mode == TARN_FIXED_HEAP_BLOCKS && (own.flags & TARN_FIXED_RECYCLE) == 0) {
+    --own.held;
+    if (own.source.release != nullptr) own.source.release(own.source.context, {p, own.stride});
+    return;
+  }
+  __builtin_memcpy(p, &own.free, sizeof(void*));
+  own.free = p;
+}
+
+int tarn_fixed_allocator_owns(const tarn_fixed_allocator* allocator, const void* p) {
+  if (p == nullptr || p < allocator->begin || p >= allocator->fresh) return 0;
+  const std::size_t offset = address_of(p) - address_of(allocator->begin);
+  return offset % allocator->stride < allocator->block_bytes ? 1 : 0;
+}
+
+// live + free + fresh == held, allocations - deallocations == live
+int tarn_fixed_allocator_check(const tarn_fixed_allocator* allocator) {
+  const tarn_fixed_allocator& own = *allocator;
+  const bool pool = own.mode != TARN_FIXED_HEAP_BLOCKS;
+  std::size_t free = 0;
+  for (void* p = own.free; p != nullptr; __builtin_memcpy(&p, p, sizeof p)) {
+    if (++free > own.held) return 0;
+    if (!pool) continue;
+    const bool inside = p >= own.begin && p < own.fresh;
+    if (!inside || own.begin + index_of(own, p) * own.stride != p) return 0;
+    if (own.live_bits != nullptr && is_live(own, index_of(own, p))) return 0;
+  }
+  const std::size_t fresh =
+      pool && own.stride != 0 ? static_cast<std::size_t>(own.end - own.fresh) / own.stride : 0;
+  return own.allocations - own.deallocations == own.live && own.live + free + fresh == own.held &&
+         own.live <= own.live_peak;
+}
+
+}  // extern "C"

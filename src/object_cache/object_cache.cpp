@@ -1,0 +1,107 @@
+// object_cache: see tarn/object_cache.h.
+//
+// SPDX-License-Identifier: MIT
+#include "tarn/object_cache.h"
+
+#include "os/process.hpp"
+#include "pool/pool.hpp"
+#include "report/report.hpp"
+
+namespace tarn {
+
+namespace {
+
+tarn_cached* slot_of(const tarn_object_cache& cache, void* object) noexcept {
+  return reinterpret_cast<tarn_cached*>(static_cast<char*>(object) - cache.offset);
+}
+
+void destruct(const tarn_object_cache& cache, void* object) noexcept {
+  if (cache.destruct != nullptr) cache.destruct(object, cache.context);
+}
+
+}  // namespace
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+int tarn_object_cache_init(tarn_object_cache* cache, const tarn_object_cache_options* options) {
+  *cache = {};
+  tarn_pool_options objects{};
+  if (options != nullptr && options->bytes == sizeof *options) objects = options->objects;
+  const std::size_t alignment =
+      objects.alignment != 0 ? objects.alignment : std::size_t{alignof(std::max_align_t)};
+  cache->offset = align_up(sizeof(tarn_cached), alignment);
+  const bool fits = objects.block_bytes != 0 && is_power_of_two(alignment) &&
+                    objects.block_bytes <= SIZE_MAX / 2 && alignment <= SIZE_MAX / 4;
+  objects.alignment = alignment;
+  objects.block_bytes = fits ? objects.block_bytes + cache->offset : 0;
+  if (tarn_pool_init(&cache->pool, &objects) != 0) return -1;
+  cache->construct = options->construct;
+  cache->destruct = options->destruct;
+  cache->context = options->context;
+  cache->idle_max = options->idle_max == 0 ? SIZE_MAX : options->idle_max;
+  return 0;
+}
+
+void tarn_object_cache_destroy(tarn_object_cache* cache) {
+  const auto end = [](void* block, void* context) {
+    const auto& own = *static_cast<const tarn_object_cache*>(context);
+    destruct(own, static_cast<char*>(block) + own.offset);
+    return 0;
+  };
+  if (cache->destruct != nullptr) tarn_pool_walk(&cache->pool, end, cache);
+  tarn_pool_destroy(&cache->pool);
+  cache->idle = nullptr;
+  cache->idle_count = 0;
+}
+
+void* tarn_object_cache_allocate(tarn_object_cache* cache) {
+  auto* const slot = static_cast<tarn_cached*>(tarn_pool_allocate(&cache->pool));
+  if (slot == nullptr) return nullptr;
+  slot->next = slot;
+  return reinterpret_cast<char*>(slot) + cache->offset;
+}
+
+void tarn_object_cache_deallocate(tarn_object_cache* cache, void* object) {
+  if (object != nullptr) tarn_pool_deallocate(&cache->pool, slot_of(*cache, object));
+}
+
+void* tarn_object_cache_take_slow(tarn_object_cache* cache) {
+  void* const object = tarn_object_cache_allocate(cache);
+  if (object == nullptr) return nullptr;
+  ++cache->misses;
+  if (cache->construct == nullptr || cache->construct(object, cache->context) == 0) return object;
+  tarn_object_cache_deallocate(cache, object);
+  return nullptr;
+}
+
+void tarn_object_cache_give_slow(tarn_object_cache* cache, void* object) {
+  tarn_cached* const slot = slot_of(*cache, object);
+  if (slot->next != slot) {
+    report_pool_misuse({.kind = Misuse::double_free,
+                        .function = "tarn_object_cache_give",
+                        .p = object,
+                        .pool_name = cache->pool.name,
+                        .pool = &cache->pool,
+                        .here = __builtin_return_address(0)});
+  }
+  destruct(*cache, object);
+  tarn_object_cache_deallocate(cache, object);
+}
+
+std::size_t tarn_object_cache_trim(tarn_object_cache* cache, std::size_t keep) {
+  std::size_t destroyed = 0;
+  for (; cache->idle_count > keep; ++destroyed) {
+    tarn_cached* const slot = cache->idle;
+    cache->idle = slot->next;
+    --cache->idle_count;
+    destruct(*cache, reinterpret_cast<char*>(slot) + cache->offset);
+    tarn_pool_deallocate(&cache->pool, slot);
+  }
+  return destroyed;
+}
+
+}  // extern "C"

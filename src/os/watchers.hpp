@@ -1,0 +1,49 @@
+// watchers: the contract for tools that watch memory while a program runs (AddressSanitizer,
+// Valgrind's memcheck): which bytes nobody may touch, and which are a block of which pool. Where no
+// such tool is there, all of this does nothing.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tarn::os {
+
+// Whether there is one, asked once.
+bool watched() noexcept;
+
+void watch_pool_begin(const void* pool) noexcept;
+void watch_pool_end(const void* pool) noexcept;
+
+// Nobody may touch the bytes; anybody may, and their contents do not matter.
+void watch_close(const void* start, std::size_t bytes) noexcept;
+void watch_open(const void* start, std::size_t bytes) noexcept;
+
+// A block of a pool, in closed bytes, begins or ends.
+void watch_allocated(const void* pool, const void* block, std::size_t bytes) noexcept;
+void watch_freed(const void* pool, const void* block, std::size_t bytes) noexcept;
+
+// Somebody who can say more about an address than the tool: whom to ask, when it has found a wrong
+// access and before it ends the process, until it is removed. Only tools that can be asked for that
+// do it. explain() returns whether the address is its.
+struct Watched {
+  Watched* next;
+  Watched* prev;
+  const void* owner;
+  bool (*explain)(const void* owner, const void* address);
+};
+void watch_add(Watched* watched) noexcept;
+void watch_remove(Watched* watched) noexcept;
+
+// Memory that the tool's reports call `kind "name"`, until it is forgotten; the name may be null.
+using WatchedName = std::uintptr_t;
+WatchedName watch_name(const void* start, std::size_t bytes, const char* kind,
+                       const char* name) noexcept;
+void watch_forget(WatchedName name) noexcept;
+
+// Has the tool report a wrong access to the address, as if the program had made it at `site`; comes
+// back where the tool does not end the process.
+void watch_report(const void* address, const void* site) noexcept;
+
+}  // namespace tarn::os

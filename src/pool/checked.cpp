@@ -1,0 +1,222 @@
+// checked: pools that look at what is done with their blocks. Each block has a note (who allocated
+// and freed it) apart from it, and a canary behind it; its live bit is right at all times. A free
+// block is filled, and used again after the others of its chunk that are free.
+//
+//   | block_bytes, filled with 0xdf when free | canary 0xfc up to the stride |
+//
+// A watched pool leaves filling and canaries to the tool: nobody may touch those bytes there.
+//
+// SPDX-License-Identifier: MIT
+#include <cstring>
+
+#include "base/config.hpp"
+#include "os/process.hpp"
+#include "os/watchers.hpp"
+#include "pool/pool.hpp"
+#include "report/report.hpp"
+
+namespace tarn {
+
+namespace {
+
+constexpr unsigned char fill_free = 0xdf;
+constexpr unsigned char fill_canary = 0xfc;
+
+bool is_watched(const tarn_pool& pool) noexcept { return (pool.state & pool_is_watched) != 0; }
+
+// Lone blocks end where their chunk does: what lies behind is the source's.
+bool has_canary(const tarn_pool& pool) noexcept {
+  return mode_of(pool) == TARN_POOL_CHECKED && !is_watched(pool);
+}
+
+CheckedChunk& checked(const tarn_pool_chunk& chunk) noexcept {
+  return const_cast<CheckedChunk&>(static_cast<const CheckedChunk&>(chunk));
+}
+
+// The first of `bytes` bytes that is not `value`; null: all are.
+const char* find_other(const char* at, std::size_t bytes, unsigned char value) noexcept {
+  for (const char* const end = at + bytes; at != end; ++at) {
+    if (static_cast<unsigned char>(*at) != value) return at;
+  }
+  return nullptr;
+}
+
+// p: what the report is about, in the memory of a chunk, or else of none.
+[[noreturn]] void report(const tarn_pool& pool, const tarn_pool_chunk* chunk, Misuse kind,
+                         const char* function, const void* p, const void* here) noexcept {
+  PoolReport report{};
+  report.kind = kind;
+  report.function = function;
+  report.p = p;
+  report.pool = &pool;
+  report.pool_name = pool.name;
+  report.here = here;
+  if (chunk != nullptr && p >= chunk->first && p < chunk->fresh) {
+    const std::size_t index = index_of(*chunk, p);
+    const BlockNote& note = notes_of(*chunk)[index];
+    report.start = block_at(*chunk, index);
+    report.bytes = pool.block_bytes;
+    report.allocated_at = note.allocated_at;
+    report.freed_at = note.freed_at;
+  }
+  if (!is_watched(pool)) report_pool_misuse(report);
+  print_pool_misuse(report);
+  os::watch_report(p, here);
+  os::process_abort();
+}
+
+void check_canary(const tarn_pool_chunk& chunk, std::size_t index, const char* function,
+                  const void* here) noexcept {
+  const tarn_pool& pool = *chunk.pool;
+  if (!has_canary(pool)) return;
+  const char* const end = block_at(chunk, index) + pool.block_bytes;
+  const char* const wrong = find_other(end, pool.stride - pool.block_bytes, fill_canary);
+  if (wrong != nullptr) report(pool, &chunk, Misuse::overrun, function, wrong, here);
+}
+
+// The chunk whose live block starts at p; anything else is reported.
+CheckedChunk& chunk_of_live(const tarn_pool& pool, const void* p, const void* here) noexcept {
+  constexpr auto function = "tarn_pool_deallocate";
+  CheckedChunk* const chunk = find_by_address(pool, p);
+  if (chunk == nullptr || p < chunk->first || p >= chunk->fresh) {
+    report(pool, nullptr, Misuse::invalid_free, function, p, here);
+  }
+  const std::size_t index = index_of(*chunk, p);
+  const char* const block = block_at(*chunk, index);
+  if (block != p) report(pool, chunk, Misuse::invalid_free, function, p, here);
+  if (!is_live(*chunk, index)) {
+    if (is_watched(pool)) os::watch_freed(chunk, p, pool.block_bytes);  // Memcheck's own report.
+    report(pool, chunk, Misuse::double_free, function, p, here);
+  }
+  check_canary(*chunk, index, function, here);
+  return *chunk;
+}
+
+// The oldest free block.
+char* take_oldest(CheckedChunk& chunk, const void* here) noexcept {
+  const tarn_pool& pool = *chunk.pool;
+  const std::uint32_t index = chunk.oldest;
+  chunk.oldest = notes_of(chunk)[index].next;
+  if (chunk.oldest == no_block) chunk.newest = no_block;
+  char* const block = block_at(chunk, index);
+  if (!has_canary(pool)) return block;
+  const char* const wrong = find_other(block, pool.block_bytes, fill_free);
+  if (wrong != nullptr) {
+    report(pool, &chunk, Misuse::use_after_free, "tarn_pool_allocate", wrong, here);
+  }
+  return block;
+}
+
+void push_newest(CheckedChunk& chunk, std::uint32_t index) noexcept {
+  BlockNote* const notes = notes_of(chunk);
+  notes[index].next = no_block;
+  (chunk.newest == no_block ? chunk.oldest : notes[chunk.newest].next) = index;
+  chunk.newest = index;
+}
+
+char* next_block(CheckedChunk& chunk, const void* here) noexcept {
+  if (chunk.fresh == chunk.end) return take_oldest(chunk, here);
+  char* const block = chunk.fresh;
+  chunk.fresh += chunk.pool->stride;
+  return block;
+}
+
+}  // namespace
+
+void* checked_allocate(tarn_pool& pool, const void* here) noexcept {
+  tarn_pool_chunk* const found = is_walked(pool) ? nullptr : chunk_with_room(pool);
+  if (found == nullptr) {
+    os::set_error(os::Error::no_memory);
+    return nullptr;
+  }
+  CheckedChunk& chunk = checked(*found);
+  char* const block = next_block(chunk, here);
+  const std::size_t index = index_of(chunk, block);
+  note_taken(pool, chunk, 1);
+  set_live(chunk, index, true);
+  notes_of(chunk)[index] = {here, nullptr, no_block};
+  if (is_watched(pool)) os::watch_allocated(&chunk, block, pool.block_bytes);
+  if (has_canary(pool)) {
+    std::memset(block + pool.block_bytes, fill_canary, pool.stride - pool.block_bytes);
+  }
+  return block;
+}
+
+void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
+  CheckedChunk& chunk = chunk_of_live(pool, p, here);
+  const std::size_t index = index_of(chunk, p);
+  set_live(chunk, index, false);
+  notes_of(chunk)[index].freed_at = here;
+  if (has_canary(pool)) std::memset(p, fill_free, pool.block_bytes);
+  if (is_watched(pool)) os::watch_freed(&chunk, p, pool.block_bytes);
+  push_newest(chunk, static_cast<std::uint32_t>(index));
+  if (is_walked(pool)) {
+    --chunk.live;  // Chunks stay where they are meanwhile.
+    --pool.taken;
+    return;
+  }
+  note_given(pool, chunk, 1);
+  if (chunk.live == 0) note_empty(pool, &chunk);
+}
+
+void begin_checks(tarn_pool_chunk& begun) noexcept {
+  CheckedChunk& chunk = checked(begun);
+  tarn_pool& pool = *chunk.pool;
+  const std::size_t capacity = capacity_of(chunk);
+  std::memset(live_bits(chunk), 0, (capacity + 63) / 64 * sizeof(std::uint64_t));
+  chunk.oldest = chunk.newest = no_block;
+  insert_by_address(pool, &chunk);
+  if (!is_watched(pool)) return;
+  const auto bytes = static_cast<std::size_t>(chunk.end - chunk.first);
+  os::watch_close(chunk.first, bytes);
+  os::watch_pool_begin(&chunk);
+  chunk.name = os::watch_name(chunk.first, bytes, "chunk of the pool", pool.name);
+}
+
+void end_checks(tarn_pool_chunk& ended) noexcept {
+  CheckedChunk& chunk = checked(ended);
+  tarn_pool& pool = *chunk.pool;
+  remove_by_address(pool, &chunk);
+  if (!is_watched(pool)) return;
+  os::watch_forget(chunk.name);
+  os::watch_pool_end(&chunk);
+  os::watch_open(&chunk, chunk.bytes);
+}
+
+void reset_checks(CheckedChunk& chunk) noexcept {
+  const tarn_pool& pool = *chunk.pool;
+  const std::size_t blocks = carved(chunk);
+  if (is_watched(pool)) {
+    for (std::size_t i = 0; i < blocks; ++i) {
+      if (is_live(chunk, i)) os::watch_freed(&chunk, block_at(chunk, i), pool.block_bytes);
+    }
+  }
+  std::memset(live_bits(chunk), 0, (blocks + 63) / 64 * sizeof(std::uint64_t));
+  chunk.oldest = chunk.newest = no_block;
+}
+
+void check_canaries(const tarn_pool_chunk& chunk, const char* function) noexcept {
+  const std::size_t blocks = carved(chunk);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    if (is_live(chunk, i)) check_canary(chunk, i, function, nullptr);
+  }
+}
+
+// live bits + queue + fresh == capacity, and each block of the queue is free.
+bool check_checked(const tarn_pool_chunk& chunk) noexcept {
+  const CheckedChunk& own = checked(chunk);
+  const std::size_t blocks = carved(chunk);
+  std::size_t live = 0;
+  for (std::size_t i = 0; i < blocks; ++i) live += is_live(chunk, i);
+  std::size_t queued = 0;
+  std::uint32_t last = no_block;
+  for (std::uint32_t i = own.oldest; i != no_block; i = notes_of(chunk)[i].next) {
+    if (i >= blocks || is_live(chunk, i) || ++queued > blocks) return false;
+    last = i;
+  }
+  return last == own.newest && chunk.free == nullptr && live + queued == blocks &&
+         live == static_cast<std::size_t>(chunk.live) &&
+         find_by_address(*chunk.pool, &chunk) == &chunk;
+}
+
+}  // namespace tarn

@@ -1,0 +1,211 @@
+// chunks: where things lie in a chunk, and how chunks begin, get empty and end.
+//
+// SPDX-License-Identifier: MIT
+#include <new>
+
+#include "pool/pool.hpp"
+#include "report/report.hpp"
+
+namespace tarn {
+
+namespace {
+
+std::size_t notes_offset(const tarn_pool& pool, std::size_t capacity) noexcept {
+  const std::size_t header = is_checked(pool) ? sizeof(CheckedChunk) : sizeof(tarn_pool_chunk);
+  return header + (capacity + 63) / 64 * sizeof(std::uint64_t);
+}
+
+}  // namespace
+
+std::size_t first_offset(const tarn_pool& pool, std::size_t capacity) noexcept {
+  const std::size_t notes = is_checked(pool) ? capacity * sizeof(BlockNote) : 0;
+  return align_up(notes_offset(pool, capacity) + notes, pool.alignment);
+}
+
+std::size_t span_for(const tarn_pool& pool, std::size_t capacity) noexcept {
+  constexpr std::size_t limit = PTRDIFF_MAX / 4;
+  std::size_t blocks = 0;
+  std::size_t notes = 0;
+  if (capacity > capacity_max || !checked_multiply(capacity, pool.stride, &blocks) ||
+      !checked_multiply(capacity, sizeof(BlockNote) + 1, &notes) || blocks > limit ||
+      notes > limit || pool.alignment > limit) {
+    return 0;
+  }
+  return first_offset(pool, capacity) + blocks;
+}
+
+std::size_t capacity_of(const tarn_pool& pool, std::size_t bytes) noexcept {
+  std::size_t capacity = bytes / pool.stride;
+  if (capacity > capacity_max) capacity = capacity_max;
+  while (capacity > 0) {
+    const std::size_t span = span_for(pool, capacity);
+    if (span != 0 && span <= bytes) break;
+    // By no more than what is surely too much: each block takes its bits and its note besides.
+    const std::size_t each = pool.stride + sizeof(BlockNote) + 1;
+    const std::size_t excess = span == 0 ? capacity / 2 : (span - bytes) / each;
+    capacity -= excess == 0 ? 1 : excess;
+  }
+  return capacity;
+}
+
+BlockNote* notes_of(const tarn_pool_chunk& chunk) noexcept {
+  char* const start = reinterpret_cast<char*>(const_cast<tarn_pool_chunk*>(&chunk));
+  return reinterpret_cast<BlockNote*>(start + notes_offset(*chunk.pool, capacity_of(chunk)));
+}
+
+void push_front(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
+  chunk->prev = nullptr;
+  chunk->next = list.head;
+  (list.head != nullptr ? list.head->prev : list.tail) = chunk;
+  list.head = chunk;
+}
+
+void push_back(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
+  chunk->next = nullptr;
+  chunk->prev = list.tail;
+  (list.tail != nullptr ? list.tail->next : list.head) = chunk;
+  list.tail = chunk;
+}
+
+void remove(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
+  (chunk->prev != nullptr ? chunk->prev->next : list.head) = chunk->next;
+  (chunk->next != nullptr ? chunk->next->prev : list.tail) = chunk->prev;
+  chunk->next = chunk->prev = nullptr;
+}
+
+tarn_chunk acquire_memory(tarn_pool& pool, std::size_t bytes) noexcept {
+  // Only where a free masks its pointer must chunks lie so that this leads to them.
+  const std::size_t least =
+      pool.alignment < alignof(CheckedChunk) ? alignof(CheckedChunk) : pool.alignment;
+  const std::size_t alignment = is_checked(pool) ? least : pool.chunk_alignment;
+  const tarn_chunk chunk = pool.source.acquire(pool.source.context, bytes, alignment);
+  if (chunk.data == nullptr) return {};
+  if (chunk.bytes < bytes || !is_aligned(chunk.data, alignment)) {
+    report_chunk(chunk.data, chunk.bytes, bytes, alignment);
+  }
+  ++pool.acquired;
+  pool.held_bytes += chunk.bytes;
+  const std::uint64_t chunks = pool.acquired - pool.released;
+  if (chunks > pool.chunks_peak) pool.chunks_peak = static_cast<std::size_t>(chunks);
+  return chunk;
+}
+
+void release_memory(tarn_pool& pool, tarn_chunk memory) noexcept {
+  ++pool.released;
+  pool.held_bytes -= memory.bytes;
+  if (pool.source.release != nullptr) pool.source.release(pool.source.context, memory);
+}
+
+tarn_pool_chunk* begin_chunk(tarn_pool& pool, tarn_chunk memory) noexcept {
+  const bool checked = is_checked(pool);
+  const std::size_t usable =
+      checked || memory.bytes < pool.chunk_alignment ? memory.bytes : pool.chunk_alignment;
+  const std::uintptr_t base = address_of(memory.data);
+  auto* const place = checked ? static_cast<char*>(memory.data)
+                              : reinterpret_cast<char*>(header_in(pool, base));
+  std::size_t capacity = capacity_of(pool, usable - (address_of(place) - base));
+  if (is_lone(pool)) capacity = 1;  // The block ends with the chunk.
+  TARN_ASSERT(capacity > 0);
+
+  tarn_pool_chunk* const chunk =
+      checked ? new (place) CheckedChunk{} : new (place) tarn_pool_chunk{};
+  chunk->pool = &pool;
+  chunk->bytes = memory.bytes;
+  chunk->first = place + first_offset(pool, capacity);
+  chunk->end = chunk->first + capacity * pool.stride;
+  chunk->fresh = chunk->first;
+  if (checked) begin_checks(*chunk);
+  push_back(pool.open, chunk);  // Those with freed blocks come first.
+  return chunk;
+}
+
+tarn_pool_chunk* new_chunk(tarn_pool& pool) noexcept {
+  if (pool.reserved.data != nullptr) {
+    const tarn_chunk reserved = pool.reserved;
+    pool.reserved = {};
+    return begin_chunk(pool, reserved);
+  }
+  const std::size_t least = least_chunk(pool);
+  std::size_t bytes = pool.chunk_bytes;
+  tarn_chunk memory = acquire_memory(pool, bytes);
+  while (memory.data == nullptr && bytes > least) {
+    bytes = bytes / 2 > least ? bytes / 2 : least;
+    memory = acquire_memory(pool, bytes);
+  }
+  if (memory.data == nullptr && pool.colour_mask != 0 && pool.held_bytes == 0) {
+    pool.colour_mask = 0;  // Small chunks have no room for that.
+    return new_chunk(pool);
+  }
+  if (memory.data == nullptr) return nullptr;
+  if (pool.chunk_bytes < pool.chunk_bytes_max) {
+    const bool fits = pool.chunk_bytes <= pool.chunk_bytes_max / 2;
+    pool.chunk_bytes = fits ? pool.chunk_bytes * 2 : pool.chunk_bytes_max;
+  }
+  return begin_chunk(pool, memory);
+}
+
+void release_chunk(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept {
+  remove(chunk->is_full != 0 ? pool.full : pool.open, chunk);
+  if (pool.spare == chunk) pool.spare = nullptr;
+  if (pool.current == chunk) pool.current = nullptr;
+  const tarn_chunk memory{start_of(*chunk), chunk->bytes};  // Read before its contents go.
+  if (is_checked(pool)) end_checks(*chunk);
+  release_memory(pool, memory);
+}
+
+void reset_chunk(tarn_pool_chunk& chunk) noexcept {
+  if (chunk.is_full != 0) {
+    chunk.is_full = 0;
+    remove(chunk.pool->full, &chunk);
+    push_back(chunk.pool->open, &chunk);
+  }
+  chunk.free = nullptr;
+  chunk.fresh = chunk.first;
+  chunk.live = 0;
+}
+
+tarn_pool_chunk* chunk_with_room(tarn_pool& pool) noexcept {
+  return pool.open.head != nullptr ? pool.open.head : new_chunk(pool);
+}
+
+void note_taken(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noexcept {
+  chunk.live += static_cast<std::int32_t>(blocks);
+  pool.taken += blocks;
+  if (has_room(chunk)) return;
+  chunk.is_full = 1;
+  remove(pool.open, &chunk);
+  push_back(pool.full, &chunk);
+}
+
+void note_given(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noexcept {
+  chunk.live -= static_cast<std::int32_t>(blocks);
+  pool.taken -= blocks;
+  if (chunk.is_full == 0) return;
+  chunk.is_full = 0;
+  remove(pool.full, &chunk);
+  push_front(pool.open, &chunk);
+}
+
+void note_empty(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept {
+  if (is_lone(pool)) return release_chunk(pool, chunk);
+  // Partly filled ones are taken first.
+  remove(pool.open, chunk);
+  push_back(pool.open, chunk);
+  tarn_pool_chunk* const other = pool.spare;
+  pool.spare = chunk;
+  const bool stays = (pool.state & pool_keeps_chunks) != 0;
+  if (!stays && other != nullptr && other != chunk && other->live == 0) release_chunk(pool, other);
+}
+
+tarn_pool_chunk* find_chunk(const tarn_pool& pool, const void* p) noexcept {
+  if (is_checked(pool)) return find_by_address(pool, p);
+  // The address says which one it is, if it is one of ours.
+  const tarn_pool_chunk* const wanted = header_of(pool, p);
+  tarn_pool_chunk* found = nullptr;
+  for_each_chunk(pool, [&](tarn_pool_chunk& chunk) {
+    if (&chunk == wanted) found = &chunk;
+  });
+  return found;
+}
+
+}  // namespace tarn
