@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/construct.hpp"
 #include "tarn/errors.hpp"
 #include "tarn/heap.h"
 
@@ -338,11 +339,7 @@ class Fixed {
   // A T; when its constructor throws, the memory goes back.
   template <class... Args>
   [[nodiscard]] T* create(Args&&... args) const {
-    Block block{allocate()};
-    if (block.p == nullptr) return nullptr;  // Without exceptions.
-    T* const object = ::new (block.p) T(std::forward<Args>(args)...);
-    block.p = nullptr;
-    return object;
+    return construct_in<T>(allocate(), deallocate, std::forward<Args>(args)...);
   }
   static void destroy(T* object) noexcept {
     if (object == nullptr) return;
@@ -353,10 +350,6 @@ class Fixed {
   tarn_fixed get() const noexcept { return fixed_; }
 
  private:
-  struct Block {
-    void* p;
-    ~Block() { tarn_heap_deallocate(p); }
-  };
   tarn_fixed fixed_;
 };
 

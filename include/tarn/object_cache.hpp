@@ -16,6 +16,7 @@
 #include <new>
 #include <utility>
 
+#include "tarn/construct.hpp"
 #include "tarn/errors.hpp"
 #include "tarn/object_cache.h"
 #include "tarn/pool.hpp"
@@ -41,11 +42,10 @@ class ObjectCache {
   template <class... Args>
   [[nodiscard]] T* take(Args&&... args) {
     if (cache_.idle != nullptr) return static_cast<T*>(tarn_object_cache_take(&cache_));
-    Raw raw{&cache_, or_bad_alloc(tarn_object_cache_allocate(&cache_))};
-    if (raw.p == nullptr) return nullptr;  // Without exceptions.
-    T* const object = ::new (raw.p) T(std::forward<Args>(args)...);
-    raw.p = nullptr;
-    cache_.misses += 1;
+    T* const object = construct_in<T>(
+        or_bad_alloc(tarn_object_cache_allocate(&cache_)),
+        [this](void* p) { tarn_object_cache_deallocate(&cache_, p); }, std::forward<Args>(args)...);
+    if (object != nullptr) cache_.misses += 1;  // Null: without exceptions.
     return object;
   }
 
@@ -87,12 +87,6 @@ class ObjectCache {
   bool check() const noexcept { return tarn_pool_check(&cache_.pool) != 0; }
 
  private:
-  struct Raw {
-    tarn_object_cache* cache;
-    void* p;
-    ~Raw() { tarn_object_cache_deallocate(cache, p); }
-  };
-
   void make(std::size_t idle_max, const tarn_source* source, const PoolOptions& from) {
     tarn_object_cache_options options{};
     options.bytes = sizeof options;

@@ -21,6 +21,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tarn/construct.hpp"
 #include "tarn/errors.hpp"
 #include "tarn/pool.h"
 #include "tarn/source.hpp"
@@ -186,17 +187,13 @@ class ObjectPool {
   // A T; when its constructor throws, the memory goes back.
   template <class... Args>
   [[nodiscard]] T* create(Args&&... args) {
-    Block block{this, pool_.allocate()};
-    if (block.p == nullptr) return nullptr;  // Without exceptions.
-    return finish(block, std::forward<Args>(args)...);
+    return construct(pool_.allocate(), std::forward<Args>(args)...);
   }
 
   // Null when there is no memory; what the constructor throws, it throws.
   template <class... Args>
   [[nodiscard]] T* try_create(Args&&... args) {
-    Block block{this, pool_.try_allocate()};
-    if (block.p == nullptr) return nullptr;
-    return finish(block, std::forward<Args>(args)...);
+    return construct(pool_.try_allocate(), std::forward<Args>(args)...);
   }
 
   // Null is ignored.
@@ -227,22 +224,15 @@ class ObjectPool {
   const Pool& pool() const noexcept { return pool_; }
 
  private:
-  struct Block {
-    ObjectPool* owner;
-    void* p;
-    ~Block() { owner->pool_.deallocate(p); }
-  };
-
   static PoolOptions for_objects(PoolOptions options) noexcept {
     if (options.alignment < alignof(T)) options.alignment = alignof(T);
     return options;
   }
 
   template <class... Args>
-  static T* finish(Block& block, Args&&... args) {
-    T* const object = ::new (block.p) T(std::forward<Args>(args)...);
-    block.p = nullptr;
-    return object;
+  T* construct(void* p, Args&&... args) {
+    return construct_in<T>(p, [this](void* block) { pool_.deallocate(block); },
+                           std::forward<Args>(args)...);
   }
 
   Pool pool_;

@@ -155,11 +155,8 @@ class BasicStaticHeap {
   template <class T, class... Args>
   [[nodiscard]] T* try_create(Args&&... args) noexcept(
       std::is_nothrow_constructible_v<T, Args&&...>) {
-    Block block{*this, try_allocate(sizeof(T), alignof(T))};
-    if (block.p == nullptr) return nullptr;
-    T* const object = ::new (block.p) T(std::forward<Args>(args)...);
-    block.p = nullptr;
-    return object;
+    return construct_in<T>(try_allocate(sizeof(T), alignof(T)),
+                           [this](void* p) { deallocate(p); }, std::forward<Args>(args)...);
   }
   template <class T>
   void destroy(T* object) noexcept {
@@ -195,12 +192,6 @@ class BasicStaticHeap {
   bool check() const noexcept { return pools_.check(); }
 
  private:
-  struct Block {
-    BasicStaticHeap& heap;
-    void* p;
-    ~Block() { heap.deallocate(p); }
-  };
-
   Pools pools_;
 };
 

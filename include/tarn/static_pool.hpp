@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "tarn/align.hpp"
+#include "tarn/construct.hpp"
 #include "tarn/errors.hpp"
 #include "tarn/lock.hpp"
 #include "tarn/static_bits.h"
@@ -232,23 +233,10 @@ class StaticObjectPool {
   static constexpr std::size_t footprint_bytes() noexcept { return Pool::footprint_bytes(); }
 
  private:
-  struct Block {
-    Pool& pool;
-    void* p;
-    ~Block() { pool.deallocate(p); }
-  };
-
   template <class... Args>
   T* construct(void* p, Args&&... args) {
-    if (p == nullptr) return nullptr;
-    if constexpr (std::is_nothrow_constructible_v<T, Args&&...>) {
-      return ::new (p) T(std::forward<Args>(args)...);
-    } else {
-      Block block{pool_, p};
-      T* const object = ::new (p) T(std::forward<Args>(args)...);
-      block.p = nullptr;
-      return object;
-    }
+    return construct_in<T>(p, [this](void* block) { pool_.deallocate(block); },
+                           std::forward<Args>(args)...);
   }
 
   Pool pool_;
