@@ -25,14 +25,17 @@ namespace tarn {
 
 class CoroutineFrames {
  public:
+  // The templates are always inlined: where gcc 12 does not, without optimisation, it warns that
+  // they and operator delete were no pair.
   template <BlockAllocator A, class... Others>
-  static void* operator new(std::size_t bytes, A& allocator, Others&&...) {
+  [[gnu::always_inline]] static void* operator new(std::size_t bytes, A& allocator, Others&&...) {
     return allocate(bytes, allocator);
   }
   // A coroutine that is a member function: the object comes first.
   template <class Object, BlockAllocator A, class... Others>
     requires(!BlockAllocator<std::remove_cvref_t<Object>>)
-  static void* operator new(std::size_t bytes, Object&&, A& allocator, Others&&...) {
+  [[gnu::always_inline]] static void* operator new(std::size_t bytes, Object&&, A& allocator,
+                                                   Others&&...) {
     return allocate(bytes, allocator);
   }
   static void* operator new(std::size_t bytes) {
