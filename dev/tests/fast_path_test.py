@@ -45,8 +45,8 @@ class FastPath(SampleTest):
 
     def test_counts_follow_jumps_and_stop_at_the_first_return(self):
         out = self.settle()
-        self.assertIn("malloc   instructions=7 branches=1 jumps=1 calls=0 locks=0", out)
-        self.assertIn("free     instructions=7 branches=1 jumps=1 calls=0 locks=0", out)
+        self.assertIn(f"{'malloc':33} instructions=7 branches=1 jumps=1 calls=0 locks=0", out)
+        self.assertIn(f"{'free':33} instructions=7 branches=1 jumps=1 calls=0 locks=0", out)
 
     def test_the_golden_file_is_met_again(self):
         self.settle()
@@ -89,6 +89,29 @@ class FastPath(SampleTest):
     def test_exchange_of_registers_is_no_lock(self):
         library = self.build(free_extra="xchg %rcx, %rdx")
         self.assert_passes(*self.check(library, "--update"))
+
+    def build_examples(self, extra="nop"):
+        source, library = self.root / "examples.s", self.root / "libexamples.so"
+        text = ".text\n.type elsewhere, @function\nelsewhere: ret\n"
+        for name in ("path_of_a_pool", "another"):
+            text += f".globl {name}\n.type {name}, @function\n{name}:\n  {extra}\n  ret\n"
+        source.write_text(text)
+        subprocess.run(["gcc", "-shared", "-nostdlib", "-o", library, source], check=True)
+        return library
+
+    def test_examples_are_counted_by_their_names(self):
+        out = self.assert_passes(*self.check(self.build()), self.build_examples(), "--update")
+        self.assertIn(f"{'path_of_a_pool':33} instructions=2", out)
+        self.assertNotIn("another", out)
+
+    def test_an_example_that_changed_fails(self):
+        self.assert_passes(*self.check(self.build()), self.build_examples(), "--update")
+        self.assert_fails("if that is meant", *self.check(self.build()),
+                          self.build_examples("nop; nop"))
+
+    def test_an_example_that_calls_fails(self):
+        self.assert_fails("path_of_a_pool: 1 calls, the limit is 0", *self.check(self.build()),
+                          self.build_examples("call elsewhere"), "--update")
 
     def test_a_library_without_malloc(self):
         source, library = self.root / "none.s", self.root / "libnone.so"
