@@ -21,6 +21,7 @@
 #include "memory.hpp"
 #include "order.hpp"
 #include "tarn/arena.hpp"
+#include "tarn/array_allocator.hpp"
 #include "tarn/heap.hpp"
 #include "tarn/pool.hpp"
 #include "tarn/region_array_pool.hpp"
@@ -167,6 +168,40 @@ class TarnArrayPool {
   RegionArrayPool pool_;
 };
 
+// The stateless allocator of containers: its pools are static, one for each size of nodes, with
+// room for the longest list. For lists only.
+class TarnArrayAllocator {
+ public:
+  static constexpr const char* name = "tarn ArrayAllocator";
+  static constexpr bool frees = true;
+  static constexpr bool reserves = false;
+  template <class T>
+  using Allocator = ArrayAllocator<T, 1'000'000>;
+  TarnArrayAllocator(Order, Memory&) {}
+
+  // As its lists do.
+  void* allocate(std::size_t bytes, std::size_t) {
+    if (bytes == sizeof(Node<2>)) return Allocator<Node<2>>().allocate(1);
+    if (bytes == sizeof(Node<3>)) return Allocator<Node<3>>().allocate(1);
+    stop("the array allocator has no nodes of this size");
+  }
+  void deallocate(void* p, std::size_t bytes, std::size_t) {
+    if (bytes == sizeof(Node<2>)) return Allocator<Node<2>>().deallocate(as<2>(p), 1);
+    return Allocator<Node<3>>().deallocate(as<3>(p), 1);
+  }
+  void all_freed() {}
+
+ private:
+  template <std::size_t count>
+  struct Node {
+    void* words[count];
+  };
+  template <std::size_t count>
+  static Node<count>* as(void* p) {
+    return static_cast<Node<count>*>(p);
+  }
+};
+
 // Not over the memory that is given: a heap of the process's own.
 class TarnHeap {
  public:
@@ -262,5 +297,9 @@ using Contestants = decltype(std::tuple_cat(std::declval<OurContestants>(),
                                             std::declval<PeerContestants>()));
 using EveryContestant =
     decltype(std::tuple_cat(std::declval<Contestants>(), std::declval<std::tuple<Malloc>>()));
+using ListContestants = decltype(
+    std::tuple_cat(std::declval<Contestants>(), std::declval<std::tuple<TarnArrayAllocator>>()));
+using EveryListContestant =
+    decltype(std::tuple_cat(std::declval<ListContestants>(), std::declval<std::tuple<Malloc>>()));
 
 }  // namespace tarn

@@ -48,6 +48,18 @@ class Allocator {
   Contestant* contestant_;
 };
 
+// What a container is given of a contestant: a pointer to it, or the contestant's own allocator.
+template <class T, class Contestant>
+struct AllocatorOf {
+  using Type = Allocator<T, Contestant>;
+  static Type make(Contestant& contestant) { return Type(contestant); }
+};
+template <class T>
+struct AllocatorOf<T, TarnArrayAllocator> {
+  using Type = TarnArrayAllocator::Allocator<T>;
+  static Type make(TarnArrayAllocator&) { return {}; }
+};
+
 struct Forward {
   static constexpr const char* name = "forward_list";
   static constexpr const char* count_name = "count_forward_list";
@@ -57,7 +69,7 @@ struct Forward {
     int value;
   };
   template <class Contestant>
-  using List = std::forward_list<int, Allocator<int, Contestant>>;
+  using List = std::forward_list<int, typename AllocatorOf<int, Contestant>::Type>;
   template <class List>
   [[gnu::always_inline]] static void push(List& list, int value) { list.push_front(value); }
 };
@@ -71,7 +83,7 @@ struct Double {
     int value;
   };
   template <class Contestant>
-  using List = std::list<int, Allocator<int, Contestant>>;
+  using List = std::list<int, typename AllocatorOf<int, Contestant>::Type>;
   template <class List>
   [[gnu::always_inline]] static void push(List& list, int value) { list.push_back(value); }
 };
@@ -140,7 +152,7 @@ struct Growth {
       }
       memory.rewind();
       Contestant contestant({sizeof(typename Kind::Node), n}, memory);
-      typename Kind::template List<Contestant> list{Allocator<int, Contestant>(contestant)};
+      typename Kind::template List<Contestant> list{AllocatorOf<int, Contestant>::make(contestant)};
       fresh.run<Kind>(list, contestant, n);
       regrown.run<Kind>(list, contestant, n);
       if (!Kind::is_scattered || !Contestant::frees) continue;
@@ -201,7 +213,7 @@ struct Regrowth {
     const std::size_t n = size.n;
     memory.rewind();
     Contestant contestant({sizeof(typename Kind::Node), n}, memory);
-    typename Kind::template List<Contestant> list{Allocator<int, Contestant>(contestant)};
+    typename Kind::template List<Contestant> list{AllocatorOf<int, Contestant>::make(contestant)};
     Phase first, regrown;
     first.run<Kind>(list, contestant, n);
     if (is_scattered) scatter(contestant, n);
@@ -239,7 +251,7 @@ struct Count {
   void run() const {
     WarmMemory memory(small_memory_bytes);
     Contestant contestant({sizeof(typename Kind::Node), n}, memory);
-    typename Kind::template List<Contestant> list{Allocator<int, Contestant>(contestant)};
+    typename Kind::template List<Contestant> list{AllocatorOf<int, Contestant>::make(contestant)};
     measured_push<Kind>(list, n);
     measured_clear(list, contestant);
     const double pushed = instructions_of([&] { measured_push<Kind>(list, n); }) -
@@ -258,8 +270,8 @@ void task_growth(const Request& request) {
   for (const Size size : sizes) {
     if (size.n > request.size_max) break;
     const std::vector<std::uint32_t> shuffled = shuffled_numbers(size.n);
-    in_turn<Contestants>(request, Growth<Forward>{memory, shuffled, size.repetitions});
-    in_turn<Contestants>(request, Growth<Double>{memory, shuffled, size.repetitions});
+    in_turn<ListContestants>(request, Growth<Forward>{memory, shuffled, size.repetitions});
+    in_turn<ListContestants>(request, Growth<Double>{memory, shuffled, size.repetitions});
   }
 }
 
@@ -267,8 +279,8 @@ void task_malloc(const Request& request) {
   WarmMemory memory(malloc_memory_bytes);
   for (const Size size : sizes) {
     if (size.n > request.size_max) break;
-    in_turn<EveryContestant>(request, Regrowth<Forward>{memory, size, false});
-    in_turn<EveryContestant>(request, Regrowth<Double>{memory, size, false});
+    in_turn<EveryListContestant>(request, Regrowth<Forward>{memory, size, false});
+    in_turn<EveryListContestant>(request, Regrowth<Double>{memory, size, false});
   }
 }
 
@@ -277,13 +289,13 @@ void task_scattered(const Request& request) {
   WarmMemory memory(small_memory_bytes);
   for (const Size size : sizes) {
     if (size.n > request.size_max || size.n > scattered_once_above) break;
-    in_turn<EveryContestant>(request, Regrowth<Forward>{memory, size, true});
+    in_turn<EveryListContestant>(request, Regrowth<Forward>{memory, size, true});
   }
 }
 
 void count_growth(const Request& request) {
-  in_turn<EveryContestant>(request, Count<Forward>{});
-  in_turn<EveryContestant>(request, Count<Double>{});
+  in_turn<EveryListContestant>(request, Count<Forward>{});
+  in_turn<EveryListContestant>(request, Count<Double>{});
 }
 
 }  // namespace tarn

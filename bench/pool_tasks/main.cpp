@@ -25,7 +25,7 @@ struct Name {
   }
 };
 
-void task_names(const Request& request) { in_turn<EveryContestant>(request, Name{}); }
+void task_names(const Request& request) { in_turn<EveryListContestant>(request, Name{}); }
 
 constexpr Task tasks[] = {
     {"names", task_names},

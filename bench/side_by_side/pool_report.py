@@ -7,7 +7,7 @@ SPDX-License-Identifier: MIT
 from statistics import median
 
 from .heap_report import table
-from .pool_suite import (BLOCK_BYTES, FLOOR, LISTS, SIZES, STATES, STORY_MAKERS, TARGETS)
+from .pool_suite import (BLOCK_BYTES, FLOOR, GAINERS, LISTS, SIZES, STATES, STORY_MAKERS, TARGETS)
 
 
 def quartiles(values):
@@ -135,13 +135,14 @@ def ratio_cell(above, below):
 
 
 def gains(libraries, rounds, task, figure):
-  """S3.8's table: each over the floor of its own process, and glibc over the pool."""
+  """S3.8's table: each over the floor of its own process, and glibc over the pools."""
   lines = []
   glibc_rounds = libraries.get("glibc", [])
   for size in SIZES:
     floor = values_of(glibc_rounds, task, size, FLOOR, "regrown" + figure)
     glibc = values_of(glibc_rounds, task, size, "malloc", "regrown" + figure)
-    pool = values_of(glibc_rounds, task, size, "tarn Pool", "regrown" + figure)
+    ours, pool = (values_of(glibc_rounds, task, size, name, "regrown" + figure)
+                  for name in GAINERS)
     if not floor or not glibc:
       continue
     best = best_peer(libraries, task, size, "regrown" + figure)
@@ -149,14 +150,14 @@ def gains(libraries, rounds, task, figure):
     if best:
       own_floor = values_of(libraries[best[0]], task, size, FLOOR, "regrown" + figure)
       best_cell = f"{best[0]}: {ratio_cell(best[1], own_floor)}"
-    ours = libraries.get("tarn", [])
+    preloaded = libraries.get("tarn", [])
     lines.append([f"{size:,}", cell(floor), ratio_cell(glibc, floor), best_cell,
-                  ratio_cell(values_of(ours, task, size, "malloc", "regrown" + figure),
-                             values_of(ours, task, size, FLOOR, "regrown" + figure)),
-                  ratio_cell(pool, floor), ratio_cell(glibc, pool),
-                  ratio_cell(best[1], pool) if best else "–"])
-  return table(["n", "floor, ns", "glibc", "best peer", "tarn's malloc", "tarn Pool",
-                "glibc / Pool", "best peer / Pool"], lines)
+                  ratio_cell(values_of(preloaded, task, size, "malloc", "regrown" + figure),
+                             values_of(preloaded, task, size, FLOOR, "regrown" + figure)),
+                  ratio_cell(ours, floor), ratio_cell(pool, floor), ratio_cell(glibc, ours),
+                  ratio_cell(best[1], ours) if best else "–"])
+  return table(["n", "floor, ns", "glibc", "best peer", "tarn's malloc", *GAINERS,
+                f"glibc / {GAINERS[0]}", f"best peer / {GAINERS[0]}"], lines)
 
 
 def mallocs(libraries, task, figure):
@@ -247,7 +248,7 @@ def markdown(record, rounds):
            "Rows that do not meet theirs:\n\n" + targets(timed, only_missed=True)]
   parts += ["## Lists beside malloc (S3.8)",
             "Regrown, in the process that malloc was preloaded to: time over that of the warm bump "
-            "pointer there. The last columns are what the pool gains."]
+            "pointer there. The last columns are what ArrayPool's allocator gains."]
   for task, name in zip(LISTS, ("push_front", "push_back")):
     parts.append(f"{task}::{name}\n\n" + gains(libraries, rounds, task, ""))
     parts.append("A walk along it\n\n" + gains(libraries, rounds, task, "_walk"))

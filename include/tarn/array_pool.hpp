@@ -260,7 +260,7 @@ class ArrayPool : private Overflow {
 
   // Null: none is free.
   void* take() noexcept {
-    if (free_ != 0) return pop();
+    if (TARN_UNLIKELY(free_ != 0)) return pop();
     return TARN_LIKELY(carved_ != block_count) ? carve() : nullptr;
   }
   // False: it was never handed out.
