@@ -17,17 +17,14 @@
 #include <type_traits>
 
 #include "tarn/array_pool.hpp"
+#include "tarn/lock.hpp"
 
 namespace tarn {
 
-// How the threads of a program share a static pool: not at all (one thread uses all containers of
-// the type, or the program orders them), or one after another.
-struct NoLock {
-  void lock() noexcept {}
-  void unlock() noexcept {}
-};
-
-// For a pool's few instructions. Waiting is by turning; interrupt handlers must not use it.
+// How the threads of a program share a static pool: not at all (NoLock: one thread uses all
+// containers of the type, or the program orders them), or one after another.
+// This one is for a pool's few instructions. Waiting is by turning; interrupt handlers must not
+// use it.
 class SpinLock {
  public:
   constexpr SpinLock() noexcept = default;
@@ -66,6 +63,7 @@ template <class T, std::size_t node_count, class Overflow = OverflowThrow, class
 class ArrayAllocator {
   static constexpr bool has_fallback_ = !std::is_same_v<Overflow, OverflowThrow>;
   static_assert(!std::is_same_v<Overflow, OverflowNull>, "no container expects null");
+  static_assert(!std::is_same_v<Lock, LockFree>, "an ArrayPool has no way without a lock");
 
  public:
   using value_type = T;
@@ -89,7 +87,7 @@ class ArrayAllocator {
   }
   void deallocate(T* p, std::size_t count) noexcept {
     using Nodes = NodesOf<T>;
-    const Holder<Lock> held(Nodes::lock);
+    const LockScope<Lock> held(Nodes::lock);
     if (count <= 1) return Nodes::pool.deallocate(p);
     if constexpr (has_fallback_) {
       Nodes::pool.overflow().deallocate(p, count * sizeof(T), alignof(T));
@@ -110,21 +108,9 @@ class ArrayAllocator {
   template <class Node>
   using NodesOf = ArrayNodes<node_count, sizeof(Node), alignof(Node), Overflow, Tag, Lock>;
 
-  template <class L>
-  class Holder {
-   public:
-    explicit Holder(L& lock) noexcept : lock_(lock) { lock_.lock(); }
-    ~Holder() { lock_.unlock(); }
-    Holder(const Holder&) = delete;
-    Holder& operator=(const Holder&) = delete;
-
-   private:
-    L& lock_;
-  };
-
   static void* try_allocate_node() noexcept {
     using Nodes = NodesOf<T>;
-    const Holder<Lock> held(Nodes::lock);
+    const LockScope<Lock> held(Nodes::lock);
     return Nodes::pool.try_allocate();
   }
   static void* try_allocate_array(std::size_t count) noexcept {
@@ -132,7 +118,7 @@ class ArrayAllocator {
       std::size_t bytes = 0;
       if (!checked_multiply(count, sizeof(T), &bytes)) return nullptr;
       using Nodes = NodesOf<T>;
-      const Holder<Lock> held(Nodes::lock);
+      const LockScope<Lock> held(Nodes::lock);
       return Nodes::pool.overflow().try_allocate(bytes, alignof(T));
     } else {
       return nullptr;
