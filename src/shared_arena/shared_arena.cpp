@@ -53,17 +53,19 @@ extern "C" {
 int tarn_shared_arena_init(tarn_shared_arena* shared, const tarn_arena_options* options) {
   *shared = {};
   new (&shared->lock) os::Lock;
-  const int result = tarn_arena_init(&shared->arena, options);
+  // One that failed is not known to the list: nobody need destroy it.
+  if (tarn_arena_init(&shared->arena, options) != 0) return -1;
   // Relaxed: the first one to come does it, and nobody waits for that.
   if (!prepared.exchange(true, std::memory_order_relaxed)) {
     os::process_on_fork_also(recover_after_fork);
   }
   os::Locked locked(all_lock);
   all.push_front(shared);
-  return result;
+  return 0;
 }
 
 void tarn_shared_arena_destroy(tarn_shared_arena* shared) {
+  if ((shared->arena.state & arena_is_sound) == 0) return;
   {
     os::Locked locked(all_lock);
     all.remove(shared);

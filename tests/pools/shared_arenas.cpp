@@ -52,6 +52,33 @@ TEST(SharedArena, BlocksOutliveTheirFronts) {
   EXPECT_EQ(shared.stats().used_bytes, 0u);
 }
 
+// One that could not be made is nowhere in the library: its memory may be used for something else.
+TEST(SharedArena, OptionsThatMakeNoSense) {
+  tarn::ArenaOptions wanted;
+  wanted.chunk_bytes = 1000;
+  wanted.chunk_bytes_max = 100;
+  alignas(tarn::SharedArena) unsigned char memory[sizeof(tarn::SharedArena)];
+  EXPECT_THROW(::new (memory) tarn::SharedArena(wanted), tarn::InvalidOptions);
+  std::memset(memory, 0x55, sizeof memory);
+  {
+    tarn::SharedArena other;
+    EXPECT_NE(other.try_allocate(1), nullptr);
+  }
+  for (const unsigned char byte : memory) ASSERT_EQ(byte, 0x55);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+
+  tarn_arena_options options{};  // Without its size.
+  tarn_shared_arena shared;
+  EXPECT_EQ(tarn_shared_arena_init(&shared, &options), -1);
+  EXPECT_EQ(tarn_shared_arena_allocate(&shared, 1, 1), nullptr);
+  tarn_shared_arena_destroy(&shared);
+  tarn_shared_arena_destroy(&shared);
+}
+
 TEST(SharedArena, KeepsItsLimitForAll) {
   tarn::ArenaOptions wanted;
   wanted.limit_bytes = 1024 * 1024;
@@ -142,6 +169,20 @@ TEST(ScratchArena, EachThreadHasItsOwn) {
       std::memset(scratch->allocate(100'000), 1, 100'000);
     }).join();
   }
+}
+
+// A large block has a chunk of its own: an arena that has nothing else is not at its start.
+TEST(ScratchArena, InnerOnesLeaveLargeBlocksAlone) {
+  tarn::ScratchArena outer;
+  auto* const large = static_cast<unsigned char*>(outer->allocate(1'000'000));
+  std::memset(large, 7, 1'000'000);
+  {
+    tarn::ScratchArena inner;
+    std::memset(inner->allocate(1'000'000), 8, 1'000'000);
+  }
+  EXPECT_TRUE(outer->owns(large));
+  std::memset(outer->allocate(1'000'000), 9, 1'000'000);
+  for (std::size_t i = 0; i < 1'000'000; ++i) ASSERT_EQ(large[i], 7);
 }
 
 TEST(ScratchArena, BothAreTaken) {
