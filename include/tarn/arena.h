@@ -163,20 +163,21 @@ static inline void tarn_arena_add_release(tarn_arena* arena, tarn_arena_release*
 typedef struct tarn_arena_mark {
   char* cursor;
   tarn_arena_chunk* current;
-  tarn_arena_chunk* large;
+  uint64_t acquired; /* Chunks until then. */
   tarn_arena_release* releases;
   void* notes;
 } tarn_arena_mark;
 
 static inline tarn_arena_mark tarn_arena_get_mark(const tarn_arena* arena) {
-  const tarn_arena_mark mark = {arena->cursor, arena->current, arena->large, arena->releases,
+  const tarn_arena_mark mark = {arena->cursor, arena->current, arena->acquired, arena->releases,
                                 arena->notes};
   return mark;
 }
 
-/* Ends all that was allocated since. Marks that were taken later are void then; one that is not of
- * this arena, or void, is reported where that is seen (`invalid mark`). Chunks that get empty stay
- * for the next blocks. Linear in these. */
+/* Ends all that was allocated since, also by growing an older block; older ones may have been
+ * deallocated. Marks that were taken later are void then; one that is not of this arena, or void,
+ * is reported where that is seen (`invalid mark`). Chunks that get empty stay for the next blocks.
+ * Linear in these. */
 TARN_API void tarn_arena_rewind(tarn_arena* arena, const tarn_arena_mark* mark);
 
 /* Ends all blocks. Of the chunks as much is kept as the options say. Linear in the chunks. */

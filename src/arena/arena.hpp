@@ -18,6 +18,7 @@ struct alignas(TARN_ARENA_GRAIN) tarn_arena_chunk {
   std::size_t bytes;      // As granted.
   std::size_t before;     // In use when it became current; of a large one: in use itself.
   char* last;             // Where the cursor was when it was closed; of a large one: its block.
+  std::uint64_t number;   // Of the arena's chunks, from 1 on, in the order they were acquired in.
   std::uintptr_t name;    // That a tool knows it by.
 };
 

@@ -50,7 +50,7 @@ tarn_arena_chunk* acquire_chunk(tarn_arena& arena, std::size_t bytes, std::size_
   if (memory.data == nullptr) return nullptr;
   auto* const chunk = new (memory.data) tarn_arena_chunk{};
   chunk->bytes = memory.bytes;
-  ++arena.acquired;
+  chunk->number = ++arena.acquired;
   arena.held_bytes += memory.bytes;
   if (is_watched(arena)) {
     os::watch_close(first_in(chunk), chunk->bytes - sizeof *chunk);

@@ -29,7 +29,7 @@ bool is_in(const T* wanted, const T* list, T* T::*next) noexcept {
 
 bool is_mark_of(const tarn_arena& arena, const tarn_arena_mark& mark) noexcept {
   if (!is_in(mark.current, arena.current, &tarn_arena_chunk::older) ||
-      !is_in(mark.large, arena.large, &tarn_arena_chunk::older) ||
+      mark.acquired > arena.acquired ||
       !is_in(mark.releases, arena.releases, &tarn_arena_release::before)) {
     return false;
   }
@@ -52,7 +52,8 @@ void rewind_to(tarn_arena& arena, const tarn_arena_mark& mark, const char* funct
                const void* here) noexcept {
   note_peak(arena);
   if (is_checked(arena)) check_notes(arena, mark.notes, function, here);
-  while (arena.large != mark.large) release_large(arena);
+  // One that is older may be gone already.
+  while (arena.large != nullptr && arena.large->number > mark.acquired) release_large(arena);
   while (arena.current != mark.current) retain_current(arena);
   // What was below the mark may have been taken back since.
   if (mark.cursor < arena.cursor) close_range(arena, mark.cursor, arena.cursor);

@@ -72,12 +72,10 @@ TARN_EXPORT tarn_scratch_arena tarn_scratch_arena_begin(const tarn_arena* const*
 
 TARN_EXPORT void tarn_scratch_arena_end(tarn_scratch_arena* scratch) {
   if (scratch->arena == nullptr) return;
+  tarn_arena* const arena = scratch->arena;
+  tarn_arena_rewind(arena, &scratch->mark);
   // Back at its start, it keeps what is typical; else what this use had.
-  if (scratch->mark.current == nullptr) {
-    tarn_arena_reset(scratch->arena);
-  } else {
-    tarn_arena_rewind(scratch->arena, &scratch->mark);
-  }
+  if (arena->current == nullptr && arena->large == nullptr) tarn_arena_reset(arena);
   scratch->arena = nullptr;
 }
 

@@ -146,6 +146,42 @@ TEST_P(EachArena, KeepsWhatItIsTold) {
   EXPECT_GT(arena.stats().chunks_released, 0u);
 }
 
+// What was there before a mark may go before the arena is wound back to it, whatever its size.
+TEST(Arena, OlderBlocksMayGoBeforeTheMark) {
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{1'000'000}}) {
+    for (const auto mode : {tarn::ArenaMode::fast}) {
+      CountingSource source;
+      tarn::ArenaOptions options;
+      options.mode = mode;
+      tarn::Arena arena(source, options);
+      void* const first = arena.allocate(bytes);
+      std::memset(arena.allocate(10), 1, 10);
+      void* p = arena.allocate(bytes);
+      {
+        tarn::ArenaScope scope(arena);
+        arena.deallocate(p, bytes);
+        EXPECT_TRUE(arena.check());
+        // Other blocks in its place, of which one reaches beyond the mark.
+        std::memset(arena.allocate(bytes / 2), 2, bytes / 2);
+        std::memset(arena.allocate(3 * bytes), 3, 3 * bytes);
+      }
+      EXPECT_TRUE(arena.check());
+      EXPECT_TRUE(arena.owns(first));
+      p = arena.allocate(bytes);
+      {
+        tarn::ArenaScope scope(arena);
+        p = arena.resize(p, bytes, 4 * bytes);
+        std::memset(p, 4, 4 * bytes);
+      }
+      EXPECT_TRUE(arena.check());
+      std::memset(arena.allocate(bytes), 5, bytes);
+      std::memset(arena.allocate(3 * bytes), 6, 3 * bytes);
+      arena.reset();
+      EXPECT_EQ(arena.stats().used_bytes, 0u);
+    }
+  }
+}
+
 // One use in twenty is a hundred times as large as the others: it is not what is kept.
 TEST_P(EachArena, KeepsWhatIsTypical) {
   CountingSource source;
