@@ -105,8 +105,8 @@ std::size_t next_chunk_bytes(const tarn_arena& arena) noexcept;
 void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
                     const void* here) noexcept;
 std::size_t overhead_of_checks(std::size_t alignment) noexcept;
-void check_notes(tarn_arena& arena, const void* until, const char* function,
-                 const void* here) noexcept;
+void end_notes(tarn_arena& arena, const tarn_arena_mark& mark, const char* function,
+               const void* here) noexcept;  // Of the blocks that end with a rewind.
 void forget_block(tarn_arena& arena, const char* function, const void* here) noexcept;
 void resize_checked(tarn_arena& arena, std::size_t bytes) noexcept;  // The newest block.
 void close_range(tarn_arena& arena, char* from, char* to) noexcept;

@@ -101,10 +101,18 @@ void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
   return block;
 }
 
-void check_notes(tarn_arena& arena, const void* until, const char* function,
-                 const void* here) noexcept {
+void end_notes(tarn_arena& arena, const tarn_arena_mark& mark, const char* function,
+               const void* here) noexcept {
+  // The mark's own note may be gone, or be another block's that reaches beyond the mark: where that
+  // can be, in the mark's chunk, the end of the block and its canary tells.
+  const auto stays = [&mark](const ArenaNote& note) {
+    const bool beside = mark.current != nullptr && note.block >= first_in(mark.current) &&
+                        note.block < end_of(mark.current);
+    if (!beside) return &note == mark.notes;
+    return note.block + note.bytes + canary_bytes_of(note) <= mark.cursor;
+  };
   ArenaNote* note = newest_note(arena);
-  for (; note != nullptr && note != until; note = note->before) {
+  for (; note != nullptr && !stays(*note); note = note->before) {
     check_canary(arena, *note, function, here);
   }
   arena.notes = note;

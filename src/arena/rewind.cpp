@@ -51,7 +51,7 @@ void retain_current(tarn_arena& arena) noexcept {
 void rewind_to(tarn_arena& arena, const tarn_arena_mark& mark, const char* function,
                const void* here) noexcept {
   note_peak(arena);
-  if (is_checked(arena)) check_notes(arena, mark.notes, function, here);
+  if (is_checked(arena)) end_notes(arena, mark, function, here);
   // One that is older may be gone already.
   while (arena.large != nullptr && arena.large->number > mark.acquired) release_large(arena);
   while (arena.current != mark.current) retain_current(arena);

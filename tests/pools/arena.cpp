@@ -149,7 +149,7 @@ TEST_P(EachArena, KeepsWhatItIsTold) {
 // What was there before a mark may go before the arena is wound back to it, whatever its size.
 TEST(Arena, OlderBlocksMayGoBeforeTheMark) {
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{1'000'000}}) {
-    for (const auto mode : {tarn::ArenaMode::fast}) {
+    for (const auto mode : {tarn::ArenaMode::fast, tarn::ArenaMode::checked}) {
       CountingSource source;
       tarn::ArenaOptions options;
       options.mode = mode;
