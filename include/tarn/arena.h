@@ -8,8 +8,9 @@
  *   tarn_arena_destroy(&arena);
  *
  * One thread at a time. Sizes are bytes; a size of 0 is one of 1. Out of memory, at a limit, for
- * sizes above PTRDIFF_MAX and products that overflow: null and ENOMEM, and nothing has changed. An
- * alignment is a power of two (one below 8 counts as 8); else null and EINVAL.
+ * sizes above PTRDIFF_MAX and products that overflow: null and ENOMEM, and nothing has changed, but
+ * that chunks which were kept for later have gone back. An alignment is a power of two (one below 8
+ * counts as 8); else null and EINVAL.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_ARENA_H

@@ -36,16 +36,41 @@ tarn_chunk ask(const tarn_arena& arena, std::size_t bytes, std::size_t alignment
 
 }  // namespace
 
-tarn_arena_chunk* acquire_chunk(tarn_arena& arena, std::size_t bytes, std::size_t least_bytes,
-                                std::size_t alignment) noexcept {
+namespace {
+
+tarn_chunk ask_for_least(const tarn_arena& arena, std::size_t bytes, std::size_t least_bytes,
+                         std::size_t alignment) noexcept {
   const std::size_t room = room_below_limit(arena);
-  if (room < least_bytes) return nullptr;
+  if (room < least_bytes) return {};
   if (bytes > room) bytes = room & ~(arena_grain - 1);
   if (bytes < least_bytes) bytes = least_bytes;
   tarn_chunk memory = ask(arena, bytes, alignment);
   while (memory.data == nullptr && bytes > least_bytes) {
     bytes = bytes / 2 > least_bytes ? align_up(bytes / 2, arena_grain) : least_bytes;
     memory = ask(arena, bytes, alignment);
+  }
+  return memory;
+}
+
+// Whether chunks that are kept for later could make room: not where nothing ever goes back.
+bool give_retained_back(tarn_arena& arena, std::size_t least_bytes) noexcept {
+  const bool fits = arena.limit_bytes == 0 || least_bytes <= arena.limit_bytes;
+  if (arena.retained == nullptr || arena.source.release == nullptr || !fits) return false;
+  while (arena.retained != nullptr) {
+    tarn_arena_chunk* const chunk = arena.retained;
+    arena.retained = chunk->older;
+    release_chunk(arena, chunk);
+  }
+  return true;
+}
+
+}  // namespace
+
+tarn_arena_chunk* acquire_chunk(tarn_arena& arena, std::size_t bytes, std::size_t least_bytes,
+                                std::size_t alignment) noexcept {
+  tarn_chunk memory = ask_for_least(arena, bytes, least_bytes, alignment);
+  if (memory.data == nullptr && give_retained_back(arena, least_bytes)) {
+    memory = ask_for_least(arena, bytes, least_bytes, alignment);
   }
   if (memory.data == nullptr) return nullptr;
   auto* const chunk = new (memory.data) tarn_arena_chunk{};

@@ -11,6 +11,7 @@
 
 #include "conformance.hpp"
 #include "sources.hpp"
+#include "tarn/buffer_source.hpp"
 #include "tarn/pool.hpp"
 
 namespace pools {
@@ -180,6 +181,32 @@ TEST(Arena, OlderBlocksMayGoBeforeTheMark) {
       EXPECT_EQ(arena.stats().used_bytes, 0u);
     }
   }
+}
+
+// Chunks that are kept for later do not stand in the way of a block that needs their memory.
+TEST(Arena, WhatIsKeptMakesRoom) {
+  CountingSource source;
+  tarn::ArenaOptions options;
+  options.limit_bytes = 1'000'000;
+  options.keep_bytes = tarn::keep_all;
+  tarn::Arena arena(source, options);
+  while (arena.try_allocate(1000) != nullptr) {
+  }
+  arena.reset();
+  EXPECT_GT(arena.stats().retained_bytes, 900'000u);
+  EXPECT_EQ(arena.try_allocate(2'000'000), nullptr);  // Never: nothing goes back for that.
+  EXPECT_GT(arena.stats().retained_bytes, 900'000u);
+  EXPECT_NE(arena.try_allocate(500'000), nullptr);
+  EXPECT_TRUE(arena.check());
+
+  static tarn::StaticBuffer<100'000> buffer;
+  tarn::ArenaOptions all;
+  all.keep_bytes = tarn::keep_all;
+  tarn::Arena small(buffer, all);
+  while (small.try_allocate(100) != nullptr) {
+  }
+  small.reset();
+  EXPECT_NE(small.try_allocate(90'000), nullptr);
 }
 
 // One use in twenty is a hundred times as large as the others: it is not what is kept.
