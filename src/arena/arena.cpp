@@ -211,6 +211,7 @@ int tarn_arena_init(tarn_arena* arena, const tarn_arena_options* options) {
 
 void tarn_arena_destroy(tarn_arena* arena) {
   if ((arena->state & arena_is_sound) == 0) return;
+  arena->state |= arena_is_ending;
   tarn_arena_reset_keeping(arena, TARN_ARENA_KEEP_NOTHING);
   unwatch_arena(*arena);
   *arena = {};

@@ -43,6 +43,7 @@ enum ArenaState : std::uint32_t {
   arena_mode_bits = 3,
   arena_is_sound = 4,    // It was made from options that make sense.
   arena_is_watched = 8,  // A tool is told of its blocks.
+  arena_is_ending = 16,
 };
 
 inline unsigned mode_of(const tarn_arena& arena) noexcept { return arena.state & arena_mode_bits; }

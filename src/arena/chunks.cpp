@@ -89,7 +89,9 @@ void release_chunk(tarn_arena& arena, tarn_arena_chunk* chunk) noexcept {
   arena.held_bytes -= chunk->bytes;
   if (is_watched(arena)) {
     os::watch_forget(chunk->name);
-    os::watch_open(first_in(chunk), chunk->bytes - sizeof *chunk);
+    // Where nothing goes back its blocks live on.
+    const bool stays = arena.source.release == nullptr;
+    (stays ? os::watch_leave : os::watch_open)(first_in(chunk), chunk->bytes - sizeof *chunk);
   }
   if (arena.source.release != nullptr) {
     arena.source.release(arena.source.context, {chunk, chunk->bytes});

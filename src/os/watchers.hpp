@@ -16,9 +16,10 @@ bool watched() noexcept;
 void watch_pool_begin(const void* pool) noexcept;
 void watch_pool_end(const void* pool) noexcept;
 
-// Nobody may touch the bytes; anybody may, and their contents do not matter.
+// Nobody may touch the bytes; anybody may, and their contents do not matter; or do.
 void watch_close(const void* start, std::size_t bytes) noexcept;
 void watch_open(const void* start, std::size_t bytes) noexcept;
+void watch_leave(const void* start, std::size_t bytes) noexcept;
 
 // A block of a pool, in closed bytes, begins or ends.
 void watch_allocated(const void* pool, const void* block, std::size_t bytes) noexcept;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tarn/pool.h"
+#include "tarn/shared_arena.h"
 
 static tarn_pool pool;
 
@@ -44,12 +45,25 @@ static void nothing(void) {
   }
 }
 
+/* None: what a front leaves to its arena is still there, also for tools. */
+static void outlive_front(void) {
+  tarn_shared_arena shared;
+  tarn_arena front;
+  if (tarn_shared_arena_init(&shared, NULL) != 0) return;
+  if (tarn_shared_arena_front(&shared, &front, 0) != 0) return;
+  char* const text = tarn_arena_format(&front, "%d", 7);
+  tarn_arena_destroy(&front);
+  if (strcmp(text, "7") != 0) puts("it is gone");
+  tarn_shared_arena_destroy(&shared);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*commit)(void);
   } crimes[] = {{"double-free", free_twice}, {"overrun", write_behind}, {"nothing", nothing},
-                {"use-after-free", use_after_free}, {"uninitialised", read_fresh}};
+                {"use-after-free", use_after_free}, {"uninitialised", read_fresh},
+                {"outlive", outlive_front}};
   const tarn_pool_options options = {.bytes = sizeof options, .name = "nodes", .block_bytes = 40};
   if (argc != 2 || tarn_pool_init(&pool, &options) != 0) return 2;
   for (size_t i = 0; i < sizeof crimes / sizeof crimes[0]; ++i) {

@@ -41,6 +41,7 @@ expect_clean() {
 }
 
 expect_clean valgrind --quiet --error-exitcode=99 "$crimes" nothing
+expect_clean valgrind --quiet --error-exitcode=99 "$crimes" outlive
 expect valgrind use-after-free 'Invalid write of size 1' 'use_after_free' 'the pool "nodes"'
 expect valgrind overrun 'Invalid write of size 1' 'write_behind' 'the pool "nodes"'
 expect valgrind double-free 'tarn: double free: .*the pool "nodes"' 'Invalid free' 'free_twice'
@@ -55,6 +56,7 @@ fi
 
 if [ -x "$crimes"_asan ]; then
   expect_clean "$crimes"_asan nothing
+  expect_clean "$crimes"_asan outlive
   expect asan use-after-free 'AddressSanitizer: use-after-poison' 'use_after_free' \
     'free since, 5 bytes into a block of 40 bytes of the pool "nodes"' 'freed at pools_crimes'
   expect asan overrun 'AddressSanitizer: use-after-poison' 'write_behind' \

@@ -10,6 +10,7 @@ void watch_pool_begin(const void*) noexcept {}
 void watch_pool_end(const void*) noexcept {}
 void watch_close(const void*, std::size_t) noexcept {}
 void watch_open(const void*, std::size_t) noexcept {}
+void watch_leave(const void*, std::size_t) noexcept {}
 void watch_allocated(const void*, const void*, std::size_t) noexcept {}
 void watch_freed(const void*, const void*, std::size_t) noexcept {}
 void watch_add(Watched*) noexcept {}

@@ -118,6 +118,11 @@ void watch_open(const void* start, std::size_t bytes) noexcept {
   if (has_memcheck()) ask(make_undefined, start, bytes);
 }
 
+void watch_leave(const void* start, std::size_t bytes) noexcept {
+  if (has_asan()) __asan_unpoison_memory_region(start, bytes);
+  if (has_memcheck()) ask(make_defined, start, bytes);
+}
+
 void watch_allocated(const void* pool, const void* block, std::size_t bytes) noexcept {
   if (has_asan()) __asan_unpoison_memory_region(block, bytes);
   if (has_memcheck()) ask(mempool_alloc, pool, word(block), bytes);
