@@ -25,7 +25,8 @@ extern "C" {
 #endif
 
 enum tarn_fixed_allocator_mode {
-  TARN_FIXED_HEAP_BLOCKS = 0, /* Each block from the source, as many as that has. */
+  TARN_FIXED_HEAP_BLOCKS = 0, /* Each block from the source, as many as that has. It must grant all
+                                 of them as many bytes; one that differs goes back (null). */
   TARN_FIXED_HEAP_POOL = 1,   /* One piece of the source's, for so many blocks. */
   TARN_FIXED_STATIC_POOL = 2  /* The caller's memory. */
 };
@@ -64,7 +65,7 @@ typedef struct tarn_fixed_allocator {
   uint64_t failures;
   const char* name;
   tarn_source source;
-  tarn_chunk piece;    /* Of a heap pool. */
+  tarn_chunk piece;    /* Of a heap pool; of heap blocks, what each was granted. */
   int mode;
   unsigned flags;
 } tarn_fixed_allocator;

@@ -85,6 +85,26 @@ void require_live(const tarn_fixed_allocator& own, const void* p, const void* he
   }
 }
 
+// Blocks have no room for what each was granted, and the source wants it back whole: so it is the
+// same for all.
+void* acquire_block(tarn_fixed_allocator& own) noexcept {
+  if (own.source.acquire == nullptr) return nullptr;
+  const tarn_chunk block = own.source.acquire(own.source.context, own.stride, own.alignment);
+  if (block.data == nullptr) return nullptr;
+  if (own.piece.bytes == 0) own.piece.bytes = block.bytes;
+  if (own.piece.bytes == block.bytes) {
+    ++own.held;
+    return block.data;
+  }
+  if (own.source.release != nullptr) own.source.release(own.source.context, block);
+  return nullptr;
+}
+
+void release_block(tarn_fixed_allocator& own, void* block) noexcept {
+  if (own.source.release == nullptr) return;
+  own.source.release(own.source.context, {block, own.piece.bytes});
+}
+
 void* pop(tarn_fixed_allocator& own) noexcept {
   void* block = own.free;
   if (block != nullptr) {
@@ -92,9 +112,8 @@ void* pop(tarn_fixed_allocator& own) noexcept {
   } else if (own.fresh != own.end) {
     block = own.fresh;
     own.fresh += own.stride;
-  } else if (own.mode == TARN_FIXED_HEAP_BLOCKS && own.source.acquire != nullptr) {
-    block = own.source.acquire(own.source.context, own.stride, own.alignment).data;
-    own.held += block != nullptr;
+  } else if (own.mode == TARN_FIXED_HEAP_BLOCKS) {
+    block = acquire_block(own);
   }
   return block;
 }
@@ -144,13 +163,13 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
 
 void tarn_fixed_allocator_destroy(tarn_fixed_allocator* allocator) {
   tarn_fixed_allocator& own = *allocator;
-  if (own.source.release != nullptr) {
-    if (own.piece.data != nullptr) own.source.release(own.source.context, own.piece);
-    while (own.mode == TARN_FIXED_HEAP_BLOCKS && own.free != nullptr) {
-      void* const block = own.free;
-      __builtin_memcpy(&own.free, block, sizeof(void*));
-      own.source.release(own.source.context, {block, own.stride});
-    }
+  if (own.piece.data != nullptr && own.source.release != nullptr) {
+    own.source.release(own.source.context, own.piece);
+  }
+  while (own.mode == TARN_FIXED_HEAP_BLOCKS && own.free != nullptr) {
+    void* const block = own.free;
+    __builtin_memcpy(&own.free, block, sizeof(void*));
+    release_block(own, block);
   }
   own = {};
 }
@@ -179,8 +198,7 @@ void tarn_fixed_allocator_deallocate(tarn_fixed_allocator* allocator, void* p) {
   --own.live;
   if (own.mode == TARN_FIXED_HEAP_BLOCKS && (own.flags & TARN_FIXED_RECYCLE) == 0) {
     --own.held;
-    if (own.source.release != nullptr) own.source.release(own.source.context, {p, own.stride});
-    return;
+    return release_block(own, p);
   }
   __builtin_memcpy(p, &own.free, sizeof(void*));
   own.free = p;

@@ -10,6 +10,7 @@
 
 #include "conformance.hpp"
 #include "sources.hpp"
+#include "tarn/buffer_source.hpp"
 
 namespace pools {
 namespace {
@@ -32,6 +33,35 @@ TEST(FixedAllocator, BlockByBlock) {
     blocks.deallocate(b);
   }
   EXPECT_EQ(source.chunks.size(), 0u);
+}
+
+// A chunk goes back as it was granted, also by sources that round up.
+TEST(FixedAllocator, GivesBackWhatWasGranted) {
+  CountingSource source;
+  source.generous = true;
+  for (const bool recycle : {false, true}) {
+    FixedAllocatorOptions options;
+    options.alignment = 64;
+    options.recycle = recycle;
+    FixedAllocator blocks(40, 0, source, options);
+    std::vector<void*> live;
+    for (int i = 0; i < 10; ++i) live.push_back(blocks.allocate());
+    for (void* const p : live) blocks.deallocate(p);
+    EXPECT_TRUE(blocks.check());
+  }
+  EXPECT_TRUE(source.chunks.empty());
+  tarn::StaticBuffer<1000> buffer;
+  FixedAllocatorOptions words;
+  words.alignment = 8;
+  {
+    FixedAllocator blocks(24, 0, buffer, words);
+    void* const p = blocks.allocate();
+    static_cast<void>(blocks.allocate());
+    blocks.deallocate(p);
+    EXPECT_EQ(blocks.allocate(), p);
+    blocks.deallocate(p);
+  }
+  EXPECT_TRUE(buffer.check());
 }
 
 TEST(FixedAllocator, RecyclesIfAsked) {
