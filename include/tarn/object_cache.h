@@ -33,7 +33,8 @@ typedef struct tarn_object_cache_options {
 
 /* In front of each object. */
 typedef struct tarn_cached {
-  struct tarn_cached* next; /* Of the idle ones; its own address while somebody has the object. */
+  struct tarn_cached* next; /* Of the idle ones; the cache's address while somebody has the object;
+                               null when there is none in its memory. */
 } tarn_cached;
 
 /* All of it is the cache's own; it must not be copied or moved. */
@@ -54,7 +55,8 @@ typedef struct tarn_object_cache {
 TARN_API int tarn_object_cache_init(tarn_object_cache* cache,
                                     const tarn_object_cache_options* options);
 
-/* Destroys all objects, those that somebody has too, and gives all memory back. */
+/* Destroys all objects, those that somebody has too, and gives all memory back. What destructors
+ * give to the cache meanwhile is destroyed once like the others, before or after. */
 TARN_API void tarn_object_cache_destroy(tarn_object_cache* cache);
 
 /* The rest of the next two. */
@@ -73,7 +75,7 @@ TARN_MUST_USE static inline void* tarn_object_cache_take(tarn_object_cache* cach
   cache->idle = slot->next;
   cache->idle_count -= 1;
   cache->hits += 1;
-  slot->next = slot;
+  slot->next = (tarn_cached*)(void*)cache;
   return (char*)slot + cache->offset;
 }
 
@@ -82,7 +84,8 @@ TARN_MUST_USE static inline void* tarn_object_cache_take(tarn_object_cache* cach
 static inline void tarn_object_cache_give(tarn_object_cache* cache, void* object) {
   if (TARN_UNLIKELY(object == NULL)) return;
   tarn_cached* const slot = (tarn_cached*)(void*)((char*)object - cache->offset);
-  if (TARN_UNLIKELY(slot->next != slot || cache->idle_count >= cache->idle_max)) {
+  const int is_out = slot->next == (tarn_cached*)(void*)cache;
+  if (TARN_UNLIKELY(!is_out || cache->idle_count >= cache->idle_max)) {
     tarn_object_cache_give_slow(cache, object);
     return;
   }

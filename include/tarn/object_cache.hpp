@@ -26,7 +26,7 @@ namespace tarn {
 template <class T>
 class ObjectCache {
  public:
-  // At most idle_max objects stay built while nobody has them; 0: all.
+  // At most idle_max objects stay built while nobody has them; 0: all. Throws as tarn::Pool's.
   explicit ObjectCache(std::size_t idle_max = 0, const PoolOptions& objects = {}) {
     make(idle_max, nullptr, objects);
   }
@@ -96,6 +96,12 @@ class ObjectCache {
     if (options.objects.alignment < alignof(T)) options.objects.alignment = alignof(T);
     if (tarn_object_cache_init(&cache_, &options) == 0) return;
 #if defined(__cpp_exceptions)
+    // The same without reserving tells which it was.
+    options.objects.reserve_blocks = 0;
+    if (tarn_object_cache_init(&cache_, &options) == 0) {
+      tarn_object_cache_destroy(&cache_);
+      throw std::bad_alloc();
+    }
     throw InvalidOptions("tarn::ObjectCache: see tarn::Pool for what its options must be");
 #endif
   }

@@ -15,6 +15,11 @@ tarn_cached* slot_of(const tarn_object_cache& cache, void* object) noexcept {
   return reinterpret_cast<tarn_cached*>(static_cast<char*>(object) - cache.offset);
 }
 
+// What a slot holds while somebody has its object.
+tarn_cached* mark_of(tarn_object_cache& cache) noexcept {
+  return reinterpret_cast<tarn_cached*>(&cache);
+}
+
 void destruct(const tarn_object_cache& cache, void* object) noexcept {
   if (cache.destruct != nullptr) cache.destruct(object, cache.context);
 }
@@ -52,6 +57,7 @@ void tarn_object_cache_destroy(tarn_object_cache* cache) {
     destruct(own, static_cast<char*>(block) + own.offset);
     return 0;
   };
+  cache->idle_max = 0;  // What is given from now on comes to tarn_object_cache_give_slow.
   if (cache->destruct != nullptr) tarn_pool_walk(&cache->pool, end, cache);
   tarn_pool_destroy(&cache->pool);
   cache->idle = nullptr;
@@ -61,12 +67,15 @@ void tarn_object_cache_destroy(tarn_object_cache* cache) {
 void* tarn_object_cache_allocate(tarn_object_cache* cache) {
   auto* const slot = static_cast<tarn_cached*>(tarn_pool_allocate(&cache->pool));
   if (slot == nullptr) return nullptr;
-  slot->next = slot;
+  slot->next = mark_of(*cache);
   return reinterpret_cast<char*>(slot) + cache->offset;
 }
 
 void tarn_object_cache_deallocate(tarn_object_cache* cache, void* object) {
-  if (object != nullptr) tarn_pool_deallocate(&cache->pool, slot_of(*cache, object));
+  if (object == nullptr) return;
+  tarn_cached* const slot = slot_of(*cache, object);
+  slot->next = nullptr;  // So that giving it once more is seen.
+  tarn_pool_deallocate(&cache->pool, slot);
 }
 
 void* tarn_object_cache_take_slow(tarn_object_cache* cache) {
@@ -79,8 +88,7 @@ void* tarn_object_cache_take_slow(tarn_object_cache* cache) {
 }
 
 void tarn_object_cache_give_slow(tarn_object_cache* cache, void* object) {
-  tarn_cached* const slot = slot_of(*cache, object);
-  if (slot->next != slot) {
+  if (slot_of(*cache, object)->next != mark_of(*cache)) {
     report_pool_misuse({.kind = Misuse::double_free,
                         .function = "tarn_object_cache_give",
                         .p = object,
@@ -88,6 +96,7 @@ void tarn_object_cache_give_slow(tarn_object_cache* cache, void* object) {
                         .pool = &cache->pool,
                         .here = __builtin_return_address(0)});
   }
+  if (cache->idle_max == 0) return;  // The cache ends, which destroys each object once.
   destruct(*cache, object);
   tarn_object_cache_deallocate(cache, object);
 }
@@ -98,8 +107,9 @@ std::size_t tarn_object_cache_trim(tarn_object_cache* cache, std::size_t keep) {
     tarn_cached* const slot = cache->idle;
     cache->idle = slot->next;
     --cache->idle_count;
-    destruct(*cache, reinterpret_cast<char*>(slot) + cache->offset);
-    tarn_pool_deallocate(&cache->pool, slot);
+    char* const object = reinterpret_cast<char*>(slot) + cache->offset;
+    destruct(*cache, object);
+    tarn_object_cache_deallocate(cache, object);
   }
   return destroyed;
 }

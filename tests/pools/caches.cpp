@@ -89,11 +89,59 @@ TEST(ObjectCacheDeathTest, GivenTwice) {
               "^tarn: double free: tarn_object_cache_give.*the pool \"parsers\"");
 }
 
+// Also when the first time destroyed the object, and for one of another cache.
+TEST(ObjectCacheDeathTest, GivenWhatIsNotOut) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const char* const said = "tarn: double free: tarn_object_cache_give|use-after-poison";
+  tarn::ObjectCache<Expensive> cache(1);
+  tarn::ObjectCache<Expensive> other;
+  Expensive* const kept = cache.take();
+  Expensive* const destroyed = cache.take();
+  cache.give(kept);
+  cache.give(destroyed);
+  EXPECT_DEATH(cache.give(destroyed), said);
+  Expensive* const foreign = other.take();
+  EXPECT_DEATH(cache.give(foreign), said);
+  EXPECT_EQ(cache.trim(), 1u);
+  EXPECT_DEATH(cache.give(kept), said);
+}
+
+// An object that has one of the same cache, which it gives back at its end.
+struct Pair {
+  static inline int ended = 0;
+  explicit Pair(tarn::ObjectCache<Pair>& cache) : home(&cache) {}
+  ~Pair() {
+    ++ended;
+    home->give(other);
+  }
+  tarn::ObjectCache<Pair>* home;
+  Pair* other = nullptr;
+};
+
+TEST(ObjectCache, EndsEachObjectOnce) {
+  for (const bool older : {false, true}) {
+    Pair::ended = 0;
+    {
+      tarn::ObjectCache<Pair> cache(1);
+      Pair* const a = cache.take(cache);
+      Pair* const b = cache.take(cache);
+      (older ? a : b)->other = older ? b : a;
+      cache.give(cache.take(cache));
+    }
+    EXPECT_EQ(Pair::ended, 3);
+  }
+}
+
 TEST(ObjectCache, OutOfMemory) {
   CountingSource source;
   source.allowed = 0;
   tarn::ObjectCache<Expensive> cache(source);
   EXPECT_THROW(static_cast<void>(cache.take()), std::bad_alloc);
+  tarn::PoolOptions reserving;
+  reserving.reserve_blocks = 100;
+  EXPECT_THROW(tarn::ObjectCache<Expensive>(source, 0, reserving), std::bad_alloc);
+  reserving.alignment = 24;
+  EXPECT_THROW(tarn::ObjectCache<Expensive>(source, 0, reserving), tarn::InvalidOptions);
 }
 
 struct Sum {
