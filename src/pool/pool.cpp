@@ -293,6 +293,8 @@ void tarn_pool_deallocate_slow(tarn_pool* pool, void* p) {
 int tarn_pool_reserve(tarn_pool* pool, std::size_t blocks) {
   const bool may = (pool->state & pool_is_sound) != 0 && !is_walked(*pool) && !is_lone(*pool);
   if (!may) return blocks == 0 || is_lone(*pool) ? 0 : os::fail(os::Error::no_memory);
+  // What no address space has is not tried.
+  if (blocks > bytes_max / pool->stride) return os::fail(os::Error::no_memory);
   std::size_t free = pool->cached + fresh_blocks(*pool);
   for_each_chunk(*pool, [&](const tarn_pool_chunk& chunk) {
     free += capacity_of(chunk) - static_cast<std::size_t>(chunk.live);

@@ -247,7 +247,10 @@ TEST_P(EachMode, Reserves) {
   source.allowed = calls + 2;
   EXPECT_FALSE(pool.reserve(1000));
   EXPECT_TRUE(pool.check());
+  source.allowed = SIZE_MAX;  // It would be asked until it has no more.
+  const std::size_t tried = source.calls;
   EXPECT_FALSE(pool.reserve(SIZE_MAX));
+  EXPECT_EQ(source.calls, tried);
 }
 
 // What it has got until then goes back with all else when the last block is freed.
