@@ -214,6 +214,11 @@ TARN_API int tarn_pool_get_stats(const tarn_pool* pool, tarn_pool_stats* stats);
 typedef int (*tarn_pool_visit)(void* block, void* context);
 TARN_API int tarn_pool_walk(tarn_pool* pool, tarn_pool_visit visit, void* context);
 
+/* 1 when the pool is being walked and the block at p has been freed since it began, else 0: for
+ * objects that free others, which may have gone before. p: a block of the pool. Constant time;
+ * logarithmic in checked pools. */
+TARN_API int tarn_pool_ended_in_walk(const tarn_pool* pool, const void* p);
+
 /* 1 when every invariant of the pool's structures holds, as far as can be told without touching
  * memory that is not the pool's. Linear in the blocks. */
 TARN_API int tarn_pool_check(const tarn_pool* pool);

@@ -196,15 +196,17 @@ class ObjectPool {
     return construct(pool_.try_allocate(), std::forward<Args>(args)...);
   }
 
-  // Null is ignored.
+  // Null is ignored; and in destroy_all() and for_each(), what has been destroyed in their course.
   void destroy(T* object) noexcept {
     if (object == nullptr) return;
+    // A pool that is walked has this limit.
+    if (pool_.get()->limit == 0 && tarn_pool_ended_in_walk(pool_.get(), object) != 0) return;
     object->~T();
     pool_.deallocate(object);
   }
 
-  // Destroys all objects, in any order. Their destructors may destroy others of this pool; they
-  // cannot create any meanwhile.
+  // Destroys all objects, in any order. Their destructors may destroy others of this pool, also
+  // such as went before them, but must not look into those; they cannot create any meanwhile.
   void destroy_all() noexcept {
     if constexpr (std::is_trivially_destructible_v<T>) {
       pool_.clear();

@@ -151,6 +151,14 @@ int tarn_pool_walk(tarn_pool* pool, tarn_pool_visit visit, void* context) {
   return result;
 }
 
+int tarn_pool_ended_in_walk(const tarn_pool* pool, const void* p) {
+  if (!is_walked(*pool)) return 0;
+  const tarn_pool_chunk* const chunk =
+      is_checked(*pool) ? find_by_address(*pool, p) : header_of(*pool, p);
+  if (chunk == nullptr || chunk->pool != pool || p < chunk->first || p >= chunk->fresh) return 0;
+  return is_live(*chunk, index_of(*chunk, p)) ? 0 : 1;
+}
+
 void tarn_pool_clear(tarn_pool* pool) {
   if (is_walked(*pool)) return;
   if (is_checked(*pool)) {

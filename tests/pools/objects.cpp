@@ -100,6 +100,26 @@ TEST(ObjectPool, DestructorsMayDestroyOthers) {
   EXPECT_EQ(source.chunks.size(), 0u);
 }
 
+// Trees, whose roots come before or after what they own.
+TEST(ObjectPool, OwnersMayComeAfterWhatTheyOwn) {
+  for (const auto mode : {tarn::PoolMode::fast, tarn::PoolMode::checked, tarn::PoolMode::guarded}) {
+    tarn::PoolOptions options;
+    options.mode = mode;
+    ObjectPool<Node> pool(options);
+    std::vector<Node*> nodes;
+    for (int i = 0; i < 300; ++i) nodes.push_back(pool.create(pool));
+    std::shuffle(nodes.begin(), nodes.end(), std::mt19937(7));
+    for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
+      if (i % 10 != 9) nodes[i]->child = nodes[i + 1];
+    }
+    if (mode == tarn::PoolMode::checked) pool.for_each([&](Node& node) { pool.destroy(&node); });
+    pool.destroy_all();
+    EXPECT_EQ(Node::alive, 0);
+    EXPECT_EQ(pool.pool().stats().live_blocks, 0u);
+    EXPECT_TRUE(pool.pool().check());
+  }
+}
+
 TEST(ObjectPool, AlignsItsObjects) {
   struct alignas(256) Wide {
     char bytes[256];
