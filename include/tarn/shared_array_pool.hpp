@@ -82,8 +82,10 @@ class SharedArrayPool {
     return tarn_shared_array_pool_reclaim(&pool_, identity);
   }
 
-  // Ends the membership, and frees what it still owns; the handle is detached then.
+  // Ends the membership, and frees what it still owns; the handle is detached then. Once for all
+  // copies: the place may be another process's afterwards. Of a detached handle: 0.
   std::size_t leave() noexcept {
+    if (status_ != TARN_ARRAY_OK) return 0;
     status_ = TARN_ARRAY_NO_POOL;
     return tarn_shared_array_pool_leave(&pool_);
   }

@@ -97,6 +97,9 @@ TEST(SharedArrayPool, MembersHavePlacesUntilTheyLeaveOrAreReclaimed) {
   EXPECT_FALSE(joined[1]);
   auto next = memory.attach(7);
   EXPECT_TRUE(next);
+  (void)next.allocate();
+  EXPECT_EQ(joined[1].leave(), 0u);  // The place is another's.
+  EXPECT_EQ(next.in_use(), 1u);
   EXPECT_EQ(joined[0].reclaim(102), 0u);
   std::vector<std::uint64_t> found;
   next.for_each_member([&](std::uint64_t m) { found.push_back(m); });
