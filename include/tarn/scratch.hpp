@@ -57,7 +57,7 @@ class Scratch {
     void* const moved = tarn_scratch_begin(&larger, nullptr, 0, count, sizeof(T), site_);
     if (moved == nullptr) return false;
     note_spill(count);
-    std::memcpy(moved, data_, size_ * sizeof(T));
+    if (size_ != 0) std::memcpy(moved, data_, size_ * sizeof(T));
     tarn_scratch_end(&scratch_);
     scratch_ = larger;
     data_ = static_cast<T*>(moved);
@@ -71,7 +71,10 @@ class Scratch {
   T* data() noexcept { return data_; }
   const T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
-  std::size_t capacity() const noexcept { return is_spilled() ? size_ : N; }
+  std::size_t capacity() const noexcept {
+    if (data_ == nullptr) return 0;  // It never had memory.
+    return is_spilled() ? size_ : N;
+  }
   bool is_spilled() const noexcept { return scratch_.spilled != nullptr; }
   T& operator[](std::size_t i) noexcept { return data_[i]; }
   const T& operator[](std::size_t i) const noexcept { return data_[i]; }
