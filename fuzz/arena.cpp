@@ -105,7 +105,7 @@ class ArenaModel {
     add(p, length + 1, 1);
   }
 
-  // Of the newest block only: marks that were taken since it was allocated are void afterwards.
+  // Of the newest block only: what it grows by ends at marks that were taken before.
   void resize(Input& input) {
     if (blocks_.empty()) return;
     Block block = blocks_.back();
@@ -124,8 +124,10 @@ class ArenaModel {
     if (blocks_.empty()) return;
     const Block block = blocks_.back();
     require_filled(block, block.bytes);
-    forget_points_from(blocks_.size());
     blocks_.pop_back();
+    for (Point& point : points_) {  // They hold, with one block less.
+      if (point.blocks > blocks_.size()) point.blocks = blocks_.size();
+    }
     arena_.deallocate(block.p, block.bytes);
   }
 

@@ -30,7 +30,7 @@ extern "C" {
 
 /* How much an arena looks at what is done with its blocks; fixed when it is made. Checked: bytes
  * written behind a block (`overrun`) are reported when it is rewound, reset or destroyed, and
- * rewound memory is filled. A block takes 40 bytes more. Under AddressSanitizer and Valgrind's
+ * rewound memory is filled. A block takes 48 bytes more. Under AddressSanitizer and Valgrind's
  * memcheck every arena is so, and they are told which memory is whose. Guarded: each block ends at
  * an OS page that faults. Passthrough: each block is one of the program's malloc. */
 enum tarn_arena_mode {
@@ -71,7 +71,8 @@ typedef struct tarn_arena {
   tarn_arena_chunk* large;     /* Chunks of one block, the newest first. */
   tarn_arena_chunk* retained;  /* Empty chunks, the next one first. */
   tarn_arena_release* releases;
-  void* notes;                 /* Checked: of the newest block. */
+  void* notes;                 /* Checked: of the newest block, */
+  uint64_t noted;              /* and how many there were. */
   size_t large_bytes;          /* In use in `large`. */
   size_t held_bytes;           /* All chunks, as granted. */
   size_t limit_bytes;
@@ -166,12 +167,12 @@ typedef struct tarn_arena_mark {
   tarn_arena_chunk* current;
   uint64_t acquired; /* Chunks until then. */
   tarn_arena_release* releases;
-  void* notes;
+  uint64_t noted;
 } tarn_arena_mark;
 
 static inline tarn_arena_mark tarn_arena_get_mark(const tarn_arena* arena) {
   const tarn_arena_mark mark = {arena->cursor, arena->current, arena->acquired, arena->releases,
-                                arena->notes};
+                                arena->noted};
   return mark;
 }
 

@@ -34,6 +34,7 @@ struct alignas(TARN_ARENA_GRAIN) ArenaNote {
   char* block;
   std::size_t bytes;
   const void* site;
+  std::uint64_t number;  // From 1 on, in the order of allocation.
 };
 
 static_assert(sizeof(tarn_arena_chunk) % arena_grain == 0 && sizeof(ArenaNote) % arena_grain == 0);

@@ -94,7 +94,7 @@ void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
     os::watch_open(at, sizeof(ArenaNote));
     os::watch_open(block, bytes);
   }
-  auto* const note = new (at) ArenaNote{newest_note(arena), block, bytes, here};
+  auto* const note = new (at) ArenaNote{newest_note(arena), block, bytes, here, ++arena.noted};
   write_canary(arena, *note);
   arena.notes = note;
   set_cursor(arena, block + bytes + canary_bytes_of(*note));
@@ -103,16 +103,15 @@ void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
 
 void end_notes(tarn_arena& arena, const tarn_arena_mark& mark, const char* function,
                const void* here) noexcept {
-  // The mark's own note may be gone, or be another block's that reaches beyond the mark: where that
-  // can be, in the mark's chunk, the end of the block and its canary tells.
-  const auto stays = [&mark](const ArenaNote& note) {
+  // An older block that has grown beyond the mark ends as well: its place is not its own any more.
+  const auto ends = [&mark](const ArenaNote& note) {
+    if (note.number > mark.noted) return true;
     const bool beside = mark.current != nullptr && note.block >= first_in(mark.current) &&
                         note.block < end_of(mark.current);
-    if (!beside) return &note == mark.notes;
-    return note.block + note.bytes + canary_bytes_of(note) <= mark.cursor;
+    return beside && note.block + note.bytes + canary_bytes_of(note) > mark.cursor;
   };
   ArenaNote* note = newest_note(arena);
-  for (; note != nullptr && !stays(*note); note = note->before) {
+  for (; note != nullptr && ends(*note); note = note->before) {
     check_canary(arena, *note, function, here);
   }
   arena.notes = note;

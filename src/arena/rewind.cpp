@@ -29,7 +29,7 @@ bool is_in(const T* wanted, const T* list, T* T::*next) noexcept {
 
 bool is_mark_of(const tarn_arena& arena, const tarn_arena_mark& mark) noexcept {
   if (!is_in(mark.current, arena.current, &tarn_arena_chunk::older) ||
-      mark.acquired > arena.acquired ||
+      mark.acquired > arena.acquired || mark.noted > arena.noted ||
       !is_in(mark.releases, arena.releases, &tarn_arena_release::before)) {
     return false;
   }
