@@ -41,16 +41,17 @@ TARN_API void* tarn_scratch_spill(tarn_scratch* scratch, size_t count, size_t by
 TARN_API void tarn_scratch_count(tarn_scratch_site* site, size_t stack_bytes, size_t bytes);
 TARN_API void tarn_scratch_free(void* spilled);
 
-/* Memory for count * bytes: `stack` if its stack_bytes suffice, else a block of malloc's heap,
+/* Memory for count * bytes (0 is all right): `stack` if its stack_bytes suffice, else a block of malloc's heap,
  * aligned to 16. Null and ENOMEM when there is none, or the product overflows. site may be null;
  * counting takes some nanoseconds. */
 TARN_MUST_USE static inline void* tarn_scratch_begin(tarn_scratch* scratch, void* stack,
                                                      size_t stack_bytes, size_t count,
                                                      size_t bytes, tarn_scratch_site* site) {
-  const int fits = count <= stack_bytes / bytes;
+  const int fits = bytes == 0 || count <= stack_bytes / bytes;
   scratch->spilled = NULL;
   if (site != NULL) {
-    tarn_scratch_count(site, stack_bytes, count > SIZE_MAX / bytes ? SIZE_MAX : count * bytes);
+    const int is_size = bytes == 0 || count <= SIZE_MAX / bytes;
+    tarn_scratch_count(site, stack_bytes, is_size ? count * bytes : SIZE_MAX);
   }
   return fits ? stack : tarn_scratch_spill(scratch, count, bytes);
 }

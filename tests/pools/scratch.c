@@ -46,6 +46,8 @@ int main(void) {
   tarn_scratch_end(&scratch);
   CHECK(tarn_scratch_begin(&scratch, stack, sizeof stack, 3, sizeof(int), NULL) != stack);
   tarn_scratch_end(&scratch);
+  CHECK(tarn_scratch_begin(&scratch, stack, sizeof stack, 3, 0, &lines) == stack);
+  tarn_scratch_end(&scratch);
   puts("scratch.c: ok");
   return 0;
 }
