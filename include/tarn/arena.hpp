@@ -197,7 +197,8 @@ class ArenaCalls {
     return stats;
   }
 
-  // An arena is a source, for pools and arenas inside it: chunks go back with it.
+  // An arena is a source, for pools and arenas inside it: chunks go back with it. (An Arena in an
+  // Arena is made from SourceRef(outer), since naming the outer one alone would copy it.)
   Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept {
     void* const data = try_allocate(bytes, alignment);
     return {data, data == nullptr ? 0 : bytes};

@@ -60,7 +60,7 @@ TARN_API int tarn_object_cache_init(tarn_object_cache* cache,
 TARN_API void tarn_object_cache_destroy(tarn_object_cache* cache);
 
 /* The rest of the next two. */
-TARN_API TARN_ALLOCATES_ONE void* tarn_object_cache_take_slow(tarn_object_cache* cache);
+TARN_API TARN_MUST_USE void* tarn_object_cache_take_slow(tarn_object_cache* cache);
 TARN_API void tarn_object_cache_give_slow(tarn_object_cache* cache, void* object);
 
 /* Memory for an object that is not built yet, which the caller has then; and back. */
