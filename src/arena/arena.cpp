@@ -110,11 +110,11 @@ void release_replaced(tarn_arena& arena, tarn_arena_chunk* old) noexcept {
 }
 
 bool try_expand(tarn_arena& arena, char* p, std::size_t old_bytes, std::size_t bytes) noexcept {
+  if (bytes > block_bytes_max - 4096) return false;  // Before it is rounded, which would wrap.
   // A checked block has no more than was asked for, nor has one that ends with its chunk.
   const bool exact = is_checked(arena) || is_lone(arena);
   const bool fits = exact ? bytes <= old_bytes : rounded(bytes) <= rounded(old_bytes);
   if (fits) return true;
-  if (bytes > block_bytes_max - 4096) return false;
   if (is_newest(arena, p, old_bytes)) return resize_newest(arena, p, bytes);
   if (is_checked(arena) || is_lone(arena) || !is_newest_large(arena, p)) return false;
   tarn_arena_chunk* const chunk = arena.large;

@@ -46,6 +46,29 @@ TEST(Arena, OlderBlocksMayGoBeforeTheMark) {
   }
 }
 
+// No block grows to what cannot be, wherever it is and however it would be rounded.
+TEST(Arena, NothingGrowsBeyondAllBounds) {
+  for (const auto mode : {tarn::ArenaMode::fast, tarn::ArenaMode::checked}) {
+    tarn::ArenaOptions options;
+    options.mode = mode;
+    tarn::Arena arena(options);
+    for (const std::size_t old : {std::size_t{100}, std::size_t{1'000'000}}) {
+      for (const bool newest : {true, false}) {
+        void* const p = arena.allocate(old);
+        if (!newest) static_cast<void>(arena.allocate(10));
+        for (std::size_t less = 0; less < 40; ++less) {
+          for (const std::size_t bytes : {SIZE_MAX - less, PTRDIFF_MAX + std::size_t{20} - less}) {
+            ASSERT_FALSE(arena.try_expand(p, old, bytes));
+            ASSERT_EQ(arena.try_resize(p, old, bytes), nullptr);
+            ASSERT_EQ(arena.try_allocate(bytes), nullptr);
+          }
+        }
+        EXPECT_TRUE(arena.check());
+      }
+    }
+  }
+}
+
 // Chunks that are kept for later do not stand in the way of a block that needs their memory.
 TEST(Arena, WhatIsKeptMakesRoom) {
   CountingSource source;
