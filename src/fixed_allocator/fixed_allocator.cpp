@@ -74,7 +74,10 @@ void flip(tarn_fixed_allocator& own, const void* p) noexcept {
 }
 
 void require_live(const tarn_fixed_allocator& own, const void* p, const void* here) noexcept {
-  if (own.mode == TARN_FIXED_HEAP_BLOCKS) return;  // The source looks after them.
+  if (own.mode == TARN_FIXED_HEAP_BLOCKS) {  // The source looks after them.
+    if (own.live == 0) report(own, Misuse::double_free, p, here);
+    return;
+  }
   const std::size_t offset = address_of(p) - address_of(own.begin);
   if (p < own.begin || p >= own.fresh || offset % own.stride != 0) {
     report(own, Misuse::invalid_free, p, here);

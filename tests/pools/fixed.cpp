@@ -163,6 +163,13 @@ TEST(FixedAllocatorDeathTest, FreesOfWhatIsNoBlock) {
   packets.deallocate(a);
   packets.deallocate(nullptr);
   EXPECT_DEATH(packets.deallocate(a), "tarn: double free: .*the pool \"packets\"");
+
+  FixedAllocatorOptions recycling;
+  recycling.recycle = true;
+  FixedAllocator blocks(40, 0, recycling);
+  void* const only = blocks.allocate();
+  blocks.deallocate(only);  // It is kept: the source does not know.
+  EXPECT_DEATH(blocks.deallocate(only), "tarn: double free: ");
 }
 
 struct OfHeapBlocks {
