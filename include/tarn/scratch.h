@@ -41,9 +41,9 @@ TARN_API void* tarn_scratch_spill(tarn_scratch* scratch, size_t count, size_t by
 TARN_API void tarn_scratch_count(tarn_scratch_site* site, size_t stack_bytes, size_t bytes);
 TARN_API void tarn_scratch_free(void* spilled);
 
-/* Memory for count * bytes (0 is all right): `stack` if its stack_bytes suffice, else a block of malloc's heap,
- * aligned to 16. Null and ENOMEM when there is none, or the product overflows. site may be null;
- * counting takes some nanoseconds. */
+/* Memory for count * bytes (0 is all right): `stack` if its stack_bytes suffice, else a block of
+ * malloc's heap, aligned to 16. Null and ENOMEM when there is none, or the product overflows. site
+ * may be null; counting takes some nanoseconds. */
 TARN_MUST_USE static inline void* tarn_scratch_begin(tarn_scratch* scratch, void* stack,
                                                      size_t stack_bytes, size_t count,
                                                      size_t bytes, tarn_scratch_site* site) {
