@@ -142,6 +142,34 @@ bool map_up_to(tarn_file_source& source, std::size_t bytes, bool of_file) noexce
   return mapped;
 }
 
+// Whether the gaps are in order; where somebody ended inside, perhaps once they are counted anew:
+// what was changing then may be a chunk that nobody has.
+bool are_in_order(const tarn_file_source& source) noexcept {
+  FileHead& head = head_of(source);
+  const char* const base = base_of(source);
+  if (tarn_gaps_check(base, &head.gaps) != 0) return true;
+  if (head.busy == 0) return false;
+  tarn_gaps counted = head.gaps;
+  std::size_t count = 0;
+  std::size_t end = 0;
+  counted.free_bytes = 0;
+  for (std::size_t at = counted.first; at != TARN_NO_GAP; ++count) {
+    if (at < end || at > counted.bytes) return false;
+    if (counted.bytes - at < sizeof(tarn_gap)) return false;
+    const tarn_gap gap = tarn_gap_read(base, at);
+    if (gap.bytes == 0 || gap.bytes > counted.bytes - at) return false;
+    end = at + gap.bytes;
+    counted.free_bytes += gap.bytes;
+    at = gap.next;
+  }
+  if (counted.free_bytes_min > counted.free_bytes) counted.free_bytes_min = counted.free_bytes;
+  if (counted.chunks + 1 < count) counted.chunks = count - 1;
+  if (counted.chunks == 0 && counted.free_bytes != counted.bytes) counted.chunks = 1;
+  if (tarn_gaps_check(base, &counted) == 0) return false;
+  head.gaps = counted;
+  return true;
+}
+
 // Between enter() and leave() the gaps are this source's alone, and what is mapped reaches to their
 // end. False with errno when they cannot be had.
 bool enter(tarn_file_source& source) noexcept {
@@ -150,7 +178,7 @@ bool enter(tarn_file_source& source) noexcept {
   FileHead& head = head_of(source);
   if (map_up_to(source, head_bytes + head.gaps.bytes, true)) {
     // Whoever was here last has ended inside; what it did may be half-done.
-    if (head.busy == 0 || tarn_gaps_check(base_of(source), &head.gaps) != 0) {
+    if (head.busy == 0 || are_in_order(source)) {
       head.busy = 1;
       // The compiler must not move what follows before it; if this process ends, all that it has
       // written is there.
@@ -209,8 +237,7 @@ bool grow_for(tarn_file_source& source, std::size_t bytes, std::size_t alignment
 bool is_sound(const tarn_file_source& source, std::size_t bytes) noexcept {
   const FileHead& head = head_of(source);
   return head.magic == file_magic && head.gaps.bytes % TARN_GAP_GRAIN == 0 &&
-         head.gaps.bytes <= bytes - head_bytes && head.root < bytes &&
-         tarn_gaps_check(base_of(source), &head.gaps) != 0;
+         head.gaps.bytes <= bytes - head_bytes && head.root < bytes && are_in_order(source);
 }
 
 int begin_file(tarn_file_source& source, const tarn_file_source_options& options) noexcept {
