@@ -317,6 +317,8 @@ class Arena : public ArenaCalls<Arena> {
 // An arena that is owned elsewhere, in C too: a pointer, copied freely.
 class ArenaRef : public ArenaCalls<ArenaRef> {
  public:
+  static constexpr bool is_handle = true;  // Who keeps one keeps a copy.
+
   ArenaRef(Arena& arena) noexcept : arena_(arena.get()) {}
   explicit ArenaRef(tarn_arena* arena) noexcept : arena_(arena) {}
   tarn_arena* get() const noexcept { return arena_; }

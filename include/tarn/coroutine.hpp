@@ -6,8 +6,10 @@
 //   Task count(tarn::Arena& arena, int n);      // its frame is in the arena
 //   Task total(int n);                          // from operator new: there is no allocator
 //
-// The frame has two words more, by which it is given back when the coroutine is destroyed. Where
-// there is no memory, or a pool's blocks are too small, std::bad_alloc is thrown.
+// The frame has two words more, by which it is given back when the coroutine is destroyed: the
+// allocator must be there still, and is told by its address. Handles (ArenaRef, RegionArrayPool,
+// SharedArrayPool: what has a true `is_handle`) may be parameters by value: the frame has a copy.
+// Where there is no memory, or a pool's blocks are too small, std::bad_alloc is thrown.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_COROUTINE_HPP
@@ -18,6 +20,7 @@
 #include <new>
 #include <type_traits>
 
+#include "tarn/align.hpp"
 #include "tarn/concepts.hpp"
 #include "tarn/errors.hpp"
 
@@ -58,11 +61,30 @@ class CoroutineFrames {
 
   template <class A>
   static void* allocate(std::size_t bytes, A& allocator) {
-    if (bytes > SIZE_MAX - sizeof(Header)) return or_bad_alloc(nullptr);
+    if (bytes > PTRDIFF_MAX) return or_bad_alloc(nullptr);
+    if constexpr (requires { requires A::is_handle; }) {
+      return allocate_with_handle(bytes + sizeof(Header), allocator);
+    }
     void* const p = allocator.try_allocate(bytes + sizeof(Header), alignof(Header));
     return begin(or_bad_alloc(p), {&allocator, [](void* a, void* q, std::size_t taken) {
                    static_cast<A*>(a)->deallocate(q, taken, alignof(Header));
                  }});
+  }
+  // The copy lies behind the frame.
+  template <class A>
+  static void* allocate_with_handle(std::size_t bytes, A handle) {
+    void* const p = or_bad_alloc(handle.try_allocate(with_handle<A>(bytes), alignof(Header)));
+    ::new (static_cast<char*>(p) + with_handle<A>(bytes) - sizeof(A)) A(handle);
+    return begin(p, {nullptr, [](void*, void* q, std::size_t taken) {
+                   const std::size_t all = with_handle<A>(taken);
+                   void* const copy = static_cast<char*>(q) + all - sizeof(A);
+                   A(*std::launder(static_cast<A*>(copy))).deallocate(q, all, alignof(Header));
+                 }});
+  }
+  template <class A>
+  static constexpr std::size_t with_handle(std::size_t bytes) noexcept {
+    static_assert(alignof(A) <= alignof(Header));
+    return align_up(bytes, alignof(A)) + sizeof(A);
   }
   static void* begin(void* p, const Header& header) noexcept {
     return ::new (p) Header(header) + 1;

@@ -30,6 +30,8 @@ struct ArrayMemory {
 // a time.
 class RegionArrayPool {
  public:
+  static constexpr bool is_handle = true;  // Who keeps one keeps a copy.
+
   RegionArrayPool() noexcept = default;
 
   // What the bookkeeping takes; 0 for a pool that cannot be.

@@ -24,6 +24,8 @@ namespace tarn {
 // that just ends is reclaimed by another. All threads of the process may use one handle, or copies.
 class SharedArrayPool {
  public:
+  static constexpr bool is_handle = true;  // Who keeps one keeps a copy.
+
   SharedArrayPool() noexcept = default;
 
   // What the bookkeeping takes; 0 for a pool that cannot be.

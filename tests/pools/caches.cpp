@@ -167,12 +167,30 @@ Sum add(A&, int a, int b) {
   co_return a + b;
 }
 
+Sum add_by_handle(tarn::ArenaRef, int a, int b) { co_return a + b; }
+
+[[gnu::noinline]] Sum begin_by_handle(tarn::Arena& arena) {
+  return add_by_handle(arena, 20, 22);  // The parameter ends here.
+}
+
 Sum add_plainly(int a, int b) { co_return a + b; }
 
 struct Adder {
   int base;
   Sum add(tarn::Pool&, int n) { co_return base + n; }
 };
+
+TEST(CoroutineFrames, KeepHandlesByValue) {
+  tarn::Arena arena;
+  for (int i = 0; i < 3; ++i) {
+    Sum sum = begin_by_handle(arena);
+    EXPECT_TRUE(arena.owns(sum.handle.address()));
+    volatile char other[2000];
+    for (volatile char& c : other) c = 0x41;
+    EXPECT_EQ(sum.get(), 42);
+    EXPECT_EQ(arena.stats().used_bytes, 0u);  // It went back: it was the last block.
+  }
+}
 
 TEST(CoroutineFrames, ComeFromTheAllocator) {
   CountingSource source;
