@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tarn/watch.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -33,10 +35,9 @@ static inline size_t tarn_array_append(char* line, size_t length, size_t room, c
   return length;
 }
 
-/* kind: "invalid free", "double free"; what: what is wrong, in words. */
-__attribute__((cold, noinline, noreturn, unused)) static void tarn_array_misuse(
+/* Writes the line, and has tools that watch say what p is. */
+__attribute__((cold, noinline, unused)) static void tarn_array_tell(
     const char* kind, const char* function, const void* p, const char* what) {
-  if (tarn_array_misused != NULL) tarn_array_misused(kind, function, p);
   char line[240];
   const size_t room = sizeof line - 1; /* The newline's place is kept. */
   size_t length = tarn_array_append(line, 0, room, "tarn: ");
@@ -53,6 +54,14 @@ __attribute__((cold, noinline, noreturn, unused)) static void tarn_array_misuse(
   length = tarn_array_append(line, length, room, what);
   line[length++] = '\n';
   if (tarn_array_write != NULL) (void)!tarn_array_write(2, line, length);
+  tarn_watch_explain(p);
+}
+
+/* kind: "invalid free", "double free"; what: what is wrong, in words. */
+__attribute__((cold, noinline, noreturn, unused)) static void tarn_array_misuse(
+    const char* kind, const char* function, const void* p, const char* what) {
+  if (tarn_array_misused != NULL) tarn_array_misused(kind, function, p);
+  tarn_array_tell(kind, function, p, what);
   if (tarn_array_abort != NULL) tarn_array_abort();
   __builtin_trap();
 }

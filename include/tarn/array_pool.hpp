@@ -26,6 +26,7 @@
 #include "tarn/align.hpp"
 #include "tarn/api.h"
 #include "tarn/array_misuse.h"
+#include "tarn/watch.h"
 
 namespace tarn {
 
@@ -147,6 +148,7 @@ class ArrayPool : private Overflow {
       : Overflow(std::move(overflow)), memory_() {}
   ArrayPool(const ArrayPool&) = delete;
   ArrayPool& operator=(const ArrayPool&) = delete;
+  TARN_WATCH_DESTRUCTOR(ArrayPool, blocks(), sizeof memory_.parts.blocks)
 
   // A block of block_bytes, aligned to `alignment`. When none is free: what Overflow says.
   [[nodiscard]] void* allocate() noexcept(is_null_) {
@@ -263,10 +265,23 @@ class ArrayPool : private Overflow {
     if (TARN_UNLIKELY(free_ != 0)) return pop();
     return TARN_LIKELY(carved_ != block_count) ? carve() : nullptr;
   }
+  // For tools that watch, while all blocks are free. They are closed when the last granule of the
+  // sanitizer's is, that wholly lies in them.
+  void close() noexcept {
+    constexpr std::size_t granule = 8;
+    const std::uintptr_t end = address_of(blocks()) + stride * block_count;
+    const std::size_t back = end % granule + granule;
+    if (back <= stride * block_count &&
+        tarn_watch_is_closed(blocks() + (stride * block_count - back)) != 0) {
+      return;
+    }
+    tarn_watch_close(blocks(), stride * block_count);
+  }
   // False: it was never handed out.
   bool give(std::size_t i, const void* p) noexcept {
     if (TARN_UNLIKELY(i >= carved_)) return false;
     if constexpr (checks == ArrayChecks::exact) end_life(i, p);
+    if (TARN_WATCH) tarn_watch_freed(p, block_bytes);
     memory_.parts.free_indices[free_] = static_cast<Index>(i);
     if (TARN_UNLIKELY(++free_ == carved_)) free_ = carved_ = 0;
     return true;
@@ -275,15 +290,18 @@ class ArrayPool : private Overflow {
   void* pop() noexcept {
     const std::size_t i = memory_.parts.free_indices[--free_];
     if constexpr (checks == ArrayChecks::exact) flip(i);
+    if (TARN_WATCH) tarn_watch_open(block_at(i), block_bytes);
     return block_at(i);
   }
   void* carve() noexcept {
     const std::size_t i = carved_;
+    if (TARN_WATCH && i == 0) close();
     carved_ = static_cast<Count>(i + 1);
     if constexpr (checks == ArrayChecks::exact) {
       if (i % word_bits_ == 0) memory_.parts.live[i / word_bits_] = 0;
       flip(i);
     }
+    if (TARN_WATCH) tarn_watch_open(block_at(i), block_bytes);
     return block_at(i);
   }
 

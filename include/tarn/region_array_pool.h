@@ -16,6 +16,7 @@
 
 #include "tarn/array_blocks.h"
 #include "tarn/array_misuse.h"
+#include "tarn/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +45,7 @@ typedef struct tarn_array_pool {
   unsigned char* indices;
   uint32_t* live; /* Null: not exact. */
   unsigned index_bytes;
+  unsigned watched; /* 1: tarn_array_pool_watch. */
   tarn_array_blocks blocks;
 } tarn_array_pool;
 
@@ -95,6 +97,14 @@ TARN_MUST_USE static inline tarn_array_status tarn_array_pool_format(
   return TARN_ARRAY_OK;
 }
 
+/* Blocks that an earlier pool there had closed are open. O(capacity), where a tool watches. */
+static inline void tarn_array_open_all(const tarn_array_blocks* blocks) {
+  for (size_t i = 0; TARN_WATCH && i != blocks->count; ++i) {
+    const unsigned char* const p = blocks->start + i * blocks->block_bytes;
+    if (tarn_watch_is_closed(p)) tarn_watch_end(p, blocks->block_bytes);
+  }
+}
+
 /* Fills *pool for a formatted pool whose blocks this process sees at `blocks`; on any other status
  * *pool is as it was. Blocks are aligned as `blocks` and their size are. O(1). */
 TARN_MUST_USE static inline tarn_array_status tarn_array_pool_attach(
@@ -127,7 +137,9 @@ TARN_MUST_USE static inline tarn_array_status tarn_array_pool_attach(
                    ? (uint32_t*)(void*)(bytes + tarn_array_live_offset(count))
                    : NULL;
   pool->index_bytes = tarn_array_index_bytes(count);
+  pool->watched = 0;
   pool->blocks = tarn_array_blocks_at(blocks, count, block_bytes);
+  tarn_array_open_all(&pool->blocks);
   return TARN_ARRAY_OK;
 }
 
@@ -165,7 +177,9 @@ TARN_MUST_USE static inline void* tarn_array_pool_allocate(tarn_array_pool* pool
     return NULL;
   }
   if (pool->live != NULL) pool->live[i / 32] ^= (uint32_t)1 << i % 32;
-  return tarn_array_block_at(&pool->blocks, i);
+  void* const p = tarn_array_block_at(&pool->blocks, i);
+  if (TARN_WATCH && pool->watched != 0) tarn_watch_open(p, pool->blocks.block_bytes);
+  return p;
 }
 
 /* Ignores null. What is not the start of a block that was handed out is an `invalid free`; in an
@@ -188,6 +202,7 @@ static inline void tarn_array_pool_deallocate(tarn_array_pool* pool, void* p) {
     }
     pool->live[i / 32] ^= (uint32_t)1 << i % 32;
   }
+  if (TARN_WATCH && pool->watched != 0) tarn_watch_freed(p, pool->blocks.block_bytes);
   tarn_array_index_set(pool, (size_t)region->free, i);
   if (TARN_UNLIKELY(++region->free == region->carved)) region->free = region->carved = 0;
 }
@@ -254,6 +269,24 @@ static inline int tarn_array_pool_walk(tarn_array_pool* pool,
     }
   }
   return 0;
+}
+
+/* From now on tools that watch (tarn/watch.h) are told of the pool's blocks; free ones are closed.
+ * Only for a pool that this process alone uses, through this handle and copies of it that
+ * are made afterwards: a tool knows nothing of what others allocate. tarn_watch_end(blocks, bytes)
+ * before their memory is used for anything but a pool that is attached there. No block is touched.
+ * Nothing, without a tool; else as a walk. */
+static inline void tarn_array_pool_watch(tarn_array_pool* pool) {
+  if (!TARN_WATCH) return;
+  const tarn_array_blocks* const blocks = &pool->blocks;
+  const size_t carved = (size_t)pool->region->carved;
+  pool->watched = 1;
+  tarn_watch_close(tarn_array_block_at(blocks, carved),
+                   (blocks->count - carved) * blocks->block_bytes);
+  for (size_t at = 0; at != pool->region->free; ++at) {
+    tarn_watch_close(tarn_array_block_at(blocks, tarn_array_index_get(pool, at)),
+                     blocks->block_bytes);
+  }
 }
 
 /* Every invariant; 1 when all hold. As a walk; reads no block. */

@@ -91,6 +91,12 @@ class RegionArrayPool {
   }
   void* at(std::size_t index) const noexcept { return tarn_array_pool_at(&pool_, index); }
 
+  // For a pool that this process alone uses, through this handle and later copies of it: see
+  // tarn_array_pool_watch. Nothing without AddressSanitizer or TARN_MEMCHECK.
+  void watch() noexcept {
+    if (*this) tarn_array_pool_watch(&pool_);
+  }
+
   // Calls visit(void* block) for each live block, in address order; it may free that block and no
   // other, and must not throw.
   template <class Visit>

@@ -19,6 +19,8 @@
 #include <stdint.h>
 
 #include "tarn/api.h"
+#include "tarn/array_misuse.h"
+#include "tarn/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,14 +65,18 @@ typedef struct tarn_static_stats {
 /* Yours, if you define it: told of each free of what is no live block, before anything was changed.
  * kind: "double free", "invalid free" or, of TLSF heaps, "overrun"; pool: the pool or heap; p: what
  * was to be freed. When it returns, that free has done nothing, and the program goes on. Without it
- * the processor traps. It is called with no lock of the pool's held, by whoever made the call,
- * perhaps an interrupt, and must not throw. (Define it in an object that is linked anyway: a weak
+ * the processor traps (in a program that is watched, tarn/watch.h, after a line that says so). It is
+ * called with no lock of the pool's held, by whoever made the call, perhaps an interrupt, and must
+ * not throw. (Define it in an object that is linked anyway: a weak
  * reference fetches nothing out of an archive.) */
 __attribute__((weak)) void tarn_static_misuse(const char* kind, const void* pool, const void* p);
 
 TARN_STATIC_APART void tarn_static_report(const char* kind, const void* pool,
                                           const void* p) TARN_STATIC_NOEXCEPT {
-  if (tarn_static_misuse == NULL) __builtin_trap();
+  if (tarn_static_misuse == NULL) {
+    if (TARN_WATCH) tarn_array_tell(kind, "deallocate", p, "no live block of this pool or heap");
+    __builtin_trap();
+  }
   tarn_static_misuse(kind, pool, p);
 }
 
@@ -169,6 +175,26 @@ TARN_STATIC_INLINE int tarn_static_is_live(const size_t* bits, size_t blocks, si
   if (i >= blocks) return 0;
   const size_t word = __atomic_load_n(&bits[i / TARN_STATIC_WORD_BITS], __ATOMIC_RELAXED);
   return (word & tarn_static_bit(i)) != 0;
+}
+
+/* What tools that watch are told. Nothing is closed until the first block is taken: until then a
+ * pool of zero bytes is nothing but that. pre: before it is */
+TARN_STATIC_INLINE void tarn_static_watch_first(const tarn_static_counts* counts, const void* data,
+                                                size_t bytes) {
+  if (TARN_WATCH && counts->peak == 0) tarn_watch_close(data, bytes);
+}
+/* Of shared pools blocks are closed one by one, since there is no moment at which nobody has one
+ * yet. It is closed while it is the caller's still, so that only he is told of. */
+TARN_STATIC_INLINE void tarn_static_watch_taken_shared(const void* p, size_t bytes,
+                                                       size_t stride) {
+  if (TARN_WATCH && tarn_watch_is_apart(p, stride)) tarn_watch_open(p, bytes);
+}
+TARN_STATIC_INLINE void tarn_static_watch_giving_shared(const size_t* bits, size_t blocks, size_t i,
+                                                        const void* p, size_t bytes,
+                                                        size_t stride) {
+  if (TARN_WATCH && tarn_watch_is_apart(p, stride) && tarn_static_is_live(bits, blocks, i)) {
+    tarn_watch_freed(p, bytes);
+  }
 }
 
 /* Below: without locks. A word changes by compare-and-swap or a fetch-and-..., and holds its whole

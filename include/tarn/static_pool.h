@@ -8,6 +8,7 @@
  *
  * A pool of zero bytes is ready and empty: usable before main, without a call. Each operation takes
  * constant time (docs/static_pools.md has the instructions), except those that are said to walk.
+ * Before a used one is zeroed, or its memory put to another use: tarn_watch_end (tarn/watch.h).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_STATIC_POOL_H
@@ -116,15 +117,20 @@ enum { TARN_STATIC_FREED = 1, TARN_STATIC_NOT_LIVE, TARN_STATIC_FOREIGN };
 
 TARN_STATIC_INLINE void* tarn_static_allocate_plain(size_t* words, tarn_static_counts* counts,
                                                     size_t blocks, unsigned char* data,
-                                                    size_t stride) {
+                                                    size_t bytes, size_t stride) {
   if (tarn_static_is_exhausted(counts, blocks)) return NULL;
-  return data + tarn_static_take(words, counts, blocks) * stride;
+  if (tarn_watch_lasts(data)) tarn_static_watch_first(counts, data, blocks * stride);
+  unsigned char* const p = data + tarn_static_take(words, counts, blocks) * stride;
+  tarn_watch_open(p, bytes);
+  return p;
 }
 TARN_STATIC_INLINE void* tarn_static_allocate_shared(size_t* words, tarn_static_counts* counts,
                                                      size_t blocks, unsigned char* data,
-                                                     size_t stride) {
+                                                     size_t bytes, size_t stride) {
   const size_t i = tarn_static_take_shared(words, counts, blocks);
-  return i == TARN_STATIC_NONE ? NULL : data + i * stride;
+  if (i == TARN_STATIC_NONE) return NULL;
+  tarn_static_watch_taken_shared(data + i * stride, bytes, stride);
+  return data + i * stride;
 }
 
 TARN_STATIC_INLINE size_t tarn_static_number(const unsigned char* data, size_t stride,
@@ -133,16 +139,21 @@ TARN_STATIC_INLINE size_t tarn_static_number(const unsigned char* data, size_t s
 }
 TARN_STATIC_INLINE int tarn_static_deallocate_plain(size_t* words, tarn_static_counts* counts,
                                                     size_t blocks, const unsigned char* data,
-                                                    size_t stride, const void* p) {
+                                                    size_t bytes, size_t stride, const void* p) {
   const size_t i = tarn_static_number(data, stride, p);
   if (TARN_UNLIKELY(i >= blocks)) return TARN_STATIC_FOREIGN;
-  return tarn_static_give(words, counts, blocks, i) ? TARN_STATIC_FREED : TARN_STATIC_NOT_LIVE;
+  if (!tarn_static_give(words, counts, blocks, i)) return TARN_STATIC_NOT_LIVE;
+  if (TARN_WATCH && tarn_watch_lasts(p)) tarn_watch_freed(p, bytes);
+  return TARN_STATIC_FREED;
 }
 TARN_STATIC_INLINE int tarn_static_deallocate_shared(size_t* words, tarn_static_counts* counts,
                                                      size_t blocks, const unsigned char* data,
-                                                     size_t stride, const void* p) {
+                                                     size_t bytes, size_t stride, const void* p) {
   const size_t i = tarn_static_number(data, stride, p);
   if (TARN_UNLIKELY(i >= blocks)) return TARN_STATIC_FOREIGN;
+  if (tarn_watch_lasts(p)) {
+    tarn_static_watch_giving_shared(words, blocks, i, p, bytes, stride);
+  }
   return tarn_static_give_shared(words, counts, blocks, i) ? TARN_STATIC_FREED
                                                            : TARN_STATIC_NOT_LIVE;
 }
@@ -187,14 +198,15 @@ TARN_STATIC_INLINE tarn_static_stats tarn_static_stats_of(const tarn_static_coun
   __attribute__((unused)) static inline void* name##_allocate(struct name* pool) {                \
     LOCK(pool);                                                                                   \
     void* const p = TARN_STATIC_ALLOCATE_##kind(pool->words, &pool->counts, blocks, pool->data,   \
-                                                TARN_STATIC_STRIDE(bytes, alignment));            \
+                                                bytes, TARN_STATIC_STRIDE(bytes, alignment));     \
     UNLOCK(pool);                                                                                 \
     return p;                                                                                     \
   }                                                                                               \
   __attribute__((unused)) static inline void name##_deallocate(struct name* pool, void* p) {      \
     LOCK(pool);                                                                                   \
     const int outcome = TARN_STATIC_DEALLOCATE_##kind(                                            \
-        pool->words, &pool->counts, blocks, pool->data, TARN_STATIC_STRIDE(bytes, alignment), p); \
+        pool->words, &pool->counts, blocks, pool->data, bytes,                                    \
+        TARN_STATIC_STRIDE(bytes, alignment), p);                                                 \
     UNLOCK(pool);                                                                                 \
     tarn_static_judge(outcome, pool, p);                                                          \
   }                                                                                               \
@@ -230,7 +242,7 @@ TARN_STATIC_INLINE tarn_static_stats tarn_static_stats_of(const tarn_static_coun
 #define TARN_STATIC_TRY(size, blocks, kind)                                               \
   if (tries && bytes <= (size) && alignment <= TARN_STATIC_ALIGNMENT(size)) {             \
     p = TARN_STATIC_ALLOCATE_##kind(heap->class_##size.words, &heap->class_##size.counts, \
-                                    blocks, heap->class_##size.data, size);               \
+                                    blocks, heap->class_##size.data, size, size);         \
     tries = p == NULL && spill;                                                           \
   }
 #define TARN_STATIC_TRY_PLAIN(size, blocks) TARN_STATIC_TRY(size, blocks, PLAIN)
@@ -240,7 +252,7 @@ TARN_STATIC_INLINE tarn_static_stats tarn_static_stats_of(const tarn_static_coun
 #define TARN_STATIC_RETURN(size, blocks, kind)                                                    \
   if (TARN_STATIC_IN(size)) {                                                                     \
     outcome = TARN_STATIC_DEALLOCATE_##kind(heap->class_##size.words, &heap->class_##size.counts, \
-                                            blocks, heap->class_##size.data, size, p);            \
+                                            blocks, heap->class_##size.data, size, size, p);      \
   } else
 #define TARN_STATIC_RETURN_PLAIN(size, blocks) TARN_STATIC_RETURN(size, blocks, PLAIN)
 #define TARN_STATIC_RETURN_SHARED(size, blocks) TARN_STATIC_RETURN(size, blocks, SHARED)

@@ -72,6 +72,7 @@ class StaticPool : private Lock {
   constexpr StaticPool() noexcept : Lock() {}
   StaticPool(const StaticPool&) = delete;
   StaticPool& operator=(const StaticPool&) = delete;
+  TARN_WATCH_DESTRUCTOR(StaticPool, &storage_, sizeof storage_)
 
   // The size of the whole object, and what of it are not blocks.
   static constexpr std::size_t footprint_bytes() noexcept { return sizeof(StaticPool); }
@@ -93,11 +94,16 @@ class StaticPool : private Lock {
   [[nodiscard]] void* try_allocate() noexcept {
     if constexpr (is_shared_) {
       const std::size_t i = tarn_static_take_shared(words_, &counts_, count);
-      return i == TARN_STATIC_NONE ? nullptr : at(i);
+      if (i == TARN_STATIC_NONE) return nullptr;
+      tarn_static_watch_taken_shared(at(i), bytes_of_block, stride_);
+      return at(i);
     } else {
       const LockScope<Lock> scope(*this);
       if (tarn_static_is_exhausted(&counts_, count)) return nullptr;
-      return at(tarn_static_take(words_, &counts_, count));
+      tarn_static_watch_first(&counts_, &storage_, stride_ * count);
+      void* const p = at(tarn_static_take(words_, &counts_, count));
+      tarn_watch_open(p, bytes_of_block);
+      return p;
     }
   }
   [[nodiscard]] void* allocate() { return or_bad_alloc(try_allocate()); }
@@ -170,15 +176,17 @@ class StaticPool : private Lock {
     alignas(alignment_of_block) unsigned char bytes[stride_ * count];
   };
 
-
   void* at(std::size_t i) noexcept { return storage_.bytes + i * stride_; }
 
   bool give(std::size_t i) noexcept {
     if constexpr (is_shared_) {
+      tarn_static_watch_giving_shared(words_, count, i, at(i), bytes_of_block, stride_);
       return tarn_static_give_shared(words_, &counts_, count, i) != 0;
     } else {
       const LockScope<Lock> scope(*this);
-      return tarn_static_give(words_, &counts_, count, i) != 0;
+      if (tarn_static_give(words_, &counts_, count, i) == 0) return false;
+      tarn_watch_freed(at(i), bytes_of_block);
+      return true;
     }
   }
 

@@ -30,8 +30,9 @@
  *
  *   int name_add_region(struct name*, void* memory, size_t bytes)
  *       any address. 0, and nothing done, when it is too small for a block (10 words always do),
- *       too large, or overlaps a region of this heap. There is no way back but to drop the heap.
- *       Walks the regions
+ *       too large, or overlaps a region of this heap. There is no way back but to drop the heap;
+ *       under a tool that watches (tarn/watch.h), with tarn_watch_end before the memory is put to
+ *       another use, unless it is free that gets it. Walks the regions
  *   void* name_allocate(struct name*, size_t bytes, size_t alignment)
  *       not zeroed; aligned to two words at least. alignment: a power of two. bytes 0: a block that
  *       may only be deallocated. Null when no free block is large enough, or the numbers make no

@@ -50,6 +50,7 @@ class BasicTlsfHeap : private Lock {
   BasicTlsfHeap(void* memory, std::size_t bytes) noexcept { (void)add_region(memory, bytes); }
   BasicTlsfHeap(const BasicTlsfHeap&) = delete;
   BasicTlsfHeap& operator=(const BasicTlsfHeap&) = delete;
+  TARN_WATCH_DESTRUCTOR(BasicTlsfHeap, &storage_, sizeof storage_)
 
   static constexpr std::size_t footprint_bytes() noexcept { return sizeof(BasicTlsfHeap); }
 

@@ -18,12 +18,13 @@
 #include <stdint.h>
 
 #include "tarn/static_bits.h"
+#include "tarn/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
-#define TARN_TLSF_FUNCTION inline
+#define TARN_TLSF_FUNCTION TARN_WATCH_PASSES inline
 #else
-#define TARN_TLSF_FUNCTION __attribute__((unused)) static
+#define TARN_TLSF_FUNCTION TARN_WATCH_PASSES __attribute__((unused)) static
 #endif
 
 #define TARN_TLSF_GRAIN (2 * sizeof(size_t)) /* Sizes and alignments are multiples of it. */
@@ -200,6 +201,7 @@ TARN_STATIC_CONSTANT size_t tarn_tlsf_need(size_t bytes) {
 /* See name_allocate in tarn/tlsf.h. */
 TARN_TLSF_FUNCTION void* tarn_tlsf_allocate(tarn_tlsf* heap, tarn_tlsf_level* levels,
                                             size_t level_count, size_t bytes, size_t alignment) {
+  TARN_WATCH_PASS();
   const size_t limit = TARN_TLSF_LIMIT(level_count);
   tarn_tlsf_word* b = NULL;
   size_t need = 0, gap = 0;
@@ -225,6 +227,7 @@ TARN_TLSF_FUNCTION void* tarn_tlsf_allocate(tarn_tlsf* heap, tarn_tlsf_level* le
   b[0] = gap != 0 ? TARN_TLSF_BEFORE_FREE : 0;
   tarn_tlsf_trim(heap, levels, b, have, need);
   ++heap->blocks;
+  tarn_watch_open(b + 1, bytes);
   return b + 1;
 }
 
@@ -249,6 +252,7 @@ TARN_STATIC_INLINE int tarn_tlsf_is_free(const tarn_tlsf_region* region, const t
 /* What is wrong with p as a live block; null: nothing. Its own header and what its neighbours say
  * of it must agree. pre: p is not null */
 TARN_TLSF_FUNCTION const char* tarn_tlsf_wrong(const tarn_tlsf* heap, const void* p) {
+  TARN_WATCH_PASS();
   const tarn_tlsf_word* const b = tarn_tlsf_header(p);
   const tarn_tlsf_region* const region = tarn_tlsf_region_of(heap, b);
   if (region == NULL || (uintptr_t)p % TARN_TLSF_GRAIN != 0) return "invalid free";
@@ -273,11 +277,13 @@ TARN_TLSF_FUNCTION const char* tarn_tlsf_wrong(const tarn_tlsf* heap, const void
 /* Makes block p free, joined with its neighbours; or says what p is instead of a live block. */
 TARN_TLSF_FUNCTION const char* tarn_tlsf_deallocate(tarn_tlsf* heap, tarn_tlsf_level* levels,
                                                     void* p) {
+  TARN_WATCH_PASS();
   const char* const wrong = tarn_tlsf_wrong(heap, p);
   if (TARN_UNLIKELY(wrong != NULL)) return wrong;
   tarn_tlsf_word* b = tarn_tlsf_header(p);
   size_t bytes = tarn_tlsf_bytes(b);
   tarn_tlsf_word* const next = tarn_tlsf_at(b, bytes);
+  if (TARN_WATCH && tarn_watch_lasts(p)) tarn_watch_freed(p, bytes - sizeof(size_t));
   heap->in_use -= bytes;
   --heap->blocks;
   if ((b[0] & TARN_TLSF_BEFORE_FREE) != 0) {
@@ -298,10 +304,18 @@ TARN_TLSF_FUNCTION const char* tarn_tlsf_deallocate(tarn_tlsf* heap, tarn_tlsf_l
   return NULL;
 }
 
+/* Block p, all of whose `had` bytes are open, is one of `bytes` bytes for tools that watch. */
+TARN_STATIC_INLINE void tarn_tlsf_watch_resized(const void* p, size_t had, size_t bytes) {
+  const unsigned char* const start = (const unsigned char*)p;
+  if (bytes > had) tarn_watch_open(start + had, bytes - had);
+  if (bytes < had && tarn_watch_lasts(p)) tarn_watch_close(start + bytes, had - bytes);
+}
+
 /* Block p has room for `bytes` bytes from now on, where it is, and no more than that if it can be.
  * 0, and nothing done, when what follows it does not allow that. pre: p is a live block */
 TARN_TLSF_FUNCTION int tarn_tlsf_resize(tarn_tlsf* heap, tarn_tlsf_level* levels,
                                         size_t level_count, void* p, size_t bytes) {
+  TARN_WATCH_PASS();
   if (bytes >= TARN_TLSF_LIMIT(level_count)) return 0;
   tarn_tlsf_word* const b = tarn_tlsf_header(p);
   const size_t need = tarn_tlsf_need(bytes);
@@ -315,6 +329,7 @@ TARN_TLSF_FUNCTION int tarn_tlsf_resize(tarn_tlsf* heap, tarn_tlsf_level* levels
   }
   heap->in_use -= had;
   tarn_tlsf_trim(heap, levels, b, had + more, need);
+  if (TARN_WATCH) tarn_tlsf_watch_resized(p, had - sizeof(size_t), bytes);
   return 1;
 }
 
@@ -322,6 +337,7 @@ TARN_TLSF_FUNCTION int tarn_tlsf_resize(tarn_tlsf* heap, tarn_tlsf_level* levels
  * too large, or overlaps what the heap has. */
 TARN_TLSF_FUNCTION int tarn_tlsf_add(tarn_tlsf* heap, tarn_tlsf_level* levels, size_t level_count,
                                      void* memory, size_t bytes) {
+  TARN_WATCH_PASS();
   const size_t skipped = (size_t)(0 - (uintptr_t)memory) & (TARN_TLSF_GRAIN - 1);
   const size_t least = sizeof(tarn_tlsf_region) + TARN_TLSF_LEAST + sizeof(size_t);
   if (memory == NULL || bytes > UINTPTR_MAX - (uintptr_t)memory) return 0;
@@ -333,6 +349,10 @@ TARN_TLSF_FUNCTION int tarn_tlsf_add(tarn_tlsf* heap, tarn_tlsf_level* levels, s
   for (const tarn_tlsf_region* r = heap->regions; r != NULL; r = r->next) {
     const uintptr_t end = (uintptr_t)(r->end + 1);
     if ((uintptr_t)memory < end && (uintptr_t)r < (uintptr_t)memory + bytes) return 0;
+  }
+  tarn_watch_open(region, sizeof *region);
+  if (TARN_WATCH && tarn_watch_lasts(region)) {
+    tarn_watch_close(region + 1, blocks + sizeof(size_t));
   }
   region->next = heap->regions;
   region->bytes = blocks;

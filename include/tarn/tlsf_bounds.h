@@ -59,13 +59,25 @@ TARN_STATIC_INLINE int tarn_tlsf_is_live(const tarn_tlsf* heap, const void* p) {
   return tarn_tlsf_wrong(heap, p) == NULL;
 }
 
+/* Its last bytes, more than were asked for, are closed until the user knows of them. */
+TARN_TLSF_FUNCTION size_t tarn_tlsf_usable_watched(const void* p) {
+  TARN_WATCH_PASS();
+  const size_t bytes = tarn_tlsf_bytes(tarn_tlsf_header(p)) - sizeof(size_t);
+  const size_t rest_max = 2 * TARN_TLSF_LEAST; /* No block is larger than its need by LEAST. */
+  const size_t rest = bytes < rest_max ? bytes : rest_max;
+  tarn_watch_open_rest((const unsigned char*)p + (bytes - rest), rest);
+  return bytes;
+}
+
 /* What the user of a live block has. */
 TARN_STATIC_INLINE size_t tarn_tlsf_usable(const void* p) {
+  if (TARN_WATCH) return tarn_tlsf_usable_watched(p);
   return tarn_tlsf_bytes(tarn_tlsf_header(p)) - sizeof(size_t);
 }
 
 /* The live block from header b on, in that region or those behind it in the list; or null. */
 TARN_TLSF_FUNCTION void* tarn_tlsf_live_from(const tarn_tlsf_region* region, tarn_tlsf_word* b) {
+  TARN_WATCH_PASS();
   for (;;) {
     while (b != region->end && (b[0] & TARN_TLSF_LIVE) == 0) {
       b = tarn_tlsf_at(b, tarn_tlsf_bytes(b));
@@ -79,6 +91,7 @@ TARN_TLSF_FUNCTION void* tarn_tlsf_live_from(const tarn_tlsf_region* region, tar
 
 /* The live block behind live block p, or the first for null; null at the end. */
 TARN_TLSF_FUNCTION void* tarn_tlsf_next(const tarn_tlsf* heap, const void* p) {
+  TARN_WATCH_PASS();
   if (heap->regions == NULL) return NULL;
   if (p == NULL) return tarn_tlsf_live_from(heap->regions, tarn_tlsf_first(heap->regions));
   const tarn_tlsf_word* const b = tarn_tlsf_header(p);
@@ -87,6 +100,7 @@ TARN_TLSF_FUNCTION void* tarn_tlsf_next(const tarn_tlsf* heap, const void* p) {
 
 TARN_TLSF_FUNCTION tarn_tlsf_stats tarn_tlsf_stats_of(const tarn_tlsf* heap,
                                                       const tarn_tlsf_level* levels) {
+  TARN_WATCH_PASS();
   tarn_tlsf_stats stats;
   stats.bytes = heap->bytes;
   stats.in_use_bytes = heap->in_use;
@@ -146,6 +160,7 @@ TARN_TLSF_FUNCTION int tarn_tlsf_check_list(const tarn_tlsf* heap, size_t head, 
 /* Every invariant: all blocks, all lists, both kinds of maps, and the counts. */
 TARN_TLSF_FUNCTION int tarn_tlsf_check(const tarn_tlsf* heap, const tarn_tlsf_level* levels,
                                        size_t level_count) {
+  TARN_WATCH_PASS();
   size_t live = 0, blocks = 0, frees = 0, bytes = 0;
   for (const tarn_tlsf_region* r = heap->regions; r != NULL; r = r->next) {
     bytes += r->bytes;

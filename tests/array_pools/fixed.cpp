@@ -24,7 +24,7 @@ using tarn::OverflowThrow;
 
 static_assert(tarn::BlockAllocator<ArrayPool<10, 24>>);
 static_assert(tarn::BlockAllocator<ArrayPool<10, 24, 8, OverflowNew, ArrayChecks::exact>>);
-static_assert(std::is_trivially_destructible_v<ArrayPool<10, 24>>);
+static_assert(TARN_WATCH || std::is_trivially_destructible_v<ArrayPool<10, 24>>);
 
 // The index is as wide as the capacity needs, and no wider.
 static_assert(sizeof(ArrayPool<256, 1>::Index) == 1 && sizeof(ArrayPool<257, 1>::Index) == 2);

@@ -26,7 +26,7 @@ using Shared = BasicStaticHeap<LockFree, Spill::larger, Class<16, 70>, Class<48,
 
 static_assert(tarn::BlockAllocator<Heap> && tarn::BlockAllocator<Spilling>);
 static_assert(tarn::BlockAllocator<Shared>);
-static_assert(std::is_trivially_destructible_v<Heap>);
+static_assert(TARN_WATCH || std::is_trivially_destructible_v<Heap>);
 static_assert(Heap::classes == 3 && Heap::footprint_bytes() == sizeof(Heap));
 static_assert(Heap::worst_case_words() == 3 && Spilling::worst_case_words() == 9);
 

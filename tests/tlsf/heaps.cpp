@@ -20,7 +20,7 @@ using tarn::TlsfHeap;
 
 constexpr std::size_t word = sizeof(std::size_t);
 
-static_assert(std::is_trivially_destructible_v<StaticTlsfHeap<4096>>);
+static_assert(TARN_WATCH || std::is_trivially_destructible_v<StaticTlsfHeap<4096>>);
 static_assert(StaticTlsfHeap<4096>::footprint_bytes() == sizeof(StaticTlsfHeap<4096>));
 
 constinit StaticTlsfHeap<4096> early;

@@ -1,6 +1,5 @@
 // watchers on Linux. AddressSanitizer's functions are there if the program was built with it, so
-// they are weak here. A request to Valgrind is a sequence of instructions that does nothing on a
-// processor (its manual, "The Client Request mechanism", and memcheck.h name the numbers).
+// they are weak here, as in tarn/watch.h, which knows Valgrind's requests.
 //
 // SPDX-License-Identifier: MIT
 #include "os/watchers.hpp"
@@ -11,10 +10,9 @@
 
 #include "base/list.hpp"
 #include "os/thread.hpp"
+#include "tarn/watch.h"
 
 extern "C" {
-[[gnu::weak]] void __asan_poison_memory_region(const volatile void* start, std::size_t bytes);
-[[gnu::weak]] void __asan_unpoison_memory_region(const volatile void* start, std::size_t bytes);
 [[gnu::weak]] void __asan_set_error_report_callback(void (*callback)(const char* report));
 [[gnu::weak]] void* __asan_get_report_address(void);
 [[gnu::weak]] void __asan_report_error(void* pc, void* bp, void* sp, void* address, int is_write,
@@ -25,44 +23,10 @@ namespace tarn::os {
 
 namespace {
 
-enum Request : std::uintptr_t {
-  create_mempool = 0x1303,
-  destroy_mempool = 0x1304,
-  mempool_alloc = 0x1305,
-  mempool_free = 0x1306,
-  make_noaccess = 0x4d430000,  // 'M' 'C': memcheck's own.
-  make_undefined = 0x4d430001,
-  make_defined = 0x4d430002,
-  create_block = 0x4d43000a,
-  discard_block = 0x4d43000b,
-};
-
 // The request's answer; 0 where no Valgrind runs.
-std::uintptr_t ask(Request request, const void* a, std::uintptr_t b = 0,
+std::uintptr_t ask(std::uintptr_t request, const void* a, std::uintptr_t b = 0,
                    std::uintptr_t c = 0) noexcept {
-  std::uintptr_t words[6] = {request, reinterpret_cast<std::uintptr_t>(a), b, c, 0, 0};
-  std::uintptr_t answer = 0;
-#if defined(__x86_64__)
-  asm volatile(
-      "rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi\n\t"
-      "xchgq %%rbx, %%rbx"
-      : "=d"(answer)
-      : "a"(words), "0"(answer)
-      : "cc", "memory");
-#elif defined(__aarch64__)
-  register std::uintptr_t result asm("x3") = answer;
-  register std::uintptr_t* where asm("x4") = words;
-  asm volatile(
-      "ror x12, x12, #3; ror x12, x12, #13; ror x12, x12, #51; ror x12, x12, #61\n\t"
-      "orr x10, x10, x10"
-      : "+r"(result)
-      : "r"(where)
-      : "cc", "memory");
-  answer = result;
-#else
-  static_cast<void>(words);
-#endif
-  return answer;
+  return tarn_watch_ask(request, reinterpret_cast<std::uintptr_t>(a), b, c);
 }
 
 std::uintptr_t word(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
@@ -78,7 +42,7 @@ bool has_memcheck() noexcept {
   int known = memcheck.load(std::memory_order_relaxed);
   if (known == 0) {
     static const char readable = 0;
-    known = ask(make_defined, &readable, 1) != 0 ? 2 : 1;
+    known = ask(TARN_WATCH_MAKE_DEFINED, &readable, 1) != 0 ? 2 : 1;
     memcheck.store(known, std::memory_order_relaxed);
   }
   return known == 2;
@@ -101,21 +65,21 @@ void explain_report(const char*) {
 bool watched() noexcept { return has_asan() || has_memcheck(); }
 
 void watch_pool_begin(const void* pool) noexcept {
-  if (has_memcheck()) ask(create_mempool, pool);
+  if (has_memcheck()) ask(TARN_WATCH_CREATE_MEMPOOL, pool);
 }
 
 void watch_pool_end(const void* pool) noexcept {
-  if (has_memcheck()) ask(destroy_mempool, pool);
+  if (has_memcheck()) ask(TARN_WATCH_DESTROY_MEMPOOL, pool);
 }
 
 void watch_close(const void* start, std::size_t bytes) noexcept {
   if (has_asan()) __asan_poison_memory_region(start, bytes);
-  if (has_memcheck()) ask(make_noaccess, start, bytes);
+  if (has_memcheck()) ask(TARN_WATCH_MAKE_NOACCESS, start, bytes);
 }
 
 void watch_open(const void* start, std::size_t bytes) noexcept {
   if (has_asan()) __asan_unpoison_memory_region(start, bytes);
-  if (has_memcheck()) ask(make_undefined, start, bytes);
+  if (has_memcheck()) ask(TARN_WATCH_MAKE_UNDEFINED, start, bytes);
 }
 
 void watch_leave(const void* start, std::size_t bytes) noexcept {
@@ -125,12 +89,12 @@ void watch_leave(const void* start, std::size_t bytes) noexcept {
 
 void watch_allocated(const void* pool, const void* block, std::size_t bytes) noexcept {
   if (has_asan()) __asan_unpoison_memory_region(block, bytes);
-  if (has_memcheck()) ask(mempool_alloc, pool, word(block), bytes);
+  if (has_memcheck()) ask(TARN_WATCH_MEMPOOL_ALLOC, pool, word(block), bytes);
 }
 
 void watch_freed(const void* pool, const void* block, std::size_t bytes) noexcept {
   if (has_asan()) __asan_poison_memory_region(block, bytes);
-  if (has_memcheck()) ask(mempool_free, pool, word(block));
+  if (has_memcheck()) ask(TARN_WATCH_MEMPOOL_FREE, pool, word(block));
 }
 
 void watch_add(Watched* watched) noexcept {
@@ -159,11 +123,11 @@ WatchedName watch_name(const void* start, std::size_t bytes, const char* kind,
     while (*words != '\0' && length + 1 < sizeof text) text[length++] = *words++;
   }
   text[length] = '\0';
-  return ask(create_block, start, bytes, word(text));  // It keeps a copy.
+  return ask(TARN_WATCH_CREATE_BLOCK, start, bytes, word(text));  // It keeps a copy.
 }
 
 void watch_forget(WatchedName name) noexcept {
-  if (has_memcheck()) ask(discard_block, nullptr, name);
+  if (has_memcheck()) ask(TARN_WATCH_DISCARD, nullptr, name);
 }
 
 void watch_report(const void* address, const void* site) noexcept {

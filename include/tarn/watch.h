@@ -1,0 +1,237 @@
+/* watch: what the pools and heaps of these headers tell tools that watch memory. Decided when the
+ * program is compiled: AddressSanitizer if it is built with it, Valgrind's memcheck by
+ * -DTARN_MEMCHECK=1 (x86-64, aarch64). Otherwise, and with -DTARN_WATCH=0, all of this is nothing.
+ * C11 and C++17; no library. For programs: tarn_watch_end, tarn_watch_name, tarn_watch_forget.
+ *
+ * Closed bytes nobody may touch. What cannot be told exactly is left open: a tool may miss
+ * something, and reports nothing that is right. All units that use one pool are compiled alike.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_WATCH_H
+#define TARN_WATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef TARN_MEMCHECK
+#define TARN_MEMCHECK 0
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define TARN_HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TARN_HAS_ASAN 1
+#endif
+#endif
+#ifndef TARN_HAS_ASAN
+#define TARN_HAS_ASAN 0
+#endif
+#ifndef TARN_WATCH
+#define TARN_WATCH (TARN_HAS_ASAN || TARN_MEMCHECK)
+#endif
+#define TARN_WATCH_ASAN (TARN_WATCH && TARN_HAS_ASAN)
+#define TARN_WATCH_MEMCHECK (TARN_WATCH && TARN_MEMCHECK)
+
+#define TARN_WATCH_INLINE __attribute__((always_inline, unused)) static inline
+
+/* For functions that touch closed words of their own: before their type, and as a first line. They
+ * are not instrumented, and memcheck says nothing of this thread until they return. */
+#if TARN_WATCH_ASAN
+#define TARN_WATCH_PASSES __attribute__((no_sanitize_address))
+#else
+#define TARN_WATCH_PASSES
+#endif
+#if TARN_WATCH_MEMCHECK
+#define TARN_WATCH_PASS()                                                     \
+  __attribute__((cleanup(tarn_watch_pass_end), unused)) const int tarn_pass = \
+      tarn_watch_pass_begin()
+#else
+#define TARN_WATCH_PASS() ((void)0)
+#endif
+
+/* A class whose objects have `bytes` bytes of blocks at `start`: open again when one ends. */
+#if TARN_WATCH
+#define TARN_WATCH_DESTRUCTOR(Class, start, bytes) \
+  ~Class() { tarn_watch_end(start, bytes); }
+#else
+#define TARN_WATCH_DESTRUCTOR(Class, start, bytes) ~Class() = default;
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The sanitizer's; null without it. */
+__attribute__((weak)) void __asan_poison_memory_region(const volatile void* start, size_t bytes);
+__attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* start, size_t bytes);
+__attribute__((weak)) int __asan_address_is_poisoned(const volatile void* p);
+__attribute__((weak)) void __asan_describe_address(void* p);
+__attribute__((weak)) void __sanitizer_print_stack_trace(void);
+
+/* Of Valgrind, and memcheck's own ('M' 'C'): valgrind.h and memcheck.h name the numbers. */
+#define TARN_WATCH_CREATE_MEMPOOL 0x1303U
+#define TARN_WATCH_DESTROY_MEMPOOL 0x1304U
+#define TARN_WATCH_MEMPOOL_ALLOC 0x1305U
+#define TARN_WATCH_MEMPOOL_FREE 0x1306U
+#define TARN_WATCH_MEMPOOL_EXISTS 0x130aU
+#define TARN_WATCH_DISABLE_ERRORS 0x1801U /* One level more, or -1. */
+#define TARN_WATCH_MAKE_NOACCESS 0x4d430000U
+#define TARN_WATCH_MAKE_UNDEFINED 0x4d430001U
+#define TARN_WATCH_MAKE_DEFINED 0x4d430002U
+#define TARN_WATCH_DISCARD 0x4d430003U
+#define TARN_WATCH_CHECK_ADDRESSABLE 0x4d430004U
+#define TARN_WATCH_GET_VBITS 0x4d430008U
+#define TARN_WATCH_CREATE_BLOCK 0x4d43000aU
+
+/* A request's answer; 0 where no Valgrind runs. The instructions do nothing on a processor (its
+ * manual, "The Client Request mechanism"). */
+TARN_WATCH_INLINE uintptr_t tarn_watch_ask(uintptr_t request, uintptr_t a, uintptr_t b,
+                                           uintptr_t c) {
+  uintptr_t words[6] = {request, a, b, c, 0, 0};
+  uintptr_t answer = 0;
+#if defined(__x86_64__)
+  __asm__ volatile(
+      "rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi\n\t"
+      "xchgq %%rbx, %%rbx"
+      : "=d"(answer)
+      : "a"(words), "0"(answer)
+      : "cc", "memory");
+#elif defined(__aarch64__)
+  register uintptr_t result __asm__("x3") = answer;
+  register uintptr_t* where __asm__("x4") = words;
+  __asm__ volatile(
+      "ror x12, x12, #3; ror x12, x12, #13; ror x12, x12, #51; ror x12, x12, #61\n\t"
+      "orr x10, x10, x10"
+      : "+r"(result)
+      : "r"(where)
+      : "cc", "memory");
+  answer = result;
+#else
+  (void)words;
+#endif
+  return answer;
+}
+
+TARN_WATCH_INLINE uintptr_t tarn_watch_word(const void* p) { return (uintptr_t)p; }
+
+TARN_WATCH_INLINE int tarn_watch_pass_begin(void) {
+  (void)tarn_watch_ask(TARN_WATCH_DISABLE_ERRORS, 1, 0, 0);
+  return 0;
+}
+TARN_WATCH_INLINE void tarn_watch_pass_end(const int* pass) {
+  (void)pass;
+  (void)tarn_watch_ask(TARN_WATCH_DISABLE_ERRORS, ~(uintptr_t)0, 0, 0);
+}
+
+/* Whether the sanitizer sees to it that what is closed here opens when its memory ends. gcc leaves
+ * what is closed of an ended stack frame closed: what may be on this thread's stack, of the usual 8
+ * MiB, stays open. */
+TARN_WATCH_INLINE int tarn_watch_lasts(const void* p) {
+  return !TARN_WATCH_ASAN ||
+         tarn_watch_word(p) - tarn_watch_word(__builtin_frame_address(0)) >= (uintptr_t)8 << 20;
+}
+
+/* Nobody may touch the bytes. */
+TARN_WATCH_INLINE void tarn_watch_close(const void* start, size_t bytes) {
+  (void)start, (void)bytes;
+  if (TARN_WATCH_ASAN && __asan_poison_memory_region != NULL) {
+    __asan_poison_memory_region(start, bytes);
+  }
+  if (TARN_WATCH_MEMCHECK) {
+    (void)tarn_watch_ask(TARN_WATCH_MAKE_NOACCESS, tarn_watch_word(start), bytes, 0);
+  }
+}
+
+/* Anybody may, and their contents do not matter: a block begins. */
+TARN_WATCH_INLINE void tarn_watch_open(const void* start, size_t bytes) {
+  (void)start, (void)bytes;
+  if (TARN_WATCH_ASAN && __asan_unpoison_memory_region != NULL) {
+    __asan_unpoison_memory_region(start, bytes);
+  }
+  if (TARN_WATCH_MEMCHECK) {
+    (void)tarn_watch_ask(TARN_WATCH_MAKE_UNDEFINED, tarn_watch_word(start), bytes, 0);
+  }
+}
+
+/* For programs: memory that was a pool's, or a heap's, is plain memory from now on. Call it before
+ * the memory is used for anything else, be it zeroed or unmapped. Not needed where a destructor of
+ * the pool runs, where the memory is malloc's and is freed, or leaves the scope. */
+TARN_WATCH_INLINE void tarn_watch_end(const void* start, size_t bytes) {
+  (void)start, (void)bytes;
+  if (TARN_WATCH_ASAN && __asan_unpoison_memory_region != NULL) {
+    __asan_unpoison_memory_region(start, bytes);
+  }
+  if (TARN_WATCH_MEMCHECK) {
+    (void)tarn_watch_ask(TARN_WATCH_MAKE_DEFINED, tarn_watch_word(start), bytes, 0);
+  }
+}
+
+TARN_WATCH_INLINE int tarn_watch_is_closed(const void* p) {
+  (void)p;
+  if (TARN_WATCH_ASAN && __asan_address_is_poisoned != NULL && __asan_address_is_poisoned(p)) {
+    return 1;
+  }
+  unsigned char bits = 0;
+  return TARN_WATCH_MEMCHECK && tarn_watch_ask(TARN_WATCH_GET_VBITS, tarn_watch_word(p),
+                                               tarn_watch_word(&bits), 1) == 3;
+}
+
+/* Opens those of the bytes that are closed; the contents of the others stay as they are. */
+TARN_WATCH_INLINE void tarn_watch_open_rest(const void* start, size_t bytes) {
+  const unsigned char* const p = (const unsigned char*)start;
+  for (size_t i = 0; TARN_WATCH && i < bytes; ++i) {
+    if (tarn_watch_is_closed(p + i)) tarn_watch_open(p + i, 1);
+  }
+}
+
+/* A block ends, and is closed. memcheck keeps the stack of this, and shows it with wrong accesses,
+ * if a pool frees it; here the pool lasts for four requests, so that nothing of it is left when the
+ * memory goes without a word. (It shows the same stack as that of the allocation.) The pool's
+ * address is one of this call's; somebody may have left a pool of his there. */
+TARN_WATCH_INLINE void tarn_watch_freed(const void* block, size_t bytes) {
+  const char pool = 0;
+  const uintptr_t handle = tarn_watch_word(&pool);
+  tarn_watch_close(block, bytes);
+  if (!TARN_WATCH_MEMCHECK) return;
+  if (tarn_watch_ask(TARN_WATCH_MEMPOOL_EXISTS, handle, 0, 0) != 0) return;
+  (void)tarn_watch_ask(TARN_WATCH_CREATE_MEMPOOL, handle, 0, 0);
+  (void)tarn_watch_ask(TARN_WATCH_MEMPOOL_ALLOC, handle, tarn_watch_word(block), bytes);
+  (void)tarn_watch_ask(TARN_WATCH_MEMPOOL_FREE, handle, tarn_watch_word(block), 0);
+  (void)tarn_watch_ask(TARN_WATCH_DESTROY_MEMPOOL, handle, 0, 0);
+}
+
+/* Whether blocks may be opened and closed by several threads at once. The sanitizer has a byte for
+ * each eight: two blocks that share one would get in each other's way. */
+TARN_WATCH_INLINE int tarn_watch_is_apart(const void* block, size_t stride) {
+  return !TARN_WATCH_ASAN || ((tarn_watch_word(block) | stride) & 7) == 0;
+}
+
+/* For those who have found a misuse of p: has the tool say what p is, and where this happens. */
+TARN_WATCH_INLINE void tarn_watch_explain(const void* p) {
+  (void)p;
+  if (TARN_WATCH_ASAN && __asan_describe_address != NULL) __asan_describe_address((void*)p);
+  if (TARN_WATCH_ASAN && __sanitizer_print_stack_trace != NULL) __sanitizer_print_stack_trace();
+  if (TARN_WATCH_MEMCHECK) {
+    (void)tarn_watch_ask(TARN_WATCH_CHECK_ADDRESSABLE, tarn_watch_word(p), 1, 0);
+  }
+}
+
+/* For programs: memcheck's reports call the bytes `name`, until it is forgotten, in place of what
+ * else they would say of them (the stack of the free, too). The sanitizer knows no such names: it
+ * names the variable. The result is for tarn_watch_forget. */
+TARN_WATCH_INLINE uintptr_t tarn_watch_name(const void* start, size_t bytes, const char* name) {
+  (void)start, (void)bytes, (void)name;
+  return TARN_WATCH_MEMCHECK ? tarn_watch_ask(TARN_WATCH_CREATE_BLOCK, tarn_watch_word(start),
+                                              bytes, tarn_watch_word(name))
+                             : 0;
+}
+TARN_WATCH_INLINE void tarn_watch_forget(uintptr_t named) {
+  (void)named;
+  if (TARN_WATCH_MEMCHECK) (void)tarn_watch_ask(TARN_WATCH_DISCARD, 0, named, 0);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
