@@ -65,7 +65,7 @@ typedef struct tarn_static_stats {
 /* Yours, if you define it: told of each free of what is no live block, before anything was changed.
  * kind: "double free", "invalid free" or, of TLSF heaps, "overrun"; pool: the pool or heap; p: what
  * was to be freed. When it returns, that free has done nothing, and the program goes on. Without it
- * the processor traps (in a program that is watched, tarn/watch.h, after a line that says so). It is
+ * the processor traps, after a line about it in a program that is watched (tarn/watch.h). It is
  * called with no lock of the pool's held, by whoever made the call, perhaps an interrupt, and must
  * not throw. (Define it in an object that is linked anyway: a weak
  * reference fetches nothing out of an archive.) */
@@ -187,7 +187,9 @@ TARN_STATIC_INLINE void tarn_static_watch_first(const tarn_static_counts* counts
  * yet. It is closed while it is the caller's still, so that only he is told of. */
 TARN_STATIC_INLINE void tarn_static_watch_taken_shared(const void* p, size_t bytes,
                                                        size_t stride) {
-  if (TARN_WATCH && tarn_watch_is_apart(p, stride)) tarn_watch_open(p, bytes);
+  if (!TARN_WATCH || !tarn_watch_is_apart(p, stride)) return;
+  tarn_watch_open(p, bytes);
+  if (tarn_watch_lasts(p)) tarn_watch_close((const unsigned char*)p + bytes, stride - bytes);
 }
 TARN_STATIC_INLINE void tarn_static_watch_giving_shared(const size_t* bits, size_t blocks, size_t i,
                                                         const void* p, size_t bytes,
