@@ -97,14 +97,6 @@ TARN_MUST_USE static inline tarn_array_status tarn_array_pool_format(
   return TARN_ARRAY_OK;
 }
 
-/* Blocks that an earlier pool there had closed are open. O(capacity), where a tool watches. */
-static inline void tarn_array_open_all(const tarn_array_blocks* blocks) {
-  for (size_t i = 0; TARN_WATCH && i != blocks->count; ++i) {
-    const unsigned char* const p = blocks->start + i * blocks->block_bytes;
-    if (tarn_watch_is_closed(p)) tarn_watch_end(p, blocks->block_bytes);
-  }
-}
-
 /* Fills *pool for a formatted pool whose blocks this process sees at `blocks`; on any other status
  * *pool is as it was. Blocks are aligned as `blocks` and their size are. O(1). */
 TARN_MUST_USE static inline tarn_array_status tarn_array_pool_attach(
@@ -139,7 +131,7 @@ TARN_MUST_USE static inline tarn_array_status tarn_array_pool_attach(
   pool->index_bytes = tarn_array_index_bytes(count);
   pool->watched = 0;
   pool->blocks = tarn_array_blocks_at(blocks, count, block_bytes);
-  tarn_array_open_all(&pool->blocks);
+  tarn_watch_end_closed(blocks, count * block_bytes); /* An earlier pool's may be closed. */
   return TARN_ARRAY_OK;
 }
 

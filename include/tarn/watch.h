@@ -65,6 +65,7 @@ extern "C" {
 __attribute__((weak)) void __asan_poison_memory_region(const volatile void* start, size_t bytes);
 __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* start, size_t bytes);
 __attribute__((weak)) int __asan_address_is_poisoned(const volatile void* p);
+__attribute__((weak)) void* __asan_region_is_poisoned(void* start, size_t bytes);
 __attribute__((weak)) void __asan_describe_address(void* p);
 __attribute__((weak)) void __sanitizer_print_stack_trace(void);
 
@@ -184,6 +185,23 @@ TARN_WATCH_INLINE void tarn_watch_open_rest(const void* start, size_t bytes) {
   }
 }
 
+/* As tarn_watch_end, of bytes that may hold others' blocks: if any is closed. memcheck: those near
+ * by, whose contents then count as written. */
+TARN_WATCH_INLINE void tarn_watch_end_closed(const void* start, size_t bytes) {
+  if (TARN_WATCH_ASAN && __asan_region_is_poisoned != NULL &&
+      __asan_region_is_poisoned((void*)(uintptr_t)start, bytes) != NULL) {
+    __asan_unpoison_memory_region(start, bytes);
+  }
+  unsigned char bits[256];
+  for (size_t i = 0; TARN_WATCH_MEMCHECK && i < bytes; i += sizeof bits) {
+    const uintptr_t p = tarn_watch_word(start) + i;
+    const size_t n = bytes - i < sizeof bits ? bytes - i : sizeof bits;
+    if (tarn_watch_ask(TARN_WATCH_GET_VBITS, p, tarn_watch_word(bits), n) == 3) {
+      (void)tarn_watch_ask(TARN_WATCH_MAKE_DEFINED, p, n, 0);
+    }
+  }
+}
+
 /* A block ends, and is closed. memcheck keeps the stack of this, and shows it with wrong accesses,
  * if a pool frees it; here the pool lasts for four requests, so that nothing of it is left when the
  * memory goes without a word. (It shows the same stack as that of the allocation.) The pool's
@@ -209,7 +227,9 @@ TARN_WATCH_INLINE int tarn_watch_is_apart(const void* block, size_t stride) {
 /* For those who have found a misuse of p: has the tool say what p is, and where this happens. */
 TARN_WATCH_INLINE void tarn_watch_explain(const void* p) {
   (void)p;
-  if (TARN_WATCH_ASAN && __asan_describe_address != NULL) __asan_describe_address((void*)p);
+  if (TARN_WATCH_ASAN && __asan_describe_address != NULL) {
+    __asan_describe_address((void*)(uintptr_t)p);
+  }
   if (TARN_WATCH_ASAN && __sanitizer_print_stack_trace != NULL) __sanitizer_print_stack_trace();
   if (TARN_WATCH_MEMCHECK) {
     (void)tarn_watch_ask(TARN_WATCH_CHECK_ADDRESSABLE, tarn_watch_word(p), 1, 0);

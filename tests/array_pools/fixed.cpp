@@ -43,6 +43,12 @@ std::vector<unsigned char*> take_all(Pool& pool) {
 }
 
 template <class Pool>
+constexpr std::size_t bytes_of = 0;
+template <std::size_t count, std::size_t bytes, std::size_t alignment, class Overflow,
+          ArrayChecks checks>
+constexpr std::size_t bytes_of<ArrayPool<count, bytes, alignment, Overflow, checks>> = bytes;
+
+template <class Pool>
 class EveryArrayPool : public testing::Test {
  public:
   Pool pool;
@@ -64,7 +70,7 @@ TYPED_TEST(EveryArrayPool, HandsOutEachBlockOnceInAddressOrder) {
     EXPECT_EQ(taken[i], taken[0] + i * pool.stride);
     EXPECT_TRUE(pool.owns(taken[i]) && pool.owns(taken[i] + pool.stride - 1));
     EXPECT_EQ(pool.index_of(taken[i]), i);
-    std::memset(taken[i], 0xA5, pool.stride);
+    std::memset(taken[i], 0xA5, bytes_of<TypeParam>);
   }
   EXPECT_FALSE(pool.owns(taken[0] - 1));
   EXPECT_FALSE(pool.owns(taken.back() + pool.stride));

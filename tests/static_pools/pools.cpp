@@ -42,7 +42,8 @@ static_assert(tarn::BlockAllocator<StaticPool<12, 5>>);
 static_assert(tarn::BlockAllocator<StaticPool<12, 5, 4, LockFree>>);
 static_assert(tarn::BlockAllocator<StaticPool<12, 5, 64, CountingLock>>);
 static_assert(TARN_WATCH || std::is_trivially_destructible_v<StaticPool<12, 5>>);
-static_assert(TARN_WATCH || std::is_trivially_destructible_v<StaticObjectPool<std::vector<int>, 5>>);
+static_assert(TARN_WATCH ||
+              std::is_trivially_destructible_v<StaticObjectPool<std::vector<int>, 5>>);
 
 // What is said of room: a bit for a block, three counts; from the second word on also the list.
 constexpr std::size_t word = sizeof(std::size_t);

@@ -194,6 +194,7 @@ TEST(Tlsf, MemoryThatWasNeverNeededIsNeverTouched) {
     }
   }
   ASSERT_LT(top, memory + 60'000);
+  tarn_watch_end(memory, sizeof memory);
   for (const unsigned char* at = top + 3 * word; at != memory + sizeof memory - 3 * word; ++at) {
     ASSERT_EQ(*at, 0xa5) << at - memory;
   }

@@ -75,7 +75,9 @@ TEST(TlsfMisuse, AnOverrunIntoAHeaderIsTold) {
     told.clear();
     unsigned char* const p = which < 2 ? blocks[1] : blocks[0];
     const unsigned char value = which % 2 == 0 ? 0 : 0xf1;
-    std::memset(p, value, heap.block_bytes_of(p) + 1);
+    const std::size_t bytes = heap.block_bytes_of(p);
+    tarn_watch_end(memory.data(), memory.size());  // So that the heap itself gets to see it.
+    std::memset(p, value, bytes + 1);
     EXPECT_FALSE(heap.check());
     heap.deallocate(p);
     ASSERT_EQ(told.size(), 1U) << which;
@@ -107,6 +109,7 @@ TEST(TlsfMisuse, CheckSeesDamage) {
   for (void*& block : blocks) block = heap.allocate(100);
   for (int i : {1, 3}) heap.deallocate(blocks[i]);
   ASSERT_TRUE(heap.check());
+  tarn_watch_end(memory, sizeof memory);
   const auto damage = [&](unsigned char* at, unsigned bit) {
     at[bit / 8] = static_cast<unsigned char>(at[bit / 8] ^ (1U << bit % 8));
   };
