@@ -4,7 +4,7 @@
  * C11 and C++17; no library. For programs: tarn_watch_end, tarn_watch_name, tarn_watch_forget.
  *
  * Closed bytes nobody may touch. What cannot be told exactly is left open: a tool may miss
- * something, and reports nothing that is right. All units that use one pool are compiled alike.
+ * something, and reports nothing that is right. Units with pools of one type are compiled alike.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_WATCH_H
