@@ -32,8 +32,6 @@
 #define TARN_WATCH_ASAN (TARN_WATCH && TARN_HAS_ASAN)
 #define TARN_WATCH_MEMCHECK (TARN_WATCH && TARN_MEMCHECK)
 
-#define TARN_WATCH_INLINE __attribute__((always_inline, unused)) static inline
-
 /* For functions that touch closed words of their own: before their type, and as a first line. They
  * are not instrumented, and memcheck says nothing of this thread until they return. */
 #if TARN_WATCH_ASAN
@@ -41,6 +39,9 @@
 #else
 #define TARN_WATCH_PASSES
 #endif
+/* Not instrumented either: gcc would mark their variables as ended in frames of functions that
+ * pass, and nobody takes that back. */
+#define TARN_WATCH_INLINE TARN_WATCH_PASSES __attribute__((always_inline, unused)) static inline
 #if TARN_WATCH_MEMCHECK
 #define TARN_WATCH_PASS()                                                     \
   __attribute__((cleanup(tarn_watch_pass_end), unused)) const int tarn_pass = \
@@ -155,8 +156,8 @@ TARN_WATCH_INLINE void tarn_watch_open(const void* start, size_t bytes) {
 }
 
 /* For programs: memory that was a pool's, or a heap's, is plain memory from now on. Call it before
- * the memory is used for anything else, be it zeroed or unmapped. Not needed where a destructor of
- * the pool runs, where the memory is malloc's and is freed, or leaves the scope. */
+ * the memory is used for anything else, be it zeroed or unmapped, or goes back to another heap than
+ * the tool's own malloc. Not needed where a destructor of the pool runs, or it leaves its scope. */
 TARN_WATCH_INLINE void tarn_watch_end(const void* start, size_t bytes) {
   (void)start, (void)bytes;
   if (TARN_WATCH_ASAN && __asan_unpoison_memory_region != NULL) {

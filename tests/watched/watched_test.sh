@@ -2,7 +2,7 @@
 # watched_test: what a tool says of wrong and of right uses of blocks of header-only pools and
 # heaps, in programs that were compiled for it.
 #
-#   watched_test.sh FOLDER-OF-PROGRAMS asan|memcheck crimes|innocent
+#   watched_test.sh FOLDER-OF-PROGRAMS asan|memcheck crimes|innocent|innocent_unoptimised
 #
 # SPDX-License-Identifier: MIT
 set -u
@@ -11,12 +11,12 @@ faults=0
 run=()
 [ "$tool" = memcheck ] && run=(valgrind --quiet --error-exitcode=99)
 
-if [ "$case" = innocent ]; then
+if [ "$case" != crimes ]; then
   [ "$tool" = memcheck ] && run+=(--leak-check=full)
   for plain in 0 1; do
     # Once without the tool, where memcheck's requests do nothing.
     [ "$plain" = 1 ] && run=()
-    if ! report=$("${run[@]}" "$folder/watched_innocent_$tool" 2>&1) || [ -n "$report" ]; then
+    if ! report=$("${run[@]}" "$folder/watched_${case}_$tool" 2>&1) || [ -n "$report" ]; then
       printf '%s:\n%s\n' "$tool" "$report"
       faults=$((faults + 1))
     fi
