@@ -36,7 +36,7 @@ static inline size_t tarn_array_append(char* line, size_t length, size_t room, c
 }
 
 /* Writes the line, and has tools that watch say what p is. */
-__attribute__((cold, noinline, unused)) static void tarn_array_tell(
+__attribute__((always_inline, unused)) static inline void tarn_array_tell(
     const char* kind, const char* function, const void* p, const char* what) {
   char line[240];
   const size_t room = sizeof line - 1; /* The newline's place is kept. */
@@ -58,7 +58,7 @@ __attribute__((cold, noinline, unused)) static void tarn_array_tell(
 }
 
 /* kind: "invalid free", "double free"; what: what is wrong, in words. */
-__attribute__((cold, noinline, noreturn, unused)) static void tarn_array_misuse(
+__attribute__((cold, noinline, noreturn, unused)) static inline void tarn_array_misuse(
     const char* kind, const char* function, const void* p, const char* what) {
   if (tarn_array_misused != NULL) tarn_array_misused(kind, function, p);
   tarn_array_tell(kind, function, p, what);

@@ -119,18 +119,19 @@ TARN_STATIC_INLINE void* tarn_static_allocate_plain(size_t* words, tarn_static_c
                                                     size_t blocks, unsigned char* data,
                                                     size_t bytes, size_t stride) {
   if (tarn_static_is_exhausted(counts, blocks)) return NULL;
-  if (tarn_watch_lasts(data)) tarn_static_watch_first(counts, data, blocks * stride);
+  if (TARN_WATCH && tarn_watch_lasts(data)) tarn_static_watch_first(counts, data, blocks * stride);
   unsigned char* const p = data + tarn_static_take(words, counts, blocks) * stride;
-  tarn_watch_open(p, bytes);
+  if (TARN_WATCH) tarn_watch_open(p, bytes);
   return p;
 }
 TARN_STATIC_INLINE void* tarn_static_allocate_shared(size_t* words, tarn_static_counts* counts,
                                                      size_t blocks, unsigned char* data,
                                                      size_t bytes, size_t stride) {
   const size_t i = tarn_static_take_shared(words, counts, blocks);
-  if (i == TARN_STATIC_NONE) return NULL;
-  tarn_static_watch_taken_shared(data + i * stride, bytes, stride);
-  return data + i * stride;
+  if (TARN_WATCH && i != TARN_STATIC_NONE) {
+    tarn_static_watch_taken_shared(data + i * stride, bytes, stride);
+  }
+  return i == TARN_STATIC_NONE ? NULL : data + i * stride;
 }
 
 TARN_STATIC_INLINE size_t tarn_static_number(const unsigned char* data, size_t stride,
@@ -142,16 +143,16 @@ TARN_STATIC_INLINE int tarn_static_deallocate_plain(size_t* words, tarn_static_c
                                                     size_t bytes, size_t stride, const void* p) {
   const size_t i = tarn_static_number(data, stride, p);
   if (TARN_UNLIKELY(i >= blocks)) return TARN_STATIC_FOREIGN;
-  if (!tarn_static_give(words, counts, blocks, i)) return TARN_STATIC_NOT_LIVE;
-  if (TARN_WATCH && tarn_watch_lasts(p)) tarn_watch_freed(p, bytes);
-  return TARN_STATIC_FREED;
+  const int given = tarn_static_give(words, counts, blocks, i);
+  if (TARN_WATCH && given && tarn_watch_lasts(p)) tarn_watch_freed(p, bytes);
+  return given ? TARN_STATIC_FREED : TARN_STATIC_NOT_LIVE;
 }
 TARN_STATIC_INLINE int tarn_static_deallocate_shared(size_t* words, tarn_static_counts* counts,
                                                      size_t blocks, const unsigned char* data,
                                                      size_t bytes, size_t stride, const void* p) {
   const size_t i = tarn_static_number(data, stride, p);
   if (TARN_UNLIKELY(i >= blocks)) return TARN_STATIC_FOREIGN;
-  if (tarn_watch_lasts(p)) {
+  if (TARN_WATCH && tarn_watch_lasts(p)) {
     tarn_static_watch_giving_shared(words, blocks, i, p, bytes, stride);
   }
   return tarn_static_give_shared(words, counts, blocks, i) ? TARN_STATIC_FREED

@@ -94,15 +94,16 @@ class StaticPool : private Lock {
   [[nodiscard]] void* try_allocate() noexcept {
     if constexpr (is_shared_) {
       const std::size_t i = tarn_static_take_shared(words_, &counts_, count);
-      if (i == TARN_STATIC_NONE) return nullptr;
-      tarn_static_watch_taken_shared(at(i), bytes_of_block, stride_);
-      return at(i);
+      if (TARN_WATCH && i != TARN_STATIC_NONE) {
+        tarn_static_watch_taken_shared(at(i), bytes_of_block, stride_);
+      }
+      return i == TARN_STATIC_NONE ? nullptr : at(i);
     } else {
       const LockScope<Lock> scope(*this);
       if (tarn_static_is_exhausted(&counts_, count)) return nullptr;
-      tarn_static_watch_first(&counts_, &storage_, stride_ * count);
+      if (TARN_WATCH) tarn_static_watch_first(&counts_, &storage_, stride_ * count);
       void* const p = at(tarn_static_take(words_, &counts_, count));
-      tarn_watch_open(p, bytes_of_block);
+      if (TARN_WATCH) tarn_watch_open(p, bytes_of_block);
       return p;
     }
   }
@@ -180,13 +181,15 @@ class StaticPool : private Lock {
 
   bool give(std::size_t i) noexcept {
     if constexpr (is_shared_) {
-      tarn_static_watch_giving_shared(words_, count, i, at(i), bytes_of_block, stride_);
+      if (TARN_WATCH) {
+        tarn_static_watch_giving_shared(words_, count, i, at(i), bytes_of_block, stride_);
+      }
       return tarn_static_give_shared(words_, &counts_, count, i) != 0;
     } else {
       const LockScope<Lock> scope(*this);
-      if (tarn_static_give(words_, &counts_, count, i) == 0) return false;
-      tarn_watch_freed(at(i), bytes_of_block);
-      return true;
+      const bool given = tarn_static_give(words_, &counts_, count, i) != 0;
+      if (TARN_WATCH && given) tarn_watch_freed(at(i), bytes_of_block);
+      return given;
     }
   }
 

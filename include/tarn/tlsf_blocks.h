@@ -227,7 +227,7 @@ TARN_TLSF_FUNCTION void* tarn_tlsf_allocate(tarn_tlsf* heap, tarn_tlsf_level* le
   b[0] = gap != 0 ? TARN_TLSF_BEFORE_FREE : 0;
   tarn_tlsf_trim(heap, levels, b, have, need);
   ++heap->blocks;
-  tarn_watch_open(b + 1, bytes);
+  if (TARN_WATCH) tarn_watch_open(b + 1, bytes);
   return b + 1;
 }
 
@@ -350,7 +350,7 @@ TARN_TLSF_FUNCTION int tarn_tlsf_add(tarn_tlsf* heap, tarn_tlsf_level* levels, s
     const uintptr_t end = (uintptr_t)(r->end + 1);
     if ((uintptr_t)memory < end && (uintptr_t)r < (uintptr_t)memory + bytes) return 0;
   }
-  tarn_watch_open(region, sizeof *region);
+  if (TARN_WATCH) tarn_watch_open(region, sizeof *region);
   if (TARN_WATCH && tarn_watch_lasts(region)) {
     tarn_watch_close(region + 1, blocks + sizeof(size_t));
   }
