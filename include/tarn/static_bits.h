@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "tarn/api.h"
-#include "tarn/array_misuse.h"
+#include "tarn/misuse_line.h"
 #include "tarn/watch.h"
 
 #ifdef __cplusplus
@@ -74,7 +74,7 @@ __attribute__((weak)) void tarn_static_misuse(const char* kind, const void* pool
 TARN_STATIC_APART void tarn_static_report(const char* kind, const void* pool,
                                           const void* p) TARN_STATIC_NOEXCEPT {
   if (tarn_static_misuse == NULL) {
-    if (TARN_WATCH) tarn_array_tell(kind, "deallocate", p, "no live block of this pool or heap");
+    if (TARN_WATCH) tarn_misuse_line(kind, "deallocate", p, "no live block of this pool or heap");
     __builtin_trap();
   }
   tarn_static_misuse(kind, pool, p);
