@@ -84,7 +84,7 @@ void watch_open(const void* start, std::size_t bytes) noexcept {
 
 void watch_leave(const void* start, std::size_t bytes) noexcept {
   if (has_asan()) __asan_unpoison_memory_region(start, bytes);
-  if (has_memcheck()) ask(make_defined, start, bytes);
+  if (has_memcheck()) ask(TARN_WATCH_MAKE_DEFINED, start, bytes);
 }
 
 void watch_allocated(const void* pool, const void* block, std::size_t bytes) noexcept {
