@@ -200,7 +200,10 @@ class ObjectPool {
   void destroy(T* object) noexcept {
     if (object == nullptr) return;
     // A pool that is walked has this limit.
-    if (pool_.get()->limit == 0 && tarn_pool_ended_in_walk(pool_.get(), object) != 0) return;
+    if (TARN_UNLIKELY(pool_.get()->limit == 0) &&
+        tarn_pool_ended_in_walk(pool_.get(), object) != 0) {
+      return;
+    }
     object->~T();
     pool_.deallocate(object);
   }
