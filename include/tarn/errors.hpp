@@ -1,4 +1,5 @@
-// errors: what the C++ faces throw where there are exceptions.
+// errors: what the C++ faces throw where there are exceptions. All files of a program that use them
+// are compiled alike in that (-fno-exceptions): their inline functions are one for the program.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_ERRORS_HPP

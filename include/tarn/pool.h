@@ -58,7 +58,8 @@ typedef struct tarn_pool_options {
   const tarn_source* source; /* Copied. Null: malloc's heap. */
 
   /* The bytes of the first chunk; 0: as the source prefers, else 256 KiB, and so many that at least
-   * 8 blocks fit. Where the source has none of that size, half of it is asked for, and so on. */
+   * 8 blocks fit, and a 32nd of what is reserved, rounded up to a power of two. Where the source
+   * has none of that size, half of it is asked for, and so on. */
   size_t chunk_bytes;
   size_t chunk_blocks;       /* Alternatively: so that as many blocks fit. */
 

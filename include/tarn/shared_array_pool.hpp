@@ -1,7 +1,7 @@
 // shared_array_pool.hpp: a pool of equal blocks for several processes and threads at once, in C++
 // (C++17; header only over tarn/shared_array_pool.h, which says what each function promises).
 //
-//   tarn::SharedArrayPool::format({notes, notes_bytes}, 1000, 256, 16);       // by one process
+//   auto status = tarn::SharedArrayPool::format({notes, notes_bytes}, 1000, 256, 16);  // by one
 //   auto pool = tarn::SharedArrayPool::attach({notes, notes_bytes}, {blocks, 256000}, identity);
 //   std::uint64_t ticket = pool.ticket(pool.allocate());                      // send this
 //   void* message = other.adopt(ticket);                                      // there

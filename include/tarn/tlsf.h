@@ -38,9 +38,10 @@
  *       may only be deallocated. Null when no free block is large enough, or the numbers make no
  *       sense, which is counted
  *   void* name_reallocate(struct name*, void* p, size_t bytes, size_t alignment)
- *       p with at least `bytes` bytes: where it is when it shrinks, or what follows is free and
- *       large enough; else a copy in a new block of that alignment, and p is free. Null when there
- *       is none: p stays. A null p: allocate. Copying is not part of the bound, nor under the lock
+ *       p with at least `bytes` bytes: where it is, if it is so aligned, when it shrinks, or what
+ *       follows is free and large enough; else a copy in a new block, and p is free. Null when
+ *       there is none: p stays. A null p: allocate. Copying is not part of the bound, nor under
+ *       the lock
  *   void name_deallocate(struct name*, void* p)
  *       ignores null. Joins p with free neighbours at once. What is no live block, as far as its
  *       header and its neighbours tell, goes to tarn_static_misuse before anything changes, as a
@@ -122,14 +123,14 @@
     const char* const wrong = tarn_tlsf_wrong(&h->heap, p);                                       \
     if (TARN_LIKELY(wrong == NULL)) {                                                             \
       had = tarn_tlsf_usable(p);                                                                  \
-      other = tarn_tlsf_resize(&h->heap, h->levels, level_count, p, bytes)                        \
+      other = tarn_tlsf_resize(&h->heap, h->levels, level_count, p, bytes, alignment)             \
                   ? p                                                                             \
                   : tarn_tlsf_allocate(&h->heap, h->levels, level_count, bytes, alignment);       \
     }                                                                                             \
     UNLOCK(h);                                                                                    \
     if (TARN_UNLIKELY(wrong != NULL)) tarn_static_report(wrong, h, p);                            \
     if (other == NULL || other == p) return other;                                                \
-    __builtin_memcpy(other, p, had);                                                              \
+    __builtin_memcpy(other, p, had < bytes ? had : bytes);                                        \
     name##_deallocate(h, p);                                                                      \
     return other;                                                                                 \
   }                                                                                               \

@@ -89,7 +89,7 @@ class BasicTlsfHeap : private Lock {
     void* const other = resize_or_allocate(p, bytes, alignment, &had, &wrong);
     if (TARN_UNLIKELY(wrong != nullptr)) tarn_static_report(wrong, this, p);
     if (other == nullptr || other == p) return other;
-    __builtin_memcpy(other, p, had);
+    __builtin_memcpy(other, p, had < bytes ? had : bytes);
     deallocate(p);
     return other;
   }
@@ -147,7 +147,7 @@ class BasicTlsfHeap : private Lock {
     *wrong = tarn_tlsf_wrong(&heap_, p);
     if (TARN_UNLIKELY(*wrong != nullptr)) return nullptr;
     *had = tarn_tlsf_usable(p);
-    if (tarn_tlsf_resize(&heap_, levels_, level_count, p, bytes) != 0) return p;
+    if (tarn_tlsf_resize(&heap_, levels_, level_count, p, bytes, alignment) != 0) return p;
     return tarn_tlsf_allocate(&heap_, levels_, level_count, bytes, alignment);
   }
   const char* give(void* p) noexcept {

@@ -312,10 +312,14 @@ TARN_STATIC_INLINE void tarn_tlsf_watch_resized(const void* p, size_t had, size_
 }
 
 /* Block p has room for `bytes` bytes from now on, where it is, and no more than that if it can be.
- * 0, and nothing done, when what follows it does not allow that. pre: p is a live block */
+ * 0, and nothing done, when what follows it does not allow that, or it is not aligned to
+ * `alignment`. pre: p is a live block */
 TARN_TLSF_FUNCTION int tarn_tlsf_resize(tarn_tlsf* heap, tarn_tlsf_level* levels,
-                                        size_t level_count, void* p, size_t bytes) {
+                                        size_t level_count, void* p, size_t bytes,
+                                        size_t alignment) {
   TARN_WATCH_PASS();
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0) return 0;
+  if (((uintptr_t)p & (alignment - 1)) != 0) return 0;
   if (bytes >= TARN_TLSF_LIMIT(level_count)) return 0;
   tarn_tlsf_word* const b = tarn_tlsf_header(p);
   const size_t need = tarn_tlsf_need(bytes);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t chunk_bytes_default = 256 * 1024;  // docs/design/pool.md
 constexpr std::size_t blocks_min = 8;                    // In a chunk, where nobody says how large.
+constexpr std::size_t reserved_shares = 32;              // What is reserved, in chunks.
 constexpr std::size_t coloured_bytes_min = 64 * 1024;
 constexpr std::size_t line_bytes = 64;                   // Of the processor's caches.
 constexpr std::size_t bytes_max = PTRDIFF_MAX / 4;
@@ -57,6 +58,8 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
     bytes = pool.source.chunk_bytes != 0 ? pool.source.chunk_bytes : chunk_bytes_default;
     const std::size_t several = span_for(pool, blocks_min);
     if (bytes < several) bytes = power_from(several);
+    // Chunks are aligned as the largest one: small ones would use up addresses.
+    bytes = larger(bytes, power_from(reserved) / reserved_shares);
   }
   pool.chunk_bytes = is_lone(pool) ? least : larger(bytes, least);
   pool.chunk_bytes_max = larger(pool.chunk_bytes, options.chunk_bytes_max);

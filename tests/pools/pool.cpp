@@ -286,6 +286,17 @@ TEST_P(EachMode, ReservesInOneChunkWhenItIsMade) {
   EXPECT_TRUE(pool.check());
 }
 
+// Or they would use up addresses, being aligned as the one that was reserved.
+TEST_P(EachMode, ChunksAfterALargeReserveAreLarge) {
+  CountingSource source;
+  PoolOptions wanted = options();
+  wanted.reserve_blocks = 1 << 19;
+  Pool pool(32, source, wanted);
+  for (int i = 0; i < (1 << 19) + 1; ++i) ASSERT_NE(pool.try_allocate(), nullptr);
+  ASSERT_EQ(source.calls, 2u);
+  for (const auto& [data, bytes] : source.chunks) EXPECT_GE(bytes * 32, source.last_alignment);
+}
+
 TEST_P(EachMode, ClearsAndStartsAgain) {
   CountingSource source;
   PoolOptions wanted = options();

@@ -142,6 +142,28 @@ TEST(Tlsf, ReallocatesInPlaceWhereTheNeighbourAllows) {
   EXPECT_TRUE(heap.check() && heap.stats().in_use_bytes == 0);
 }
 
+TEST(Tlsf, ReallocationKeepsTheAlignmentThatIsAskedFor) {
+  static StaticTlsfHeap<8000> heap;
+  for (std::size_t alignment = 32; alignment <= 1024; alignment *= 2) {
+    auto* p = static_cast<unsigned char*>(heap.allocate(100));
+    while (tarn::is_aligned(p, alignment)) {  // The one behind it is not.
+      auto* const next = static_cast<unsigned char*>(heap.allocate(100));
+      heap.deallocate(p);
+      p = next;
+    }
+    std::memset(p, 5, 100);
+    auto* const smaller = static_cast<unsigned char*>(heap.try_reallocate(p, 40, alignment));
+    ASSERT_NE(smaller, nullptr);
+    EXPECT_TRUE(tarn::is_aligned(smaller, alignment)) << alignment;
+    for (int i = 0; i < 40; ++i) EXPECT_EQ(smaller[i], 5);
+    EXPECT_EQ(heap.try_reallocate(smaller, 20, alignment), smaller);
+    EXPECT_EQ(heap.try_reallocate(smaller, 20, 24), nullptr);
+    EXPECT_EQ(heap.try_reallocate(smaller, 20, 0), nullptr);
+    heap.deallocate(smaller);
+    EXPECT_TRUE(heap.check() && heap.stats().in_use_bytes == 0);
+  }
+}
+
 TEST(Tlsf, Regions) {
   alignas(64) static unsigned char memory[4096];
   tarn::BasicTlsfHeap<2048, tarn::NoLock, 0> heap;
