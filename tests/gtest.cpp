@@ -1,0 +1,1 @@
+// gtest: what carries the precompiled <gtest/gtest.h>. SPDX-License-Identifier: MIT
