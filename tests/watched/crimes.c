@@ -1,9 +1,11 @@
-/* crimes: uses blocks of a pool or heap of some kind wrongly, each run in one way, for tools to
- * find.   crimes KIND CRIME
+/* crimes: uses blocks of a pool or heap of some kind wrongly, for tools to find.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "kinds.h"
 #include "tarn/array_pool.h"
@@ -115,24 +117,45 @@ static void named(const struct kind* kind) {
   p[2] = 1;
 }
 
+static const struct crime {
+  const char* name;
+  void (*commit)(const struct kind*);
+} crimes[] = {{"use-after-free", use_after_free}, {"use-in-the-middle", use_in_the_middle},
+              {"overrun", overrun}, {"neighbour", neighbour}, {"fresh", fresh},
+              {"uninitialised", uninitialised}, {"double-free", free_twice}, {"named", named}};
+
+static const struct kind* kind_of(const char* name) {
+  for (size_t i = 0; i < sizeof c_kinds / sizeof c_kinds[0]; ++i) {
+    if (strcmp(name, c_kinds[i].name) == 0) return &c_kinds[i];
+  }
+  for (size_t i = 0; i < cpp_kind_count; ++i) {
+    if (strcmp(name, cpp_kinds[i].name) == 0) return &cpp_kinds[i];
+  }
+  return NULL;
+}
+
+/* In a process of its own, since it ends that; what it says stands between two lines. */
+static int commit(const struct crime* crime, const struct kind* kind) {
+  fprintf(stderr, "--- begin %s\n", crime->name);
+  const pid_t child = fork();
+  if (child == 0) {
+    crime->commit(kind);
+    exit(0); /* A tool may end it otherwise. */
+  }
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) != child) return 2;
+  fprintf(stderr, "--- end %s: %s\n", crime->name, status == 0 ? "well" : "badly");
+  return 0;
+}
+
+/* crimes KIND CRIME... */
 int main(int argc, char** argv) {
-  static const struct {
-    const char* name;
-    void (*commit)(const struct kind*);
-  } crimes[] = {{"use-after-free", use_after_free}, {"use-in-the-middle", use_in_the_middle},
-                {"overrun", overrun}, {"neighbour", neighbour}, {"fresh", fresh},
-                {"uninitialised", uninitialised}, {"double-free", free_twice}, {"named", named}};
-  const struct kind* kind = NULL;
-  for (size_t i = 0; argc == 3 && i < sizeof c_kinds / sizeof c_kinds[0]; ++i) {
-    if (strcmp(argv[1], c_kinds[i].name) == 0) kind = &c_kinds[i];
+  const struct kind* const kind = argc < 3 ? NULL : kind_of(argv[1]);
+  if (kind == NULL) return 2;
+  for (int at = 2; at < argc; ++at) {
+    size_t i = 0;
+    while (i < sizeof crimes / sizeof crimes[0] && strcmp(argv[at], crimes[i].name) != 0) ++i;
+    if (i == sizeof crimes / sizeof crimes[0] || commit(&crimes[i], kind) != 0) return 2;
   }
-  for (size_t i = 0; argc == 3 && i < cpp_kind_count; ++i) {
-    if (strcmp(argv[1], cpp_kinds[i].name) == 0) kind = &cpp_kinds[i];
-  }
-  for (size_t i = 0; kind != NULL && i < sizeof crimes / sizeof crimes[0]; ++i) {
-    if (strcmp(argv[2], crimes[i].name) != 0) continue;
-    crimes[i].commit(kind);
-    return 0;
-  }
-  return 2;
+  return 0;
 }
