@@ -46,7 +46,7 @@ template <std::size_t node_count, std::size_t node_bytes, std::size_t alignment,
           class Tag, class Lock>
 struct ArrayNodes {
   using Pool = ArrayPool<node_count, node_bytes, alignment, Overflow>;
-  static_assert(std::is_trivially_destructible_v<Pool>,
+  static_assert(std::is_trivially_destructible_v<Overflow>,
                 "the pool outlives all static containers: its fallback has no destructor");
   static inline Pool pool{};
   static inline Lock lock{};

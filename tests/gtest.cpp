@@ -1,1 +1,0 @@
-// gtest: what carries the precompiled <gtest/gtest.h>. SPDX-License-Identifier: MIT
