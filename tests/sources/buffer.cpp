@@ -186,7 +186,8 @@ TEST(BufferSource, AnArenaOver2000Bytes) {
     std::memset(p, 0xab, 24);
     bytes += 24;
   }
-  EXPECT_GT(bytes, 500u);  // Sanitizers have arenas put notes beside each block.
+  const bool is_fast = (arena.get()->state & 3) == 0;
+  EXPECT_GT(bytes, is_fast ? 1300u : 400u);  // Watched arenas put notes beside each block.
   arena.reset(tarn::keep_nothing);
   EXPECT_EQ(buffer.stats().free_bytes, 2000u);
 }
