@@ -6,29 +6,14 @@
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/linux/uncancelled.hpp"
+
 namespace tarn::os {
-
-namespace {
-
-// No thread is cancelled within this: whoever allocates is at no cancellation point.
-class Uncancelled {
- public:
-  Uncancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
-  Uncancelled(const Uncancelled&) = delete;
-  Uncancelled& operator=(const Uncancelled&) = delete;
-
- private:
-  int before_ = 0;
-};
-
-}  // namespace
 
 int file_open(const char* name, FileKind kind, unsigned flags, unsigned mode) noexcept {
   Uncancelled uncancelled;

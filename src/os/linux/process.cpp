@@ -8,11 +8,12 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "os/linux/uncancelled.hpp"
 
 namespace tarn::os {
 
@@ -65,18 +66,6 @@ void program_name(char* text, std::size_t bytes) noexcept {
 }
 
 namespace {
-
-// No thread is cancelled within this: malloc is no cancellation point, and open() is one.
-class Uncancelled {
- public:
-  Uncancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
-  Uncancelled(const Uncancelled&) = delete;
-  Uncancelled& operator=(const Uncancelled&) = delete;
-
- private:
-  int before_ = 0;
-};
 
 void* file_map(const char* path, void* start, std::size_t bytes) noexcept {
   // A write beyond the limit would raise SIGXFSZ, a store to a page without a block SIGBUS.
