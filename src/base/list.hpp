@@ -10,32 +10,42 @@
 
 namespace tarn {
 
+// The operations on the two ends of a list, wherever these are kept.
+template <class T, T* T::*next = &T::next, T* T::*prev = &T::prev>
+struct ListEnds {
+  static void push_front(T*& head, T*& tail, T* element) noexcept {
+    element->*prev = nullptr;
+    element->*next = head;
+    (head != nullptr ? head->*prev : tail) = element;
+    head = element;
+  }
+
+  static void push_back(T*& head, T*& tail, T* element) noexcept {
+    element->*next = nullptr;
+    element->*prev = tail;
+    (tail != nullptr ? tail->*next : head) = element;
+    tail = element;
+  }
+
+  static void remove(T*& head, T*& tail, T* element) noexcept {
+    (element->*prev != nullptr ? (element->*prev)->*next : head) = element->*next;
+    (element->*next != nullptr ? (element->*next)->*prev : tail) = element->*prev;
+    element->*next = element->*prev = nullptr;
+  }
+};
+
 template <class T, T* T::*next = &T::next, T* T::*prev = &T::prev>
 class List {
+  using Ends = ListEnds<T, next, prev>;
+
  public:
   T* head() const noexcept { return head_; }
   T* tail() const noexcept { return tail_; }
   bool empty() const noexcept { return head_ == nullptr; }
 
-  void push_front(T* element) noexcept {
-    element->*prev = nullptr;
-    element->*next = head_;
-    (head_ != nullptr ? head_->*prev : tail_) = element;
-    head_ = element;
-  }
-
-  void push_back(T* element) noexcept {
-    element->*next = nullptr;
-    element->*prev = tail_;
-    (tail_ != nullptr ? tail_->*next : head_) = element;
-    tail_ = element;
-  }
-
-  void remove(T* element) noexcept {
-    (element->*prev != nullptr ? (element->*prev)->*next : head_) = element->*next;
-    (element->*next != nullptr ? (element->*next)->*prev : tail_) = element->*prev;
-    element->*next = element->*prev = nullptr;
-  }
+  void push_front(T* element) noexcept { Ends::push_front(head_, tail_, element); }
+  void push_back(T* element) noexcept { Ends::push_back(head_, tail_, element); }
+  void remove(T* element) noexcept { Ends::remove(head_, tail_, element); }
 
   T* pop_front() noexcept {
     T* const first = head_;

@@ -3,12 +3,25 @@
 // SPDX-License-Identifier: MIT
 #include <new>
 
+#include "base/list.hpp"
 #include "pool/pool.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
 
 namespace {
+
+using Ends = ListEnds<tarn_pool_chunk>;
+
+void push_front(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
+  Ends::push_front(list.head, list.tail, chunk);
+}
+void push_back(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
+  Ends::push_back(list.head, list.tail, chunk);
+}
+void remove(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
+  Ends::remove(list.head, list.tail, chunk);
+}
 
 std::size_t notes_offset(const tarn_pool& pool, std::size_t capacity) noexcept {
   const std::size_t header = is_checked(pool) ? sizeof(CheckedChunk) : sizeof(tarn_pool_chunk);
@@ -51,26 +64,6 @@ std::size_t capacity_of(const tarn_pool& pool, std::size_t bytes) noexcept {
 BlockNote* notes_of(const tarn_pool_chunk& chunk) noexcept {
   char* const start = reinterpret_cast<char*>(const_cast<tarn_pool_chunk*>(&chunk));
   return reinterpret_cast<BlockNote*>(start + notes_offset(*chunk.pool, capacity_of(chunk)));
-}
-
-void push_front(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
-  chunk->prev = nullptr;
-  chunk->next = list.head;
-  (list.head != nullptr ? list.head->prev : list.tail) = chunk;
-  list.head = chunk;
-}
-
-void push_back(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
-  chunk->next = nullptr;
-  chunk->prev = list.tail;
-  (list.tail != nullptr ? list.tail->next : list.head) = chunk;
-  list.tail = chunk;
-}
-
-void remove(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
-  (chunk->prev != nullptr ? chunk->prev->next : list.head) = chunk->next;
-  (chunk->next != nullptr ? chunk->next->prev : list.tail) = chunk->prev;
-  chunk->next = chunk->prev = nullptr;
 }
 
 tarn_chunk acquire_memory(tarn_pool& pool, std::size_t bytes) noexcept {

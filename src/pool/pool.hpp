@@ -1,7 +1,7 @@
 // pool: what the files of this room share. tarn/pool.h has the hit paths, and the pictures of a
 // pool and a chunk; docs/design/pool.md has the invariants.
 //
-//   chunk:  | ChunkHeader | live bits | notes, if checked | block | block | ...
+//   chunk:  | tarn_pool_chunk | live bits | notes, if checked | block | block | ...
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -109,11 +109,6 @@ inline char* start_of(const tarn_pool_chunk& chunk) noexcept {
   const bool is_start = is_checked(*chunk.pool);
   return reinterpret_cast<char*>(is_start ? header : header & ~(chunk.pool->chunk_alignment - 1));
 }
-
-// Lists of chunks.
-void push_front(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept;
-void push_back(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept;
-void remove(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept;
 
 template <class Visit>  // visit(chunk) may take the chunk out.
 void for_each_chunk(const tarn_pool& pool, Visit visit) noexcept {
