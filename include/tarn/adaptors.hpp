@@ -27,9 +27,9 @@
 
 namespace tarn {
 
-// What adaptors have in common; S is the wrapped type, or a reference to it. Each of them brings
-// take(bytes, alignment) and the like only for what S can do.
-template <class S>
+// What adaptors have in common; Self is the adaptor, S the wrapped type, or a reference to it. Each
+// of them brings take(bytes, alignment) and the like only for what S can do.
+template <class Self, class S>
 class Adaptor {
  public:
   using Inner = std::remove_reference_t<S>;
@@ -41,6 +41,12 @@ class Adaptor {
   // What is wrapped; what is done with it directly is not seen by the adaptor.
   Inner& inner() noexcept { return inner_; }
   const Inner& inner() const noexcept { return inner_; }
+
+  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment)
+    requires BlockAllocator<Inner>
+  {
+    return or_bad_alloc(static_cast<Self*>(this)->try_allocate(bytes, alignment));
+  }
 
   // What a source says of itself, where the wrapped one says it.
   std::size_t chunk_bytes() const noexcept
@@ -87,12 +93,12 @@ struct Counts {
 
 // Exact numbers of what passes through it.
 template <class S>
-class Counted : public Adaptor<S> {
+class Counted : public Adaptor<Counted<S>, S> {
  public:
-  using Inner = typename Adaptor<S>::Inner;
+  using Inner = typename Adaptor<Counted<S>, S>::Inner;
 
   template <class... Args>
-  explicit Counted(Args&&... args) : Adaptor<S>(std::forward<Args>(args)...) {}
+  explicit Counted(Args&&... args) : Adaptor<Counted<S>, S>(std::forward<Args>(args)...) {}
 
   [[nodiscard]] Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept
     requires Source<Inner>
@@ -114,11 +120,6 @@ class Counted : public Adaptor<S> {
     void* const p = this->inner_.try_allocate(bytes, alignment);
     note_taken(p, bytes);
     return p;
-  }
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment)
-    requires BlockAllocator<Inner>
-  {
-    return or_bad_alloc(try_allocate(bytes, alignment));
   }
   void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept
     requires BlockAllocator<Inner>
@@ -162,13 +163,13 @@ class Counted : public Adaptor<S> {
 // Never more than a number of bytes at a time: null beyond it. Around another Limited, both limits
 // hold; several around a reference to the same one share its limit, as heaps do their parent's.
 template <class S>
-class Limited : public Adaptor<S> {
+class Limited : public Adaptor<Limited<S>, S> {
  public:
-  using Inner = typename Adaptor<S>::Inner;
+  using Inner = typename Adaptor<Limited<S>, S>::Inner;
 
   template <class... Args>
   explicit Limited(std::size_t limit_bytes, Args&&... args)
-      : Adaptor<S>(std::forward<Args>(args)...), limit_bytes_(limit_bytes) {}
+      : Adaptor<Limited<S>, S>(std::forward<Args>(args)...), limit_bytes_(limit_bytes) {}
 
   // A source that grants more than is left is given its chunk back.
   [[nodiscard]] Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept
@@ -199,11 +200,6 @@ class Limited : public Adaptor<S> {
     if (p != nullptr) bytes_ += bytes;
     return p;
   }
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment)
-    requires BlockAllocator<Inner>
-  {
-    return or_bad_alloc(try_allocate(bytes, alignment));
-  }
   void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept
     requires BlockAllocator<Inner>
   {
@@ -225,12 +221,12 @@ class Limited : public Adaptor<S> {
 
 // For any thread: one after the other. Lock: lock() and unlock(); std::mutex is one.
 template <class S, class Lock = SmallLock>
-class Locked : public Adaptor<S> {
+class Locked : public Adaptor<Locked<S, Lock>, S> {
  public:
-  using Inner = typename Adaptor<S>::Inner;
+  using Inner = typename Adaptor<Locked<S, Lock>, S>::Inner;
 
   template <class... Args>
-  explicit Locked(Args&&... args) : Adaptor<S>(std::forward<Args>(args)...) {}
+  explicit Locked(Args&&... args) : Adaptor<Locked<S, Lock>, S>(std::forward<Args>(args)...) {}
 
   [[nodiscard]] Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept
     requires Source<Inner>
@@ -250,11 +246,6 @@ class Locked : public Adaptor<S> {
   {
     const LockScope<Lock> scope(lock_);
     return this->inner_.try_allocate(bytes, alignment);
-  }
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment)
-    requires BlockAllocator<Inner>
-  {
-    return or_bad_alloc(try_allocate(bytes, alignment));
   }
   void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept
     requires BlockAllocator<Inner>
@@ -300,13 +291,13 @@ struct TraceEvent {
 // Calls sink(event) after memory was taken and before it is given back. The sink must not throw,
 // and must not use this adaptor.
 template <class S, class Sink>
-class Traced : public Adaptor<S> {
+class Traced : public Adaptor<Traced<S, Sink>, S> {
  public:
-  using Inner = typename Adaptor<S>::Inner;
+  using Inner = typename Adaptor<Traced<S, Sink>, S>::Inner;
 
   template <class... Args>
   explicit Traced(Sink sink, Args&&... args)
-      : Adaptor<S>(std::forward<Args>(args)...), sink_(std::forward<Sink>(sink)) {}
+      : Adaptor<Traced<S, Sink>, S>(std::forward<Args>(args)...), sink_(std::forward<Sink>(sink)) {}
 
   [[nodiscard]] Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept
     requires Source<Inner>
@@ -330,11 +321,6 @@ class Traced : public Adaptor<S> {
     sink_(TraceEvent{Operation::allocate, p, bytes, alignment});
     return p;
   }
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment)
-    requires BlockAllocator<Inner>
-  {
-    return or_bad_alloc(try_allocate(bytes, alignment));
-  }
   void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept
     requires BlockAllocator<Inner>
   {
@@ -354,12 +340,12 @@ class Traced : public Adaptor<S> {
 //   tarn::Failing<tarn::BufferSource&> source(buffer);
 //   source.fail_at(3);
 template <class S>
-class Failing : public Adaptor<S> {
+class Failing : public Adaptor<Failing<S>, S> {
  public:
-  using Inner = typename Adaptor<S>::Inner;
+  using Inner = typename Adaptor<Failing<S>, S>::Inner;
 
   template <class... Args>
-  explicit Failing(Args&&... args) : Adaptor<S>(std::forward<Args>(args)...) {}
+  explicit Failing(Args&&... args) : Adaptor<Failing<S>, S>(std::forward<Args>(args)...) {}
 
   // 0: none.
   void fail_at(std::uint64_t n) noexcept { set(n, false); }
@@ -383,11 +369,6 @@ class Failing : public Adaptor<S> {
     requires BlockAllocator<Inner>
   {
     return fails() ? nullptr : this->inner_.try_allocate(bytes, alignment);
-  }
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment)
-    requires BlockAllocator<Inner>
-  {
-    return or_bad_alloc(try_allocate(bytes, alignment));
   }
   void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept
     requires BlockAllocator<Inner>

@@ -22,9 +22,8 @@
 namespace tarn {
 
 // How the threads of a program share a static pool: not at all (NoLock: one thread uses all
-// containers of the type, or the program orders them), or one after another.
-// This one is for a pool's few instructions. Waiting is by turning; interrupt handlers must not
-// use it.
+// containers of the type, or the program orders them), or one after another, by this lock. It is
+// for a pool's few instructions: waiting is by turning; interrupt handlers must not use it.
 class SpinLock {
  public:
   constexpr SpinLock() noexcept = default;
