@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
 #include "tarn/array_pool.h"
-
-#define CHECK(condition) \
-  ((condition) ? (void)0 : (fprintf(stderr, "line %d: %s\n", __LINE__, #condition), exit(1)))
 
 enum { BLOCKS = 300, BYTES = 24 };
 

@@ -7,15 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
 #include "tarn/tarn.h"
-
-#define CHECK(condition) \
-  ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
-
-static void check_failed(const char* file, int line, const char* condition) {
-  fprintf(stderr, "%s:%d: not true: %s (errno %d)\n", file, line, condition, errno);
-  exit(1);
-}
 
 static size_t opaque(size_t n) {
   volatile size_t hidden = n;

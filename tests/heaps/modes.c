@@ -10,15 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "tarn/tarn.h"
-
-#define REQUIRE(condition)                                                       \
-  do {                                                                           \
-    if (!(condition)) {                                                          \
-      fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                                   \
-    }                                                                            \
-  } while (0)
 
 static tarn_heap make(int mode) {
   tarn_heap_options options = {.bytes = sizeof options, .name = "in C", .mode = mode};
@@ -27,7 +20,7 @@ static tarn_heap make(int mode) {
 
 static tarn_heap_stats stats_of(tarn_heap heap) {
   tarn_heap_stats stats = {.bytes = sizeof stats};
-  REQUIRE(tarn_heap_get_stats(heap, &stats) == 0);
+  CHECK(tarn_heap_get_stats(heap, &stats) == 0);
   return stats;
 }
 
@@ -40,33 +33,33 @@ static int add_bytes(const tarn_heap_item* item, void* context) {
 
 static void use(int mode) {
   tarn_heap heap = make(mode);
-  REQUIRE(heap.id != 0);
+  CHECK(heap.id != 0);
   size_t bytes = 0;
   for (size_t size = 1; size < 200000; size = size * 3 + 1) {
     char* p = tarn_heap_allocate(heap, size);
-    REQUIRE(p != NULL && tarn_malloc_usable_size(p) == size);
+    CHECK(p != NULL && tarn_malloc_usable_size(p) == size);
     memset(p, 'x', size);
     p = tarn_heap_reallocate(heap, p, size + 5);
-    REQUIRE(p != NULL && tarn_malloc_usable_size(p) == size + 5 && p[size - 1] == 'x');
-    REQUIRE(tarn_heap_owns(heap, p) == 1);
+    CHECK(p != NULL && tarn_malloc_usable_size(p) == size + 5 && p[size - 1] == 'x');
+    CHECK(tarn_heap_owns(heap, p) == 1);
     bytes += size + 5;
   }
   tarn_heap_stats stats = stats_of(heap);
-  REQUIRE(stats.requested_bytes == bytes && stats.requested_is_exact == 1);
-  REQUIRE(stats.live_bytes == bytes && stats.live_bytes_peak >= bytes);
+  CHECK(stats.requested_bytes == bytes && stats.requested_is_exact == 1);
+  CHECK(stats.live_bytes == bytes && stats.live_bytes_peak >= bytes);
   size_t seen = 0;
-  REQUIRE(tarn_heap_walk(heap, 0, add_bytes, &seen) == 0 && seen == bytes);
-  REQUIRE(tarn_heap_clear(heap) == 0 && stats_of(heap).live_blocks == 0);
-  REQUIRE(tarn_heap_destroy(heap) == 0);
+  CHECK(tarn_heap_walk(heap, 0, add_bytes, &seen) == 0 && seen == bytes);
+  CHECK(tarn_heap_clear(heap) == 0 && stats_of(heap).live_blocks == 0);
+  CHECK(tarn_heap_destroy(heap) == 0);
 }
 
 /* What a child says on standard error that does this to a block of 30 bytes. */
 static void expect_report(int mode, void (*crime)(tarn_heap, char*), const char* report) {
   int ends[2];
   char text[2000] = "";
-  REQUIRE(pipe(ends) == 0);
+  CHECK(pipe(ends) == 0);
   pid_t child = fork();
-  REQUIRE(child >= 0);
+  CHECK(child >= 0);
   if (child == 0) {
     tarn_heap heap = make(mode);
     dup2(ends[1], STDERR_FILENO);
@@ -81,8 +74,8 @@ static void expect_report(int mode, void (*crime)(tarn_heap, char*), const char*
   }
   close(ends[0]);
   int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  REQUIRE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
   if (strncmp(text, report, strlen(report)) != 0 || strstr(text, "heap \"in C\"") == NULL ||
       strstr(text, "allocated at ") == NULL) {
     fprintf(stderr, "modes: not the report %s, but: %s", report, text);
@@ -117,7 +110,7 @@ int main(void) {
     expect_report(mode, write_beyond, "tarn: overrun: ");
   }
   errno = 0;
-  REQUIRE(make(4).id == 0 && errno == EINVAL);
+  CHECK(make(4).id == 0 && errno == EINVAL);
   puts("modes: ok");
   return 0;
 }

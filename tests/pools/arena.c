@@ -8,13 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                                              \
-  do {                                                                                \
-    if (!(condition)) {                                                               \
-      fprintf(stderr, "arena.c:%d: %s does not hold\n", __LINE__, #condition);        \
-      exit(1);                                                                        \
-    }                                                                                 \
-  } while (0)
+#include "../check.h"
 
 static void count_up(void* context) { ++*(int*)context; }
 

@@ -7,13 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                                        \
-  do {                                                                                          \
-    if (!(condition)) {                                                                         \
-      fprintf(stderr, "fixed_allocator.c:%d: %s does not hold\n", __LINE__, #condition);        \
-      exit(1);                                                                                  \
-    }                                                                                           \
-  } while (0)
+#include "../check.h"
 
 static void fill_and_empty(tarn_fixed_allocator* a, size_t most) {
   void* blocks[64];

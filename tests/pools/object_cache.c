@@ -7,13 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                                     \
-  do {                                                                                       \
-    if (!(condition)) {                                                                      \
-      fprintf(stderr, "object_cache.c:%d: %s does not hold\n", __LINE__, #condition);        \
-      exit(1);                                                                               \
-    }                                                                                        \
-  } while (0)
+#include "../check.h"
 
 struct parser {
   int* table;

@@ -7,13 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                              \
-  do {                                                                                \
-    if (!(condition)) {                                                               \
-      fprintf(stderr, "pool.c:%d: %s does not hold\n", __LINE__, #condition);         \
-      exit(1);                                                                        \
-    }                                                                                 \
-  } while (0)
+#include "../check.h"
 
 struct node {
   struct node* next;

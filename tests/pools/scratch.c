@@ -8,13 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                                                \
-  do {                                                                                  \
-    if (!(condition)) {                                                                 \
-      fprintf(stderr, "scratch.c:%d: %s does not hold\n", __LINE__, #condition);        \
-      exit(1);                                                                          \
-    }                                                                                   \
-  } while (0)
+#include "../check.h"
 
 static tarn_scratch_site lines;
 
