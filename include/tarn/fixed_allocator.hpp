@@ -37,9 +37,15 @@ class FixedAllocator {
                  const FixedAllocatorOptions& options = {}) {
     make(block_bytes, objects, nullptr, 0, &source.get(), options);
   }
-  // As many blocks as fit into `memory`, at most `objects` if that is not 0.
+  // As many blocks as fit into `memory`, at most `objects` if that is not 0. InvalidOptions where
+  // not one does.
   FixedAllocator(std::size_t block_bytes, std::size_t objects, void* memory,
                  std::size_t memory_bytes, const FixedAllocatorOptions& options = {}) {
+    // Null is memory without bytes here, not the wish for a heap's.
+    if (memory == nullptr) {
+      memory = this;
+      memory_bytes = 0;
+    }
     make(block_bytes, objects, memory, memory_bytes, nullptr, options);
   }
   ~FixedAllocator() { tarn_fixed_allocator_destroy(&own_); }

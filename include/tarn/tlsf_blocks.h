@@ -98,7 +98,7 @@ TARN_STATIC_INLINE size_t tarn_tlsf_link(const tarn_tlsf_word* b) {
   return (size_t)(uintptr_t)(b + 1);
 }
 TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_linked(size_t link) {
-  return (tarn_tlsf_word*)(uintptr_t)link - 1;
+  return (tarn_tlsf_word*)(link - sizeof(tarn_tlsf_word));
 }
 TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_first(const tarn_tlsf_region* region) {
   return (tarn_tlsf_word*)(uintptr_t)(region + 1);

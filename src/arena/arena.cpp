@@ -4,6 +4,7 @@
 #include "arena/arena.hpp"
 
 #include "base/config.hpp"
+#include "grants/grants.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"
 
@@ -14,6 +15,11 @@ namespace {
 constexpr std::size_t chunk_bytes_default = 16 * 1024;
 constexpr std::size_t chunk_bytes_max_default = 4 * 1024 * 1024;
 constexpr std::size_t options_bytes_max = PTRDIFF_MAX / 4;
+
+static_assert(TARN_ARENA_FAST == int(GrantMode::fast) &&
+              TARN_ARENA_CHECKED == int(GrantMode::checked) &&
+              TARN_ARENA_GUARDED == int(GrantMode::guarded) &&
+              TARN_ARENA_PASSTHROUGH == int(GrantMode::passthrough));
 
 void* fail_null(os::Error error) noexcept {
   os::set_error(error);
@@ -180,19 +186,9 @@ int tarn_arena_init(tarn_arena* arena, const tarn_arena_options* options) {
   if (options == nullptr) options = &defaults;
   *arena = {};
   if (!are_sound(*options)) return os::fail(os::Error::invalid);
-  unsigned mode = static_cast<unsigned>(options->mode);
-  if (mode == TARN_ARENA_FAST && os::watched()) mode = TARN_ARENA_CHECKED;
-  if (mode == TARN_ARENA_PASSTHROUGH) {
-    arena->source = tarn_source_malloc();
-  } else if (mode == TARN_ARENA_GUARDED) {
-    arena->source = tarn_source_guarded();
-  } else {
-    arena->source = options->source != nullptr ? *options->source : tarn_source_default();
-  }
-  if (arena->source.acquire == nullptr) {
-    const bool by_mode = mode == TARN_ARENA_PASSTHROUGH || mode == TARN_ARENA_GUARDED;
-    return os::fail(by_mode ? os::Error::unsupported : os::Error::invalid);
-  }
+  const GrantMode mode = mode_in_force(options->mode);
+  arena->source = source_for(mode, options->source);
+  if (arena->source.acquire == nullptr) return fail_without_source(mode);
   constexpr std::size_t least = sizeof(tarn_arena_chunk) + 4 * arena_grain;
   std::size_t bytes = options->chunk_bytes;
   if (bytes == 0) bytes = arena->source.chunk_bytes;
@@ -204,8 +200,8 @@ int tarn_arena_init(tarn_arena* arena, const tarn_arena_options* options) {
   arena->limit_bytes = options->limit_bytes;
   arena->keep_bytes = options->keep_bytes;
   arena->name = options->name;
-  arena->state = mode | arena_is_sound;
-  if (mode == TARN_ARENA_CHECKED && os::watched()) watch_arena(*arena);
+  arena->state = static_cast<unsigned>(mode) | arena_is_sound;
+  if (mode == GrantMode::checked && os::watched()) watch_arena(*arena);
   return 0;
 }
 

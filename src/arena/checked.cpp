@@ -6,15 +6,13 @@
 #include <new>
 
 #include "arena/arena.hpp"
+#include "base/fill.hpp"
 #include "os/watchers.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
 
 namespace {
-
-constexpr unsigned char fill_canary = 0xfc;
-constexpr unsigned char fill_rewound = 0xdf;
 
 // From the end of the block to the next multiple of the grain, and 8 bytes at least.
 std::size_t canary_bytes_of(const ArenaNote& note) noexcept {
@@ -23,26 +21,26 @@ std::size_t canary_bytes_of(const ArenaNote& note) noexcept {
 
 void write_canary(const tarn_arena& arena, const ArenaNote& note) noexcept {
   if (is_watched(arena)) return;
-  std::memset(note.block + note.bytes, fill_canary, canary_bytes_of(note));
+  std::memset(note.block + note.bytes, canary_byte, canary_bytes_of(note));
 }
 
 void check_canary(const tarn_arena& arena, const ArenaNote& note, const char* function,
                   const void* here) noexcept {
   if (is_watched(arena)) return;
-  const char* const end = note.block + note.bytes;
-  for (std::size_t i = 0; i < canary_bytes_of(note); ++i) {
-    if (static_cast<unsigned char>(end[i]) == fill_canary) continue;
-    ArenaReport report{};
-    report.function = function;
-    report.arena_name = arena.name;
-    report.arena = &arena;
-    report.p = end + i;
-    report.start = note.block;
-    report.bytes = note.bytes;
-    report.allocated_at = note.site;
-    report.here = here;
-    report_arena_misuse(report);
-  }
+  const char* const canary = note.block + note.bytes;
+  const char* const end = canary + canary_bytes_of(note);
+  const char* const wrong = first_other(canary, end, canary_byte);
+  if (wrong == end) return;
+  ArenaReport report{};
+  report.function = function;
+  report.arena_name = arena.name;
+  report.arena = &arena;
+  report.p = wrong;
+  report.start = note.block;
+  report.bytes = note.bytes;
+  report.allocated_at = note.site;
+  report.here = here;
+  report_arena_misuse(report);
 }
 
 ArenaNote* newest_note(const tarn_arena& arena) noexcept {
@@ -143,7 +141,7 @@ void close_range(tarn_arena& arena, char* from, char* to) noexcept {
   const bool stays = arena.source.release == nullptr && (arena.state & arena_is_ending) != 0;
   if (from >= to || stays) return;
   if (is_watched(arena)) return os::watch_close(from, distance(from, to));
-  if (is_checked(arena)) std::memset(from, fill_rewound, distance(from, to));
+  if (is_checked(arena)) std::memset(from, freed_byte, distance(from, to));
 }
 
 void name_chunk(const tarn_arena& arena, tarn_arena_chunk* chunk) noexcept {

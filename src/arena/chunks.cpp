@@ -4,8 +4,8 @@
 #include <new>
 
 #include "arena/arena.hpp"
+#include "grants/grants.hpp"
 #include "os/watchers.hpp"
-#include "report/report.hpp"
 
 namespace tarn {
 
@@ -24,19 +24,11 @@ std::size_t room_below_limit(const tarn_arena& arena) noexcept {
 
 // A source may grant more than it was asked for; what that brings above the limit goes back.
 tarn_chunk ask(const tarn_arena& arena, std::size_t bytes, std::size_t alignment) noexcept {
-  const tarn_chunk memory = arena.source.acquire(arena.source.context, bytes, alignment);
-  if (memory.data == nullptr) return {};
-  if (memory.bytes < bytes || !is_aligned(memory.data, alignment)) {
-    report_chunk(memory.data, memory.bytes, bytes, alignment);
-  }
+  const tarn_chunk memory = acquire_from(arena.source, bytes, alignment);
   if (memory.bytes <= room_below_limit(arena)) return memory;
-  if (arena.source.release != nullptr) arena.source.release(arena.source.context, memory);
+  release_to(arena.source, memory);
   return {};
 }
-
-}  // namespace
-
-namespace {
 
 tarn_chunk ask_for_least(const tarn_arena& arena, std::size_t bytes, std::size_t least_bytes,
                          std::size_t alignment) noexcept {
@@ -93,9 +85,7 @@ void release_chunk(tarn_arena& arena, tarn_arena_chunk* chunk) noexcept {
     const bool stays = arena.source.release == nullptr;
     (stays ? os::watch_leave : os::watch_open)(first_in(chunk), chunk->bytes - sizeof *chunk);
   }
-  if (arena.source.release != nullptr) {
-    arena.source.release(arena.source.context, {chunk, chunk->bytes});
-  }
+  release_to(arena.source, {chunk, chunk->bytes});
 }
 
 bool open_chunk(tarn_arena& arena, std::size_t wanted) noexcept {

@@ -6,6 +6,7 @@
 #include "tarn/fixed_allocator.h"
 
 #include "base/bits.hpp"
+#include "grants/grants.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
 
@@ -92,20 +93,19 @@ void require_live(const tarn_fixed_allocator& own, const void* p, const void* he
 // same for all.
 void* acquire_block(tarn_fixed_allocator& own) noexcept {
   if (own.source.acquire == nullptr) return nullptr;
-  const tarn_chunk block = own.source.acquire(own.source.context, own.stride, own.alignment);
+  const tarn_chunk block = acquire_from(own.source, own.stride, own.alignment);
   if (block.data == nullptr) return nullptr;
   if (own.piece.bytes == 0) own.piece.bytes = block.bytes;
   if (own.piece.bytes == block.bytes) {
     ++own.held;
     return block.data;
   }
-  if (own.source.release != nullptr) own.source.release(own.source.context, block);
+  release_to(own.source, block);
   return nullptr;
 }
 
 void release_block(tarn_fixed_allocator& own, void* block) noexcept {
-  if (own.source.release == nullptr) return;
-  own.source.release(own.source.context, {block, own.piece.bytes});
+  release_to(own.source, {block, own.piece.bytes});
 }
 
 void* pop(tarn_fixed_allocator& own) noexcept {
@@ -148,7 +148,7 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
                ? 0
                : os::fail(os::Error::invalid);
   }
-  own.source = options->source != nullptr ? *options->source : tarn_source_default();
+  own.source = source_for(GrantMode::fast, options->source);
   if (own.source.acquire == nullptr) return os::fail(os::Error::invalid);
   if (options->objects == 0) return 0;
 
@@ -158,7 +158,7 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
     return os::fail(os::Error::no_memory);
   }
   bytes += bits_bytes(options->objects);
-  own.piece = own.source.acquire(own.source.context, bytes, own.alignment);
+  own.piece = acquire_from(own.source, bytes, own.alignment);
   if (own.piece.data == nullptr) return os::fail(os::Error::no_memory);
   lay_out(own, static_cast<char*>(own.piece.data), bytes, options->objects);
   return 0;
@@ -166,9 +166,7 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
 
 void tarn_fixed_allocator_destroy(tarn_fixed_allocator* allocator) {
   tarn_fixed_allocator& own = *allocator;
-  if (own.piece.data != nullptr && own.source.release != nullptr) {
-    own.source.release(own.source.context, own.piece);
-  }
+  if (own.piece.data != nullptr) release_to(own.source, own.piece);
   while (own.mode == TARN_FIXED_HEAP_BLOCKS && own.free != nullptr) {
     void* const block = own.free;
     __builtin_memcpy(&own.free, block, sizeof(void*));

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/fill.hpp"
 #include "heap/checks.hpp"
 #include "heap/limits.hpp"
 #include "heap/process.hpp"
@@ -14,8 +15,6 @@
 namespace tarn {
 
 namespace {
-
-constexpr unsigned char canary_byte = 0xca;
 
 // The class of places for a request; class_count when its span is its own.
 std::size_t place_class_for(const Request& request) noexcept {
@@ -89,23 +88,6 @@ Place take_place(Checks& checks, Page* page) noexcept {
     page->queued = false;
   }
   return place;
-}
-
-// The lowest byte of the range that is not `byte`; its end when all are.
-const std::byte* first_other(const std::byte* from, const std::byte* to,
-                             unsigned char byte) noexcept {
-  constexpr std::uint64_t each = 0x0101010101010101;
-  while (from != to && (address_of(from) % 8 != 0 || to - from < 8)) {
-    if (*from != std::byte{byte}) return from;
-    ++from;
-  }
-  for (; to - from >= 8; from += 8) {
-    std::uint64_t word = 0;
-    memcpy(&word, from, sizeof word);
-    if (word != each * byte) break;
-  }
-  while (from != to && *from == std::byte{byte}) ++from;
-  return from;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
+#include "base/fill.hpp"
 #include "heap/checks.hpp"
 #include "source/store.hpp"
 

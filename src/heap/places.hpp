@@ -92,7 +92,6 @@ Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept;
 Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept;
 
 inline constexpr std::size_t canary_bytes_min = 8;
-inline constexpr unsigned char freed_byte = 0xdf;  // What a block reads as after its end.
 void mark_canary(const Place& place, std::size_t requested) noexcept;
 
 // Report damage of a live block, and of one that is kept back.

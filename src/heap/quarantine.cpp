@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
+#include "base/fill.hpp"
 #include "heap/checks.hpp"
 
 namespace tarn {

@@ -106,9 +106,8 @@ HeapRecord* Registry::take_record_locked(bool for_region) noexcept {
 }
 
 void Registry::spare_record_locked(HeapRecord& record) noexcept {
-  const auto* const place = reinterpret_cast<const std::byte*>(&record);
-  const bool is_static = place >= static_memory_[0] && place < static_memory_[0] +
-                                                                   sizeof static_memory_;
+  const std::uintptr_t offset = address_of(&record) - address_of(static_memory_);
+  const bool is_static = offset < sizeof static_memory_;
   (is_static ? spare_static_ : spare_).push_back(&record);
 }
 

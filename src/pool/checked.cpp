@@ -2,7 +2,7 @@
 // and freed it) apart from it, and a canary behind it; its live bit is right at all times. A free
 // block is filled, and used again after the others of its chunk that are free.
 //
-//   | block_bytes, filled with 0xdf when free | canary 0xfc up to the stride |
+//   | block_bytes, freed_byte when free | canary up to the stride |
 //
 // A watched pool leaves filling and canaries to the tool: nobody may touch those bytes there.
 //
@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/config.hpp"
+#include "base/fill.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"
 #include "pool/pool.hpp"
@@ -18,9 +19,6 @@
 namespace tarn {
 
 namespace {
-
-constexpr unsigned char fill_free = 0xdf;
-constexpr unsigned char fill_canary = 0xfc;
 
 bool is_watched(const tarn_pool& pool) noexcept { return (pool.state & pool_is_watched) != 0; }
 
@@ -31,14 +29,6 @@ bool has_canary(const tarn_pool& pool) noexcept {
 
 CheckedChunk& checked(const tarn_pool_chunk& chunk) noexcept {
   return const_cast<CheckedChunk&>(static_cast<const CheckedChunk&>(chunk));
-}
-
-// The first of `bytes` bytes that is not `value`; null: all are.
-const char* find_other(const char* at, std::size_t bytes, unsigned char value) noexcept {
-  for (const char* const end = at + bytes; at != end; ++at) {
-    if (static_cast<unsigned char>(*at) != value) return at;
-  }
-  return nullptr;
 }
 
 // p: what the report is about, in the memory of a chunk, or else of none.
@@ -69,9 +59,10 @@ void check_canary(const tarn_pool_chunk& chunk, std::size_t index, const char* f
                   const void* here) noexcept {
   const tarn_pool& pool = *chunk.pool;
   if (!has_canary(pool)) return;
-  const char* const end = block_at(chunk, index) + pool.block_bytes;
-  const char* const wrong = find_other(end, pool.stride - pool.block_bytes, fill_canary);
-  if (wrong != nullptr) report(pool, &chunk, Misuse::overrun, function, wrong, here);
+  const char* const block = block_at(chunk, index);
+  const char* const end = block + pool.stride;
+  const char* const wrong = first_other(block + pool.block_bytes, end, canary_byte);
+  if (wrong != end) report(pool, &chunk, Misuse::overrun, function, wrong, here);
 }
 
 // The chunk whose live block starts at p; anything else is reported.
@@ -100,8 +91,8 @@ char* take_oldest(CheckedChunk& chunk, const void* here) noexcept {
   if (chunk.oldest == no_block) chunk.newest = no_block;
   char* const block = block_at(chunk, index);
   if (!has_canary(pool)) return block;
-  const char* const wrong = find_other(block, pool.block_bytes, fill_free);
-  if (wrong != nullptr) {
+  const char* const wrong = first_other(block, block + pool.block_bytes, freed_byte);
+  if (wrong != block + pool.block_bytes) {
     report(pool, &chunk, Misuse::use_after_free, "tarn_pool_allocate", wrong, here);
   }
   return block;
@@ -137,7 +128,7 @@ void* checked_allocate(tarn_pool& pool, const void* here) noexcept {
   notes_of(chunk)[index] = {here, nullptr, no_block};
   if (is_watched(pool)) os::watch_allocated(&chunk, block, pool.block_bytes);
   if (has_canary(pool)) {
-    std::memset(block + pool.block_bytes, fill_canary, pool.stride - pool.block_bytes);
+    std::memset(block + pool.block_bytes, canary_byte, pool.stride - pool.block_bytes);
   }
   return block;
 }
@@ -147,7 +138,7 @@ void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
   const std::size_t index = index_of(chunk, p);
   set_live(chunk, index, false);
   notes_of(chunk)[index].freed_at = here;
-  if (has_canary(pool)) std::memset(p, fill_free, pool.block_bytes);
+  if (has_canary(pool)) std::memset(p, freed_byte, pool.block_bytes);
   if (is_watched(pool)) os::watch_freed(&chunk, p, pool.block_bytes);
   push_newest(chunk, static_cast<std::uint32_t>(index));
   if (is_walked(pool)) {

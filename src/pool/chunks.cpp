@@ -4,8 +4,8 @@
 #include <new>
 
 #include "base/list.hpp"
+#include "grants/grants.hpp"
 #include "pool/pool.hpp"
-#include "report/report.hpp"
 
 namespace tarn {
 
@@ -71,11 +71,8 @@ tarn_chunk acquire_memory(tarn_pool& pool, std::size_t bytes) noexcept {
   const std::size_t least =
       pool.alignment < alignof(CheckedChunk) ? alignof(CheckedChunk) : pool.alignment;
   const std::size_t alignment = is_checked(pool) ? least : pool.chunk_alignment;
-  const tarn_chunk chunk = pool.source.acquire(pool.source.context, bytes, alignment);
+  const tarn_chunk chunk = acquire_from(pool.source, bytes, alignment);
   if (chunk.data == nullptr) return {};
-  if (chunk.bytes < bytes || !is_aligned(chunk.data, alignment)) {
-    report_chunk(chunk.data, chunk.bytes, bytes, alignment);
-  }
   ++pool.acquired;
   pool.held_bytes += chunk.bytes;
   const std::uint64_t chunks = pool.acquired - pool.released;
@@ -86,7 +83,7 @@ tarn_chunk acquire_memory(tarn_pool& pool, std::size_t bytes) noexcept {
 void release_memory(tarn_pool& pool, tarn_chunk memory) noexcept {
   ++pool.released;
   pool.held_bytes -= memory.bytes;
-  if (pool.source.release != nullptr) pool.source.release(pool.source.context, memory);
+  release_to(pool.source, memory);
 }
 
 tarn_pool_chunk* begin_chunk(tarn_pool& pool, tarn_chunk memory) noexcept {

@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include "base/config.hpp"
+#include "grants/grants.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"
 #include "pool/pool.hpp"
@@ -17,6 +18,11 @@ constexpr std::size_t reserved_shares = 32;              // What is reserved, in
 constexpr std::size_t coloured_bytes_min = 64 * 1024;
 constexpr std::size_t line_bytes = 64;                   // Of the processor's caches.
 constexpr std::size_t bytes_max = PTRDIFF_MAX / 4;
+
+static_assert(TARN_POOL_FAST == int(GrantMode::fast) &&
+              TARN_POOL_CHECKED == int(GrantMode::checked) &&
+              TARN_POOL_GUARDED == int(GrantMode::guarded) &&
+              TARN_POOL_PASSTHROUGH == int(GrantMode::passthrough));
 
 std::size_t power_from(std::size_t n) noexcept { return n <= 1 ? 1 : std::bit_ceil(n); }
 
@@ -217,20 +223,11 @@ extern "C" {
 int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options) {
   *pool = {};
   if (options == nullptr || !are_sound(*options)) return os::fail(os::Error::invalid);
-  unsigned mode = static_cast<unsigned>(options->mode);
-  if (mode == TARN_POOL_FAST && os::watched()) mode = TARN_POOL_CHECKED;
-  if (mode == TARN_POOL_PASSTHROUGH) {
-    pool->source = tarn_source_malloc();
-  } else if (mode == TARN_POOL_GUARDED) {
-    pool->source = tarn_source_guarded();
-  } else {
-    pool->source = options->source != nullptr ? *options->source : tarn_source_default();
-  }
-  if (pool->source.acquire == nullptr) {
-    const bool by_mode = mode == TARN_POOL_PASSTHROUGH || mode == TARN_POOL_GUARDED;
-    return os::fail(by_mode ? os::Error::unsupported : os::Error::invalid);
-  }
-  pool->state = mode | (options->flags & TARN_POOL_KEEP_CHUNKS ? unsigned{pool_keeps_chunks} : 0);
+  const GrantMode mode = mode_in_force(options->mode);
+  pool->source = source_for(mode, options->source);
+  if (pool->source.acquire == nullptr) return fail_without_source(mode);
+  pool->state = static_cast<unsigned>(mode);
+  if ((options->flags & TARN_POOL_KEEP_CHUNKS) != 0) pool->state |= pool_keeps_chunks;
   pool->name = options->name;
   if (!lay_out(*pool, *options)) {
     *pool = {};
@@ -245,7 +242,7 @@ int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options) {
     }
   }
   pool->state |= pool_is_sound;
-  if (mode == TARN_POOL_CHECKED && os::watched()) watch_pool(*pool);
+  if (mode == GrantMode::checked && os::watched()) watch_pool(*pool);
   return 0;
 }
 

@@ -131,6 +131,8 @@ TEST(FixedAllocator, RefusesWhatMakesNoSense) {
   EXPECT_THROW(FixedAllocator(SIZE_MAX), tarn::InvalidOptions);
   EXPECT_THROW(FixedAllocator(17, 0, memory, 16), tarn::InvalidOptions);
   EXPECT_THROW(FixedAllocator(16, 0, memory + 1, 15), tarn::InvalidOptions);
+  EXPECT_THROW(FixedAllocator(16, 0, nullptr, 0), tarn::InvalidOptions);
+  EXPECT_THROW(FixedAllocator(16, 0, nullptr, 16), tarn::InvalidOptions);
   FixedAllocatorOptions options;
   options.alignment = 24;
   EXPECT_THROW(FixedAllocator(16, 0, options), tarn::InvalidOptions);

@@ -9,6 +9,7 @@
 
 #include "sources.hpp"
 #include "tarn/arena.hpp"
+#include "tarn/fixed_allocator.hpp"
 #include "tarn/pool.hpp"
 
 namespace pools {
@@ -170,9 +171,14 @@ TEST(SourceDeathTest, AChunkThatIsTooSmall) {
     void release(tarn::Chunk) noexcept {}
     alignas(4096) char memory[16];
   } liar;
+  const std::string complaint =
+      "^tarn: invalid chunk: a source was asked for .* and gave 16 at ";
   Pool pool(40, liar);
-  EXPECT_EXIT(static_cast<void>(pool.allocate()), testing::KilledBySignal(SIGABRT),
-              "^tarn: invalid chunk: a source was asked for .* and gave 16 at ");
+  EXPECT_EXIT(static_cast<void>(pool.allocate()), testing::KilledBySignal(SIGABRT), complaint);
+  tarn::Arena arena{tarn::SourceRef(liar)};
+  EXPECT_EXIT(static_cast<void>(arena.allocate(40)), testing::KilledBySignal(SIGABRT), complaint);
+  tarn::FixedAllocator blocks(40, 0, liar);
+  EXPECT_EXIT(static_cast<void>(blocks.allocate()), testing::KilledBySignal(SIGABRT), complaint);
 }
 
 TEST(GuardedPoolDeathTest, FaultsBehindABlockAndInAFreeOne) {

@@ -46,8 +46,9 @@ TEST(Line, WhatDoesNotFitIsCut) {
     EXPECT_EQ(line.back(), '\n');
     EXPECT_EQ(line.substr(0, std::min<std::size_t>(length, 511)), text.substr(0, 511));
   }
-  EXPECT_EQ(printed([](Line& l) { l.text(std::string(5000, 'y').c_str()); }),
-            std::string(511, 'y') + "\n");
+  std::string cut(511, 'y');
+  cut += '\n';
+  EXPECT_EQ(printed([](Line& l) { l.text(std::string(5000, 'y').c_str()); }), cut);
 }
 
 TEST(Line, CanBeUsedAgainAndKeepsErrno) {
