@@ -163,7 +163,7 @@ TARN_API void tarn_pool_deallocate_slow(tarn_pool* pool, void* p);
 TARN_ALLOCATES_ONE static inline void* tarn_pool_allocate(tarn_pool* pool) {
   const size_t cached = pool->cached;
   char* fresh;
-  if (TARN_LIKELY(cached != 0)) {
+  if (cached != 0) { /* As likely as not: programs grow, and programs recycle. */
     void* const block = pool->cache[cached - 1];
     pool->cached = cached - 1;
     TARN_ASSUME(block != NULL); /* Saves a test where null would be thrown for. */
