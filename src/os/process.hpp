@@ -19,7 +19,7 @@ bool environment_known() noexcept;
 std::uint64_t clock_coarse_ms() noexcept;
 
 // Sets errno, where there is one.
-enum class Error { invalid, no_memory, busy, unsupported };
+enum class Error { invalid, no_memory, busy, unsupported, exists, loop };
 void set_error(Error error) noexcept;
 inline int fail(Error error) noexcept {
   set_error(error);

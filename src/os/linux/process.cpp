@@ -33,7 +33,7 @@ std::uint64_t clock_coarse_ms() noexcept {
 }
 
 void set_error(Error error) noexcept {
-  constexpr int numbers[] = {EINVAL, ENOMEM, EBUSY, ENOTSUP};
+  constexpr int numbers[] = {EINVAL, ENOMEM, EBUSY, ENOTSUP, EEXIST, ELOOP};
   errno = numbers[static_cast<int>(error)];
 }
 

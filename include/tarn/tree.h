@@ -1,0 +1,160 @@
+/* tree.h: blocks that own blocks, in C. (C++: tarn/tree.hpp.) Each has a parent; disposing of it
+ * disposes of all below it, children before parents, each after its destructor.
+ *
+ *   struct document* doc = tarn_tree_allocate(NULL, sizeof *doc);    // a root
+ *   doc->title = tarn_tree_format(doc, "%s (%d)", name, year);       // the document's
+ *   tarn_tree_dispose(doc);                                          // all of it
+ *
+ * A block of a tree (a node) has 16 bytes in front of it; names, destructors and further owners
+ * take 96 more, for those nodes that have them. A subtree is one thread's at a time, without locks,
+ * and may be handed over (docs/trees.md). Out of memory, for sizes above PTRDIFF_MAX - 4096 and for
+ * products that overflow: null or -1 with ENOMEM, and nothing has changed. talloc (A. Tridgell) is
+ * the model; docs/trees.md has the counterparts.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_TREE_H
+#define TARN_TREE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "tarn/api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TARN_TREE_FORMATS(text, first) __attribute__((format(printf, text, first)))
+#else
+#define TARN_TREE_FORMATS(text, first)
+#endif
+
+/* `bytes` (0 is allowed) below `parent`; a root where that is null. Aligned to 16. The newest child
+ * of its parent. Constant time. */
+TARN_API TARN_ALLOCATES(2) void* tarn_tree_allocate(void* parent, size_t bytes);
+TARN_API TARN_ALLOCATES(2, 3) void* tarn_tree_allocate_array(void* parent, size_t count,
+                                                             size_t bytes);
+/* As above, all zero. */
+TARN_API TARN_ALLOCATES(2, 3) void* tarn_tree_allocate_zeroed(void* parent, size_t count,
+                                                              size_t bytes);
+/* At a multiple of `alignment`, a power of two (else EINVAL). Above 16 such a node takes 96 bytes
+ * and the alignment besides, and cannot be reallocated. */
+TARN_API TARN_ALLOCATES(3) void* tarn_tree_allocate_aligned(void* parent, size_t alignment,
+                                                            size_t bytes);
+
+/* Copies of bytes; of a string; of its first `most` characters at most. Null for null. */
+TARN_API TARN_ALLOCATES(3) void* tarn_tree_copy(void* parent, const void* p, size_t bytes);
+TARN_API TARN_ALLOCATES_ONE char* tarn_tree_string(void* parent, const char* text);
+TARN_API TARN_ALLOCATES_ONE char* tarn_tree_string_n(void* parent, const char* text, size_t most);
+
+/* As printf writes it. Null, with vsnprintf's errno, for what it refuses. */
+TARN_API TARN_ALLOCATES_ONE char* tarn_tree_format(void* parent, const char* format, ...)
+    TARN_TREE_FORMATS(2, 3);
+TARN_API TARN_ALLOCATES_ONE char* tarn_tree_format_list(void* parent, const char* format,
+                                                        va_list list) TARN_TREE_FORMATS(2, 0);
+
+/* The string with more behind it, perhaps elsewhere: the old address is not to be used. On failure
+ * null, and the string is as it was. `more` may be part of it. */
+TARN_API TARN_MUST_USE char* tarn_tree_append(char* text, const char* more);
+TARN_API TARN_MUST_USE char* tarn_tree_append_format(char* text, const char* format, ...)
+    TARN_TREE_FORMATS(2, 3);
+
+/* The node at its new size, contents kept, moved if need be; parent, children, name, owners and
+ * destructor stay. EBUSY while it is being disposed of; EINVAL for one with an alignment of its
+ * own. Linear in its bytes and, when it moves, in its children and references. */
+TARN_API TARN_MUST_USE void* tarn_tree_reallocate(void* node, size_t bytes);
+
+/* Bytes that may be used: at least what was asked for. 0 for null. */
+TARN_API size_t tarn_tree_size(const void* node);
+
+/* Called before a node goes; 0: it may go. Anything else is a veto: it stays. It may allocate, also
+ * below what is being disposed of (that goes, too), and dispose of and move other nodes; those that
+ * are being disposed of themselves refuse (EBUSY). */
+typedef int (*tarn_tree_destructor)(void* node);
+
+/* One a node; null: none. 0, or -1. */
+TARN_API int tarn_tree_set_destructor(void* node, tarn_tree_destructor destructor);
+
+/* Disposes of the node and of all below it: the newest child first, children before parents. Nodes
+ * that have other owners pass to the oldest of them instead. 0 (also for null); or -1, and what was
+ * not visited yet stays, with the node and its ancestors up to this one:
+ *   EBUSY   a destructor vetoed; or it is being disposed of already; or it has other owners itself
+ *           (tarn_tree_unreference is for these)
+ *   ENOMEM  a node with other owners could not be passed on (only between chunks of memory that lie
+ *           16 GiB apart)
+ * Linear in the nodes; no recursion. */
+TARN_API int tarn_tree_dispose(void* node);
+/* As above; the node that was in the way, or null, is in *stayed (which may be null). */
+TARN_API int tarn_tree_try_dispose(void* node, void** stayed);
+/* Of all below it. */
+TARN_API int tarn_tree_dispose_children(void* node);
+
+/* Makes the node, with all below it, the newest child of another parent (null: a root). References
+ * to it stay, but one of that parent. 0 (and where it is, when it is there already); or -1: ELOOP
+ * for a parent that it owns, EBUSY while it is being disposed of. Linear in the depth of the
+ * parent: the search for cycles, which follows references, too. */
+TARN_API int tarn_tree_steal(void* parent, void* node);
+
+/* Makes `owner` a further owner: the node goes when the last of its owners does. 0; or -1: ELOOP
+ * when the node owns `owner`, EEXIST when it is one already, EBUSY while the node is being disposed
+ * of. As tarn_tree_steal. */
+TARN_API int tarn_tree_reference(void* owner, void* node);
+
+/* Ends an owner's part in a node, be it parent or further owner (null: of a root). Without any
+ * other it is disposed of. 0; or -1 as tarn_tree_dispose, EINVAL for what is no owner. */
+TARN_API int tarn_tree_unreference(void* owner, void* node);
+
+/* How many owners it has: 0 for a root to which there are no references. */
+TARN_API size_t tarn_tree_owners(const void* node);
+
+/* A block that is not of a tree, owned: a node, which calls release(block) when it goes. Null, and
+ * the block is still the program's, when there is no memory. */
+TARN_API TARN_ALLOCATES_ONE void* tarn_tree_adopt(void* parent, void* block,
+                                                  void (*release)(void* block));
+/* The block of such a node. */
+TARN_API void* tarn_tree_adopted(const void* node);
+
+/* Names; copied. Null: none. 0, or -1. */
+TARN_API int tarn_tree_set_name(void* node, const char* name);
+/* As above, not copied: it must outlive the node. */
+TARN_API int tarn_tree_set_static_name(void* node, const char* name);
+TARN_API const char* tarn_tree_name(const void* node); /* Null: none. */
+
+/* The first node of that name: below a node, each before what is below it, the oldest first (linear
+ * in the nodes); and the nearest owner (linear in the depth). Null: there is none. */
+TARN_API void* tarn_tree_find(const void* node, const char* name);
+TARN_API void* tarn_tree_find_ancestor(const void* node, const char* name);
+
+/* The parent, null for a root; the oldest child; the next younger one of the same parent, null at
+ * the end. References are no children. Constant time, apart from references. */
+TARN_API void* tarn_tree_parent(const void* node);
+TARN_API void* tarn_tree_first_child(const void* node);
+TARN_API void* tarn_tree_next_sibling(const void* node);
+
+/* The next one below `root`, each before what is below it, the oldest first; null at the end.
+ * node: the last one; root itself at the beginning. All of them: linear. */
+TARN_API void* tarn_tree_next(const void* root, const void* node);
+
+/* 1 when `ancestor` is a parent of the node, or a parent's parent ..., else 0. */
+TARN_API int tarn_tree_is_ancestor(const void* ancestor, const void* node);
+
+/* The node and all below it. */
+typedef struct tarn_tree_stats {
+  size_t bytes;        /* sizeof(tarn_tree_stats), set by the caller. */
+  size_t nodes;
+  size_t usable_bytes; /* As tarn_tree_size has it. */
+  size_t overhead_bytes; /* In front of nodes, for names, destructors and references. */
+  size_t depth;        /* 1 for a node without children. */
+  size_t references;   /* That these nodes have to others. */
+} tarn_tree_stats;
+TARN_API int tarn_tree_get_stats(const void* node, tarn_tree_stats* stats);
+
+/* 1 when all links below the node are as they must be. Linear. */
+TARN_API int tarn_tree_check(const void* node);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

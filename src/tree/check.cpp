@@ -1,0 +1,112 @@
+// check: what a tree holds, and whether all its links are as docs/design/tree.md wants them.
+//
+// SPDX-License-Identifier: MIT
+#include <cstring>
+
+#include "os/process.hpp"
+#include "tree/tree.hpp"
+
+namespace tarn {
+
+namespace {
+
+bool is_sound_sibling(const TreeNode* parent, const TreeNode* node) noexcept {
+  const TreeNode* const newest = newest_of(parent);
+  const TreeNode* const older = older_of(node);
+  const TreeNode* const younger = younger_of(node);
+  if (parent_of(node) != parent || younger == nullptr) return false;
+  if (older != nullptr && younger_of(older) != node) return false;
+  return node == newest ? older_of(younger) == nullptr : older_of(younger) == node;
+}
+
+bool are_sound_references(const TreeNode* node) noexcept {
+  if (!is_extended(node)) return true;
+  const TreeExtra& extra = *extra_of(node);
+  if (extra.is_found || extra.next_found != nullptr) return false;
+  for (const TreeReference* r = extra.references; r != nullptr; r = r->next) {
+    if (!is_reference(r) || r->is_owner || r->target != node || parent_of(r) == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_listed(const TreeReference* reference) noexcept {
+  const TreeNode* const target = reference->target;
+  if (target == nullptr || !is_extended(target)) return false;
+  const TreeReference* r = extra_of(target)->references;
+  while (r != nullptr && r != reference) r = r->next;
+  return r == reference;
+}
+
+bool is_sound(const TreeNode* node) noexcept {
+  if (is_reference(node)) {
+    const auto* const reference = static_cast<const TreeReference*>(node);
+    if (!reference->is_owner) return is_listed(reference);
+    const TreeNode* const target = reference->target;
+    return is_extended(target) && parent_of(target) == node && older_of(target) == nullptr &&
+           younger_of(target) == target;
+  }
+  for (const TreeNode* n = newest_of(node); n != nullptr; n = older_of(n)) {
+    if (!is_sound_sibling(node, n)) return false;
+  }
+  return are_sound_references(node);
+}
+
+// As next_below, references included.
+const TreeNode* next_of_all(const TreeNode* root, const TreeNode* node) noexcept {
+  if (const TreeNode* const newest = newest_of(node)) return younger_of(newest);
+  while (node != root) {
+    const TreeNode* const parent = parent_of(node);
+    if (!is_reference(parent) && newest_of(parent) != node) return younger_of(node);
+    node = parent;
+  }
+  return nullptr;
+}
+
+std::size_t overhead_of(const TreeNode* node) noexcept {
+  std::size_t bytes = sizeof(TreeNode);
+  if (!is_extended(node)) return bytes;
+  bytes += sizeof(TreeExtra);
+  const char* const name = extra_of(node)->own_name;
+  return name == nullptr ? bytes : bytes + std::strlen(name) + 1;
+}
+
+}  // namespace
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+int tarn_tree_check(const void* p) {
+  const TreeNode* const root = node_of(p);
+  for (const TreeNode* node = root; node != nullptr; node = next_of_all(root, node)) {
+    if (!is_sound(node)) return 0;
+  }
+  return 1;
+}
+
+int tarn_tree_get_stats(const void* p, tarn_tree_stats* stats) {
+  if (stats == nullptr || stats->bytes != sizeof *stats) return os::fail(os::Error::invalid);
+  const TreeNode* const root = node_of(p);
+  *stats = {};
+  stats->bytes = sizeof *stats;
+  std::size_t depth = 1;
+  for (TreeNode* node = const_cast<TreeNode*>(root); node != nullptr;
+       node = next_below(root, node, &depth)) {
+    ++stats->nodes;
+    stats->usable_bytes += tarn_tree_size(node + 1);
+    stats->overhead_bytes += overhead_of(node);
+    if (depth > stats->depth) stats->depth = depth;
+  }
+  for (const TreeNode* node = root; node != nullptr; node = next_of_all(root, node)) {
+    if (!is_reference(node)) continue;
+    ++stats->references;
+    stats->overhead_bytes += sizeof(TreeReference);
+  }
+  return 0;
+}
+
+}  // extern "C"

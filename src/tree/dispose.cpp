@@ -1,0 +1,137 @@
+// dispose: nodes go, those below them first. What has begun is remembered by nodes on the path from
+// the root of the disposal to where it is: there is no stack. See docs/design/tree.md.
+//
+// SPDX-License-Identifier: MIT
+#include "os/process.hpp"
+#include "tree/tree.hpp"
+
+namespace tarn {
+
+namespace {
+
+void leave_path(const TreeNode* root, TreeNode* node) noexcept {
+  for (;; node = parent_of(node)) {
+    set(node, node_is_on_path, false);
+    if (node == root) return;
+  }
+}
+
+// A child without anything that would have to be asked, and without children.
+bool is_plain_leaf(const TreeNode* node) noexcept {
+  constexpr std::uint32_t asks = 1U << node_is_extended | 1U << node_is_reference;
+  return (node->word[0] & asks) == 0 && (node->word[link_child] & ~std::uint32_t{3}) == 0;
+}
+
+// The newest children that are plain leaves, as long as nobody need be told of each.
+void free_plain_leaves(TreeNode* parent) noexcept {
+  TreeNode* node = newest_of(parent);
+  if (node == nullptr || !is_plain_leaf(node) || is_reference(parent)) return;
+  TreeNode* const oldest = younger_of(node);
+  do {
+    TreeNode* const older = older_of(node);
+    if (older != nullptr && (!can_link(parent, older) || !can_link(older, oldest))) break;
+    if (older != nullptr && younger_of(older) != node) report_tree_damage(node);
+    free_node(node);
+    node = older;
+  } while (node != nullptr && is_plain_leaf(node));
+  set_link(parent, link_child, node);
+  if (node != nullptr) set_link(node, link_younger, oldest);
+}
+
+// Whether the node may go; its children may be others by then.
+bool ask(TreeNode* node) noexcept {
+  if (!is_extended(node) || extra_of(node)->destructor == nullptr) return true;
+  const tarn_tree_destructor destructor = extra_of(node)->destructor;
+  extra_of(node)->destructor = nullptr;
+  if (destructor(bytes_of(node)) == 0) return true;
+  if (extra_of(node)->destructor == nullptr) extra_of(node)->destructor = destructor;
+  return false;
+}
+
+void end(TreeNode* node) noexcept {
+  if (is_reference(node)) {
+    unlink_last(node);
+    return end_reference(static_cast<TreeReference*>(node));
+  }
+  unlink_and_free(node);
+}
+
+TreeNode* stop(const TreeNode* root, TreeNode* node, TreeNode* at, os::Error error) noexcept {
+  leave_path(root, node);
+  os::set_error(error);
+  return at;
+}
+
+}  // namespace
+
+TreeNode* dispose(TreeNode* root) noexcept {
+  if (has(root, node_is_on_path) || has_references(root)) {
+    os::set_error(os::Error::busy);
+    return root;
+  }
+  // The reference that is its parent ends with it.
+  TreeNode* const parent = parent_of(root);
+  if (parent != nullptr && is_reference(parent)) root = parent;
+  set(root, node_is_on_path, true);
+  TreeNode* node = root;
+  for (;;) {
+    free_plain_leaves(node);
+    TreeNode* const child = newest_of(node);
+    if (child != nullptr) {
+      if (has(child, node_is_on_path)) return stop(root, node, child, os::Error::busy);
+      if (has_references(child)) {
+        if (!pass_to_next_owner(child)) return stop(root, node, child, os::Error::no_memory);
+        continue;
+      }
+      set(child, node_is_on_path, true);
+      node = child;
+      continue;
+    }
+    if (!is_reference(node)) {
+      if (!ask(node)) return stop(root, node, node, os::Error::busy);
+      const bool again = newest_of(node) != nullptr ||
+                         (is_extended(node) && extra_of(node)->destructor != nullptr);
+      if (again) continue;
+    }
+    TreeNode* const above = node == root ? nullptr : parent_of(node);
+    end(node);
+    if (above == nullptr) return nullptr;
+    node = above;
+  }
+}
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+int tarn_tree_dispose(void* p) { return tarn_tree_try_dispose(p, nullptr); }
+
+int tarn_tree_try_dispose(void* p, void** stayed) {
+  TreeNode* const stopped = p == nullptr ? nullptr : dispose(node_of(p));
+  if (stayed != nullptr) *stayed = stopped == nullptr ? nullptr : bytes_of(stopped);
+  return stopped == nullptr ? 0 : -1;
+}
+
+int tarn_tree_dispose_children(void* p) {
+  TreeNode* const node = node_of(p);
+  for (TreeNode* child = newest_of(node); child != nullptr; child = newest_of(node)) {
+    if (has_references(child)) {
+      if (!pass_to_next_owner(child)) return -1;
+    } else if (dispose(child) != nullptr) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+int tarn_tree_set_destructor(void* p, tarn_tree_destructor destructor) {
+  TreeNode* const node = node_of(p);
+  if (destructor == nullptr && !is_extended(node)) return 0;
+  if (!extend(node)) return -1;
+  extra_of(node)->destructor = destructor;
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,155 @@
+// links: linking, which may need memory, and unlinking, which must not.
+//
+// SPDX-License-Identifier: MIT
+#include "tree/links.hpp"
+
+#include <new>
+
+#include "heap/blocks.hpp"
+#include "report/report.hpp"
+#include "tree/tree.hpp"
+
+namespace tarn {
+
+namespace {
+
+// What the neighbours of a node come to be when it is taken out: up to two links.
+struct Seam {
+  TreeNode* from[2] = {};
+  TreeLink link[2] = {};
+  TreeNode* to[2] = {};
+};
+
+Seam seam_of(const TreeNode* node) noexcept {
+  TreeNode* const parent = parent_of(node);
+  TreeNode* const older = older_of(node);
+  TreeNode* const younger = younger_of(node);
+  Seam seam;
+  if (parent == nullptr || is_reference(parent)) return seam;
+  TreeNode* const newest = newest_of(parent);
+  if (newest == node) {  // Its younger one is the oldest.
+    seam = {{parent, older}, {link_child, link_younger}, {older, younger}};
+  } else {
+    seam = {{younger, older != nullptr ? older : newest}, {link_older, link_younger},
+            {older, younger}};
+  }
+  return seam;
+}
+
+// The one that cannot make its new link without an Extra; null: all can.
+TreeNode* needs_extra(const Seam& seam) noexcept {
+  for (int i = 0; i < 2; ++i) {
+    if (seam.from[i] != nullptr && !can_link(seam.from[i], seam.to[i])) return seam.from[i];
+  }
+  return nullptr;
+}
+
+void check_neighbours(const TreeNode* node) noexcept {
+  const TreeNode* const parent = parent_of(node);
+  const TreeNode* const older = older_of(node);
+  const TreeNode* const younger = younger_of(node);
+  if (parent == nullptr || is_reference(parent)) return;
+  const bool is_newest = newest_of(parent) == node;
+  const bool is_sound = younger != nullptr && (older == nullptr || younger_of(older) == node) &&
+                        (is_newest ? older_of(younger) == nullptr : older_of(younger) == node);
+  if (!is_sound) report_tree_damage(node);
+}
+
+void close(const Seam& seam) noexcept {
+  for (int i = 0; i < 2; ++i) {
+    if (seam.from[i] != nullptr) set_link(seam.from[i], seam.link[i], seam.to[i]);
+  }
+}
+
+void forget_place(TreeNode* node) noexcept {
+  set_link(node, link_parent, nullptr);
+  set_link(node, link_older, nullptr);
+  set_link(node, link_younger, nullptr);
+}
+
+// A reference that was its target's parent has none any more.
+void leave_reference(TreeNode* parent) noexcept {
+  auto* const reference = static_cast<TreeReference*>(parent);
+  reference->is_owner = false;
+  reference->target = nullptr;
+}
+
+}  // namespace
+
+void extend_with(TreeNode* node, TreeExtra* extra) noexcept {
+  TARN_ASSERT(!is_extended(node));
+  for (const TreeLink l : {link_parent, link_child, link_older, link_younger}) {
+    extra->link[l] = linked(node, l);
+  }
+  const auto address = std::uint64_t{address_of(extra)};
+  node->word[0] &= 3;
+  node->word[1] &= 3;
+  node->word[2] = static_cast<std::uint32_t>(address);
+  node->word[3] = static_cast<std::uint32_t>(address >> 32);
+  set(node, node_is_extended, true);
+}
+
+bool extend(TreeNode* node) noexcept {
+  if (is_extended(node)) return true;
+  void* const memory = allocate(sizeof(TreeExtra));
+  if (memory == nullptr) return false;
+  extend_with(node, new (memory) TreeExtra{});
+  return true;
+}
+
+bool prepare_to_link(TreeNode* parent, TreeNode* node) noexcept {
+  TreeNode* const newest = newest_of(parent);
+  TreeNode* const oldest = newest == nullptr ? node : younger_of(newest);
+  const bool can = can_link(node, parent) && can_link(node, newest) && can_link(node, oldest);
+  if (TARN_UNLIKELY(!can) && !extend(node)) return false;
+  if (TARN_UNLIKELY(!can_link(parent, node)) && !extend(parent)) return false;
+  return newest == nullptr || TARN_LIKELY(can_link(newest, node)) || extend(newest);
+}
+
+bool link_child_of(TreeNode* parent, TreeNode* node) noexcept {
+  if (!prepare_to_link(parent, node)) return false;
+  TreeNode* const newest = newest_of(parent);
+  TreeNode* const oldest = newest == nullptr ? node : younger_of(newest);
+  if (newest != nullptr) set_link(newest, link_younger, node);
+  set_link(node, link_parent, parent);
+  set_link(node, link_older, newest);
+  set_link(node, link_younger, oldest);
+  set_link(parent, link_child, node);
+  return true;
+}
+
+void unlink_last(TreeNode* node) noexcept {
+  check_neighbours(node);
+  TreeNode* const parent = parent_of(node);
+  if (parent == nullptr) return;
+  if (is_reference(parent)) leave_reference(parent);
+  const Seam seam = seam_of(node);
+  forget_place(node);
+  TreeNode* const poor = needs_extra(seam);
+  if (TARN_UNLIKELY(poor != nullptr)) {
+    TARN_ASSERT(is_extended(node));
+    TreeExtra* const extra = extra_of(node);
+    *extra = {};
+    for (std::uint32_t& word : node->word) word &= 3;
+    node->word[2] = node->word[3] = 0;
+    set(node, node_is_extended, false);
+    extend_with(poor, extra);
+  }
+  TARN_ASSERT(needs_extra(seam) == nullptr);
+  close(seam);
+}
+
+bool unlink_to_move(TreeNode* node) noexcept {
+  check_neighbours(node);
+  TreeNode* const parent = parent_of(node);
+  if (parent == nullptr) return true;
+  const Seam seam = seam_of(node);
+  TreeNode* const poor = needs_extra(seam);
+  if (TARN_UNLIKELY(poor != nullptr) && !extend(poor)) return false;
+  if (is_reference(parent)) leave_reference(parent);
+  forget_place(node);
+  close(seam);
+  return true;
+}
+
+}  // namespace tarn

@@ -1,0 +1,140 @@
+// links: how nodes of a tree lead to each other. docs/design/tree.md has the picture and why
+// unlinking never needs memory.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.hpp"
+#include "base/check.hpp"
+#include "base/config.hpp"
+#include "tarn/tree.h"
+
+namespace tarn {
+
+// Nodes of one slab link each other by their offsets in it, in units of 16 bytes and 30 bits.
+inline constexpr unsigned tree_slab_bits = TARN_TREE_SLAB_BITS;
+inline constexpr std::uintptr_t tree_slab_mask = (std::uintptr_t{1} << tree_slab_bits) - 1;
+inline constexpr std::size_t tree_grain = 16;
+static_assert(tree_slab_bits <= 34 && tree_slab_bits >= 8);
+
+enum TreeLink : unsigned { link_parent, link_child, link_older, link_younger };
+
+struct TreeExtra;
+
+// In front of the program's bytes. The two low bits of each word are flags; those of the last one
+// are not used, since an extended node has its Extra's address in the last two words.
+struct alignas(tree_grain) TreeNode {
+  std::uint32_t word[4];
+};
+static_assert(sizeof(TreeNode) == tree_grain);
+
+// A flag: 2 * word + bit.
+enum TreeFlag : unsigned {
+  node_is_extended = 0,
+  node_is_reference = 1,  // A TreeReference.
+  node_is_on_path = 2,    // Its disposal has begun.
+  node_is_apart = 3,      // Its block begins before it: TreeExtra::block.
+};
+
+// A further owner of `target` is the parent of this node. Once the others have gone, `target` is
+// its child: only then is it asked.
+struct TreeReference : TreeNode {
+  TreeNode* target;
+  TreeReference* next;  // Of the same target, from the oldest on.
+  bool is_owner;        // It is the target's parent.
+};
+
+// What only some nodes have.
+struct TreeExtra {
+  TreeNode* link[4];
+  tarn_tree_destructor destructor;
+  const char* name;
+  TreeReference* references;  // That are not its parent, from the oldest on.
+  TreeNode* next_found;       // While cycles are looked for.
+  bool is_found;
+  void* block;                // Of a node that is apart.
+  char* own_name;             // To be freed; `name` then, too.
+};
+
+inline TreeNode* node_of(void* p) noexcept { return static_cast<TreeNode*>(p) - 1; }
+inline const TreeNode* node_of(const void* p) noexcept {
+  return static_cast<const TreeNode*>(p) - 1;
+}
+inline void* bytes_of(TreeNode* node) noexcept { return node + 1; }
+
+inline bool has(const TreeNode* node, TreeFlag flag) noexcept {
+  return (node->word[flag / 2] >> flag % 2 & 1) != 0;
+}
+inline void set(TreeNode* node, TreeFlag flag, bool on) noexcept {
+  const std::uint32_t bit = std::uint32_t{1} << flag % 2;
+  std::uint32_t& word = node->word[flag / 2];
+  word = on ? word | bit : word & ~bit;
+}
+
+inline TreeExtra* extra_of(const TreeNode* node) noexcept {
+  const std::uint64_t address = std::uint64_t{node->word[3]} << 32 | node->word[2];
+  return reinterpret_cast<TreeExtra*>(static_cast<std::uintptr_t>(address));
+}
+inline bool is_extended(const TreeNode* node) noexcept { return has(node, node_is_extended); }
+inline bool is_reference(const TreeNode* node) noexcept { return has(node, node_is_reference); }
+
+inline TreeNode* linked(const TreeNode* node, TreeLink link) noexcept {
+  if (TARN_UNLIKELY(is_extended(node))) return extra_of(node)->link[link];
+  const std::uintptr_t units = node->word[link] & ~std::uint32_t{3};
+  const std::uintptr_t offset = units << 2;
+  if (offset == 0) return nullptr;
+  return reinterpret_cast<TreeNode*>((address_of(node) & ~tree_slab_mask) | offset);
+}
+inline TreeNode* parent_of(const TreeNode* n) noexcept { return linked(n, link_parent); }
+inline TreeNode* older_of(const TreeNode* n) noexcept { return linked(n, link_older); }
+inline TreeNode* younger_of(const TreeNode* n) noexcept { return linked(n, link_younger); }
+inline TreeNode* newest_of(const TreeNode* n) noexcept {
+  if (TARN_UNLIKELY(is_reference(n))) {
+    const auto* const reference = static_cast<const TreeReference*>(n);
+    return reference->is_owner ? reference->target : nullptr;
+  }
+  return linked(n, link_child);
+}
+
+// Whether `node` can lead to `target` as it is.
+inline bool can_link(const TreeNode* node, const TreeNode* target) noexcept {
+  if (target == nullptr || is_extended(node)) return true;
+  return (address_of(node) ^ address_of(target)) <= tree_slab_mask &&
+         (address_of(target) & tree_slab_mask) != 0;
+}
+
+// pre: can_link(node, target)
+inline void set_link(TreeNode* node, TreeLink link, TreeNode* target) noexcept {
+  TARN_ASSERT(can_link(node, target));
+  if (TARN_UNLIKELY(is_extended(node))) {
+    extra_of(node)->link[link] = target;
+    return;
+  }
+  const std::uintptr_t offset = address_of(target) & tree_slab_mask;
+  node->word[link] = static_cast<std::uint32_t>(offset >> 2) | (node->word[link] & 3);
+}
+
+// Has the node's links, and whatever else is to come, in `extra`. pre: it is not extended
+void extend_with(TreeNode* node, TreeExtra* extra) noexcept;
+
+// Extended, now or before; false when there is no memory.
+bool extend(TreeNode* node) noexcept;
+
+// Makes `node`, which has neither parent nor neighbours, the newest child of `parent`. False when
+// there is no memory for links: then nothing has changed.
+bool link_child_of(TreeNode* parent, TreeNode* node) noexcept;
+
+// Takes it out from below its parent, if it has one. Never fails; it may take the node's Extra for
+// a neighbour (then the node is not extended any more). pre: what it had in there is not needed
+void unlink_last(TreeNode* node) noexcept;
+
+// As above for a node that goes on: false when there is no memory for what it would lose.
+bool unlink_to_move(TreeNode* node) noexcept;
+
+// Has all extended that link_child_of(parent, node) will need extended.
+bool prepare_to_link(TreeNode* parent, TreeNode* node) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,163 @@
+// references: further owners of a node, and the search for cycles.
+//
+// SPDX-License-Identifier: MIT
+#include <new>
+
+#include "heap/blocks.hpp"
+#include "os/process.hpp"
+#include "tree/tree.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Nodes with several owners that a search has met, in the order in which it looks at them.
+class Found {
+ public:
+  ~Found() {
+    while (first_ != nullptr) {
+      TreeExtra* const extra = extra_of(first_);
+      first_ = extra->next_found;
+      extra->next_found = nullptr;
+      extra->is_found = false;
+    }
+  }
+
+  void add(TreeNode* node) noexcept {
+    TreeExtra* const extra = extra_of(node);
+    if (extra->is_found) return;
+    extra->is_found = true;
+    (first_ == nullptr ? first_ : extra_of(last_)->next_found) = node;
+    last_ = node;
+    if (next_ == nullptr) next_ = node;
+  }
+
+  TreeNode* take() noexcept {
+    TreeNode* const node = next_;
+    if (node != nullptr) next_ = extra_of(node)->next_found;
+    return node;
+  }
+
+ private:
+  TreeNode* first_ = nullptr;
+  TreeNode* last_ = nullptr;
+  TreeNode* next_ = nullptr;
+};
+
+// Looks at all that own `node` by being parents.
+bool meets(const TreeNode* target, TreeNode* node, Found& found) noexcept {
+  for (; node != nullptr; node = parent_of(node)) {
+    if (node == target) return true;
+    if (has_references(node)) {
+      if (extra_of(node)->is_found) return false;  // What is above has been seen.
+      found.add(node);
+    }
+  }
+  return false;
+}
+
+int unreference(TreeNode* owner, TreeNode* node) noexcept {
+  if (has(node, node_is_on_path)) return os::fail(os::Error::busy);
+  TreeNode* const parent = parent_of(node);
+  if (owner_of(node) == owner) {
+    if (!has_references(node)) return dispose(node) == nullptr ? 0 : -1;
+    if (!pass_to_next_owner(node)) return -1;
+    if (parent != nullptr && is_reference(parent)) {
+      unlink_last(parent);
+      end_reference(static_cast<TreeReference*>(parent));
+    }
+    return 0;
+  }
+  TreeReference* const reference = reference_of(owner, node);
+  if (reference == nullptr) return os::fail(os::Error::invalid);
+  if (has(reference, node_is_on_path)) return os::fail(os::Error::busy);
+  unlink_last(reference);
+  end_reference(reference);
+  return 0;
+}
+
+}  // namespace
+
+TreeReference* reference_of(const TreeNode* owner, const TreeNode* node) noexcept {
+  if (!is_extended(node)) return nullptr;
+  for (TreeReference* r = extra_of(node)->references; r != nullptr; r = r->next) {
+    if (parent_of(r) == owner) return r;
+  }
+  return nullptr;
+}
+
+bool is_owner_of(const TreeNode* target, TreeNode* node) noexcept {
+  Found found;
+  if (meets(target, node, found)) return true;
+  while (TreeNode* const shared = found.take()) {
+    for (TreeReference* r = extra_of(shared)->references; r != nullptr; r = r->next) {
+      if (meets(target, parent_of(r), found)) return true;
+    }
+  }
+  return false;
+}
+
+void end_reference(TreeReference* reference) noexcept {
+  if (reference->target != nullptr) {
+    TreeReference** place = &extra_of(reference->target)->references;
+    while (*place != reference) place = &(*place)->next;
+    *place = reference->next;
+  }
+  free_node(reference);
+}
+
+bool pass_to_next_owner(TreeNode* node) noexcept {
+  if (!unlink_to_move(node)) return false;
+  TreeExtra* const extra = extra_of(node);
+  TreeReference* const reference = extra->references;
+  extra->references = reference->next;
+  reference->next = nullptr;
+  reference->is_owner = true;
+  set_link(node, link_parent, reference);
+  set_link(node, link_younger, node);
+  return true;
+}
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+int tarn_tree_reference(void* owner_bytes, void* p) {
+  TreeNode* const owner = node_of(owner_bytes);
+  TreeNode* const node = node_of(p);
+  if (has(node, node_is_on_path)) return os::fail(os::Error::busy);
+  if (owner_of(node) == owner || reference_of(owner, node) != nullptr) {
+    return os::fail(os::Error::exists);
+  }
+  if (is_owner_of(node, owner)) return os::fail(os::Error::loop);
+  if (!extend(node)) return -1;
+  void* const block = allocate(sizeof(TreeReference));
+  if (block == nullptr) return -1;
+  auto* const reference = new (block) TreeReference{};
+  set(reference, node_is_reference, true);
+  if (!link_child_of(owner, reference)) {
+    free_node(reference);
+    return -1;
+  }
+  reference->target = node;
+  TreeReference** place = &extra_of(node)->references;
+  while (*place != nullptr) place = &(*place)->next;
+  *place = reference;
+  return 0;
+}
+
+int tarn_tree_unreference(void* owner, void* p) {
+  return unreference(owner == nullptr ? nullptr : node_of(owner), node_of(p));
+}
+
+std::size_t tarn_tree_owners(const void* p) {
+  const TreeNode* const node = node_of(p);
+  std::size_t owners = owner_of(node) != nullptr ? 1 : 0;
+  if (!is_extended(node)) return owners;
+  for (TreeReference* r = extra_of(node)->references; r != nullptr; r = r->next) ++owners;
+  return owners;
+}
+
+}  // extern "C"

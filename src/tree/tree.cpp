@@ -1,0 +1,263 @@
+// tree: nodes come, change places and sizes. See tarn/tree.h.
+//
+// SPDX-License-Identifier: MIT
+#include "tree/tree.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "heap/blocks.hpp"
+#include "os/process.hpp"
+#include "report/report.hpp"
+
+namespace tarn {
+
+namespace {
+
+void* fail_null(os::Error error) noexcept {
+  os::set_error(error);
+  return nullptr;
+}
+
+// The node's memory without anything of the node; null for none.
+void* block_of(TreeNode* node) noexcept {
+  return has(node, node_is_apart) ? extra_of(node)->block : node;
+}
+
+void drop_extra(TreeNode* node) noexcept {
+  if (!is_extended(node)) return;
+  TreeExtra* const extra = extra_of(node);
+  if (extra->own_name != nullptr) deallocate(extra->own_name);
+  deallocate(extra);
+}
+
+TreeNode* put_below(TreeNode* parent, TreeNode* node, void* block) noexcept {
+  if (parent == nullptr || link_child_of(parent, node)) return node;
+  drop_extra(node);
+  deallocate(block);
+  return nullptr;
+}
+
+// So that links to a node and from it do not depend on where it is.
+bool extend_around(TreeNode* node) noexcept {
+  TreeNode* const parent = parent_of(node);
+  if (!extend(node)) return false;
+  if (parent != nullptr && !is_reference(parent)) {
+    TreeNode* const newest = newest_of(parent);
+    TreeNode* const older = older_of(node);
+    if (!extend(parent) || !extend(newest) || !extend(younger_of(node))) return false;
+    if (older != nullptr && !extend(older)) return false;
+  }
+  for (TreeNode* child = newest_of(node); child != nullptr; child = older_of(child)) {
+    if (!extend(child)) return false;
+  }
+  return true;
+}
+
+// A node has come from `old` with all its bytes; now those around it hear of that.
+void move_links(const TreeNode* old, TreeNode* node) noexcept {
+  TreeNode* const parent = parent_of(node);
+  if (younger_of(node) == old) set_link(node, link_younger, node);  // An only child.
+  if (parent != nullptr && is_reference(parent)) {
+    static_cast<TreeReference*>(parent)->target = node;
+  } else if (parent != nullptr) {
+    TreeNode* const older = older_of(node);
+    const bool is_newest = newest_of(parent) == old;
+    if (is_newest) {
+      set_link(parent, link_child, node);
+    } else {
+      set_link(younger_of(node), link_older, node);
+    }
+    if (older != nullptr) {
+      set_link(older, link_younger, node);
+    } else {
+      set_link(newest_of(parent), link_younger, node);  // The oldest one.
+    }
+  }
+  for (TreeNode* child = newest_of(node); child != nullptr; child = older_of(child)) {
+    set_link(child, link_parent, node);
+  }
+  if (!is_extended(node)) return;
+  for (TreeReference* r = extra_of(node)->references; r != nullptr; r = r->next) r->target = node;
+}
+
+bool is_in_slab_of(const TreeNode* from, const TreeNode* to) noexcept {
+  return (address_of(from) ^ address_of(to)) <= tree_slab_mask &&
+         (address_of(to) & tree_slab_mask) != 0;
+}
+
+// Blocks from here on are moved by the system, without being copied.
+constexpr std::size_t moved_bytes_min = std::size_t{1} << 20;
+
+void* move_to_size(TreeNode* node, std::size_t bytes) noexcept {
+  const std::size_t before = usable_bytes(node, "tarn_tree_reallocate");
+  const std::size_t total = sizeof(TreeNode) + bytes;
+  if (keeps_place(before, total)) return bytes_of(node);
+  if (before >= moved_bytes_min) {
+    if (!extend_around(node)) return nullptr;
+    auto* const moved = static_cast<TreeNode*>(reallocate(node, total));
+    if (moved == nullptr) return nullptr;
+    if (moved != node) move_links(node, moved);
+    return bytes_of(moved);
+  }
+  auto* const moved = static_cast<TreeNode*>(allocate(total));
+  if (moved == nullptr) return nullptr;
+  if (!is_in_slab_of(node, moved) && !extend_around(node)) {
+    deallocate(moved);
+    return nullptr;
+  }
+  std::memcpy(static_cast<void*>(moved), node, before < total ? before : total);
+  move_links(node, moved);
+  deallocate(node);
+  return bytes_of(moved);
+}
+
+int steal(TreeNode* parent, TreeNode* node) noexcept {
+  if (has(node, node_is_on_path)) return os::fail(os::Error::busy);
+  TreeNode* const before = parent_of(node);
+  if (parent == before) return 0;
+  if (parent != nullptr) {
+    if (is_owner_of(node, parent)) return os::fail(os::Error::loop);
+    if (!prepare_to_link(parent, node)) return -1;
+  }
+  if (!unlink_to_move(node)) return -1;
+  if (parent != nullptr && !link_child_of(parent, node)) report_tree_damage(node);
+  if (before != nullptr && is_reference(before)) {
+    unlink_last(before);
+    end_reference(static_cast<TreeReference*>(before));
+  }
+  TreeReference* const second = parent == nullptr ? nullptr : reference_of(parent, node);
+  if (second != nullptr) {
+    unlink_last(second);
+    end_reference(second);
+  }
+  return 0;
+}
+
+}  // namespace
+
+TreeNode* make_node(TreeNode* parent, std::size_t bytes) noexcept {
+  if (TARN_UNLIKELY(bytes > tree_bytes_max)) {
+    os::set_error(os::Error::no_memory);
+    return nullptr;
+  }
+  void* const block = allocate(sizeof(TreeNode) + bytes);
+  if (TARN_UNLIKELY(block == nullptr)) return nullptr;
+  return put_below(parent, new (block) TreeNode{}, block);
+}
+
+TreeNode* make_node_aligned(TreeNode* parent, std::size_t bytes, std::size_t alignment) noexcept {
+  if (alignment <= tree_grain) return make_node(parent, bytes);
+  if (bytes > tree_bytes_max - alignment || alignment > tree_bytes_max / 2) {
+    os::set_error(os::Error::no_memory);
+    return nullptr;
+  }
+  auto* const block = static_cast<char*>(allocate_aligned(alignment + bytes, alignment));
+  if (block == nullptr) return nullptr;
+  auto* const node = new (block + alignment - sizeof(TreeNode)) TreeNode{};
+  if (!extend(node)) {
+    deallocate(block);
+    return nullptr;
+  }
+  set(node, node_is_apart, true);
+  extra_of(node)->block = block;
+  return put_below(parent, node, block);
+}
+
+void free_node(TreeNode* node) noexcept {
+  void* const block = block_of(node);
+  drop_extra(node);
+  deallocate(block);
+}
+
+void unlink_and_free(TreeNode* node) noexcept {
+  void* const block = block_of(node);
+  if (is_extended(node)) deallocate(extra_of(node)->own_name);
+  unlink_last(node);  // Its Extra may be a neighbour's afterwards.
+  if (is_extended(node)) deallocate(extra_of(node));
+  deallocate(block);
+}
+
+TreeNode* next_below(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept {
+  std::size_t ignored = 0;
+  if (depth == nullptr) depth = &ignored;
+  // What a reference owns is below the reference, and for a program below the reference's owner.
+  do {
+    TreeNode* const newest = newest_of(node);
+    if (newest != nullptr) {
+      if (!is_reference(node)) ++*depth;
+      node = younger_of(newest);
+      continue;
+    }
+    for (;;) {
+      if (node == root) return nullptr;
+      TreeNode* const parent = parent_of(node);
+      if (!is_reference(parent) && newest_of(parent) != node) break;
+      node = parent;
+      if (!is_reference(parent)) --*depth;
+    }
+    node = younger_of(node);
+  } while (is_reference(node));
+  return node;
+}
+
+void report_tree_damage(const TreeNode* node) noexcept {
+  Line line;
+  line.text("tarn: damaged tree: the neighbours of the node at ").address(node + 1);
+  line.text(" do not know it; it is no node, has been disposed of, or was written to in front");
+  line.print();
+  os::process_abort();
+}
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+void* tarn_tree_allocate(void* parent, std::size_t bytes) {
+  TreeNode* const above = parent == nullptr ? nullptr : node_of(parent);
+  TreeNode* const node = make_node(above, bytes);
+  return node == nullptr ? nullptr : bytes_of(node);
+}
+
+void* tarn_tree_allocate_aligned(void* parent, std::size_t alignment, std::size_t bytes) {
+  if (!is_power_of_two(alignment)) return fail_null(os::Error::invalid);
+  TreeNode* const above = parent == nullptr ? nullptr : node_of(parent);
+  TreeNode* const node = make_node_aligned(above, bytes, alignment);
+  return node == nullptr ? nullptr : bytes_of(node);
+}
+
+void* tarn_tree_allocate_array(void* parent, std::size_t count, std::size_t bytes) {
+  std::size_t product = 0;
+  if (!checked_multiply(count, bytes, &product)) return fail_null(os::Error::no_memory);
+  return tarn_tree_allocate(parent, product);
+}
+
+void* tarn_tree_allocate_zeroed(void* parent, std::size_t count, std::size_t bytes) {
+  void* const p = tarn_tree_allocate_array(parent, count, bytes);
+  if (p != nullptr) std::memset(p, 0, count * bytes);
+  return p;
+}
+
+void* tarn_tree_reallocate(void* p, std::size_t bytes) {
+  TreeNode* const node = node_of(p);
+  if (bytes > tree_bytes_max) return fail_null(os::Error::no_memory);
+  if (has(node, node_is_on_path)) return fail_null(os::Error::busy);
+  if (has(node, node_is_apart)) return fail_null(os::Error::invalid);
+  return move_to_size(node, bytes);
+}
+
+std::size_t tarn_tree_size(const void* p) {
+  if (p == nullptr) return 0;
+  TreeNode* const node = const_cast<TreeNode*>(node_of(p));
+  const char* const block = static_cast<const char*>(block_of(node));
+  const std::size_t usable = usable_bytes(block, "tarn_tree_size");
+  return usable - static_cast<std::size_t>(static_cast<const char*>(p) - block);
+}
+
+int tarn_tree_steal(void* parent, void* p) {
+  return steal(parent == nullptr ? nullptr : node_of(parent), node_of(p));
+}
+
+}  // extern "C"
