@@ -150,10 +150,10 @@ class ArenaCalls {
         tarn_arena_copy(raw(), objects, array_bytes<T>(count), alignof(T))));
   }
   [[nodiscard]] char* copy(const char* text) {
-    return static_cast<char*>(or_bad_alloc(tarn_arena_copy_string(raw(), text)));
+    return or_bad_alloc(tarn_arena_copy_string(raw(), text));
   }
   [[nodiscard]] char* copy_string(const char* text, std::size_t length) {
-    return static_cast<char*>(or_bad_alloc(tarn_arena_copy_string_n(raw(), text, length)));
+    return or_bad_alloc(tarn_arena_copy_string_n(raw(), text, length));
   }
 
   [[nodiscard]]
@@ -165,7 +165,7 @@ class ArenaCalls {
     va_start(arguments, format);
     char* const text = tarn_arena_format_v(raw(), format, arguments);
     va_end(arguments);
-    return static_cast<char*>(or_bad_alloc(text));
+    return or_bad_alloc(text);
   }
 
   // Has call() run when the arena is wound back beyond this point. It must not throw.

@@ -27,6 +27,11 @@ inline void* or_bad_alloc(void* p) {
 #endif
   return p;
 }
+template <class T>
+T* or_bad_alloc(T* p) {
+  or_bad_alloc(static_cast<void*>(p));
+  return p;
+}
 
 }  // namespace tarn
 

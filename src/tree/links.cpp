@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include "tree/links.hpp"
 
+#include <initializer_list>
 #include <new>
 
-#include "heap/blocks.hpp"
 #include "report/report.hpp"
 #include "tree/tree.hpp"
 
@@ -91,7 +91,7 @@ void extend_with(TreeNode* node, TreeExtra* extra) noexcept {
 
 bool extend(TreeNode* node) noexcept {
   if (is_extended(node)) return true;
-  void* const memory = allocate(sizeof(TreeExtra));
+  void* const memory = allocate_beside(sizeof(TreeExtra));
   if (memory == nullptr) return false;
   extend_with(node, new (memory) TreeExtra{});
   return true;

@@ -117,6 +117,9 @@ inline void set_link(TreeNode* node, TreeLink link, TreeNode* target) noexcept {
   node->word[link] = static_cast<std::uint32_t>(offset >> 2) | (node->word[link] & 3);
 }
 
+// Memory for what nodes have besides: Extras, references, names. Null and errno when there is none.
+void* allocate_beside(std::size_t bytes) noexcept;
+
 // Has the node's links, and whatever else is to come, in `extra`. pre: it is not extended
 void extend_with(TreeNode* node, TreeExtra* extra) noexcept;
 

@@ -51,7 +51,7 @@ extern "C" {
 int tarn_tree_set_name(void* p, const char* name) {
   if (name == nullptr) return set_name(node_of(p), nullptr, nullptr);
   const std::size_t bytes = std::strlen(name) + 1;
-  auto* const copy = static_cast<char*>(allocate(bytes));
+  auto* const copy = static_cast<char*>(allocate_beside(bytes));
   if (copy == nullptr) return -1;
   std::memcpy(copy, name, bytes);
   return set_name(node_of(p), copy, copy);

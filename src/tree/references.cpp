@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include <new>
 
-#include "heap/blocks.hpp"
 #include "os/process.hpp"
 #include "tree/tree.hpp"
 
@@ -133,7 +132,7 @@ int tarn_tree_reference(void* owner_bytes, void* p) {
   }
   if (is_owner_of(node, owner)) return os::fail(os::Error::loop);
   if (!extend(node)) return -1;
-  void* const block = allocate(sizeof(TreeReference));
+  void* const block = allocate_beside(sizeof(TreeReference));
   if (block == nullptr) return -1;
   auto* const reference = new (block) TreeReference{};
   set(reference, node_is_reference, true);

@@ -1,0 +1,185 @@
+// tree.hpp: blocks that own blocks, in C++ (C++17). Header only over tarn/tree.h, which says what
+// each function promises: children go before their parents, the newest first.
+//
+//   tarn::Tree document;
+//   auto* chapter = document.create<Chapter>("one");
+//   auto* page = tarn::tree::create<Page>(chapter, 7);   // goes with its chapter
+//   char* title = tarn::tree::format(chapter, "%s (%d)", name, year);
+//
+// Objects are destroyed when their nodes go. A type with `bool may_dispose() noexcept` is asked
+// first; false is a veto. Functions that allocate throw std::bad_alloc, those that begin with try_
+// give null instead; without exceptions all give null.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_TREE_HPP
+#define TARN_TREE_HPP
+
+#include <cstdarg>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tarn/construct.hpp"
+#include "tarn/errors.hpp"
+#include "tarn/tree.h"
+
+namespace tarn::tree {
+
+template <class T, class = void>
+struct is_asked : std::false_type {};
+template <class T>
+struct is_asked<T, std::void_t<decltype(std::declval<T&>().may_dispose())>> : std::true_type {};
+
+// The destructor of a node that is a T.
+template <class T>
+int destroy(void* p) {
+  T* const object = static_cast<T*>(p);
+  if constexpr (is_asked<T>::value) {
+    if (!object->may_dispose()) return 1;
+  }
+  object->~T();
+  return 0;
+}
+
+// A T below `parent` (null: a root); null when there is no memory. What the constructor throws, it
+// throws: then nothing has changed.
+template <class T, class... Args>
+[[nodiscard]] T* try_create(void* parent, Args&&... args) {
+  void* const p = tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T));
+  if (p == nullptr) return nullptr;
+  if constexpr (!std::is_trivially_destructible_v<T> || is_asked<T>::value) {
+    if (tarn_tree_set_destructor(p, destroy<T>) != 0) {
+      tarn_tree_dispose(p);
+      return nullptr;
+    }
+  }
+  return construct_in<T>(
+      p,
+      [](void* block) {
+        tarn_tree_set_destructor(block, nullptr);
+        tarn_tree_dispose(block);
+      },
+      std::forward<Args>(args)...);
+}
+template <class T, class... Args>
+[[nodiscard]] T* create(void* parent, Args&&... args) {
+  return or_bad_alloc(try_create<T>(parent, std::forward<Args>(args)...));
+}
+
+// An array, all zero, of what needs no constructor.
+template <class T>
+[[nodiscard]] T* create_array(void* parent, std::size_t count) {
+  static_assert(std::is_trivial_v<T>, "arrays in a tree have neither constructors nor destructors");
+  static_assert(alignof(T) <= 16, "arrays in a tree are aligned to 16");
+  return or_bad_alloc(static_cast<T*>(tarn_tree_allocate_zeroed(parent, count, sizeof(T))));
+}
+
+[[nodiscard]] inline char* string(void* parent, std::string_view text) {
+  if (text.empty()) return or_bad_alloc(tarn_tree_string(parent, ""));
+  return or_bad_alloc(tarn_tree_string_n(parent, text.data(), text.size()));
+}
+
+[[nodiscard]] TARN_TREE_FORMATS(2, 3) inline char* format(void* parent, const char* how, ...) {
+  va_list list;
+  va_start(list, how);
+  char* const text = tarn_tree_format_list(parent, how, list);
+  va_end(list);
+  return or_bad_alloc(text);
+}
+
+// True: done. False, with errno: tarn/tree.h has the reasons.
+inline bool dispose(void* node) noexcept { return tarn_tree_dispose(node) == 0; }
+inline bool dispose_children(void* node) noexcept { return tarn_tree_dispose_children(node) == 0; }
+inline bool steal(void* parent, void* node) noexcept { return tarn_tree_steal(parent, node) == 0; }
+inline bool reference(void* owner, void* node) noexcept {
+  return tarn_tree_reference(owner, node) == 0;
+}
+inline bool unreference(void* owner, void* node) noexcept {
+  return tarn_tree_unreference(owner, node) == 0;
+}
+inline bool set_name(void* node, const char* name) noexcept {
+  return tarn_tree_set_name(node, name) == 0;
+}
+
+// Calls visit(node) for each node below `root`, a parent before its children, the oldest first. It
+// must not change the tree. It may return false: then that was the last one, and so is the result.
+template <class Visit>
+bool for_each(const void* root, Visit&& visit) {
+  for (void* n = tarn_tree_next(root, root); n != nullptr; n = tarn_tree_next(root, n)) {
+    if constexpr (std::is_void_v<decltype(visit(n))>) {
+      visit(n);
+    } else {
+      if (!visit(n)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace tarn::tree
+
+namespace tarn {
+
+// A root, and what is below it for as long as this lives.
+class Tree {
+ public:
+  Tree() : root_(or_bad_alloc(tarn_tree_allocate(nullptr, 0))) {}
+  // Below a node: this ends with it at the latest, and must not be used then.
+  explicit Tree(void* parent) : root_(or_bad_alloc(tarn_tree_allocate(parent, 0))) {}
+  // What vetoes stays, as a root of its own that nobody knows: dispose() tells before.
+  ~Tree() { tarn_tree_dispose(root_); }
+
+  Tree(Tree&& other) noexcept : root_(std::exchange(other.root_, nullptr)) {}
+  Tree& operator=(Tree&& other) noexcept {
+    if (this != &other) {
+      tarn_tree_dispose(root_);
+      root_ = std::exchange(other.root_, nullptr);
+    }
+    return *this;
+  }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+
+  explicit operator bool() const noexcept { return root_ != nullptr; }
+
+  // The node that is the parent of what is created here; null after a move from it.
+  void* root() const noexcept { return root_; }
+
+  template <class T, class... Args>
+  [[nodiscard]] T* create(Args&&... args) {
+    return tree::create<T>(root_, std::forward<Args>(args)...);
+  }
+  template <class T, class... Args>
+  [[nodiscard]] T* try_create(Args&&... args) {
+    return tree::try_create<T>(root_, std::forward<Args>(args)...);
+  }
+  template <class T>
+  [[nodiscard]] T* create_array(std::size_t count) {
+    return tree::create_array<T>(root_, count);
+  }
+  [[nodiscard]] char* string(std::string_view text) { return tree::string(root_, text); }
+
+  // All below the root goes; false when a veto stopped that.
+  bool clear() noexcept { return tree::dispose_children(root_); }
+
+  // The same with the root; true: it is gone, and this is false as a truth value.
+  bool dispose() noexcept {
+    if (!tree::dispose(root_)) return false;
+    root_ = nullptr;
+    return true;
+  }
+
+  tarn_tree_stats stats() const noexcept {
+    tarn_tree_stats stats{};
+    stats.bytes = sizeof stats;
+    tarn_tree_get_stats(root_, &stats);
+    return stats;
+  }
+
+ private:
+  void* root_;
+};
+
+}  // namespace tarn
+
+#endif

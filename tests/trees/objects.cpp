@@ -1,0 +1,128 @@
+// Trees of objects: tarn/tree.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tarn/tree.hpp"
+
+namespace {
+
+namespace tree = tarn::tree;
+
+std::string ended;
+
+struct Named {
+  explicit Named(std::string wanted) : name(std::move(wanted)) {
+    if (name == "bad") throw std::invalid_argument(name);
+  }
+  ~Named() { ended += name; }
+  std::string name;
+};
+
+struct Careful {
+  ~Careful() { ended += '!'; }
+  bool may_dispose() noexcept { return ready; }
+  bool ready = false;
+};
+
+struct alignas(64) Wide {
+  ~Wide() { ended += 'w'; }
+  char bytes[100];
+};
+
+class Objects : public testing::Test {
+ protected:
+  void SetUp() override { ended.clear(); }
+};
+
+TEST_F(Objects, AreDestroyedBeforeTheirParents) {
+  {
+    tarn::Tree all;
+    auto* const a = all.create<Named>("a");
+    auto* const b = all.create<Named>("b");
+    static_cast<void>(tree::create<Named>(a, "c"));
+    static_cast<void>(tree::create<Named>(b, "d"));
+    EXPECT_EQ(tarn_tree_parent(a), all.root());
+    EXPECT_EQ(all.stats().nodes, 5u);
+  }
+  EXPECT_EQ(ended, "dbca");
+}
+
+TEST_F(Objects, AConstructorThatThrowsLeavesNothing) {
+  tarn::Tree all;
+  EXPECT_THROW(static_cast<void>(all.create<Named>("bad")), std::invalid_argument);
+  EXPECT_EQ(all.stats().nodes, 1u);
+  EXPECT_EQ(ended, "");
+  EXPECT_THROW(static_cast<void>(all.create_array<int>(SIZE_MAX / 2)), std::bad_alloc);
+}
+
+TEST_F(Objects, CanVeto) {
+  tarn::Tree all;
+  auto* const careful = all.create<Careful>();
+  static_cast<void>(all.create<Named>("n"));
+  EXPECT_FALSE(all.clear());
+  EXPECT_FALSE(all.dispose());
+  EXPECT_EQ(ended, "n");
+  careful->ready = true;
+  EXPECT_TRUE(all.dispose());
+  EXPECT_FALSE(all);
+  EXPECT_EQ(ended, "n!");
+}
+
+TEST_F(Objects, HaveTheirAlignment) {
+  tarn::Tree all;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.create<Wide>()) % 64, 0u);
+  }
+  EXPECT_TRUE(all.clear());
+  EXPECT_EQ(ended, "wwwww");
+}
+
+TEST_F(Objects, TreesMove) {
+  tarn::Tree a;
+  static_cast<void>(a.create<Named>("a"));
+  tarn::Tree b;
+  static_cast<void>(b.create<Named>("b"));
+  b = std::move(a);
+  EXPECT_EQ(ended, "b");
+  EXPECT_FALSE(a);
+  tarn::Tree c(std::move(b));
+  EXPECT_TRUE(c.dispose());
+  EXPECT_EQ(ended, "ba");
+}
+
+TEST_F(Objects, TextAndArrays) {
+  tarn::Tree all;
+  EXPECT_STREQ(all.string("some text"), "some text");
+  EXPECT_STREQ(all.string({}), "");
+  EXPECT_STREQ(tree::format(all.root(), "%d", 12), "12");
+  const int* const zeros = all.create_array<int>(100);
+  EXPECT_EQ(std::vector<int>(zeros, zeros + 100), std::vector<int>(100));
+  int nodes = 0;
+  EXPECT_TRUE(tree::for_each(all.root(), [&](void*) { ++nodes; }));
+  EXPECT_EQ(nodes, 4);
+  EXPECT_FALSE(tree::for_each(all.root(), [&](void*) { return false; }));
+}
+
+TEST_F(Objects, HaveOwners) {
+  tarn::Tree a;
+  tarn::Tree b;
+  auto* const shared = a.create<Named>("s");
+  EXPECT_TRUE(tree::reference(b.root(), shared));
+  EXPECT_FALSE(tree::dispose(shared));
+  EXPECT_TRUE(a.dispose());
+  EXPECT_EQ(ended, "");
+  EXPECT_FALSE(tree::steal(shared, b.root()));
+  EXPECT_TRUE(tree::set_name(shared, "shared"));
+  EXPECT_EQ(tarn_tree_find(b.root(), "shared"), shared);
+  EXPECT_TRUE(tree::unreference(b.root(), shared));
+  EXPECT_EQ(ended, "s");
+}
+
+}  // namespace

@@ -1,0 +1,106 @@
+// Threads: work below nodes of one's own, and subtrees that are handed over.
+//
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tarn/tree.h"
+
+namespace {
+
+#ifdef TARN_TEST_DIVISOR
+constexpr int divisor = TARN_TEST_DIVISOR;
+#else
+constexpr int divisor = 1;
+#endif
+
+constexpr std::size_t threads = 4;
+
+int ended(void* p) { return ++**static_cast<int**>(p), 0; }
+
+// A subtree of some nodes, one of which counts its end.
+void* grown(void* parent, unsigned seed, int* count) {
+  std::mt19937 random(seed);
+  std::vector<void*> nodes{tarn_tree_allocate(parent, 16)};
+  for (int i = 0; i < 50; ++i) {
+    void* const above = nodes[random() % nodes.size()];
+    nodes.push_back(tarn_tree_allocate(above, 16 + random() % 200));
+  }
+  *static_cast<int**>(nodes.back()) = count;
+  EXPECT_EQ(tarn_tree_set_destructor(nodes.back(), ended), 0);
+  return nodes.front();
+}
+
+TEST(Threads, WorkBelowNodesOfTheirOwn) {
+  constexpr unsigned rounds = 2000 / divisor;
+  void* const root = tarn_tree_allocate(nullptr, 0);
+  std::array<int, threads> counts{};
+  std::vector<std::thread> workers;
+  for (std::size_t t = 0; t < threads; ++t) {
+    void* const own = tarn_tree_allocate(root, 0);
+    workers.emplace_back([own, count = &counts[t]] {
+      for (unsigned i = 0; i < rounds; ++i) {
+        void* const below = grown(own, i, count);
+        if (i % 8 != 0) tarn_tree_dispose(below);
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(tarn_tree_check(root), 1);
+  EXPECT_EQ(tarn_tree_dispose(root), 0);
+  for (const int count : counts) EXPECT_EQ(count, static_cast<int>(rounds));
+}
+
+class Queue {
+ public:
+  void put(void* node) {
+    const std::lock_guard<std::mutex> locked(lock_);
+    nodes_.push_back(node);
+    changed_.notify_one();
+  }
+  void* take() {
+    std::unique_lock<std::mutex> locked(lock_);
+    changed_.wait(locked, [this] { return !nodes_.empty(); });
+    void* const node = nodes_.front();
+    nodes_.pop_front();
+    return node;
+  }
+
+ private:
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::deque<void*> nodes_;
+};
+
+// One makes trees; another one hangs them below its own, adds to them and disposes of most.
+TEST(Threads, HandSubtreesOver) {
+  constexpr unsigned rounds = 5000 / divisor;
+  Queue queue;
+  int count = 0;
+  std::thread maker([&] {
+    for (unsigned i = 0; i < rounds; ++i) queue.put(grown(nullptr, i, &count));
+  });
+  void* const own = tarn_tree_allocate(nullptr, 0);
+  int added = 0;
+  for (unsigned i = 0; i < rounds; ++i) {
+    void* const node = queue.take();
+    ASSERT_EQ(tarn_tree_steal(own, node), 0);
+    static_cast<void>(grown(node, i, &added));
+    if (i % 16 == 0) continue;
+    ASSERT_EQ(tarn_tree_dispose(node), 0);
+  }
+  maker.join();
+  EXPECT_EQ(tarn_tree_check(own), 1);
+  EXPECT_EQ(tarn_tree_dispose(own), 0);
+  EXPECT_EQ(count, static_cast<int>(rounds));
+  EXPECT_EQ(added, static_cast<int>(rounds));
+}
+
+}  // namespace
