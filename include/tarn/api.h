@@ -9,6 +9,8 @@
 #define TARN_ALLOCATES(...) __attribute__((malloc, alloc_size(__VA_ARGS__), warn_unused_result))
 #define TARN_ALLOCATES_ONE __attribute__((malloc, warn_unused_result))
 #define TARN_MUST_USE __attribute__((warn_unused_result))
+/* As TARN_ALLOCATES where others have the address, too. */
+#define TARN_ALLOCATES_SHARED(...) __attribute__((alloc_size(__VA_ARGS__), warn_unused_result))
 #define TARN_WEAK __attribute__((weak)) /* Null where nothing that is linked has it. */
 #define TARN_LIKELY(x) (__builtin_expect(!!(x), 1))
 #define TARN_UNLIKELY(x) (__builtin_expect(!!(x), 0))
@@ -18,6 +20,7 @@
 #define TARN_ALLOCATES(...)
 #define TARN_ALLOCATES_ONE
 #define TARN_MUST_USE
+#define TARN_ALLOCATES_SHARED(...)
 #define TARN_WEAK
 #define TARN_LIKELY(x) (x)
 #define TARN_UNLIKELY(x) (x)

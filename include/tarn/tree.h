@@ -32,27 +32,28 @@ extern "C" {
 
 /* `bytes` (0 is allowed) below `parent`; a root where that is null. Aligned to 16. The newest child
  * of its parent. Constant time. */
-TARN_API TARN_ALLOCATES(2) void* tarn_tree_allocate(void* parent, size_t bytes);
-TARN_API TARN_ALLOCATES(2, 3) void* tarn_tree_allocate_array(void* parent, size_t count,
-                                                             size_t bytes);
+TARN_API TARN_ALLOCATES_SHARED(2) void* tarn_tree_allocate(void* parent, size_t bytes);
+TARN_API TARN_ALLOCATES_SHARED(2, 3) void* tarn_tree_allocate_array(void* parent, size_t count,
+                                                                    size_t bytes);
 /* As above, all zero. */
-TARN_API TARN_ALLOCATES(2, 3) void* tarn_tree_allocate_zeroed(void* parent, size_t count,
-                                                              size_t bytes);
+TARN_API TARN_ALLOCATES_SHARED(2, 3) void* tarn_tree_allocate_zeroed(void* parent, size_t count,
+                                                                     size_t bytes);
 /* At a multiple of `alignment`, a power of two (else EINVAL). Above 16 such a node takes 96 bytes
  * and the alignment besides, and cannot be reallocated. */
-TARN_API TARN_ALLOCATES(3) void* tarn_tree_allocate_aligned(void* parent, size_t alignment,
-                                                            size_t bytes);
+TARN_API TARN_ALLOCATES_SHARED(3) void* tarn_tree_allocate_aligned(void* parent, size_t alignment,
+                                                                   size_t bytes);
 
 /* Copies of bytes; of a string; of its first `most` characters at most. Null for null. */
-TARN_API TARN_ALLOCATES(3) void* tarn_tree_copy(void* parent, const void* p, size_t bytes);
-TARN_API TARN_ALLOCATES_ONE char* tarn_tree_string(void* parent, const char* text);
-TARN_API TARN_ALLOCATES_ONE char* tarn_tree_string_n(void* parent, const char* text, size_t most);
+TARN_API TARN_ALLOCATES_SHARED(3) void* tarn_tree_copy(void* parent, const void* p,
+                                                       size_t bytes);
+TARN_API TARN_MUST_USE char* tarn_tree_string(void* parent, const char* text);
+TARN_API TARN_MUST_USE char* tarn_tree_string_n(void* parent, const char* text, size_t most);
 
 /* As printf writes it. Null, with vsnprintf's errno, for what it refuses. */
-TARN_API TARN_ALLOCATES_ONE char* tarn_tree_format(void* parent, const char* format, ...)
+TARN_API TARN_MUST_USE char* tarn_tree_format(void* parent, const char* format, ...)
     TARN_TREE_FORMATS(2, 3);
-TARN_API TARN_ALLOCATES_ONE char* tarn_tree_format_list(void* parent, const char* format,
-                                                        va_list list) TARN_TREE_FORMATS(2, 0);
+TARN_API TARN_MUST_USE char* tarn_tree_format_list(void* parent, const char* format, va_list list)
+    TARN_TREE_FORMATS(2, 0);
 
 /* The string with more behind it, perhaps elsewhere: the old address is not to be used. On failure
  * null, and the string is as it was. `more` may be part of it. */
@@ -73,7 +74,8 @@ TARN_API size_t tarn_tree_size(const void* node);
  * are being disposed of themselves refuse (EBUSY). */
 typedef int (*tarn_tree_destructor)(void* node);
 
-/* One a node; null: none. 0, or -1. */
+/* One a node; null: none. One that is set in a destructor of the same node is called after it, if
+ * it is another one. 0, or -1. */
 TARN_API int tarn_tree_set_destructor(void* node, tarn_tree_destructor destructor);
 
 /* Disposes of the node and of all below it: the newest child first, children before parents. Nodes
@@ -87,18 +89,20 @@ TARN_API int tarn_tree_set_destructor(void* node, tarn_tree_destructor destructo
 TARN_API int tarn_tree_dispose(void* node);
 /* As above; the node that was in the way, or null, is in *stayed (which may be null). */
 TARN_API int tarn_tree_try_dispose(void* node, void** stayed);
-/* Of all below it. */
+/* Of all below it. Meanwhile the node itself is as those that are disposed of: EBUSY. */
 TARN_API int tarn_tree_dispose_children(void* node);
 
 /* Makes the node, with all below it, the newest child of another parent (null: a root). References
  * to it stay, but one of that parent. 0 (and where it is, when it is there already); or -1: ELOOP
- * for a parent that it owns, EBUSY while it is being disposed of. Linear in the depth of the
- * parent: the search for cycles, which follows references, too. */
+ * for a parent that it owns, EBUSY while it is being disposed of. From below a reference it moves,
+ * also where that is the same owner's. A search for cycles goes up from the parent through all
+ * owners: linear in the depth; below nodes with several owners, at most in the depth of each. It
+ * marks these, so it is for a thread that has all of the owners. */
 TARN_API int tarn_tree_steal(void* parent, void* node);
 
 /* Makes `owner` a further owner: the node goes when the last of its owners does. 0; or -1: ELOOP
  * when the node owns `owner`, EEXIST when it is one already, EBUSY while the node is being disposed
- * of. As tarn_tree_steal. */
+ * of. As tarn_tree_steal, and linear in the node's references. */
 TARN_API int tarn_tree_reference(void* owner, void* node);
 
 /* Ends an owner's part in a node, be it parent or further owner (null: of a root). Without any
@@ -110,8 +114,8 @@ TARN_API size_t tarn_tree_owners(const void* node);
 
 /* A block that is not of a tree, owned: a node, which calls release(block) when it goes. Null, and
  * the block is still the program's, when there is no memory. */
-TARN_API TARN_ALLOCATES_ONE void* tarn_tree_adopt(void* parent, void* block,
-                                                  void (*release)(void* block));
+TARN_API TARN_MUST_USE void* tarn_tree_adopt(void* parent, void* block,
+                                             void (*release)(void* block));
 /* The block of such a node. */
 TARN_API void* tarn_tree_adopted(const void* node);
 
@@ -144,7 +148,7 @@ typedef struct tarn_tree_stats {
   size_t bytes;        /* sizeof(tarn_tree_stats), set by the caller. */
   size_t nodes;
   size_t usable_bytes; /* As tarn_tree_size has it. */
-  size_t overhead_bytes; /* In front of nodes, for names, destructors and references. */
+  size_t overhead_bytes; /* In front of nodes, for names, destructors, alignment, references. */
   size_t depth;        /* 1 for a node without children. */
   size_t references;   /* That these nodes have to others. */
 } tarn_tree_stats;

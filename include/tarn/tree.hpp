@@ -42,25 +42,32 @@ int destroy(void* p) {
   return 0;
 }
 
+inline int stay(void*) { return 1; }
+
 // A T below `parent` (null: a root); null when there is no memory. What the constructor throws, it
-// throws: then nothing has changed.
+// throws: then nothing has changed, unless the constructor gave its own node children that veto, or
+// other owners.
 template <class T, class... Args>
 [[nodiscard]] T* try_create(void* parent, Args&&... args) {
   void* const p = tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T));
   if (p == nullptr) return nullptr;
-  if constexpr (!std::is_trivially_destructible_v<T> || is_asked<T>::value) {
-    if (tarn_tree_set_destructor(p, destroy<T>) != 0) {
+  constexpr bool has_end = !std::is_trivially_destructible_v<T> || is_asked<T>::value;
+  // Until it is an object it is not to be disposed of; and no memory is needed afterwards.
+  if constexpr (has_end) {
+    if (tarn_tree_set_destructor(p, stay) != 0) {
       tarn_tree_dispose(p);
       return nullptr;
     }
   }
-  return construct_in<T>(
+  T* const object = construct_in<T>(
       p,
       [](void* block) {
         tarn_tree_set_destructor(block, nullptr);
         tarn_tree_dispose(block);
       },
       std::forward<Args>(args)...);
+  if constexpr (has_end) tarn_tree_set_destructor(p, destroy<T>);
+  return object;
 }
 template <class T, class... Args>
 [[nodiscard]] T* create(void* parent, Args&&... args) {
@@ -124,15 +131,16 @@ namespace tarn {
 class Tree {
  public:
   Tree() : root_(or_bad_alloc(tarn_tree_allocate(nullptr, 0))) {}
-  // Below a node: this ends with it at the latest, and must not be used then.
+  // Below a node, with which what is in here goes at the latest: then this must not be used any
+  // more, nor end. So it is no member of what lies there.
   explicit Tree(void* parent) : root_(or_bad_alloc(tarn_tree_allocate(parent, 0))) {}
-  // What vetoes stays, as a root of its own that nobody knows: dispose() tells before.
-  ~Tree() { tarn_tree_dispose(root_); }
+  // What vetoes stays where it is: dispose() tells before. Other owners of the root keep it.
+  ~Tree() { end(); }
 
   Tree(Tree&& other) noexcept : root_(std::exchange(other.root_, nullptr)) {}
   Tree& operator=(Tree&& other) noexcept {
     if (this != &other) {
-      tarn_tree_dispose(root_);
+      end();
       root_ = std::exchange(other.root_, nullptr);
     }
     return *this;
@@ -142,29 +150,32 @@ class Tree {
 
   explicit operator bool() const noexcept { return root_ != nullptr; }
 
-  // The node that is the parent of what is created here; null after a move from it.
+  // The node that is the parent of what is created here; null after a move from it and after
+  // dispose(): then there is no memory.
   void* root() const noexcept { return root_; }
 
   template <class T, class... Args>
   [[nodiscard]] T* create(Args&&... args) {
-    return tree::create<T>(root_, std::forward<Args>(args)...);
+    return or_bad_alloc(try_create<T>(std::forward<Args>(args)...));
   }
   template <class T, class... Args>
   [[nodiscard]] T* try_create(Args&&... args) {
-    return tree::try_create<T>(root_, std::forward<Args>(args)...);
+    return root_ == nullptr ? nullptr : tree::try_create<T>(root_, std::forward<Args>(args)...);
   }
   template <class T>
   [[nodiscard]] T* create_array(std::size_t count) {
-    return tree::create_array<T>(root_, count);
+    return root_ == nullptr ? or_bad_alloc<T>(nullptr) : tree::create_array<T>(root_, count);
   }
-  [[nodiscard]] char* string(std::string_view text) { return tree::string(root_, text); }
+  [[nodiscard]] char* string(std::string_view text) {
+    return root_ == nullptr ? or_bad_alloc<char>(nullptr) : tree::string(root_, text);
+  }
 
   // All below the root goes; false when a veto stopped that.
-  bool clear() noexcept { return tree::dispose_children(root_); }
+  bool clear() noexcept { return root_ == nullptr || tree::dispose_children(root_); }
 
   // The same with the root; true: it is gone, and this is false as a truth value.
   bool dispose() noexcept {
-    if (!tree::dispose(root_)) return false;
+    if (root_ != nullptr && !tree::dispose(root_)) return false;
     root_ = nullptr;
     return true;
   }
@@ -172,11 +183,15 @@ class Tree {
   tarn_tree_stats stats() const noexcept {
     tarn_tree_stats stats{};
     stats.bytes = sizeof stats;
-    tarn_tree_get_stats(root_, &stats);
+    if (root_ != nullptr) tarn_tree_get_stats(root_, &stats);
     return stats;
   }
 
  private:
+  void end() noexcept {
+    if (root_ != nullptr) tarn_tree_unreference(tarn_tree_parent(root_), root_);
+  }
+
   void* root_;
 };
 

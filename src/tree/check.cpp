@@ -24,7 +24,9 @@ bool are_sound_references(const TreeNode* node) noexcept {
   const TreeExtra& extra = *extra_of(node);
   if (extra.is_found || extra.next_found != nullptr) return false;
   for (const TreeReference* r = extra.references; r != nullptr; r = r->next) {
-    if (!is_reference(r) || r->is_owner || r->target != node || parent_of(r) == nullptr) {
+    const TreeReference* const after = r->next != nullptr ? r->next : extra.references;
+    if (!is_reference(r) || r->is_owner || r->target != node || parent_of(r) == nullptr ||
+        after->previous != r) {
       return false;
     }
   }
@@ -33,10 +35,9 @@ bool are_sound_references(const TreeNode* node) noexcept {
 
 bool is_listed(const TreeReference* reference) noexcept {
   const TreeNode* const target = reference->target;
-  if (target == nullptr || !is_extended(target)) return false;
-  const TreeReference* r = extra_of(target)->references;
-  while (r != nullptr && r != reference) r = r->next;
-  return r == reference;
+  if (target == nullptr || !is_extended(target) || reference->previous == nullptr) return false;
+  const TreeReference* const oldest = extra_of(target)->references;
+  return reference == oldest || (oldest != nullptr && reference->previous->next == reference);
 }
 
 bool is_sound(const TreeNode* node) noexcept {
@@ -65,9 +66,12 @@ const TreeNode* next_of_all(const TreeNode* root, const TreeNode* node) noexcept
 }
 
 std::size_t overhead_of(const TreeNode* node) noexcept {
-  std::size_t bytes = sizeof(TreeNode);
+  std::size_t bytes = is_reference(node) ? sizeof(TreeReference) : sizeof(TreeNode);
   if (!is_extended(node)) return bytes;
   bytes += sizeof(TreeExtra);
+  if (has(node, node_is_apart)) {
+    bytes += address_of(node) - address_of(extra_of(node)->block);
+  }
   const char* const name = extra_of(node)->own_name;
   return name == nullptr ? bytes : bytes + std::strlen(name) + 1;
 }
@@ -104,7 +108,7 @@ int tarn_tree_get_stats(const void* p, tarn_tree_stats* stats) {
   for (const TreeNode* node = root; node != nullptr; node = next_of_all(root, node)) {
     if (!is_reference(node)) continue;
     ++stats->references;
-    stats->overhead_bytes += sizeof(TreeReference);
+    stats->overhead_bytes += overhead_of(node);
   }
   return 0;
 }

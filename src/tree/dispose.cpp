@@ -42,10 +42,9 @@ void free_plain_leaves(TreeNode* parent) noexcept {
 bool ask(TreeNode* node) noexcept {
   if (!is_extended(node) || extra_of(node)->destructor == nullptr) return true;
   const tarn_tree_destructor destructor = extra_of(node)->destructor;
-  extra_of(node)->destructor = nullptr;
-  if (destructor(bytes_of(node)) == 0) return true;
-  if (extra_of(node)->destructor == nullptr) extra_of(node)->destructor = destructor;
-  return false;
+  if (destructor(bytes_of(node)) != 0) return false;
+  if (extra_of(node)->destructor == destructor) extra_of(node)->destructor = nullptr;
+  return true;
 }
 
 void end(TreeNode* node) noexcept {
@@ -109,21 +108,25 @@ extern "C" {
 int tarn_tree_dispose(void* p) { return tarn_tree_try_dispose(p, nullptr); }
 
 int tarn_tree_try_dispose(void* p, void** stayed) {
-  TreeNode* const stopped = p == nullptr ? nullptr : dispose(node_of(p));
+  TreeNode* stopped = p == nullptr ? nullptr : dispose(node_of(p));
+  if (stopped != nullptr && is_reference(stopped)) {  // Only on the way of another disposal.
+    stopped = static_cast<TreeReference*>(stopped)->target;
+  }
   if (stayed != nullptr) *stayed = stopped == nullptr ? nullptr : bytes_of(stopped);
   return stopped == nullptr ? 0 : -1;
 }
 
 int tarn_tree_dispose_children(void* p) {
   TreeNode* const node = node_of(p);
-  for (TreeNode* child = newest_of(node); child != nullptr; child = newest_of(node)) {
-    if (has_references(child)) {
-      if (!pass_to_next_owner(child)) return -1;
-    } else if (dispose(child) != nullptr) {
-      return -1;
-    }
+  // It is to stay where it is meanwhile.
+  const bool was_on_path = has(node, node_is_on_path);
+  set(node, node_is_on_path, true);
+  bool done = true;
+  for (TreeNode* child; done && (child = newest_of(node)) != nullptr;) {
+    done = has_references(child) ? pass_to_next_owner(child) : dispose(child) == nullptr;
   }
-  return 0;
+  set(node, node_is_on_path, was_on_path);
+  return done ? 0 : -1;
 }
 
 int tarn_tree_set_destructor(void* p, tarn_tree_destructor destructor) {

@@ -43,8 +43,9 @@ enum TreeFlag : unsigned {
 // its child: only then is it asked.
 struct TreeReference : TreeNode {
   TreeNode* target;
-  TreeReference* next;  // Of the same target, from the oldest on.
-  bool is_owner;        // It is the target's parent.
+  TreeReference* next;      // Of the same target, from the oldest on.
+  TreeReference* previous;  // That of the oldest is the youngest.
+  bool is_owner;            // It is the target's parent: then it is in no list.
 };
 
 // What only some nodes have.

@@ -2,10 +2,15 @@
 //
 // SPDX-License-Identifier: MIT
 #include "heap/blocks.hpp"
+#include "heap/heap_scope.hpp"
 #include "tree/links.hpp"
 
 namespace tarn {
 
-void* allocate_beside(std::size_t bytes) noexcept { return allocate(bytes); }
+// Malloc's own, whatever heap serves the thread now: nodes of others may get it.
+void* allocate_beside(std::size_t bytes) noexcept {
+  const OutOfScope malloc_itself;
+  return allocate(bytes);
+}
 
 }  // namespace tarn

@@ -55,6 +55,28 @@ bool meets(const TreeNode* target, TreeNode* node, Found& found) noexcept {
   return false;
 }
 
+void add_reference(TreeExtra& extra, TreeReference* reference) noexcept {
+  TreeReference* const oldest = extra.references;
+  if (oldest == nullptr) {
+    extra.references = reference->previous = reference;
+    return;
+  }
+  reference->previous = oldest->previous;
+  oldest->previous->next = reference;
+  oldest->previous = reference;
+}
+
+void remove_reference(TreeExtra& extra, TreeReference* reference) noexcept {
+  TreeReference* const oldest = extra.references;
+  (reference == oldest ? extra.references : reference->previous->next) = reference->next;
+  if (reference->next != nullptr) {
+    reference->next->previous = reference->previous;
+  } else if (reference != oldest) {
+    oldest->previous = reference->previous;
+  }
+  reference->next = reference->previous = nullptr;
+}
+
 int unreference(TreeNode* owner, TreeNode* node) noexcept {
   if (has(node, node_is_on_path)) return os::fail(os::Error::busy);
   TreeNode* const parent = parent_of(node);
@@ -86,6 +108,8 @@ TreeReference* reference_of(const TreeNode* owner, const TreeNode* node) noexcep
 }
 
 bool is_owner_of(const TreeNode* target, TreeNode* node) noexcept {
+  if (target == node) return true;
+  if (newest_of(target) == nullptr) return false;
   Found found;
   if (meets(target, node, found)) return true;
   while (TreeNode* const shared = found.take()) {
@@ -98,19 +122,15 @@ bool is_owner_of(const TreeNode* target, TreeNode* node) noexcept {
 
 void end_reference(TreeReference* reference) noexcept {
   if (reference->target != nullptr) {
-    TreeReference** place = &extra_of(reference->target)->references;
-    while (*place != reference) place = &(*place)->next;
-    *place = reference->next;
+    remove_reference(*extra_of(reference->target), reference);
   }
   free_node(reference);
 }
 
 bool pass_to_next_owner(TreeNode* node) noexcept {
   if (!unlink_to_move(node)) return false;
-  TreeExtra* const extra = extra_of(node);
-  TreeReference* const reference = extra->references;
-  extra->references = reference->next;
-  reference->next = nullptr;
+  TreeReference* const reference = extra_of(node)->references;
+  remove_reference(*extra_of(node), reference);
   reference->is_owner = true;
   set_link(node, link_parent, reference);
   set_link(node, link_younger, node);
@@ -141,9 +161,7 @@ int tarn_tree_reference(void* owner_bytes, void* p) {
     return -1;
   }
   reference->target = node;
-  TreeReference** place = &extra_of(node)->references;
-  while (*place != nullptr) place = &(*place)->next;
-  *place = reference;
+  add_reference(*extra_of(node), reference);
   return 0;
 }
 

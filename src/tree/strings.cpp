@@ -1,6 +1,7 @@
 // strings: copies and formatted text as nodes, and blocks of others.
 //
 // SPDX-License-Identifier: MIT
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -23,13 +24,23 @@ int release_adopted(void* p) {
   return 0;
 }
 
+void free_node_keeping_errno(TreeNode* node) noexcept {
+  const int saved = errno;
+  unlink_and_free(node);
+  errno = saved;
+}
+
 // What append and append_format have in common: `more` may be part of the text, which moves.
 char* append(char* text, const char* more, std::size_t length) noexcept {
   const std::size_t before = std::strlen(text);
-  const bool is_part = more >= text && more <= text + before;
+  const std::size_t room = tarn_tree_size(text);
+  const bool is_part = more >= text && more < text + room;
   const auto offset = static_cast<std::size_t>(is_part ? more - text : 0);
-  auto* const grown = static_cast<char*>(tarn_tree_reallocate(text, before + length + 1));
-  if (grown == nullptr) return nullptr;
+  char* grown = text;
+  if (before + length >= room) {
+    grown = static_cast<char*>(tarn_tree_reallocate(text, before + length + 1));
+    if (grown == nullptr) return nullptr;
+  }
   std::memmove(grown + before, is_part ? grown + offset : more, length);
   grown[before + length] = '\0';
   return grown;
@@ -75,8 +86,9 @@ char* tarn_tree_format_list(void* parent, const char* format, va_list list) {
     text = static_cast<char*>(tarn_tree_allocate(parent, bytes));
     if (text != nullptr && bytes <= sizeof first) {
       std::memcpy(text, first, bytes);
-    } else if (text != nullptr) {
-      std::vsnprintf(text, bytes, format, again);
+    } else if (text != nullptr && std::vsnprintf(text, bytes, format, again) != length) {
+      free_node_keeping_errno(node_of(text));
+      text = nullptr;
     }
   }
   va_end(again);

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "heap/blocks.hpp"
+#include "heap/heaps.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
 
@@ -86,21 +87,22 @@ bool is_in_slab_of(const TreeNode* from, const TreeNode* to) noexcept {
          (address_of(to) & tree_slab_mask) != 0;
 }
 
-// Blocks from here on are moved by the system, without being copied.
+// Blocks from here on are moved by the system, without being copied, if nobody is below them.
 constexpr std::size_t moved_bytes_min = std::size_t{1} << 20;
 
 void* move_to_size(TreeNode* node, std::size_t bytes) noexcept {
   const std::size_t before = usable_bytes(node, "tarn_tree_reallocate");
   const std::size_t total = sizeof(TreeNode) + bytes;
   if (keeps_place(before, total)) return bytes_of(node);
-  if (before >= moved_bytes_min) {
+  if (before >= moved_bytes_min && newest_of(node) == nullptr) {
     if (!extend_around(node)) return nullptr;
     auto* const moved = static_cast<TreeNode*>(reallocate(node, total));
     if (moved == nullptr) return nullptr;
     if (moved != node) move_links(node, moved);
     return bytes_of(moved);
   }
-  auto* const moved = static_cast<TreeNode*>(allocate(total));
+  void* const elsewhere = heap_allocate(heap_of(node), total, "tarn_tree_reallocate");
+  auto* const moved = static_cast<TreeNode*>(elsewhere);
   if (moved == nullptr) return nullptr;
   if (!is_in_slab_of(node, moved) && !extend_around(node)) {
     deallocate(moved);

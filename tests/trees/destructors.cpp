@@ -140,6 +140,57 @@ TEST_F(Destructors, WhatIsOnItsWayRefuses) {
   EXPECT_EQ(order, "bart");
 }
 
+TEST_F(Destructors, AParentWhoseChildrenGoStays) {
+  char* const r = lettered(nullptr, 'r');
+  char* const a = lettered(r, 'a');
+  on_end = [&](void* node) {
+    if (node != a) return 0;
+    errno = 0;
+    EXPECT_EQ(tarn_tree_reallocate(r, 100000), nullptr);
+    EXPECT_EQ(errno, EBUSY);
+    EXPECT_EQ(tarn_tree_dispose_children(r), -1);
+    return 0;
+  };
+  EXPECT_EQ(tarn_tree_dispose_children(r), 0);
+  EXPECT_EQ(order, "a");
+  EXPECT_EQ(tarn_tree_dispose(r), 0);
+}
+
+TEST_F(Destructors, OneSetInAnotherIsCalledAfterIt) {
+  char* const r = lettered(nullptr, 'r');
+  on_end = [&](void* node) {
+    static const auto second = [](void*) { return order += '2', 0; };
+    return tarn_tree_set_destructor(node, second);
+  };
+  EXPECT_EQ(tarn_tree_dispose(r), 0);
+  EXPECT_EQ(order, "r2");
+
+  char* const s = lettered(nullptr, 's');
+  on_end = [&](void* node) { return tarn_tree_set_destructor(node, nullptr), 1; };
+  EXPECT_EQ(tarn_tree_dispose(s), -1);
+  EXPECT_EQ(tarn_tree_dispose(s), 0);  // It has none any more.
+  EXPECT_EQ(order, "r2s");
+}
+
+// What is in the way is a node also where a reference is what was met.
+TEST_F(Destructors, WhatStayedIsANode) {
+  char* const a = lettered(nullptr, 'a');
+  char* const b = lettered(nullptr, 'b');
+  char* const t = lettered(a, 't');
+  ASSERT_EQ(tarn_tree_reference(b, t), 0);
+  ASSERT_EQ(tarn_tree_dispose(a), 0);
+  void* stayed = nullptr;
+  on_end = [&](void* node) {
+    if (node == t) {
+      EXPECT_EQ(tarn_tree_try_dispose(b, &stayed), -1);
+    }
+    return 0;
+  };
+  EXPECT_EQ(tarn_tree_dispose(t), 0);
+  EXPECT_EQ(stayed, t);
+  EXPECT_EQ(tarn_tree_dispose(b), 0);
+}
+
 TEST_F(Destructors, MayMoveOthersOut) {
   char* const r = lettered(nullptr, 'r');
   char* const a = lettered(r, 'a');

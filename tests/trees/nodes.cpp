@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tarn/heap.h"
 #include "tarn/tree.h"
 
 namespace {
@@ -93,6 +94,46 @@ TEST(Nodes, HaveAnyAlignment) {
   }
   EXPECT_EQ(tarn_tree_check(root), 1);
   tarn_tree_dispose(root);
+}
+
+// The program has the address of a node also from others: compilers must not think otherwise.
+__attribute__((noinline)) void add(void* list, int value) {
+  int* const p = static_cast<int*>(tarn_tree_allocate(list, sizeof *p));
+  if (p != nullptr) *p = value;
+}
+__attribute__((noinline)) int changed_elsewhere(void* list) {
+  int* const p = static_cast<int*>(tarn_tree_allocate(list, sizeof *p));
+  *p = 1;
+  *static_cast<int*>(tarn_tree_first_child(list)) = 2;
+  return *p;
+}
+
+TEST(Nodes, AreKnownToOthers) {
+  void* const list = tarn_tree_allocate(nullptr, 0);
+  add(list, 17);
+  EXPECT_EQ(*static_cast<int*>(tarn_tree_first_child(list)), 17);
+  tarn_tree_dispose_children(list);
+  EXPECT_EQ(changed_elsewhere(list), 2);
+  tarn_tree_dispose(list);
+}
+
+// What a node has besides is malloc's own, and a node stays in its heap.
+TEST(Nodes, OutliveTheHeapThatServedMeanwhile) {
+  void* const root = tarn_tree_allocate(nullptr, 8);
+  tarn_heap_options options{};
+  options.bytes = sizeof options;
+  const tarn_heap heap = tarn_heap_create(&options);
+  const tarn_heap before = tarn_heap_set_default(heap);
+  void* const inside = tarn_tree_allocate(root, 8);
+  EXPECT_EQ(tarn_tree_set_name(root, "root"), 0);
+  void* const grown = tarn_tree_reallocate(root, 5000);
+  tarn_heap_set_default(before);
+  EXPECT_EQ(tarn_tree_parent(inside), grown);
+  EXPECT_EQ(tarn_heap_owns(heap, static_cast<char*>(grown) - 16), 0);
+  EXPECT_EQ(tarn_tree_dispose(inside), 0);
+  EXPECT_EQ(tarn_heap_destroy(heap), 0);
+  EXPECT_STREQ(tarn_tree_name(grown), "root");
+  EXPECT_EQ(tarn_tree_dispose(grown), 0);
 }
 
 TEST(Nodes, ChildrenKeepTheirOrder) {
@@ -231,6 +272,17 @@ TEST(Text, IsCopiedWrittenAndAppended) {
   EXPECT_EQ(tarn_tree_parent(text), root);
   EXPECT_EQ(tarn_tree_check(root), 1);
   tarn_tree_dispose(root);
+}
+
+TEST(Text, ThatHasRoomStaysWhereItIs) {
+  char* const text = static_cast<char*>(tarn_tree_allocate(nullptr, 1000));
+  std::strcpy(text, "a");
+  const std::size_t room = tarn_tree_size(text);
+  char* more = text;
+  for (int i = 0; i < 9; ++i) more = tarn_tree_append(more, "0123456789");
+  EXPECT_EQ(more, text);
+  EXPECT_EQ(tarn_tree_size(text), room);
+  tarn_tree_dispose(text);
 }
 
 }  // namespace

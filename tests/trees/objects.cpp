@@ -84,6 +84,46 @@ TEST_F(Objects, HaveTheirAlignment) {
   EXPECT_EQ(ended, "wwwww");
 }
 
+struct Angry {
+  explicit Angry(void* parent) {
+    EXPECT_FALSE(tree::dispose(parent));  // What is not made yet is in the way.
+    throw std::invalid_argument("angry");
+  }
+  ~Angry() { ended += 'x'; }
+};
+
+TEST_F(Objects, AreNoObjectsBeforeTheyAreMade) {
+  tarn::Tree all;
+  auto* const parent = all.create<Named>("p");
+  EXPECT_THROW(static_cast<void>(tree::create<Angry>(parent, parent)), std::invalid_argument);
+  EXPECT_EQ(ended, "");
+  EXPECT_EQ(all.stats().nodes, 2u);
+}
+
+TEST_F(Objects, ATreeWithoutARootHasNoMemory) {
+  tarn::Tree all;
+  EXPECT_TRUE(all.dispose());
+  EXPECT_TRUE(all.dispose());
+  EXPECT_TRUE(all.clear());
+  EXPECT_EQ(all.stats().nodes, 0u);
+  EXPECT_EQ(all.try_create<int>(1), nullptr);
+  EXPECT_THROW(static_cast<void>(all.create<int>(1)), std::bad_alloc);
+  EXPECT_THROW(static_cast<void>(all.create_array<int>(1)), std::bad_alloc);
+  EXPECT_THROW(static_cast<void>(all.string("x")), std::bad_alloc);
+}
+
+TEST_F(Objects, OtherOwnersKeepATree) {
+  tarn::Tree b;
+  {
+    tarn::Tree a;
+    static_cast<void>(a.create<Named>("a"));
+    EXPECT_TRUE(tree::reference(b.root(), a.root()));
+  }
+  EXPECT_EQ(ended, "");
+  EXPECT_TRUE(b.dispose());
+  EXPECT_EQ(ended, "a");
+}
+
 TEST_F(Objects, TreesMove) {
   tarn::Tree a;
   static_cast<void>(a.create<Named>("a"));
