@@ -153,14 +153,15 @@ TARN_API void tarn_pool_destroy(tarn_pool* pool);
  * tarn_pool_init then. Linear in the chunks. */
 TARN_API void tarn_pool_move(tarn_pool* to, tarn_pool* from);
 
-/* The rest of tarn_pool_allocate and tarn_pool_deallocate. */
-TARN_API TARN_ALLOCATES_ONE void* tarn_pool_allocate_slow(tarn_pool* pool);
+/* The rest of tarn_pool_allocate and tarn_pool_deallocate. (Not of the compiler's `malloc` kind:
+ * walks give addresses of blocks to others.) */
+TARN_API TARN_MUST_USE void* tarn_pool_allocate_slow(tarn_pool* pool);
 TARN_API void tarn_pool_deallocate_slow(tarn_pool* pool, void* p);
 
 /* A block, aligned as the pool is; null and ENOMEM when the source gives no chunk. In a chunk that
  * is new or was empty, blocks come in the order of addresses; else the one that was freed last
  * comes first. */
-TARN_ALLOCATES_ONE static inline void* tarn_pool_allocate(tarn_pool* pool) {
+TARN_MUST_USE static inline void* tarn_pool_allocate(tarn_pool* pool) {
   const size_t cached = pool->cached;
   char* fresh;
   if (cached != 0) { /* As likely as not: programs grow, and programs recycle. */

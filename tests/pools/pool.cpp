@@ -122,6 +122,20 @@ TEST_P(EachMode, DoesNotAskTheSourceAgainAndAgain) {
   EXPECT_EQ(source.calls, 2u);
 }
 
+// Walks have a block's address as well: compilers must not think that nobody reads it.
+__attribute__((noinline)) void add(tarn_pool* pool, int value) {
+  int* const p = static_cast<int*>(tarn_pool_allocate(pool));
+  if (p != nullptr) *p = value;
+}
+
+TEST(Pool, WalksSeeWhatNobodyElseKept) {
+  Pool pool(sizeof(int));
+  add(pool.get(), 17);
+  int seen = 0;
+  pool.walk([&](void* p) { seen = *static_cast<int*>(p); });
+  EXPECT_EQ(seen, 17);
+}
+
 TEST(Pool, WhatWasFreedLastComesFirst) {
   CountingSource source;
   PoolOptions wanted;
