@@ -10,15 +10,6 @@ namespace tarn {
 
 namespace {
 
-bool is_sound_sibling(const TreeNode* parent, const TreeNode* node) noexcept {
-  const TreeNode* const newest = newest_of(parent);
-  const TreeNode* const older = older_of(node);
-  const TreeNode* const younger = younger_of(node);
-  if (parent_of(node) != parent || younger == nullptr) return false;
-  if (older != nullptr && younger_of(older) != node) return false;
-  return node == newest ? older_of(younger) == nullptr : older_of(younger) == node;
-}
-
 bool are_sound_references(const TreeNode* node) noexcept {
   if (!is_extended(node)) return true;
   const TreeExtra& extra = *extra_of(node);
@@ -49,20 +40,9 @@ bool is_sound(const TreeNode* node) noexcept {
            younger_of(target) == target;
   }
   for (const TreeNode* n = newest_of(node); n != nullptr; n = older_of(n)) {
-    if (!is_sound_sibling(node, n)) return false;
+    if (parent_of(n) != node || !is_known_in_place(n)) return false;
   }
   return are_sound_references(node);
-}
-
-// As next_below, references included.
-const TreeNode* next_of_all(const TreeNode* root, const TreeNode* node) noexcept {
-  if (const TreeNode* const newest = newest_of(node)) return younger_of(newest);
-  while (node != root) {
-    const TreeNode* const parent = parent_of(node);
-    if (!is_reference(parent) && newest_of(parent) != node) return younger_of(node);
-    node = parent;
-  }
-  return nullptr;
 }
 
 std::size_t overhead_of(const TreeNode* node) noexcept {
@@ -86,7 +66,9 @@ extern "C" {
 
 int tarn_tree_check(const void* p) {
   const TreeNode* const root = node_of(p);
-  for (const TreeNode* node = root; node != nullptr; node = next_of_all(root, node)) {
+  std::size_t depth = 1;
+  for (auto* node = const_cast<TreeNode*>(root); node != nullptr;
+       node = next_of_all(root, node, &depth)) {
     if (!is_sound(node)) return 0;
   }
   return 1;
@@ -98,17 +80,16 @@ int tarn_tree_get_stats(const void* p, tarn_tree_stats* stats) {
   *stats = {};
   stats->bytes = sizeof *stats;
   std::size_t depth = 1;
-  for (TreeNode* node = const_cast<TreeNode*>(root); node != nullptr;
-       node = next_below(root, node, &depth)) {
+  for (auto* node = const_cast<TreeNode*>(root); node != nullptr;
+       node = next_of_all(root, node, &depth)) {
+    stats->overhead_bytes += overhead_of(node);
+    if (is_reference(node)) {
+      ++stats->references;
+      continue;
+    }
     ++stats->nodes;
     stats->usable_bytes += tarn_tree_size(node + 1);
-    stats->overhead_bytes += overhead_of(node);
     if (depth > stats->depth) stats->depth = depth;
-  }
-  for (const TreeNode* node = root; node != nullptr; node = next_of_all(root, node)) {
-    if (!is_reference(node)) continue;
-    ++stats->references;
-    stats->overhead_bytes += overhead_of(node);
   }
   return 0;
 }

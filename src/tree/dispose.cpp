@@ -48,10 +48,7 @@ bool ask(TreeNode* node) noexcept {
 }
 
 void end(TreeNode* node) noexcept {
-  if (is_reference(node)) {
-    unlink_last(node);
-    return end_reference(static_cast<TreeReference*>(node));
-  }
+  if (is_reference(node)) return end_reference(node);
   unlink_and_free(node);
 }
 

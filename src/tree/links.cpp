@@ -46,13 +46,8 @@ TreeNode* needs_extra(const Seam& seam) noexcept {
 
 void check_neighbours(const TreeNode* node) noexcept {
   const TreeNode* const parent = parent_of(node);
-  const TreeNode* const older = older_of(node);
-  const TreeNode* const younger = younger_of(node);
   if (parent == nullptr || is_reference(parent)) return;
-  const bool is_newest = newest_of(parent) == node;
-  const bool is_sound = younger != nullptr && (older == nullptr || younger_of(older) == node) &&
-                        (is_newest ? older_of(younger) == nullptr : older_of(younger) == node);
-  if (!is_sound) report_tree_damage(node);
+  if (!is_known_in_place(node)) report_tree_damage(node);
 }
 
 void close(const Seam& seam) noexcept {
@@ -75,6 +70,14 @@ void leave_reference(TreeNode* parent) noexcept {
 }
 
 }  // namespace
+
+bool is_known_in_place(const TreeNode* node) noexcept {
+  const TreeNode* const older = older_of(node);
+  const TreeNode* const younger = younger_of(node);
+  if (younger == nullptr || (older != nullptr && younger_of(older) != node)) return false;
+  const bool is_newest = newest_of(parent_of(node)) == node;
+  return older_of(younger) == (is_newest ? nullptr : node);
+}
 
 void extend_with(TreeNode* node, TreeExtra* extra) noexcept {
   TARN_ASSERT(!is_extended(node));

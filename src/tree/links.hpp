@@ -100,11 +100,18 @@ inline TreeNode* newest_of(const TreeNode* n) noexcept {
   return linked(n, link_child);
 }
 
-// Whether `node` can lead to `target` as it is.
-inline bool can_link(const TreeNode* node, const TreeNode* target) noexcept {
-  if (target == nullptr || is_extended(node)) return true;
+inline bool is_in_slab_of(const TreeNode* node, const TreeNode* target) noexcept {
   return (address_of(node) ^ address_of(target)) <= tree_slab_mask &&
          (address_of(target) & tree_slab_mask) != 0;
+}
+
+// Whether parent and neighbours have the node where it has them. pre: it has a parent, which is no
+// reference
+bool is_known_in_place(const TreeNode* node) noexcept;
+
+// Whether `node` can lead to `target` as it is.
+inline bool can_link(const TreeNode* node, const TreeNode* target) noexcept {
+  return target == nullptr || is_extended(node) || is_in_slab_of(node, target);
 }
 
 // pre: can_link(node, target)

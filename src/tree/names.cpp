@@ -69,7 +69,7 @@ const char* tarn_tree_name(const void* p) {
 void* tarn_tree_find(const void* p, const char* name) {
   const TreeNode* const root = node_of(p);
   TreeNode* node = const_cast<TreeNode*>(root);
-  while ((node = next_below(root, node, nullptr)) != nullptr) {
+  while ((node = next_below(root, node)) != nullptr) {
     if (is_called(node, name)) return bytes_of(node);
   }
   return nullptr;
@@ -104,7 +104,7 @@ void* tarn_tree_next_sibling(const void* p) {
 }
 
 void* tarn_tree_next(const void* root, const void* p) {
-  TreeNode* const next = next_below(node_of(root), const_cast<TreeNode*>(node_of(p)), nullptr);
+  TreeNode* const next = next_below(node_of(root), const_cast<TreeNode*>(node_of(p)));
   return next == nullptr ? nullptr : bytes_of(next);
 }
 

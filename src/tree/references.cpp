@@ -83,16 +83,12 @@ int unreference(TreeNode* owner, TreeNode* node) noexcept {
   if (owner_of(node) == owner) {
     if (!has_references(node)) return dispose(node) == nullptr ? 0 : -1;
     if (!pass_to_next_owner(node)) return -1;
-    if (parent != nullptr && is_reference(parent)) {
-      unlink_last(parent);
-      end_reference(static_cast<TreeReference*>(parent));
-    }
+    if (parent != nullptr && is_reference(parent)) end_reference(parent);
     return 0;
   }
   TreeReference* const reference = reference_of(owner, node);
   if (reference == nullptr) return os::fail(os::Error::invalid);
   if (has(reference, node_is_on_path)) return os::fail(os::Error::busy);
-  unlink_last(reference);
   end_reference(reference);
   return 0;
 }
@@ -120,7 +116,9 @@ bool is_owner_of(const TreeNode* target, TreeNode* node) noexcept {
   return false;
 }
 
-void end_reference(TreeReference* reference) noexcept {
+void end_reference(TreeNode* node) noexcept {
+  auto* const reference = static_cast<TreeReference*>(node);
+  unlink_last(reference);
   if (reference->target != nullptr) {
     remove_reference(*extra_of(reference->target), reference);
   }

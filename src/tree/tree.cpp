@@ -82,11 +82,6 @@ void move_links(const TreeNode* old, TreeNode* node) noexcept {
   for (TreeReference* r = extra_of(node)->references; r != nullptr; r = r->next) r->target = node;
 }
 
-bool is_in_slab_of(const TreeNode* from, const TreeNode* to) noexcept {
-  return (address_of(from) ^ address_of(to)) <= tree_slab_mask &&
-         (address_of(to) & tree_slab_mask) != 0;
-}
-
 // Blocks from here on are moved by the system, without being copied, if nobody is below them.
 constexpr std::size_t moved_bytes_min = std::size_t{1} << 20;
 
@@ -124,15 +119,9 @@ int steal(TreeNode* parent, TreeNode* node) noexcept {
   }
   if (!unlink_to_move(node)) return -1;
   if (parent != nullptr && !link_child_of(parent, node)) report_tree_damage(node);
-  if (before != nullptr && is_reference(before)) {
-    unlink_last(before);
-    end_reference(static_cast<TreeReference*>(before));
-  }
+  if (before != nullptr && is_reference(before)) end_reference(before);
   TreeReference* const second = parent == nullptr ? nullptr : reference_of(parent, node);
-  if (second != nullptr) {
-    unlink_last(second);
-    end_reference(second);
-  }
+  if (second != nullptr) end_reference(second);
   return 0;
 }
 
@@ -180,26 +169,26 @@ void unlink_and_free(TreeNode* node) noexcept {
   deallocate(block);
 }
 
-TreeNode* next_below(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept {
-  std::size_t ignored = 0;
-  if (depth == nullptr) depth = &ignored;
+TreeNode* next_of_all(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept {
   // What a reference owns is below the reference, and for a program below the reference's owner.
+  if (TreeNode* const newest = newest_of(node)) {
+    if (!is_reference(node)) ++*depth;
+    return younger_of(newest);
+  }
+  while (node != root) {
+    TreeNode* const parent = parent_of(node);
+    if (!is_reference(parent) && newest_of(parent) != node) return younger_of(node);
+    node = parent;
+    if (!is_reference(parent)) --*depth;
+  }
+  return nullptr;
+}
+
+TreeNode* next_below(const TreeNode* root, TreeNode* node) noexcept {
+  std::size_t depth = 0;
   do {
-    TreeNode* const newest = newest_of(node);
-    if (newest != nullptr) {
-      if (!is_reference(node)) ++*depth;
-      node = younger_of(newest);
-      continue;
-    }
-    for (;;) {
-      if (node == root) return nullptr;
-      TreeNode* const parent = parent_of(node);
-      if (!is_reference(parent) && newest_of(parent) != node) break;
-      node = parent;
-      if (!is_reference(parent)) --*depth;
-    }
-    node = younger_of(node);
-  } while (is_reference(node));
+    node = next_of_all(root, node, &depth);
+  } while (node != nullptr && is_reference(node));
   return node;
 }
 

@@ -22,8 +22,8 @@ void free_node(TreeNode* node) noexcept;
 // As above for one that has a parent yet.
 void unlink_and_free(TreeNode* node) noexcept;
 
-// Ends a reference, which has been unlinked from its owner and is not its target's parent.
-void end_reference(TreeReference* reference) noexcept;
+// Unlinks a reference, which is not its target's parent, and frees it.
+void end_reference(TreeNode* reference) noexcept;
 
 // As tarn_tree_dispose: the node that stopped it, or null.
 TreeNode* dispose(TreeNode* root) noexcept;
@@ -48,9 +48,10 @@ inline TreeNode* owner_of(const TreeNode* node) noexcept {
 // Whether `target` owns `node`, is it, or would by what it has references to.
 bool is_owner_of(const TreeNode* target, TreeNode* node) noexcept;
 
-// The next one of the tree below `root` (references left out) in the order of creation, each before
-// what is below it; null at the end. The first one is root itself. depth: adjusted, if not null.
-TreeNode* next_below(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept;
+// The next one of the tree below `root`, in the order of creation, each before what is below it;
+// null at the end. The first one is root itself. depth: adjusted.
+TreeNode* next_of_all(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept;
+TreeNode* next_below(const TreeNode* root, TreeNode* node) noexcept;  // References left out.
 
 [[noreturn]] void report_tree_damage(const TreeNode* node) noexcept;
 
