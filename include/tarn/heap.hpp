@@ -233,6 +233,30 @@ struct HeapOptions {
   }
 };
 
+// The same for functions of the C interface.
+inline tarn_heap_options c_options(const HeapOptions& from) noexcept {
+  tarn_heap_options options{};
+  options.bytes = sizeof options;
+  options.name = from.name;
+  options.threads = static_cast<int>(from.threads);
+  options.mode = static_cast<int>(from.mode);
+  options.flags = (from.separate ? unsigned{TARN_HEAP_SEPARATE} : 0) |
+                  (from.secret ? unsigned{TARN_HEAP_SECRET} : 0);
+  options.parent = from.parent.get();
+  options.ceiling_bytes = from.ceiling_bytes;
+  options.floor_bytes = from.floor_bytes;
+  options.soft_mark_bytes = from.soft_mark_bytes;
+  options.reclaim = from.reclaim;
+  options.soft_mark = from.soft_mark;
+  options.context = from.context;
+  options.class_bytes = from.class_bytes;
+  options.class_count = from.class_count;
+  options.region = from.region;
+  options.region_bytes = from.region_bytes;
+  options.source = from.source;
+  return options;
+}
+
 // A heap and the duty to end it.
 class Heap : public HeapRef {
  public:
@@ -277,25 +301,7 @@ class Heap : public HeapRef {
     return options;
   }
   static tarn_heap make(const HeapOptions& from) noexcept {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
-    options.name = from.name;
-    options.threads = static_cast<int>(from.threads);
-    options.mode = static_cast<int>(from.mode);
-    options.flags = (from.separate ? unsigned{TARN_HEAP_SEPARATE} : 0) |
-                    (from.secret ? unsigned{TARN_HEAP_SECRET} : 0);
-    options.parent = from.parent.get();
-    options.ceiling_bytes = from.ceiling_bytes;
-    options.floor_bytes = from.floor_bytes;
-    options.soft_mark_bytes = from.soft_mark_bytes;
-    options.reclaim = from.reclaim;
-    options.soft_mark = from.soft_mark;
-    options.context = from.context;
-    options.class_bytes = from.class_bytes;
-    options.class_count = from.class_count;
-    options.region = from.region;
-    options.region_bytes = from.region_bytes;
-    options.source = from.source;
+    const tarn_heap_options options = c_options(from);
     return tarn_heap_create(&options);
   }
 };

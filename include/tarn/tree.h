@@ -18,7 +18,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "tarn/api.h"
+#include "tarn/arena.h"
+#include "tarn/heap.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,8 +39,8 @@ TARN_API TARN_ALLOCATES_SHARED(2, 3) void* tarn_tree_allocate_array(void* parent
 /* As above, all zero. */
 TARN_API TARN_ALLOCATES_SHARED(2, 3) void* tarn_tree_allocate_zeroed(void* parent, size_t count,
                                                                      size_t bytes);
-/* At a multiple of `alignment`, a power of two (else EINVAL). Above 16 such a node takes 96 bytes
- * and the alignment besides, and cannot be reallocated. */
+/* At a multiple of `alignment`, a power of two (else EINVAL). Above 16 such a node takes the
+ * alignment besides, and cannot be reallocated. */
 TARN_API TARN_ALLOCATES_SHARED(3) void* tarn_tree_allocate_aligned(void* parent, size_t alignment,
                                                                    size_t bytes);
 
@@ -65,6 +66,39 @@ TARN_API TARN_MUST_USE char* tarn_tree_append_format(char* text, const char* for
  * destructor stay. EBUSY while it is being disposed of; EINVAL for one with an alignment of its
  * own. Linear in its bytes and, when it moves, in its children and references. */
 TARN_API TARN_MUST_USE void* tarn_tree_reallocate(void* node, size_t bytes);
+
+/* Memory that the nodes below one have for themselves. What is allocated below the node from here
+ * on, and below that, lies in a heap or an arena that the tree makes with these options (which may
+ * be null) and ends with the node. (What is allocated below a node lies where the node does,
+ * whatever happens to be above it, if the node has not been given memory.) Nodes that need no visit
+ * then go at once when the node is disposed of, or its children are: none of them is looked at. A
+ * visit need, and then all are visited, as elsewhere: nodes with destructors or further owners,
+ * nodes in it that have been given memory of their own, and children that lie elsewhere
+ * (references, and what was there before or was moved here). Nodes that were moved away keep the
+ * memory until they have gone: all of an arena; of a heap the rest goes one by one.
+ *
+ * In an arena a node has 24 bytes in front of it, or 32 when it is larger than 4 KiB or the arena
+ * is not fast, and its memory is used again when it is the newest one, or with all others. All
+ * nodes in a heap or arena of this kind are one thread's at a time. One that is frozen can be
+ * disposed of if nothing needs a visit.
+ *
+ * 0, or -1 with EEXIST when the node has been given memory already, or with what tarn_heap_create
+ * or tarn_arena_init refuse. Takes 96 bytes for the node and 384 besides; linear in the node's
+ * children. */
+TARN_API int tarn_tree_give_heap(void* node, const tarn_heap_options* options);
+TARN_API int tarn_tree_give_arena(void* node, const tarn_arena_options* options);
+
+/* A new node that is given memory. */
+TARN_API TARN_ALLOCATES_SHARED(2) void* tarn_tree_allocate_with_heap(
+    void* parent, size_t bytes, const tarn_heap_options* options);
+TARN_API TARN_ALLOCATES_SHARED(2) void* tarn_tree_allocate_with_arena(
+    void* parent, size_t bytes, const tarn_arena_options* options);
+
+/* What nodes below this one will lie in, if it is a heap or an arena of that kind; else the zero
+ * value, null. Blocks that a program allocates there go with the nodes; ending or resetting it, or
+ * rewinding it beyond nodes, is for the tree. */
+TARN_API tarn_heap tarn_tree_heap(const void* node);
+TARN_API tarn_arena* tarn_tree_arena(const void* node);
 
 /* Bytes that may be used: at least what was asked for. 0 for null. */
 TARN_API size_t tarn_tree_size(const void* node);

@@ -14,14 +14,17 @@
 #ifndef TARN_TREE_HPP
 #define TARN_TREE_HPP
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "tarn/arena.hpp"
 #include "tarn/construct.hpp"
 #include "tarn/errors.hpp"
+#include "tarn/heap.hpp"
 #include "tarn/tree.h"
 
 namespace tarn::tree {
@@ -44,12 +47,30 @@ int destroy(void* p) {
 
 inline int stay(void*) { return 1; }
 
-// A T below `parent` (null: a root); null when there is no memory. What the constructor throws, it
-// throws: then nothing has changed, unless the constructor gave its own node children that veto, or
-// other owners.
+// The node, or null and errno as it was: then the node has gone.
+inline void* given(void* node, bool done) noexcept {
+  if (done || node == nullptr) return node;
+  const int error = errno;
+  tarn_tree_dispose(node);
+  errno = error;
+  return nullptr;
+}
+
+// What options led to; errno says why it is null.
+template <class T>
+T* or_throw(T* p) {
+#if defined(__cpp_exceptions)
+  if (p == nullptr && errno != ENOMEM) {
+    throw InvalidOptions("tarn::tree: the heap or arena cannot be made with these options");
+  }
+#endif
+  return or_bad_alloc(p);
+}
+
+// Makes a T of a node without a destructor, that has its bytes (null: null). If that fails the node
+// goes.
 template <class T, class... Args>
-[[nodiscard]] T* try_create(void* parent, Args&&... args) {
-  void* const p = tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T));
+T* create_in(void* p, Args&&... args) {
   if (p == nullptr) return nullptr;
   constexpr bool has_end = !std::is_trivially_destructible_v<T> || is_asked<T>::value;
   // Until it is an object it is not to be disposed of; and no memory is needed afterwards.
@@ -69,9 +90,57 @@ template <class T, class... Args>
   if constexpr (has_end) tarn_tree_set_destructor(p, destroy<T>);
   return object;
 }
+
+// A T below `parent` (null: a root); null when there is no memory. What the constructor throws, it
+// throws: then nothing has changed, unless the constructor gave its own node children that veto, or
+// other owners.
+template <class T, class... Args>
+[[nodiscard]] T* try_create(void* parent, Args&&... args) {
+  return create_in<T>(tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T)),
+                      std::forward<Args>(args)...);
+}
 template <class T, class... Args>
 [[nodiscard]] T* create(void* parent, Args&&... args) {
   return or_bad_alloc(try_create<T>(parent, std::forward<Args>(args)...));
+}
+
+// Has what is allocated below the node from here on lie in memory of its own, which goes with the
+// node: tarn_tree_give_arena and tarn_tree_give_heap. False, with errno.
+inline bool give_arena(void* node, const ArenaOptions& options = {}) noexcept {
+  const tarn_arena_options c = c_options(nullptr, options);
+  return tarn_tree_give_arena(node, &c) == 0;
+}
+inline bool give_arena(void* node, SourceRef source, const ArenaOptions& options = {}) noexcept {
+  const tarn_arena_options c = c_options(&source.get(), options);
+  return tarn_tree_give_arena(node, &c) == 0;
+}
+inline bool give_heap(void* node, const HeapOptions& options = {}) noexcept {
+  const tarn_heap_options c = c_options(options);
+  return tarn_tree_give_heap(node, &c) == 0;
+}
+
+// A T that has been given such memory before it is constructed: what the constructor allocates
+// below it lies there. Null, with errno.
+template <class T, class... Args>
+[[nodiscard]] T* try_create_with_arena(void* parent, const ArenaOptions& options, Args&&... args) {
+  void* const p = tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T));
+  return create_in<T>(given(p, p != nullptr && give_arena(p, options)),
+                      std::forward<Args>(args)...);
+}
+template <class T, class... Args>
+[[nodiscard]] T* try_create_with_heap(void* parent, const HeapOptions& options, Args&&... args) {
+  void* const p = tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T));
+  return create_in<T>(given(p, p != nullptr && give_heap(p, options)),
+                      std::forward<Args>(args)...);
+}
+// These throw InvalidOptions for options that make no sense.
+template <class T, class... Args>
+[[nodiscard]] T* create_with_arena(void* parent, const ArenaOptions& options, Args&&... args) {
+  return or_throw(try_create_with_arena<T>(parent, options, std::forward<Args>(args)...));
+}
+template <class T, class... Args>
+[[nodiscard]] T* create_with_heap(void* parent, const HeapOptions& options, Args&&... args) {
+  return or_throw(try_create_with_heap<T>(parent, options, std::forward<Args>(args)...));
 }
 
 // An array, all zero, of what needs no constructor.
@@ -134,6 +203,22 @@ class Tree {
   // Below a node, with which what is in here goes at the latest: then this must not be used any
   // more, nor end. So it is no member of what lies there.
   explicit Tree(void* parent) : root_(or_bad_alloc(tarn_tree_allocate(parent, 0))) {}
+
+  // A root below which everything lies in an arena or a heap, which ends with it. (A root below a
+  // node: tree::give_arena.)
+  static Tree with_arena(const ArenaOptions& options = {}) {
+    const tarn_arena_options c = c_options(nullptr, options);
+    return Tree(Root{}, tree::or_throw(tarn_tree_allocate_with_arena(nullptr, 0, &c)));
+  }
+  static Tree with_arena(SourceRef source, const ArenaOptions& options = {}) {
+    const tarn_arena_options c = c_options(&source.get(), options);
+    return Tree(Root{}, tree::or_throw(tarn_tree_allocate_with_arena(nullptr, 0, &c)));
+  }
+  static Tree with_heap(const HeapOptions& options = {}) {
+    const tarn_heap_options c = c_options(options);
+    return Tree(Root{}, tree::or_throw(tarn_tree_allocate_with_heap(nullptr, 0, &c)));
+  }
+
   // What vetoes stays where it is: dispose() tells before. Other owners of the root keep it.
   ~Tree() { end(); }
 
@@ -188,6 +273,9 @@ class Tree {
   }
 
  private:
+  struct Root {};
+  Tree(Root, void* root) noexcept : root_(root) {}
+
   void end() noexcept {
     if (root_ != nullptr) tarn_tree_unreference(tarn_tree_parent(root_), root_);
   }

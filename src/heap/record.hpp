@@ -84,6 +84,7 @@ struct HeapRecord {
   std::atomic<std::uint16_t> table_count{0};
   std::atomic<std::uint16_t> paged_grains{paged_grains_most};  // Larger requests: large blocks.
   std::array<FixedGroup*, fixed_group_count> fixed_groups{};  // Made when wanted, never freed.
+  void* belongs_to = nullptr;  // Of whoever has the heap for its own ends, and for it alone.
   Checks* checks = nullptr;  // Of a heap whose mode is not fast: then there is nothing else.
   char name[TARN_HEAP_NAME_BYTES] = {};
 

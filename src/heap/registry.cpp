@@ -142,6 +142,7 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcep
   record->threads = record->secret ? HeapThreads::serialised  // Hit paths wipe nothing.
                                    : static_cast<HeapThreads>(options.threads);
   record->maker = os::thread_id();
+  record->belongs_to = nullptr;
   record->closed.store(false, std::memory_order_relaxed);
   record->gone = false;
   set_up_table(*record, options, ids_given_ + 1);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "os/process.hpp"
+#include "tree/domain.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {
@@ -31,6 +32,34 @@ bool is_listed(const TreeReference* reference) noexcept {
   return reference == oldest || (oldest != nullptr && reference->previous->next == reference);
 }
 
+// What a domain counts, if all its nodes are below the one at which it began.
+bool is_sound_domain(const TreeNode* root) noexcept {
+  const TreeDomain& domain = *extra_of(root)->domain;
+  if (domain.outside != 0) return true;
+  std::size_t asking = 0;
+  std::size_t busy = 0;  // Their destructors may be running, for which they ask once more.
+  std::size_t guests = 0;
+  std::size_t extras = 0;
+  std::size_t depth = 0;
+  auto* node = const_cast<TreeNode*>(root);
+  while ((node = next_of_all(root, node, &depth)) != nullptr) {
+    const bool is_own = domain_of(node) == &domain;
+    if (!is_own && domain_below(parent_of(node)) == &domain) ++guests;
+    if (!is_own) continue;
+    if (has(node, node_is_on_path)) ++busy;
+    if (!is_extended(node)) continue;
+    const TreeExtra& extra = *extra_of(node);
+    ++extras;
+    asking += std::size_t{extra.destructor != nullptr} + std::size_t{extra.domain != nullptr} +
+              std::size_t{extra.references != nullptr};
+  }
+  for (const TreeExtra* e = domain.extras; e != nullptr; e = e->next) {
+    if (*e->led != e || extras-- == 0) return false;
+  }
+  return extras == 0 && guests == domain.guests && asking <= domain.asking &&
+         domain.asking <= asking + busy;
+}
+
 bool is_sound(const TreeNode* node) noexcept {
   if (is_reference(node)) {
     const auto* const reference = static_cast<const TreeReference*>(node);
@@ -42,18 +71,16 @@ bool is_sound(const TreeNode* node) noexcept {
   for (const TreeNode* n = newest_of(node); n != nullptr; n = older_of(n)) {
     if (parent_of(n) != node || !is_known_in_place(n)) return false;
   }
-  return are_sound_references(node);
+  return are_sound_references(node) && (!begins_domain(node) || is_sound_domain(node));
 }
 
 std::size_t overhead_of(const TreeNode* node) noexcept {
   std::size_t bytes = is_reference(node) ? sizeof(TreeReference) : sizeof(TreeNode);
+  bytes += bytes_before(node);
   if (!is_extended(node)) return bytes;
   bytes += sizeof(TreeExtra);
-  if (has(node, node_is_apart)) {
-    bytes += address_of(node) - address_of(extra_of(node)->block);
-  }
-  const char* const name = extra_of(node)->own_name;
-  return name == nullptr ? bytes : bytes + std::strlen(name) + 1;
+  const TreeExtra& extra = *extra_of(node);
+  return extra.owns_name ? bytes + std::strlen(extra.name) + 1 : bytes;
 }
 
 }  // namespace

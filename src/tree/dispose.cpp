@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include "os/process.hpp"
+#include "tree/domain.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {
@@ -31,7 +32,8 @@ void free_plain_leaves(TreeNode* parent) noexcept {
     TreeNode* const older = older_of(node);
     if (older != nullptr && (!can_link(parent, older) || !can_link(older, oldest))) break;
     if (older != nullptr && younger_of(older) != node) report_tree_damage(node);
-    free_node(node);
+    count_edge(parent, node, -1);
+    give_block(node);
     node = older;
   } while (node != nullptr && is_plain_leaf(node));
   set_link(parent, link_child, node);
@@ -42,9 +44,11 @@ void free_plain_leaves(TreeNode* parent) noexcept {
 bool ask(TreeNode* node) noexcept {
   if (!is_extended(node) || extra_of(node)->destructor == nullptr) return true;
   const tarn_tree_destructor destructor = extra_of(node)->destructor;
-  if (destructor(bytes_of(node)) != 0) return false;
-  if (extra_of(node)->destructor == destructor) extra_of(node)->destructor = nullptr;
-  return true;
+  count_asking(node, 1);  // Whatever it does, its domain does not go at once.
+  const bool may_go = destructor(bytes_of(node)) == 0;
+  count_asking(node, -1);
+  if (may_go && extra_of(node)->destructor == destructor) set_destructor(node, nullptr);
+  return may_go;
 }
 
 void end(TreeNode* node) noexcept {
@@ -60,6 +64,12 @@ TreeNode* stop(const TreeNode* root, TreeNode* node, TreeNode* at, os::Error err
 
 }  // namespace
 
+void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept {
+  tarn_tree_destructor& now = extra_of(node)->destructor;
+  count_asking(node, int{destructor != nullptr} - int{now != nullptr});
+  now = destructor;
+}
+
 TreeNode* dispose(TreeNode* root) noexcept {
   if (has(root, node_is_on_path) || has_references(root)) {
     os::set_error(os::Error::busy);
@@ -71,6 +81,7 @@ TreeNode* dispose(TreeNode* root) noexcept {
   set(root, node_is_on_path, true);
   TreeNode* node = root;
   for (;;) {
+    if (begins_domain(node)) drop_below(node);
     free_plain_leaves(node);
     TreeNode* const child = newest_of(node);
     if (child != nullptr) {
@@ -118,11 +129,15 @@ int tarn_tree_dispose_children(void* p) {
   // It is to stay where it is meanwhile.
   const bool was_on_path = has(node, node_is_on_path);
   set(node, node_is_on_path, true);
+  count_asking(node, 1);
+  if (begins_domain(node)) drop_below(node);
   bool done = true;
   for (TreeNode* child; done && (child = newest_of(node)) != nullptr;) {
     done = has_references(child) ? pass_to_next_owner(child) : dispose(child) == nullptr;
   }
+  count_asking(node, -1);
   set(node, node_is_on_path, was_on_path);
+  if (done && begins_domain(node)) clear_domain(*extra_of(node)->domain);
   return done ? 0 : -1;
 }
 
@@ -130,7 +145,7 @@ int tarn_tree_set_destructor(void* p, tarn_tree_destructor destructor) {
   TreeNode* const node = node_of(p);
   if (destructor == nullptr && !is_extended(node)) return 0;
   if (!extend(node)) return -1;
-  extra_of(node)->destructor = destructor;
+  set_destructor(node, destructor);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "report/report.hpp"
+#include "tree/domain.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {
@@ -87,9 +88,10 @@ void extend_with(TreeNode* node, TreeExtra* extra) noexcept {
   const auto address = std::uint64_t{address_of(extra)};
   node->word[0] &= 3;
   node->word[1] &= 3;
-  node->word[2] = static_cast<std::uint32_t>(address);
+  node->word[2] = static_cast<std::uint32_t>(address) | memory_of(node);
   node->word[3] = static_cast<std::uint32_t>(address >> 32);
   set(node, node_is_extended, true);
+  join_domain(node, *extra);
 }
 
 bool extend(TreeNode* node) noexcept {
@@ -118,12 +120,14 @@ bool link_child_of(TreeNode* parent, TreeNode* node) noexcept {
   set_link(node, link_older, newest);
   set_link(node, link_younger, oldest);
   set_link(parent, link_child, node);
+  count_edge(parent, node, 1);
   return true;
 }
 
 void unlink_last(TreeNode* node) noexcept {
   check_neighbours(node);
   TreeNode* const parent = parent_of(node);
+  count_edge(parent, node, -1);
   if (parent == nullptr) return;
   if (is_reference(parent)) leave_reference(parent);
   const Seam seam = seam_of(node);
@@ -132,9 +136,10 @@ void unlink_last(TreeNode* node) noexcept {
   if (TARN_UNLIKELY(poor != nullptr)) {
     TARN_ASSERT(is_extended(node));
     TreeExtra* const extra = extra_of(node);
+    leave_domain(*extra);
     *extra = {};
     for (std::uint32_t& word : node->word) word &= 3;
-    node->word[2] = node->word[3] = 0;
+    node->word[3] = 0;
     set(node, node_is_extended, false);
     extend_with(poor, extra);
   }
@@ -145,10 +150,11 @@ void unlink_last(TreeNode* node) noexcept {
 bool unlink_to_move(TreeNode* node) noexcept {
   check_neighbours(node);
   TreeNode* const parent = parent_of(node);
-  if (parent == nullptr) return true;
-  const Seam seam = seam_of(node);
+  const Seam seam = parent == nullptr ? Seam{} : seam_of(node);
   TreeNode* const poor = needs_extra(seam);
   if (TARN_UNLIKELY(poor != nullptr) && !extend(poor)) return false;
+  count_edge(parent, node, -1);
+  if (parent == nullptr) return true;
   if (is_reference(parent)) leave_reference(parent);
   forget_place(node);
   close(seam);

@@ -23,9 +23,11 @@ static_assert(tree_slab_bits <= 34 && tree_slab_bits >= 8);
 enum TreeLink : unsigned { link_parent, link_child, link_older, link_younger };
 
 struct TreeExtra;
+struct TreeDomain;
 
-// In front of the program's bytes. The two low bits of each word are flags; those of the last one
-// are not used, since an extended node has its Extra's address in the last two words.
+// In front of the program's bytes. The two low bits of each word are flags, those of the third one
+// a TreeMemory; those of the last one are not used, since an extended node has its Extra's address
+// in the last two words.
 struct alignas(tree_grain) TreeNode {
   std::uint32_t word[4];
 };
@@ -36,7 +38,14 @@ enum TreeFlag : unsigned {
   node_is_extended = 0,
   node_is_reference = 1,  // A TreeReference.
   node_is_on_path = 2,    // Its disposal has begun.
-  node_is_apart = 3,      // Its block begins before it: TreeExtra::block.
+  node_is_apart = 3,      // Its block begins before it (tree/domain.hpp).
+};
+
+// What the block is a block of.
+enum TreeMemory : std::uint32_t {
+  memory_of_malloc = 0,  // Or of a heap that is the thread's default.
+  memory_of_heap = 1,    // That is a subtree's own.
+  memory_of_arena = 2,   // The same.
 };
 
 // A further owner of `target` is the parent of this node. Once the others have gone, `target` is
@@ -56,9 +65,12 @@ struct TreeExtra {
   TreeReference* references;  // That are not its parent, from the oldest on.
   TreeNode* next_found;       // While cycles are looked for.
   bool is_found;
-  void* block;                // Of a node that is apart.
-  char* own_name;             // To be freed; `name` then, too.
+  bool owns_name;             // To be freed.
+  TreeDomain* domain;         // That begins below the node.
+  TreeExtra* next;            // Of the nodes in the same domain's memory, if it is in one's,
+  TreeExtra** led;            // and what leads here.
 };
+static_assert(sizeof(TreeExtra) == 96);
 
 inline TreeNode* node_of(void* p) noexcept { return static_cast<TreeNode*>(p) - 1; }
 inline const TreeNode* node_of(const void* p) noexcept {
@@ -76,11 +88,14 @@ inline void set(TreeNode* node, TreeFlag flag, bool on) noexcept {
 }
 
 inline TreeExtra* extra_of(const TreeNode* node) noexcept {
-  const std::uint64_t address = std::uint64_t{node->word[3]} << 32 | node->word[2];
+  const std::uint64_t address = std::uint64_t{node->word[3]} << 32 | (node->word[2] & ~3U);
   return reinterpret_cast<TreeExtra*>(static_cast<std::uintptr_t>(address));
 }
 inline bool is_extended(const TreeNode* node) noexcept { return has(node, node_is_extended); }
 inline bool is_reference(const TreeNode* node) noexcept { return has(node, node_is_reference); }
+inline TreeMemory memory_of(const TreeNode* node) noexcept {
+  return static_cast<TreeMemory>(node->word[2] & 3);
+}
 
 inline TreeNode* linked(const TreeNode* node, TreeLink link) noexcept {
   if (TARN_UNLIKELY(is_extended(node))) return extra_of(node)->link[link];

@@ -11,17 +11,14 @@ namespace tarn {
 
 namespace {
 
-int set_name(TreeNode* node, const char* name, char* own_name) noexcept {
-  if (name == nullptr && !is_extended(node)) return 0;
-  if (!extend(node)) {
-    deallocate(own_name);
-    return -1;
-  }
-  TreeExtra* const extra = extra_of(node);
-  deallocate(extra->own_name);
-  extra->name = name;
-  extra->own_name = own_name;
-  return 0;
+bool set_name(TreeNode* node, const char* name, bool is_own) noexcept {
+  if (name == nullptr && !is_extended(node)) return true;
+  if (!extend(node)) return false;
+  TreeExtra& extra = *extra_of(node);
+  drop_name(extra);
+  extra.name = name;
+  extra.owns_name = is_own;
+  return true;
 }
 
 bool is_called(const TreeNode* node, const char* name) noexcept {
@@ -42,6 +39,12 @@ void* shown(TreeNode* node, const TreeNode* newest) noexcept {
 
 }  // namespace
 
+void drop_name(TreeExtra& extra) noexcept {
+  if (extra.owns_name) deallocate(const_cast<char*>(extra.name));
+  extra.name = nullptr;
+  extra.owns_name = false;
+}
+
 }  // namespace tarn
 
 using namespace tarn;
@@ -49,16 +52,18 @@ using namespace tarn;
 extern "C" {
 
 int tarn_tree_set_name(void* p, const char* name) {
-  if (name == nullptr) return set_name(node_of(p), nullptr, nullptr);
+  if (name == nullptr) return tarn_tree_set_static_name(p, nullptr);
   const std::size_t bytes = std::strlen(name) + 1;
   auto* const copy = static_cast<char*>(allocate_beside(bytes));
   if (copy == nullptr) return -1;
   std::memcpy(copy, name, bytes);
-  return set_name(node_of(p), copy, copy);
+  if (set_name(node_of(p), copy, true)) return 0;
+  deallocate(copy);
+  return -1;
 }
 
 int tarn_tree_set_static_name(void* p, const char* name) {
-  return set_name(node_of(p), name, nullptr);
+  return set_name(node_of(p), name, false) ? 0 : -1;
 }
 
 const char* tarn_tree_name(const void* p) {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "os/process.hpp"
+#include "tree/domain.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {
@@ -55,9 +56,11 @@ bool meets(const TreeNode* target, TreeNode* node, Found& found) noexcept {
   return false;
 }
 
-void add_reference(TreeExtra& extra, TreeReference* reference) noexcept {
+void add_reference(TreeNode* node, TreeReference* reference) noexcept {
+  TreeExtra& extra = *extra_of(node);
   TreeReference* const oldest = extra.references;
   if (oldest == nullptr) {
+    count_asking(node, 1);
     extra.references = reference->previous = reference;
     return;
   }
@@ -66,7 +69,8 @@ void add_reference(TreeExtra& extra, TreeReference* reference) noexcept {
   oldest->previous = reference;
 }
 
-void remove_reference(TreeExtra& extra, TreeReference* reference) noexcept {
+void remove_reference(TreeNode* node, TreeReference* reference) noexcept {
+  TreeExtra& extra = *extra_of(node);
   TreeReference* const oldest = extra.references;
   (reference == oldest ? extra.references : reference->previous->next) = reference->next;
   if (reference->next != nullptr) {
@@ -75,6 +79,7 @@ void remove_reference(TreeExtra& extra, TreeReference* reference) noexcept {
     oldest->previous = reference->previous;
   }
   reference->next = reference->previous = nullptr;
+  if (extra.references == nullptr) count_asking(node, -1);
 }
 
 int unreference(TreeNode* owner, TreeNode* node) noexcept {
@@ -120,7 +125,7 @@ void end_reference(TreeNode* node) noexcept {
   auto* const reference = static_cast<TreeReference*>(node);
   unlink_last(reference);
   if (reference->target != nullptr) {
-    remove_reference(*extra_of(reference->target), reference);
+    remove_reference(reference->target, reference);
   }
   free_node(reference);
 }
@@ -128,10 +133,11 @@ void end_reference(TreeNode* node) noexcept {
 bool pass_to_next_owner(TreeNode* node) noexcept {
   if (!unlink_to_move(node)) return false;
   TreeReference* const reference = extra_of(node)->references;
-  remove_reference(*extra_of(node), reference);
+  remove_reference(node, reference);
   reference->is_owner = true;
   set_link(node, link_parent, reference);
   set_link(node, link_younger, node);
+  count_edge(reference, node, 1);
   return true;
 }
 
@@ -159,7 +165,7 @@ int tarn_tree_reference(void* owner_bytes, void* p) {
     return -1;
   }
   reference->target = node;
-  add_reference(*extra_of(node), reference);
+  add_reference(node, reference);
   return 0;
 }
 

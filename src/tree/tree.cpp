@@ -10,6 +10,7 @@
 #include "heap/heaps.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
+#include "tree/domain.hpp"
 
 namespace tarn {
 
@@ -20,22 +21,14 @@ void* fail_null(os::Error error) noexcept {
   return nullptr;
 }
 
-// The node's memory without anything of the node; null for none.
-void* block_of(TreeNode* node) noexcept {
-  return has(node, node_is_apart) ? extra_of(node)->block : node;
-}
-
-void drop_extra(TreeNode* node) noexcept {
-  if (!is_extended(node)) return;
-  TreeExtra* const extra = extra_of(node);
-  if (extra->own_name != nullptr) deallocate(extra->own_name);
-  deallocate(extra);
-}
-
-TreeNode* put_below(TreeNode* parent, TreeNode* node, void* block) noexcept {
-  if (parent == nullptr || link_child_of(parent, node)) return node;
-  drop_extra(node);
-  deallocate(block);
+TreeNode* put_below(TreeNode* parent, TreeNode* node) noexcept {
+  if (node == nullptr || parent == nullptr || link_child_of(parent, node)) return node;
+  if (is_extended(node)) {
+    TreeExtra* const extra = extra_of(node);
+    leave_domain(*extra);
+    drop_extra(extra);
+  }
+  give_block(node);
   return nullptr;
 }
 
@@ -86,26 +79,26 @@ void move_links(const TreeNode* old, TreeNode* node) noexcept {
 constexpr std::size_t moved_bytes_min = std::size_t{1} << 20;
 
 void* move_to_size(TreeNode* node, std::size_t bytes) noexcept {
-  const std::size_t before = usable_bytes(node, "tarn_tree_reallocate");
-  const std::size_t total = sizeof(TreeNode) + bytes;
-  if (keeps_place(before, total)) return bytes_of(node);
-  if (before >= moved_bytes_min && newest_of(node) == nullptr) {
+  if (expand_in_place(node, bytes)) return bytes_of(node);
+  const std::size_t before = room_of(node, "tarn_tree_reallocate");
+  const bool is_of_arena = memory_of(node) == memory_of_arena;
+  if (before >= moved_bytes_min && newest_of(node) == nullptr && !is_of_arena) {
     if (!extend_around(node)) return nullptr;
-    auto* const moved = static_cast<TreeNode*>(reallocate(node, total));
+    auto* const moved = static_cast<TreeNode*>(reallocate(node, sizeof(TreeNode) + bytes));
     if (moved == nullptr) return nullptr;
     if (moved != node) move_links(node, moved);
     return bytes_of(moved);
   }
-  void* const elsewhere = heap_allocate(heap_of(node), total, "tarn_tree_reallocate");
-  auto* const moved = static_cast<TreeNode*>(elsewhere);
+  TreeNode* const moved = place_beside(node, bytes);
   if (moved == nullptr) return nullptr;
   if (!is_in_slab_of(node, moved) && !extend_around(node)) {
-    deallocate(moved);
+    give_block(moved);
     return nullptr;
   }
-  std::memcpy(static_cast<void*>(moved), node, before < total ? before : total);
+  const std::size_t kept = before < bytes ? before : bytes;
+  std::memcpy(static_cast<void*>(moved), node, sizeof(TreeNode) + kept);
   move_links(node, moved);
-  deallocate(node);
+  give_block(node);
   return bytes_of(moved);
 }
 
@@ -118,7 +111,11 @@ int steal(TreeNode* parent, TreeNode* node) noexcept {
     if (!prepare_to_link(parent, node)) return -1;
   }
   if (!unlink_to_move(node)) return -1;
-  if (parent != nullptr && !link_child_of(parent, node)) report_tree_damage(node);
+  if (parent == nullptr) {
+    count_edge(nullptr, node, 1);
+  } else if (!link_child_of(parent, node)) {
+    report_tree_damage(node);
+  }
   if (before != nullptr && is_reference(before)) end_reference(before);
   TreeReference* const second = parent == nullptr ? nullptr : reference_of(parent, node);
   if (second != nullptr) end_reference(second);
@@ -132,9 +129,12 @@ TreeNode* make_node(TreeNode* parent, std::size_t bytes) noexcept {
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
+  if (parent != nullptr && (is_extended(parent) || !is_of_malloc(parent))) {
+    return put_below(parent, place_below(parent, bytes));
+  }
   void* const block = allocate(sizeof(TreeNode) + bytes);
   if (TARN_UNLIKELY(block == nullptr)) return nullptr;
-  return put_below(parent, new (block) TreeNode{}, block);
+  return put_below(parent, new (block) TreeNode{});
 }
 
 TreeNode* make_node_aligned(TreeNode* parent, std::size_t bytes, std::size_t alignment) noexcept {
@@ -143,30 +143,35 @@ TreeNode* make_node_aligned(TreeNode* parent, std::size_t bytes, std::size_t ali
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
-  auto* const block = static_cast<char*>(allocate_aligned(alignment + bytes, alignment));
-  if (block == nullptr) return nullptr;
-  auto* const node = new (block + alignment - sizeof(TreeNode)) TreeNode{};
-  if (!extend(node)) {
-    deallocate(block);
-    return nullptr;
-  }
-  set(node, node_is_apart, true);
-  extra_of(node)->block = block;
-  return put_below(parent, node, block);
+  return put_below(parent, place_aligned_below(parent, bytes, alignment));
 }
 
 void free_node(TreeNode* node) noexcept {
-  void* const block = block_of(node);
-  drop_extra(node);
-  deallocate(block);
+  TARN_ASSERT(is_of_malloc(node));
+  if (is_extended(node)) drop_extra(extra_of(node));
+  give_block(node);
+}
+
+void drop_extra(TreeExtra* extra) noexcept {
+  drop_name(*extra);
+  deallocate(extra);
 }
 
 void unlink_and_free(TreeNode* node) noexcept {
-  void* const block = block_of(node);
-  if (is_extended(node)) deallocate(extra_of(node)->own_name);
+  TreeDomain* domain = nullptr;
+  if (is_extended(node)) {
+    TreeExtra& extra = *extra_of(node);
+    drop_name(extra);
+    stop_asking(node, extra);
+    domain = extra.domain;
+  }
   unlink_last(node);  // Its Extra may be a neighbour's afterwards.
-  if (is_extended(node)) deallocate(extra_of(node));
-  deallocate(block);
+  if (is_extended(node)) {
+    leave_domain(*extra_of(node));
+    deallocate(extra_of(node));
+  }
+  give_block(node);
+  if (domain != nullptr) end_domain(domain);
 }
 
 TreeNode* next_of_all(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept {
@@ -241,10 +246,7 @@ void* tarn_tree_reallocate(void* p, std::size_t bytes) {
 
 std::size_t tarn_tree_size(const void* p) {
   if (p == nullptr) return 0;
-  TreeNode* const node = const_cast<TreeNode*>(node_of(p));
-  const char* const block = static_cast<const char*>(block_of(node));
-  const std::size_t usable = usable_bytes(block, "tarn_tree_size");
-  return usable - static_cast<std::size_t>(static_cast<const char*>(p) - block);
+  return room_of(node_of(p), "tarn_tree_size");
 }
 
 int tarn_tree_steal(void* parent, void* p) {

@@ -16,14 +16,19 @@ inline constexpr std::size_t tree_bytes_max = PTRDIFF_MAX - 4096;
 TreeNode* make_node(TreeNode* parent, std::size_t bytes) noexcept;
 TreeNode* make_node_aligned(TreeNode* parent, std::size_t bytes, std::size_t alignment) noexcept;
 
-// pre: it has neither parent, nor children, nor references.
+// pre: it has neither parent, nor children, nor references, and is malloc's
 void free_node(TreeNode* node) noexcept;
+void drop_extra(TreeExtra* extra) noexcept;
+void drop_name(TreeExtra& extra) noexcept;
 
 // As above for one that has a parent yet.
 void unlink_and_free(TreeNode* node) noexcept;
 
 // Unlinks a reference, which is not its target's parent, and frees it.
 void end_reference(TreeNode* reference) noexcept;
+
+// Null: none.
+void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept;
 
 // As tarn_tree_dispose: the node that stopped it, or null.
 TreeNode* dispose(TreeNode* root) noexcept;

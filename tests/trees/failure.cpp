@@ -127,6 +127,17 @@ TEST(Failure, OfGrowing) {
   fail_each([](Trees&, void* node) { return tarn_tree_reallocate(node, 30000) != nullptr; });
 }
 
+TEST(Failure, OfMemoryOfTheirOwn) {
+  fail_each([](Trees&, void* node) { return tarn_tree_give_heap(node, nullptr) == 0; });
+  fail_each([](Trees&, void* node) { return tarn_tree_give_arena(node, nullptr) == 0; });
+  fail_each([](Trees&, void* node) {
+    return tarn_tree_allocate_with_arena(node, 40, nullptr) != nullptr;
+  });
+  fail_each([](Trees&, void* node) {
+    return tarn_tree_allocate_with_heap(node, 40, nullptr) != nullptr;
+  });
+}
+
 // Disposal of what nobody else owns needs no memory, wherever nodes lie.
 TEST(Failure, DisposalNeedsNoMemory) {
   for (std::size_t first = 0; first < 60; ++first) {

@@ -1,0 +1,93 @@
+// domain: memory that a subtree has for itself, a heap or an arena, and where blocks of nodes come
+// from and go. docs/design/tree.md has the picture.
+//
+//   in an arena, up to 4 KiB:  | domain << 20 | units |  TreeNode  | bytes ...   at 8 + a * 16
+//   larger, or checked:        | total | domain << 20 |  TreeNode  | bytes ...   at a * 16
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arena/arena.hpp"
+#include "tarn/heap.h"
+#include "tree/links.hpp"
+
+namespace tarn {
+
+struct alignas(tree_grain) TreeDomain {
+  // What must be visited before the memory can go: destructors of its nodes, references to them,
+  // domains that begin there;
+  std::size_t asking;
+  std::size_t guests;   // nodes of other memory whose parents are the domain's.
+  std::size_t outside;  // Nodes in its memory whose parents are not the domain's.
+  TreeExtra* extras;    // Of the nodes in its memory.
+  bool is_of_arena;
+  bool is_compact;      // Arenas: small blocks have one word in front.
+  bool has_ended;       // The node at which it began has gone.
+  tarn_heap heap;
+  tarn_arena arena;
+};
+
+// What nodes allocated below `parent` get their memory from, and what has the node's own; null:
+// malloc.
+TreeDomain* domain_below(const TreeNode* parent) noexcept;
+TreeDomain* domain_of(const TreeNode* node) noexcept;
+
+// May be asked without looking any further.
+inline bool is_of_malloc(const TreeNode* node) noexcept {
+  return memory_of(node) == memory_of_malloc;
+}
+inline bool begins_domain(const TreeNode* node) noexcept {
+  return is_extended(node) && extra_of(node)->domain != nullptr;
+}
+
+// A node that gets the parent, which may be null, or loses it.
+void count_other_edge(const TreeNode* parent, const TreeNode* node, int change) noexcept;
+inline void count_edge(const TreeNode* parent, const TreeNode* node, int change) noexcept {
+  const bool is_plain = is_of_malloc(node) &&
+                        (parent == nullptr || (is_of_malloc(parent) && !is_extended(parent)));
+  if (TARN_UNLIKELY(!is_plain)) count_other_edge(parent, node, change);
+}
+
+// Something that must be visited comes to a node, or goes.
+inline void count_asking(const TreeNode* node, int change) noexcept {
+  if (TARN_LIKELY(is_of_malloc(node))) return;
+  domain_of(node)->asking += static_cast<std::size_t>(change);
+}
+
+// An Extra comes to a node; leaves the one it had, with all that it asked for.
+void join_domain(const TreeNode* node, TreeExtra& extra) noexcept;
+void leave_domain(TreeExtra& extra) noexcept;
+void stop_asking(const TreeNode* node, TreeExtra& extra) noexcept;
+
+// A node without links and so many bytes, in the memory for nodes below `parent` (null: malloc's);
+// or in that of `kin`. Null: there is no memory.
+TreeNode* place_below(const TreeNode* parent, std::size_t bytes) noexcept;
+TreeNode* place_aligned_below(const TreeNode* parent, std::size_t bytes,
+                              std::size_t alignment) noexcept;
+TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept;
+
+// Gives the block back; its domain may end with it.
+void give_block(TreeNode* node) noexcept;
+
+// Bytes that may be used.
+std::size_t room_of(const TreeNode* node, const char* function) noexcept;
+
+// In front of it, for alignment and for its domain.
+std::size_t bytes_before(const TreeNode* node) noexcept;
+
+// Makes the room at least so large where it is.
+bool expand_in_place(TreeNode* node, std::size_t bytes) noexcept;
+
+// Everything below the node at which a domain begins goes at once, if nothing has to be visited.
+void drop_below(TreeNode* node) noexcept;
+
+// Gives the memory back that a domain without nodes has, but for what its options keep.
+void clear_domain(TreeDomain& domain) noexcept;
+
+// The node at which it began has gone: so does the memory, with its last node.
+void end_domain(TreeDomain* domain) noexcept;
+
+}  // namespace tarn
