@@ -100,6 +100,20 @@ TARN_API TARN_ALLOCATES_SHARED(2) void* tarn_tree_allocate_with_arena(
 TARN_API tarn_heap tarn_tree_heap(const void* node);
 TARN_API tarn_arena* tarn_tree_arena(const void* node);
 
+/* Whose a subtree is. From the first call with 1 on (0: no more; TARN_OPTIONS=check_tree_threads=1
+ * does it without a call) a root is the thread's that makes it, with all below it, and a thread
+ * that changes what is another one's, or disposes of it, is reported by the node's name or address
+ * and ends the process. Reading is not looked at. Returns what it was. Each root takes 96 bytes
+ * more then, each operation time linear in the depth. For the beginning of a program: what there
+ * is already is not checked. */
+TARN_API int tarn_tree_check_threads(int wanted);
+/* The node and all below it are nobody's, until another thread takes them over; whatever brings
+ * the address there orders the two. A root goes with everything; another node stays where it is,
+ * and until it is back its place is not to change. Both do nothing where nothing is checked. 0, or
+ * -1 with ENOMEM. */
+TARN_API int tarn_tree_hand_over(void* node);
+TARN_API int tarn_tree_take_over(void* node);
+
 /* Bytes that may be used: at least what was asked for. 0 for null. */
 TARN_API size_t tarn_tree_size(const void* node);
 

@@ -174,6 +174,9 @@ inline bool reference(void* owner, void* node) noexcept {
 inline bool unreference(void* owner, void* node) noexcept {
   return tarn_tree_unreference(owner, node) == 0;
 }
+inline bool check_threads(bool wanted) noexcept { return tarn_tree_check_threads(wanted) != 0; }
+inline bool hand_over(void* node) noexcept { return tarn_tree_hand_over(node) == 0; }
+inline bool take_over(void* node) noexcept { return tarn_tree_take_over(node) == 0; }
 inline bool set_name(void* node, const char* name) noexcept {
   return tarn_tree_set_name(node, name) == 0;
 }

@@ -41,7 +41,7 @@ char* fit(const tarn_arena& arena, std::size_t bytes, std::size_t alignment) noe
   return arena.cursor + padding;
 }
 
-// pre: 0 < bytes <= arena_block_bytes_max; alignment is a power of two, at least the grain
+// pre: 0 < bytes <= arena_bytes_max; alignment is a power of two, at least the grain
 void* place(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
             const void* here) noexcept {
   if (is_checked(arena)) {
@@ -60,7 +60,7 @@ void* allocate(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
   if (alignment != 0 && alignment < arena_grain) alignment = arena_grain;
   if (!is_power_of_two(alignment)) return fail_null(os::Error::invalid);
   const bool may = (arena.state & arena_is_sound) != 0;
-  constexpr std::size_t most = arena_block_bytes_max;
+  constexpr std::size_t most = arena_bytes_max;
   if (!may || bytes > most - 4096 || alignment > most / 4) {
     return fail_null(os::Error::no_memory);
   }
@@ -117,7 +117,7 @@ void release_replaced(tarn_arena& arena, tarn_arena_chunk* old) noexcept {
 }
 
 bool try_expand(tarn_arena& arena, char* p, std::size_t old_bytes, std::size_t bytes) noexcept {
-  if (bytes > arena_block_bytes_max - 4096) return false;  // Before it is rounded, which would wrap.
+  if (bytes > arena_bytes_max - 4096) return false;  // Before it is rounded, which would wrap.
   // A checked block has no more than was asked for, nor has one that ends with its chunk.
   const bool exact = is_checked(arena) || is_lone(arena);
   const bool fits = exact ? bytes <= old_bytes : rounded(bytes) <= rounded(old_bytes);

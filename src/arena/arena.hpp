@@ -26,7 +26,7 @@ namespace tarn {
 
 inline constexpr std::size_t arena_grain = TARN_ARENA_GRAIN;
 inline constexpr std::size_t arena_canary_bytes = 8;  // At least.
-inline constexpr std::size_t arena_block_bytes_max = PTRDIFF_MAX;
+inline constexpr std::size_t arena_bytes_max = PTRDIFF_MAX;
 
 // In front of each block of a checked arena.
 struct alignas(TARN_ARENA_GRAIN) ArenaNote {

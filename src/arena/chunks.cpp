@@ -116,7 +116,7 @@ void* allocate_large(tarn_arena& arena, std::size_t bytes, std::size_t alignment
   const bool checked = is_checked(arena);
   const std::size_t overhead =
       sizeof(tarn_arena_chunk) + (checked ? overhead_of_checks(alignment) : alignment);
-  if (bytes > arena_block_bytes_max - overhead - arena_grain) return nullptr;
+  if (bytes > arena_bytes_max - overhead - arena_grain) return nullptr;
   // A lone block ends with its chunk: the source looks after what is behind.
   const std::size_t first = align_up(sizeof(tarn_arena_chunk), alignment);
   const std::size_t wanted = is_lone(arena) ? first + bytes : rounded(bytes) + overhead;

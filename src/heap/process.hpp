@@ -42,6 +42,7 @@ class Process {
   void keep_warm(std::size_t bytes) noexcept;
 
   const Settings& settings() const noexcept { return settings_; }
+  bool is_configured() const noexcept { return configured_.load(std::memory_order_acquire); }
 
  private:
   void start_once() noexcept;

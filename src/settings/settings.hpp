@@ -15,8 +15,9 @@ enum class Option : std::uint8_t {
   purge_delay_ms,
   purge_keep_kib,
   large_move_kib,
+  check_tree_threads,
 };
-inline constexpr std::size_t option_count = 3;
+inline constexpr std::size_t option_count = 4;
 
 struct OptionRow {
   const char* name;
@@ -33,6 +34,8 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
      "freed memory that stays warm however old it is"},
     {"large_move_kib", 256, 64, std::uint64_t{1} << 32,
      "from this size on a growing large block may move by page tables"},
+    {"check_tree_threads", 0, 0, 1,
+     "1: reports subtrees (tarn/tree.h) that a thread uses although they are another one's"},
 }};
 
 inline constexpr std::size_t account_path_bytes_max = 4096;

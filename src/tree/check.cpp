@@ -14,7 +14,7 @@ namespace {
 bool are_sound_references(const TreeNode* node) noexcept {
   if (!is_extended(node)) return true;
   const TreeExtra& extra = *extra_of(node);
-  if (extra.is_found || extra.next_found != nullptr) return false;
+  if (extra.is_found != 0 || extra.next_found != nullptr) return false;
   for (const TreeReference* r = extra.references; r != nullptr; r = r->next) {
     const TreeReference* const after = r->next != nullptr ? r->next : extra.references;
     if (!is_reference(r) || r->is_owner || r->target != node || parent_of(r) == nullptr ||
@@ -80,7 +80,7 @@ std::size_t overhead_of(const TreeNode* node) noexcept {
   if (!is_extended(node)) return bytes;
   bytes += sizeof(TreeExtra);
   const TreeExtra& extra = *extra_of(node);
-  return extra.owns_name ? bytes + std::strlen(extra.name) + 1 : bytes;
+  return extra.owns_name != 0 ? bytes + std::strlen(extra.name) + 1 : bytes;
 }
 
 }  // namespace

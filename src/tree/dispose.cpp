@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "os/process.hpp"
 #include "tree/domain.hpp"
+#include "tree/threads.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {
@@ -71,6 +72,7 @@ void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept {
 }
 
 TreeNode* dispose(TreeNode* root) noexcept {
+  check_place(root, "tarn_tree_dispose");
   if (has(root, node_is_on_path) || has_references(root)) {
     os::set_error(os::Error::busy);
     return root;
@@ -90,6 +92,7 @@ TreeNode* dispose(TreeNode* root) noexcept {
         if (!pass_to_next_owner(child)) return stop(root, node, child, os::Error::no_memory);
         continue;
       }
+      if (is_extended(child)) check_taker(*extra_of(child), child, "tarn_tree_dispose");
       set(child, node_is_on_path, true);
       node = child;
       continue;
@@ -126,6 +129,7 @@ int tarn_tree_try_dispose(void* p, void** stayed) {
 
 int tarn_tree_dispose_children(void* p) {
   TreeNode* const node = node_of(p);
+  check_thread(node, "tarn_tree_dispose_children");
   // It is to stay where it is meanwhile.
   const bool was_on_path = has(node, node_is_on_path);
   set(node, node_is_on_path, true);
@@ -143,6 +147,7 @@ int tarn_tree_dispose_children(void* p) {
 
 int tarn_tree_set_destructor(void* p, tarn_tree_destructor destructor) {
   TreeNode* const node = node_of(p);
+  check_thread(node, "tarn_tree_set_destructor");
   if (destructor == nullptr && !is_extended(node)) return 0;
   if (!extend(node)) return -1;
   set_destructor(node, destructor);

@@ -8,6 +8,7 @@
 #include "heap/blocks.hpp"
 #include "heap/heaps.hpp"
 #include "os/process.hpp"
+#include "tree/threads.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {
@@ -262,6 +263,7 @@ void drop_below(TreeNode* node) noexcept {
   TreeDomain& domain = *extra_of(node)->domain;
   if (newest_of(node) == nullptr || !can_drop(domain)) return;
   while (TreeExtra* const extra = domain.extras) {
+    check_taker(*extra, nullptr, "tarn_tree_dispose");
     leave_domain(*extra);
     drop_extra(extra);
   }

@@ -7,6 +7,7 @@
 #include "heap/heaps.hpp"
 #include "os/process.hpp"
 #include "tree/domain.hpp"
+#include "tree/threads.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {
@@ -45,6 +46,7 @@ TreeDomain* make_with_arena(const tarn_arena_options* options) noexcept {
 // Takes the domain; null: it has none already, and errno says why.
 bool give(TreeNode* node, TreeDomain* domain) noexcept {
   if (domain == nullptr) return false;
+  check_thread(node, "tarn_tree_give");
   if (!extend(node)) {
     end_domain(domain);
     return false;

@@ -64,8 +64,9 @@ struct TreeExtra {
   const char* name;
   TreeReference* references;  // That are not its parent, from the oldest on.
   TreeNode* next_found;       // While cycles are looked for.
-  bool is_found;
-  bool owns_name;             // To be freed.
+  std::uint64_t is_found : 1;
+  std::uint64_t owns_name : 1;  // To be freed.
+  std::uint64_t thread : 62;  // Whose it is with all below it, if that is checked; 0: as above it.
   TreeDomain* domain;         // That begins below the node.
   TreeExtra* next;            // Of the nodes in the same domain's memory, if it is in one's,
   TreeExtra** led;            // and what leads here.

@@ -5,6 +5,7 @@
 
 #include "heap/blocks.hpp"
 #include "os/process.hpp"
+#include "tree/threads.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {
@@ -12,12 +13,13 @@ namespace tarn {
 namespace {
 
 bool set_name(TreeNode* node, const char* name, bool is_own) noexcept {
+  check_thread(node, "tarn_tree_set_name");
   if (name == nullptr && !is_extended(node)) return true;
   if (!extend(node)) return false;
   TreeExtra& extra = *extra_of(node);
   drop_name(extra);
   extra.name = name;
-  extra.owns_name = is_own;
+  extra.owns_name = is_own ? 1 : 0;
   return true;
 }
 
@@ -40,9 +42,9 @@ void* shown(TreeNode* node, const TreeNode* newest) noexcept {
 }  // namespace
 
 void drop_name(TreeExtra& extra) noexcept {
-  if (extra.owns_name) deallocate(const_cast<char*>(extra.name));
+  if (extra.owns_name != 0) deallocate(const_cast<char*>(extra.name));
   extra.name = nullptr;
-  extra.owns_name = false;
+  extra.owns_name = 0;
 }
 
 }  // namespace tarn

@@ -5,6 +5,7 @@
 
 #include "os/process.hpp"
 #include "tree/domain.hpp"
+#include "tree/threads.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {
@@ -19,14 +20,14 @@ class Found {
       TreeExtra* const extra = extra_of(first_);
       first_ = extra->next_found;
       extra->next_found = nullptr;
-      extra->is_found = false;
+      extra->is_found = 0;
     }
   }
 
   void add(TreeNode* node) noexcept {
     TreeExtra* const extra = extra_of(node);
     if (extra->is_found) return;
-    extra->is_found = true;
+    extra->is_found = 1;
     (first_ == nullptr ? first_ : extra_of(last_)->next_found) = node;
     last_ = node;
     if (next_ == nullptr) next_ = node;
@@ -83,6 +84,8 @@ void remove_reference(TreeNode* node, TreeReference* reference) noexcept {
 }
 
 int unreference(TreeNode* owner, TreeNode* node) noexcept {
+  check_place(node, "tarn_tree_unreference");
+  check_thread(owner, "tarn_tree_unreference");
   if (has(node, node_is_on_path)) return os::fail(os::Error::busy);
   TreeNode* const parent = parent_of(node);
   if (owner_of(node) == owner) {
@@ -150,6 +153,8 @@ extern "C" {
 int tarn_tree_reference(void* owner_bytes, void* p) {
   TreeNode* const owner = node_of(owner_bytes);
   TreeNode* const node = node_of(p);
+  check_thread(owner, "tarn_tree_reference");
+  check_thread(node, "tarn_tree_reference");
   if (has(node, node_is_on_path)) return os::fail(os::Error::busy);
   if (owner_of(node) == owner || reference_of(owner, node) != nullptr) {
     return os::fail(os::Error::exists);

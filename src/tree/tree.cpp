@@ -11,6 +11,7 @@
 #include "os/process.hpp"
 #include "report/report.hpp"
 #include "tree/domain.hpp"
+#include "tree/threads.hpp"
 
 namespace tarn {
 
@@ -22,7 +23,12 @@ void* fail_null(os::Error error) noexcept {
 }
 
 TreeNode* put_below(TreeNode* parent, TreeNode* node) noexcept {
-  if (node == nullptr || parent == nullptr || link_child_of(parent, node)) return node;
+  if (TARN_UNLIKELY(node == nullptr)) return nullptr;
+  if (parent == nullptr) {
+    note_root(node);
+    return node;
+  }
+  if (TARN_LIKELY(link_child_of(parent, node))) return node;
   if (is_extended(node)) {
     TreeExtra* const extra = extra_of(node);
     leave_domain(*extra);
@@ -103,6 +109,8 @@ void* move_to_size(TreeNode* node, std::size_t bytes) noexcept {
 }
 
 int steal(TreeNode* parent, TreeNode* node) noexcept {
+  check_place(node, "tarn_tree_steal");
+  check_thread(parent, "tarn_tree_steal");
   if (has(node, node_is_on_path)) return os::fail(os::Error::busy);
   TreeNode* const before = parent_of(node);
   if (parent == before) return 0;
@@ -113,8 +121,10 @@ int steal(TreeNode* parent, TreeNode* node) noexcept {
   if (!unlink_to_move(node)) return -1;
   if (parent == nullptr) {
     count_edge(nullptr, node, 1);
-  } else if (!link_child_of(parent, node)) {
-    report_tree_damage(node);
+    note_root(node);
+  } else {
+    if (!link_child_of(parent, node)) report_tree_damage(node);
+    note_child(node);
   }
   if (before != nullptr && is_reference(before)) end_reference(before);
   TreeReference* const second = parent == nullptr ? nullptr : reference_of(parent, node);
@@ -129,6 +139,7 @@ TreeNode* make_node(TreeNode* parent, std::size_t bytes) noexcept {
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
+  check_thread(parent, "tarn_tree_allocate");
   if (parent != nullptr && (is_extended(parent) || !is_of_malloc(parent))) {
     return put_below(parent, place_below(parent, bytes));
   }
@@ -143,6 +154,7 @@ TreeNode* make_node_aligned(TreeNode* parent, std::size_t bytes, std::size_t ali
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
+  check_thread(parent, "tarn_tree_allocate_aligned");
   return put_below(parent, place_aligned_below(parent, bytes, alignment));
 }
 
@@ -238,6 +250,7 @@ void* tarn_tree_allocate_zeroed(void* parent, std::size_t count, std::size_t byt
 
 void* tarn_tree_reallocate(void* p, std::size_t bytes) {
   TreeNode* const node = node_of(p);
+  check_place(node, "tarn_tree_reallocate");
   if (bytes > tree_bytes_max) return fail_null(os::Error::no_memory);
   if (has(node, node_is_on_path)) return fail_null(os::Error::busy);
   if (has(node, node_is_apart)) return fail_null(os::Error::invalid);

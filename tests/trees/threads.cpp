@@ -25,6 +25,16 @@ constexpr std::size_t threads = 4;
 
 int ended(void* p) { return ++**static_cast<int**>(p), 0; }
 
+// With and without the library's looking at whose a subtree is.
+class Threads : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override { tarn_tree_check_threads(GetParam() ? 1 : 0); }
+  void TearDown() override { tarn_tree_check_threads(0); }
+};
+INSTANTIATE_TEST_SUITE_P(Checks, Threads, testing::Bool(), [](const auto& checks) {
+  return checks.param ? "Checked" : "Unchecked";
+});
+
 // A subtree of some nodes, one of which counts its end.
 void* grown(void* parent, unsigned seed, int* count) {
   std::mt19937 random(seed);
@@ -38,21 +48,27 @@ void* grown(void* parent, unsigned seed, int* count) {
   return nodes.front();
 }
 
-TEST(Threads, WorkBelowNodesOfTheirOwn) {
+TEST_P(Threads, WorkBelowNodesOfTheirOwn) {
   constexpr unsigned rounds = 2000 / divisor;
   void* const root = tarn_tree_allocate(nullptr, 0);
   std::array<int, threads> counts{};
+  std::array<void*, threads> owned{};
   std::vector<std::thread> workers;
   for (std::size_t t = 0; t < threads; ++t) {
     void* const own = tarn_tree_allocate(root, 0);
+    owned[t] = own;
+    EXPECT_EQ(tarn_tree_hand_over(own), 0);
     workers.emplace_back([own, count = &counts[t]] {
+      EXPECT_EQ(tarn_tree_take_over(own), 0);
       for (unsigned i = 0; i < rounds; ++i) {
         void* const below = grown(own, i, count);
         if (i % 8 != 0) tarn_tree_dispose(below);
       }
+      EXPECT_EQ(tarn_tree_hand_over(own), 0);
     });
   }
   for (std::thread& worker : workers) worker.join();
+  for (void* const own : owned) EXPECT_EQ(tarn_tree_take_over(own), 0);
   EXPECT_EQ(tarn_tree_check(root), 1);
   EXPECT_EQ(tarn_tree_dispose(root), 0);
   for (const int count : counts) EXPECT_EQ(count, static_cast<int>(rounds));
@@ -80,17 +96,22 @@ class Queue {
 };
 
 // One makes trees; another one hangs them below its own, adds to them and disposes of most.
-TEST(Threads, HandSubtreesOver) {
+TEST_P(Threads, HandSubtreesOver) {
   constexpr unsigned rounds = 5000 / divisor;
   Queue queue;
   int count = 0;
   std::thread maker([&] {
-    for (unsigned i = 0; i < rounds; ++i) queue.put(grown(nullptr, i, &count));
+    for (unsigned i = 0; i < rounds; ++i) {
+      void* const node = grown(nullptr, i, &count);
+      EXPECT_EQ(tarn_tree_hand_over(node), 0);
+      queue.put(node);
+    }
   });
   void* const own = tarn_tree_allocate(nullptr, 0);
   int added = 0;
   for (unsigned i = 0; i < rounds; ++i) {
     void* const node = queue.take();
+    ASSERT_EQ(tarn_tree_take_over(node), 0);
     ASSERT_EQ(tarn_tree_steal(own, node), 0);
     static_cast<void>(grown(node, i, &added));
     if (i % 16 == 0) continue;
