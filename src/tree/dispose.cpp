@@ -2,6 +2,7 @@
 // the root of the disposal to where it is: there is no stack. See docs/design/tree.md.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/blocks.hpp"
 #include "os/process.hpp"
 #include "tree/domain.hpp"
 #include "tree/threads.hpp"
@@ -28,13 +29,18 @@ bool is_plain_leaf(const TreeNode* node) noexcept {
 void free_plain_leaves(TreeNode* parent) noexcept {
   TreeNode* node = newest_of(parent);
   if (node == nullptr || !is_plain_leaf(node) || is_reference(parent)) return;
+  // Of malloc only, as what is counted of the others is; what they link lies in their slab.
+  const bool is_simple = is_of_malloc(parent) && !is_extended(parent);
   TreeNode* const oldest = younger_of(node);
   do {
     TreeNode* const older = older_of(node);
-    if (older != nullptr && (!can_link(parent, older) || !can_link(older, oldest))) break;
     if (older != nullptr && younger_of(older) != node) report_tree_damage(node);
-    count_edge(parent, node, -1);
-    give_block(node);
+    if (TARN_LIKELY(is_simple && is_of_malloc(node) && !has(node, node_is_apart))) {
+      deallocate(node);
+    } else {
+      count_edge(parent, node, -1);
+      give_block(node);
+    }
     node = older;
   } while (node != nullptr && is_plain_leaf(node));
   set_link(parent, link_child, node);

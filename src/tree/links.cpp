@@ -120,7 +120,6 @@ bool link_child_of(TreeNode* parent, TreeNode* node) noexcept {
   set_link(node, link_older, newest);
   set_link(node, link_younger, oldest);
   set_link(parent, link_child, node);
-  count_edge(parent, node, 1);
   return true;
 }
 

@@ -169,6 +169,7 @@ int tarn_tree_reference(void* owner_bytes, void* p) {
     free_node(reference);
     return -1;
   }
+  count_edge(owner, reference, 1);
   reference->target = node;
   add_reference(node, reference);
   return 0;

@@ -28,7 +28,7 @@ TreeNode* put_below(TreeNode* parent, TreeNode* node) noexcept {
     note_root(node);
     return node;
   }
-  if (TARN_LIKELY(link_child_of(parent, node))) return node;
+  if (TARN_LIKELY(link_new_child_of(parent, node))) return node;  // An edge in its memory.
   if (is_extended(node)) {
     TreeExtra* const extra = extra_of(node);
     leave_domain(*extra);
@@ -124,6 +124,7 @@ int steal(TreeNode* parent, TreeNode* node) noexcept {
     note_root(node);
   } else {
     if (!link_child_of(parent, node)) report_tree_damage(node);
+    count_edge(parent, node, 1);
     note_child(node);
   }
   if (before != nullptr && is_reference(before)) end_reference(before);
