@@ -74,6 +74,8 @@ bool is_sound(const TreeNode* node) noexcept {
   return are_sound_references(node) && (!begins_domain(node) || is_sound_domain(node));
 }
 
+}  // namespace
+
 std::size_t overhead_of(const TreeNode* node) noexcept {
   std::size_t bytes = is_reference(node) ? sizeof(TreeReference) : sizeof(TreeNode);
   bytes += bytes_before(node);
@@ -82,8 +84,6 @@ std::size_t overhead_of(const TreeNode* node) noexcept {
   const TreeExtra& extra = *extra_of(node);
   return extra.owns_name != 0 ? bytes + std::strlen(extra.name) + 1 : bytes;
 }
-
-}  // namespace
 
 }  // namespace tarn
 

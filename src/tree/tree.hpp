@@ -50,6 +50,9 @@ inline TreeNode* owner_of(const TreeNode* node) noexcept {
   return parent != nullptr && is_reference(parent) ? parent_of(parent) : parent;
 }
 
+// Bytes in front of it and besides: what it has in memory that the program does not use.
+std::size_t overhead_of(const TreeNode* node) noexcept;
+
 // Whether `target` owns `node`, is it, or would by what it has references to.
 bool is_owner_of(const TreeNode* target, TreeNode* node) noexcept;
 
