@@ -39,8 +39,9 @@ typedef struct tarn_tree_report_options {
   size_t depth_max; /* Levels that are shown, 1: the node alone; 0: 16. What is deeper is folded.
                        Above TARN_TREE_REPORT_DEPTH_MAX: EINVAL; report a node further down. */
   size_t bytes_min; /* Of fewer usable bytes, with all below: folded. */
-  size_t alike_max; /* Siblings without names are folded where there are more than so many without
-                       children, or with some; so are references. 0: 8; SIZE_MAX: never. */
+  size_t alike_min; /* Siblings without names are folded where there are so many or more without
+                       children, or with some. 1: all; 0: 9; SIZE_MAX: none. So are references,
+                       but from 9 on at the earliest. */
 } tarn_tree_report_options;
 
 /* Takes a piece of the report, which ends anywhere (at most 512 bytes; no '\0' behind it). 0: go

@@ -26,7 +26,7 @@ struct ReportOptions {
   bool json = false;
   std::size_t depth_max = 0;
   std::size_t bytes_min = 0;
-  std::size_t alike_max = 0;
+  std::size_t alike_min = 0;
 };
 
 // Calls write(std::string_view) with the pieces of the report; it may return false: no more then.
@@ -65,7 +65,7 @@ bool report(const void* node, Write&& write, const ReportOptions& from = {}) {
   options.format = from.json ? TARN_TREE_REPORT_JSON : TARN_TREE_REPORT_TEXT;
   options.depth_max = from.depth_max;
   options.bytes_min = from.bytes_min;
-  options.alike_max = from.alike_max;
+  options.alike_min = from.alike_min;
   const bool done = tarn_tree_report(node, &options, Call::piece, &call) == 0;
   if (call.thrown != nullptr) std::rethrow_exception(std::move(call.thrown));
   return done;

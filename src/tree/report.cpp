@@ -83,7 +83,7 @@ class Report {
         is_json_(options.format == TARN_TREE_REPORT_JSON),
         depth_max_(options.depth_max != 0 ? options.depth_max : depth_default_),
         bytes_min_(options.bytes_min),
-        alike_max_(options.alike_max != 0 ? options.alike_max : alike_default_) {}
+        alike_min_(options.alike_min != 0 ? options.alike_min : alike_default_) {}
 
   bool run(TreeNode* root) noexcept;
 
@@ -107,13 +107,13 @@ class Report {
   Level& level() noexcept { return levels_[depth_ - 1]; }
 
   static constexpr std::size_t depth_default_ = 16;
-  static constexpr std::size_t alike_default_ = 8;
+  static constexpr std::size_t alike_default_ = 9;
 
   ReportText out_;
   const bool is_json_;
   const std::size_t depth_max_;
   const std::size_t bytes_min_;
-  const std::size_t alike_max_;
+  const std::size_t alike_min_;
   TreeNode* node_ = nullptr;  // The one whose children are shown now,
   std::size_t depth_ = 0;     // and how deep it lies; the root: 1.
   Level levels_[TARN_TREE_REPORT_DEPTH_MAX];
@@ -226,9 +226,9 @@ void Report::count_alike() noexcept {
       ++(newest_of(child) == nullptr ? leaves : parents);
     }
   }
-  children.folds_leaves = leaves > alike_max_;
-  children.folds_parents = parents > alike_max_;
-  if (references > alike_max_) children.references = references;
+  children.folds_leaves = leaves >= alike_min_;
+  children.folds_parents = parents >= alike_min_;
+  if (references >= alike_min_ && references >= alike_default_) children.references = references;
 }
 
 TreeNode* Report::show(TreeNode* node, const tarn_tree_stats& stats) noexcept {

@@ -237,12 +237,23 @@ TEST(Report, SiblingsWithoutNamesAreFolded) {
   ReportOptions options = as_json();
   expect_sums(json_of(root, options));
   EXPECT_EQ(json_of(root, options)["children"].size(), 3u);
-  options.alike_max = 9;
+  options.alike_min = 10;
   expect_sums(json_of(root, options));
   EXPECT_EQ(json_of(root, options)["children"].size(), 19u);
-  // The names below count for their own parents.
-  options.alike_max = 1;
+  options.alike_min = 1;
   EXPECT_EQ(json_of(root, options)["children"].size(), 3u);
+}
+
+// With 1 all of them are, and what has a name is shown; references still say where they lead.
+TEST(Report, OnlyWhatHasAName) {
+  const Book b;
+  ReportOptions options;
+  options.alike_min = 1;
+  const std::string folded = number(tarn_tree_size(b.text));
+  EXPECT_EQ(report_string(b.book, options),
+            line(b.book, "book") + "  " + line(b.one, "one") + "    " +
+                line(b.note, "note", ", 2 owners") + "    + 1 unnamed, " + folded + " bytes\n" +
+                "  " + line(b.two, "two") + "    -> note, of one\n");
 }
 
 TEST(Report, ManyReferencesAreFolded) {
@@ -256,7 +267,7 @@ TEST(Report, ManyReferencesAreFolded) {
   EXPECT_EQ(folded["what"], "references");
   EXPECT_EQ(folded["count"], 1000);
   ReportOptions options = as_json();
-  options.alike_max = SIZE_MAX;
+  options.alike_min = SIZE_MAX;
   EXPECT_EQ(json_of(owner, options)["children"].size(), 1000u);
   EXPECT_EQ(json_of(tree.root(), options)["children"].size(), 1001u);
 }
