@@ -57,12 +57,13 @@ typedef int (*tarn_tree_write)(void* context, const char* text, size_t bytes);
  *
  * Text: a name is as it is, but for control characters, backslashes and what is no UTF-8 (\x1b).
  * Overhead: in front of nodes, for names, destructors, further owners. "3 owners": there are
- * references to it.
+ * references to it; "own arena", "own heap": what is below it lies there.
  *
  * JSON: an object for each line; "kind" is
  *   "node"       name (null: none), usable_bytes, overhead_bytes, nodes, depth, references (that it
  *                and those below have to others): the totals; own_usable_bytes, own_overhead_bytes
- *                (its references are its own); owners; children: these objects, the oldest first
+ *                (its references are its own); owners; own_memory (null, "arena", "heap");
+ *                children: these objects, the oldest first
  *   "reference"  name and owner (null: a root, or without a name) of what is referenced
  *   "folded"     what: "smaller", "unnamed", "unnamed parents", "references", "deeper"; count (of
  *                siblings); nodes, usable_bytes, overhead_bytes: their totals

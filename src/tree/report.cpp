@@ -8,6 +8,7 @@
 
 #include "os/file.hpp"
 #include "os/process.hpp"
+#include "tree/domain.hpp"
 #include "tree/report_text.hpp"
 #include "tree/tree.hpp"
 
@@ -53,6 +54,11 @@ const char* name_of(const TreeNode* node) noexcept {
 const char* text_name_of(const TreeNode* node) noexcept {
   const char* const name = name_of(node);
   return name != nullptr ? name : "(unnamed)";
+}
+
+// pre: it begins a domain
+const char* memory_below(const TreeNode* node) noexcept {
+  return domain_below(node)->is_of_arena ? "arena" : "heap";
 }
 
 tarn_tree_stats stats_of(TreeNode* node) noexcept {
@@ -134,6 +140,7 @@ void Report::line_in_text(TreeNode* node, const tarn_tree_stats& stats) noexcept
   if (stats.nodes > 1) {
     out_.text(", ").grouped(stats.nodes).text(" nodes, depth ").grouped(stats.depth);
   }
+  if (begins_domain(node)) out_.text(", own ").text(memory_below(node));
   if (has_references(node)) {
     const std::size_t owners = tarn_tree_owners(bytes_of(node));
     out_.text(", ").grouped(owners).text(owners == 1 ? " owner" : " owners");
@@ -162,6 +169,12 @@ void Report::line_in_json(TreeNode* node, const tarn_tree_stats& stats) noexcept
   out_.text(", \"own_usable_bytes\": ").decimal(own.usable_bytes);
   out_.text(", \"own_overhead_bytes\": ").decimal(own.overhead_bytes);
   out_.text(", \"owners\": ").decimal(tarn_tree_owners(bytes_of(node)));
+  out_.text(", \"own_memory\": ");
+  if (begins_domain(node)) {
+    out_.json_string(memory_below(node));
+  } else {
+    out_.text("null");
+  }
   out_.text(", \"children\": [");
 }
 

@@ -256,6 +256,21 @@ TEST(Report, OnlyWhatHasAName) {
                 "  " + line(b.two, "two") + "    -> note, of one\n");
 }
 
+TEST(Report, MemoryOfItsOwn) {
+  const tarn::Tree arena = tarn::Tree::with_arena();
+  const tarn::Tree heap = tarn::Tree::with_heap();
+  for (const tarn::Tree* const tree : {&arena, &heap}) {
+    const std::string kind = tree == &arena ? "arena" : "heap";
+    void* const below = named(tree->root(), "below", 100);
+    EXPECT_EQ(report_string(tree->root()), line(tree->root(), "(unnamed)", ", own " + kind) +
+                                               "  " + line(below, "below"));
+    const json root = json_of(tree->root());
+    expect_sums(root);
+    EXPECT_EQ(root["own_memory"], kind);
+    EXPECT_TRUE(root["children"][0]["own_memory"].is_null());
+  }
+}
+
 TEST(Report, ManyReferencesAreFolded) {
   tarn::Tree tree;
   void* const owner = named(tree.root(), "owner");

@@ -26,7 +26,7 @@ struct element {
   enum kind kind;
   int level;              /* Headings and their sections: 1 to 6. */
   int number;             /* Sections: among those beside it; notes: in the document. 0: none. */
-  const char* text;       /* Code, comments; a link's address; the name of a note. In the source. */
+  const char* text;       /* Code, comments; a link's address; the name of a note. */
   size_t length;
   struct element* target; /* Cites: the note; entries of the contents: the section. */
 };

@@ -152,7 +152,8 @@ static int by_name(const void* left, const void* right) {
 }
 
 /* What is to be done with each file. Null: there is no memory, or two would be written to one. */
-static struct job* make_jobs(char** paths, size_t count) {
+static struct job* make_jobs(const struct conversion* c, char** paths) {
+  const size_t count = c->count;
   struct job* const jobs = tarn_tree_allocate_zeroed(NULL, count, sizeof *jobs);
   const char** const names = tarn_tree_allocate_array(jobs, count, sizeof *names);
   int are_good = names != NULL;
@@ -162,7 +163,9 @@ static struct job* make_jobs(char** paths, size_t count) {
     are_good = names[i] != NULL;
   }
   if (are_good) qsort(names, count, sizeof *names, by_name);
-  for (size_t i = 1; are_good && i < count; ++i) are_good = strcmp(names[i - 1], names[i]) != 0;
+  for (size_t i = 1; c->folder != NULL && are_good && i < count; ++i) {
+    are_good = strcmp(names[i - 1], names[i]) != 0;
+  }
   if (are_good) return jobs;
   tarn_tree_dispose(jobs);
   return NULL;
@@ -194,7 +197,7 @@ int main(int count, char** words) {
   }
   if (i == count) return usage("no files");
   c.count = (size_t)(count - i);
-  c.jobs = make_jobs(words + i, c.count);
+  c.jobs = make_jobs(&c, words + i);
   if (c.jobs == NULL) return usage("two files of one name");
   const int status = run(&c) == 0 ? 0 : 1;
   tarn_tree_dispose(c.jobs);

@@ -55,6 +55,8 @@ static struct element* add(struct parser* p, void* parent, enum kind kind, const
   return e;
 }
 
+static int is_space(char c) { return isspace((unsigned char)c) != 0; }
+
 static const char* find(const char* at, const char* end, const char* what) {
   const size_t length = strlen(what);
   for (; (size_t)(end - at) >= length; ++at) {
@@ -79,7 +81,6 @@ struct inlines {
   int depth;
   int no_more[2]; /* Marks * and ** that could end something. */
   int no_more_code;
-  int no_more_links;
 };
 
 static int end_run(struct inlines* in) {
@@ -102,10 +103,11 @@ static size_t stars_at(const char* at, const char* end) {
   return begins(at, end, "**") ? 2 : begins(at, end, "*") ? 1 : 0;
 }
 
+/* A mark with words in front of it. */
 static int has_end(const char* at, const char* end, size_t stars) {
   while (at < end) {
     const size_t found = stars_at(at, end);
-    if (found == stars) return 1;
+    if (found == stars && !is_space(at[-1])) return 1;
     at += *at == '\\' && at + 1 < end ? 2 : found != 0 ? found : 1;
   }
   return 0;
@@ -117,11 +119,13 @@ static int read_stars(struct inlines* in) {
   const char* const behind = in->at + stars;
   const enum kind kind = stars == 2 ? kind_strong : kind_emphasis;
   if (in->parent->kind == kind) {
+    if (is_space(in->at[-1])) return take_as_word(in, stars);
     if (end_run(in) != 0) return -1;
     in->parent = tarn_tree_parent(in->parent);
     --in->depth;
     return go_on(in, behind);
   }
+  if (behind == in->end || is_space(*behind)) return take_as_word(in, stars);
   int* const no_more = &in->no_more[stars - 1];
   if (*no_more || !has_end(behind, in->end, stars)) {
     *no_more = 1;
@@ -143,11 +147,16 @@ static int read_code(struct inlines* in) {
   return add(in->p, in->parent, kind_code, in->at + 1, last) == NULL ? -1 : go_on(in, last + 1);
 }
 
+/* Where one of the letters stands, which is `last`; null: it is another one, or there is none. */
+static const char* up_to(char last, const char* at, const char* end, const char* letters) {
+  while (at < end && strchr(letters, *at) == NULL) ++at;
+  return at < end && *at == last ? at : NULL;
+}
+
 /* The end of a note's name, which goes up to a ]; null: it is none. */
 static const char* end_of_name(const char* at, const char* end) {
-  const char* last = at;
-  while (last < end && *last != ']' && *last != '[' && !isspace((unsigned char)*last)) ++last;
-  return last < end && last > at && *last == ']' ? last : NULL;
+  const char* const last = up_to(']', at, end, "[] \t\r\n");
+  return last != at ? last : NULL;
 }
 
 static int read_bracket(struct inlines* in) {
@@ -158,12 +167,10 @@ static int read_bracket(struct inlines* in) {
     if (end_run(in) != 0) return -1;
     return add(in->p, in->parent, kind_cite, in->at + 2, last) == NULL ? -1 : go_on(in, last + 1);
   }
-  const char* const middle = in->no_more_links ? NULL : find(in->at, in->end, "](");
-  const char* const last = middle == NULL ? NULL : find(middle, in->end, ")");
-  if (last == NULL) {
-    in->no_more_links = 1;
-    return take_as_word(in, 1);
-  }
+  const char* const middle = up_to(']', in->at + 1, in->end, "[]");
+  const int is_link = middle != NULL && begins(middle, in->end, "](");
+  const char* const last = is_link ? up_to(')', middle + 2, in->end, "[) \t\r\n") : NULL;
+  if (last == NULL) return take_as_word(in, 1);
   if (end_run(in) != 0) return -1;
   struct element* const link = add(in->p, in->parent, kind_link, middle + 2, last);
   if (link == NULL || add(in->p, link, kind_text, in->at + 1, middle) == NULL) return -1;
@@ -282,7 +289,7 @@ static int read_line(struct parser* p) {
   const char* end = memchr(line, '\n', (size_t)(p->end - line));
   p->at = end == NULL ? p->end : end + 1;
   if (end == NULL) end = p->end;
-  while (end > line && isspace((unsigned char)end[-1])) --end;
+  while (end > line && is_space(end[-1])) --end;
   const char* start = line;
   while (start < end && *start == ' ') ++start;
   if (start == end) return close_block(p);
@@ -374,9 +381,14 @@ static int read_document(struct document* document, const char* path, FILE* file
   return close_block(&p);
 }
 
+/* With all that is to be below it in an arena of its own. */
+static struct document* new_document(void) {
+  return tarn_tree_allocate_with_arena(NULL, sizeof(struct document), NULL);
+}
+
 struct document* document_read(const char* path, struct problem* problem) {
   FILE* const file = fopen(path, "rb");
-  struct document* document = file == NULL ? NULL : tarn_tree_allocate(NULL, sizeof *document);
+  struct document* document = file == NULL ? NULL : new_document();
   if (document == NULL) {
     snprintf(problem->text, sizeof problem->text, "%s: %s", path, strerror(errno));
   } else {

@@ -17,7 +17,8 @@ static int fail_at(const struct document* document, const struct element* cite,
   int line = 1;
   for (const char* c = document->text; c < cite->text; ++c) line += *c == '\n';
   snprintf(problem->text, sizeof problem->text, "%s:%d: there is no note [^%.*s]",
-           tarn_tree_name(document), line, (int)(cite->length < 60 ? cite->length : 60), cite->text);
+           tarn_tree_name(document), line, (int)(cite->length < 60 ? cite->length : 60),
+           cite->text);
   return -1;
 }
 

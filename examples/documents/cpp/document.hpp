@@ -29,7 +29,7 @@ enum class Kind {
 
 struct Element {
   Kind kind;
-  std::string_view text;      // Code, comments; a link's address; the name of a note. In the source.
+  std::string_view text;      // Of code, comments; a link's address; the name of a note.
   int level = 0;              // Headings and their sections: 1 to 6.
   int number = 0;             // Sections: among those beside it; notes: in the document. 0: none.
   Element* target = nullptr;  // Cites: the note; entries of the contents: the section.
@@ -69,7 +69,7 @@ struct Choices {
 };
 
 struct Document {
-  tarn::Tree tree;
+  tarn::Tree tree = tarn::Tree::with_arena();  // All of it lies in an arena of its own.
   std::string path = {};
   std::string_view text = {};
   Element* body = nullptr;

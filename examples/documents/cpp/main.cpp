@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iostream>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -50,7 +51,10 @@ class Conversion {
 
   bool run() {
     std::vector<std::thread> threads;
-    while (threads.size() < options_.threads) threads.emplace_back([this] { convert_some(); });
+    try {
+      while (threads.size() < options_.threads) threads.emplace_back([this] { convert_some(); });
+    } catch (const std::system_error&) {  // Those that there are do it; without any, this one.
+    }
     bool done = true;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (threads.empty()) {
@@ -185,7 +189,8 @@ Options options_in(int count, char** words) {
   std::vector<std::string> names;
   for (const std::string& path : options.paths) names.push_back(output_name(path));
   std::sort(names.begin(), names.end());
-  if (std::adjacent_find(names.begin(), names.end()) != names.end()) {
+  const bool are_twins = std::adjacent_find(names.begin(), names.end()) != names.end();
+  if (are_twins && !options.folder.empty()) {
     throw Usage("two files of one name");
   }
   return options;

@@ -21,14 +21,16 @@ bool begins(std::string_view text, std::string_view with) {
 }
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
+// Where one of the letters stands, which is `last`; npos: it is another one, or there is none.
+std::size_t up_to(char last, std::string_view text, std::size_t at, std::string_view letters) {
+  const std::size_t found = text.find_first_of(letters, at);
+  return found != npos && text[found] == last ? found : npos;
+}
+
 // The length of a note's name, which goes up to a ]; 0: it is none.
 std::size_t name_length(std::string_view text) {
-  std::size_t length = 0;
-  while (length < text.size() && text[length] != ']' && text[length] != '[' &&
-         !is_space(text[length])) {
-    ++length;
-  }
-  return length < text.size() && text[length] == ']' ? length : 0;
+  const std::size_t length = up_to(']', text, 0, "[] \t\r\n");
+  return length != npos ? length : 0;
 }
 
 // What is within lines.
@@ -72,14 +74,19 @@ class Inlines {
     return make(parent_, kind, text_.substr(start, end - start));
   }
   void go_on(std::size_t behind) { at_ = run_ = behind; }
+  bool take_as_word(std::size_t bytes) {
+    at_ += bytes;
+    return true;
+  }
 
   static std::size_t stars_in(std::string_view text) {
     return begins(text, "**") ? 2 : begins(text, "*") ? 1 : 0;
   }
+  // A mark with words in front of it.
   bool has_end(std::size_t at, std::size_t stars) const {
     while (at < text_.size()) {
       const std::size_t found = stars_in(text_.substr(at));
-      if (found == stars) return true;
+      if (found == stars && !is_space(text_[at - 1])) return true;
       at += text_[at] == '\\' && at + 1 < text_.size() ? 2 : std::max<std::size_t>(found, 1);
     }
     return false;
@@ -89,6 +96,7 @@ class Inlines {
     const bool both_end = parent_->kind == Kind::emphasis && begins(rest(), "***");
     const std::size_t stars = both_end ? 1 : stars_in(rest());
     const Kind kind = stars == 2 ? Kind::strong : Kind::emphasis;
+    if (parent_->kind == kind && is_space(text_[at_ - 1])) return take_as_word(stars);
     if (parent_->kind == kind) {
       end_run();
       parent_ = parent_of(parent_);
@@ -96,15 +104,16 @@ class Inlines {
       go_on(at_ + stars);
       return true;
     }
+    const std::size_t behind = at_ + stars;
+    if (behind == text_.size() || is_space(text_[behind])) return take_as_word(stars);
     bool& no_more = no_more_[stars - 1];
-    if (no_more || !has_end(at_ + stars, stars)) {
+    if (no_more || !has_end(behind, stars)) {
       no_more = true;
-      at_ += stars;
-      return true;
+      return take_as_word(stars);
     }
     if (++depth_ > depth_max) return false;
     parent_ = add(kind, at_, at_);
-    go_on(at_ + stars);
+    go_on(behind);
     return true;
   }
 
@@ -131,10 +140,10 @@ class Inlines {
   }
 
   void read_link() {
-    const std::size_t middle = no_more_links_ ? npos : text_.find("](", at_);
-    const std::size_t last = middle == npos ? npos : text_.find(')', middle);
+    const std::size_t middle = up_to(']', text_, at_ + 1, "[]");
+    const bool is_link = middle != npos && begins(text_.substr(middle), "](");
+    const std::size_t last = is_link ? up_to(')', text_, middle + 2, "[) \t\r\n") : npos;
     if (last == npos) {
-      no_more_links_ = true;
       ++at_;
       return;
     }
@@ -160,7 +169,6 @@ class Inlines {
   int depth_ = 0;
   bool no_more_[2] = {};  // Marks * and ** that could end something.
   bool no_more_code_ = false;
-  bool no_more_links_ = false;
 };
 
 // Lines become blocks.
