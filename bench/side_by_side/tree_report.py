@@ -1,0 +1,139 @@
+"""Tables of what bench/trees has measured: medians, quartiles, targets met or missed.
+
+Samples are rounds, a dictionary each: (row's label, contestant) to figures.
+
+SPDX-License-Identifier: MIT
+"""
+from statistics import median
+
+from .heap_report import table
+from .pool_report import cell, verdict
+from .tree_suite import (MOVES, PEER, ROWS, TARGETS, TIMES, UNLIMITED, WEIGHTS)
+
+HEADINGS = {"build": "build", "dispose": "dispose", "rebuild": "build again",
+            "redispose": "dispose again", "in_order": "oldest first", "shuffled": "shuffled",
+            "overhead": "overhead", "resident_overhead": "resident overhead"}
+
+
+def values_of(rounds, label, contestant, figure):
+  return [row[label, contestant][figure] for row in rounds
+          if figure in row.get((label, contestant), {})]
+
+
+def ratios(rounds, label, pair, figure):
+  """Of each round in which both ran. `pair`: two contestants."""
+  found = []
+  for row in rounds:
+    ours, theirs = (row.get((label, name), {}).get(figure) for name in pair)
+    if ours is not None and theirs:
+      found.append(ours / theirs)
+  return found
+
+
+def names_in(rounds):
+  """Contestants: tarn's first."""
+  names = [name for row in rounds for _, name in row]
+  return sorted(dict.fromkeys(names), key=lambda name: (not name.startswith("tarn"), name))
+
+
+def baseline(rounds, label):
+  """talloc, or, where it does not come to an end, talloc with a stack without limit."""
+  return PEER if any((label, PEER) in row for row in rounds) else UNLIMITED
+
+
+def judged(rounds, contestant):
+  """(target, row's label, figure, ratios) for all that was measured."""
+  for target in TARGETS:
+    for row in ROWS:
+      for figure in target.figures:
+        pair = (contestant, baseline(rounds, row.label))
+        if values := ratios(rounds, row.label, pair, figure):
+          yield target, row.label, figure, values
+
+
+def overview(rounds):
+  lines = []
+  for name in [name for name in names_in(rounds) if name.startswith("tarn")]:
+    for target in TARGETS:
+      found = [(median(values), values, f"{label}, {HEADINGS[figure]}")
+               for kind, label, figure, values in judged(rounds, name) if kind is target]
+      if found:
+        worst = max(found, key=lambda each: each[0])
+        met = sum(each[0] <= target.most for each in found)
+        lines.append([name, target.what, f"{target.most:.2f}", f"{met} of {len(found)}",
+                      f"{cell(worst[1])}: {worst[2]}"])
+  return table(["", "over talloc's", "at most", "cells that meet it", "worst"], lines)
+
+
+def targets(rounds, contestant):
+  """A row each, its figures across."""
+  found = {}
+  for target, label, figure, values in judged(rounds, contestant):
+    said = verdict(values, target.most)
+    found.setdefault(label, {})[figure] = cell(values) + ("" if said == "met" else f" {said}")
+  figures = [figure for figure in HEADINGS if any(figure in row for row in found.values())]
+  lines = [[label + (" (its stack unlimited)" if baseline(rounds, label) == UNLIMITED else ""),
+            *[row.get(figure, "–") for figure in figures]] for label, row in found.items()]
+  return table(["over talloc's", *[HEADINGS[figure] for figure in figures]], lines)
+
+
+def life(rounds, label):
+  columns = [(HEADINGS[figure], figure, 0) for figure in TIMES]
+  columns += [(f"{HEADINGS[figure]}, bytes", figure, 1) for figure in WEIGHTS]
+  columns += [("peak MiB", "peak_mib", 0), ("instructions, build", "build_instructions", 0),
+              ("dispose", "dispose_instructions", 0)]
+  return matrix(rounds, label, columns)
+
+
+def moves(rounds, label):
+  return matrix(rounds, label, [(HEADINGS[figure], figure, 0) for figure in MOVES])
+
+
+def matrix(rounds, label, columns):
+  lines = []
+  for name in names_in(rounds):
+    cells = [cell(values_of(rounds, label, name, figure), digits)
+             for _, figure, digits in columns]
+    if set(cells) != {"–"}:
+      lines.append([name, *cells])
+  return table(["", *[heading for heading, *_ in columns]], lines)
+
+
+def heading(record):
+  machine = record["machine"]
+  said = "".join(f"- {line}\n" for line in record["failures"])
+  return f"""# Trees beside talloc
+
+Made by `bench/trees`; docs/design/bench.md ("Trees") says what is measured and how. Not edited.
+
+- Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory']}; \
+{machine['system']}, Linux {machine['kernel']}, {machine['libc']}, {machine['compiler']}, -O2; \
+transparent huge pages: {machine['huge_pages']}
+- Command: `{record['command']}`; {record['date']}; {record['repetitions']} rounds, interleaved; \
+{record['bystanders']:.2f} cores were busy with other things
+- tarn {record['tarn']}; {record['peer']}; {record['nodes']:,} nodes
+{said}
+Cells are medians [quartiles]; ratios are medians of the rounds' ratios. Times are of the
+processor, ns a node. *Again*: the same a second time, on memory that the process has. *Overhead*:
+what blocks hold beyond the bytes that were asked for, a node; *resident*: what the process grew by,
+beyond these. Instructions are of the second time, {record['count_nodes']:,} nodes."""
+
+
+def deepest(record):
+  lines = [f"- {name}: {count}" for name, count in record["deepest"].items()]
+  if not lines:
+    return ""
+  return ("The deepest chain that is disposed of in a stack of 8 MiB (talloc_free calls itself):"
+          "\n\n" + "\n".join(lines))
+
+
+def markdown(record, rounds):
+  parts = [heading(record), "## Targets", overview(rounds), deepest(record)]
+  for name in [name for name in names_in(rounds) if name.startswith("tarn")]:
+    parts += [f"### {name}", targets(rounds, name)]
+  parts.append("## Figures")
+  for row in ROWS:
+    text = moves(rounds, row.label) if row.task == "steal" else life(rounds, row.label)
+    if any((row.label, name) in each for each in rounds for name in names_in(rounds)):
+      parts.append(f"### {row.label}\n\n{text}")
+  return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
