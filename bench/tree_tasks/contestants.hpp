@@ -1,5 +1,5 @@
 // Contestants: trees that the tasks are run with. Each is a class of static functions; what its
-// root is, is its own affair. A new one is a class here and a word in EveryContestant (main.cpp).
+// root is, is its own affair. A new one is a class and a word in the tuple at the end.
 //
 //   root(room)          a root that owns all; room: what nodes and bytes are to come
 //   allocate, string    a node below a parent
@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "tarn/tree.h"
 
@@ -43,5 +44,17 @@ struct TarnTree {
     return stats.usable_bytes + stats.overhead_bytes;
   }
 };
+
+struct TarnTreeInHeap : TarnTree {
+  static constexpr const char* name = "tarn, a heap of its own";
+  static void* root(const Room&) { return tarn_tree_allocate_with_heap(nullptr, 0, nullptr); }
+};
+
+struct TarnTreeInArena : TarnTree {
+  static constexpr const char* name = "tarn, an arena of its own";
+  static void* root(const Room&) { return tarn_tree_allocate_with_arena(nullptr, 0, nullptr); }
+};
+
+using TarnTrees = std::tuple<TarnTree, TarnTreeInHeap, TarnTreeInArena>;
 
 }  // namespace tarn

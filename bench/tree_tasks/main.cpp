@@ -17,7 +17,7 @@
 namespace tarn {
 namespace {
 
-using EveryContestant = decltype(std::tuple_cat(std::tuple<TarnTree>{}, Peers{}));
+using EveryContestant = decltype(std::tuple_cat(TarnTrees{}, Peers{}));
 
 template <class Contestant>
 bool run_task(std::string_view task, const Plan& plan) {
