@@ -103,6 +103,11 @@ TreeNode* dispose(TreeNode* root) noexcept {
       node = child;
       continue;
     }
+    if (node != root && is_plain_leaf(node) && !is_reference(parent_of(node))) {
+      set(node, node_is_on_path, false);
+      node = parent_of(node);
+      continue;  // It is the newest plain leaf there.
+    }
     if (!is_reference(node)) {
       if (!ask(node)) return stop(root, node, node, os::Error::busy);
       const bool again = newest_of(node) != nullptr ||

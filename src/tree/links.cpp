@@ -70,6 +70,65 @@ void leave_reference(TreeNode* parent) noexcept {
   reference->target = nullptr;
 }
 
+// Most nodes are plain: they and their neighbours are not extended and lie in one slab. For these
+// everything is done on the links as they are. False for others: nothing has changed.
+
+constexpr std::uint32_t link_bits = ~std::uint32_t{3};
+
+std::uint32_t link_to(const TreeNode* node) noexcept {
+  return static_cast<std::uint32_t>((address_of(node) & tree_slab_mask) >> 2);
+}
+
+void put(TreeNode* node, TreeLink link, std::uint32_t to) noexcept {
+  node->word[link] = to | (node->word[link] & ~link_bits);
+}
+
+bool link_plain(TreeNode* parent, TreeNode* node) noexcept {
+  if (is_extended(node) || is_reference(parent)) return false;
+  if (!is_in_slab_of(parent, node) || !is_in_slab_of(node, parent)) return false;
+  TreeNode* const newest = linked(parent, link_child);
+  const std::uint32_t self = link_to(node);
+  std::uint32_t older = 0;
+  std::uint32_t oldest = self;
+  if (newest != nullptr) {
+    if (is_extended(newest) || !is_in_slab_of(node, newest)) return false;
+    older = link_to(newest);
+    oldest = newest->word[link_younger] & link_bits;
+    put(newest, link_younger, self);
+  }
+  put(node, link_parent, link_to(parent));
+  put(node, link_older, older);
+  put(node, link_younger, oldest);
+  set_link(parent, link_child, node);
+  return true;
+}
+
+// Also for what is damaged: nothing.
+bool unlink_plain(TreeNode* node) noexcept {
+  if (is_extended(node)) return false;
+  TreeNode* const parent = linked(node, link_parent);
+  TreeNode* const older = linked(node, link_older);
+  TreeNode* const younger = linked(node, link_younger);
+  if (parent == nullptr || is_reference(parent) || younger == nullptr) return false;
+  TreeNode* const newest = linked(parent, link_child);
+  // What leads to the node from its older side: that sibling, or the newest one to the oldest.
+  TreeNode* const leads = older != nullptr ? older : newest;
+  if (leads == nullptr || is_extended(leads) || is_extended(younger)) return false;
+  const bool is_newest = newest == node;
+  if (linked(leads, link_younger) != node) return false;
+  if (linked(younger, link_older) != (is_newest ? nullptr : node)) return false;
+  put(leads, link_younger, node->word[link_younger] & link_bits);
+  if (is_newest) {
+    set_link(parent, link_child, older);
+  } else {
+    put(younger, link_older, node->word[link_older] & link_bits);
+  }
+  put(node, link_parent, 0);
+  put(node, link_older, 0);
+  put(node, link_younger, 0);
+  return true;
+}
+
 }  // namespace
 
 bool is_known_in_place(const TreeNode* node) noexcept {
@@ -112,6 +171,7 @@ bool prepare_to_link(TreeNode* parent, TreeNode* node) noexcept {
 }
 
 bool link_child_of(TreeNode* parent, TreeNode* node) noexcept {
+  if (TARN_LIKELY(link_plain(parent, node))) return true;
   if (!prepare_to_link(parent, node)) return false;
   TreeNode* const newest = newest_of(parent);
   TreeNode* const oldest = newest == nullptr ? node : younger_of(newest);
@@ -124,8 +184,9 @@ bool link_child_of(TreeNode* parent, TreeNode* node) noexcept {
 }
 
 void unlink_last(TreeNode* node) noexcept {
-  check_neighbours(node);
   TreeNode* const parent = parent_of(node);
+  if (TARN_LIKELY(unlink_plain(node))) return count_edge(parent, node, -1);
+  check_neighbours(node);
   count_edge(parent, node, -1);
   if (parent == nullptr) return;
   if (is_reference(parent)) leave_reference(parent);
@@ -147,8 +208,12 @@ void unlink_last(TreeNode* node) noexcept {
 }
 
 bool unlink_to_move(TreeNode* node) noexcept {
-  check_neighbours(node);
   TreeNode* const parent = parent_of(node);
+  if (TARN_LIKELY(unlink_plain(node))) {
+    count_edge(parent, node, -1);
+    return true;
+  }
+  check_neighbours(node);
   const Seam seam = parent == nullptr ? Seam{} : seam_of(node);
   TreeNode* const poor = needs_extra(seam);
   if (TARN_UNLIKELY(poor != nullptr) && !extend(poor)) return false;

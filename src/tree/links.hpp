@@ -154,31 +154,6 @@ bool extend(TreeNode* node) noexcept;
 // there is no memory for links: then nothing has changed. The caller counts the edge.
 bool link_child_of(TreeNode* parent, TreeNode* node) noexcept;
 
-// The same for a node that is new and not extended.
-inline bool link_new_child_of(TreeNode* parent, TreeNode* node) noexcept {
-  const bool is_plain = !is_extended(parent) && is_in_slab_of(parent, node) &&
-                        is_in_slab_of(node, parent);
-  if (TARN_UNLIKELY(!is_plain)) return link_child_of(parent, node);
-  // Plain nodes link nothing outside their slab: the neighbours lie in it, too.
-  const auto unit = [](const TreeNode* n) {
-    return static_cast<std::uint32_t>((address_of(n) & tree_slab_mask) >> 2);
-  };
-  std::uint32_t oldest = unit(node);
-  const std::uint32_t newest_unit = parent->word[link_child] & ~std::uint32_t{3};
-  if (newest_unit != 0) {
-    auto* const newest = reinterpret_cast<TreeNode*>((address_of(node) & ~tree_slab_mask) |
-                                                     std::uintptr_t{newest_unit} << 2);
-    if (TARN_UNLIKELY(is_extended(newest))) return link_child_of(parent, node);
-    oldest = newest->word[link_younger];
-    newest->word[link_younger] = unit(node);
-  }
-  node->word[link_parent] = unit(parent) | (node->word[link_parent] & 3);
-  node->word[link_older] = newest_unit | (node->word[link_older] & 3);
-  node->word[link_younger] = oldest;
-  parent->word[link_child] = unit(node) | (parent->word[link_child] & 3);
-  return true;
-}
-
 // Takes it out from below its parent, if it has one. Never fails; it may take the node's Extra for
 // a neighbour (then the node is not extended any more). pre: what it had in there is not needed
 void unlink_last(TreeNode* node) noexcept;
