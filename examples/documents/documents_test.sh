@@ -77,6 +77,9 @@ case $case_name in
       sed -E 's/[0-9,]+ (bytes|overhead)/N \1/g' "$folder/err" | diff report.txt - ||
         fail 'another report'
     done
+    # docs/trees.md shows this report.
+    sed -n '/^book.md: /,/^```/p' ../../../docs/trees.md | sed -E '/^```/d
+      s/[0-9,]+ (bytes|overhead)/N \1/g' | diff report.txt - || fail 'docs/trees.md has another one'
     same 2
     grep -q '^documents: no files' "$folder/err" || fail 'no files'
     for words in --frob '--threads' '--threads x book.md' '--threads 65 book.md' --output; do
@@ -129,6 +132,7 @@ documents: $folder/marks.md:2: nested more than 32 deep"
   threads)  # The order is that of the command line, whoever was first.
     many 60
     files=("$folder"/many/*.md)
+    export TARN_OPTIONS=check_tree_threads=1  # Who touches another's tree is reported.
     same 0 "${files[@]}"
     cp "$folder/out" "$folder/alone"
     for threads in 1 2 5 16; do

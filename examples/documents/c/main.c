@@ -53,6 +53,7 @@ static void* convert_some(void* context) {
     struct job* const job = &c->jobs[c->next++];
     pthread_mutex_unlock(&c->lock);
     convert(c, job);
+    if (job->document != NULL) tarn_tree_hand_over(job->document);
     pthread_mutex_lock(&c->lock);
     job->is_done = 1;
     pthread_cond_broadcast(&c->changed);
@@ -112,6 +113,7 @@ static int write_all(struct conversion* c) {
       c->written = i + 1;
       pthread_cond_broadcast(&c->changed);
       pthread_mutex_unlock(&c->lock);
+      if (job->document != NULL) tarn_tree_take_over(job->document);
     }
     if (write_job(c, job) != 0) done = -1;
   }

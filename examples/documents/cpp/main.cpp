@@ -61,6 +61,7 @@ class Conversion {
         convert(jobs_[i]);
       } else {
         wait_for(i);
+        if (jobs_[i].document) tarn::tree::take_over(jobs_[i].document->tree.root());
       }
       if (!write(jobs_[i])) done = false;
     }
@@ -97,6 +98,7 @@ class Conversion {
       Job& job = jobs_[next_++];
       lock.unlock();
       convert(job);
+      if (job.document) tarn::tree::hand_over(job.document->tree.root());
       lock.lock();
       job.is_done = true;
       changed_.notify_all();
