@@ -51,7 +51,7 @@ void ReportText::put(const char* letters, std::size_t bytes) noexcept {
 }
 
 bool ReportText::flush() noexcept {
-  if (!has_failed_ && used_ != 0) has_failed_ = write_(context_, buffer_, used_) != 0;
+  if (used_ != 0) has_failed_ = write_(context_, buffer_, used_) != 0;
   used_ = 0;
   return !has_failed_;
 }

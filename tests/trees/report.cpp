@@ -129,6 +129,8 @@ TEST(Report, OneNodeAndNone) {
   EXPECT_EQ(report_string(tree.root()), line(tree.root(), "(unnamed)"));
   EXPECT_EQ(report_string(nullptr), "");
   EXPECT_EQ(report_string(nullptr, as_json()), "null\n");
+  const std::string line_of_json = report_string(tree.root(), as_json());
+  EXPECT_EQ(line_of_json.find('\n'), line_of_json.size() - 1);
   const json one = json_of(tree.root());
   EXPECT_EQ(one["kind"], "node");
   EXPECT_TRUE(one["name"].is_null());
