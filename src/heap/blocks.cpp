@@ -9,36 +9,52 @@
 #include "heap/heap_scope.hpp"
 #include "heap/large.hpp"
 #include "heap/late.hpp"
+#include "heap/recovery.hpp"
 #include "heap/thread_heap.hpp"
 
 namespace tarn {
 
 namespace {
 
-void* or_out_of_memory(void* p) noexcept {
-  if (TARN_UNLIKELY(p == nullptr)) errno = ENOMEM;
-  return p;
+// What `attempt()` gives, tried again as long as memory can be recovered for it.
+template <class Attempt>
+TARN_INLINE void* or_recovered(std::size_t bytes, Attempt attempt) noexcept {
+  for (int tries = 0;; ++tries) {
+    void* const block = attempt();
+    if (TARN_LIKELY(block != nullptr)) return block;
+    if (recover_for({}, bytes, tries)) continue;
+    errno = ENOMEM;
+    return nullptr;
+  }
+}
+
+TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  return or_recovered(bytes, [&] { return large_allocate(bytes, alignment, zero); });
 }
 
 Thread* this_thread() noexcept {
   return current_thread != no_thread() ? current_thread : thread_start();
 }
 
-// pre: size_class < class_count
-TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes,
-                                        const void* site) noexcept {
-  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false, site);
-  if (TARN_UNLIKELY(thread_is_ending)) return or_out_of_memory(late.allocate(size_class));
+// Null when out of memory. pre: size_class < class_count
+TARN_INLINE void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
+  if (TARN_UNLIKELY(thread_is_ending)) return late.allocate(size_class);
   Thread* const thread = this_thread();
-  if (thread == nullptr) return or_out_of_memory(nullptr);
+  if (thread == nullptr) return nullptr;
   Busy busy(*thread);
   ThreadHeap& heap = *current_heap;
   Page* const page = refill(heap, size_class);
-  if (page == nullptr) return or_out_of_memory(nullptr);
+  if (page == nullptr) return nullptr;
   ClassCounts& counts = heap.bin(size_class).counts;
   counts.sampled.add(1);
   counts.sampled_bytes.add(bytes);
   return page_pop(page);
+}
+
+TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes,
+                                        const void* site) noexcept {
+  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false, site);
+  return or_recovered(bytes, [&] { return refilled(size_class, bytes); });
 }
 
 TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {
@@ -60,7 +76,7 @@ void* allocate_stepped(std::size_t bytes) noexcept {
     if (TARN_UNLIKELY(in_scope())) {
       return scope_allocate(bytes, 1, false, __builtin_return_address(0));
     }
-    return or_out_of_memory(large_allocate(bytes, 1, false));
+    return allocate_large(bytes, 1, false);
   }
   return allocate_class(stepped_class_of(bytes), bytes);
 }
@@ -70,7 +86,7 @@ void* allocate_zeroed(std::size_t bytes) noexcept {
     if (TARN_UNLIKELY(in_scope())) {
       return scope_allocate(bytes, 1, true, __builtin_return_address(0));
     }
-    return or_out_of_memory(large_allocate(bytes, 1, true));
+    return allocate_large(bytes, 1, true);
   }
   void* const block = allocate(bytes);
   if (TARN_LIKELY(block != nullptr)) memset(block, 0, bytes);
@@ -86,7 +102,7 @@ void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t size_class = aligned_class_of(bytes, alignment);
     if (size_class < class_count) return allocate_class(size_class, bytes);
   }
-  return or_out_of_memory(large_allocate(bytes, alignment, false));
+  return allocate_large(bytes, alignment, false);
 }
 
 }  // namespace tarn

@@ -160,9 +160,13 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
   }
   const std::size_t size = large ? span->bytes() : static_cast<Page*>(span)->block_bytes;
   if (large && bytes > block_bytes_max) {
-    void* const resized = large_reallocate(span, bytes);
-    if (resized == nullptr) errno = ENOMEM;
-    return resized;
+    for (int tries = 0;; ++tries) {
+      void* const resized = large_reallocate(span, bytes);
+      if (resized != nullptr) return resized;
+      if (recover_for({}, bytes, tries)) continue;
+      errno = ENOMEM;
+      return nullptr;
+    }
   }
   if (keeps_place(size, bytes)) {
     if (large) static_cast<Page*>(span)->set_requested(bytes);

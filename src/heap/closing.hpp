@@ -16,6 +16,7 @@
 
 #include "heap/late.hpp"
 #include "heap/record.hpp"
+#include "heap/recovery.hpp"  // For who ends blocks, or finds no memory.
 #include "heap/thread.hpp"
 #include "report/report.hpp"
 

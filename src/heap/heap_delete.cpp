@@ -53,6 +53,7 @@ bool heap_delete(tarn_heap heap) noexcept {
   {
     const Losing losing(*record);
     registry.end_id(*record, heap.id);
+    tell_blocks_end(*record, true);
     disown(*record);
     registry.give_shares(*record);
   }

@@ -114,6 +114,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     if (record->checks != nullptr) checks_verify(*record, function);
     if (ends && !registry.end_id(*record, heap.id)) live_record(heap, function);
     if (ends) unnest_closings(*record);
+    tell_blocks_end(*record, false);
     {
       const Losing losing(*record);
       chain = take_all(*record);

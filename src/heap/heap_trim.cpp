@@ -38,12 +38,15 @@ std::size_t collect_closed(HeapRecord& record, Kept kept) noexcept {
   return now < before ? before - now : 0;
 }
 
-// The empty pages of one heap, which may have ended meanwhile. Returns the bytes.
-std::size_t collect_one(HeapRecord& record, std::uint64_t id, Kept kept) noexcept {
+// The empty pages of one heap, which may have ended meanwhile. Returns the bytes; *apart: whether
+// they have not gone to the store.
+std::size_t collect_one(HeapRecord& record, std::uint64_t id, Kept kept,
+                        bool* apart = nullptr) noexcept {
   if (!close_heap_unless_deadlock(record)) return 0;
   std::size_t given = 0;
   if (record.id.load(std::memory_order_relaxed) == id && !keeps_off(record)) {
     given = collect_closed(record, kept);
+    if (apart != nullptr) *apart = record.zone != nullptr;
   }
   open_heap(record);
   return given;
@@ -105,7 +108,10 @@ void thread_idle() noexcept {
   registry.for_each_share(thread, [](ThreadHeap& share) noexcept { put_down_share(share); });
 }
 
-std::size_t trim(std::size_t keep_bytes) noexcept {
+namespace {
+
+// What nobody else is at work with goes back to the store.
+void put_down_everywhere() noexcept {
   if (current_thread != no_thread()) {
     Busy busy(*current_thread);
     put_down_all(*current_thread);
@@ -114,7 +120,41 @@ std::size_t trim(std::size_t keep_bytes) noexcept {
   late.trim();
   orphans.trim();
   trim_heaps();
+}
+
+// Empty pages of a heap, those of its other threads too. What comes from the store goes there, and
+// counts when it leaves it; what else there is counts here.
+std::size_t give_spare_of(HeapRecord& record, std::uint64_t id) noexcept {
+  bool apart = false;
+  const std::size_t given = collect_one(record, id, {true, 0}, &apart);
+  return apart ? given : 0;
+}
+
+}  // namespace
+
+std::size_t trim(std::size_t keep_bytes) noexcept {
+  put_down_everywhere();
   return store.purge(os::clock_coarse_ms(), 0, keep_bytes);
+}
+
+std::size_t give_spare(std::size_t wanted) noexcept {
+  std::size_t given = 0;
+  registry.for_each_known([&](HeapRecord& record) noexcept {
+    const std::uint64_t id = record.id.load(std::memory_order_relaxed);
+    if (id != 0 && given < wanted) given += give_spare_of(record, id);
+  });
+  if (given >= wanted) return given;
+  put_down_everywhere();
+  return given + store.purge_some(os::clock_coarse_ms(), wanted - given);
+}
+
+std::size_t give_spare_below(HeapRecord& top) noexcept {
+  std::size_t given = give_spare_of(top, top.id.load(std::memory_order_relaxed));
+  for (tarn_heap next = registry.next_after({}, &top); next.record != nullptr;
+       next = registry.next_after(next, &top)) {
+    given += give_spare_of(*static_cast<HeapRecord*>(next.record), next.id);
+  }
+  return given + store.purge(os::clock_coarse_ms(), 0, 0);
 }
 
 }  // namespace tarn

@@ -114,16 +114,38 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   return heap_large_allocate(record, request);
 }
 
-// Makes room under the ceiling of `refused_by`; false when there is none to be had.
-bool relieve(HeapRecord& refused_by, std::size_t bytes, int tries) noexcept {
-  if (tries == 0 && heap_collect(refused_by) != 0) return true;
-  const Limits& limits = refused_by.limits;
-  const tarn_heap called = refused_by.handle();
-  // Of a destroyed heap only the ceiling is left.
-  if (limits.reclaim == nullptr || called.id == 0) return false;
-  if (limits.reclaim(called, bytes, limits.context) == 0) return false;
-  heap_collect(refused_by);  // What it has freed may have emptied pages of other threads.
+// The heap's own callback. Of a destroyed heap only the ceiling is left.
+bool reclaimed(HeapRecord& heap, std::size_t bytes) noexcept {
+  const Limits& limits = heap.limits;
+  const tarn_heap called = heap.handle();
+  return limits.reclaim != nullptr && called.id != 0 &&
+         limits.reclaim(called, bytes, limits.context) != 0;
+}
+
+// Makes room under the ceiling of scope.top, or in its zone; false when there is none to be had.
+bool relieve(const RecoveryScope& scope, std::size_t bytes, int tries) noexcept {
+  HeapRecord& top = *scope.top;
+  if (tries == 0 && heap_collect(top) != 0) return true;
+  if (!reclaimed(top, bytes) && !recover_for(scope, bytes, tries)) return false;
+  heap_collect(top);  // What was freed may have emptied pages of other threads.
   return true;
+}
+
+// Whether memory that others give back may come to the heap: not to a region or a source, nor to a
+// secret heap, which lacks the right to lock more.
+bool takes_from_os(HeapRecord& record, std::uint64_t id) noexcept {
+  const Visit visit(record, id);
+  if (visit.thread() == nullptr || visit.ended()) return false;
+  if (record.zone == nullptr) return true;
+  const ZoneTraits& traits = record.zone->traits();
+  return !traits.region && !traits.secret && traits.source.acquire == nullptr;
+}
+
+// As above, for a heap that found no memory.
+bool relieve_of_memory(HeapRecord& record, std::uint64_t id, std::size_t bytes,
+                       int tries) noexcept {
+  if (record.zone != nullptr && relieve({&record, false}, bytes, tries)) return true;
+  return takes_from_os(record, id) && recover_for({}, bytes, tries);
 }
 
 }  // namespace
@@ -180,12 +202,15 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
       case Outcome::again:
         continue;
       case Outcome::refused:
-        if (relieve(*attempt.refused_by, request.bytes, relieved++)) continue;
+        if (relieve({attempt.refused_by}, request.bytes, relieved++)) continue;
         break;
       case Outcome::out_of_memory:
-        if (record->zone == nullptr || record->id.load(std::memory_order_relaxed) != heap.id) break;
-        if (grown++ < growths_max && grow_zone(*record, heap.id, request)) continue;
-        if (relieve(*record, request.bytes, relieved++)) continue;
+        if (record->id.load(std::memory_order_relaxed) != heap.id) break;
+        if (record->zone != nullptr && grown++ < growths_max &&
+            grow_zone(*record, heap.id, request)) {
+          continue;
+        }
+        if (relieve_of_memory(*record, heap.id, request.bytes, relieved++)) continue;
         break;
       case Outcome::frozen:
         errno = EPERM;

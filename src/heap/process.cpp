@@ -96,6 +96,10 @@ void Process::recover_after_fork() noexcept {
   const Thread* const in_use = late.recover_after_fork();
   orphans.recover_after_fork(current_thread, in_use);
   registry.recover_after_fork(current_thread, in_use);
+  if (const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire)) {
+    hooks->repair(main_record);
+    registry.for_each_known(hooks->repair);
+  }
   renew_account();
 }
 

@@ -16,6 +16,8 @@
 #include "source/span.hpp"
 #include "tarn/heap.h"
 
+struct tarn_purgeable;
+
 namespace tarn {
 
 enum class HeapThreads : std::uint8_t { shared, serialised, confined };
@@ -37,6 +39,14 @@ struct Limits {
 
 struct HeapRecord;
 class Zone;
+
+// Blocks of a heap that may vanish; what the room recover has put into it. Under that room's lock.
+struct Ring {
+  tarn_purgeable* first = nullptr;
+  tarn_purgeable* last = nullptr;
+  tarn_purgeable* hand = nullptr;  // The next one to be looked at; null: the first one.
+  std::size_t count = 0;
+};
 
 // A class of a heap's own: blocks of one exact size. Known by an id of its own, like the heap.
 struct FixedClass {
@@ -85,6 +95,7 @@ struct HeapRecord {
   std::atomic<std::uint16_t> paged_grains{paged_grains_most};  // Larger requests: large blocks.
   std::array<FixedGroup*, fixed_group_count> fixed_groups{};  // Made when wanted, never freed.
   void* belongs_to = nullptr;  // Of whoever has the heap for its own ends, and for it alone.
+  Ring purgeables{};
   Checks* checks = nullptr;  // Of a heap whose mode is not fast: then there is nothing else.
   char name[TARN_HEAP_NAME_BYTES] = {};
 

@@ -374,6 +374,13 @@ tarn_heap Registry::next_after(const tarn_heap& heap, const HeapRecord* ancestor
   return record == nullptr ? tarn_heap{} : record->handle();
 }
 
+bool Registry::is_live_in(const tarn_heap& heap, const HeapRecord* top) noexcept {
+  os::Locked locked(lock_);
+  const auto* const record = static_cast<const HeapRecord*>(heap.record);
+  if (record->id.load(std::memory_order_relaxed) != heap.id) return false;
+  return top == nullptr || record == top || is_below(record, top);
+}
+
 ThreadHeap* find_share(HeapRecord& record, const Thread& thread) noexcept {
   // Acquire: pairs with join().
   ThreadHeap* h = record.thread_heaps.load(std::memory_order_acquire);

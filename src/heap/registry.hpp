@@ -81,6 +81,17 @@ class Registry {
     for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) visit(*r);
   }
 
+  // Calls visit(record) for all records that there are but malloc's, in use or not. No lock.
+  template <class Visit>
+  void for_each_known(Visit visit) noexcept {
+    for (HeapRecord* r = known_.load(std::memory_order_acquire); r != nullptr; r = r->next_known) {
+      visit(*r);
+    }
+  }
+
+  // Whether the heap is live, and `top` or below it.
+  bool is_live_in(const tarn_heap& heap, const HeapRecord* top) noexcept;
+
   // Calls visit(span) for the descriptors that lie in regions. Also where a signal has interrupted
   // the registry.
   template <class Visit>

@@ -75,6 +75,9 @@ class Store {
   // Gives back what has been free for `delay_ms` by `now_ms`, down to `keep_bytes`. Returns bytes.
   std::size_t purge(std::uint64_t now_ms, std::uint64_t delay_ms, std::size_t keep_bytes) noexcept;
 
+  // As above, at once: at least `wanted` bytes, if there are as many.
+  std::size_t purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept;
+
   // A record for another room, never freed; null when out of memory.
   void* allocate_record(std::size_t bytes) noexcept;
 

@@ -95,4 +95,15 @@ std::size_t Store::purge(std::uint64_t now_ms, std::uint64_t delay_ms,
   }
 }
 
+std::size_t Store::purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept {
+  std::size_t dirty = 0;
+  {
+    os::Locked locked(lock_);
+    dirty = dirty_.slices() << slice_shift;
+  }
+  // What is to stay may end in the middle of a span, which then stays whole.
+  const std::size_t given = wanted < dirty ? purge(now_ms, 0, dirty - wanted) : 0;
+  return given >= wanted ? given : given + purge(now_ms, 0, 0);
+}
+
 }  // namespace tarn

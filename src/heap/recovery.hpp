@@ -1,0 +1,50 @@
+// recovery: how heaps ask for memory that others could give, and tell who gives it what becomes of
+// blocks. Who gives it is the room recover, on a higher floor: it puts its functions here when
+// there is first something to be had. Until then an allocation that fails has failed.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "heap/record.hpp"
+
+namespace tarn {
+
+// Whose memory is wanted: of all heaps (null), or of `top`, and of those below it?
+struct RecoveryScope {
+  HeapRecord* top = nullptr;
+  bool below = true;
+};
+
+struct RecoveryHooks {
+  // Recovers `wanted` bytes for an allocation, if it can; returns the bytes. Calls owners: no lock
+  // held, the thread is neither busy nor inside. errno is kept.
+  std::size_t (*recover)(const RecoveryScope& scope, std::size_t wanted) noexcept;
+  // The heap's blocks are about to end, or to be malloc's. It is closed.
+  void (*blocks_end)(HeapRecord& record, bool deleted) noexcept;
+  // In the child of a fork. The record may be one that is not in use; malloc's is the first.
+  void (*repair)(HeapRecord& record) noexcept;
+};
+
+// Release when it is put there, once; acquire by who reads it.
+extern std::atomic<const RecoveryHooks*> recovery_hooks;
+
+// Recovers memory for a request that failed `tries` times before; false when nothing came, so that
+// trying again is of no use. What is wanted doubles each time: small blocks that come back may
+// empty no page. pre: as RecoveryHooks::recover
+bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexcept;
+
+// What recover_for() does before any hook: spare memory of all heaps, or of one and those below it.
+// Returns the bytes. pre: as above
+std::size_t give_spare(std::size_t wanted) noexcept;
+std::size_t give_spare_below(HeapRecord& top) noexcept;
+
+// Tells the hooks, if there are any.
+inline void tell_blocks_end(HeapRecord& record, bool deleted) noexcept {
+  const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
+  if (hooks != nullptr) hooks->blocks_end(record, deleted);
+}
+
+}  // namespace tarn

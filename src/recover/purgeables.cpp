@@ -1,0 +1,382 @@
+// purgeables: blocks that may vanish. Locking and unlocking touch the word alone; see ring.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+
+#include "base/check.hpp"
+#include "heap/closing.hpp"
+#include "heap/heaps.hpp"
+#include "heap/registry.hpp"
+#include "os/process.hpp"
+#include "recover/ring.hpp"
+
+namespace tarn {
+
+constinit os::Lock rings_lock;
+constinit std::uint32_t rings_epoch = 1;
+constinit std::uint32_t rings_forks = 0;
+
+// Behind the hand, so that it is the last one to be looked at.
+void ring_add(HeapRecord& record, tarn_purgeable& p) noexcept {
+  Ring& ring = record.purgeables;
+  tarn_purgeable* const after = ring.hand;  // Null: at the end.
+  tarn_purgeable* const before = after != nullptr ? after->prev : ring.last;
+  p.next = after;
+  p.prev = before;
+  p.ring = &record;
+  p.epoch = rings_epoch;
+  TARN_FORK_FENCE();
+  (before != nullptr ? before->next : ring.first) = &p;
+  TARN_FORK_FENCE();
+  (after != nullptr ? after->prev : ring.last) = &p;
+  ++ring.count;
+}
+
+void ring_remove(tarn_purgeable& p) noexcept {
+  if (p.ring == nullptr || p.epoch != rings_epoch) return;
+  Ring& ring = static_cast<HeapRecord*>(p.ring)->purgeables;
+  if (ring.hand == &p) ring.hand = p.next;
+  TARN_FORK_FENCE();
+  (p.prev != nullptr ? p.prev->next : ring.first) = p.next;
+  TARN_FORK_FENCE();
+  (p.next != nullptr ? p.next->prev : ring.last) = p.prev;
+  --ring.count;
+  p.ring = nullptr;
+}
+
+bool ring_check(const HeapRecord& record) noexcept {
+  const Ring& ring = record.purgeables;
+  const tarn_purgeable* before = nullptr;
+  std::size_t count = 0;
+  bool has_hand = ring.hand == nullptr;
+  for (tarn_purgeable* p = ring.first; p != nullptr; p = p->next, ++count) {
+    const std::uint64_t word = word_of(*p).load(std::memory_order_relaxed);
+    if (p->prev != before || p->ring != &record || p->epoch != rings_epoch) return false;
+    if ((word & (word_there | word_filling)) == 0 || p->block == nullptr) return false;
+    has_hand = has_hand || ring.hand == p;
+    before = p;
+  }
+  return ring.last == before && count == ring.count && has_hand;
+}
+
+namespace {
+
+[[noreturn]] void report_unlock(const tarn_purgeable* p) noexcept {
+  Line().text("tarn: unlock without lock: tarn_purgeable_unlock(").address(p).text(")").print();
+  os::process_abort();
+}
+
+int fail_with(int error) noexcept {
+  errno = error;
+  return -1;
+}
+
+void* null_with(int error) noexcept {
+  errno = error;
+  return nullptr;
+}
+
+HeapRecord& record_of_heap(const tarn_heap& heap) noexcept {
+  return heap.record == nullptr ? main_record : *static_cast<HeapRecord*>(heap.record);
+}
+
+// Lock held. The block, for who takes it from a purgeable that is there and not pinned (beyond
+// `pins`); null otherwise. The word becomes `word`.
+void* claim_locked(tarn_purgeable& p, std::uint64_t pins, std::uint64_t word) noexcept {
+  std::uint64_t seen = word_of(p).load(std::memory_order_relaxed);
+  do {
+    if ((seen & word_there) == 0 || seen / word_pin > pins) return nullptr;
+    // Acquire: pairs with unlocking, so that what was done with the block is done. Release: pairs
+    // with nothing; the next block comes with a release of its own.
+  } while (!word_of(p).compare_exchange_weak(seen, word, std::memory_order_acquire,
+                                             std::memory_order_relaxed));
+  ring_remove(p);
+  void* const block = p.block;
+  p.block = nullptr;
+  return block;
+}
+
+// A block that is to vanish, of the heap; null: none of `looks`. Second chance: who was used since
+// the hand came by last stays, this time.
+void* claim_next(HeapRecord& record, std::size_t* looks) noexcept {
+  os::Locked locked(rings_lock);
+  Ring& ring = record.purgeables;
+  for (; *looks != 0; --*looks) {
+    tarn_purgeable* const p = ring.hand != nullptr ? ring.hand : ring.first;
+    if (p == nullptr) return nullptr;
+    ring.hand = p->next;
+    const std::uint64_t seen = word_of(*p).load(std::memory_order_relaxed);
+    if ((seen & word_used) != 0) {
+      word_of(*p).fetch_and(~word_used, std::memory_order_relaxed);
+    } else if (void* const block = claim_locked(*p, 0, word_known)) {
+      return block;
+    }
+  }
+  return nullptr;
+}
+
+// pre: the heap is the calling thread's, or malloc's
+std::size_t purge_open(HeapRecord& record, std::size_t looks, std::size_t wanted) noexcept {
+  std::size_t given = 0;
+  while (given < wanted) {
+    void* const block = claim_next(record, &looks);
+    if (block == nullptr) break;
+    const std::size_t bytes = usable_bytes(block, "tarn_recover");
+    deallocate(block);
+    given += bytes;
+    recover_sums.purged.add(1);
+  }
+  recover_sums.purged_bytes.add(given);
+  return given;
+}
+
+// Of one heap, each purgeable looked at once. Closed meanwhile, it neither ends nor is frozen, and
+// no visitor of a walk is inside but this thread.
+std::size_t purge_heap(HeapRecord& record, std::uint64_t id, std::size_t wanted) noexcept {
+  std::size_t looks = 0;
+  {
+    os::Locked locked(rings_lock);
+    TARN_ASSERT(ring_check(record));
+    looks = record.purgeables.count;
+  }
+  if (looks == 0) return 0;
+  if (&record == &main_record) return purge_open(record, looks, wanted);
+  if (!close_heap_unless_deadlock(record)) return 0;
+  std::size_t given = 0;
+  if (record.id.load(std::memory_order_relaxed) == id && !is_frozen(record) && !record.walking) {
+    given = purge_open(record, looks, wanted);
+  }
+  open_heap(record);
+  return given;
+}
+
+// Each purgeable of the scope looked at once.
+std::size_t sweep(const RecoveryScope& scope, std::size_t wanted) noexcept {
+  std::size_t given = 0;
+  const auto purge = [&](HeapRecord& record, std::uint64_t id) noexcept {
+    if (id != 0 && given < wanted) given += purge_heap(record, id, wanted - given);
+  };
+  if (scope.top == nullptr) {
+    purge(main_record, main_heap_id);
+    registry.for_each_known([&](HeapRecord& record) noexcept {
+      purge(record, record.id.load(std::memory_order_relaxed));
+    });
+    return given;
+  }
+  purge(*scope.top, scope.top->id.load(std::memory_order_relaxed));
+  if (!scope.below) return given;
+  for (tarn_heap next = registry.next_after({}, scope.top); next.record != nullptr;
+       next = registry.next_after(next, scope.top)) {
+    purge(*static_cast<HeapRecord*>(next.record), next.id);
+  }
+  return given;
+}
+
+}  // namespace
+
+// The second sweep finds those that the first one left because they had been used.
+std::size_t purge_blocks(const RecoveryScope& scope, std::size_t wanted) noexcept {
+  const std::size_t given = sweep(scope, wanted);
+  return given >= wanted ? given : given + sweep(scope, wanted - given);
+}
+
+bool is_filling(tarn_purgeable& p) noexcept {
+  const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
+  if ((word & word_filling) == 0) return false;
+  if (p.forks == rings_forks || p.filler == os::thread_id()) return true;
+  ring_remove(p);
+  p.block = nullptr;
+  word_of(p).store(word_known, std::memory_order_relaxed);
+  return false;
+}
+
+void purgeables_end(HeapRecord& record, bool deleted) noexcept {
+  os::Locked locked(rings_lock);
+  while (tarn_purgeable* const p = record.purgeables.first) {
+    ring_remove(*p);
+    if (deleted) {
+      ring_add(main_record, *p);
+      continue;
+    }
+    p->block = nullptr;
+    word_of(*p).fetch_and(~(word_there | word_used), std::memory_order_relaxed);
+  }
+}
+
+namespace {
+
+// Lock held. Puts it on the ring of its heap, unless that has ended.
+bool add_to_heap_locked(tarn_purgeable& p) noexcept {
+  HeapRecord& record = record_of_heap(p.heap);
+  if (p.heap.record != nullptr && record.id.load(std::memory_order_relaxed) != p.heap.id) {
+    return false;
+  }
+  ring_add(record, p);
+  return true;
+}
+
+// Registers an unregistered one; false with EBUSY when it is not.
+bool register_it(tarn_purgeable* purgeable, const tarn_heap& heap, std::size_t bytes,
+                 void* block) noexcept {
+  know_recovery();
+  os::Locked locked(rings_lock);
+  if (word_of(*purgeable).load(std::memory_order_relaxed) != 0) {
+    errno = EBUSY;
+    return false;
+  }
+  *purgeable = {};
+  purgeable->heap = heap;
+  purgeable->bytes = bytes;
+  purgeable->block = block;
+  if (block != nullptr && !add_to_heap_locked(*purgeable)) {
+    errno = EINVAL;
+    return false;
+  }
+  const std::uint64_t word = block == nullptr ? word_known : word_known | word_there | word_used;
+  // Release: pairs with the acquire of who locks it.
+  word_of(*purgeable).store(word, std::memory_order_release);
+  return true;
+}
+
+// Lock held. What it is that keeps a purgeable from being filled; 0: nothing.
+int error_of_filling(tarn_purgeable& p) noexcept {
+  if (is_filling(p)) return EBUSY;
+  const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
+  if ((word & word_known) == 0) return EINVAL;
+  if ((word & word_there) != 0) return EEXIST;
+  return word != word_known ? EBUSY : 0;
+}
+
+// The block is the filler's, or there is none. Lock held.
+void end_filling_locked(tarn_purgeable& p) noexcept {
+  const std::uint64_t word = p.block == nullptr ? word_known : word_known | word_there | word_used;
+  word_of(p).store(word, std::memory_order_release);  // Pairs with the acquire of who locks it.
+}
+
+TARN_COLD void unlock_slow(tarn_purgeable* purgeable, std::uint64_t before) noexcept {
+  if (before < word_pin) report_unlock(purgeable);
+  os::Locked locked(rings_lock);
+  end_filling_locked(*purgeable);
+}
+
+TARN_COLD void* lock_failed(tarn_purgeable& p, std::uint64_t seen) noexcept {
+  if ((seen & word_known) == 0) return null_with(EINVAL);
+  if ((seen & word_filling) == 0) return nullptr;
+  os::Locked locked(rings_lock);
+  return is_filling(p) ? null_with(EBUSY) : nullptr;
+}
+
+}  // namespace
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+int tarn_purgeable_begin(tarn_purgeable* purgeable, tarn_heap heap, std::size_t bytes) {
+  if (bytes == 0) return fail_with(EINVAL);
+  if (heap.record == &main_record) heap = {};
+  if (heap.record != nullptr && live_record(heap, "tarn_purgeable_begin") == nullptr) return -1;
+  return register_it(purgeable, heap, bytes, nullptr) ? 0 : -1;
+}
+
+int tarn_purgeable_adopt(tarn_purgeable* purgeable, void* block) {
+  tarn_heap heap = heap_of(block);
+  if (block == nullptr || heap.record == nullptr) return fail_with(EINVAL);
+  if (heap.record == &main_record) heap = {};
+  const std::size_t bytes = usable_bytes(block, "tarn_purgeable_adopt");
+  return register_it(purgeable, heap, bytes, block) ? 0 : -1;
+}
+
+void* tarn_purgeable_lock(tarn_purgeable* purgeable) {
+  const PurgeableWord word = word_of(*purgeable);
+  std::uint64_t seen = word.load(std::memory_order_relaxed);
+  while (TARN_LIKELY((seen & word_there) != 0)) {
+    // Acquire: pairs with the release that made it there, by which the contents are seen.
+    if (TARN_LIKELY(word.compare_exchange_weak(seen, (seen + word_pin) | word_used,
+                                               std::memory_order_acquire,
+                                               std::memory_order_relaxed))) {
+      return purgeable->block;
+    }
+  }
+  return lock_failed(*purgeable, seen);
+}
+
+void tarn_purgeable_unlock(tarn_purgeable* purgeable) {
+  // Release: pairs with the acquire in claim_locked(), by which the block is done with.
+  const std::uint64_t before =
+      word_of(*purgeable).fetch_sub(word_pin, std::memory_order_release);
+  if (TARN_LIKELY(before >= word_pin && (before & word_filling) == 0)) return;
+  unlock_slow(purgeable, before);
+}
+
+void* tarn_purgeable_refill(tarn_purgeable* purgeable) {
+  tarn_purgeable& p = *purgeable;
+  {
+    os::Locked locked(rings_lock);
+    if (const int error = error_of_filling(p)) return null_with(error);
+    p.filler = os::thread_id();
+    p.forks = rings_forks;
+    word_of(p).store(word_known | word_filling | word_pin, std::memory_order_relaxed);
+  }
+  recover_sums.refills.add(1);
+  const tarn_heap heap = p.heap.record == nullptr ? main_record.handle() : p.heap;
+  void* const block = heap_allocate(heap, p.bytes, "tarn_purgeable_refill");
+  bool ended = false;
+  {
+    os::Locked locked(rings_lock);
+    p.block = block;
+    ended = block != nullptr && !add_to_heap_locked(p);
+    if (ended) p.block = nullptr;
+    if (p.block == nullptr) word_of(p).store(word_known, std::memory_order_relaxed);
+  }
+  if (ended) live_record(p.heap, "tarn_purgeable_refill");  // Reports.
+  return block;
+}
+
+int tarn_purgeable_discard(tarn_purgeable* purgeable) {
+  tarn_purgeable& p = *purgeable;
+  void* block = nullptr;
+  {
+    os::Locked locked(rings_lock);
+    const bool filling = is_filling(p);
+    const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
+    if ((word & word_known) == 0) return fail_with(EINVAL);
+    if (filling && p.filler == os::thread_id()) {
+      ring_remove(p);
+      block = p.block;
+      p.block = nullptr;
+      end_filling_locked(p);
+    } else if ((word & word_there) != 0) {
+      block = claim_locked(p, 0, word_known);
+      if (block == nullptr) return fail_with(EBUSY);
+    } else if (word != word_known) {
+      return fail_with(EBUSY);
+    }
+  }
+  deallocate(block);
+  return 0;
+}
+
+int tarn_purgeable_end(tarn_purgeable* purgeable) {
+  tarn_purgeable& p = *purgeable;
+  void* block = nullptr;
+  {
+    os::Locked locked(rings_lock);
+    if (is_filling(p)) return fail_with(EBUSY);
+    const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
+    if ((word & word_known) == 0) return fail_with(EINVAL);
+    if ((word & word_there) != 0) {
+      block = claim_locked(p, p.inherited, word_known);
+      if (block == nullptr) return fail_with(EBUSY);
+    } else if (word / word_pin > p.inherited) {
+      return fail_with(EBUSY);
+    }
+    word_of(p).store(0, std::memory_order_relaxed);
+  }
+  deallocate(block);
+  return 0;
+}
+
+}  // extern "C"

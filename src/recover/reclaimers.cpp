@@ -1,0 +1,202 @@
+// reclaimers: the list of owners who give memory when they are asked. Singly linked: one store puts
+// a reclaimer on it or takes it off, so the child of a fork finds it whole.
+//
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+#include <climits>
+
+#include "heap/heaps.hpp"
+#include "heap/registry.hpp"
+#include "recover/recover.hpp"
+
+namespace tarn {
+
+namespace {
+
+constinit os::Lock reclaimers_lock;
+constinit tarn_reclaimer* first = nullptr;  // By priority, then by number.
+constinit std::uint64_t numbers_given = 0;
+
+// Whose callback the thread is in; null again when it has unregistered that one.
+TARN_INITIAL_EXEC __thread tarn_reclaimer* running_here = nullptr;
+
+// Where a look at the list has got to, whatever happens to it meanwhile.
+struct Place {
+  int priority = INT_MIN;
+  std::uint64_t number = 0;
+
+  bool is_before(const tarn_reclaimer& r) const noexcept {
+    return priority < r.priority || (priority == r.priority && number < r.number);
+  }
+};
+
+// Lock held. The link that leads to it; null: it is not registered.
+tarn_reclaimer** find_locked(const tarn_reclaimer* wanted) noexcept {
+  for (tarn_reclaimer** link = &first; *link != nullptr; link = &(*link)->next) {
+    if (*link == wanted) return link;
+  }
+  return nullptr;
+}
+
+// Lock held. Whether the owner has anything that is wanted.
+bool is_asked_locked(const tarn_reclaimer& r, const RecoveryScope& scope) noexcept {
+  if (r.heap.record == nullptr) return scope.top == nullptr;
+  if (scope.top != nullptr && !scope.below && r.heap.record != scope.top) return false;
+  return r.heap.record == &main_record ? scope.top == nullptr || scope.top == &main_record
+                                       : registry.is_live_in(r.heap, scope.top);
+}
+
+std::atomic<std::uint32_t>* runs_of(tarn_reclaimer& r) noexcept {
+  static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+  return reinterpret_cast<std::atomic<std::uint32_t>*>(&r.runs);
+}
+
+std::atomic<std::size_t>* estimate_of(tarn_reclaimer& r) noexcept {
+  static_assert(sizeof(std::atomic<std::size_t>) == sizeof(std::size_t));
+  return reinterpret_cast<std::atomic<std::size_t>*>(&r.estimate_bytes);
+}
+
+// The next one to be asked, which stays registered until its run ends; null: there is none.
+tarn_reclaimer* begin_run(const RecoveryScope& scope, Place* place) noexcept {
+  os::Locked locked(reclaimers_lock);
+  for (tarn_reclaimer* r = first; r != nullptr; r = r->next) {
+    if (!place->is_before(*r) || !is_asked_locked(*r, scope)) continue;
+    *place = {r->priority, r->number};
+    runs_of(*r)->fetch_add(1, std::memory_order_relaxed);
+    return r;
+  }
+  return nullptr;
+}
+
+// Of a reclaimer that has unregistered itself nothing is touched: its memory is the program's.
+void end_run(tarn_reclaimer& r, bool called, std::size_t given) noexcept {
+  os::Locked locked(reclaimers_lock);
+  if (running_here != &r) return;
+  running_here = nullptr;
+  if (called) {
+    ++r.calls;
+    if (given == 0) ++r.calls_in_vain;
+    r.given_bytes += given;
+  }
+  runs_of(r)->fetch_sub(1, std::memory_order_relaxed);
+  os::word_wake(runs_of(r));  // Under the lock: who waits takes it before r goes.
+}
+
+// Estimate and callback may unregister it.
+std::size_t run(tarn_reclaimer& r, std::size_t wanted) noexcept {
+  running_here = &r;
+  const tarn_reclaim reclaim = r.reclaim;
+  const tarn_reclaim_estimate estimate = r.estimate;
+  void* const context = r.context;
+  const std::size_t there = estimate != nullptr
+                                ? estimate(context)
+                                : estimate_of(r)->load(std::memory_order_relaxed);
+  const bool called = there != 0 && running_here == &r;
+  std::size_t given = 0;
+  if (called) {
+    given = reclaim(wanted, context);
+    recover_sums.callbacks.add(1);
+    if (given == 0) recover_sums.callbacks_in_vain.add(1);
+  }
+  end_run(r, called, given);
+  return given;
+}
+
+}  // namespace
+
+std::size_t ask_owners(const RecoveryScope& scope, std::size_t wanted) noexcept {
+  std::size_t given = 0;
+  Place place;
+  while (tarn_reclaimer* const r = begin_run(scope, &place)) {
+    const std::size_t more = run(*r, wanted - given);
+    if (more >= wanted - given) return more > SIZE_MAX - given ? SIZE_MAX : given + more;
+    given += more;
+  }
+  return given;
+}
+
+// What vanished threads ran has ended. The list itself is whole.
+void repair_reclaimers() noexcept {
+  reclaimers_lock.recover_after_fork();
+  for (tarn_reclaimer* r = first; r != nullptr; r = r->next) {
+    runs_of(*r)->store(running_here == r ? 1 : 0, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+int tarn_reclaimer_register(tarn_reclaimer* reclaimer, const tarn_reclaimer_options* options) {
+  if (options == nullptr || options->bytes != sizeof *options || options->reclaim == nullptr) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (options->heap.record != nullptr &&
+      live_record(options->heap, "tarn_reclaimer_register") == nullptr) {
+    return -1;
+  }
+  know_recovery();
+  os::Locked locked(reclaimers_lock);
+  if (find_locked(reclaimer) != nullptr) {
+    errno = EBUSY;
+    return -1;
+  }
+  *reclaimer = {};
+  reclaimer->number = ++numbers_given;
+  reclaimer->priority = options->priority;
+  reclaimer->heap = options->heap;
+  reclaimer->reclaim = options->reclaim;
+  reclaimer->estimate = options->estimate;
+  reclaimer->context = options->context;
+  reclaimer->name = options->name;
+  reclaimer->estimate_bytes = SIZE_MAX;
+  tarn_reclaimer** link = &first;
+  while (*link != nullptr && (*link)->priority <= reclaimer->priority) link = &(*link)->next;
+  reclaimer->next = *link;
+  TARN_FORK_FENCE();
+  *link = reclaimer;
+  return 0;
+}
+
+int tarn_reclaimer_unregister(tarn_reclaimer* reclaimer) {
+  reclaimers_lock.lock();
+  tarn_reclaimer** const link = find_locked(reclaimer);
+  if (link == nullptr) {
+    reclaimers_lock.unlock();
+    errno = EINVAL;
+    return -1;
+  }
+  *link = reclaimer->next;
+  if (running_here == reclaimer) {
+    running_here = nullptr;
+    runs_of(*reclaimer)->fetch_sub(1, std::memory_order_relaxed);
+  }
+  while (const std::uint32_t runs = runs_of(*reclaimer)->load(std::memory_order_relaxed)) {
+    reclaimers_lock.unlock();
+    os::word_wait(runs_of(*reclaimer), runs);
+    reclaimers_lock.lock();
+  }
+  reclaimers_lock.unlock();
+  return 0;
+}
+
+void tarn_reclaimer_set_estimate(tarn_reclaimer* reclaimer, std::size_t bytes) {
+  estimate_of(*reclaimer)->store(bytes, std::memory_order_relaxed);
+}
+
+int tarn_reclaimer_get_stats(const tarn_reclaimer* reclaimer, tarn_reclaimer_stats* stats) {
+  if (stats == nullptr || stats->bytes != sizeof *stats) {
+    errno = EINVAL;
+    return -1;
+  }
+  os::Locked locked(reclaimers_lock);
+  stats->calls = reclaimer->calls;
+  stats->calls_in_vain = reclaimer->calls_in_vain;
+  stats->given_bytes = reclaimer->given_bytes;
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,160 @@
+// recover: the three steps, and the functions of tarn/recover.h that are about all of them.
+//
+// SPDX-License-Identifier: MIT
+#include "recover/recover.hpp"
+
+#include <cerrno>
+
+#include "heap/heap_scope.hpp"
+#include "heap/heaps.hpp"
+
+namespace tarn {
+
+constinit RecoverSums recover_sums;
+
+namespace {
+
+// The thread is in a step 2. What it calls may come here again.
+TARN_INITIAL_EXEC __thread bool asking = false;
+
+// pre: wanted > 0
+std::size_t ask_once(const RecoveryScope& scope, std::size_t wanted) noexcept {
+  // An ending thread's own objects, on which callbacks may rely, are perhaps gone.
+  if (asking || thread_is_ending) return 0;
+  asking = true;
+  std::size_t given = 0;
+  {
+    const OutOfScope malloc_itself;  // The thread's scope may be the heap that has no room.
+    given = ask_owners(scope, wanted);
+  }
+  asking = false;
+  return given;
+}
+
+bool is_enough(const tarn_recovered& so_far, std::size_t wanted) noexcept {
+  std::size_t sum = 0;
+  return __builtin_add_overflow(so_far.spare_bytes, so_far.reclaimed_bytes, &sum) ||
+         __builtin_add_overflow(sum, so_far.purged_bytes, &sum) || sum >= wanted;
+}
+
+std::size_t sum_of(const tarn_recovered& steps) noexcept {
+  std::size_t sum = 0;
+  const bool wraps = __builtin_add_overflow(steps.spare_bytes, steps.reclaimed_bytes, &sum) ||
+                     __builtin_add_overflow(sum, steps.purged_bytes, &sum);
+  return wraps ? SIZE_MAX : sum;  // A callback may say anything.
+}
+
+// What is empty goes to the OS, or to where it came from.
+std::size_t spare(const RecoveryScope& scope, std::size_t wanted) noexcept {
+  return scope.top == nullptr ? give_spare(wanted) : give_spare_below(*scope.top);
+}
+
+// Steps 2 and 3.
+void ask_and_purge(const RecoveryScope& scope, std::size_t wanted, unsigned flags,
+                   tarn_recovered* steps) noexcept {
+  if ((flags & TARN_RECOVER_RECLAIM) != 0 && !is_enough(*steps, wanted)) {
+    steps->reclaimed_bytes = ask_once(scope, wanted - sum_of(*steps));
+    recover_sums.reclaimed_bytes.add(steps->reclaimed_bytes);
+  }
+  if ((flags & TARN_RECOVER_PURGEABLES) != 0 && !is_enough(*steps, wanted)) {
+    steps->purged_bytes = purge_blocks(scope, wanted - sum_of(*steps));
+  }
+}
+
+// For an allocation. At a ceiling and in a zone, what is spare has been looked for.
+std::size_t recover_for_allocation(const RecoveryScope& scope, std::size_t wanted) noexcept {
+  const int saved = errno;
+  tarn_recovered steps{};
+  recover_sums.recoveries.add(1);
+  recover_sums.by_allocations.add(1);
+  if (scope.top == nullptr) {
+    steps.spare_bytes = give_spare(wanted);
+    recover_sums.spare_bytes.add(steps.spare_bytes);
+  }
+  ask_and_purge(scope, wanted, TARN_RECOVER_RECLAIM | TARN_RECOVER_PURGEABLES, &steps);
+  const std::size_t sum = sum_of(steps);
+  if (sum == 0) recover_sums.by_allocations_in_vain.add(1);
+  // Pages that are empty now join what is free around them.
+  if (scope.top == nullptr && sum != steps.spare_bytes) give_spare(wanted);
+  errno = saved;
+  return sum;
+}
+
+constexpr RecoveryHooks hooks{
+    .recover = recover_for_allocation,
+    .blocks_end = purgeables_end,
+    .repair =
+        [](HeapRecord& record) noexcept {
+          if (&record == &main_record) repair_reclaimers();
+          repair_purgeables(record);
+        },
+};
+
+constexpr unsigned all_steps =
+    TARN_RECOVER_SPARE | TARN_RECOVER_RECLAIM | TARN_RECOVER_PURGEABLES;
+
+}  // namespace
+
+void know_recovery() noexcept { recovery_hooks.store(&hooks, std::memory_order_release); }
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+std::size_t tarn_recover(std::size_t wanted_bytes, unsigned flags) {
+  return tarn_recover_heap({}, wanted_bytes, flags, nullptr);
+}
+
+std::size_t tarn_recover_heap(tarn_heap heap, std::size_t wanted_bytes, unsigned flags,
+                              tarn_recovered* steps) {
+  tarn_recovered own{};
+  if (steps == nullptr) steps = &own;
+  *steps = {};
+  if ((flags & ~all_steps) != 0) {
+    errno = EINVAL;
+    return 0;
+  }
+  RecoveryScope scope;
+  if (heap.record != nullptr) {
+    scope.top = live_record(heap, "tarn_recover_heap");
+    if (scope.top == nullptr) return 0;
+  }
+  // malloc's own heap has none below it, and its pages are all threads'.
+  const bool of_malloc = scope.top == &main_record;
+  if (of_malloc) scope.below = false;
+  recover_sums.recoveries.add(1);
+  if (wanted_bytes == 0) return 0;
+  if (flags == 0) flags = all_steps;
+  const RecoveryScope whose_spare = of_malloc ? RecoveryScope{} : scope;
+  const bool gives_spare = (flags & TARN_RECOVER_SPARE) != 0;
+  if (gives_spare) steps->spare_bytes = spare(whose_spare, wanted_bytes);
+  ask_and_purge(scope, wanted_bytes, flags, steps);
+  // What came of these is to leave the process, too; it has been counted.
+  if (steps->reclaimed_bytes != 0 || steps->purged_bytes != 0) spare(whose_spare, wanted_bytes);
+  recover_sums.spare_bytes.add(steps->spare_bytes);
+  return sum_of(*steps);
+}
+
+int tarn_recover_get_stats(tarn_recover_stats* stats) {
+  if (stats == nullptr || stats->bytes != sizeof *stats) {
+    errno = EINVAL;
+    return -1;
+  }
+  const RecoverSums& sums = recover_sums;
+  *stats = {sizeof *stats,
+            sums.recoveries.read(),
+            sums.by_allocations.read(),
+            sums.by_allocations_in_vain.read(),
+            sums.spare_bytes.read(),
+            sums.callbacks.read(),
+            sums.callbacks_in_vain.read(),
+            sums.reclaimed_bytes.read(),
+            sums.purged.read(),
+            sums.purged_bytes.read(),
+            sums.refills.read()};
+  return 0;
+}
+
+}  // extern "C"

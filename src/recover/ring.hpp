@@ -1,0 +1,51 @@
+// ring: the word of a purgeable, and the list of those of one heap whose blocks are there.
+//
+//   word:  | pins ... | - | filling | used | there | known |        0: not registered
+//             from bit 8                8      4       2       1
+//
+//   vanished      known                   lock gives null
+//   there         known there             lock: one pin more, used; unlock: one less
+//   filling       known filling 1 pin     one thread has it; unlock: there
+//
+// Who takes `there` away has seen no pin in the same step (compare and swap): the block is its own.
+// Links and blocks are written under the rings' lock, words with it but for pins and `used`.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recover/recover.hpp"
+
+namespace tarn {
+
+inline constexpr std::uint64_t word_known = 1;
+inline constexpr std::uint64_t word_there = 2;
+inline constexpr std::uint64_t word_used = 4;
+inline constexpr std::uint64_t word_filling = 8;
+inline constexpr std::uint64_t word_pin = 256;
+
+using PurgeableWord = std::atomic_ref<std::uint64_t>;
+inline PurgeableWord word_of(tarn_purgeable& p) noexcept { return PurgeableWord(p.word); }
+
+extern os::Lock rings_lock;
+
+// Counts the forks that have left a ring half-changed: what has another number than this is on no
+// ring, whatever it says.
+extern std::uint32_t rings_epoch;
+
+// How many forks lie between the first process and this one: a thread that began to fill something
+// before the last one may be gone.
+extern std::uint32_t rings_forks;
+
+// Under the lock. Whether a thread that is there fills it; if the one that did is gone it has
+// vanished.
+bool is_filling(tarn_purgeable& p) noexcept;
+
+// All under the lock. A fork sees the list by its `next` links, each change of which is one store.
+void ring_add(HeapRecord& record, tarn_purgeable& p) noexcept;
+void ring_remove(tarn_purgeable& p) noexcept;  // If it is on one.
+bool ring_check(const HeapRecord& record) noexcept;
+
+}  // namespace tarn
