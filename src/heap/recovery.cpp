@@ -12,8 +12,18 @@ constinit std::atomic<const RecoveryHooks*> recovery_hooks{nullptr};
 
 namespace {
 
-std::size_t wanted_for(std::size_t bytes, int tries) noexcept {
-  const std::size_t least = bytes < slice_bytes ? slice_bytes : align_up(bytes, slice_bytes);
+// What a ceiling leaves is not missing. A zone says nothing of the kind.
+std::size_t left_under_ceiling(const RecoveryScope& scope) noexcept {
+  if (scope.top == nullptr || scope.top->limits.ceiling == SIZE_MAX) return 0;
+  const std::size_t committed = scope.top->limits.committed.load(std::memory_order_relaxed);
+  const std::size_t ceiling = scope.top->limits.ceiling;
+  return committed < ceiling ? ceiling - committed : 0;
+}
+
+std::size_t wanted_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexcept {
+  const std::size_t whole = align_up(bytes, slice_bytes);
+  const std::size_t left = left_under_ceiling(scope);
+  const std::size_t least = whole > left && whole - left > slice_bytes ? whole - left : slice_bytes;
   const int room = __builtin_clzl(least);
   return least << (tries < room ? tries : room - 1);
 }
@@ -28,7 +38,7 @@ bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexc
                                (closed_by_this_thread(*scope.top) && scope.top->walking))) {
     return false;
   }
-  return hooks->recover(scope, wanted_for(bytes, tries)) != 0;
+  return hooks->recover(scope, wanted_for(scope, bytes, tries)) != 0;
 }
 
 }  // namespace tarn
