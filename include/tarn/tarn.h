@@ -82,9 +82,11 @@ TARN_API void tarn_thread_idle(void);
 TARN_API int tarn_pressure_open(unsigned stall_ms, unsigned window_ms);
 
 /* Waits until such a descriptor is ready, and trims all heaps then: the body of a thread that
- * keeps a server small, `while (tarn_pressure_serve(fd, -1) >= 0);`. 1: trimmed; 0: nothing within
- * timeout_ms (-1: wait for ever); -1 with errno: not a descriptor that can be waited for, EINTR
- * after a signal. */
+ * keeps a server small, `while (tarn_pressure_serve(fd, -1) >= 0);`. Where that gives less than an
+ * eighth of what is committed, owners of what can be recovered give the rest (tarn/recover.h): as
+ * long as memory stays short, another eighth each time. 1: trimmed; 0: nothing within timeout_ms
+ * (-1: wait for ever); -1 with errno: not a descriptor that can be waited for, EINTR after a
+ * signal. */
 TARN_API int tarn_pressure_serve(int descriptor, int timeout_ms);
 
 /* "major.minor.patch" of the library in use. */

@@ -5,6 +5,7 @@
 
 #include "entry/family.hpp"
 #include "heap/process.hpp"
+#include "heap/recovery.hpp"
 #include "os/pressure.hpp"
 
 #define TARN_STRING(x) TARN_STRING_OF(x)
@@ -60,7 +61,7 @@ int tarn_pressure_open(unsigned stall_ms, unsigned window_ms) {
 
 int tarn_pressure_serve(int descriptor, int timeout_ms) {
   const int ready = tarn::os::pressure_wait(descriptor, timeout_ms);
-  if (ready == 1) tarn::trim(0);
+  if (ready == 1) tarn::relieve_pressure();
   return ready;
 }
 

@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "heap/recovery.hpp"
 
+#include "heap/blocks.hpp"
 #include "heap/closing.hpp"
 #include "layout/geometry.hpp"
+#include "source/store.hpp"
 
 namespace tarn {
 
@@ -38,7 +40,14 @@ bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexc
                                (closed_by_this_thread(*scope.top) && scope.top->walking))) {
     return false;
   }
-  return hooks->recover(scope, wanted_for(scope, bytes, tries)) != 0;
+  return hooks->recover(scope, wanted_for(scope, bytes, tries), true) != 0;
+}
+
+void relieve_pressure() noexcept {
+  const std::size_t wanted = store.totals().committed_bytes / 8;
+  const std::size_t given = trim(0);
+  const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
+  if (hooks != nullptr && given < wanted) hooks->recover({}, wanted - given, false);
 }
 
 }  // namespace tarn

@@ -19,9 +19,11 @@ struct RecoveryScope {
 };
 
 struct RecoveryHooks {
-  // Recovers `wanted` bytes for an allocation, if it can; returns the bytes. Calls owners: no lock
-  // held, the thread is neither busy nor inside. errno is kept.
-  std::size_t (*recover)(const RecoveryScope& scope, std::size_t wanted) noexcept;
+  // Recovers `wanted` bytes, if it can; returns the bytes. Calls owners: no lock held, the thread is
+  // neither busy nor inside. errno is kept. What is spare has been looked for where the scope is
+  // one heap.
+  std::size_t (*recover)(const RecoveryScope& scope, std::size_t wanted,
+                         bool for_allocation) noexcept;
   // The heap's blocks are about to end, or to be malloc's. It is closed.
   void (*blocks_end)(HeapRecord& record, bool deleted) noexcept;
   // In the child of a fork. The record may be one that is not in use; malloc's is the first.
@@ -36,7 +38,11 @@ extern std::atomic<const RecoveryHooks*> recovery_hooks;
 // empty no page. pre: as RecoveryHooks::recover
 bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexcept;
 
-// What recover_for() does before any hook: spare memory of all heaps, or of one and those below it.
+// The machine is short of memory: gives all that is spare, and has owners make up what that lacks
+// to an eighth of what is committed. pre: as above
+void relieve_pressure() noexcept;
+
+// Gives spare memory of all heaps, or of one and those below it, to the OS or where it came from.
 // Returns the bytes. pre: as above
 std::size_t give_spare(std::size_t wanted) noexcept;
 std::size_t give_spare_below(HeapRecord& top) noexcept;

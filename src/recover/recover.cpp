@@ -61,19 +61,19 @@ void ask_and_purge(const RecoveryScope& scope, std::size_t wanted, unsigned flag
   }
 }
 
-// For an allocation. At a ceiling and in a zone, what is spare has been looked for.
-std::size_t recover_for_allocation(const RecoveryScope& scope, std::size_t wanted) noexcept {
+std::size_t recover_for_heaps(const RecoveryScope& scope, std::size_t wanted,
+                              bool for_allocation) noexcept {
   const int saved = errno;
   tarn_recovered steps{};
   recover_sums.recoveries.add(1);
-  recover_sums.by_allocations.add(1);
+  if (for_allocation) recover_sums.by_allocations.add(1);
   if (scope.top == nullptr) {
     steps.spare_bytes = give_spare(wanted);
     recover_sums.spare_bytes.add(steps.spare_bytes);
   }
   ask_and_purge(scope, wanted, TARN_RECOVER_RECLAIM | TARN_RECOVER_PURGEABLES, &steps);
   const std::size_t sum = sum_of(steps);
-  if (sum == 0) recover_sums.by_allocations_in_vain.add(1);
+  if (for_allocation && sum == 0) recover_sums.by_allocations_in_vain.add(1);
   // Pages that are empty now join what is free around them.
   if (scope.top == nullptr && sum != steps.spare_bytes) give_spare(wanted);
   errno = saved;
@@ -81,7 +81,7 @@ std::size_t recover_for_allocation(const RecoveryScope& scope, std::size_t wante
 }
 
 constexpr RecoveryHooks hooks{
-    .recover = recover_for_allocation,
+    .recover = recover_for_heaps,
     .blocks_end = purgeables_end,
     .repair =
         [](HeapRecord& record) noexcept {
