@@ -198,8 +198,11 @@ void purgeables_end(HeapRecord& record, bool deleted) noexcept {
       ring_add(main_record, *p);
       continue;
     }
-    p->block = nullptr;
-    word_of(*p).fetch_and(~(word_there | word_used), std::memory_order_relaxed);
+    // Who has it locked (a heap should not end then) goes on with the address it had; who fills it
+    // learns from the null that it is gone. The word first: a lock finds one or the other.
+    const std::uint64_t before =
+        word_of(*p).fetch_and(~(word_there | word_used), std::memory_order_relaxed);
+    if (before < word_pin || (before & word_filling) != 0) p->block = nullptr;
   }
 }
 
