@@ -16,20 +16,23 @@ namespace tarn {
 
 namespace {
 
-// What `attempt()` gives, tried again as long as memory can be recovered for it.
+// What `attempt()` gives, after it gave nothing: tried again as long as memory can be recovered.
 template <class Attempt>
-TARN_INLINE void* or_recovered(std::size_t bytes, Attempt attempt) noexcept {
-  for (int tries = 0;; ++tries) {
-    void* const block = attempt();
-    if (TARN_LIKELY(block != nullptr)) return block;
-    if (recover_for({}, bytes, tries)) continue;
-    errno = ENOMEM;
-    return nullptr;
+void* try_again(std::size_t bytes, Attempt attempt) noexcept {
+  for (int tries = 0; recover_for({}, bytes, tries); ++tries) {
+    if (void* const block = attempt()) return block;
   }
+  errno = ENOMEM;
+  return nullptr;
 }
 
-TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
-  return or_recovered(bytes, [&] { return large_allocate(bytes, alignment, zero); });
+TARN_COLD void* allocate_large_again(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  return try_again(bytes, [&] { return large_allocate(bytes, alignment, zero); });
+}
+
+TARN_INLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  void* const block = large_allocate(bytes, alignment, zero);
+  return TARN_LIKELY(block != nullptr) ? block : allocate_large_again(bytes, alignment, zero);
 }
 
 Thread* this_thread() noexcept {
@@ -37,7 +40,7 @@ Thread* this_thread() noexcept {
 }
 
 // Null when out of memory. pre: size_class < class_count
-TARN_INLINE void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
+void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(thread_is_ending)) return late.allocate(size_class);
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
@@ -51,10 +54,15 @@ TARN_INLINE void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   return page_pop(page);
 }
 
+TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes) noexcept {
+  return try_again(bytes, [&] { return refilled(size_class, bytes); });
+}
+
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes,
                                         const void* site) noexcept {
   if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false, site);
-  return or_recovered(bytes, [&] { return refilled(size_class, bytes); });
+  void* const block = refilled(size_class, bytes);
+  return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes);
 }
 
 TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {

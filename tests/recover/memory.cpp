@@ -66,7 +66,7 @@ TEST(MemoryOut, CallbacksMakeRoomForEveryKindOfRequest) {
     gives.set_estimate(0);
     while (cache.add(mib)) {
     }
-    for (const std::size_t bytes : {2'000, 64}) {
+    for (const std::size_t bytes : {2'000u, 64u}) {
       while (cache.add(bytes)) {
       }
     }
