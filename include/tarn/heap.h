@@ -40,7 +40,8 @@ enum tarn_heap_threads {
 
 /* At a ceiling, or when a region is full or a source gives no more: gives memory of the heap back,
  * if it can, and returns how much (0: it cannot). Called with no lock held, by the thread that
- * allocates; it may use any heap. The request is tried again as long as it returns more than 0. */
+ * allocates; it may use any heap. The request is tried again as long as it returns more than 0.
+ * Then others are asked who registered for that (tarn/recover.h). */
 typedef size_t (*tarn_heap_reclaim)(tarn_heap heap, size_t wanted_bytes, void* context);
 
 /* The heap has passed its soft mark, upwards; called likewise. */

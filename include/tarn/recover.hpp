@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -182,8 +183,10 @@ class Purgeable {
 #endif
     }
   }
-  // pre: no lock of it lives.
-  ~Purgeable() { tarn_purgeable_end(&purgeable_); }
+  // With a lock of it alive, or somebody filling it: std::terminate.
+  ~Purgeable() {
+    if (tarn_purgeable_end(&purgeable_) != 0 && errno == EBUSY) std::terminate();
+  }
   Purgeable(const Purgeable&) = delete;
   Purgeable& operator=(const Purgeable&) = delete;
 

@@ -19,9 +19,9 @@ struct RecoveryScope {
 };
 
 struct RecoveryHooks {
-  // Recovers `wanted` bytes, if it can; returns the bytes. Calls owners: no lock held, the thread is
-  // neither busy nor inside. errno is kept. What is spare has been looked for where the scope is
-  // one heap.
+  // Recovers `wanted` bytes, if it can; returns the bytes. Calls owners: no lock held, the thread
+  // is neither busy nor inside. errno is kept. What is spare has been looked for where the scope
+  // is one heap.
   std::size_t (*recover)(const RecoveryScope& scope, std::size_t wanted,
                          bool for_allocation) noexcept;
   // The heap's blocks are about to end, or to be malloc's. It is closed.

@@ -75,6 +75,16 @@ TEST_F(RecoverMisuseDeathTest, BeginInAHeapThatHasEnded) {
       testing::KilledBySignal(SIGABRT), "tarn: use after destroy");
 }
 
+TEST_F(RecoverMisuseDeathTest, AnObjectThatEndsWhileItIsLocked) {
+  EXPECT_EXIT(
+      {
+        tarn::Purgeable<int>::Lock lock;
+        tarn::Purgeable<int> number;
+        lock = number.lock_or_fill([](int* to, std::size_t) { *to = 1; });
+      },
+      testing::KilledBySignal(SIGABRT), "");
+}
+
 TEST_F(RecoverMisuseDeathTest, ABlockThatTheProgramFreedItself) {
   EXPECT_EXIT(
       {
