@@ -36,6 +36,7 @@ void free_plain_leaves(TreeNode* parent) noexcept {
     TreeNode* const older = older_of(node);
     if (older != nullptr && younger_of(older) != node) report_tree_damage(node);
     if (TARN_LIKELY(is_simple && is_of_malloc(node) && !has(node, node_is_apart))) {
+      mark_gone(node);
       deallocate(node);
     } else {
       count_edge(parent, node, -1);

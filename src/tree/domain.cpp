@@ -127,6 +127,8 @@ TreeDomain* domain_of(const TreeNode* node) noexcept {
     }
     case memory_of_arena:
       break;
+    case memory_of_none:
+      report_tree_damage(node);
   }
   return domain_of_arena_node(node);
 }
@@ -208,9 +210,11 @@ TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept {
 }
 
 void give_block(TreeNode* node) noexcept {
-  if (TARN_LIKELY(is_of_malloc(node))) return deallocate(block_of(node));
+  const TreeMemory memory = memory_of(node);
   TreeDomain* const domain = domain_of(node);
-  if (memory_of(node) == memory_of_heap) {
+  mark_gone(node);
+  if (TARN_LIKELY(memory == memory_of_malloc)) return deallocate(block_of(node));
+  if (memory == memory_of_heap) {
     deallocate(block_of(node));
   } else if (!has(node, node_is_apart)) {
     const std::size_t compact = compact_bytes_of(node);

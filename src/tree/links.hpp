@@ -46,6 +46,7 @@ enum TreeMemory : std::uint32_t {
   memory_of_malloc = 0,  // Or of a heap that is the thread's default.
   memory_of_heap = 1,    // That is a subtree's own.
   memory_of_arena = 2,   // The same.
+  memory_of_none = 3,    // The node has gone: as long as nobody else has the block, this is seen.
 };
 
 // A further owner of `target` is the parent of this node. Once the others have gone, `target` is
@@ -97,6 +98,13 @@ inline bool is_reference(const TreeNode* node) noexcept { return has(node, node_
 inline TreeMemory memory_of(const TreeNode* node) noexcept {
   return static_cast<TreeMemory>(node->word[2] & 3);
 }
+
+// When its block is given back. (What gives it back writes to its first 8 bytes at most, or checks
+// for itself.)
+inline void mark_gone(TreeNode* node) noexcept { node->word[2] |= memory_of_none; }
+inline bool has_gone(const TreeNode* node) noexcept { return memory_of(node) == memory_of_none; }
+
+[[noreturn]] void report_tree_damage(const TreeNode* node) noexcept;
 
 inline TreeNode* linked(const TreeNode* node, TreeLink link) noexcept {
   if (TARN_UNLIKELY(is_extended(node))) return extra_of(node)->link[link];

@@ -69,6 +69,7 @@ void check_user(const TreeNode* node, const char* function) noexcept {
 }
 
 void check_place(const TreeNode* node, const char* function) noexcept {
+  if (TARN_UNLIKELY(has_gone(node))) report_tree_damage(node);
   if (TARN_LIKELY(tree_checks.load(std::memory_order_relaxed) == TreeChecks::off)) return;
   check_user(node, function);
   check_user(parent_of(node), function);

@@ -16,8 +16,9 @@ extern std::atomic<TreeChecks> tree_checks;
 bool tree_checks_threads() noexcept;
 void check_user(const TreeNode* node, const char* function) noexcept;
 
-// Reports, and does not return, where a node that is not null is another thread's.
+// Reports, and does not return, where a node that is not null has gone or is another thread's.
 inline void check_thread(const TreeNode* node, const char* function) noexcept {
+  if (TARN_UNLIKELY(node != nullptr && has_gone(node))) report_tree_damage(node);
   if (TARN_LIKELY(tree_checks.load(std::memory_order_relaxed) == TreeChecks::off)) return;
   check_user(node, function);
 }

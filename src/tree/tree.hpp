@@ -61,6 +61,4 @@ bool is_owner_of(const TreeNode* target, TreeNode* node) noexcept;
 TreeNode* next_of_all(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept;
 TreeNode* next_below(const TreeNode* root, TreeNode* node) noexcept;  // References left out.
 
-[[noreturn]] void report_tree_damage(const TreeNode* node) noexcept;
-
 }  // namespace tarn
