@@ -23,10 +23,10 @@ same() {
   for i in 0 1; do
     got=0
     "${programs[i]}" "$@" >"$folder/out.$i" 2>"$folder/err.$i" || got=$?
-    [ "$got" = "$status" ] || fail "${programs[i]} $*: status $got: $(head -5 "$folder/err.$i")"
+    [ "$got" = "$status" ] || fail "${programs[i]} ${*:1:9}: $got: $(head -5 "$folder/err.$i")"
   done
   for stream in out err; do
-    diff "$folder/$stream.0" "$folder/$stream.1" || fail "C and C++ differ in $stream for $*"
+    diff "$folder/$stream.0" "$folder/$stream.1" || fail "C and C++ differ in $stream for ${*:1:9}"
     cp "$folder/$stream.0" "$folder/$stream"
   done
 }
