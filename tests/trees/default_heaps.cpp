@@ -1,4 +1,5 @@
-// Nodes in a heap that is a thread's default, also one in a region; nodes of threads that have ended.
+// Nodes in a heap that is a thread's default, also one in a region; nodes of threads that have
+// ended.
 //
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
