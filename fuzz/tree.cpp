@@ -181,6 +181,10 @@ void* Program::allocate(void* parent, std::size_t bytes, Item& as) {
       return tarn_tree_allocate_with_arena(parent, bytes, nullptr);
     case 5:
     case 6: return allocate_text(parent, bytes + 1);
+    case 7:
+    case 8:
+      as.is_aligned = true;  // Or as such.
+      return tarn_tree_allocate_object(parent, std::size_t{1} << input_.below(8), bytes, nullptr);
     default: return tarn_tree_allocate(parent, bytes);
   }
 }
@@ -204,6 +208,7 @@ void Program::adopt(Id parent) {
   at(id).p = tarn_tree_adopt(p(parent), block, end_adopted);
   TARN_REQUIRE(p(id) != nullptr && tarn_tree_adopted(p(id)) == block);
   at(id).destructor = release_one;
+  at(id).is_aligned = true;
 }
 
 void Program::give_memory(Id node) {

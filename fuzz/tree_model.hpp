@@ -30,7 +30,7 @@ struct Item {
   std::size_t bytes = 0;    // That are marked.
   int destructor = 0;       // Which one; 0: none.
   const char* name = nullptr;
-  bool is_aligned = false;  // Beyond 16.
+  bool is_aligned = false;  // Beyond 16, or with a place for a destructor.
   bool has_memory = false;  // Was given a heap or an arena.
 };
 

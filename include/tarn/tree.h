@@ -5,11 +5,12 @@
  *   doc->title = tarn_tree_format(doc, "%s (%d)", name, year);       // the document's
  *   tarn_tree_dispose(doc);                                          // all of it
  *
- * A block of a tree (a node) has 16 bytes in front of it; names, destructors and further owners
- * take 96 more, for those nodes that have them. A subtree is one thread's at a time, without locks,
- * and may be handed over (docs/trees.md). Out of memory, for sizes above PTRDIFF_MAX - 4096 and for
- * products that overflow: null or -1 with ENOMEM, and nothing has changed. talloc (A. Tridgell) is
- * the model; docs/trees.md has the counterparts.
+ * A block of a tree (a node) has 16 bytes in front of it, an object with a destructor 32; names,
+ * further owners and destructors that come later take 96 more, for those nodes that have them. A
+ * subtree is one thread's at a time, without locks, and may be handed over (docs/trees.md). Out of
+ * memory, for sizes above PTRDIFF_MAX - 4096 and for products that overflow: null or -1 with
+ * ENOMEM, and nothing has changed. talloc (A. Tridgell) is the model; docs/trees.md has the
+ * counterparts.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_TREE_H
@@ -40,7 +41,7 @@ TARN_API TARN_ALLOCATES_SHARED(2, 3) void* tarn_tree_allocate_array(void* parent
 TARN_API TARN_ALLOCATES_SHARED(2, 3) void* tarn_tree_allocate_zeroed(void* parent, size_t count,
                                                                      size_t bytes);
 /* At a multiple of `alignment`, a power of two (else EINVAL). Above 16 such a node takes the
- * alignment besides, and cannot be reallocated. */
+ * alignment besides, and has a place for a destructor; it cannot be reallocated. */
 TARN_API TARN_ALLOCATES_SHARED(3) void* tarn_tree_allocate_aligned(void* parent, size_t alignment,
                                                                    size_t bytes);
 
@@ -63,8 +64,9 @@ TARN_API TARN_MUST_USE char* tarn_tree_append_format(char* text, const char* for
     TARN_TREE_FORMATS(2, 3);
 
 /* The node at its new size, contents kept, moved if need be; parent, children, name, owners and
- * destructor stay. EBUSY while it is being disposed of; EINVAL for one with an alignment of its
- * own. Linear in its bytes and, when it moves, in its children and references. */
+ * destructor stay. EBUSY while it is being disposed of; EINVAL for one with a place for a
+ * destructor (tarn_tree_allocate_object, _aligned, _adopt). Linear in its bytes and, when it moves,
+ * in its children and references. */
 TARN_API TARN_MUST_USE void* tarn_tree_reallocate(void* node, size_t bytes);
 
 /* Memory that the nodes below one have for themselves. What is allocated below the node from here
@@ -121,6 +123,13 @@ TARN_API size_t tarn_tree_size(const void* node);
  * below what is being disposed of (that goes, too), and dispose of and move other nodes; those that
  * are being disposed of themselves refuse (EBUSY). */
 typedef int (*tarn_tree_destructor)(void* node);
+
+/* A node with a place for a destructor, which is there (null: none yet): 16 bytes, or what the
+ * alignment takes, instead of the 96 that a destructor takes elsewhere. alignment: as above, also
+ * less than 16. It cannot be reallocated. */
+TARN_API TARN_ALLOCATES_SHARED(3) void* tarn_tree_allocate_object(void* parent, size_t alignment,
+                                                                  size_t bytes,
+                                                                  tarn_tree_destructor destructor);
 
 /* One a node; null: none. One that is set in a destructor of the same node is called after it, if
  * it is another one. 0, or -1. */

@@ -51,6 +51,7 @@ inline int stay(void*) { return 1; }
 inline void* given(void* node, bool done) noexcept {
   if (done || node == nullptr) return node;
   const int error = errno;
+  tarn_tree_set_destructor(node, nullptr);
   tarn_tree_dispose(node);
   errno = error;
   return nullptr;
@@ -67,19 +68,23 @@ T* or_throw(T* p) {
   return or_bad_alloc(p);
 }
 
-// Makes a T of a node without a destructor, that has its bytes (null: null). If that fails the node
-// goes.
+template <class T>
+inline constexpr bool has_end = !std::is_trivially_destructible_v<T> || is_asked<T>::value;
+
+// A node for a T. Until it is one it is not to be disposed of, and has a place for its end.
+template <class T>
+[[nodiscard]] void* allocate_for(void* parent) noexcept {
+  if constexpr (has_end<T>) {
+    return tarn_tree_allocate_object(parent, alignof(T), sizeof(T), stay);
+  } else {
+    return tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T));
+  }
+}
+
+// Makes a T of such a node (null: null). If that fails the node goes.
 template <class T, class... Args>
 T* create_in(void* p, Args&&... args) {
   if (p == nullptr) return nullptr;
-  constexpr bool has_end = !std::is_trivially_destructible_v<T> || is_asked<T>::value;
-  // Until it is an object it is not to be disposed of; and no memory is needed afterwards.
-  if constexpr (has_end) {
-    if (tarn_tree_set_destructor(p, stay) != 0) {
-      tarn_tree_dispose(p);
-      return nullptr;
-    }
-  }
   T* const object = construct_in<T>(
       p,
       [](void* block) {
@@ -87,7 +92,7 @@ T* create_in(void* p, Args&&... args) {
         tarn_tree_dispose(block);
       },
       std::forward<Args>(args)...);
-  if constexpr (has_end) tarn_tree_set_destructor(p, destroy<T>);
+  if constexpr (has_end<T>) tarn_tree_set_destructor(p, destroy<T>);
   return object;
 }
 
@@ -96,8 +101,7 @@ T* create_in(void* p, Args&&... args) {
 // other owners.
 template <class T, class... Args>
 [[nodiscard]] T* try_create(void* parent, Args&&... args) {
-  return create_in<T>(tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T)),
-                      std::forward<Args>(args)...);
+  return create_in<T>(allocate_for<T>(parent), std::forward<Args>(args)...);
 }
 template <class T, class... Args>
 [[nodiscard]] T* create(void* parent, Args&&... args) {
@@ -123,13 +127,13 @@ inline bool give_heap(void* node, const HeapOptions& options = {}) noexcept {
 // below it lies there. Null, with errno.
 template <class T, class... Args>
 [[nodiscard]] T* try_create_with_arena(void* parent, const ArenaOptions& options, Args&&... args) {
-  void* const p = tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T));
+  void* const p = allocate_for<T>(parent);
   return create_in<T>(given(p, p != nullptr && give_arena(p, options)),
                       std::forward<Args>(args)...);
 }
 template <class T, class... Args>
 [[nodiscard]] T* try_create_with_heap(void* parent, const HeapOptions& options, Args&&... args) {
-  void* const p = tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T));
+  void* const p = allocate_for<T>(parent);
   return create_in<T>(given(p, p != nullptr && give_heap(p, options)),
                       std::forward<Args>(args)...);
 }

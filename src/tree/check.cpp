@@ -47,11 +47,11 @@ bool is_sound_domain(const TreeNode* root) noexcept {
     if (!is_own && domain_below(parent_of(node)) == &domain) ++guests;
     if (!is_own) continue;
     if (has(node, node_is_on_path)) ++busy;
+    if (destructor_of(node) != nullptr) ++asking;
     if (!is_extended(node)) continue;
     const TreeExtra& extra = *extra_of(node);
     ++extras;
-    asking += std::size_t{extra.destructor != nullptr} + std::size_t{extra.domain != nullptr} +
-              std::size_t{extra.references != nullptr};
+    asking += std::size_t{extra.domain != nullptr} + std::size_t{extra.references != nullptr};
   }
   for (const TreeExtra* e = domain.extras; e != nullptr; e = e->next) {
     if (*e->led != e || extras-- == 0) return false;

@@ -19,10 +19,14 @@ void leave_path(const TreeNode* root, TreeNode* node) noexcept {
   }
 }
 
-// A child without anything that would have to be asked, and without children.
+// A child without anything that would have to be asked, and without children. One on the path is
+// none: its destructor may be running, although it has been taken off.
 bool is_plain_leaf(const TreeNode* node) noexcept {
   constexpr std::uint32_t asks = 1U << node_is_extended | 1U << node_is_reference;
-  return (node->word[0] & asks) == 0 && (node->word[link_child] & ~std::uint32_t{3}) == 0;
+  if ((node->word[0] & asks) != 0) return false;
+  if (TARN_LIKELY(node->word[link_child] == 0)) return true;  // Nor is it apart.
+  constexpr std::uint32_t only_apart = 1U << node_is_apart % 2;
+  return node->word[link_child] == only_apart && destructor_of(node) == nullptr;
 }
 
 // The newest children that are plain leaves, as long as nobody need be told of each.
@@ -48,14 +52,20 @@ void free_plain_leaves(TreeNode* parent) noexcept {
   if (node != nullptr) set_link(node, link_younger, oldest);
 }
 
+// The first one that would be freed there: then it need not be unlinked.
+bool is_next_plain_leaf(const TreeNode* node) noexcept {
+  const TreeNode* const parent = parent_of(node);
+  return !is_reference(parent) && newest_of(parent) == node && is_plain_leaf(node);
+}
+
 // Whether the node may go; its children may be others by then.
 bool ask(TreeNode* node) noexcept {
-  if (!is_extended(node) || extra_of(node)->destructor == nullptr) return true;
-  const tarn_tree_destructor destructor = extra_of(node)->destructor;
+  const tarn_tree_destructor destructor = destructor_of(node);
+  if (destructor == nullptr) return true;
   count_asking(node, 1);  // Whatever it does, its domain does not go at once.
   const bool may_go = destructor(bytes_of(node)) == 0;
   count_asking(node, -1);
-  if (may_go && extra_of(node)->destructor == destructor) set_destructor(node, nullptr);
+  if (may_go && destructor_of(node) == destructor) set_destructor(node, nullptr);
   return may_go;
 }
 
@@ -71,12 +81,6 @@ TreeNode* stop(const TreeNode* root, TreeNode* node, TreeNode* at, os::Error err
 }
 
 }  // namespace
-
-void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept {
-  tarn_tree_destructor& now = extra_of(node)->destructor;
-  count_asking(node, int{destructor != nullptr} - int{now != nullptr});
-  now = destructor;
-}
 
 TreeNode* dispose(TreeNode* root) noexcept {
   check_place(root, "tarn_tree_dispose");
@@ -104,16 +108,14 @@ TreeNode* dispose(TreeNode* root) noexcept {
       node = child;
       continue;
     }
-    if (node != root && is_plain_leaf(node) && !is_reference(parent_of(node))) {
-      set(node, node_is_on_path, false);
-      node = parent_of(node);
-      continue;  // It is the newest plain leaf there.
-    }
     if (!is_reference(node)) {
       if (!ask(node)) return stop(root, node, node, os::Error::busy);
-      const bool again = newest_of(node) != nullptr ||
-                         (is_extended(node) && extra_of(node)->destructor != nullptr);
-      if (again) continue;
+      if (newest_of(node) != nullptr || destructor_of(node) != nullptr) continue;
+    }
+    set(node, node_is_on_path, false);  // From here on nobody is asked until it has gone.
+    if (node != root && is_next_plain_leaf(node)) {
+      node = parent_of(node);
+      continue;
     }
     TreeNode* const above = node == root ? nullptr : parent_of(node);
     end(node);
@@ -160,8 +162,9 @@ int tarn_tree_dispose_children(void* p) {
 int tarn_tree_set_destructor(void* p, tarn_tree_destructor destructor) {
   TreeNode* const node = node_of(p);
   check_thread(node, "tarn_tree_set_destructor");
-  if (destructor == nullptr && !is_extended(node)) return 0;
-  if (!extend(node)) return -1;
+  const bool has_place = has(node, node_is_apart) || is_extended(node);
+  if (!has_place && destructor == nullptr) return 0;
+  if (!has_place && !extend(node)) return -1;
   set_destructor(node, destructor);
   return 0;
 }

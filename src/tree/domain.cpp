@@ -42,6 +42,17 @@ TreeDomain* domain_of_arena_node(const TreeNode* node) noexcept {
   return reinterpret_cast<TreeDomain*>(static_cast<std::uintptr_t>(address));
 }
 
+// Of a node that is apart.
+tarn_tree_destructor* place_of_destructor(const TreeNode* node) noexcept {
+  const bool is_large = memory_of(node) == memory_of_arena && compact_bytes_of(node) == 0;
+  return reinterpret_cast<tarn_tree_destructor*>(words_of(node) - (is_large ? 3 : 2));
+}
+
+// In front of a compact node: one that is apart has a word more.
+std::size_t compact_front_of(const TreeNode* node) noexcept {
+  return has(node, node_is_apart) ? large_front_bytes : front_bytes;
+}
+
 // Of a node of malloc or of a heap.
 void* block_of(const TreeNode* node) noexcept {
   auto* const start = const_cast<TreeNode*>(node);
@@ -55,26 +66,29 @@ TreeNode* begin_node(void* at, TreeMemory memory) noexcept {
   return node;
 }
 
-// The cursor stays at an odd multiple of 8, so that nodes behind one word are at multiples of 16.
-TreeNode* place_compact(TreeDomain& domain, std::size_t total) noexcept {
+// The cursor stays at an odd multiple of 8, so that nodes behind one word are at multiples of 16;
+// behind two (apart) at an even one.
+TreeNode* place_compact(TreeDomain& domain, std::size_t total, bool is_apart) noexcept {
   tarn_arena& arena = domain.arena;
-  const std::size_t skip = ~address_of(arena.cursor) & word_bytes;
+  const std::size_t odd = is_apart ? 0 : word_bytes;
+  const std::size_t skip = (address_of(arena.cursor) ^ odd) & word_bytes;
   char* at = nullptr;
   if (TARN_LIKELY(skip + total <= distance(arena.cursor, arena.end))) {
     at = static_cast<char*>(tarn_arena_allocate_aligned(&arena, skip + total, word_bytes)) + skip;
   } else {
     at = static_cast<char*>(tarn_arena_allocate(&arena, word_bytes + total));
     if (at == nullptr) return nullptr;
-    at += word_bytes;
+    at += odd;
   }
-  TreeNode* const node = begin_node(at + word_bytes, memory_of_arena);
+  at += is_apart ? 2 * word_bytes : word_bytes;
+  TreeNode* const node = begin_node(at, memory_of_arena);
   set_front(node, domain, total);
   return node;
 }
 
-TreeNode* place_large(TreeDomain& domain, std::size_t bytes, std::size_t alignment) noexcept {
-  // From the block on: what alignment takes, two words, the node, the bytes.
-  const std::size_t ahead = alignment > large_front_bytes ? alignment - large_front_bytes : 0;
+// From the block on: what alignment takes (`ahead`), two words, the node, the bytes.
+TreeNode* place_large(TreeDomain& domain, std::size_t bytes, std::size_t alignment,
+                      std::size_t ahead) noexcept {
   const std::size_t total = ahead + large_front_bytes + bytes;
   char* const at =
       static_cast<char*>(tarn_arena_allocate_aligned(&domain.arena, total, alignment));
@@ -93,9 +107,20 @@ TreeNode* place_in(TreeDomain& domain, std::size_t bytes) noexcept {
   }
   const std::size_t total = align_up(bytes + front_bytes, tree_grain);
   if (TARN_LIKELY(domain.is_compact && total <= compact_bytes_max)) {
-    return place_compact(domain, total);
+    return place_compact(domain, total, false);
   }
-  return place_large(domain, bytes, tree_grain);
+  return place_large(domain, bytes, tree_grain, 0);
+}
+
+// domain: null or that of a heap
+void* allocate_aligned_in(TreeDomain* domain, std::size_t bytes, std::size_t alignment) noexcept {
+  if (domain != nullptr) {
+    return heap_allocate_slow(domain->heap, {.bytes = bytes,
+                                             .alignment = alignment,
+                                             .function = "tarn_tree_allocate_aligned",
+                                             .site = __builtin_return_address(0)});
+  }
+  return alignment <= block_align ? allocate(bytes) : allocate_aligned(bytes, alignment);
 }
 
 // The domain goes when its last node has gone.
@@ -163,10 +188,12 @@ void leave_domain(TreeExtra& extra) noexcept {
   extra.led = nullptr;
 }
 
-void stop_asking(const TreeNode* node, TreeExtra& extra) noexcept {
+void stop_asking(const TreeNode* node) noexcept {
   if (TARN_LIKELY(is_of_malloc(node))) return;
   TreeDomain* const domain = domain_of(node);
-  if (extra.destructor != nullptr) --domain->asking;
+  if (destructor_of(node) != nullptr) --domain->asking;
+  if (!is_extended(node)) return;
+  const TreeExtra& extra = *extra_of(node);
   if (extra.references != nullptr) --domain->asking;
   if (extra.domain != nullptr) --domain->asking;
 }
@@ -178,28 +205,61 @@ TreeNode* place_below(const TreeNode* parent, std::size_t bytes) noexcept {
   return block == nullptr ? nullptr : begin_node(block, memory_of_malloc);
 }
 
-TreeNode* place_aligned_below(const TreeNode* parent, std::size_t bytes,
-                              std::size_t alignment) noexcept {
-  TARN_ASSERT(alignment > tree_grain);
-  TreeDomain* const domain = parent == nullptr ? nullptr : domain_below(parent);
-  TreeNode* node = nullptr;
-  if (domain != nullptr && domain->is_of_arena) {
-    node = place_large(*domain, bytes, alignment);
-  } else {
-    void* const block =
-        domain == nullptr
-            ? allocate_aligned(alignment + bytes, alignment)
-            : heap_allocate_slow(domain->heap, {.bytes = alignment + bytes,
-                                                .alignment = alignment,
-                                                .function = "tarn_tree_allocate_aligned",
-                                                .site = __builtin_return_address(0)});
-    if (block == nullptr) return nullptr;
-    node = begin_node(static_cast<char*>(block) + alignment - sizeof(TreeNode),
-                      domain == nullptr ? memory_of_malloc : memory_of_heap);
-    words_of(node)[-1] = address_of(block);
+namespace {
+
+TreeNode* place_apart_in_arena(TreeDomain& domain, std::size_t bytes,
+                               std::size_t alignment) noexcept {
+  const std::size_t total = align_up(bytes + large_front_bytes, tree_grain);
+  if (domain.is_compact && alignment == tree_grain && total <= compact_bytes_max) {
+    return place_compact(domain, total, true);
   }
-  if (node != nullptr) set(node, node_is_apart, true);
+  const std::size_t front = align_up(large_front_bytes + 2 * word_bytes, alignment);
+  const std::size_t ahead = front - large_front_bytes;
+  TreeNode* const node = place_large(domain, bytes, alignment, ahead);
+  if (node != nullptr) {
+    words_of(node)[-4] = address_of(node) - 2 * word_bytes - ahead;
+  }
   return node;
+}
+
+TreeNode* place_apart_in_heap(TreeDomain* domain, std::size_t bytes,
+                              std::size_t alignment) noexcept {
+  const std::size_t front = align_up(sizeof(TreeNode) + 2 * word_bytes, alignment);
+  void* const block = allocate_aligned_in(domain, front + bytes, alignment);
+  if (block == nullptr) return nullptr;
+  TreeNode* const node = begin_node(static_cast<char*>(block) + front - sizeof(TreeNode),
+                                    domain == nullptr ? memory_of_malloc : memory_of_heap);
+  words_of(node)[-1] = address_of(block);
+  return node;
+}
+
+}  // namespace
+
+TreeNode* place_apart_below(const TreeNode* parent, std::size_t bytes,
+                            std::size_t alignment) noexcept {
+  TARN_ASSERT(alignment >= tree_grain);
+  TreeDomain* const domain = parent == nullptr ? nullptr : domain_below(parent);
+  TreeNode* const node = domain != nullptr && domain->is_of_arena
+                             ? place_apart_in_arena(*domain, bytes, alignment)
+                             : place_apart_in_heap(domain, bytes, alignment);
+  if (node == nullptr) return nullptr;
+  set(node, node_is_apart, true);
+  *place_of_destructor(node) = nullptr;
+  return node;
+}
+
+tarn_tree_destructor destructor_of(const TreeNode* node) noexcept {
+  if (has(node, node_is_apart)) return *place_of_destructor(node);
+  return is_extended(node) ? extra_of(node)->destructor : nullptr;
+}
+
+void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept {
+  const bool is_apart = has(node, node_is_apart);
+  if (!is_apart && !is_extended(node)) return;  // pre: null
+  tarn_tree_destructor& now =
+      is_apart ? *place_of_destructor(node) : extra_of(node)->destructor;
+  count_asking(node, int{destructor != nullptr} - int{now != nullptr});
+  now = destructor;
 }
 
 TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept {
@@ -210,16 +270,21 @@ TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept {
 }
 
 void give_block(TreeNode* node) noexcept {
-  const TreeMemory memory = memory_of(node);
+  if (TARN_LIKELY(is_of_malloc(node))) {
+    mark_gone(node);
+    return deallocate(block_of(node));
+  }
   TreeDomain* const domain = domain_of(node);
-  mark_gone(node);
-  if (TARN_LIKELY(memory == memory_of_malloc)) return deallocate(block_of(node));
-  if (memory == memory_of_heap) {
+  if (memory_of(node) == memory_of_heap) {
+    mark_gone(node);
     deallocate(block_of(node));
-  } else if (!has(node, node_is_apart)) {
+  } else {
     const std::size_t compact = compact_bytes_of(node);
-    const std::size_t total = compact != 0 ? compact : words_of(node)[-2];
-    tarn_arena_deallocate(&domain->arena, words_of(node) - (compact != 0 ? 1 : 2), total);
+    const std::size_t ahead = bytes_before(node);
+    const std::size_t total =
+        compact != 0 ? compact : words_of(node)[-2] + ahead - 2 * word_bytes;
+    mark_gone(node);
+    tarn_arena_deallocate(&domain->arena, reinterpret_cast<char*>(node) - ahead, total);
   }
   settle(domain);
 }
@@ -227,7 +292,8 @@ void give_block(TreeNode* node) noexcept {
 std::size_t room_of(const TreeNode* node, const char* function) noexcept {
   if (memory_of(node) == memory_of_arena) {
     const std::size_t compact = compact_bytes_of(node);
-    return compact != 0 ? compact - front_bytes : words_of(node)[-2] - large_front_bytes;
+    return compact != 0 ? compact - compact_front_of(node)
+                        : words_of(node)[-2] - large_front_bytes;
   }
   const void* const block = block_of(node);
   return usable_bytes(block, function) - (address_of(node + 1) - address_of(block));
@@ -235,7 +301,8 @@ std::size_t room_of(const TreeNode* node, const char* function) noexcept {
 
 std::size_t bytes_before(const TreeNode* node) noexcept {
   if (memory_of(node) == memory_of_arena) {
-    return (compact_bytes_of(node) != 0 ? front_bytes : large_front_bytes) - sizeof(TreeNode);
+    if (compact_bytes_of(node) != 0) return compact_front_of(node) - sizeof(TreeNode);
+    return has(node, node_is_apart) ? address_of(node) - words_of(node)[-4] : 2 * word_bytes;
   }
   return address_of(node) - address_of(block_of(node));
 }

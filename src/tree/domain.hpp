@@ -3,6 +3,9 @@
 //
 //   in an arena, up to 4 KiB:  | domain << 20 | units |  TreeNode  | bytes ...   at 8 + a * 16
 //   larger, or checked:        | total | domain << 20 |  TreeNode  | bytes ...   at a * 16
+//   apart, up to 4 KiB:   | destructor | domain << 20 | units |  TreeNode  | bytes ...   at a * 16
+//   apart, larger:        ... | block | destructor | total | domain << 20 |  TreeNode  | bytes ...
+//   apart, elsewhere:     ... | destructor | block |  TreeNode  | bytes ...
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -60,14 +63,20 @@ inline void count_asking(const TreeNode* node, int change) noexcept {
 // An Extra comes to a node; leaves the one it had, with all that it asked for.
 void join_domain(const TreeNode* node, TreeExtra& extra) noexcept;
 void leave_domain(TreeExtra& extra) noexcept;
-void stop_asking(const TreeNode* node, TreeExtra& extra) noexcept;
+void stop_asking(const TreeNode* node) noexcept;
 
 // A node without links and so many bytes, in the memory for nodes below `parent` (null: malloc's);
 // or in that of `kin`. Null: there is no memory.
 TreeNode* place_below(const TreeNode* parent, std::size_t bytes) noexcept;
-TreeNode* place_aligned_below(const TreeNode* parent, std::size_t bytes,
-                              std::size_t alignment) noexcept;
+// Apart. pre: alignment >= 16
+TreeNode* place_apart_below(const TreeNode* parent, std::size_t bytes,
+                            std::size_t alignment) noexcept;
 TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept;
+
+// What is called before the node goes; null: nothing.
+tarn_tree_destructor destructor_of(const TreeNode* node) noexcept;
+// pre: the node is apart or extended, or it is null
+void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept;
 
 // Gives the block back; its domain may end with it.
 void give_block(TreeNode* node) noexcept;

@@ -38,7 +38,7 @@ enum TreeFlag : unsigned {
   node_is_extended = 0,
   node_is_reference = 1,  // A TreeReference.
   node_is_on_path = 2,    // Its disposal has begun.
-  node_is_apart = 3,      // Its block begins before it (tree/domain.hpp).
+  node_is_apart = 3,      // Its block begins before it, with a destructor (tree/domain.hpp).
 };
 
 // What the block is a block of.

@@ -120,13 +120,9 @@ char* tarn_tree_append_format(char* text, const char* format, ...) {
 }
 
 void* tarn_tree_adopt(void* parent, void* block, void (*release)(void* block)) {
-  void* const p = tarn_tree_allocate(parent, sizeof(Adopted));
-  if (p == nullptr) return nullptr;
-  if (tarn_tree_set_destructor(p, release_adopted) != 0) {
-    unlink_and_free(node_of(p));
-    return nullptr;
-  }
-  *static_cast<Adopted*>(p) = {block, release};
+  void* const p =
+      tarn_tree_allocate_object(parent, alignof(Adopted), sizeof(Adopted), release_adopted);
+  if (p != nullptr) *static_cast<Adopted*>(p) = {block, release};
   return p;
 }
 

@@ -149,14 +149,18 @@ TreeNode* make_node(TreeNode* parent, std::size_t bytes) noexcept {
   return put_below(parent, new (block) TreeNode{});
 }
 
-TreeNode* make_node_aligned(TreeNode* parent, std::size_t bytes, std::size_t alignment) noexcept {
-  if (alignment <= tree_grain) return make_node(parent, bytes);
-  if (bytes > tree_bytes_max - alignment || alignment > tree_bytes_max / 2) {
+TreeNode* make_node_apart(TreeNode* parent, std::size_t bytes, std::size_t alignment,
+                          tarn_tree_destructor destructor) noexcept {
+  if (alignment < tree_grain) alignment = tree_grain;
+  // What is in front is at most the alignment, or 64 bytes.
+  if (bytes > tree_bytes_max - 64 - alignment || alignment > tree_bytes_max / 2) {
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
-  check_thread(parent, "tarn_tree_allocate_aligned");
-  return put_below(parent, place_aligned_below(parent, bytes, alignment));
+  check_thread(parent, "tarn_tree_allocate_object");
+  TreeNode* const node = put_below(parent, place_apart_below(parent, bytes, alignment));
+  if (node != nullptr) set_destructor(node, destructor);
+  return node;
 }
 
 void free_node(TreeNode* node) noexcept {
@@ -172,10 +176,10 @@ void drop_extra(TreeExtra* extra) noexcept {
 
 void unlink_and_free(TreeNode* node) noexcept {
   TreeDomain* domain = nullptr;
+  stop_asking(node);
   if (is_extended(node)) {
     TreeExtra& extra = *extra_of(node);
     drop_name(extra);
-    stop_asking(node, extra);
     domain = extra.domain;
   }
   unlink_last(node);  // Its Extra may be a neighbour's afterwards.
@@ -232,8 +236,15 @@ void* tarn_tree_allocate(void* parent, std::size_t bytes) {
 
 void* tarn_tree_allocate_aligned(void* parent, std::size_t alignment, std::size_t bytes) {
   if (!is_power_of_two(alignment)) return fail_null(os::Error::invalid);
+  if (alignment <= tree_grain) return tarn_tree_allocate(parent, bytes);
+  return tarn_tree_allocate_object(parent, alignment, bytes, nullptr);
+}
+
+void* tarn_tree_allocate_object(void* parent, std::size_t alignment, std::size_t bytes,
+                                tarn_tree_destructor destructor) {
+  if (!is_power_of_two(alignment)) return fail_null(os::Error::invalid);
   TreeNode* const above = parent == nullptr ? nullptr : node_of(parent);
-  TreeNode* const node = make_node_aligned(above, bytes, alignment);
+  TreeNode* const node = make_node_apart(above, bytes, alignment, destructor);
   return node == nullptr ? nullptr : bytes_of(node);
 }
 

@@ -14,7 +14,9 @@ inline constexpr std::size_t tree_bytes_max = PTRDIFF_MAX - 4096;
 
 // A node with so many bytes below `parent`; null (a root) is one, too. errno is set on failure.
 TreeNode* make_node(TreeNode* parent, std::size_t bytes) noexcept;
-TreeNode* make_node_aligned(TreeNode* parent, std::size_t bytes, std::size_t alignment) noexcept;
+// The same with a place for a destructor, and that there.
+TreeNode* make_node_apart(TreeNode* parent, std::size_t bytes, std::size_t alignment,
+                          tarn_tree_destructor destructor) noexcept;
 
 // pre: it has neither parent, nor children, nor references, and is malloc's
 void free_node(TreeNode* node) noexcept;
@@ -26,9 +28,6 @@ void unlink_and_free(TreeNode* node) noexcept;
 
 // Unlinks a reference, which is not its target's parent, and frees it.
 void end_reference(TreeNode* reference) noexcept;
-
-// Null: none.
-void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept;
 
 // As tarn_tree_dispose: the node that stopped it, or null.
 TreeNode* dispose(TreeNode* root) noexcept;

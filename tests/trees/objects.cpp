@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -163,6 +165,85 @@ TEST_F(Objects, HaveOwners) {
   EXPECT_EQ(tarn_tree_find(b.root(), "shared"), shared);
   EXPECT_TRUE(tree::unreference(b.root(), shared));
   EXPECT_EQ(ended, "s");
+}
+
+struct Ended {
+  explicit Ended(int* c) : count(c) {}
+  ~Ended() { ++*count; }
+  int* count;
+  long more[2] = {};
+};
+struct alignas(64) WideEnded : Ended {
+  using Ended::Ended;
+};
+
+// A destructor takes 16 bytes, wherever the node lies, and no Extra.
+TEST_F(Objects, HaveAPlaceForTheirDestructors) {
+  int ends = 0;
+  {
+    tarn::Tree trees[] = {tarn::Tree(), tarn::Tree::with_heap(), tarn::Tree::with_arena()};
+    for (tarn::Tree& tree : trees) {
+      const std::size_t before = tree.stats().overhead_bytes;
+      for (int i = 0; i < 100; ++i) {
+        auto* const object = tree.create<Ended>(&ends);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(object) % 16, 0U);
+        EXPECT_EQ(object->count, &ends);
+      }
+      tarn_arena* const arena = tarn_tree_arena(tree.root());
+      const bool is_checked = arena != nullptr && arena->state % 4 != TARN_ARENA_FAST;
+      if (!is_checked) {
+        EXPECT_EQ(tree.stats().overhead_bytes - before, 3200U);
+      }
+      for (int i = 0; i < 20; ++i) {
+        auto* const wide = tree.create<WideEnded>(&ends);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(wide) % 64, 0U);
+        (void)tree.create<Ended>(&ends);
+        (void)tree.string("between");
+      }
+      EXPECT_EQ(tarn_tree_check(tree.root()), 1);
+    }
+    EXPECT_EQ(ends, 0);
+    EXPECT_TRUE(trees[1].clear());
+    EXPECT_EQ(ends, 140);
+  }
+  EXPECT_EQ(ends, 420);
+}
+
+TEST_F(Objects, WithoutADestructorYet) {
+  static int calls;
+  calls = 0;
+  void* const root = tarn_tree_allocate(nullptr, 8);
+  for (const std::size_t alignment : {1, 16, 32, 4096}) {
+    void* const node = tarn_tree_allocate_object(root, alignment, 10, nullptr);
+    ASSERT_NE(node, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(node) % alignment, 0U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(node) % 16, 0U);
+    EXPECT_EQ(tarn_tree_set_destructor(node, [](void*) { return ++calls, 0; }), 0);
+    EXPECT_EQ(tarn_tree_reallocate(node, 20), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+  }
+  EXPECT_EQ(tarn_tree_allocate_object(root, 24, 10, nullptr), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  volatile std::size_t hidden = SIZE_MAX - 4096;
+  EXPECT_EQ(tarn_tree_allocate_object(root, 16, hidden, nullptr), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(tarn_tree_dispose(root), 0);
+  EXPECT_EQ(calls, 4);
+}
+
+// A destructor that takes itself off, and has its parent disposed of meanwhile.
+TEST_F(Objects, DestructorThatIsOffAndRuns) {
+  static void* root;
+  root = tarn_tree_allocate(nullptr, 8);
+  void* const node = tarn_tree_allocate_object(root, 16, 10, [](void* p) {
+    EXPECT_EQ(tarn_tree_set_destructor(p, nullptr), 0);
+    EXPECT_EQ(tarn_tree_dispose(root), -1);
+    EXPECT_EQ(errno, EBUSY);
+    return 0;
+  });
+  EXPECT_EQ(tarn_tree_dispose(node), 0);
+  EXPECT_EQ(tarn_tree_first_child(root), nullptr);
+  EXPECT_EQ(tarn_tree_dispose(root), 0);
 }
 
 }  // namespace
