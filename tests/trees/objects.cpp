@@ -197,7 +197,7 @@ TEST_F(Objects, HaveAPlaceForTheirDestructors) {
       tarn_arena* const arena = tarn_tree_arena(tree.root());
       const bool is_checked = arena != nullptr && arena->state % 4 != TARN_ARENA_FAST;
       if (!is_checked) {
-        EXPECT_EQ(least, 32U);
+        EXPECT_EQ(least % 96, 32U);  // With an Extra where all slabs are small.
       }
       for (int i = 0; i < 20; ++i) {
         auto* const wide = tree.create<WideEnded>(&ends);
