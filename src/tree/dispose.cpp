@@ -105,6 +105,7 @@ TreeNode* dispose(TreeNode* root) noexcept {
       }
       if (is_extended(child)) check_taker(*extra_of(child), child, "tarn_tree_dispose");
       set(child, node_is_on_path, true);
+      __builtin_prefetch(older_of(child), 1);  // Where it goes on after what is below.
       node = child;
       continue;
     }
