@@ -40,14 +40,15 @@ typedef struct tarn_recovered {
  *
  * Spare memory: what the calling thread, ended threads and, in heaps of one's own, all threads keep
  * empty. (What other threads that are alive keep of malloc's own heap they alone can give:
- * tarn_thread_idle.) A heap keeps its floor.
+ * tarn_thread_idle.) A heap keeps its floor. Heaps that other threads keep locked (tarn_heap_lock)
+ * are passed over.
  *
  * In a reclaimer's callback, and in a thread whose end has begun, reclaimers are left out. Time
  * linear in heaps, their free pages, reclaimers and purgeables, and what the callbacks take. */
 TARN_API size_t tarn_recover(size_t wanted_bytes, unsigned flags);
 
-/* As above, in a heap and those below it (its children and theirs); the zero value: in all. *steps,
- * if not null, says what came of which step. */
+/* As above, in a heap and those below it (its children and theirs), for which it waits; the zero
+ * value: in all. *steps, if not null, says what came of which step. */
 TARN_API size_t tarn_recover_heap(tarn_heap heap, size_t wanted_bytes, unsigned flags,
                                   tarn_recovered* steps);
 

@@ -6,6 +6,7 @@
  * All sizes are bytes. Every function may be called from any thread. Out of memory, an overflowing
  * size, or one above PTRDIFF_MAX gives a null pointer and errno ENOMEM. Allocation and freeing take
  * constant time, apart from calls to the operating system and from zeroing or copying contents.
+ * What owners have registered (tarn/recover.h) is recovered before there is no memory.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_TARN_H

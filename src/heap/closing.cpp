@@ -124,6 +124,20 @@ bool close_heap_unless_deadlock(HeapRecord& record) noexcept {
   return true;
 }
 
+bool close_heap_soon(HeapRecord& record) noexcept {
+  constexpr int yields_max = 1000;
+  if (closed_by_this_thread(record)) {
+    ++record.closings;
+    return true;
+  }
+  for (int i = 0; !record.gate.try_lock(); ++i) {
+    if (i == yields_max || gates_held != 0) return false;
+    os::yield();
+  }
+  keep_others_out(record);
+  return true;
+}
+
 void unnest_closings(HeapRecord& record) noexcept { record.closings = 1; }
 
 void open_heap(HeapRecord& record) noexcept {

@@ -31,6 +31,11 @@ void open_heap(HeapRecord& record) noexcept;
 // calling thread has a heap closed: two such threads could wait for each other.
 bool close_heap_unless_deadlock(HeapRecord& record) noexcept;
 
+// As close_heap(), but false, with nothing done, when another thread has the heap closed for longer
+// than a few yields: who wants memory in just any place must not wait for what a program does with
+// a heap that it has locked.
+bool close_heap_soon(HeapRecord& record) noexcept;
+
 // Forgets how often the calling thread has closed the heap: the next open_heap() opens it.
 void unnest_closings(HeapRecord& record) noexcept;
 

@@ -39,10 +39,9 @@ std::size_t collect_closed(HeapRecord& record, Kept kept) noexcept {
 }
 
 // The empty pages of one heap, which may have ended meanwhile. Returns the bytes; *apart: whether
-// they have not gone to the store.
-std::size_t collect_one(HeapRecord& record, std::uint64_t id, Kept kept,
-                        bool* apart = nullptr) noexcept {
-  if (!close_heap_unless_deadlock(record)) return 0;
+// they have not gone to the store. pre: closed, and opened here
+std::size_t collect_and_open(HeapRecord& record, std::uint64_t id, Kept kept,
+                             bool* apart = nullptr) noexcept {
   std::size_t given = 0;
   if (record.id.load(std::memory_order_relaxed) == id && !keeps_off(record)) {
     given = collect_closed(record, kept);
@@ -50,6 +49,10 @@ std::size_t collect_one(HeapRecord& record, std::uint64_t id, Kept kept,
   }
   open_heap(record);
   return given;
+}
+
+std::size_t collect_one(HeapRecord& record, std::uint64_t id, Kept kept) noexcept {
+  return close_heap_unless_deadlock(record) ? collect_and_open(record, id, kept) : 0;
 }
 
 // Of open heaps, as far as the calling thread may: its own shares, those of ended threads, and of
@@ -122,11 +125,12 @@ void put_down_everywhere() noexcept {
   trim_heaps();
 }
 
-// Empty pages of a heap, those of its other threads too. What comes from the store goes there, and
-// counts when it leaves it; what else there is counts here.
+// Empty pages of a heap, those of its other threads too, unless one of them keeps it locked. What
+// comes from the store goes there, and counts when it leaves it; what else there is counts here.
 std::size_t give_spare_of(HeapRecord& record, std::uint64_t id) noexcept {
+  if (!close_heap_soon(record)) return 0;
   bool apart = false;
-  const std::size_t given = collect_one(record, id, {true, 0}, &apart);
+  const std::size_t given = collect_and_open(record, id, {true, 0}, &apart);
   return apart ? given : 0;
 }
 

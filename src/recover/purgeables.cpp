@@ -131,8 +131,9 @@ std::size_t purge_open(HeapRecord& record, std::size_t looks, std::size_t wanted
 }
 
 // Of one heap, each purgeable looked at once. Closed meanwhile, it neither ends nor is frozen, and
-// no visitor of a walk is inside but this thread.
-std::size_t purge_heap(HeapRecord& record, std::uint64_t id, std::size_t wanted) noexcept {
+// no visitor of a walk is inside but this thread. `waits`: while another thread keeps it locked.
+std::size_t purge_heap(HeapRecord& record, std::uint64_t id, std::size_t wanted,
+                       bool waits) noexcept {
   std::size_t looks = 0;
   {
     os::Locked locked(rings_lock);
@@ -141,7 +142,7 @@ std::size_t purge_heap(HeapRecord& record, std::uint64_t id, std::size_t wanted)
   }
   if (looks == 0) return 0;
   if (&record == &main_record) return purge_open(record, looks, wanted);
-  if (!close_heap_unless_deadlock(record)) return 0;
+  if (!(waits ? close_heap_unless_deadlock(record) : close_heap_soon(record))) return 0;
   std::size_t given = 0;
   if (record.id.load(std::memory_order_relaxed) == id && !is_frozen(record) && !record.walking) {
     given = purge_open(record, looks, wanted);
@@ -153,8 +154,10 @@ std::size_t purge_heap(HeapRecord& record, std::uint64_t id, std::size_t wanted)
 // Each purgeable of the scope looked at once.
 std::size_t sweep(const RecoveryScope& scope, std::size_t wanted) noexcept {
   std::size_t given = 0;
+  // At a ceiling the thread has waited for these heaps already, when it looked for empty pages.
+  const bool waits = scope.top != nullptr;
   const auto purge = [&](HeapRecord& record, std::uint64_t id) noexcept {
-    if (id != 0 && given < wanted) given += purge_heap(record, id, wanted - given);
+    if (id != 0 && given < wanted) given += purge_heap(record, id, wanted - given, waits);
   };
   if (scope.top == nullptr) {
     purge(main_record, main_heap_id);

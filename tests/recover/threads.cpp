@@ -200,6 +200,32 @@ TEST(ThreadsOfHeaps, EndWhileOthersRecover) {
   recovers.join();
 }
 
+// Who is in need of memory may hold a lock that the other thread waits for: he does not wait in
+// turn.
+TEST(ThreadsOfHeaps, ThatAnotherThreadKeepsLockedArePassedOver) {
+  const Heap heap;
+  Marked inside(heap, 100 * kib, 1);
+  Marked outside(tarn_heap{}, 100 * kib, 2);
+  ASSERT_TRUE(inside.fill());
+  ASSERT_TRUE(outside.fill());
+  std::latch locked(1);
+  std::latch recovered(1);
+  std::thread keeps([&] {
+    ASSERT_EQ(tarn_heap_lock(heap), 0);
+    locked.count_down();
+    recovered.wait();
+    ASSERT_EQ(tarn_heap_unlock(heap), 0);
+  });
+  locked.wait();
+  EXPECT_GE(tarn_recover(SIZE_MAX, 0), 100 * kib);
+  recovered.count_down();
+  keeps.join();
+  EXPECT_FALSE(outside.look());
+  EXPECT_TRUE(inside.look());
+  EXPECT_GE(tarn_recover(SIZE_MAX, 0), 100 * kib);
+  EXPECT_FALSE(inside.look());
+}
+
 // A thread that is ending calls no owner, but has blocks vanish.
 TEST(ThreadsThatEnd, AskNobody) {
   const Heap heap(options(mib));
