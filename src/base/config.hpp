@@ -8,13 +8,25 @@
 #define TARN_INLINE inline __attribute__((always_inline))
 #define TARN_COLD __attribute__((noinline, cold))
 #define TARN_NOINLINE __attribute__((noinline))
+#define TARN_HIDDEN __attribute__((visibility("hidden")))
 #define TARN_EXPORT __attribute__((visibility("default")))
 #define TARN_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 
+// For what reads memory that is not its own, or runs in the midst of anything.
+#define TARN_UNSANITIZED __attribute__((no_sanitize("address", "thread", "undefined")))
+
+// Between the two ThreadSanitizer does not look at the thread's reads: the others stand still,
+// which it does not know.
 #ifdef __SANITIZE_THREAD__
 #define TARN_TSAN true
+extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
+#define TARN_UNWATCHED_BEGIN() AnnotateIgnoreReadsBegin(__FILE__, __LINE__)
+#define TARN_UNWATCHED_END() AnnotateIgnoreReadsEnd(__FILE__, __LINE__)
 #else
 #define TARN_TSAN false
+#define TARN_UNWATCHED_BEGIN() ((void)0)
+#define TARN_UNWATCHED_END() ((void)0)
 #endif
 
 // Orders the writes before it and after it as a fork sees them: the child of a fork repairs what

@@ -46,6 +46,7 @@ Span* span_of_block(const void* p, const char* function) noexcept {
     case SpanKind::clean:
     case SpanKind::purging:
       ended_heaps.report(Misuse::double_free, function, p);
+    case SpanKind::moving:
     case SpanKind::notes:
       break;
     case SpanKind::idle: {

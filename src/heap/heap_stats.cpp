@@ -170,7 +170,8 @@ void fill_main(tarn_heap_stats& stats) noexcept {
     store.for_each_span([&](const Span* span) noexcept {
       const auto* const page = static_cast<const Page*>(span);
       const SpanKind kind = span->kind_now();
-      if (kind == SpanKind::large && page->record_now() == &main_record) {
+      const bool large = kind == SpanKind::large || kind == SpanKind::moving;
+      if (large && page->record_now() == &main_record) {
         tally.large(*span);
       } else if (kind == SpanKind::page && page->heap_now() != nullptr &&
                  page->heap_now()->record == &main_record) {

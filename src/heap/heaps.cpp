@@ -275,6 +275,7 @@ tarn_heap heap_of(const void* p) noexcept {
       const tarn_heap heap = record->handle();
       return heap.id == 0 ? main_record.handle() : heap;
     }
+    case SpanKind::moving:
     case SpanKind::notes:
     case SpanKind::clean:
     case SpanKind::dirty:

@@ -129,6 +129,16 @@ std::uint64_t Nursery::live_bytes() const noexcept {
   return count * block_align;
 }
 
+std::size_t Nursery::block_around(std::size_t offset) const noexcept {
+  std::size_t at = offset / block_align;
+  if (at >= grains) return none;
+  while (!bit(first_, at)) {
+    if (!bit(used_, at) || at == 0) return none;
+    --at;
+  }
+  return offset / block_align < end_of(at) ? at * block_align : none;
+}
+
 std::size_t Nursery::next_block(std::size_t offset) const noexcept {
   const std::size_t at = find(first_, (offset + block_align - 1) / block_align, true);
   return at == grains ? none : at * block_align;

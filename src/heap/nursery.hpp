@@ -64,6 +64,9 @@ class Nursery {
   std::uint64_t live_blocks() const noexcept;
   std::uint64_t live_bytes() const noexcept;
 
+  // Of the block that has this byte; `none` when no block has.
+  std::size_t block_around(std::size_t offset) const noexcept;
+
   // Offset of the first block at or after this one; `none` at the end.
   std::size_t next_block(std::size_t offset) const noexcept;
 

@@ -44,6 +44,9 @@ class Orphans {
   // uses beside its own, or null.
   void recover_after_fork(const Thread* survivor, const Thread* late) noexcept;
 
+  // Somebody may be changing the pages of threads that have ended.
+  bool is_locked() const noexcept { return lock_.is_held(); }
+
   Thread* first_known() const noexcept { return known_.load(std::memory_order_acquire); }
 
   std::uint64_t threads_started() const noexcept {

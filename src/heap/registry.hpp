@@ -77,7 +77,7 @@ class Registry {
   // Calls visit(record) for the live records, newest last. Holds the lock.
   template <class Visit>
   void for_each(Visit visit) noexcept {
-    os::Locked locked(lock_);
+    os::LockedUnlessHeld locked(lock_);
     for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) visit(*r);
   }
 
@@ -101,6 +101,9 @@ class Registry {
       if (r->zone != nullptr) r->zone->for_each_span(visit);
     }
   }
+
+  // For who has to see lists of several rooms at rest.
+  os::Lock& lock() noexcept { return lock_; }
 
   // The live heap after this one, the first one for the zero value; the zero value at the end, or
   // when the heap has ended. `ancestor`, if not null: only those below it.

@@ -50,6 +50,9 @@ class Lock {
     if ((word_.exchange(free_, std::memory_order_release) & awaited_) != 0) word_wake(&word_);
   }
 
+  // By any thread.
+  bool is_held() const noexcept { return word_.load(std::memory_order_relaxed) != free_; }
+
   bool held_by_this_thread() const noexcept {
     return (word_.load(std::memory_order_relaxed) & ~awaited_) == thread_id();
   }

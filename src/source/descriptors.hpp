@@ -37,6 +37,11 @@ class Descriptors {
                      [&](std::byte* record) { visit(reinterpret_cast<Span*>(record)); });
   }
 
+  template <class Visit>
+  void for_each_region(Visit visit) const noexcept {
+    memory_.for_each_region(visit);
+  }
+
   std::size_t bytes_reserved() const noexcept { return memory_.bytes_reserved(); }
 
   bool check() const noexcept;  // The lists hold idle ones, as many as they say.

@@ -39,6 +39,16 @@ class Metadata {
     }
   }
 
+  // Calls visit(start, bytes) for all regions of the OS. pre: the caller's lock is held.
+  template <class Visit>
+  void for_each_region(Visit visit) const noexcept {
+    for (const Region* region = regions_; region != nullptr; region = region->before) {
+      const auto* const start = reinterpret_cast<const std::byte*>(region);
+      if (start == first_region_) continue;
+      visit(start, static_cast<std::size_t>(region->end - start));
+    }
+  }
+
   std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
 
  private:

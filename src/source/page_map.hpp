@@ -77,6 +77,19 @@ class PageMap {
   void forget(const std::byte* start, std::size_t slices) noexcept;
   void clear_ends(const std::byte* start, std::size_t slices) noexcept;
 
+  // Calls visit(start, bytes) for the leaves that the OS gave.
+  template <class Visit>
+  void for_each_leaf(Visit visit) const noexcept {
+    for (const Entry& root : root_) {
+      if (root.load() == 0) continue;
+      const auto* const leaf = reinterpret_cast<const std::byte*>(
+          reinterpret_cast<std::uintptr_t>(empty_leaf_) + root.load());
+      const auto* const own = reinterpret_cast<const std::byte*>(this);
+      if (leaf >= own && leaf < own + sizeof *this) continue;
+      visit(leaf, leaf_entries * sizeof(Entry));
+    }
+  }
+
  private:
   Entry* entry_of(std::uintptr_t address) noexcept {
     const std::uint64_t leaf = root_[address >> leaf_shift].load();

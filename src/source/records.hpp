@@ -42,6 +42,11 @@ class Records {
     memory_.for_each(bytes, visit);
   }
 
+  template <class Visit>
+  void for_each_region(Visit visit) const noexcept {
+    memory_.for_each_region(visit);
+  }
+
   std::size_t bytes_reserved() const noexcept { return memory_.bytes_reserved(); }
 
  private:

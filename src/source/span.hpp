@@ -23,6 +23,7 @@ enum class SpanKind : std::uint8_t {
   page,     // Blocks of one class.
   nursery,  // The first blocks of a heap, of any size.
   large,    // One block.
+  moving,   // One that the OS moves: no address leads to it.
   checked,  // Places of one size for blocks that are checked (heap/checks.hpp).
   lone,     // One block that is checked, perhaps before an inaccessible page.
   notes,    // What is known of the blocks in a checked span.

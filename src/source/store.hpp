@@ -107,6 +107,17 @@ class Store {
     descriptors_.for_each(visit);
   }
 
+  // Calls visit(start, bytes) for the memory of descriptors and records. Holds the lock.
+  template <class Visit>
+  void for_each_record_region(Visit visit) noexcept {
+    os::LockedUnlessHeld locked(lock_);
+    descriptors_.for_each_region(visit);
+    records_.for_each_region(visit);
+  }
+
+  // For who has to see lists of several rooms at rest.
+  os::Lock& lock() noexcept { return lock_; }
+
   bool check() noexcept;  // Takes the lock.
 
  private:

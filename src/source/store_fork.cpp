@@ -31,6 +31,7 @@ void Store::recover_after_fork() noexcept {
       case SpanKind::page:
       case SpanKind::nursery:
       case SpanKind::large:
+      case SpanKind::moving:
       case SpanKind::checked:
       case SpanKind::lone:
       case SpanKind::notes:

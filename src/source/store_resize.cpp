@@ -46,6 +46,7 @@ bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
   count_map_call();
   {
     os::Locked locked(lock_);
+    span->set_kind(SpanKind::large);
     if (moved == nullptr) {
       page_map.set_ends(span);
       descriptors_.give(rest);
@@ -80,6 +81,7 @@ Span* Store::begin_remap(Span* span, bool has_spare) noexcept {
   Span* const rest = make_span_locked(nullptr, 0);
   rest->set_kind(SpanKind::large);
   page_map.clear_ends(span->base, span->slices);
+  span->set_kind(SpanKind::moving);
   return rest;
 }
 

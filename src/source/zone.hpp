@@ -92,6 +92,16 @@ class Zone {
     }
   }
 
+  // Calls visit(start, bytes) for all chunks, heads and all. pre: nobody changes the zone: the lock
+  // is not taken
+  template <class Visit>
+  void for_each_chunk(Visit visit) const noexcept {
+    for (const Chunk* c = first_; c != nullptr; c = c->next) {
+      visit(c->base, c->bits.slices() << slice_shift);
+    }
+  }
+  bool is_locked() const noexcept { return lock_.is_held(); }
+
   // Calls visit(span) for every descriptor inside, idle ones too.
   template <class Visit>
   void for_each_span(Visit visit) noexcept {

@@ -38,8 +38,8 @@ void set_front(TreeNode* node, const TreeDomain& domain, std::size_t compact_byt
 }
 
 TreeDomain* domain_of_arena_node(const TreeNode* node) noexcept {
-  const std::uint64_t address = (words_of(node)[-1] >> units_bits) * tree_grain;
-  return reinterpret_cast<TreeDomain*>(static_cast<std::uintptr_t>(address));
+  static_assert(units_bits == 20);
+  return reinterpret_cast<TreeDomain*>(domain_in_word(words_of(node)[-1]));
 }
 
 // Of a node that is apart.

@@ -33,6 +33,11 @@ struct alignas(tree_grain) TreeDomain {
   tarn_arena arena;
 };
 
+// The address in the word in front of a node in an arena.
+inline std::uintptr_t domain_in_word(std::uint64_t word) noexcept {
+  return static_cast<std::uintptr_t>((word >> 20) * tree_grain);
+}
+
 // What nodes allocated below `parent` get their memory from, and what has the node's own; null:
 // malloc.
 TreeDomain* domain_below(const TreeNode* parent) noexcept;

@@ -7,58 +7,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "os/linux/lines.hpp"
 #include "os/process.hpp"
 
 namespace tarn::os {
 
 namespace {
-
-constexpr std::size_t line_bytes = 512;
-
-class Lines {
- public:
-  explicit Lines(int file) noexcept : file_(file) {}
-
-  // The next line, cut to what fits; false at the end.
-  bool next(char* line) noexcept {
-    std::size_t length = 0;
-    for (;; ++at_) {
-      if (at_ == filled_ && !fill()) return false;
-      if (buffer_[at_] == '\n') break;
-      if (length < line_bytes - 1) line[length++] = buffer_[at_];
-    }
-    ++at_;
-    line[length] = '\0';
-    return true;
-  }
-
- private:
-  bool fill() noexcept {
-    const ssize_t got = read(file_, buffer_, sizeof buffer_);
-    at_ = 0;
-    filled_ = got <= 0 ? 0 : static_cast<std::size_t>(got);
-    return filled_ != 0;
-  }
-
-  int file_;
-  char buffer_[1024];
-  std::size_t at_ = 0;
-  std::size_t filled_ = 0;
-};
-
-std::uintptr_t read_hexadecimal(const char** text) noexcept {
-  std::uintptr_t value = 0;
-  for (;; ++*text) {
-    const char c = **text;
-    if (c >= '0' && c <= '9') {
-      value = value * 16 + static_cast<std::uintptr_t>(c - '0');
-    } else if (c >= 'a' && c <= 'f') {
-      value = value * 16 + static_cast<std::uintptr_t>(c - 'a' + 10);
-    } else {
-      return value;
-    }
-  }
-}
 
 void put_name(char* to, std::size_t bytes, const char* path) noexcept {
   const char* const slash = strrchr(path, '/');

@@ -32,6 +32,14 @@ std::uint64_t clock_coarse_ms() noexcept {
          static_cast<std::uint64_t>(now.tv_nsec) / 1000000;
 }
 
+std::uint64_t clock_ns() noexcept {
+  const int saved = errno;
+  timespec now{};
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) errno = saved;
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 void set_error(Error error) noexcept {
   constexpr int numbers[] = {EINVAL, ENOMEM, EBUSY, ENOTSUP, EEXIST, ELOOP};
   errno = numbers[static_cast<int>(error)];
@@ -47,6 +55,18 @@ void write_error(const char* text, std::size_t bytes) noexcept {
     bytes -= static_cast<std::size_t>(written);
   }
   errno = saved;
+}
+
+bool write_all(int file, const char* text, std::size_t bytes) noexcept {
+  Uncancelled uncancelled;
+  while (bytes > 0) {
+    const ssize_t written = write(file, text, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+  return true;
 }
 
 void process_abort() noexcept { abort(); }

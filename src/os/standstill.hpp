@@ -1,0 +1,102 @@
+// standstill: the contract for stopping all other threads of the process for a while, and for what
+// is to be seen of them then: registers, stacks, the mappings of memory. Between begin() and end()
+// the caller must not take a lock that another thread can hold, nor allocate from malloc. Errors
+// are in errno.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tarn::os {
+
+struct Bytes {
+  const std::byte* start = nullptr;
+  const std::byte* end = nullptr;
+
+  std::size_t count() const noexcept { return static_cast<std::size_t>(end - start); }
+  bool has(const void* p) const noexcept { return p >= start && p < end; }
+};
+
+// A thread that stands still.
+struct Standing {
+  const std::byte* stack = nullptr;  // What is below is not in use.
+  Bytes registers;                   // As they were,
+  Bytes vectors;                     // and the wide ones.
+  const std::byte* tls = nullptr;    // What the thread pointer leads to,
+  const std::byte* modules = nullptr;  // and the table of the modules' thread-local memory.
+};
+
+class Standstill {
+ public:
+  // Every other thread stands still when this returns true, but for those that had the signal
+  // blocked or did not come within `wait_ms`: these are missed, and run on. False: none stands
+  // still, and nothing is left behind. pre: one thread at a time; its signals are blocked.
+  bool begin(int signal, unsigned wait_ms) noexcept;
+  void end() noexcept;
+
+  std::size_t stopped() const noexcept { return stopped_; }
+  std::size_t missed() const noexcept { return missed_; }
+  Standing standing(std::size_t i) const noexcept;  // pre: i < stopped()
+
+  // In the child of a fork: what another thread had begun is undone.
+  static void recover_after_fork() noexcept;
+
+ private:
+  bool call_all(int signal, unsigned wait_ms) noexcept;
+  bool call_new(int folder, std::size_t* called) noexcept;
+  bool wait_for_called(int signal, unsigned wait_ms) noexcept;
+  void count() noexcept;
+
+  std::size_t known_ = 0;
+  std::size_t stopped_ = 0;
+  std::size_t missed_ = 0;
+  int signal_ = 0;
+};
+
+// All signals that can be are blocked for the calling thread; `before`: its mask.
+std::uint64_t block_signals() noexcept;
+void restore_signals(std::uint64_t before) noexcept;
+
+// Calls work(context, self), where self is the calling thread as its caller left it.
+void with_registers(void (*work)(void* context, const Standing& self), void* context) noexcept;
+
+// A mapping of memory, as the OS has it.
+struct Mapping {
+  Bytes bytes;
+  bool readable;
+  bool writable;
+  bool is_module;  // A file's, private: an executable's or a library's data, if it is writable.
+  bool is_named;   // By the OS or somebody.
+  bool is_stack;   // The first thread's.
+  bool is_device;  // Not to be read.
+};
+
+// The first `room` mappings, by address. Returns how many there are; 0 when the OS does not say.
+std::size_t read_mappings(Mapping* to, std::size_t room) noexcept;
+
+// What is at `from`, or false when it may not be read (any more). pre: at most 4 KiB
+bool copy_readable(void* to, const std::byte* from, std::size_t bytes) noexcept;
+
+// Which pages have contents: looking at others would make some.
+class Presence {
+ public:
+  bool open() noexcept;  // False with errno set when the OS does not say.
+  void close() noexcept;
+
+  // The first run of pages with contents in `in`, or what the buffer saw of it; empty when there is
+  // none. pre: whole pages
+  Bytes first_run(Bytes in) noexcept;
+
+ private:
+  bool look(const std::byte* from, std::size_t pages) noexcept;
+  bool has(const std::byte* page) const noexcept;
+
+  static constexpr std::size_t pages_max_ = 512;
+  int file_ = -1;
+  Bytes seen_;
+  std::uint64_t entries_[pages_max_];
+};
+
+}  // namespace tarn::os

@@ -1,0 +1,138 @@
+// hidden: addresses that a test knows and no search sees, what a search found, and a clean stack.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <sys/mman.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tarn/tarn.h"
+#include "tarn/unreachable.hpp"
+
+namespace tarn {
+
+// The complement of an address is none.
+class Hidden {
+ public:
+  Hidden() = default;
+  explicit Hidden(const void* p) : not_(~reinterpret_cast<std::uintptr_t>(p)) {}
+  template <class T = void>
+  T* get() const {
+    return static_cast<T*>(reveal(not_));
+  }
+  friend bool operator==(Hidden a, Hidden b) { return a.not_ == b.not_; }
+  friend bool operator<(Hidden a, Hidden b) { return a.not_ < b.not_; }
+
+ private:
+  // Made anew each time: no compiler keeps it.
+  __attribute__((noinline)) static void* reveal(std::uintptr_t not_p) {
+    __asm__ volatile("notq %0" : "+r"(not_p));
+    return reinterpret_cast<void*>(not_p);
+  }
+
+  std::uintptr_t not_ = 0;
+};
+
+// What calls before have left below the caller's frame is gone, and what they left in registers:
+// new threads inherit the wide ones.
+__attribute__((noinline)) inline void scrub() {
+  if (__builtin_cpu_supports("avx")) {
+    __asm__ volatile("vzeroall" ::: "memory");
+  }
+  volatile char left[32 * 1024];
+  for (volatile char& c : left) c = 0;
+}
+
+// Where the test's frame will be, nothing is left of tests before.
+class CleanStack : public testing::Test {
+ protected:
+  void SetUp() override { scrub(); }
+};
+
+// ThreadSanitizer keeps addresses of accesses in memory of its own.
+inline bool under_tsan() {
+#if defined(__SANITIZE_THREAD__)
+  return true;
+#else
+  return false;
+#endif
+}
+
+struct Seen {
+  Hidden start;
+  std::size_t bytes;
+  std::uint64_t heap;
+  bool is_direct;
+  const void* site;
+};
+
+struct SeenAll {
+  std::vector<Seen> blocks;
+  tarn_unreachable_result result{};
+  int error = 0;
+
+  bool has(Hidden p) const { return find(p) != nullptr; }
+  const Seen* find(Hidden p) const {
+    for (const Seen& s : blocks) {
+      if (s.start == p) return &s;
+    }
+    return nullptr;
+  }
+};
+
+__attribute__((noinline)) inline SeenAll search_now(UnreachableSearch how) {
+  if (under_tsan()) how.strict();
+  SeenAll all;
+  const Unreachable found = how.find([&](const UnreachableBlock& b) {
+    all.blocks.push_back({Hidden(b.start), b.bytes, b.heap.id, b.is_direct != 0, b.site});
+  });
+  all.error = found.error();
+  all.result = *found;
+  return all;
+}
+
+__attribute__((noinline)) inline SeenAll search(UnreachableSearch how = {}) {
+  scrub();  // Where the frame of search_now() will be, too.
+  return search_now(how);
+}
+
+inline SeenAll search_in(std::initializer_list<tarn_heap> heaps, UnreachableSearch how = {}) {
+  return search(how.heaps(heaps.begin(), heaps.size()));
+}
+
+// A zeroed block that nobody has. What is behind the bytes is read, too.
+__attribute__((noinline)) inline Hidden lose(tarn_heap heap, std::size_t bytes) {
+  void* const p = tarn_heap_allocate(heap, bytes);
+  if (p != nullptr) std::memset(p, 0, tarn_malloc_usable_size(p));
+  return Hidden(p);
+}
+
+// Memory of the program's own, in no module.
+class Pages {
+ public:
+  explicit Pages(std::size_t bytes)
+      : bytes_(bytes),
+        start_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  ~Pages() { munmap(start_, bytes_); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  template <class T = void>
+  T* get() const {
+    return static_cast<T*>(start_);
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t bytes_;
+  void* start_;
+};
+
+}  // namespace tarn

@@ -1,0 +1,139 @@
+/* A leak in a running program in C: threads that allocate and free all the time, a search that
+ * finds the leak with its size, and nothing else; what is printed, for people and as JSON. Beside
+ * another malloc, and where tarn is the process's.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "tarn/tarn.h"
+#include "tarn/unreachable.h"
+
+enum { threads = 3, held_blocks = 200, searches = 20, leak_bytes = 5000 };
+
+static atomic_int over;
+static atomic_int begun;
+
+#ifdef TARN_TEST_MALLOC
+#define allocate malloc
+#define release free
+#else
+#define allocate tarn_malloc
+#define release tarn_free
+#endif
+
+/* What was in the memory before leads nowhere. */
+static void* cleared(size_t bytes) {
+  void* p = allocate(bytes);
+  CHECK(p != NULL);
+  memset(p, 0, bytes);
+  memset(p, 0, tarn_malloc_usable_size(p));
+  return p;
+}
+
+static void* work(void* seed) {
+  void** held = cleared(held_blocks * sizeof *held); /* Reached from this stack alone. */
+  unsigned random = (unsigned)(uintptr_t)seed;
+  atomic_fetch_add(&begun, 1);
+  while (!atomic_load(&over)) {
+    random = random * 1664525u + 1013904223u;
+    const unsigned i = (random >> 8) % held_blocks;
+    release(held[i]);
+    held[i] = NULL;
+    held[i] = cleared(16 + (random >> 16) % 2000);
+  }
+  for (int i = 0; i < held_blocks; ++i) release(held[i]);
+  release(held);
+  return NULL;
+}
+
+__attribute__((noinline)) static uintptr_t lose(void) { return ~(uintptr_t)cleared(leak_bytes); }
+
+__attribute__((noinline)) static void scrub(void) {
+  volatile char left[32 * 1024];
+  for (size_t i = 0; i < sizeof left; ++i) left[i] = 0;
+}
+
+typedef struct seen {
+  int count;
+  uintptr_t hidden;
+  size_t bytes;
+} seen;
+
+static int show(const tarn_unreachable_block* block, void* context) {
+  seen* all = context;
+  if (block->bytes < leak_bytes) return 0; /* libc's own, where tarn is its malloc. */
+  ++all->count;
+  all->hidden = ~(uintptr_t)block->start;
+  all->bytes = block->bytes;
+  return 0;
+}
+
+static unsigned flags(void) {
+#if defined(__SANITIZE_THREAD__)
+  return TARN_UNREACHABLE_STRICT; /* Its own memory has addresses of accesses. */
+#else
+  return 0;
+#endif
+}
+
+static void find(uintptr_t leak, int expected) {
+  tarn_unreachable_options options = {.bytes = sizeof options, .flags = flags()};
+  tarn_unreachable_result result = {.bytes = sizeof result};
+  seen all = {0, 0, 0};
+  scrub();
+  CHECK(tarn_find_unreachable(&options, show, &all, &result) == 0);
+  CHECK(all.count == expected);
+  CHECK(result.blocks == (uint64_t)expected);
+  CHECK(result.threads_stopped + result.threads_missed >= threads); /* Tools have some, too. */
+  CHECK(result.live_blocks >= threads && result.root_bytes != 0 && result.pause_ns != 0);
+  if (expected == 0) return;
+  CHECK(all.hidden == leak);
+  CHECK(all.bytes >= leak_bytes && result.block_bytes == all.bytes);
+  CHECK(result.direct_blocks == 1);
+}
+
+static void print(unsigned more_flags, const char* wanted) {
+  tarn_unreachable_options options = {.bytes = sizeof options, .flags = flags() | more_flags};
+  static char text[8192]; /* Not on the stack: nobody would have cleared it. */
+  int ends[2];
+  CHECK(pipe(ends) == 0);
+  scrub();
+  CHECK(tarn_print_unreachable(ends[1], &options, NULL) == 0);
+  close(ends[1]);
+  size_t length = 0;
+  for (ssize_t got; (got = read(ends[0], text + length, sizeof text - 1 - length)) > 0;) {
+    length += (size_t)got;
+  }
+  close(ends[0]);
+  text[length] = '\0';
+  if (strstr(text, wanted) == NULL) fprintf(stderr, "no \"%s\" in:\n%s", wanted, text);
+  CHECK(strstr(text, wanted) != NULL);
+  CHECK(length > 0 && text[length - 1] == '\n');
+}
+
+int main(void) {
+  pthread_t ids[threads];
+  for (int i = 0; i < threads; ++i) {
+    CHECK(pthread_create(&ids[i], NULL, work, (void*)(uintptr_t)(i + 1)) == 0);
+  }
+  while (atomic_load(&begun) != threads) usleep(100);
+  for (int i = 0; i < searches; ++i) find(0, 0);
+  const uintptr_t leak = lose();
+  for (int i = 0; i < searches; ++i) find(leak, 1);
+  print(0, "tarn: no pointer reaches 1 blocks of ");
+  print(0, "malloc");
+  print(TARN_UNREACHABLE_JSON, "\"direct_blocks\":1,");
+  print(TARN_UNREACHABLE_JSON, "\"heap\":\"malloc\",");
+  CHECK(tarn_print_unreachable(-1, NULL, NULL) == -1 && errno == EBADF);
+  release((void*)~leak);
+  for (int i = 0; i < searches; ++i) find(0, 0);
+  atomic_store(&over, 1);
+  for (int i = 0; i < threads; ++i) pthread_join(ids[i], NULL);
+  return 0;
+}

@@ -1,0 +1,395 @@
+// Searches in programs whose other threads go on: allocating and freeing, beginning and ending,
+// forking, blocking signals, on alternate stacks; two searches at once; calls from handlers.
+//
+// SPDX-License-Identifier: MIT
+#include <atomic>
+#include <csignal>
+#include <random>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "hidden.hpp"
+
+#ifndef TARN_TEST_DIVISOR
+#define TARN_TEST_DIVISOR 1
+#endif
+
+namespace tarn {
+namespace {
+
+class UnreachableThreads : public CleanStack {};
+
+constexpr int searches = TARN_TEST_DIVISOR == 1 ? 60 : 15;
+
+void* cleared(void* p) {
+  if (p != nullptr) std::memset(p, 0, tarn_malloc_usable_size(p));
+  return p;
+}
+
+// A list in blocks, of which the head alone is on the stack; growing buffers; blocks for others.
+class Work {
+ public:
+  explicit Work(int threads) {
+    tarn_heap_options options{};
+    options.bytes = sizeof options;
+    for (const int kind : {TARN_HEAP_SHARED, TARN_HEAP_SERIALISED}) {
+      options.threads = kind;
+      heaps_.push_back(tarn_heap_create(&options));
+    }
+    options.mode = TARN_HEAP_CHECKED;
+    heaps_.push_back(tarn_heap_create(&options));
+    heaps_.push_back(tarn_heap_main());
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this, i] { run(i); });
+    while (begun_.load() != threads) std::this_thread::yield();
+  }
+  ~Work() {
+    over_.store(true);
+    for (std::thread& t : threads_) t.join();
+    for (const tarn_heap heap : heaps_) {
+      if (heap.id != tarn_heap_main().id) tarn_heap_destroy(heap);
+    }
+  }
+
+ private:
+  struct Node {
+    Node* next;
+    char bytes[40];
+  };
+
+  void run(int seed) {
+    std::minstd_rand random(static_cast<unsigned>(seed) + 1);
+    Node* head = nullptr;
+    std::size_t count = 0;
+    void* buffer = cleared(tarn_malloc(300'000));
+    begun_.fetch_add(1);
+    while (!over_.load(std::memory_order_relaxed)) {
+      const tarn_heap heap = heaps_[random() % heaps_.size()];
+      if (count < 500 && random() % 2 == 0) {
+        const std::size_t bytes = sizeof(Node) + random() % 600;
+        auto* const node = static_cast<Node*>(cleared(tarn_heap_allocate(heap, bytes)));
+        node->next = head;
+        head = node;
+        ++count;
+      } else if (head != nullptr) {
+        Node* const gone = head;
+        head = gone->next;
+        tarn_free(gone);
+        --count;
+      }
+      if (random() % 64 == 0) {
+        buffer = tarn_realloc(buffer, 200'000 + random() % 2'000'000);
+        std::memset(static_cast<char*>(buffer) + 1000, 0, 64);
+      }
+      if (random() % 4 == 0) exchange(heap, random() % 400);
+    }
+    while (head != nullptr) {
+      Node* const gone = head;
+      head = gone->next;
+      tarn_free(gone);
+    }
+    tarn_free(buffer);
+    tarn_free(shared_.exchange(nullptr));
+  }
+
+  void exchange(tarn_heap heap, std::size_t bytes) {
+    tarn_free(shared_.exchange(cleared(tarn_heap_allocate(heap, bytes))));
+  }
+
+  std::vector<tarn_heap> heaps_;
+  std::vector<std::thread> threads_;
+  std::atomic<int> begun_{0};
+  std::atomic<bool> over_{false};
+  static inline std::atomic<void*> shared_{nullptr};
+};
+
+TEST_F(UnreachableThreads, ALeakInARunningProgramIsFoundAndNothingElse) {
+  std::vector<Hidden> leaks;
+  Work work(3);
+  for (int i = 0; i < searches; ++i) {
+    if (i % 3 == 0) leaks.push_back(lose(tarn_heap_main(), 1000 + static_cast<std::size_t>(i)));
+    const SeenAll seen = search();
+    ASSERT_EQ(seen.error, 0);
+    ASSERT_GE(seen.result.threads_stopped + seen.result.threads_missed, 3u);
+    EXPECT_EQ(seen.blocks.size(), leaks.size()) << "search " << i;
+    for (const Hidden leak : leaks) {
+      const Seen* const found = seen.find(leak);
+      ASSERT_NE(found, nullptr);
+      EXPECT_GE(found->bytes, 1000u);
+      EXPECT_TRUE(found->is_direct);
+    }
+  }
+  for (const Hidden leak : leaks) tarn_free(leak.get());
+}
+
+TEST_F(UnreachableThreads, ThreadsBeginAndEndMeanwhile) {
+  std::atomic<bool> over{false};
+  std::vector<std::thread> makers;
+  for (int i = 0; i < 2; ++i) {
+    makers.emplace_back([&] {
+      while (!over.load()) {
+        std::thread([] { tarn_free(cleared(tarn_malloc(100))); }).join();
+      }
+    });
+  }
+  const Hidden leak = lose(tarn_heap_main(), 30'000);
+  int times_found = 0;  // Stacks of threads that have ended may have it, by chance.
+  for (int i = 0; i < searches; ++i) {
+    const SeenAll seen = search();
+    ASSERT_EQ(seen.error, 0);
+    times_found += seen.has(leak) ? 1 : 0;
+    EXPECT_GE(seen.result.threads_stopped + seen.result.threads_missed, 2u);
+  }
+  EXPECT_GE(times_found, searches / 2);
+  over.store(true);
+  for (std::thread& t : makers) t.join();
+  tarn_free(leak.get());
+}
+
+// Holds a block on its stack until it is let go, with something done before.
+template <class Before>
+class Holder {
+ public:
+  Holder(Hidden p, Before before) {
+    scrub();
+    thread_ = std::thread([this, p, before] {
+      before();
+      hold(p);
+    });
+    while (!holds_.load()) std::this_thread::yield();
+  }
+  ~Holder() {
+    over_.store(true);
+    thread_.join();
+  }
+
+ private:
+  void hold(Hidden p) {
+    [[maybe_unused]] void* volatile held = p.get();
+    holds_.store(true);
+    while (!over_.load()) std::this_thread::yield();
+    held = nullptr;
+  }
+
+  std::thread thread_;
+  std::atomic<bool> holds_{false};
+  std::atomic<bool> over_{false};
+};
+
+void block(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+void unblock(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+TEST_F(UnreachableThreads, OneThatBlocksTheSignalIsMissedAndItsStackSeen) {
+  // Of sizes that no test before has used: threads that have ended leave stacks behind.
+  const Hidden p = lose(tarn_heap_main(), 40'000), leak = lose(tarn_heap_main(), 50'000);
+  std::atomic<bool> unblocks{false};
+  {
+    Holder holder(p, [] { block(TARN_UNREACHABLE_SIGNAL); });
+    std::thread other([&] {
+      block(TARN_UNREACHABLE_SIGNAL);
+      while (!unblocks.load()) std::this_thread::yield();
+      unblock(TARN_UNREACHABLE_SIGNAL);  // What is pending would end the process.
+    });
+    for (const bool strict : {true, false}) {
+      const SeenAll seen = search(UnreachableSearch().strict(strict));
+      ASSERT_EQ(seen.error, 0);
+      EXPECT_GE(seen.result.threads_missed, 1u);
+      EXPECT_FALSE(seen.has(p));
+      EXPECT_TRUE(seen.has(leak));
+    }
+    unblocks.store(true);
+    other.join();
+    const SeenAll seen = search(UnreachableSearch().signal(SIGRTMAX - 1));
+    EXPECT_EQ(seen.result.threads_missed, 0u);
+    EXPECT_GE(seen.result.threads_stopped, 1u);
+  }
+  EXPECT_TRUE(search(UnreachableSearch().strict()).has(p));
+  tarn_free(p.get());
+  tarn_free(leak.get());
+}
+
+TEST_F(UnreachableThreads, AlternateStacks) {
+  const Hidden p = lose(tarn_heap_main(), 60'000), q = lose(tarn_heap_main(), 80'000);
+  static Hidden on_alternate;
+  static std::atomic<int> phase{0};
+  on_alternate = q;
+  struct sigaction action {};
+  action.sa_flags = SA_ONSTACK;
+  action.sa_handler = [](int) {
+    [[maybe_unused]] void* volatile held = on_alternate.get();
+    phase.store(1);
+    while (phase.load() == 1) std::this_thread::yield();
+    held = nullptr;
+  };
+  struct sigaction before {};
+  sigaction(SIGUSR1, &action, &before);
+  Pages alternate(1 << 16);
+  {
+    Holder holder(p, [&] {
+      stack_t stack{};
+      stack.ss_sp = alternate.get();
+      stack.ss_size = alternate.bytes();
+      sigaltstack(&stack, nullptr);
+      std::thread([thread = pthread_self()] {
+        while (phase.load() != 2) std::this_thread::yield();
+        pthread_kill(thread, SIGUSR1);
+      }).detach();
+    });
+    EXPECT_FALSE(search().has(p));  // Our own handler is there.
+    phase.store(2);
+    while (phase.load() != 1) std::this_thread::yield();
+    for (const bool strict : {false, true}) {
+      const SeenAll seen = search(UnreachableSearch().strict(strict));
+      EXPECT_FALSE(seen.has(p));
+      EXPECT_FALSE(seen.has(q));
+    }
+    phase.store(0);
+  }
+  sigaction(SIGUSR1, &before, nullptr);
+  tarn_free(p.get());
+  tarn_free(q.get());
+}
+
+TEST_F(UnreachableThreads, TheActionOfBeforeIsThereAgain) {
+  static std::atomic<int> calls{0};
+  struct sigaction action {};
+  action.sa_handler = [](int) { calls.fetch_add(1); };
+  action.sa_flags = SA_NODEFER;
+  sigaction(SIGRTMIN + 3, &action, nullptr);
+  ASSERT_EQ(search(UnreachableSearch().signal(SIGRTMIN + 3)).error, 0);
+  struct sigaction now {};
+  sigaction(SIGRTMIN + 3, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, action.sa_handler);
+  EXPECT_TRUE((now.sa_flags & SA_NODEFER) != 0);
+  raise(SIGRTMIN + 3);
+  EXPECT_EQ(calls.load(), 1);
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  EXPECT_EQ(sigismember(&mask, SIGUSR2), 0);
+}
+
+TEST_F(UnreachableThreads, TwoAtOnceWaitForEachOther) {
+  const Hidden leak = lose(tarn_heap_main(), 70'000);
+  std::atomic<int> good{0}, found_it{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < searches / 3; ++i) {
+        UnreachableSearch how;
+        if (under_tsan()) how.strict();
+        const Unreachable found = how.count();
+        good += found.ok() && found->blocks <= 1 ? 1 : 0;
+        // Another one may just have it in its hands.
+        found_it += found->blocks == 1 ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(good.load(), searches / 3 * 3);
+  EXPECT_GE(found_it.load(), searches / 3);
+  tarn_free(leak.get());
+}
+
+TEST_F(UnreachableThreads, AnotherThreadForks) {
+  if (under_tsan()) GTEST_SKIP() << "children of programs with threads are none of its business";
+  std::atomic<bool> over{false};
+  std::atomic<int> forks{0}, bad{0};
+  std::thread forker([&] {
+    while (!over.load()) {
+      const pid_t child = fork();
+      if (child == 0) {
+        const bool ok = find_unreachable({tarn_heap_main()}).ok() && tarn_malloc(100) != nullptr;
+
+        _exit(ok ? 0 : 1);
+      }
+      int status = 0;
+      waitpid(child, &status, 0);
+      bad += status != 0 ? 1 : 0;
+      ++forks;
+    }
+  });
+  for (int i = 0; i < searches / 2 || forks.load() < 5; ++i) ASSERT_EQ(search().error, 0);
+  over.store(true);
+  forker.join();
+  EXPECT_EQ(bad.load(), 0);
+}
+
+std::atomic<int> handler_calls{0}, handler_found{0}, handler_busy{0};
+
+// In the midst of malloc: found out, or done; never stuck.
+TEST_F(UnreachableThreads, FromAHandlerOfASignal) {
+  if (under_tsan()) GTEST_SKIP() << "it delays handlers, and forbids what they do here";
+  struct sigaction action {};
+  action.sa_flags = SA_RESTART;
+  action.sa_handler = [](int) {
+    const int saved = errno;
+    const int outcome = tarn_find_unreachable(nullptr, nullptr, nullptr, nullptr);
+    ++handler_calls;
+    if (outcome == 0) {
+      ++handler_found;
+    } else if (errno == EBUSY) {
+      ++handler_busy;
+    }
+    errno = saved;
+  };
+  sigaction(SIGALRM, &action, nullptr);
+  Work work(1);
+  const itimerval often{{0, 3000}, {0, 3000}};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  std::minstd_rand random(1);
+  void* volatile held[64] = {};
+  while (handler_calls.load() < searches) {
+    const std::size_t i = random() % 64;
+    tarn_free(held[i]);
+    held[i] = tarn_malloc(random() % (i == 0 ? 400'000 : 3'000));
+  }
+  const itimerval never{};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  for (void* p : held) tarn_free(p);
+  EXPECT_EQ(handler_found.load() + handler_busy.load(), handler_calls.load());
+  EXPECT_GT(handler_found.load(), 0);
+}
+
+TEST_F(UnreachableThreads, FromCallbacksOfHeaps) {
+  static int error = -1;
+  tarn_heap_options options{};
+  options.bytes = sizeof options;
+  options.ceiling_bytes = 1 << 20;
+  options.reclaim = [](tarn_heap heap, std::size_t, void* context) -> std::size_t {
+    const Unreachable found = find_unreachable({heap});
+    error = found.error();
+    *static_cast<std::uint64_t*>(context) = found->blocks;
+    return 0;
+  };
+  std::uint64_t in_reclaim = 0;
+  options.context = &in_reclaim;
+  const tarn_heap heap = tarn_heap_create(&options);
+  for (int i = 0; i < 10; ++i) lose(heap, 1000);
+  scrub();
+  EXPECT_EQ(tarn_heap_allocate(heap, 2 << 20), nullptr);
+  EXPECT_EQ(error, 0);
+  EXPECT_GE(in_reclaim, 1u);  // The frames that led there may have some.
+  const tarn_heap_visit visit = [](const tarn_heap_item*, void* context) {
+    *static_cast<int*>(context) = find_unreachable({tarn_heap_main()}).error();
+    return 1;
+  };
+  int in_walk = -1;
+  EXPECT_EQ(tarn_heap_walk(heap, 0, visit, &in_walk), 1);
+  EXPECT_EQ(in_walk, 0);
+  tarn_heap_destroy(heap);
+}
+
+}  // namespace
+}  // namespace tarn
