@@ -53,7 +53,6 @@ bool heap_delete(tarn_heap heap) noexcept {
   {
     const Losing losing(*record);
     registry.end_id(*record, heap.id);
-    tell_blocks_end(*record, true);
     disown(*record);
     registry.give_shares(*record);
   }
@@ -65,6 +64,7 @@ bool heap_delete(tarn_heap heap) noexcept {
   }
   bool over = record->nursery.page == nullptr;
   if (record->checks != nullptr) over = checks_disown(*record);
+  tell_blocks_end(*record, true);  // Not before the blocks are malloc's: it needs no gate.
   open_heap(*record);
   if (empty != nullptr) nursery_give(empty, nullptr);
   if (over) registry.give(*record);
