@@ -218,7 +218,7 @@ TEST_F(Objects, WithoutADestructorYet) {
   static int calls;
   calls = 0;
   void* const root = tarn_tree_allocate(nullptr, 8);
-  for (const std::size_t alignment : {1, 16, 32, 4096}) {
+  for (const std::size_t alignment : {1U, 16U, 32U, 4096U}) {
     void* const node = tarn_tree_allocate_object(root, alignment, 10, nullptr);
     ASSERT_NE(node, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(node) % alignment, 0U);
