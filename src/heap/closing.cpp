@@ -30,7 +30,8 @@ bool ask_barriers() noexcept {
 
 // Reports a confined heap in the hands of another thread. For debug builds.
 [[maybe_unused]] bool is_for_this_thread(const HeapRecord& record) noexcept {
-  if (record.threads != HeapThreads::confined || record.maker == os::thread_id()) return true;
+  const HeapThreads threads = record.threads.load(std::memory_order_relaxed);
+  if (threads != HeapThreads::confined || record.maker == os::thread_id()) return true;
   report_confined_heap(record.name, record.id.load(std::memory_order_relaxed));
 }
 
@@ -86,7 +87,7 @@ void keep_others_out(HeapRecord& record) noexcept {
   {
     os::Locked locked(record.lock);
     record.closed.store(true, std::memory_order_seq_cst);
-    if (record.threads != HeapThreads::serialised) {
+    if (!record.is_serialised()) {
       for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
         empty_slots(record, *h->thread);
         others = others || h->thread != current_thread;
@@ -143,7 +144,7 @@ void unnest_closings(HeapRecord& record) noexcept { record.closings = 1; }
 void open_heap(HeapRecord& record) noexcept {
   if (--record.closings != 0) return;
   record.closed.store(false, std::memory_order_seq_cst);
-  if (record.threads != HeapThreads::serialised) {
+  if (!record.is_serialised()) {
     // Mail that came meanwhile waits for its thread; of one that has ended meanwhile nobody would
     // look at it. Before the gate: whoever ends the heap next takes its shares away.
     for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
@@ -157,7 +158,7 @@ void open_heap(HeapRecord& record) noexcept {
 }
 
 bool closed_by_another(const HeapRecord& record) noexcept {
-  if (record.threads != HeapThreads::serialised) fence_as_visitor();
+  if (!record.is_serialised()) fence_as_visitor();
   return record.closed.load(std::memory_order_seq_cst) && !record.gate.held_by_this_thread();
 }
 

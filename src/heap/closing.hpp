@@ -23,7 +23,8 @@
 namespace tarn {
 
 // From close_heap() to open_heap() the heap is the calling thread's alone, which may go on using
-// it. They nest. pre: the thread is not busy and holds no lock.
+// it. They nest. Where the heap may have ended, the record may be another one's: the id says so
+// then. pre: the thread is not busy and holds no lock.
 void close_heap(HeapRecord& record) noexcept;
 void open_heap(HeapRecord& record) noexcept;
 

@@ -73,7 +73,7 @@ std::size_t class_for(HeapRecord& record, const Request& request) noexcept {
 // From the pages of its class, wherever they are.
 Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::size_t size_class,
                    const Request& request) noexcept {
-  if (record.threads == HeapThreads::serialised) return from_locked(record, size_class, request);
+  if (record.is_serialised()) return from_locked(record, size_class, request);
   if (record.young.load(std::memory_order_relaxed)) {
     os::Locked locked(record.lock);
     if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};

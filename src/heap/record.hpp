@@ -66,14 +66,14 @@ struct HeapRecord {
   std::atomic<std::uint64_t> id{0};  // 0: destroyed.
   std::atomic<bool> closed{false};   // One thread has it for itself (closing.hpp).
   std::atomic<bool> young{true};     // Classes have their first blocks in the nursery.
-  HeapThreads threads = HeapThreads::shared;
+  std::atomic<HeapThreads> threads{HeapThreads::shared};
   os::ThreadId maker = 0;  // The thread to which a confined heap belongs.
   bool gone = false;  // Destroyed, its memory given back.
   bool losing = false;  // The lists of its shares are being changed: see Losing (share.hpp).
   bool secret = false;  // Blocks are wiped when they are freed.
   std::atomic<Frozen> frozen{Frozen::no};
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.
-  os::Lock gate{};  // Held by who has the heap closed;
+  os::Lock gate{};  // Held by who makes the heap, and by who has it closed;
   std::uint32_t closings = 0;  // how often, and
   bool walking = false;        // whether empty pages must stay. Guarded by the gate.
   std::atomic<std::uint32_t> visitors{0};  // On slow paths, and not found through a share.
@@ -105,7 +105,11 @@ struct HeapRecord {
 
   bool has_table() const noexcept { return table_count.load(std::memory_order_relaxed) != 0; }
 
-  // Any thread, at any time: of a heap that has ended it may be another one's.
+  // These: any thread, at any time; of a heap that has ended it may be another one's.
+  bool is_serialised() const noexcept {
+    return threads.load(std::memory_order_relaxed) == HeapThreads::serialised;
+  }
+
   std::size_t paged_bytes_max() const noexcept {
     return paged_grains.load(std::memory_order_relaxed) * block_align;
   }

@@ -86,20 +86,31 @@ void set_up_table(HeapRecord& record, const tarn_heap_options& options,
   record.young.store(count == 0, std::memory_order_relaxed);
 }
 
+// Its gate held; null when there is none. Whoever is late to close the heap that one was, or waits
+// at its gate, has the gate for a moment: then it is another one. Tried, since gates come before
+// the registry's lock.
+TARN_INLINE HeapRecord* take_spare(List<HeapRecord>& spares) noexcept {
+  HeapRecord* record = spares.head();
+  while (record != nullptr && TARN_UNLIKELY(!record->gate.try_lock())) record = record->next;
+  if (record != nullptr) spares.remove(record);
+  return record;
+}
+
 }  // namespace
 
 HeapRecord* Registry::take_record_locked(bool for_region) noexcept {
-  HeapRecord* const spare = for_region ? spare_static_.pop_front() : nullptr;
-  if (spare != nullptr) return spare;
-  void* memory = nullptr;
-  if (for_region && static_used_ < static_records_) {
-    memory = static_memory_[static_used_++];
-  } else {
-    if (HeapRecord* const used = spare_.pop_front()) return used;
-    memory = store.allocate_record(sizeof(HeapRecord));
-    if (memory == nullptr) return nullptr;
+  if (for_region) {
+    if (HeapRecord* const spare = take_spare(spare_static_)) return spare;
+    if (static_used_ < static_records_) return new_record_locked(static_memory_[static_used_++]);
   }
+  if (HeapRecord* const spare = take_spare(spare_)) return spare;
+  return new_record_locked(store.allocate_record(sizeof(HeapRecord)));
+}
+
+HeapRecord* Registry::new_record_locked(void* memory) noexcept {
+  if (memory == nullptr) return nullptr;
   auto* const record = new (memory) HeapRecord;
+  record->gate.lock();  // Before others can find it.
   record->next_known = known_.load(std::memory_order_relaxed);
   known_.store(record, std::memory_order_release);
   return record;
@@ -136,14 +147,15 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcep
     record->zone = nullptr;
     record->gone = true;
     spare_record_locked(*record);
+    record->gate.unlock();
     return nullptr;
   }
   record->secret = (options.flags & TARN_HEAP_SECRET) != 0;
-  record->threads = record->secret ? HeapThreads::serialised  // Hit paths wipe nothing.
-                                   : static_cast<HeapThreads>(options.threads);
+  const auto threads = record->secret ? HeapThreads::serialised  // Hit paths wipe nothing.
+                                      : static_cast<HeapThreads>(options.threads);
+  record->threads.store(threads, std::memory_order_relaxed);
   record->maker = os::thread_id();
   record->belongs_to = nullptr;
-  record->closed.store(false, std::memory_order_relaxed);
   record->gone = false;
   set_up_table(*record, options, ids_given_ + 1);
   record->parent = parent;
@@ -154,6 +166,7 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcep
   put_name(record->name, options.name);
   record->id.store(++ids_given_, std::memory_order_release);
   live_.push_back(record);
+  record->gate.unlock();  // Who closes it from here on finds the new id.
   return record;
 }
 

@@ -2,7 +2,7 @@
 // reused: a record under a new id, a share with the bins that it has.
 //
 // Its lock guards the lists of records, the spare shares, and each thread's list of its shares. It
-// comes before a record's lock, and after the record's gate.
+// comes before a record's lock, and after the record's gate, which it only tries.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -121,7 +121,8 @@ class Registry {
   void count_in_nursery(std::size_t bytes) noexcept;
 
  private:
-  HeapRecord* take_record_locked(bool for_region) noexcept;
+  HeapRecord* take_record_locked(bool for_region) noexcept;  // With its gate held;
+  HeapRecord* new_record_locked(void* memory) noexcept;      // likewise. Null for null.
   void spare_record_locked(HeapRecord& record) noexcept;
   ThreadHeap* take_share_locked(const HeapRecord& record) noexcept;
   void give_share_locked(ThreadHeap& share, HeapRecord& record) noexcept;

@@ -79,7 +79,7 @@ void lose_shares(HeapRecord& record) noexcept {
 
 // pre: another thread held its lock, or had it closed.
 void repair(HeapRecord& record, bool lock_was_held) noexcept {
-  if (record.losing || (lock_was_held && record.threads == HeapThreads::serialised)) {
+  if (record.losing || (lock_was_held && record.is_serialised())) {
     lose_shares(record);
   }
   if (record.checks != nullptr) {
