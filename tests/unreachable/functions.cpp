@@ -36,7 +36,7 @@ class UnreachableTest : public CleanStack {
 };
 
 __attribute__((noinline)) void store(void* volatile& place, Hidden p, std::size_t offset = 0) {
-  place = p.get<char>() + offset;
+  place = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(p.get()) + offset);
 }
 
 __attribute__((noinline)) void point(Hidden from, std::size_t at, Hidden to,
