@@ -41,8 +41,8 @@ class Hidden {
 };
 
 // What calls before have left below the caller's frame is gone, and what they left in registers:
-// new threads inherit the wide ones. Without the zones around variables that AddressSanitizer makes:
-// these would keep what was there.
+// new threads inherit the wide ones. Without the zones that AddressSanitizer puts around variables:
+// they would keep what was there.
 __attribute__((noinline, no_sanitize("address"))) inline void scrub() {
   if (__builtin_cpu_supports("avx")) {
     __asm__ volatile("vzeroall" ::: "memory");
