@@ -108,11 +108,18 @@ inline SeenAll search_in(std::initializer_list<tarn_heap> heaps, UnreachableSear
   return search(how.heaps(heaps.begin(), heaps.size()));
 }
 
-// A zeroed block that nobody has. What is behind the bytes is read, too.
-__attribute__((noinline)) inline Hidden lose(tarn_heap heap, std::size_t bytes) {
+__attribute__((noinline)) inline Hidden lose_now(tarn_heap heap, std::size_t bytes) {
   void* const p = tarn_heap_allocate(heap, bytes);
   if (p != nullptr) std::memset(p, 0, tarn_malloc_usable_size(p));
   return Hidden(p);
+}
+
+// A zeroed block that nobody has. What is behind the bytes is read, too. Frames of sanitized code,
+// with zones that nobody writes, may come to lie where the block was known.
+__attribute__((noinline)) inline Hidden lose(tarn_heap heap, std::size_t bytes) {
+  const Hidden lost = lose_now(heap, bytes);
+  scrub();
+  return lost;
 }
 
 // Memory of the program's own, in no module.
