@@ -35,17 +35,36 @@ class UnreachableTest : public CleanStack {
   tarn_heap heap = make();
 };
 
-__attribute__((noinline)) void store(void* volatile& place, Hidden p, std::size_t offset = 0) {
+__attribute__((noinline)) void store_now(void* volatile& place, Hidden p, std::size_t offset) {
   place = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(p.get()) + offset);
 }
 
-__attribute__((noinline)) void point(Hidden from, std::size_t at, Hidden to,
-                                     std::size_t offset = 0) {
+void store(void* volatile& place, Hidden p, std::size_t offset = 0) {
+  store_now(place, p, offset);
+  scrub();
+}
+
+__attribute__((noinline)) void point_now(Hidden from, std::size_t at, Hidden to,
+                                         std::size_t offset) {
   *reinterpret_cast<void* volatile*>(from.get<char>() + at) = to.get<char>() + offset;
 }
 
+void point(Hidden from, std::size_t at, Hidden to, std::size_t offset = 0) {
+  point_now(from, at, to, offset);
+  scrub();
+}
+
 __attribute__((noinline)) void give(Hidden p) { tarn_free(p.get()); }
-__attribute__((noinline)) std::size_t usable(Hidden p) { return tarn_malloc_usable_size(p.get()); }
+
+__attribute__((noinline)) std::size_t usable_now(Hidden p) {
+  return tarn_malloc_usable_size(p.get());
+}
+
+std::size_t usable(Hidden p) {
+  const std::size_t bytes = usable_now(p);
+  scrub();
+  return bytes;
+}
 
 TEST_F(UnreachableTest, ABlockThatNothingLeadsToIsFoundWithItsSize) {
   const Hidden p = lose(heap, 100);
