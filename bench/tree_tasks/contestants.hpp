@@ -3,6 +3,7 @@
 //
 //   root(room)          a root that owns all; room: what nodes and bytes are to come
 //   allocate, string    a node below a parent
+//   allocate_object     the same with a destructor
 //   held_bytes(root)    all blocks of the tree, with what is in front of nodes and behind them
 //
 // SPDX-License-Identifier: MIT
@@ -32,8 +33,8 @@ struct TarnTree {
   }
   static void* string(void* parent, const char* text) { return tarn_tree_string(parent, text); }
   static bool steal(void* parent, void* node) { return tarn_tree_steal(parent, node) == 0; }
-  static void set_destructor(void* node, Destructor destructor) {
-    static_cast<void>(tarn_tree_set_destructor(node, destructor));
+  static void* allocate_object(void* parent, std::size_t bytes, Destructor destructor) {
+    return tarn_tree_allocate_object(parent, alignof(std::max_align_t), bytes, destructor);
   }
   static bool dispose(void* node) { return tarn_tree_dispose(node) == 0; }
 

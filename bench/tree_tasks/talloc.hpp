@@ -22,8 +22,10 @@ struct Talloc {
   static void* allocate(void* parent, std::size_t bytes) { return talloc_size(parent, bytes); }
   static void* string(void* parent, const char* text) { return talloc_strdup(parent, text); }
   static bool steal(void* parent, void* node) { return talloc_steal(parent, node) == node; }
-  static void set_destructor(void* node, Destructor destructor) {
-    talloc_set_destructor(node, destructor);
+  static void* allocate_object(void* parent, std::size_t bytes, Destructor destructor) {
+    void* const node = allocate(parent, bytes);
+    if (node != nullptr) talloc_set_destructor(node, destructor);
+    return node;
   }
   static bool dispose(void* node) { return talloc_free(node) == 0; }
 

@@ -72,11 +72,12 @@ void build(const Plan& plan, void* root, Destructor destructor) {
     if (node.is_string) {
       made[i] = Contestant::string(parent, plan.text(node.bytes));
     } else {
-      made[i] = Contestant::allocate(parent, node.bytes);
+      made[i] = destructor == nullptr
+                    ? Contestant::allocate(parent, node.bytes)
+                    : Contestant::allocate_object(parent, node.bytes, destructor);
       if (made[i] == nullptr) break;
       *static_cast<std::size_t*>(made[i]) = i;
     }
-    if (destructor != nullptr) Contestant::set_destructor(made[i], destructor);
     ++i;
   }
   must(i == plan.count(), "out of memory");

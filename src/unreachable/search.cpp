@@ -104,7 +104,12 @@ bool Search::run(const tarn_unreachable_options& options, const os::Standing& se
 // more. Locks are taken afterwards, since who waits for one of them is at work, too; before, where
 // that does not succeed for long.
 bool Search::run_held(const tarn_unreachable_options& options, const os::Standing& self) noexcept {
+  const std::uint64_t longest = std::uint64_t{options.wait_ms} * 1000000;
+  std::uint64_t paused = 0;
   for (int tries = 1;; ++tries) {
+    // Threads that come late are waited for at each try: all tries together have a bound, too.
+    if (paused > longest && tries <= tries_without_locks) tries = tries_without_locks + 1;
+    if (paused > 2 * longest) tries = tries_max;
     const bool first = tries > tries_without_locks;
     if (first && !hold_all(true)) return fail_with(EBUSY);
     const std::uint64_t began = os::clock_ns();
@@ -119,6 +124,7 @@ bool Search::run_held(const tarn_unreachable_options& options, const os::Standin
     const int saved = errno;
     standstill_.end();
     result_.pause_ns = os::clock_ns() - began;
+    paused += result_.pause_ns;
     if (held) let_all_go();
     if (enough) return done || fail_with(saved);
     os::yield();
