@@ -35,9 +35,6 @@ void* file_reserve(std::size_t bytes) noexcept;
 bool file_map(void* start, int file, std::size_t offset, std::size_t bytes, bool shared) noexcept;
 bool file_sync(void* start, std::size_t bytes) noexcept;  // Until it is in the storage.
 
-// All of it; false when the file takes no more.
-bool file_write(int file, const char* text, std::size_t bytes) noexcept;
-
 // Excludes others that have opened the file, until it is unlocked or this opening ends, if need
 // be with its process.
 bool file_lock(int file) noexcept;

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 
-#include "os/file.hpp"
 #include "os/process.hpp"
 #include "tree/domain.hpp"
 #include "tree/report_text.hpp"
@@ -302,7 +301,7 @@ bool Report::run(TreeNode* root) noexcept {
 }
 
 int write_to_descriptor(void* context, const char* text, std::size_t bytes) {
-  return os::file_write(*static_cast<const int*>(context), text, bytes) ? 0 : -1;
+  return os::write_all(*static_cast<const int*>(context), text, bytes) ? 0 : -1;
 }
 
 }  // namespace

@@ -73,18 +73,6 @@ bool file_sync(void* start, std::size_t bytes) noexcept {
   return msync(start, bytes, MS_SYNC) == 0;
 }
 
-bool file_write(int file, const char* text, std::size_t bytes) noexcept {
-  Uncancelled uncancelled;
-  while (bytes > 0) {
-    const ssize_t written = write(file, text, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
 bool file_lock(int file) noexcept {
   const int saved = errno;
   while (flock(file, LOCK_EX) != 0) {
