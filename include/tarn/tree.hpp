@@ -47,12 +47,17 @@ int destroy(void* p) {
 
 inline int stay(void*) { return 1; }
 
+// A node that has become no object goes.
+inline void abandon(void* node) noexcept {
+  tarn_tree_set_destructor(node, nullptr);
+  tarn_tree_dispose(node);
+}
+
 // The node, or null and errno as it was: then the node has gone.
 inline void* given(void* node, bool done) noexcept {
   if (done || node == nullptr) return node;
   const int error = errno;
-  tarn_tree_set_destructor(node, nullptr);
-  tarn_tree_dispose(node);
+  abandon(node);
   errno = error;
   return nullptr;
 }
@@ -85,13 +90,7 @@ template <class T>
 template <class T, class... Args>
 T* create_in(void* p, Args&&... args) {
   if (p == nullptr) return nullptr;
-  T* const object = construct_in<T>(
-      p,
-      [](void* block) {
-        tarn_tree_set_destructor(block, nullptr);
-        tarn_tree_dispose(block);
-      },
-      std::forward<Args>(args)...);
+  T* const object = construct_in<T>(p, abandon, std::forward<Args>(args)...);
   if constexpr (has_end<T>) tarn_tree_set_destructor(p, destroy<T>);
   return object;
 }

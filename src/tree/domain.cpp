@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "tree/domain.hpp"
 
-#include <new>
-
 #include "heap/blocks.hpp"
 #include "heap/heaps.hpp"
 #include "os/process.hpp"
@@ -20,7 +18,6 @@ constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 constexpr std::size_t front_bytes = word_bytes + sizeof(TreeNode);
 constexpr std::size_t large_front_bytes = 2 * word_bytes + sizeof(TreeNode);
 constexpr std::size_t compact_bytes_max = 4096;  // With the front.
-constexpr unsigned units_bits = 20;
 constexpr std::uint64_t units_mask = (std::uint64_t{1} << units_bits) - 1;
 
 std::uint64_t* words_of(const TreeNode* node) noexcept {
@@ -38,7 +35,6 @@ void set_front(TreeNode* node, const TreeDomain& domain, std::size_t compact_byt
 }
 
 TreeDomain* domain_of_arena_node(const TreeNode* node) noexcept {
-  static_assert(units_bits == 20);
   return reinterpret_cast<TreeDomain*>(domain_in_word(words_of(node)[-1]));
 }
 
@@ -58,12 +54,6 @@ void* block_of(const TreeNode* node) noexcept {
   auto* const start = const_cast<TreeNode*>(node);
   if (TARN_LIKELY(!has(node, node_is_apart))) return start;
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(words_of(node)[-1]));
-}
-
-TreeNode* begin_node(void* at, TreeMemory memory) noexcept {
-  auto* const node = new (at) TreeNode{};
-  node->word[2] = memory;
-  return node;
 }
 
 // The cursor stays at an odd multiple of 8, so that nodes behind one word are at multiples of 16;
@@ -97,19 +87,6 @@ TreeNode* place_large(TreeDomain& domain, std::size_t bytes, std::size_t alignme
   set_front(node, domain, 0);
   words_of(node)[-2] = total - ahead;
   return node;
-}
-
-TreeNode* place_in(TreeDomain& domain, std::size_t bytes) noexcept {
-  if (!domain.is_of_arena) {
-    void* const block =
-        heap_allocate(domain.heap, sizeof(TreeNode) + bytes, "tarn_tree_allocate");
-    return block == nullptr ? nullptr : begin_node(block, memory_of_heap);
-  }
-  const std::size_t total = align_up(bytes + front_bytes, tree_grain);
-  if (TARN_LIKELY(domain.is_compact && total <= compact_bytes_max)) {
-    return place_compact(domain, total, false);
-  }
-  return place_large(domain, bytes, tree_grain, 0);
 }
 
 // domain: null or that of a heap
@@ -158,12 +135,12 @@ TreeDomain* domain_of(const TreeNode* node) noexcept {
   return domain_of_arena_node(node);
 }
 
-TreeDomain* domain_below(const TreeNode* parent) noexcept {
+TreeDomain* other_domain_below(const TreeNode* parent) noexcept {
   return begins_domain(parent) ? extra_of(parent)->domain : domain_of(parent);
 }
 
 void count_other_edge(const TreeNode* parent, const TreeNode* node, int change) noexcept {
-  TreeDomain* const below = parent == nullptr ? nullptr : domain_below(parent);
+  TreeDomain* const below = domain_below(parent);
   TreeDomain* const own = domain_of(node);
   if (below == own) return;
   if (below != nullptr) below->guests += static_cast<std::size_t>(change);
@@ -198,11 +175,17 @@ void stop_asking(const TreeNode* node) noexcept {
   if (extra.domain != nullptr) --domain->asking;
 }
 
-TreeNode* place_below(const TreeNode* parent, std::size_t bytes) noexcept {
-  TreeDomain* const domain = parent == nullptr ? nullptr : domain_below(parent);
-  if (domain != nullptr) return place_in(*domain, bytes);
-  void* const block = allocate(sizeof(TreeNode) + bytes);
-  return block == nullptr ? nullptr : begin_node(block, memory_of_malloc);
+TreeNode* place_in(TreeDomain& domain, std::size_t bytes) noexcept {
+  if (!domain.is_of_arena) {
+    void* const block =
+        heap_allocate(domain.heap, sizeof(TreeNode) + bytes, "tarn_tree_allocate");
+    return block == nullptr ? nullptr : begin_node(block, memory_of_heap);
+  }
+  const std::size_t total = align_up(bytes + front_bytes, tree_grain);
+  if (TARN_LIKELY(domain.is_compact && total <= compact_bytes_max)) {
+    return place_compact(domain, total, false);
+  }
+  return place_large(domain, bytes, tree_grain, 0);
 }
 
 namespace {
@@ -238,7 +221,7 @@ TreeNode* place_apart_in_heap(TreeDomain* domain, std::size_t bytes,
 TreeNode* place_apart_below(const TreeNode* parent, std::size_t bytes,
                             std::size_t alignment) noexcept {
   TARN_ASSERT(alignment >= tree_grain);
-  TreeDomain* const domain = parent == nullptr ? nullptr : domain_below(parent);
+  TreeDomain* const domain = domain_below(parent);
   TreeNode* const node = domain != nullptr && domain->is_of_arena
                              ? place_apart_in_arena(*domain, bytes, alignment)
                              : place_apart_in_heap(domain, bytes, alignment);
@@ -335,7 +318,6 @@ void drop_below(TreeNode* node) noexcept {
   if (newest_of(node) == nullptr || !can_drop(domain)) return;
   while (TreeExtra* const extra = domain.extras) {
     check_taker(*extra, nullptr, "tarn_tree_dispose");
-    leave_domain(*extra);
     drop_extra(extra);
   }
   set_link(node, link_child, nullptr);

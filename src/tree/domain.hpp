@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "arena/arena.hpp"
 #include "tarn/heap.h"
@@ -33,15 +34,11 @@ struct alignas(tree_grain) TreeDomain {
   tarn_arena arena;
 };
 
-// The address in the word in front of a node in an arena.
+// The address in the word in front of a node in an arena, above the units.
+inline constexpr unsigned units_bits = 20;
 inline std::uintptr_t domain_in_word(std::uint64_t word) noexcept {
-  return static_cast<std::uintptr_t>((word >> 20) * tree_grain);
+  return static_cast<std::uintptr_t>((word >> units_bits) * tree_grain);
 }
-
-// What nodes allocated below `parent` get their memory from, and what has the node's own; null:
-// malloc.
-TreeDomain* domain_below(const TreeNode* parent) noexcept;
-TreeDomain* domain_of(const TreeNode* node) noexcept;
 
 // May be asked without looking any further.
 inline bool is_of_malloc(const TreeNode* node) noexcept {
@@ -51,11 +48,22 @@ inline bool begins_domain(const TreeNode* node) noexcept {
   return is_extended(node) && extra_of(node)->domain != nullptr;
 }
 
+// What has the node's memory; null: malloc.
+TreeDomain* domain_of(const TreeNode* node) noexcept;
+
+// What nodes allocated below `parent`, which may be null, get theirs from.
+TreeDomain* other_domain_below(const TreeNode* parent) noexcept;
+inline bool is_malloc_below(const TreeNode* parent) noexcept {
+  return parent == nullptr || (is_of_malloc(parent) && !is_extended(parent));
+}
+inline TreeDomain* domain_below(const TreeNode* parent) noexcept {
+  return TARN_LIKELY(is_malloc_below(parent)) ? nullptr : other_domain_below(parent);
+}
+
 // A node that gets the parent, which may be null, or loses it.
 void count_other_edge(const TreeNode* parent, const TreeNode* node, int change) noexcept;
 inline void count_edge(const TreeNode* parent, const TreeNode* node, int change) noexcept {
-  const bool is_plain = is_of_malloc(node) &&
-                        (parent == nullptr || (is_of_malloc(parent) && !is_extended(parent)));
+  const bool is_plain = is_of_malloc(node) && is_malloc_below(parent);
   if (TARN_UNLIKELY(!is_plain)) count_other_edge(parent, node, change);
 }
 
@@ -70,10 +78,17 @@ void join_domain(const TreeNode* node, TreeExtra& extra) noexcept;
 void leave_domain(TreeExtra& extra) noexcept;
 void stop_asking(const TreeNode* node) noexcept;
 
-// A node without links and so many bytes, in the memory for nodes below `parent` (null: malloc's);
-// or in that of `kin`. Null: there is no memory.
-TreeNode* place_below(const TreeNode* parent, std::size_t bytes) noexcept;
-// Apart. pre: alignment >= 16
+// A node in a block.
+inline TreeNode* begin_node(void* at, TreeMemory memory) noexcept {
+  auto* const node = ::new (at) TreeNode{};
+  node->word[2] = memory;
+  return node;
+}
+
+// A node without links and so many bytes, in a domain's memory; in that for nodes below `parent`,
+// apart; in that of `kin`. Null: there is no memory.
+TreeNode* place_in(TreeDomain& domain, std::size_t bytes) noexcept;
+// pre: alignment >= 16
 TreeNode* place_apart_below(const TreeNode* parent, std::size_t bytes,
                             std::size_t alignment) noexcept;
 TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept;

@@ -73,16 +73,6 @@ void leave_reference(TreeNode* parent) noexcept {
 // Most nodes are plain: they and their neighbours are not extended and lie in one slab. For these
 // everything is done on the links as they are. False for others: nothing has changed.
 
-constexpr std::uint32_t link_bits = ~std::uint32_t{3};
-
-std::uint32_t link_to(const TreeNode* node) noexcept {
-  return static_cast<std::uint32_t>((address_of(node) & tree_slab_mask) >> 2);
-}
-
-void put(TreeNode* node, TreeLink link, std::uint32_t to) noexcept {
-  node->word[link] = to | (node->word[link] & ~link_bits);
-}
-
 bool link_plain(TreeNode* parent, TreeNode* node) noexcept {
   if (is_extended(node) || is_reference(parent)) return false;
   if (!is_in_slab_of(parent, node) || !is_in_slab_of(node, parent)) return false;

@@ -106,9 +106,19 @@ inline bool has_gone(const TreeNode* node) noexcept { return memory_of(node) == 
 
 [[noreturn]] void report_tree_damage(const TreeNode* node) noexcept;
 
+// A link as it stands in a word: what it leads to in the slab, and not the flags.
+inline constexpr std::uint32_t link_bits = ~std::uint32_t{3};
+inline std::uint32_t link_to(const TreeNode* target) noexcept {
+  return static_cast<std::uint32_t>((address_of(target) & tree_slab_mask) >> 2);
+}
+// pre: the node is not extended
+inline void put(TreeNode* node, TreeLink link, std::uint32_t to) noexcept {
+  node->word[link] = to | (node->word[link] & ~link_bits);
+}
+
 inline TreeNode* linked(const TreeNode* node, TreeLink link) noexcept {
   if (TARN_UNLIKELY(is_extended(node))) return extra_of(node)->link[link];
-  const std::uintptr_t units = node->word[link] & ~std::uint32_t{3};
+  const std::uintptr_t units = node->word[link] & link_bits;
   const std::uintptr_t offset = units << 2;
   if (offset == 0) return nullptr;
   return reinterpret_cast<TreeNode*>((address_of(node) & ~tree_slab_mask) | offset);
@@ -145,8 +155,7 @@ inline void set_link(TreeNode* node, TreeLink link, TreeNode* target) noexcept {
     extra_of(node)->link[link] = target;
     return;
   }
-  const std::uintptr_t offset = address_of(target) & tree_slab_mask;
-  node->word[link] = static_cast<std::uint32_t>(offset >> 2) | (node->word[link] & 3);
+  put(node, link, link_to(target));
 }
 
 // Memory for what nodes have besides: Extras, references, names. Null and errno when there is none.

@@ -4,7 +4,6 @@
 #include "tree/tree.hpp"
 
 #include <cstring>
-#include <new>
 
 #include "heap/blocks.hpp"
 #include "heap/heaps.hpp"
@@ -29,12 +28,7 @@ TreeNode* put_below(TreeNode* parent, TreeNode* node) noexcept {
     return node;
   }
   if (TARN_LIKELY(link_child_of(parent, node))) return node;  // An edge in its memory.
-  if (is_extended(node)) {
-    TreeExtra* const extra = extra_of(node);
-    leave_domain(*extra);
-    drop_extra(extra);
-  }
-  give_block(node);
+  free_node(node);
   return nullptr;
 }
 
@@ -141,12 +135,11 @@ TreeNode* make_node(TreeNode* parent, std::size_t bytes) noexcept {
     return nullptr;
   }
   check_thread(parent, "tarn_tree_allocate");
-  if (parent != nullptr && (is_extended(parent) || !is_of_malloc(parent))) {
-    return put_below(parent, place_below(parent, bytes));
-  }
+  TreeDomain* const domain = domain_below(parent);
+  if (TARN_UNLIKELY(domain != nullptr)) return put_below(parent, place_in(*domain, bytes));
   void* const block = allocate(sizeof(TreeNode) + bytes);
   if (TARN_UNLIKELY(block == nullptr)) return nullptr;
-  return put_below(parent, new (block) TreeNode{});
+  return put_below(parent, begin_node(block, memory_of_malloc));
 }
 
 TreeNode* make_node_apart(TreeNode* parent, std::size_t bytes, std::size_t alignment,
@@ -164,12 +157,12 @@ TreeNode* make_node_apart(TreeNode* parent, std::size_t bytes, std::size_t align
 }
 
 void free_node(TreeNode* node) noexcept {
-  TARN_ASSERT(is_of_malloc(node));
   if (is_extended(node)) drop_extra(extra_of(node));
   give_block(node);
 }
 
 void drop_extra(TreeExtra* extra) noexcept {
+  leave_domain(*extra);
   drop_name(*extra);
   deallocate(extra);
 }
@@ -183,11 +176,7 @@ void unlink_and_free(TreeNode* node) noexcept {
     domain = extra.domain;
   }
   unlink_last(node);  // Its Extra may be a neighbour's afterwards.
-  if (is_extended(node)) {
-    leave_domain(*extra_of(node));
-    deallocate(extra_of(node));
-  }
-  give_block(node);
+  free_node(node);
   if (domain != nullptr) end_domain(domain);
 }
 

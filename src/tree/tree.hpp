@@ -18,9 +18,9 @@ TreeNode* make_node(TreeNode* parent, std::size_t bytes) noexcept;
 TreeNode* make_node_apart(TreeNode* parent, std::size_t bytes, std::size_t alignment,
                           tarn_tree_destructor destructor) noexcept;
 
-// pre: it has neither parent, nor children, nor references, and is malloc's
+// pre: it has neither parent, nor children, nor references, and nothing counts it as outside
 void free_node(TreeNode* node) noexcept;
-void drop_extra(TreeExtra* extra) noexcept;
+void drop_extra(TreeExtra* extra) noexcept;  // With its place among those of a domain.
 void drop_name(TreeExtra& extra) noexcept;
 
 // As above for one that has a parent yet.
