@@ -122,12 +122,19 @@ __attribute__((noinline)) inline Hidden lose(tarn_heap heap, std::size_t bytes) 
   return lost;
 }
 
-// Memory of the program's own, in no module.
+// Memory of the program's own, in no module. With nothing on both sides: the kernel would make one
+// mapping of it and of thread-local variables beside it, say, which are a root.
 class Pages {
  public:
   explicit Pages(std::size_t bytes)
       : bytes_(bytes),
-        start_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+        start_(mmap(nullptr, bytes + 2 * side_, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    char* const around = static_cast<char*>(start_);
+    start_ = around + side_;
+    munmap(around, side_);
+    munmap(around + side_ + bytes, side_);
+  }
   ~Pages() { munmap(start_, bytes_); }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
@@ -139,6 +146,7 @@ class Pages {
   std::size_t bytes() const { return bytes_; }
 
  private:
+  static constexpr std::size_t side_ = 64 * 1024;
   std::size_t bytes_;
   void* start_;
 };
