@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <initializer_list>
 #include <string_view>
+
+#include "figures.hpp"
 
 namespace tarn {
 
@@ -19,20 +19,6 @@ struct Request {
   std::uint64_t number(int at, std::uint64_t otherwise) const;
   std::string_view word(int at, std::string_view otherwise) const;
 };
-
-struct Figure {
-  const char* name;
-  double value;
-};
-
-inline void print(std::initializer_list<Figure> figures) {
-  const char* separator = "{";
-  for (const Figure& figure : figures) {
-    std::printf("%s\"%s\": %.9g", separator, figure.name, figure.value);
-    separator = ", ";
-  }
-  std::puts("}");
-}
 
 // Each returns false where no maker has the name. Arguments with their defaults:
 bool task_create(const Request&);    // heaps, blocks in each, heaps alive at a time

@@ -38,6 +38,16 @@ def install(*names):
     apt(*arguments)
 
 
+def version(package):
+  """Of an installed package, "PACKAGE VERSION"; "no PACKAGE"; None where nobody knows."""
+  try:
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], text=True,
+                          capture_output=True, check=False)
+  except FileNotFoundError:
+    return None
+  return f"{package} {done.stdout}" if done.returncode == 0 else f"no {package}"
+
+
 def need(program, *packages):
   """Makes sure that a program is there; the first package that brings it is taken."""
   if shutil.which(program):

@@ -7,27 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 
+#include "../heap_tasks/figures.hpp"
 #include "../heap_tasks/meter.hpp"
 #include "contestants.hpp"
 #include "plan.hpp"
 
 namespace tarn {
-
-struct Figure {
-  const char* name;
-  double value;
-};
-
-inline void print(std::initializer_list<Figure> figures) {
-  const char* separator = "{";
-  for (const Figure& figure : figures) {
-    std::printf("%s\"%s\": %.9g", separator, figure.name, figure.value);
-    separator = ", ";
-  }
-  std::puts("}");
-}
 
 inline void must(bool done, const char* what) {
   if (done) return;

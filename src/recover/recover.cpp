@@ -31,12 +31,6 @@ std::size_t ask_once(const RecoveryScope& scope, std::size_t wanted) noexcept {
   return given;
 }
 
-bool is_enough(const tarn_recovered& so_far, std::size_t wanted) noexcept {
-  std::size_t sum = 0;
-  return __builtin_add_overflow(so_far.spare_bytes, so_far.reclaimed_bytes, &sum) ||
-         __builtin_add_overflow(sum, so_far.purged_bytes, &sum) || sum >= wanted;
-}
-
 std::size_t sum_of(const tarn_recovered& steps) noexcept {
   std::size_t sum = 0;
   const bool wraps = __builtin_add_overflow(steps.spare_bytes, steps.reclaimed_bytes, &sum) ||
@@ -52,11 +46,11 @@ std::size_t spare(const RecoveryScope& scope, std::size_t wanted) noexcept {
 // Steps 2 and 3.
 void ask_and_purge(const RecoveryScope& scope, std::size_t wanted, unsigned flags,
                    tarn_recovered* steps) noexcept {
-  if ((flags & TARN_RECOVER_RECLAIM) != 0 && !is_enough(*steps, wanted)) {
+  if ((flags & TARN_RECOVER_RECLAIM) != 0 && sum_of(*steps) < wanted) {
     steps->reclaimed_bytes = ask_once(scope, wanted - sum_of(*steps));
     recover_sums.reclaimed_bytes.add(steps->reclaimed_bytes);
   }
-  if ((flags & TARN_RECOVER_PURGEABLES) != 0 && !is_enough(*steps, wanted)) {
+  if ((flags & TARN_RECOVER_PURGEABLES) != 0 && sum_of(*steps) < wanted) {
     steps->purged_bytes = purge_blocks(scope, wanted - sum_of(*steps));
   }
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "unreachable/mappings.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/bits.hpp"
@@ -23,16 +24,9 @@ bool Mappings::begin(Scratch& scratch) noexcept {
 }
 
 std::size_t Mappings::first_after(const void* p) const noexcept {
-  std::size_t from = 0;
-  for (std::size_t to = count_; from < to;) {
-    const std::size_t middle = from + (to - from) / 2;
-    if (all_[middle].bytes.end <= p) {
-      from = middle + 1;
-    } else {
-      to = middle;
-    }
-  }
-  return from;
+  const os::Mapping* const found = std::partition_point(
+      all_, all_ + count_, [p](const os::Mapping& m) { return m.bytes.end <= p; });
+  return static_cast<std::size_t>(found - all_);
 }
 
 std::size_t Mappings::find(const void* p) const noexcept {

@@ -198,17 +198,12 @@ bool Search::list_heaps(Grounds& grounds, const tarn_unreachable_options& option
 }
 
 std::uint32_t Search::number_of(const HeapRecord* record) const noexcept {
-  std::uint32_t from = 0;
-  for (std::uint32_t to = heap_count_; from < to;) {
-    const std::uint32_t middle = from + (to - from) / 2;
-    if (heaps_[middle].record == record) return middle;
-    if (heaps_[middle].record < record) {
-      from = middle + 1;
-    } else {
-      to = middle;
-    }
-  }
-  return heap_count_;
+  const SeenHeap* const end = heaps_ + heap_count_;
+  const SeenHeap* const found = std::lower_bound(
+      heaps_, heaps_ + heap_count_, record,
+      [](const SeenHeap& heap, const HeapRecord* wanted) { return heap.record < wanted; });
+  const bool is_there = found != end && found->record == record;
+  return is_there ? static_cast<std::uint32_t>(found - heaps_) : heap_count_;
 }
 
 bool Search::list_lost(const Grounds& grounds, const Mark& mark) noexcept {
