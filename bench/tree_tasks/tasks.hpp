@@ -75,6 +75,9 @@ void life(const Plan& plan, Destructor destructor) {
   const double nodes = static_cast<double>(plan.count());
   const double asked = static_cast<double>(plan.bytes());
   const auto ns = [&](double seconds) { return seconds * 1e9 / nodes; };
+  const auto faults = [&](const Usage& usage) {
+    return static_cast<double>(usage.minor_faults) / nodes;
+  };
   const auto begin = static_cast<double>(footprint().resident_bytes);
 
   void* root = nullptr;
@@ -100,6 +103,8 @@ void life(const Plan& plan, Destructor destructor) {
          {"rebuild", ns(used[2].cpu)}, {"redispose", ns(used[3].cpu)},
          {"build_wall", ns(used[0].wall)}, {"dispose_wall", ns(used[1].wall)},
          {"rebuild_wall", ns(used[2].wall)}, {"redispose_wall", ns(used[3].wall)},
+         {"build_faults", faults(used[0])}, {"dispose_faults", faults(used[1])},
+         {"rebuild_faults", faults(used[2])}, {"redispose_faults", faults(used[3])},
          {"overhead", (held - asked) / nodes}, {"resident_overhead", (resident - asked) / nodes},
          {"peak_mib", peak}});
 }

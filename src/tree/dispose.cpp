@@ -5,6 +5,7 @@
 #include "heap/blocks.hpp"
 #include "os/process.hpp"
 #include "tree/domain.hpp"
+#include "tree/plain.hpp"
 #include "tree/threads.hpp"
 #include "tree/tree.hpp"
 
@@ -26,52 +27,74 @@ bool is_plain_leaf(const TreeNode* node) noexcept {
   if ((node->word[0] & asks) != 0) return false;
   if (TARN_LIKELY(node->word[link_child] == 0)) return true;  // Nor is it apart.
   constexpr std::uint32_t only_apart = 1U << node_is_apart % 2;
-  return node->word[link_child] == only_apart && destructor_of(node) == nullptr;
+  return node->word[link_child] == only_apart && *place_of_destructor(node) == nullptr;
 }
 
-// The newest children that are plain leaves, as long as nobody need be told of each.
-void free_plain_leaves(TreeNode* parent) noexcept {
-  TreeNode* node = newest_of(parent);
-  if (node == nullptr || !is_plain_leaf(node) || is_reference(parent)) return;
-  // Of malloc only, as what is counted of the others is; what they link lies in their slab.
-  const bool is_simple = is_of_malloc(parent) && !is_extended(parent);
+// Those of the newest children that are plain leaves: `node` and what follows. What they link lies
+// in their slab. pre: the parent is no reference
+void free_plain_leaves(TreeNode* parent, TreeNode* node, PlainTrees& trees) noexcept {
+  const bool is_simple = is_malloc_below(parent);
   TreeNode* const oldest = younger_of(node);
+  std::uint32_t count = 0;
   do {
     TreeNode* const older = older_of(node);
     if (older != nullptr && younger_of(older) != node) report_tree_damage(node);
-    if (TARN_LIKELY(is_simple && is_of_malloc(node) && !has(node, node_is_apart))) {
+    if (TARN_LIKELY(is_simple && is_of_malloc(node))) {
       mark_gone(node);
-      deallocate(node);
+      deallocate(block_of(node));
     } else {
-      count_edge(parent, node, -1);
-      give_block(node);
+      give_block_from_below(parent, node);
     }
+    ++count;
     node = older;
   } while (node != nullptr && is_plain_leaf(node));
   set_link(parent, link_child, node);
   if (node != nullptr) set_link(node, link_younger, oldest);
+  trees.earn(count);
 }
 
-// The first one that would be freed there: then it need not be unlinked.
-bool is_next_plain_leaf(const TreeNode* node) noexcept {
-  const TreeNode* const parent = parent_of(node);
-  return !is_reference(parent) && newest_of(parent) == node && is_plain_leaf(node);
-}
+enum class Answer { go, look_again, stay };
 
-// Whether the node may go; its children may be others by then.
-bool ask(TreeNode* node) noexcept {
-  const tarn_tree_destructor destructor = destructor_of(node);
-  if (destructor == nullptr) return true;
-  count_asking(node, 1);  // Whatever it does, its domain does not go at once.
+// Whether the node may go. Its children, and its destructor, may be others by then.
+Answer ask(TreeNode* node) noexcept {
+  tarn_tree_destructor* const place = place_of_destructor(node);
+  if (place == nullptr || *place == nullptr) return Answer::go;
+  const tarn_tree_destructor destructor = *place;
+  TreeDomain* const domain = TARN_LIKELY(is_of_malloc(node)) ? nullptr : domain_of(node);
+  add_asking(domain, 1);  // Whatever it does, its domain does not go at once.
   const bool may_go = destructor(bytes_of(node)) == 0;
-  count_asking(node, -1);
-  if (may_go && destructor_of(node) == destructor) set_destructor(node, nullptr);
-  return may_go;
+  add_asking(domain, -1);
+  if (!may_go) return Answer::stay;
+  if (*place == destructor) {
+    *place = nullptr;
+    add_asking(domain, -1);
+  }
+  const bool is_as_before = *place == nullptr && newest_of(node) == nullptr;
+  return TARN_LIKELY(is_as_before) ? Answer::go : Answer::look_again;
 }
 
 void end(TreeNode* node) noexcept {
   if (is_reference(node)) return end_reference(node);
   unlink_and_free(node);
+}
+
+// Most are the newest child yet, and have nothing but their block. pre: `parent` is its parent
+void end_below(TreeNode* parent, TreeNode* node) noexcept {
+  constexpr std::uint32_t asks = 1U << node_is_extended | 1U << node_is_reference;
+  if ((node->word[0] & asks) != 0 || is_reference(parent) || newest_of(parent) != node) {
+    return end(node);
+  }
+  TreeNode* const older = link_of(node, link_older);
+  if (older != nullptr) {
+    if (younger_of(older) != node) report_tree_damage(node);
+    set_link(older, link_younger, link_of(node, link_younger));
+  }
+  set_link(parent, link_child, older);
+  if (TARN_LIKELY(is_malloc_below(parent) && is_of_malloc(node))) {
+    mark_gone(node);
+    return deallocate(block_of(node));
+  }
+  give_block_from_below(parent, node);
 }
 
 TreeNode* stop(const TreeNode* root, TreeNode* node, TreeNode* at, os::Error error) noexcept {
@@ -92,35 +115,45 @@ TreeNode* dispose(TreeNode* root) noexcept {
   TreeNode* const parent = parent_of(root);
   if (parent != nullptr && is_reference(parent)) root = parent;
   set(root, node_is_on_path, true);
+  PlainTrees trees;
+  trees.free_below(root);
   TreeNode* node = root;
   for (;;) {
     if (begins_domain(node)) drop_below(node);
-    free_plain_leaves(node);
     TreeNode* const child = newest_of(node);
     if (child != nullptr) {
-      if (has(child, node_is_on_path)) return stop(root, node, child, os::Error::busy);
-      if (has_references(child)) {
-        if (!pass_to_next_owner(child)) return stop(root, node, child, os::Error::no_memory);
+      if (TARN_UNLIKELY(parent_of(child) != node)) report_tree_damage(child);
+      if (is_plain_leaf(child)) {  // Nor is the parent a reference.
+        free_plain_leaves(node, child, trees);
         continue;
       }
-      if (is_extended(child)) check_taker(*extra_of(child), child, "tarn_tree_dispose");
+      if (has(child, node_is_on_path)) return stop(root, node, child, os::Error::busy);
+      if (is_extended(child)) {
+        if (has_references(child)) {
+          if (!pass_to_next_owner(child)) return stop(root, node, child, os::Error::no_memory);
+          continue;
+        }
+        check_taker(*extra_of(child), child, "tarn_tree_dispose");
+      }
+      if (trees.can_look() && trees.free_below(child)) continue;
       set(child, node_is_on_path, true);
       __builtin_prefetch(older_of(child), 1);  // Where it goes on after what is below.
       node = child;
       continue;
     }
     if (!is_reference(node)) {
-      if (!ask(node)) return stop(root, node, node, os::Error::busy);
-      if (newest_of(node) != nullptr || destructor_of(node) != nullptr) continue;
+      const Answer answer = ask(node);
+      if (answer == Answer::stay) return stop(root, node, node, os::Error::busy);
+      if (answer == Answer::look_again) continue;
     }
     set(node, node_is_on_path, false);  // From here on nobody is asked until it has gone.
-    if (node != root && is_next_plain_leaf(node)) {
-      node = parent_of(node);
-      continue;
+    if (node == root) {
+      end(node);
+      return nullptr;
     }
-    TreeNode* const above = node == root ? nullptr : parent_of(node);
-    end(node);
-    if (above == nullptr) return nullptr;
+    TreeNode* const above = parent_of(node);
+    end_below(above, node);
+    trees.earn(1);
     node = above;
   }
 }
@@ -151,6 +184,8 @@ int tarn_tree_dispose_children(void* p) {
   count_asking(node, 1);
   if (begins_domain(node)) drop_below(node);
   bool done = true;
+  PlainTrees trees;
+  trees.free_below(node);
   for (TreeNode* child; done && (child = newest_of(node)) != nullptr;) {
     done = has_references(child) ? pass_to_next_owner(child) : dispose(child) == nullptr;
   }

@@ -20,10 +20,6 @@ constexpr std::size_t large_front_bytes = 2 * word_bytes + sizeof(TreeNode);
 constexpr std::size_t compact_bytes_max = 4096;  // With the front.
 constexpr std::uint64_t units_mask = (std::uint64_t{1} << units_bits) - 1;
 
-std::uint64_t* words_of(const TreeNode* node) noexcept {
-  return reinterpret_cast<std::uint64_t*>(const_cast<TreeNode*>(node));
-}
-
 // 0: there is a second word, which has the bytes.
 std::size_t compact_bytes_of(const TreeNode* node) noexcept {
   return static_cast<std::size_t>(words_of(node)[-1] & units_mask) * tree_grain;
@@ -38,22 +34,9 @@ TreeDomain* domain_of_arena_node(const TreeNode* node) noexcept {
   return reinterpret_cast<TreeDomain*>(domain_in_word(words_of(node)[-1]));
 }
 
-// Of a node that is apart.
-tarn_tree_destructor* place_of_destructor(const TreeNode* node) noexcept {
-  const bool is_large = memory_of(node) == memory_of_arena && compact_bytes_of(node) == 0;
-  return reinterpret_cast<tarn_tree_destructor*>(words_of(node) - (is_large ? 3 : 2));
-}
-
 // In front of a compact node: one that is apart has a word more.
 std::size_t compact_front_of(const TreeNode* node) noexcept {
   return has(node, node_is_apart) ? large_front_bytes : front_bytes;
-}
-
-// Of a node of malloc or of a heap.
-void* block_of(const TreeNode* node) noexcept {
-  auto* const start = const_cast<TreeNode*>(node);
-  if (TARN_LIKELY(!has(node, node_is_apart))) return start;
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(words_of(node)[-1]));
 }
 
 // The cursor stays at an odd multiple of 8, so that nodes behind one word are at multiples of 16;
@@ -92,6 +75,9 @@ TreeNode* place_large(TreeDomain& domain, std::size_t bytes, std::size_t alignme
 // domain: null or that of a heap
 void* allocate_aligned_in(TreeDomain* domain, std::size_t bytes, std::size_t alignment) noexcept {
   if (domain != nullptr) {
+    if (alignment <= block_align) {
+      return heap_allocate(domain->heap, bytes, "tarn_tree_allocate_object");
+    }
     return heap_allocate_slow(domain->heap, {.bytes = bytes,
                                              .alignment = alignment,
                                              .function = "tarn_tree_allocate_aligned",
@@ -109,6 +95,13 @@ void settle(TreeDomain* domain) noexcept {
     return;
   }
   deallocate(domain);
+}
+
+// What nodes below the parent lie in, and what the node does.
+void count_edge_between(TreeDomain* below, TreeDomain* own, int change) noexcept {
+  if (below == own) return;
+  if (below != nullptr) below->guests += static_cast<std::size_t>(change);
+  if (own != nullptr) own->outside += static_cast<std::size_t>(change);
 }
 
 bool can_drop(const TreeDomain& domain) noexcept {
@@ -140,11 +133,13 @@ TreeDomain* other_domain_below(const TreeNode* parent) noexcept {
 }
 
 void count_other_edge(const TreeNode* parent, const TreeNode* node, int change) noexcept {
-  TreeDomain* const below = domain_below(parent);
+  count_edge_between(domain_below(parent), domain_of(node), change);
+}
+
+void count_other_move(const TreeNode* from, const TreeNode* to, const TreeNode* node) noexcept {
   TreeDomain* const own = domain_of(node);
-  if (below == own) return;
-  if (below != nullptr) below->guests += static_cast<std::size_t>(change);
-  if (own != nullptr) own->outside += static_cast<std::size_t>(change);
+  count_edge_between(domain_below(from), own, -1);
+  count_edge_between(domain_below(to), own, 1);
 }
 
 void join_domain(const TreeNode* node, TreeExtra& extra) noexcept {
@@ -231,18 +226,17 @@ TreeNode* place_apart_below(const TreeNode* parent, std::size_t bytes,
   return node;
 }
 
-tarn_tree_destructor destructor_of(const TreeNode* node) noexcept {
-  if (has(node, node_is_apart)) return *place_of_destructor(node);
-  return is_extended(node) ? extra_of(node)->destructor : nullptr;
+tarn_tree_destructor* other_place_of_destructor(const TreeNode* node) noexcept {
+  if (!has(node, node_is_apart)) return &extra_of(node)->destructor;
+  const bool is_large = memory_of(node) == memory_of_arena && compact_bytes_of(node) == 0;
+  return reinterpret_cast<tarn_tree_destructor*>(words_of(node) - (is_large ? 3 : 2));
 }
 
 void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept {
-  const bool is_apart = has(node, node_is_apart);
-  if (!is_apart && !is_extended(node)) return;  // pre: null
-  tarn_tree_destructor& now =
-      is_apart ? *place_of_destructor(node) : extra_of(node)->destructor;
-  count_asking(node, int{destructor != nullptr} - int{now != nullptr});
-  now = destructor;
+  tarn_tree_destructor* const place = place_of_destructor(node);
+  if (place == nullptr) return;  // pre: null
+  count_asking(node, int{destructor != nullptr} - int{*place != nullptr});
+  *place = destructor;
 }
 
 TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept {
@@ -252,12 +246,10 @@ TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept {
   return block == nullptr ? nullptr : begin_node(block, memory_of(kin));
 }
 
-void give_block(TreeNode* node) noexcept {
-  if (TARN_LIKELY(is_of_malloc(node))) {
-    mark_gone(node);
-    return deallocate(block_of(node));
-  }
-  TreeDomain* const domain = domain_of(node);
+namespace {
+
+// pre: the domain is the node's
+void give_block_to(TreeDomain* domain, TreeNode* node) noexcept {
   if (memory_of(node) == memory_of_heap) {
     mark_gone(node);
     deallocate(block_of(node));
@@ -270,6 +262,23 @@ void give_block(TreeNode* node) noexcept {
     tarn_arena_deallocate(&domain->arena, reinterpret_cast<char*>(node) - ahead, total);
   }
   settle(domain);
+}
+
+}  // namespace
+
+void give_block(TreeNode* node) noexcept {
+  if (TARN_LIKELY(is_of_malloc(node))) {
+    mark_gone(node);
+    return deallocate(block_of(node));
+  }
+  give_block_to(domain_of(node), node);
+}
+
+void give_block_from_below(const TreeNode* parent, TreeNode* node) noexcept {
+  TreeDomain* const below = domain_below(parent);
+  TreeDomain* const own = is_of_malloc(node) ? nullptr : domain_of(node);
+  count_edge_between(below, own, -1);
+  return own == nullptr ? give_block(node) : give_block_to(own, node);
 }
 
 std::size_t room_of(const TreeNode* node, const char* function) noexcept {

@@ -67,6 +67,18 @@ inline void count_edge(const TreeNode* parent, const TreeNode* node, int change)
   if (TARN_UNLIKELY(!is_plain)) count_other_edge(parent, node, change);
 }
 
+// A node that goes from one parent to another one.
+void count_other_move(const TreeNode* from, const TreeNode* to, const TreeNode* node) noexcept;
+inline void count_move(const TreeNode* from, const TreeNode* to, const TreeNode* node) noexcept {
+  const bool is_plain = is_of_malloc(node) && is_malloc_below(from) && is_malloc_below(to);
+  if (TARN_UNLIKELY(!is_plain)) count_other_move(from, to, node);
+}
+
+// What `domain`, that of a node, counts of what has to be visited.
+inline void add_asking(TreeDomain* domain, int change) noexcept {
+  if (domain != nullptr) domain->asking += static_cast<std::size_t>(change);
+}
+
 // Something that must be visited comes to a node, or goes.
 inline void count_asking(const TreeNode* node, int change) noexcept {
   if (TARN_LIKELY(is_of_malloc(node))) return;
@@ -93,13 +105,42 @@ TreeNode* place_apart_below(const TreeNode* parent, std::size_t bytes,
                             std::size_t alignment) noexcept;
 TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept;
 
+// In front of a node of malloc or of a heap that is apart: the address of its block, and in front of
+// that the destructor.
+inline std::uint64_t* words_of(const TreeNode* node) noexcept {
+  return reinterpret_cast<std::uint64_t*>(const_cast<TreeNode*>(node));
+}
+// pre: the node is of malloc or of a heap
+inline void* block_of(const TreeNode* node) noexcept {
+  auto* const start = const_cast<TreeNode*>(node);
+  if (TARN_LIKELY(!has(node, node_is_apart))) return start;
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(words_of(node)[-1]));
+}
+
+// Where what is called before the node goes is kept; null: nowhere yet.
+tarn_tree_destructor* other_place_of_destructor(const TreeNode* node) noexcept;
+inline tarn_tree_destructor* place_of_destructor(const TreeNode* node) noexcept {
+  const bool is_apart = has(node, node_is_apart);
+  if (is_apart && TARN_LIKELY(is_of_malloc(node))) {
+    return reinterpret_cast<tarn_tree_destructor*>(words_of(node) - 2);
+  }
+  if (!is_apart && TARN_LIKELY(!is_extended(node))) return nullptr;
+  return other_place_of_destructor(node);
+}
+
 // What is called before the node goes; null: nothing.
-tarn_tree_destructor destructor_of(const TreeNode* node) noexcept;
+inline tarn_tree_destructor destructor_of(const TreeNode* node) noexcept {
+  tarn_tree_destructor* const place = place_of_destructor(node);
+  return place == nullptr ? nullptr : *place;
+}
 // pre: the node is apart or extended, or it is null
 void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept;
 
 // Gives the block back; its domain may end with it.
 void give_block(TreeNode* node) noexcept;
+
+// The same for a node that has just been taken out from below `parent`.
+void give_block_from_below(const TreeNode* parent, TreeNode* node) noexcept;
 
 // Bytes that may be used.
 std::size_t room_of(const TreeNode* node, const char* function) noexcept;

@@ -73,53 +73,87 @@ void leave_reference(TreeNode* parent) noexcept {
 // Most nodes are plain: they and their neighbours are not extended and lie in one slab. For these
 // everything is done on the links as they are. False for others: nothing has changed.
 
-bool link_plain(TreeNode* parent, TreeNode* node) noexcept {
+// The place below a parent for a node that has none, as it is before the node comes there.
+struct PlainPlace {
+  std::uint32_t parent;
+  std::uint32_t newest;       // 0: there are no children.
+  TreeNode* newest_node;
+};
+
+bool find_place(TreeNode* parent, const TreeNode* node, PlainPlace* place) noexcept {
   if (is_extended(node) || is_reference(parent)) return false;
   if (!is_in_slab_of(parent, node) || !is_in_slab_of(node, parent)) return false;
   TreeNode* const newest = linked(parent, link_child);
+  *place = {link_to(parent), newest == nullptr ? 0 : link_to(newest), newest};
+  return newest == nullptr || (!is_extended(newest) && is_in_slab_of(node, newest));
+}
+
+void take_place(TreeNode* parent, TreeNode* node, const PlainPlace& place) noexcept {
   const std::uint32_t self = link_to(node);
-  std::uint32_t older = 0;
   std::uint32_t oldest = self;
-  if (newest != nullptr) {
-    if (is_extended(newest) || !is_in_slab_of(node, newest)) return false;
-    older = link_to(newest);
-    oldest = newest->word[link_younger] & link_bits;
-    put(newest, link_younger, self);
+  if (place.newest != 0) {
+    oldest = place.newest_node->word[link_younger];
+    place.newest_node->word[link_younger] = self;
   }
-  put(node, link_parent, link_to(parent));
-  put(node, link_older, older);
-  put(node, link_younger, oldest);
-  set_link(parent, link_child, node);
+  put(node, link_parent, place.parent);
+  put(node, link_older, place.newest);
+  node->word[link_younger] = oldest;
+  if (TARN_LIKELY(!is_extended(parent))) return put(parent, link_child, self);
+  extra_of(parent)->link[link_child] = node;
+}
+
+bool link_plain(TreeNode* parent, TreeNode* node) noexcept {
+  PlainPlace place;
+  if (TARN_UNLIKELY(!find_place(parent, node, &place))) return false;
+  take_place(parent, node, place);
   return true;
 }
 
-// Also for what is damaged: nothing.
-bool unlink_plain(TreeNode* node) noexcept {
+// The node is left with the links that it had. False also for what is damaged: nothing has changed.
+bool leave_place(TreeNode* node) noexcept {
   if (is_extended(node)) return false;
-  TreeNode* const parent = linked(node, link_parent);
-  TreeNode* const older = linked(node, link_older);
-  TreeNode* const younger = linked(node, link_younger);
-  if (parent == nullptr || is_reference(parent) || younger == nullptr) return false;
-  TreeNode* const newest = linked(parent, link_child);
+  const std::uintptr_t slab = address_of(node) & ~tree_slab_mask;
+  const std::uint32_t self = link_to(node);
+  const std::uint32_t older = node->word[link_older] & link_bits;
+  const std::uint32_t younger = node->word[link_younger];
+  TreeNode* const parent = link_of(node, link_parent);
+  if (parent == nullptr || is_reference(parent) || younger == 0) return false;
+  const bool is_newest = linked(parent, link_child) == node;
+  TreeNode* const younger_node = node_at(slab, younger);
   // What leads to the node from its older side: that sibling, or the newest one to the oldest.
-  TreeNode* const leads = older != nullptr ? older : newest;
-  if (leads == nullptr || is_extended(leads) || is_extended(younger)) return false;
-  const bool is_newest = newest == node;
-  if (linked(leads, link_younger) != node) return false;
-  if (linked(younger, link_older) != (is_newest ? nullptr : node)) return false;
-  put(leads, link_younger, node->word[link_younger] & link_bits);
-  if (is_newest) {
-    set_link(parent, link_child, older);
+  TreeNode* const leads = older != 0  ? node_at(slab, older)
+                          : is_newest ? node
+                                      : linked(parent, link_child);
+  if (leads == nullptr || is_extended(leads) || is_extended(younger_node)) return false;
+  if (link_of(leads, link_younger) != node) return false;
+  if ((younger_node->word[link_older] & link_bits) != (is_newest ? 0 : self)) return false;
+  leads->word[link_younger] = younger;
+  if (!is_newest) {
+    put(younger_node, link_older, older);
+  } else if (TARN_LIKELY(!is_extended(parent))) {
+    put(parent, link_child, older);
   } else {
-    put(younger, link_older, node->word[link_older] & link_bits);
+    extra_of(parent)->link[link_child] = link_of(node, link_older);
   }
+  return true;
+}
+
+bool unlink_plain(TreeNode* node) noexcept {
+  if (!leave_place(node)) return false;
   put(node, link_parent, 0);
   put(node, link_older, 0);
-  put(node, link_younger, 0);
+  node->word[link_younger] = 0;
   return true;
 }
 
 }  // namespace
+
+bool move_plain(TreeNode* parent, TreeNode* node) noexcept {
+  PlainPlace place;
+  if (!find_place(parent, node, &place) || !leave_place(node)) return false;
+  take_place(parent, node, place);
+  return true;
+}
 
 bool is_known_in_place(const TreeNode* node) noexcept {
   const TreeNode* const older = older_of(node);

@@ -116,22 +116,31 @@ inline void put(TreeNode* node, TreeLink link, std::uint32_t to) noexcept {
   node->word[link] = to | (node->word[link] & ~link_bits);
 }
 
-inline TreeNode* linked(const TreeNode* node, TreeLink link) noexcept {
-  if (TARN_UNLIKELY(is_extended(node))) return extra_of(node)->link[link];
-  const std::uintptr_t units = node->word[link] & link_bits;
-  const std::uintptr_t offset = units << 2;
+// pre: the node is not extended
+inline TreeNode* link_of(const TreeNode* node, TreeLink link) noexcept {
+  const std::uintptr_t offset = std::uintptr_t{node->word[link] & link_bits} << 2;
   if (offset == 0) return nullptr;
   return reinterpret_cast<TreeNode*>((address_of(node) & ~tree_slab_mask) | offset);
+}
+inline TreeNode* node_at(std::uintptr_t slab, std::uint32_t link) noexcept {
+  return reinterpret_cast<TreeNode*>(slab | std::uintptr_t{link} << 2);
+}
+
+inline TreeNode* linked(const TreeNode* node, TreeLink link) noexcept {
+  if (TARN_UNLIKELY(is_extended(node))) return extra_of(node)->link[link];
+  return link_of(node, link);
 }
 inline TreeNode* parent_of(const TreeNode* n) noexcept { return linked(n, link_parent); }
 inline TreeNode* older_of(const TreeNode* n) noexcept { return linked(n, link_older); }
 inline TreeNode* younger_of(const TreeNode* n) noexcept { return linked(n, link_younger); }
+inline TreeNode* other_newest_of(const TreeNode* n) noexcept {
+  if (!is_reference(n)) return linked(n, link_child);
+  const auto* const reference = static_cast<const TreeReference*>(n);
+  return reference->is_owner ? reference->target : nullptr;
+}
 inline TreeNode* newest_of(const TreeNode* n) noexcept {
-  if (TARN_UNLIKELY(is_reference(n))) {
-    const auto* const reference = static_cast<const TreeReference*>(n);
-    return reference->is_owner ? reference->target : nullptr;
-  }
-  return linked(n, link_child);
+  if (TARN_UNLIKELY((n->word[0] & ~link_bits) != 0)) return other_newest_of(n);
+  return link_of(n, link_child);
 }
 
 inline bool is_in_slab_of(const TreeNode* node, const TreeNode* target) noexcept {
@@ -177,6 +186,10 @@ void unlink_last(TreeNode* node) noexcept;
 
 // As above for a node that goes on: false when there is no memory for what it would lose.
 bool unlink_to_move(TreeNode* node) noexcept;
+
+// Takes it out from where it is and makes it the newest child of `parent`, which is another one.
+// False where that needs more than links in one slab: then nothing has changed.
+bool move_plain(TreeNode* parent, TreeNode* node) noexcept;
 
 // Has all extended that link_child_of(parent, node) will need extended.
 bool prepare_to_link(TreeNode* parent, TreeNode* node) noexcept;

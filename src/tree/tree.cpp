@@ -110,6 +110,11 @@ int steal(TreeNode* parent, TreeNode* node) noexcept {
   if (parent == before) return 0;
   if (parent != nullptr) {
     if (is_owner_of(node, parent)) return os::fail(os::Error::loop);
+    if (before != nullptr && TARN_LIKELY(move_plain(parent, node))) {  // Nor has it other owners.
+      count_move(before, parent, node);
+      note_child(node);
+      return 0;
+    }
     if (!prepare_to_link(parent, node)) return -1;
   }
   if (!unlink_to_move(node)) return -1;

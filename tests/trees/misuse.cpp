@@ -75,6 +75,21 @@ TEST_F(TreesDeathTest, WhatWasWrittenOverIsReported) {
   EXPECT_EQ(tarn_tree_dispose(root), 0);
 }
 
+TEST_F(TreesDeathTest, WhatWasWrittenOverBelowAPlainNodeIsReported) {
+  void* const root = tarn_tree_allocate(nullptr, 0);
+  auto* const a = static_cast<char*>(tarn_tree_allocate(root, 40));
+  auto* const older = static_cast<char*>(tarn_tree_allocate(a, 40));
+  auto* const newer = static_cast<char*>(tarn_tree_allocate(a, 40));
+  ASSERT_NE(tarn_tree_allocate(older, 40), nullptr);
+  ASSERT_NE(tarn_tree_allocate(newer, 40), nullptr);
+  const auto copy = [](char* to, const char* from) { std::memcpy(to - 16, from - 16, 16); };
+  EXPECT_REPORT((copy(older, a), tarn_tree_dispose(root)), damage);
+  EXPECT_REPORT((copy(older, newer), tarn_tree_dispose(root)), damage);
+  EXPECT_REPORT((copy(newer, older), tarn_tree_dispose(root)), damage);
+  EXPECT_REPORT((copy(newer, a), tarn_tree_dispose(a)), damage);
+  EXPECT_EQ(tarn_tree_dispose(root), 0);
+}
+
 // It looks like a root; the heap does not know the block.
 TEST_F(TreesDeathTest, WhatIsNoNodeIsReported) {
   alignas(16) static char no_block[64];

@@ -1,0 +1,49 @@
+// plain: trees of nodes that nobody has to be asked about. Whether a subtree is one, and a small one,
+// is found out by looking at its nodes in an order in which memory is waited for least; then they are
+// freed in that order, without being taken out from among their neighbours. docs/design/tree.md
+// ("Disposal") has the picture.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "tree/links.hpp"
+
+namespace tarn {
+
+// Neither extended, nor a reference, nor on the path, nor apart, nor of other memory than malloc's.
+inline bool is_plain(const TreeNode* node) noexcept {
+  return ((node->word[0] | node->word[1] | node->word[2]) & ~link_bits) == 0;
+}
+
+// Looks in vain cost at most what `earn` and what is freed has earned: disposal stays linear.
+class PlainTrees {
+ public:
+  bool can_look() const noexcept { return credit_ >= nodes_min; }
+
+  // Frees all below `top` if that is a plain tree and not too large for now. What it has looked at
+  // in vain is at hand afterwards. pre: can_look()
+  bool free_below(TreeNode* top) noexcept;
+
+  // So many nodes have gone in another way.
+  void earn(std::uint32_t nodes) noexcept {
+    credit_ += looks_per_node * nodes;
+    if (credit_ > nodes_max) credit_ = nodes_max;
+  }
+
+ private:
+  static constexpr std::uint32_t nodes_max = 256;  // What is looked at stays in the first cache.
+  static constexpr std::uint32_t nodes_min = 8;
+  static constexpr std::uint32_t looks_per_node = 2;
+
+  bool find_from(std::uint32_t first) noexcept;
+  void check_found() const noexcept;
+
+  std::uintptr_t slab_ = 0;
+  std::uint32_t credit_ = nodes_max;
+  std::uint32_t count_ = 0;
+  std::uint32_t found_[nodes_max];  // Links, from the children of `top` downwards.
+};
+
+}  // namespace tarn
