@@ -105,8 +105,8 @@ TreeNode* place_apart_below(const TreeNode* parent, std::size_t bytes,
                             std::size_t alignment) noexcept;
 TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept;
 
-// In front of a node of malloc or of a heap that is apart: the address of its block, and in front of
-// that the destructor.
+// In front of a node that is apart, of malloc or of a heap: the address of its block, and in front
+// of that the destructor.
 inline std::uint64_t* words_of(const TreeNode* node) noexcept {
   return reinterpret_cast<std::uint64_t*>(const_cast<TreeNode*>(node));
 }

@@ -9,8 +9,8 @@
 namespace tarn {
 
 // A node's newest child and its older sibling are asked for when it is looked at, and are looked at
-// when all have been that were found before: by then they have come from memory. So it goes on where
-// not all are plain: whoever asks them finds them at hand.
+// when all have been that were found before: by then they have come from memory. Where not all are
+// plain it goes on: whoever asks them finds them at hand.
 bool PlainTrees::find_from(std::uint32_t first) noexcept {
   const std::uint32_t most = credit_;
   bool all_plain = true;

@@ -1,7 +1,6 @@
-// plain: trees of nodes that nobody has to be asked about. Whether a subtree is one, and a small one,
-// is found out by looking at its nodes in an order in which memory is waited for least; then they are
-// freed in that order, without being taken out from among their neighbours. docs/design/tree.md
-// ("Disposal") has the picture.
+// plain: trees of nodes that nobody has to be asked about. Whether a subtree is one, and small, is
+// found out by looking at its nodes in an order in which memory is waited for least; then they are
+// freed, without being taken out from among their neighbours. docs/design/tree.md ("Disposal").
 //
 // SPDX-License-Identifier: MIT
 #pragma once
