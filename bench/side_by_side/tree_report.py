@@ -8,11 +8,19 @@ from statistics import median
 
 from .heap_report import table
 from .pool_report import cell, verdict
-from .tree_suite import (MOVES, PEER, ROWS, TARGETS, TIMES, UNLIMITED, WEIGHTS)
+from .tree_suite import (LIVES, MOVES, PEER, ROWS, TARGETS, TIMES, UNLIMITED, WEIGHTS)
 
-HEADINGS = {"build": "build", "dispose": "dispose", "rebuild": "build again",
-            "redispose": "dispose again", "in_order": "oldest first", "shuffled": "shuffled",
+HEADINGS = {"life": "build and dispose", "relife": "both again", "build": "build",
+            "dispose": "dispose", "rebuild": "build again", "redispose": "dispose again",
+            "in_order": "oldest first", "shuffled": "shuffled",
             "overhead": "overhead", "resident_overhead": "resident overhead"}
+
+
+def with_lives(rounds):
+  """The same samples with sums beside their parts."""
+  return [{key: {**figures, **{name: sum(figures[part] for part in parts)
+                               for name, parts in LIVES.items() if figures.keys() >= set(parts)}}
+           for key, figures in row.items()} for row in rounds]
 
 
 def values_of(rounds, label, contestant, figure):
@@ -78,7 +86,7 @@ def targets(rounds, contestant):
 
 
 def life(rounds, label):
-  columns = [(HEADINGS[figure], figure, 0) for figure in TIMES]
+  columns = [(HEADINGS[figure], figure, 0) for figure in (*LIVES, *TIMES)]
   columns += [(f"{HEADINGS[figure]}, bytes", figure, 1) for figure in WEIGHTS]
   columns += [("peak MiB", "peak_mib", 0), ("instructions, build", "build_instructions", 0),
               ("dispose", "dispose_instructions", 0)]
@@ -128,6 +136,7 @@ def deepest(record):
 
 
 def markdown(record, rounds):
+  rounds = with_lives(rounds)
   parts = [heading(record), "## Targets", overview(rounds), deepest(record)]
   for name in [name for name in names_in(rounds) if name.startswith("tarn")]:
     parts += [f"### {name}", targets(rounds, name)]

@@ -94,6 +94,12 @@ class Report(unittest.TestCase):
       self.assertIn("0 of 1", tree_report.overview(missed))
       self.assertIn("**missed**", tree_report.targets(missed, "tarn"))
 
+  def test_a_life_is_what_its_parts_take_in_each_round(self):
+    parts = {"build": 3, "dispose": 4, "rebuild": 5}
+    rounds = tree_report.with_lives([{(self.LABEL, "tarn"): parts}])
+    self.assertEqual(tree_report.values_of(rounds, self.LABEL, "tarn", "life"), [7])
+    self.assertEqual(tree_report.values_of(rounds, self.LABEL, "tarn", "relife"), [])
+
   def test_where_talloc_does_not_end_its_stack_is_unlimited(self):
     rounds = self.rounds([(1, 4)], peer=tree_suite.UNLIMITED)
     self.assertIn("0.25", tree_report.targets(rounds, "tarn"))
@@ -106,7 +112,8 @@ class Report(unittest.TestCase):
               "bystanders": 0.0, "tarn": "?", "peer": "?", "nodes": 1, "count_nodes": 1,
               "deepest": {"talloc": "5 nodes"}, "failures": ["it failed"]}
     text = tree_report.markdown(record, self.rounds([(1, 4)]))
-    for part in ("| talloc | 4 |", "| tarn | 1 |", "- it failed", "- talloc: 5 nodes"):
+    for part in ("| talloc | – | – | 4 |", "| tarn | – | – | 1 |",
+                 "- it failed", "- talloc: 5 nodes"):
       self.assertIn(part, text)
 
   def test_every_row_has_a_name_of_its_own(self):
