@@ -34,6 +34,7 @@ bool PlainTrees::find_from(std::uint32_t first) noexcept {
     }
   }
   if (all_plain && seen == count_) return true;
+  if (seen == count_) at_hand_ = seen;
   credit_ -= seen;
   return false;
 }

@@ -19,7 +19,7 @@ inline bool is_plain(const TreeNode* node) noexcept {
 // Looks in vain cost at most what `earn` and what is freed has earned: disposal stays linear.
 class PlainTrees {
  public:
-  bool can_look() const noexcept { return credit_ >= nodes_min; }
+  bool can_look() const noexcept { return credit_ >= nodes_min && at_hand_ == 0; }
 
   // Frees all below `top` if that is a plain tree and not too large for now. What it has looked at
   // in vain is at hand afterwards. pre: can_look()
@@ -29,12 +29,13 @@ class PlainTrees {
   void earn(std::uint32_t nodes) noexcept {
     credit_ += looks_per_node * nodes;
     if (credit_ > nodes_max) credit_ = nodes_max;
+    at_hand_ -= nodes < at_hand_ ? nodes : at_hand_;
   }
 
  private:
   static constexpr std::uint32_t nodes_max = 256;  // What is looked at stays in the first cache.
   static constexpr std::uint32_t nodes_min = 8;
-  static constexpr std::uint32_t looks_per_node = 2;
+  static constexpr std::uint32_t looks_per_node = 4;
 
   bool find_from(std::uint32_t first) noexcept;
   void check_found() const noexcept;
@@ -42,6 +43,7 @@ class PlainTrees {
   std::uintptr_t slab_ = 0;
   std::uint32_t credit_ = nodes_max;
   std::uint32_t count_ = 0;
+  std::uint32_t at_hand_ = 0;  // Nodes that have been looked at and are to go next.
   std::uint32_t found_[nodes_max];  // Links, from the children of `top` downwards.
 };
 
