@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include "os/process.hpp"
+#include "report/report_text.hpp"
 #include "tree/domain.hpp"
-#include "tree/report_text.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {
@@ -298,10 +298,6 @@ bool Report::run(TreeNode* root) noexcept {
   }
   if (is_json_) out_.text("\n");
   return out_.flush();
-}
-
-int write_to_descriptor(void* context, const char* text, std::size_t bytes) {
-  return os::write_all(*static_cast<const int*>(context), text, bytes) ? 0 : -1;
 }
 
 }  // namespace

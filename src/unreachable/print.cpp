@@ -8,92 +8,23 @@
 #include <cstring>
 
 #include "os/process.hpp"
-#include "report/report.hpp"
+#include "report/report_text.hpp"
 
 namespace tarn {
 
 namespace {
 
-// Text on its way to a file.
-class Output {
- public:
-  explicit Output(int file) noexcept : file_(file) {}
-
-  Output& text(const char* words) noexcept { return text(words, strlen(words)); }
-  Output& text(const char* words, std::size_t length) noexcept {
-    for (std::size_t i = 0; i < length; ++i) {
-      if (length_ == sizeof buffer_) flush();
-      buffer_[length_++] = words[i];
-    }
-    return *this;
+// module+0x1f
+void print_site(ReportText& out, const void* p, bool is_json) noexcept {
+  char module[64];
+  std::uintptr_t offset = 0;
+  if (os::find_module(p, module, sizeof module, &offset)) {
+    (is_json ? out.json_letters(module) : out.visible(module)).text("+");
+  } else {
+    offset = reinterpret_cast<std::uintptr_t>(p);
   }
-  Output& decimal(std::uint64_t number) noexcept {
-    const Decimal digits(number);
-    return text(digits.text(), digits.length());
-  }
-  // To the right of so many columns, in groups of three digits.
-  Output& column(std::uint64_t number, std::size_t columns) noexcept {
-    const Decimal digits(number);
-    const std::size_t length = digits.length() + (digits.length() - 1) / 3;
-    for (std::size_t i = length; i < columns; ++i) text(" ", 1);
-    return grouped(digits);
-  }
-  Output& grouped(std::uint64_t number) noexcept { return grouped(Decimal(number)); }
-
-  Output& quoted(const char* words) noexcept {
-    text("\"");
-    for (; *words != '\0'; ++words) {
-      const auto c = static_cast<unsigned char>(*words);
-      constexpr char digits[] = "0123456789abcdef";
-      if (c < 0x20 || c == 0x7f) {
-        text("\\u00").text(&digits[c >> 4], 1).text(&digits[c & 15], 1);
-      } else {
-        if (c == '"' || c == '\\') text("\\");
-        text(words, 1);
-      }
-    }
-    return text("\"");
-  }
-
-  // module+0x1f
-  Output& site(const void* p) noexcept {
-    char module[64];
-    std::uintptr_t offset = 0;
-    if (!os::find_module(p, module, sizeof module, &offset)) {
-      offset = reinterpret_cast<std::uintptr_t>(p);
-      module[0] = '\0';
-    }
-    text(module).text(module[0] == '\0' ? "0x" : "+0x");
-    bool begun = false;
-    for (int shift = 60; shift >= 0; shift -= 4) {
-      const unsigned digit = offset >> shift & 15;
-      begun = begun || digit != 0 || shift == 0;
-      if (begun) text(&"0123456789abcdef"[digit], 1);
-    }
-    return *this;
-  }
-
-  // False with errno set when anything could not be written.
-  bool flush() noexcept {
-    if (!failed_ && length_ != 0) failed_ = !os::write_all(file_, buffer_, length_);
-    length_ = 0;
-    return !failed_;
-  }
-
- private:
-  Output& grouped(const Decimal& digits) noexcept {
-    for (std::size_t i = 0; i < digits.length(); ++i) {
-      if (i != 0 && (digits.length() - i) % 3 == 0) text(",", 1);
-      text(digits.text() + i, 1);
-    }
-    return *this;
-  }
-
-  int file_;
-  bool failed_ = false;
-  std::size_t length_ = 0;
-  char buffer_[4096];
-};
+  out.text("0x").hexadecimal(offset);
+}
 
 // Blocks of one size, heap and call site.
 struct Group {
@@ -133,7 +64,7 @@ std::size_t make_groups(Search& search, Group* groups) noexcept {
 constexpr std::size_t width = 14;
 constexpr std::size_t narrow = 10;
 
-void print_text(Output& out, const Search& search, const Group* groups,
+void print_text(ReportText& out, const Search& search, const Group* groups,
                 std::size_t count) noexcept {
   const tarn_unreachable_result& all = search.result();
   out.text("tarn: no pointer reaches ").grouped(all.blocks).text(" blocks of ");
@@ -149,18 +80,18 @@ void print_text(Output& out, const Search& search, const Group* groups,
     const SeenHeap& heap = search.heap_of(g->first);
     out.column(g->bytes(), width).column(g->blocks, narrow).column(g->direct_blocks, narrow);
     out.column(g->first.bytes, narrow + 2).text("  ");
-    out.text(heap.name[0] == '\0' ? "heap" : heap.name);
+    out.visible(heap.name[0] == '\0' ? "heap" : heap.name);
     if (heap.id != main_heap_id) out.text(" #").decimal(heap.id);
-    if (g->first.site != nullptr) out.text(", ").site(g->first.site);
+    if (g->first.site != nullptr) print_site(out.text(", "), g->first.site, false);
     out.text("\n");
   }
 }
 
-void print_json(Output& out, const Search& search, const Group* groups,
+void print_json(ReportText& out, const Search& search, const Group* groups,
                 std::size_t count) noexcept {
   const tarn_unreachable_result& all = search.result();
   const auto member = [&](const char* name, std::uint64_t number) noexcept {
-    out.quoted(name).text(":").decimal(number).text(",");
+    out.json_string(name).text(":").decimal(number).text(",");
   };
   out.text("{");
   member("blocks", all.blocks);
@@ -180,15 +111,16 @@ void print_json(Output& out, const Search& search, const Group* groups,
     const SeenHeap& heap = search.heap_of(group.first);
     out.text(i == 0 ? "\n{" : ",\n{");
     member("heap_id", heap.id);
-    out.quoted("heap").text(":").quoted(heap.name).text(",");
+    out.text("\"heap\":").json_string(heap.name).text(",");
     member("block_bytes", group.first.bytes);
     member("blocks", group.blocks);
     member("direct_blocks", group.direct_blocks);
-    out.quoted("allocated_at").text(":");
+    out.text("\"allocated_at\":");
     if (group.first.site == nullptr) {
       out.text("null}");
     } else {
-      out.text("\"").site(group.first.site).text("\"}");
+      print_site(out.text("\""), group.first.site, true);
+      out.text("\"}");
     }
   }
   out.text("]}\n");
@@ -204,7 +136,7 @@ bool print(int file, Search& search, unsigned flags) noexcept {
     return false;
   }
   const std::size_t count = make_groups(search, groups);
-  Output out(file);
+  ReportText out(write_to_descriptor, &file);
   if ((flags & TARN_UNREACHABLE_JSON) != 0) {
     print_json(out, search, groups, count);
   } else {

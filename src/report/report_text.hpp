@@ -1,4 +1,5 @@
-// report_text: the letters of a report on their way to whoever takes them, without allocating.
+// report_text: the letters of a report on their way to whoever takes them, without allocating: what
+// a program asks for and takes itself, in text or in JSON.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -6,22 +7,27 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/tree_report.h"
-
 namespace tarn {
 
 class ReportText {
  public:
-  ReportText(tarn_tree_write write, void* context) noexcept : write_(write), context_(context) {}
+  // 0, or anything else where it could not be written.
+  using Write = int (*)(void* context, const char* text, std::size_t bytes);
+
+  ReportText(Write write, void* context) noexcept : write_(write), context_(context) {}
 
   // After a write that failed nothing is written any more.
   ReportText& text(const char* words) noexcept;
   ReportText& decimal(std::uint64_t number) noexcept;  // 12345
   ReportText& grouped(std::uint64_t number) noexcept;  // 12,345
+  // To the right of so many columns.
+  ReportText& column(std::uint64_t number, std::size_t columns) noexcept;
+  ReportText& hexadecimal(std::uint64_t number) noexcept;  // 1f
   ReportText& indent(std::size_t depth) noexcept;
   // A name so that it stays in its line: \x1b for what is no visible letter.
   ReportText& visible(const char* name) noexcept;
-  ReportText& json_string(const char* name) noexcept;  // With its quotation marks.
+  ReportText& json_letters(const char* name) noexcept;  // As part of a string,
+  ReportText& json_string(const char* name) noexcept;   // and with its quotation marks.
 
   bool has_failed() const noexcept { return has_failed_; }
   bool flush() noexcept;  // False: a write has failed, now or before.
@@ -30,11 +36,14 @@ class ReportText {
   void put(const char* letters, std::size_t bytes) noexcept;
 
   static constexpr std::size_t capacity_ = 512;
-  tarn_tree_write write_;
+  Write write_;
   void* context_;
   std::size_t used_ = 0;
   bool has_failed_ = false;
   char buffer_[capacity_];
 };
+
+// Writes to the file whose descriptor, an int, `context` leads to.
+int write_to_descriptor(void* context, const char* text, std::size_t bytes) noexcept;
 
 }  // namespace tarn

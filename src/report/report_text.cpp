@@ -1,10 +1,11 @@
 // report_text: numbers, names as lines of text and as strings of JSON, and a buffer for them.
 //
 // SPDX-License-Identifier: MIT
-#include "tree/report_text.hpp"
+#include "report/report_text.hpp"
 
 #include <cstring>
 
+#include "os/process.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
@@ -34,7 +35,7 @@ std::size_t utf8_letter(const char* at, std::uint32_t* code) noexcept {
   return *code < least[bytes] || is_half || *code > 0x10ffff ? 0 : bytes;
 }
 
-char hexadecimal(unsigned digit) noexcept { return "0123456789abcdef"[digit & 15]; }
+char letter_of(unsigned digit) noexcept { return "0123456789abcdef"[digit & 15]; }
 
 }  // namespace
 
@@ -76,6 +77,23 @@ ReportText& ReportText::grouped(std::uint64_t number) noexcept {
   return *this;
 }
 
+ReportText& ReportText::column(std::uint64_t number, std::size_t columns) noexcept {
+  const std::size_t digits = Decimal(number).length();
+  for (std::size_t i = digits + (digits - 1) / 3; i < columns; ++i) put(" ", 1);
+  return grouped(number);
+}
+
+ReportText& ReportText::hexadecimal(std::uint64_t number) noexcept {
+  char digits[16];
+  std::size_t first = sizeof digits;
+  do {
+    digits[--first] = letter_of(number & 15);
+    number >>= 4;
+  } while (number != 0);
+  put(digits + first, sizeof digits - first);
+  return *this;
+}
+
 ReportText& ReportText::indent(std::size_t depth) noexcept {
   for (; depth > 0; --depth) put("  ", 2);
   return *this;
@@ -92,7 +110,7 @@ ReportText& ReportText::visible(const char* name) noexcept {
       if (bytes == 0) bytes = 1;
       for (std::size_t i = 0; i < bytes; ++i) {
         const auto byte = static_cast<unsigned char>(name[i]);
-        const char escape[] = {'\\', 'x', hexadecimal(byte >> 4), hexadecimal(byte)};
+        const char escape[] = {'\\', 'x', letter_of(byte >> 4), letter_of(byte)};
         put(escape, sizeof escape);
       }
     }
@@ -102,7 +120,10 @@ ReportText& ReportText::visible(const char* name) noexcept {
 }
 
 ReportText& ReportText::json_string(const char* name) noexcept {
-  put("\"", 1);
+  return text("\"").json_letters(name).text("\"");
+}
+
+ReportText& ReportText::json_letters(const char* name) noexcept {
   while (*name != '\0' && !has_failed_) {
     std::uint32_t code = 0;
     const std::size_t bytes = utf8_letter(name, &code);
@@ -112,15 +133,18 @@ ReportText& ReportText::json_string(const char* name) noexcept {
       const char escape[] = {'\\', *name};
       put(escape, sizeof escape);
     } else if (code < 0x20) {
-      const char escape[] = {'\\', 'u', '0', '0', hexadecimal(code >> 4), hexadecimal(code)};
+      const char escape[] = {'\\', 'u', '0', '0', letter_of(code >> 4), letter_of(code)};
       put(escape, sizeof escape);
     } else {
       put(name, bytes);
     }
     name += bytes != 0 ? bytes : 1;
   }
-  put("\"", 1);
   return *this;
+}
+
+int write_to_descriptor(void* context, const char* text, std::size_t bytes) noexcept {
+  return os::write_all(*static_cast<const int*>(context), text, bytes) ? 0 : -1;
 }
 
 }  // namespace tarn
