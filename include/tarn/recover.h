@@ -81,8 +81,8 @@ TARN_API int tarn_recover_get_stats(tarn_recover_stats* stats);
  *     arena that was growing. It waits for none of these, nor for a lock under which anybody
  *     allocates: it tries, and returns 0 where it is taken;
  *   - never in a callback of the same thread.
- * It may allocate, free, register and unregister, itself too. It must not end the thread, throw, or
- * jump out. */
+ * It may allocate, free, register and unregister, itself too (who is registered while owners are
+ * asked is asked the next time). It must not end the thread, throw, or jump out. */
 typedef size_t (*tarn_reclaim)(size_t wanted_bytes, void* context);
 
 /* What it could give now; 0: it is not called. Called under the same conditions. */

@@ -20,12 +20,15 @@ constinit std::uint64_t numbers_given = 0;
 // Whose callback the thread is in; null again when it has unregistered that one.
 TARN_INITIAL_EXEC __thread tarn_reclaimer* running_here = nullptr;
 
-// Where a look at the list has got to, whatever happens to it meanwhile.
+// Where a look at the list has got to, whatever happens to it meanwhile. Who is registered after it
+// began is not asked: a callback that registers itself anew would be asked for ever.
 struct Place {
   int priority = INT_MIN;
   std::uint64_t number = 0;
+  std::uint64_t number_max = 0;
 
   bool is_before(const tarn_reclaimer& r) const noexcept {
+    if (r.number > number_max) return false;
     return priority < r.priority || (priority == r.priority && number < r.number);
   }
 };
@@ -59,9 +62,11 @@ std::atomic<std::size_t>* estimate_of(tarn_reclaimer& r) noexcept {
 // The next one to be asked, which stays registered until its run ends; null: there is none.
 tarn_reclaimer* begin_run(const RecoveryScope& scope, Place* place) noexcept {
   os::Locked locked(reclaimers_lock);
+  if (place->number_max == 0) place->number_max = numbers_given;
   for (tarn_reclaimer* r = first; r != nullptr; r = r->next) {
     if (!place->is_before(*r) || !is_asked_locked(*r, scope)) continue;
-    *place = {r->priority, r->number};
+    place->priority = r->priority;
+    place->number = r->number;
     runs_of(*r)->fetch_add(1, std::memory_order_relaxed);
     return r;
   }
