@@ -201,7 +201,8 @@ TARN_API void tarn_purgeable_unlock(tarn_purgeable* purgeable);
 TARN_API TARN_MUST_USE void* tarn_purgeable_refill(tarn_purgeable* purgeable);
 
 /* Makes it vanish now; also by the thread that fills it, instead of unlocking. 0, also when it has
- * vanished; -1 with EBUSY while it is locked or filled by another thread, EINVAL as above. */
+ * vanished; -1 with EBUSY while it is locked or filled by another thread, or its refill has not
+ * returned (in a reclaimer that this calls), EINVAL as above. */
 TARN_API int tarn_purgeable_discard(tarn_purgeable* purgeable);
 
 /* Ends it and frees the block. 0; -1 with EBUSY while it is locked or filled, EINVAL as above. */

@@ -260,7 +260,7 @@ void end_filling_locked(tarn_purgeable& p) noexcept {
 }
 
 TARN_COLD void unlock_slow(tarn_purgeable* purgeable, std::uint64_t before) noexcept {
-  if (before < word_pin) report_unlock(purgeable);
+  if (before < word_pin || (before & word_asking) != 0) report_unlock(purgeable);
   os::Locked locked(rings_lock);
   end_filling_locked(*purgeable);
 }
@@ -324,7 +324,8 @@ void* tarn_purgeable_refill(tarn_purgeable* purgeable) {
     if (const int error = error_of_filling(p)) return null_with(error);
     p.filler = os::thread_id();
     p.forks = rings_forks;
-    word_of(p).store(word_known | word_filling | word_pin, std::memory_order_relaxed);
+    word_of(p).store(word_known | word_filling | word_asking | word_pin,
+                     std::memory_order_relaxed);
   }
   recover_sums.refills.add(1);
   const tarn_heap heap = p.heap.record == nullptr ? main_record.handle() : p.heap;
@@ -335,7 +336,8 @@ void* tarn_purgeable_refill(tarn_purgeable* purgeable) {
     p.block = block;
     ended = block != nullptr && !add_to_heap_locked(p);
     if (ended) p.block = nullptr;
-    if (p.block == nullptr) word_of(p).store(word_known, std::memory_order_relaxed);
+    word_of(p).store(p.block == nullptr ? word_known : word_known | word_filling | word_pin,
+                     std::memory_order_relaxed);
   }
   if (ended) live_record(p.heap, "tarn_purgeable_refill");  // Reports.
   return block;
@@ -349,7 +351,8 @@ int tarn_purgeable_discard(tarn_purgeable* purgeable) {
     const bool filling = is_filling(p);
     const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
     if ((word & word_known) == 0) return fail_with(EINVAL);
-    if (filling && p.filler == os::thread_id()) {
+    const bool asking = (word & word_asking) != 0;  // The thread is in an owner's callback.
+    if (filling && !asking && p.filler == os::thread_id()) {
       ring_remove(p);
       block = p.block;
       p.block = nullptr;

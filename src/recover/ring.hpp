@@ -1,11 +1,12 @@
 // ring: the word of a purgeable, and the list of those of one heap whose blocks are there.
 //
-//   word:  | pins ... | - | filling | used | there | known |        0: not registered
-//             from bit 8                8      4       2       1
+//   word:  | pins ... | - | asking | filling | used | there | known |    0: not registered
+//             from bit 8              16        8      4       2       1
 //
 //   vanished      known                   lock gives null
 //   there         known there             lock: one pin more, used; unlock: one less
 //   filling       known filling 1 pin     one thread has it; unlock: there
+//       asking    and it has no block yet: it allocates, perhaps in owners' callbacks
 //
 // Who takes `there` away has seen no pin in the same step (compare and swap): the block is its own.
 // Links and blocks are written under the rings' lock, words with it but for pins and `used`.
@@ -24,6 +25,7 @@ inline constexpr std::uint64_t word_known = 1;
 inline constexpr std::uint64_t word_there = 2;
 inline constexpr std::uint64_t word_used = 4;
 inline constexpr std::uint64_t word_filling = 8;
+inline constexpr std::uint64_t word_asking = 16;
 inline constexpr std::uint64_t word_pin = 256;
 
 using PurgeableWord = std::atomic_ref<std::uint64_t>;

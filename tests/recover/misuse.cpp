@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <csignal>
+#include <cstdlib>
 
 #include "recover.hpp"
 
@@ -45,6 +46,29 @@ TEST_F(RecoverMisuseDeathTest, UnlockOfWhatVanishedOrIsNotRegistered) {
       {
         tarn_purgeable p{};
         tarn_purgeable_unlock(&p);
+      },
+      testing::KilledBySignal(SIGABRT), "tarn: unlock without lock");
+}
+
+// By a callback, of what the thread has asked for and not got yet.
+TEST_F(RecoverMisuseDeathTest, UnlockBeforeTheRefillReturns) {
+  EXPECT_EXIT(
+      {
+        tarn_purgeable p{};
+        const Heap heap(options(mib));
+        Cache cache(heap);
+        cache.add(900 * kib);
+        tarn_purgeable_begin(&p, heap, 500 * kib);
+        tarn::ReclaimerOptions bound;
+        bound.heap = heap;
+        tarn::Reclaimer asked(
+            [&](std::size_t wanted) {
+              tarn_purgeable_unlock(&p);
+              return cache.give(wanted);
+            },
+            bound);
+        (void)!tarn_purgeable_refill(&p);
+        std::_Exit(0);
       },
       testing::KilledBySignal(SIGABRT), "tarn: unlock without lock");
 }

@@ -318,6 +318,47 @@ TEST(PurgeableHeaps, OfAFrozenHeapNoneGoes) {
   EXPECT_GE(tarn_recover_heap(heap, SIZE_MAX, TARN_RECOVER_PURGEABLES, nullptr), 3'000u);
 }
 
+// A cache that drops all it has when it is asked, while the thread fills one of these.
+TEST(PurgeableHeaps, WhatIsBeingAllocatedCannotBeDroppedInACallback) {
+  const Heap heap(options(mib));
+  tarn_purgeable p{};
+  ASSERT_EQ(tarn_purgeable_begin(&p, heap, 500 * kib), 0);
+  Cache cache(heap);
+  ASSERT_TRUE(cache.add(900 * kib));
+  int calls = 0;
+  tarn::ReclaimerOptions bound;
+  bound.heap = heap;
+  tarn::Reclaimer asked(
+      [&](std::size_t wanted) {
+        ++calls;
+        for (auto* function : {tarn_purgeable_discard, tarn_purgeable_end}) {
+          errno = 0;
+          EXPECT_EQ(function(&p), -1);
+          EXPECT_EQ(errno, EBUSY);
+        }
+        errno = 0;
+        EXPECT_EQ(tarn_purgeable_lock(&p), nullptr);
+        EXPECT_EQ(errno, EBUSY);
+        EXPECT_EQ(tarn_purgeable_refill(&p), nullptr);
+        return cache.give(wanted);
+      },
+      bound);
+  void* const block = tarn_purgeable_refill(&p);
+  EXPECT_EQ(calls, 1);
+  ASSERT_NE(block, nullptr);
+  std::memset(block, 1, 500 * kib);
+  tarn_purgeable_unlock(&p);
+  EXPECT_EQ(tarn_purgeable_lock(&p), block);
+  tarn_purgeable_unlock(&p);
+  // None to be had: it is as it was.
+  EXPECT_EQ(tarn_purgeable_discard(&p), 0);
+  ASSERT_TRUE(cache.add(900 * kib));
+  asked.set_estimate(0);
+  EXPECT_EQ(tarn_purgeable_refill(&p), nullptr);
+  EXPECT_EQ(tarn_purgeable_discard(&p), 0);
+  EXPECT_EQ(tarn_purgeable_end(&p), 0);
+}
+
 // A visitor that allocates at the ceiling: the blocks that the walk is at stay.
 TEST(PurgeableHeaps, OfAHeapThatIsWalkedNoneGoes) {
   const Heap heap(options(mib));
