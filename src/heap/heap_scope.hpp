@@ -16,20 +16,26 @@ extern TARN_INITIAL_EXEC __thread tarn_heap scoped_heap;
 // True while the thread's malloc is to serve from another heap than malloc's own.
 inline bool in_scope() noexcept { return current_heap == &empty_view; }
 
-// malloc's own heap serves the thread while this lives.
+// malloc's own heap serves the thread while this lives. Callbacks of the program that run meanwhile
+// may choose a heap of their own, and go back to malloc's: the scope is afterwards what it was.
 class OutOfScope {
  public:
   OutOfScope() noexcept : was_in_scope_(in_scope()) {
-    if (was_in_scope_) current_heap = &current_thread->heap;
+    if (!was_in_scope_) return;
+    scope_ = scoped_heap;
+    current_heap = &current_thread->heap;
   }
   ~OutOfScope() {
-    if (was_in_scope_) current_heap = &empty_view;
+    if (!was_in_scope_) return;
+    scoped_heap = scope_;
+    current_heap = &empty_view;
   }
   OutOfScope(const OutOfScope&) = delete;
   OutOfScope& operator=(const OutOfScope&) = delete;
 
  private:
   bool was_in_scope_;
+  tarn_heap scope_;  // If it was in one.
 };
 
 void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero,

@@ -367,6 +367,37 @@ TEST(Reclaimers, HaveMallocInTheScopeOfAFullHeap) {
   tarn_free(got);
 }
 
+// They may have a scope of their own meanwhile; the caller's is the same afterwards.
+TEST(Reclaimers, HaveScopesOfTheirOwn) {
+  const Heap heap(options(mib));
+  const Heap work;
+  Cache cache(heap);
+  int calls = 0;
+  tarn::ReclaimerOptions bound;
+  bound.heap = heap;
+  tarn::Reclaimer asked(
+      [&](std::size_t wanted) {
+        ++calls;
+        const tarn_heap before = tarn_heap_set_default(work);
+        void* const p = tarn_malloc(100);
+        EXPECT_TRUE(tarn_heap_owns(work, p));
+        tarn_free(p);
+        tarn_heap_set_default(before);
+        return cache.give(wanted);
+      },
+      bound);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(cache.add(300 * kib));
+  const tarn_heap before = tarn_heap_set_default(heap);
+  void* const large = tarn_malloc(300 * kib);
+  void* const small = tarn_malloc(100);
+  tarn_heap_set_default(before);
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(tarn_heap_owns(heap, large));
+  EXPECT_TRUE(tarn_heap_owns(heap, small));
+  tarn_free(large);
+  tarn_free(small);
+}
+
 TEST(Reclaimers, UnregisteringWaitsForTheCallback) {
   for (int round = 0; round < 20; ++round) {
     struct Slow {
