@@ -32,7 +32,7 @@ class Standstill {
  public:
   // Every other thread stands still when this returns true, but for those that had the signal
   // blocked or did not come within `wait_ms`: these are missed, and run on. False: none stands
-  // still, and nothing is left behind. pre: one thread at a time; its signals are blocked.
+  // still, and nothing is left behind. pre: one thread at a time, Undisturbed.
   bool begin(int signal, unsigned wait_ms) noexcept;
   void end() noexcept;
 
@@ -55,9 +55,19 @@ class Standstill {
   int signal_ = 0;
 };
 
-// All signals that can be are blocked for the calling thread; `before`: its mask.
-std::uint64_t block_signals() noexcept;
-void restore_signals(std::uint64_t before) noexcept;
+// While it lives no signal that can be blocked comes to the calling thread, and nobody cancels it:
+// who ends between begin() and end() leaves the others standing.
+class Undisturbed {
+ public:
+  Undisturbed() noexcept;
+  ~Undisturbed();
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+
+ private:
+  std::uint64_t mask_ = 0;
+  int cancel_state_ = 0;
+};
 
 // Calls work(context, self), where self is the calling thread as its caller left it.
 void with_registers(void (*work)(void* context, const Standing& self), void* context) noexcept;

@@ -94,10 +94,8 @@ bool Search::run(const tarn_unreachable_options& options, const os::Standing& se
     return fail_with(EBUSY);
   }
   os::Locked locked(searching);
-  const std::uint64_t mask = os::block_signals();
-  const bool done = run_held(options, self);
-  os::restore_signals(mask);
-  return done;
+  const os::Undisturbed undisturbed;
+  return run_held(options, self);
 }
 
 // Stopped wherever they are, threads may have what is needed: then they go on, and are stopped once

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "os/linux/lines.hpp"
+#include "os/linux/uncancelled.hpp"
 #include "os/process.hpp"
 
 namespace tarn::os {
@@ -52,6 +53,7 @@ bool find_in(Lines& lines, std::uintptr_t address, char* name, std::size_t bytes
 
 bool find_module(const void* address, char* name, std::size_t bytes,
                  std::uintptr_t* offset) noexcept {
+  Uncancelled uncancelled;
   const int saved = errno;
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   bool found = false;

@@ -46,6 +46,7 @@ void set_error(Error error) noexcept {
 }
 
 void write_error(const char* text, std::size_t bytes) noexcept {
+  Uncancelled uncancelled;
   const int saved = errno;
   while (bytes > 0) {
     const ssize_t written = write(STDERR_FILENO, text, bytes);

@@ -1,8 +1,9 @@
-// registers: what a thread has in its registers, and which signals come to it. x86-64.
+// registers: what a thread has in its registers, and what may disturb it. x86-64.
 //
 // SPDX-License-Identifier: MIT
 #include <csignal>
 #include <initializer_list>
+#include <pthread.h>
 #include <sys/syscall.h>
 
 #include "os/linux/system_call.hpp"
@@ -62,19 +63,19 @@ tarn_with_registers:
 
 namespace tarn::os {
 
-std::uint64_t block_signals() noexcept {
+Undisturbed::Undisturbed() noexcept {
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
   std::uint64_t all = ~std::uint64_t{0};
   // A fault of its own has to be seen.
   for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) {
     all &= ~(std::uint64_t{1} << (fault - 1));
   }
-  std::uint64_t before = 0;
-  call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, mask_bytes);
-  return before;
+  call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask_, mask_bytes);
 }
 
-void restore_signals(std::uint64_t before) noexcept {
-  call(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, mask_bytes);
+Undisturbed::~Undisturbed() {
+  call(SYS_rt_sigprocmask, SIG_SETMASK, &mask_, nullptr, mask_bytes);
+  pthread_setcancelstate(cancel_state_, nullptr);
 }
 
 namespace {
@@ -106,8 +107,8 @@ void with_registers(void (*work)(void*, const Standing&), void* context) noexcep
 
 namespace tarn::os {
 
-std::uint64_t block_signals() noexcept { return 0; }
-void restore_signals(std::uint64_t) noexcept {}
+Undisturbed::Undisturbed() noexcept = default;
+Undisturbed::~Undisturbed() = default;
 void with_registers(void (*work)(void*, const Standing&), void* context) noexcept {
   work(context, {});
 }
