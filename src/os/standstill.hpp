@@ -81,6 +81,7 @@ struct Mapping {
   bool is_named;   // By the OS or somebody.
   bool is_stack;   // The first thread's.
   bool is_device;  // Not to be read.
+  bool is_shared;  // Other processes may have written there.
 };
 
 // The first `room` mappings, by address. Returns how many there are; 0 when the OS does not say.
@@ -89,18 +90,20 @@ std::size_t read_mappings(Mapping* to, std::size_t room) noexcept;
 // What is at `from`, or false when it may not be read (any more). pre: at most 4 KiB
 bool copy_readable(void* to, const std::byte* from, std::size_t bytes) noexcept;
 
-// Which pages have contents: looking at others would make some.
+// Which pages have contents: looking at others would make some. Of shared memory also those that
+// this process has not touched, as the child of a fork has not.
 class Presence {
  public:
   bool open() noexcept;  // False with errno set when the OS does not say.
   void close() noexcept;
 
   // The first run of pages with contents in `in`, or what the buffer saw of it; empty when there is
-  // none. pre: whole pages
-  Bytes first_run(Bytes in) noexcept;
+  // none. pre: whole pages, of one mapping
+  Bytes first_run(Bytes in, bool is_shared) noexcept;
 
  private:
-  bool look(const std::byte* from, std::size_t pages) noexcept;
+  bool look(const std::byte* from, std::size_t pages, bool is_shared) noexcept;
+  bool add_resident(std::size_t pages) noexcept;
   bool has(const std::byte* page) const noexcept;
 
   static constexpr std::size_t pages_max_ = 512;

@@ -41,17 +41,17 @@ class Mappings {
       if (part.count() < asked_bytes_min_) {
         visit(part);
       } else {
-        for_each_present(part, visit);
+        for_each_present(part, m, visit);
       }
     }
   }
 
-  // As above. pre: the bytes may be read
+  // As above. pre: the bytes may be read, and are the mapping's
   template <class Visit>
-  void for_each_present(os::Bytes bytes, Visit visit) noexcept {
+  void for_each_present(os::Bytes bytes, const os::Mapping& m, Visit visit) noexcept {
     const os::Bytes whole = whole_slices(bytes);
     for (os::Bytes left = whole; left.start < left.end;) {
-      const os::Bytes run = presence_.first_run(left);
+      const os::Bytes run = presence_.first_run(left, m.is_shared);
       if (run.start >= run.end) return;
       visit(os::Bytes{run.start > bytes.start ? run.start : bytes.start,
                       run.end < bytes.end ? run.end : bytes.end});

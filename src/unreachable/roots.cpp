@@ -161,7 +161,8 @@ void Roots::scan_foreign(os::Bytes bytes) noexcept {
 void Roots::scan_mapping(std::size_t i) noexcept {
   os::Bytes bytes = mappings_[i].bytes;
   if (known_[i].stack != nullptr) bytes.start = known_[i].stack;
-  mappings_.for_each_present(bytes, [this](os::Bytes part) noexcept { scan_foreign(part); });
+  mappings_.for_each_present(bytes, mappings_[i],
+                             [this](os::Bytes part) noexcept { scan_foreign(part); });
 }
 
 // What the library hands back to the program lies in its own records.

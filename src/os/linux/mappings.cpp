@@ -1,5 +1,6 @@
-// mappings on Linux: /proc/self/maps, and /proc/self/pagemap for which pages have contents; where
-// there is no such file, mincore, which does not know of pages that are swapped out.
+// mappings on Linux: /proc/self/maps, and /proc/self/pagemap for which pages have contents. Where
+// there is no such file, and for memory that others share, mincore, which does not know of pages
+// that are swapped out.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
@@ -30,6 +31,12 @@ bool is_device(const char* name) noexcept {
   return begins(name, "/dev/") && !begins(name, "/dev/shm/") && !begins(name, "/dev/zero");
 }
 
+// A file's, or what has none but the name of one: not a driver's, of which only what this process
+// has touched is sure to be there.
+bool is_memory(const char* name) noexcept {
+  return name[0] == '/' && !begins(name, "/dmabuf") && !begins(name, "/drm");
+}
+
 // start-end rights offset device inode name
 Mapping parse(const char* text) noexcept {
   Mapping m{};
@@ -47,6 +54,7 @@ Mapping parse(const char* text) noexcept {
   m.is_module = name[0] == '/' && is_private && !is_device(name);
   m.is_stack = begins(name, "[stack");
   m.is_device = is_device(name);
+  m.is_shared = !is_private && is_memory(name);
   return m;
 }
 
@@ -90,19 +98,26 @@ void Presence::close() noexcept {
   file_ = -1;
 }
 
-bool Presence::look(const std::byte* from, std::size_t pages) noexcept {
+bool Presence::add_resident(std::size_t pages) noexcept {
+  unsigned char in_memory[pages_max_];
+  auto* const start = const_cast<std::byte*>(seen_.start);
+  if (mincore(start, pages * slice_bytes, in_memory) != 0) return false;
+  for (std::size_t i = 0; i < pages; ++i) {
+    if ((in_memory[i] & 1u) != 0) entries_[i] |= entry_present;
+  }
+  return true;
+}
+
+bool Presence::look(const std::byte* from, std::size_t pages, bool is_shared) noexcept {
   if (pages > pages_max_) pages = pages_max_;
   seen_ = {from, from + pages * slice_bytes};
   if (file_ < 0) {
-    unsigned char in_memory[pages_max_];
-    if (mincore(const_cast<std::byte*>(from), pages * slice_bytes, in_memory) != 0) return false;
-    for (std::size_t i = 0; i < pages; ++i) {
-      entries_[i] = (in_memory[i] & 1u) != 0 ? entry_present : 0;
-    }
-    return true;
+    memset(entries_, 0, pages * sizeof entries_[0]);
+    return add_resident(pages);
   }
   const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(from) / slice_bytes * 8);
-  return pread(file_, entries_, pages * 8, at) == static_cast<ssize_t>(pages * 8);
+  const bool done = pread(file_, entries_, pages * 8, at) == static_cast<ssize_t>(pages * 8);
+  return done && (!is_shared || add_resident(pages));
 }
 
 bool Presence::has(const std::byte* page) const noexcept {
@@ -110,11 +125,11 @@ bool Presence::has(const std::byte* page) const noexcept {
          0;
 }
 
-Bytes Presence::first_run(Bytes in) noexcept {
+Bytes Presence::first_run(Bytes in, bool is_shared) noexcept {
   for (const std::byte* at = in.start; at < in.end;) {
     if (!seen_.has(at)) {
       const auto pages = static_cast<std::size_t>(in.end - at) / slice_bytes;
-      if (!look(at, pages)) {  // It does not say: all of it.
+      if (!look(at, pages, is_shared)) {  // It does not say: all of it.
         seen_ = {};
         return {at, in.end};
       }
