@@ -1,5 +1,5 @@
-/* fork_shared: the child of a fork, which has not touched what it shares with its parent: what leads
- * from there to blocks does so all the same. Memory of mmap, and a heap in such memory.
+/* fork_shared: the child of a fork, which has not touched what it shares with its parent: what
+ * leads from there to blocks does so all the same. Memory of mmap, and a heap in such memory.
  *
  * SPDX-License-Identifier: MIT */
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 
 enum { blocks = 50, region_bytes = 4 << 20, holder_bytes = 256 << 10 };
 
-static void** holder;  /* A block in the region. */
+static void** holder; /* A block in the region. */
 
 static unsigned long long lost_in(tarn_heap heap) {
   const tarn_unreachable_options options = {
