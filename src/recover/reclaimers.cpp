@@ -17,8 +17,13 @@ constinit os::Lock reclaimers_lock;
 constinit tarn_reclaimer* first = nullptr;  // By priority, then by number.
 constinit std::uint64_t numbers_given = 0;
 
-// Whose callback the thread is in; null again when it has unregistered that one.
+// Whose callback the thread is in; null again when it has unregistered that one. And whom it
+// unregisters, who is on the list no more.
 TARN_INITIAL_EXEC __thread tarn_reclaimer* running_here = nullptr;
+TARN_INITIAL_EXEC __thread tarn_reclaimer* leaving_here = nullptr;
+
+// Counts the forks of which this process is the child.
+constinit std::atomic<std::uint32_t> forks{0};
 
 // Where a look at the list has got to, whatever happens to it meanwhile. Who is registered after it
 // began is not asked: a callback that registers itself anew would be asked for ever.
@@ -59,6 +64,30 @@ std::atomic<std::size_t>* estimate_of(tarn_reclaimer& r) noexcept {
   return reinterpret_cast<std::atomic<std::size_t>*>(&r.estimate_bytes);
 }
 
+// Lock held. A signal handler may fork between any two steps: what the child's repair made of the
+// runs is then made right here, where the thread is the only one.
+void begin_here(tarn_reclaimer& r) noexcept {
+  const std::uint32_t before = forks.load(std::memory_order_relaxed);
+  TARN_FORK_FENCE();
+  running_here = &r;
+  runs_of(r)->fetch_add(1, std::memory_order_relaxed);
+  TARN_FORK_FENCE();
+  if (forks.load(std::memory_order_relaxed) != before) {
+    runs_of(r)->store(1, std::memory_order_relaxed);
+  }
+}
+
+void end_here(tarn_reclaimer& r) noexcept {
+  const std::uint32_t before = forks.load(std::memory_order_relaxed);
+  TARN_FORK_FENCE();
+  running_here = nullptr;
+  runs_of(r)->fetch_sub(1, std::memory_order_relaxed);
+  TARN_FORK_FENCE();
+  if (forks.load(std::memory_order_relaxed) != before) {
+    runs_of(r)->store(0, std::memory_order_relaxed);
+  }
+}
+
 // The next one to be asked, which stays registered until its run ends; null: there is none.
 tarn_reclaimer* begin_run(const RecoveryScope& scope, Place* place) noexcept {
   os::Locked locked(reclaimers_lock);
@@ -67,7 +96,7 @@ tarn_reclaimer* begin_run(const RecoveryScope& scope, Place* place) noexcept {
     if (!place->is_before(*r) || !is_asked_locked(*r, scope)) continue;
     place->priority = r->priority;
     place->number = r->number;
-    runs_of(*r)->fetch_add(1, std::memory_order_relaxed);
+    begin_here(*r);
     return r;
   }
   return nullptr;
@@ -77,19 +106,17 @@ tarn_reclaimer* begin_run(const RecoveryScope& scope, Place* place) noexcept {
 void end_run(tarn_reclaimer& r, bool called, std::size_t given) noexcept {
   os::Locked locked(reclaimers_lock);
   if (running_here != &r) return;
-  running_here = nullptr;
   if (called) {
     ++r.calls;
     if (given == 0) ++r.calls_in_vain;
     r.given_bytes += given;
   }
-  runs_of(r)->fetch_sub(1, std::memory_order_relaxed);
+  end_here(r);
   os::word_wake(runs_of(r));  // Under the lock: who waits takes it before r goes.
 }
 
 // Estimate and callback may unregister it.
 std::size_t run(tarn_reclaimer& r, std::size_t wanted) noexcept {
-  running_here = &r;
   const tarn_reclaim reclaim = r.reclaim;
   const tarn_reclaim_estimate estimate = r.estimate;
   void* const context = r.context;
@@ -123,9 +150,12 @@ std::size_t ask_owners(const RecoveryScope& scope, std::size_t wanted) noexcept 
 // What vanished threads ran has ended. The list itself is whole.
 void repair_reclaimers() noexcept {
   reclaimers_lock.recover_after_fork();
-  for (tarn_reclaimer* r = first; r != nullptr; r = r->next) {
-    runs_of(*r)->store(running_here == r ? 1 : 0, std::memory_order_relaxed);
-  }
+  forks.fetch_add(1, std::memory_order_relaxed);
+  const auto repair = [](tarn_reclaimer& r) noexcept {
+    runs_of(r)->store(running_here == &r ? 1 : 0, std::memory_order_relaxed);
+  };
+  for (tarn_reclaimer* r = first; r != nullptr; r = r->next) repair(*r);
+  if (leaving_here != nullptr) repair(*leaving_here);
 }
 
 }  // namespace tarn
@@ -174,16 +204,16 @@ int tarn_reclaimer_unregister(tarn_reclaimer* reclaimer) {
     errno = EINVAL;
     return -1;
   }
+  leaving_here = reclaimer;
+  TARN_FORK_FENCE();
   *link = reclaimer->next;
-  if (running_here == reclaimer) {
-    running_here = nullptr;
-    runs_of(*reclaimer)->fetch_sub(1, std::memory_order_relaxed);
-  }
+  if (running_here == reclaimer) end_here(*reclaimer);
   while (const std::uint32_t runs = runs_of(*reclaimer)->load(std::memory_order_relaxed)) {
     reclaimers_lock.unlock();
     os::word_wait(runs_of(*reclaimer), runs);
     reclaimers_lock.lock();
   }
+  leaving_here = nullptr;
   reclaimers_lock.unlock();
   return 0;
 }

@@ -2,11 +2,14 @@
 // threads had locked stays, what they were filling has vanished, and all of it can be ended.
 //
 // SPDX-License-Identifier: MIT
+#include <pthread.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <latch>
@@ -224,6 +227,107 @@ TEST(RecoverForksOfOne, InACallback) {
   if (is_child) std::_Exit(calls == 1 ? 0 : 1);
   int status = -1;
   ASSERT_EQ(waitpid(context.pid, &status, 0), context.pid);
+  EXPECT_EQ(status, 0);
+}
+
+// Forks in a handler of a signal, wherever that finds the thread: the child goes on there.
+volatile sig_atomic_t handler_forks = 0;
+volatile sig_atomic_t is_handlers_child = 0;
+volatile sig_atomic_t failed_children = 0;
+volatile sig_atomic_t waits_at_once = 0;
+volatile pid_t last_child = -1;
+
+void fork_in_handler(int) {
+  if (is_handlers_child != 0) return;
+  const int saved = errno;
+  last_child = ::fork();
+  if (last_child == 0) {
+    is_handlers_child = 1;
+    alarm(20);
+  } else if (waits_at_once != 0) {
+    int status = 0;
+    waitpid(last_child, &status, 0);
+    failed_children = failed_children + (status != 0 ? 1 : 0);
+    handler_forks = handler_forks + 1;
+  }
+  errno = saved;
+}
+
+class RecoverForksInHandlers : public testing::Test {
+ protected:
+  void SetUp() override {
+    struct sigaction action {};
+    action.sa_handler = fork_in_handler;
+    action.sa_flags = SA_RESTART;
+    ASSERT_EQ(sigaction(SIGUSR1, &action, &before_), 0);
+    handler_forks = 0;
+    failed_children = 0;
+    waits_at_once = 0;
+    last_child = -1;
+  }
+  void TearDown() override { ASSERT_EQ(sigaction(SIGUSR1, &before_, nullptr), 0); }
+
+  struct sigaction before_ {};
+};
+
+TEST_F(RecoverForksInHandlers, WhereCallbacksBeginAndEnd) {
+  tarn_reclaimer_options wanted{};
+  wanted.bytes = sizeof wanted;
+  wanted.reclaim = [](std::size_t, void*) -> std::size_t { return 0; };
+  tarn_reclaimer r;
+  ASSERT_EQ(tarn_reclaimer_register(&r, &wanted), 0);
+  waits_at_once = 1;
+  timer_t timer;
+  struct sigevent event {};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGUSR1;
+  ASSERT_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+  const timespec pace{0, 700'000};
+  const itimerspec period{pace, pace};
+  ASSERT_EQ(timer_settime(timer, 0, &period, nullptr), 0);
+  while (handler_forks < 500 / TARN_TEST_DIVISOR && failed_children == 0) {
+    tarn_recover(1, TARN_RECOVER_RECLAIM);
+    // Waits for a callback that nobody is in, if they are miscounted.
+    if (is_handlers_child != 0) std::_Exit(tarn_reclaimer_unregister(&r) == 0 ? 0 : 1);
+  }
+  ASSERT_EQ(timer_delete(timer), 0);
+  EXPECT_EQ(failed_children, 0);
+  EXPECT_EQ(tarn_reclaimer_unregister(&r), 0);
+}
+
+// The thread waits for another one's callback, which in the child nobody is in.
+TEST_F(RecoverForksInHandlers, WhileAThreadWaitsForACallback) {
+  struct Slow {
+    std::latch begun{1};
+    std::latch go{1};
+  } slow;
+  tarn_reclaimer_options wanted{};
+  wanted.bytes = sizeof wanted;
+  wanted.context = &slow;
+  wanted.reclaim = [](std::size_t, void* context) -> std::size_t {
+    auto* const s = static_cast<Slow*>(context);
+    s->begun.count_down();
+    s->go.wait();
+    return 0;
+  };
+  tarn_reclaimer r;
+  ASSERT_EQ(tarn_reclaimer_register(&r, &wanted), 0);
+  std::thread recovers([] { tarn_recover(1, TARN_RECOVER_RECLAIM); });
+  slow.begun.wait();
+  const pthread_t waiting = pthread_self();
+  std::thread disturbs([&] {
+    usleep(20'000);  // It waits by now, or forks before: the child must not wait either.
+    pthread_kill(waiting, SIGUSR1);
+    while (last_child <= 0) usleep(100);
+    slow.go.count_down();
+  });
+  const int done = tarn_reclaimer_unregister(&r);
+  if (is_handlers_child != 0) std::_Exit(done == 0 ? 0 : 1);
+  EXPECT_EQ(done, 0);
+  disturbs.join();
+  recovers.join();
+  int status = -1;
+  ASSERT_EQ(waitpid(last_child, &status, 0), last_child);
   EXPECT_EQ(status, 0);
 }
 
