@@ -77,12 +77,13 @@ TARN_API int tarn_recover_get_stats(tarn_recover_stats* stats);
  * says that he gave something: who says so untruly keeps it waiting for ever. It is called
  *   - by any thread that allocates, calls tarn_recover or serves pressure, by several at a time,
  *     with no lock of the library held, and malloc serving from its own heap;
- *   - wherever the program allocates, so perhaps under locks of the program's, or of a pool or
- *     arena that was growing. It waits for none of these, nor for a lock under which anybody
+ *   - wherever the program allocates, so perhaps under locks of the program's, of a pool or arena
+ *     that was growing, or amid a change of a tree. It waits for none of these, nor for a lock under which anybody
  *     allocates: it tries, and returns 0 where it is taken;
  *   - never in a callback of the same thread.
  * It may allocate, free, register and unregister, itself too (who is registered while owners are
- * asked is asked the next time). It must not end the thread, throw, or jump out. */
+ * asked is asked the next time). It must not end the thread (nor let it be cancelled), throw, or
+ * jump out. */
 typedef size_t (*tarn_reclaim)(size_t wanted_bytes, void* context);
 
 /* What it could give now; 0: it is not called. Called under the same conditions. */

@@ -150,7 +150,8 @@ class Purgeable {
   };
 
   // A block of any contents, for this alone; unlock() shows it to others. At its end without that
-  // the block vanishes: what has not been filled is not to be seen.
+  // the block vanishes: what has not been filled is not to be seen. It ends in the thread in which
+  // it began, unless it is unlocked before.
   class Filling : private Lock {
    public:
     Filling(Filling&&) noexcept = default;

@@ -95,8 +95,9 @@ TARN_API int tarn_find_unreachable(const tarn_unreachable_options* options,
                                    tarn_unreachable_result* result);
 
 /* Writes what was found to a file descriptor, for people, or as JSON: blocks of one size, heap and
- * call site together, those that hold most bytes first. 0, or -1 with errno as above, or as write()
- * has it. Options and result may be null. Does not allocate from a heap. */
+ * call site together, those that hold most bytes first. (What is no UTF-8 in names is U+FFFD there,
+ * and \xff for people.) 0, or -1 with errno as above, or as write() has it. Options and result may
+ * be null. Does not allocate from a heap. */
 TARN_API int tarn_print_unreachable(int file, const tarn_unreachable_options* options,
                                     tarn_unreachable_result* result);
 
