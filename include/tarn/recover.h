@@ -78,7 +78,8 @@ TARN_API int tarn_recover_get_stats(tarn_recover_stats* stats);
  *   - by any thread that allocates, calls tarn_recover or serves pressure, by several at a time,
  *     with no lock of the library held, and malloc serving from its own heap;
  *   - wherever the program allocates, so perhaps under locks of the program's, of a pool or arena
- *     that was growing, or amid a change of a tree. It waits for none of these, nor for a lock under which anybody
+ *     that was growing, or amid a change of a tree. It waits for none of these, nor for a lock
+ *     under which anybody
  *     allocates: it tries, and returns 0 where it is taken;
  *   - never in a callback of the same thread.
  * It may allocate, free, register and unregister, itself too (who is registered while owners are
