@@ -125,10 +125,11 @@ void put_down_everywhere() noexcept {
   trim_heaps();
 }
 
-// Empty pages of a heap, those of its other threads too, unless one of them keeps it locked. What
-// comes from the store goes there, and counts when it leaves it; what else there is counts here.
-std::size_t give_spare_of(HeapRecord& record, std::uint64_t id) noexcept {
-  if (!close_heap_soon(record)) return 0;
+// Empty pages of a heap, those of its other threads too; `waits`: also if one of them keeps it
+// locked. What comes from the store goes there, and counts when it leaves it; what else there is
+// counts here.
+std::size_t give_spare_of(HeapRecord& record, std::uint64_t id, bool waits) noexcept {
+  if (!(waits ? close_heap_unless_deadlock(record) : close_heap_soon(record))) return 0;
   bool apart = false;
   const std::size_t given = collect_and_open(record, id, {true, 0}, &apart);
   return apart ? given : 0;
@@ -145,7 +146,7 @@ std::size_t give_spare(std::size_t wanted) noexcept {
   std::size_t given = 0;
   registry.for_each_known([&](HeapRecord& record) noexcept {
     const std::uint64_t id = record.id.load(std::memory_order_relaxed);
-    if (id != 0 && given < wanted) given += give_spare_of(record, id);
+    if (id != 0 && given < wanted) given += give_spare_of(record, id, false);
   });
   if (given >= wanted) return given;
   put_down_everywhere();
@@ -153,10 +154,10 @@ std::size_t give_spare(std::size_t wanted) noexcept {
 }
 
 std::size_t give_spare_below(HeapRecord& top) noexcept {
-  std::size_t given = give_spare_of(top, top.id.load(std::memory_order_relaxed));
+  std::size_t given = give_spare_of(top, top.id.load(std::memory_order_relaxed), true);
   for (tarn_heap next = registry.next_after({}, &top); next.record != nullptr;
        next = registry.next_after(next, &top)) {
-    given += give_spare_of(*static_cast<HeapRecord*>(next.record), next.id);
+    given += give_spare_of(*static_cast<HeapRecord*>(next.record), next.id, true);
   }
   return given + store.purge(os::clock_coarse_ms(), 0, 0);
 }

@@ -43,7 +43,8 @@ bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexc
 void relieve_pressure() noexcept;
 
 // Gives spare memory of all heaps, or of one and those below it, to the OS or where it came from.
-// Returns the bytes. pre: as above
+// Of all it passes over those that another thread keeps locked; for the one and those below it
+// waits. Returns the bytes. pre: as above
 std::size_t give_spare(std::size_t wanted) noexcept;
 std::size_t give_spare_below(HeapRecord& top) noexcept;
 

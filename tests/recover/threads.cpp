@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <latch>
 #include <mutex>
 #include <random>
@@ -223,6 +224,32 @@ TEST(ThreadsOfHeaps, ThatAnotherThreadKeepsLockedArePassedOver) {
   EXPECT_FALSE(outside.look());
   EXPECT_TRUE(inside.look());
   EXPECT_GE(tarn_recover(SIZE_MAX, 0), 100 * kib);
+  EXPECT_FALSE(inside.look());
+}
+
+// Who names a heap waits for it.
+TEST(ThreadsOfHeaps, ThatAreNamedAreWaitedFor) {
+  const Heap heap;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(tarn_heap_allocate(heap, 30'000));
+  for (void* const p : blocks) tarn_free(p);
+  Marked inside(heap, 100 * kib, 1);
+  ASSERT_TRUE(inside.fill());
+  for (const unsigned step : {TARN_RECOVER_SPARE, TARN_RECOVER_PURGEABLES}) {
+    std::latch locked(1);
+    std::atomic<bool> unlocks{false};
+    std::thread keeps([&] {
+      ASSERT_EQ(tarn_heap_lock(heap), 0);
+      locked.count_down();
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));  // Far more than a few yields.
+      unlocks = true;
+      ASSERT_EQ(tarn_heap_unlock(heap), 0);
+    });
+    locked.wait();
+    EXPECT_GT(tarn_recover_heap(heap, SIZE_MAX, step, nullptr), 0u);
+    EXPECT_TRUE(unlocks) << step;
+    keeps.join();
+  }
   EXPECT_FALSE(inside.look());
 }
 
