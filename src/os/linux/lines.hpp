@@ -1,15 +1,26 @@
-// lines: the lines of a file of /proc, without allocating.
+// lines: a file of /proc about the process, and the lines of such a file, without allocating.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace tarn::os {
 
 inline constexpr std::size_t line_bytes = 512;
+
+// As of the calling thread: the files of the first one, which stand for the process, are empty when
+// that has ended. Where the kernel has no such folder, or a rule bars it, as of the process.
+inline int open_of_thread(const char* of_thread, const char* of_process) noexcept {
+  const int file = open(of_thread, O_RDONLY | O_CLOEXEC);
+  return file >= 0 ? file : open(of_process, O_RDONLY | O_CLOEXEC);
+}
+inline int open_maps() noexcept {
+  return open_of_thread("/proc/thread-self/maps", "/proc/self/maps");
+}
 
 class Lines {
  public:

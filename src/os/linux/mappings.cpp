@@ -1,11 +1,10 @@
-// mappings on Linux: /proc/self/maps, and /proc/self/pagemap for which pages have contents. Where
-// there is no such file, and for memory that others share, mincore, which does not know of pages
-// that are swapped out.
+// mappings on Linux: the maps of /proc, and its pagemap for which pages have contents. Where there
+// is no such file, and for memory that others share, mincore, which does not know of pages that are
+// swapped out.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -63,7 +62,7 @@ constexpr std::uint64_t entry_present = std::uint64_t{3} << 62;  // In memory, o
 }  // namespace
 
 std::size_t read_mappings(Mapping* to, std::size_t room) noexcept {
-  const int file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const int file = open_maps();
   if (file < 0) return 0;
   Lines lines(file);
   char line[line_bytes];
@@ -79,7 +78,8 @@ std::size_t read_mappings(Mapping* to, std::size_t room) noexcept {
 bool copy_readable(void* to, const std::byte* from, std::size_t bytes) noexcept {
   const iovec here{to, bytes};
   const iovec there{const_cast<std::byte*>(from), bytes};
-  const ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+  // The first thread, of the process's number, may have ended, and has no memory then.
+  const ssize_t got = process_vm_readv(gettid(), &here, 1, &there, 1, 0);
   if (got < 0 && (errno == EPERM || errno == ENOSYS)) {  // A filter forbids it.
     memcpy(to, from, bytes);
     return true;
@@ -89,7 +89,7 @@ bool copy_readable(void* to, const std::byte* from, std::size_t bytes) noexcept 
 
 bool Presence::open() noexcept {
   seen_ = {};
-  file_ = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  file_ = open_of_thread("/proc/thread-self/pagemap", "/proc/self/pagemap");
   return file_ >= 0 || errno == ENOENT || errno == EACCES || errno == EPERM;
 }
 

@@ -1,10 +1,9 @@
-// module: which executable or library an address lies in, as /proc/self/maps tells. For reports: no
-// allocation, and no dladdr, which would have to be in the program.
+// module: which executable or library an address lies in, as the maps of /proc tell. For reports:
+// no allocation, and no dladdr, which would have to be in the program.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "os/linux/lines.hpp"
@@ -55,7 +54,7 @@ bool find_module(const void* address, char* name, std::size_t bytes,
                  std::uintptr_t* offset) noexcept {
   Uncancelled uncancelled;
   const int saved = errno;
-  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const int file = open_maps();
   bool found = false;
   if (file >= 0) {
     Lines lines(file);
