@@ -161,9 +161,11 @@ TARN_API int tarn_reclaimer_get_stats(const tarn_reclaimer* reclaimer, tarn_recl
  * others. None of a frozen heap goes, nor of one that the thread is walking.
  *
  * When its heap is destroyed or cleared a purgeable vanishes (locked or not); when that is deleted
- * its block is malloc's as all others, and may vanish still. Once the heap has ended refilling is
- * use after destroy. In the child of a fork what vanished threads had locked stays (but can be
- * ended), and what they were filling has vanished, as has what lay in a secret heap. */
+ * its block is malloc's as all others, and may vanish still. Meanwhile others may lock, unlock and
+ * recover; refilling allocates, discarding and ending free, and come before or after it, as other
+ * such calls do (tarn_heap_destroy). Once the heap has ended refilling is use after destroy. In
+ * the child of a fork what vanished threads had locked stays (but can be ended), and what they
+ * were filling has vanished, as has what lay in a secret heap. */
 typedef struct tarn_purgeable {
   uint64_t word; /* 0: not registered. All of it is the library's. */
   void* block;
