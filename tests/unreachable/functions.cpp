@@ -20,7 +20,7 @@ class UnreachableTest : public CleanStack {
     root = nullptr;
     initialised_root = nullptr;
     thread_root = nullptr;
-    tarn_heap_destroy(heap);
+    destroy(heap);
   }
 
   static tarn_heap make(int mode = TARN_HEAP_FAST, unsigned flags = 0) {
@@ -35,35 +35,20 @@ class UnreachableTest : public CleanStack {
   tarn_heap heap = make();
 };
 
-__attribute__((noinline)) void store_now(void* volatile& place, Hidden p, std::size_t offset) {
-  place = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(p.get()) + offset);
-}
-
 void store(void* volatile& place, Hidden p, std::size_t offset = 0) {
-  store_now(place, p, offset);
-  scrub();
-}
-
-__attribute__((noinline)) void point_now(Hidden from, std::size_t at, Hidden to,
-                                         std::size_t offset) {
-  *reinterpret_cast<void* volatile*>(from.get<char>() + at) = to.get<char>() + offset;
+  apart([&place, p, offset] {
+    place = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(p.get()) + offset);
+  });
 }
 
 void point(Hidden from, std::size_t at, Hidden to, std::size_t offset = 0) {
-  point_now(from, at, to, offset);
-  scrub();
-}
-
-__attribute__((noinline)) void give(Hidden p) { tarn_free(p.get()); }
-
-__attribute__((noinline)) std::size_t usable_now(Hidden p) {
-  return tarn_malloc_usable_size(p.get());
+  apart([=] {
+    *reinterpret_cast<void* volatile*>(from.get<char>() + at) = to.get<char>() + offset;
+  });
 }
 
 std::size_t usable(Hidden p) {
-  const std::size_t bytes = usable_now(p);
-  scrub();
-  return bytes;
+  return apart([=] { return tarn_malloc_usable_size(p.get()); });
 }
 
 TEST_F(UnreachableTest, ABlockThatNothingLeadsToIsFoundWithItsSize) {
@@ -200,7 +185,7 @@ TEST_F(UnreachableTest, HeapsThatAreNotAskedForLeadOn) {
   EXPECT_FALSE(seen.find(p)->is_direct);
   EXPECT_EQ(search_in({heap, other}).blocks.size(), 2u);
   EXPECT_EQ(search_in({other}).blocks.size(), 1u);
-  tarn_heap_destroy(other);
+  destroy(other);
 }
 
 TEST_F(UnreachableTest, AllHeapsMallocsToo) {
@@ -229,7 +214,7 @@ TEST_F(UnreachableTest, ModesTellWhereABlockWasAllocated) {
     EXPECT_EQ(seen.find(q)->bytes, 300'000u);
     EXPECT_NE(seen.find(p)->site, nullptr);
     root = nullptr;
-    tarn_heap_destroy(subject);
+    destroy(subject);
   }
 }
 
@@ -306,7 +291,7 @@ TEST_F(UnreachableTest, OptionsThatMakeNoSense) {
   const tarn_heap passed = make(TARN_HEAP_PASSTHROUGH);
   options.heaps = &passed;
   refused(options, ENOTSUP);
-  tarn_heap_destroy(passed);
+  destroy(passed);
   tarn_unreachable_result result{};
   EXPECT_EQ(tarn_find_unreachable(nullptr, nullptr, nullptr, &result), -1);
   EXPECT_EQ(errno, EINVAL);
@@ -333,7 +318,7 @@ TEST(UnreachableDeathTest, AHeapThatHasEnded) {
   EXPECT_DEATH(
       {
         const tarn_heap heap = tarn_heap_create(nullptr);
-        tarn_heap_destroy(heap);
+        destroy(heap);
         find_unreachable({heap});
       },
       "use after destroy.*tarn_find_unreachable");

@@ -66,6 +66,7 @@ class Holder {
       scrub();
       hold();
     }
+    scrub();
   }
 
   // Two general registers and a wide one, for as long as nothing else is wanted.
@@ -115,24 +116,29 @@ class Graph {
       options.threads = heaps_.size() == 1 ? TARN_HEAP_SERIALISED : TARN_HEAP_SHARED;
       heaps_.push_back(tarn_heap_create(&options));
     }
-    tarn_heap_options apart{};
-    apart.bytes = sizeof apart;
-    apart.flags = TARN_HEAP_SEPARATE;
-    heaps_.push_back(tarn_heap_create(&apart));
+    tarn_heap_options separate{};
+    separate.bytes = sizeof separate;
+    separate.flags = TARN_HEAP_SEPARATE;
+    heaps_.push_back(tarn_heap_create(&separate));
     heaps_.push_back(tarn_heap_main());
     holder_.start();
     EXPECT_EQ(tarn_add_root(registered_.get(), registered_.bytes()), 0);
-    make_blocks();
-    make_edges();
-    make_roots();
+    apart([this] {
+      make_blocks();
+      make_edges();
+      make_roots();
+    });
+    holder_.load();
   }
   ~Graph() {
     for (std::size_t i = 0; i < place_count; ++i) set(i, nullptr);
     holder_.stop();
     tarn_remove_root(registered_.get());
-    for (const Hidden p : blocks_) tarn_free(p.get());
+    apart([this] {
+      for (const Hidden p : blocks_) tarn_free(p.get());
+    });
     for (const tarn_heap heap : heaps_) {
-      if (heap.id != tarn_heap_main().id) tarn_heap_destroy(heap);
+      if (heap.id != tarn_heap_main().id) destroy(heap);
     }
   }
 
@@ -170,20 +176,19 @@ class Graph {
  private:
   static constexpr std::size_t none = SIZE_MAX;
 
-  __attribute__((noinline)) void make_blocks() {
+  void make_blocks() {
     for (std::size_t i = 0; i < block_count; ++i) {
       std::size_t bytes = 32 + random_() % 200;
       if (i % 100 == 0) bytes = 2'000 + random_() % 8'000;
       if (i % 5'000 == 0) bytes = 200'000;
       tarn_heap heap = heaps_[random_() % heaps_.size()];
       if (i % 16 != 0 && heap.id == heaps_[3].id) heap = heaps_[0];  // Guarded ones are large.
-      const Hidden p = lose(heap, bytes);
-      blocks_.push_back(p);
+      blocks_.push_back(Hidden(zeroed(heap, bytes)));
       bytes_.push_back(bytes);
     }
   }
 
-  __attribute__((noinline)) void write(std::size_t from, std::size_t slot, void* p) {
+  void write(std::size_t from, std::size_t slot, void* p) {
     blocks_[from].get<Place>()[slot] = p;
   }
 
@@ -205,7 +210,7 @@ class Graph {
     }
   }
 
-  __attribute__((noinline)) void set(std::size_t i, void* p) {
+  void set(std::size_t i, void* p) {
     const std::size_t j = i % roots_of_a_kind;
     switch (i / roots_of_a_kind) {
       case 0: data[j] = p; break;
@@ -218,7 +223,7 @@ class Graph {
   }
 
   // Each root of another block; those that nothing leads to, first of all.
-  __attribute__((noinline)) void make_roots() {
+  void make_roots() {
     roots_.assign(place_count, none);
     std::vector<bool> led_to(block_count);
     for (const Edge& e : edges_) led_to[e.to] = true;
@@ -233,7 +238,6 @@ class Graph {
     }
     // All others that nothing leads to, from a block with many pointers.
     for (std::size_t i = place_count; i < heads.size(); ++i) link_somewhere(heads[i]);
-    holder_.load();
   }
 
   void link_somewhere(std::size_t to) {
@@ -243,8 +247,8 @@ class Graph {
     edges_.push_back({0, slot, to});
   }
 
-  __attribute__((noinline)) void cut(std::size_t e) {
-    write(edges_[e].from, edges_[e].slot, nullptr);
+  void cut(std::size_t e) {
+    apart([this, e] { write(edges_[e].from, edges_[e].slot, nullptr); });
     edges_[e] = edges_.back();
     edges_.pop_back();
   }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <sys/mman.h>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -47,8 +48,32 @@ __attribute__((noinline, no_sanitize("address"))) inline void scrub() {
   if (__builtin_cpu_supports("avx")) {
     __asm__ volatile("vzeroall" ::: "memory");
   }
-  volatile char left[32 * 1024];
-  for (volatile char& c : left) c = 0;
+  volatile std::uint64_t left[6 * 1024];
+  for (volatile std::uint64_t& word : left) word = 0;
+}
+
+// Frames of what is called lie lower than what scrub(), called from the same frame, leaves as it is
+// for its own variables.
+template <class F>
+__attribute__((noinline, no_sanitize("address"))) auto call_below(F& f) {
+  volatile char distance[512] = {};
+  __asm__ volatile("" : : "r"(distance) : "memory");
+  return f();
+}
+
+// Calls f, and wipes the memory of its frames. All that knows an address of a block that is to be
+// lost is done so: no test depends on what a compiler keeps in frames, then. Results are hidden.
+template <class F>
+__attribute__((noinline, no_sanitize("address"))) auto apart(F f) {
+  scrub();
+  if constexpr (std::is_void_v<decltype(f())>) {
+    call_below(f);
+    scrub();
+  } else {
+    const auto result = call_below(f);
+    scrub();
+    return result;
+  }
 }
 
 // Where the test's frame will be, nothing is left of tests before.
@@ -88,38 +113,40 @@ struct SeenAll {
   }
 };
 
-__attribute__((noinline)) inline SeenAll search_now(UnreachableSearch how) {
+inline SeenAll search(UnreachableSearch how = {}) {
   if (under_tsan()) how.strict();
-  SeenAll all;
-  const Unreachable found = how.find([&](const UnreachableBlock& b) {
-    all.blocks.push_back({Hidden(b.start), b.bytes, b.heap.id, b.is_direct != 0, b.site});
+  return apart([&how] {
+    SeenAll all;
+    const Unreachable found = how.find([&all](const UnreachableBlock& b) {
+      all.blocks.push_back({Hidden(b.start), b.bytes, b.heap.id, b.is_direct != 0, b.site});
+    });
+    all.error = found.error();
+    all.result = *found;
+    return all;
   });
-  all.error = found.error();
-  all.result = *found;
-  return all;
-}
-
-__attribute__((noinline)) inline SeenAll search(UnreachableSearch how = {}) {
-  scrub();  // Where the frame of search_now() will be, too.
-  return search_now(how);
 }
 
 inline SeenAll search_in(std::initializer_list<tarn_heap> heaps, UnreachableSearch how = {}) {
   return search(how.heaps(heaps.begin(), heaps.size()));
 }
 
-__attribute__((noinline)) inline Hidden lose_now(tarn_heap heap, std::size_t bytes) {
+// A zeroed block that somebody is about to know. What is behind the bytes is read, too.
+inline void* zeroed(tarn_heap heap, std::size_t bytes) {
   void* const p = tarn_heap_allocate(heap, bytes);
   if (p != nullptr) std::memset(p, 0, tarn_malloc_usable_size(p));
-  return Hidden(p);
+  return p;
 }
 
-// A zeroed block that nobody has. What is behind the bytes is read, too. Frames of sanitized code,
-// with zones that nobody writes, may come to lie where the block was known.
-__attribute__((noinline)) inline Hidden lose(tarn_heap heap, std::size_t bytes) {
-  const Hidden lost = lose_now(heap, bytes);
-  scrub();
-  return lost;
+// As above, and nobody has it.
+inline Hidden lose(tarn_heap heap, std::size_t bytes) {
+  return apart([=] { return Hidden(zeroed(heap, bytes)); });
+}
+
+inline void give(Hidden p) {
+  apart([=] { tarn_free(p.get()); });
+}
+inline void destroy(tarn_heap heap) {
+  apart([=] { tarn_heap_destroy(heap); });
 }
 
 // Memory of the program's own, in no module. With nothing on both sides: the kernel would make one

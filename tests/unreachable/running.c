@@ -52,13 +52,30 @@ static void* work(void* seed) {
   return NULL;
 }
 
-__attribute__((noinline)) static uintptr_t lose(void) { return ~(uintptr_t)cleared(leak_bytes); }
-
 /* AddressSanitizer's zones around variables would keep what was there. */
 __attribute__((noinline, no_sanitize("address"))) static void scrub(void) {
-  volatile char left[32 * 1024];
-  for (size_t i = 0; i < sizeof left; ++i) left[i] = 0;
+  volatile uint64_t left[6 * 1024];
+  for (size_t i = 0; i < sizeof left / sizeof left[0]; ++i) left[i] = 0;
 }
+
+/* Lower than what scrub() leaves as it is for its own variables. */
+__attribute__((noinline, no_sanitize("address"))) static void call_below(void (*f)(void*),
+                                                                         void* context) {
+  volatile char distance[512] = {0};
+  __asm__ volatile("" : : "r"(distance) : "memory");
+  f(context);
+}
+
+/* Calls f, and wipes the memory of its frames: what it knew is known no more. */
+__attribute__((noinline, no_sanitize("address"))) static void apart(void (*f)(void*),
+                                                                    void* context) {
+  scrub();
+  call_below(f, context);
+  scrub();
+}
+
+static void lose(void* hidden) { *(uintptr_t*)hidden = ~(uintptr_t)cleared(leak_bytes); }
+static void give(void* hidden) { release((void*)~*(uintptr_t*)hidden); }
 
 typedef struct seen {
   int count;
@@ -83,12 +100,22 @@ static unsigned flags(void) {
 #endif
 }
 
-static void find(uintptr_t leak, int expected) {
+typedef struct finding {
+  tarn_unreachable_result result;
+  seen all;
+} finding;
+
+static void find_now(void* to) {
+  finding* found = to;
   tarn_unreachable_options options = {.bytes = sizeof options, .flags = flags()};
-  tarn_unreachable_result result = {.bytes = sizeof result};
-  seen all = {0, 0, 0};
-  scrub();
-  CHECK(tarn_find_unreachable(&options, show, &all, &result) == 0);
+  CHECK(tarn_find_unreachable(&options, show, &found->all, &found->result) == 0);
+}
+
+static void find(uintptr_t leak, int expected) {
+  finding found = {.result = {.bytes = sizeof found.result}};
+  apart(find_now, &found);
+  const tarn_unreachable_result result = found.result;
+  const seen all = found.all;
   CHECK(all.count == expected);
   CHECK(result.blocks == (uint64_t)expected);
   CHECK(result.threads_stopped + result.threads_missed >= threads); /* Tools have some, too. */
@@ -99,13 +126,22 @@ static void find(uintptr_t leak, int expected) {
   CHECK(result.direct_blocks == 1);
 }
 
+typedef struct printing {
+  int file;
+  unsigned flags;
+} printing;
+
+static void print_now(void* what) {
+  const printing* p = what;
+  tarn_unreachable_options options = {.bytes = sizeof options, .flags = p->flags};
+  CHECK(tarn_print_unreachable(p->file, &options, NULL) == 0);
+}
+
 static void print(unsigned more_flags, const char* wanted) {
-  tarn_unreachable_options options = {.bytes = sizeof options, .flags = flags() | more_flags};
-  static char text[8192]; /* Not on the stack: nobody would have cleared it. */
+  static char text[8192];
   int ends[2];
   CHECK(pipe(ends) == 0);
-  scrub();
-  CHECK(tarn_print_unreachable(ends[1], &options, NULL) == 0);
+  apart(print_now, &(printing){ends[1], flags() | more_flags});
   close(ends[1]);
   size_t length = 0;
   for (ssize_t got; (got = read(ends[0], text + length, sizeof text - 1 - length)) > 0;) {
@@ -125,14 +161,15 @@ int main(void) {
   }
   while (atomic_load(&begun) != threads) usleep(100);
   for (int i = 0; i < searches; ++i) find(0, 0);
-  const uintptr_t leak = lose();
+  uintptr_t leak = 0;
+  apart(lose, &leak);
   for (int i = 0; i < searches; ++i) find(leak, 1);
   print(0, "tarn: no pointer reaches 1 blocks of ");
   print(0, "malloc");
   print(TARN_UNREACHABLE_JSON, "\"direct_blocks\":1,");
   print(TARN_UNREACHABLE_JSON, "\"heap\":\"malloc\",");
   CHECK(tarn_print_unreachable(-1, NULL, NULL) == -1 && errno == EBADF);
-  release((void*)~leak);
+  apart(give, &leak);
   for (int i = 0; i < searches; ++i) find(0, 0);
   atomic_store(&over, 1);
   for (int i = 0; i < threads; ++i) pthread_join(ids[i], NULL);

@@ -49,7 +49,7 @@ class Work {
     over_.store(true);
     for (std::thread& t : threads_) t.join();
     for (const tarn_heap heap : heaps_) {
-      if (heap.id != tarn_heap_main().id) tarn_heap_destroy(heap);
+      if (heap.id != tarn_heap_main().id) destroy(heap);
     }
   }
 
@@ -121,7 +121,7 @@ TEST_F(UnreachableThreads, ALeakInARunningProgramIsFoundAndNothingElse) {
       EXPECT_TRUE(found->is_direct);
     }
   }
-  for (const Hidden leak : leaks) tarn_free(leak.get());
+  for (const Hidden leak : leaks) give(leak);
 }
 
 TEST_F(UnreachableThreads, ThreadsBeginAndEndMeanwhile) {
@@ -145,7 +145,7 @@ TEST_F(UnreachableThreads, ThreadsBeginAndEndMeanwhile) {
   EXPECT_GE(times_found, searches / 2);
   over.store(true);
   for (std::thread& t : makers) t.join();
-  tarn_free(leak.get());
+  give(leak);
 }
 
 // Holds a block on its stack until it is let go, with something done before.
@@ -216,8 +216,8 @@ TEST_F(UnreachableThreads, OneThatBlocksTheSignalIsMissedAndItsStackSeen) {
     EXPECT_GE(seen.result.threads_stopped, 1u);
   }
   EXPECT_TRUE(search(UnreachableSearch().strict()).has(p));
-  tarn_free(p.get());
-  tarn_free(leak.get());
+  give(p);
+  give(leak);
 }
 
 TEST_F(UnreachableThreads, AlternateStacks) {
@@ -258,8 +258,8 @@ TEST_F(UnreachableThreads, AlternateStacks) {
     phase.store(0);
   }
   sigaction(SIGUSR1, &before, nullptr);
-  tarn_free(p.get());
-  tarn_free(q.get());
+  give(p);
+  give(q);
 }
 
 TEST_F(UnreachableThreads, TheActionOfBeforeIsThereAgain) {
@@ -299,7 +299,7 @@ TEST_F(UnreachableThreads, TwoAtOnceWaitForEachOther) {
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(good.load(), searches / 3 * 3);
   EXPECT_GE(found_it.load(), searches / 3);
-  tarn_free(leak.get());
+  give(leak);
 }
 
 TEST_F(UnreachableThreads, AnotherThreadForks) {
@@ -388,7 +388,7 @@ TEST_F(UnreachableThreads, FromCallbacksOfHeaps) {
   int in_walk = -1;
   EXPECT_EQ(tarn_heap_walk(heap, 0, visit, &in_walk), 1);
   EXPECT_EQ(in_walk, 0);
-  tarn_heap_destroy(heap);
+  destroy(heap);
 }
 
 }  // namespace
