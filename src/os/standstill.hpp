@@ -31,8 +31,9 @@ struct Standing {
 class Standstill {
  public:
   // Every other thread stands still when this returns true, but for those that had the signal
-  // blocked or did not come within `wait_ms`: these are missed, and run on. False: none stands
-  // still, and nothing is left behind. pre: one thread at a time, Undisturbed.
+  // blocked or did not come within `wait_ms`, and those that they have made after that: these are
+  // missed, and run on. False: none stands still, and nothing is left behind. It takes no longer
+  // than `wait_ms` and what looking at the threads takes. pre: one thread at a time, Undisturbed
   bool begin(int signal, unsigned wait_ms) noexcept;
   void end() noexcept;
 
@@ -46,7 +47,7 @@ class Standstill {
  private:
   bool call_all(int signal, unsigned wait_ms) noexcept;
   bool call_new(int folder, std::size_t* called) noexcept;
-  bool wait_for_called(int signal, unsigned wait_ms) noexcept;
+  void wait_for_called(int signal, std::uint64_t until_ms) noexcept;
   void count() noexcept;
 
   std::size_t known_ = 0;
@@ -65,8 +66,8 @@ class Undisturbed {
   Undisturbed& operator=(const Undisturbed&) = delete;
 
  private:
-  std::uint64_t mask_ = 0;
-  int cancel_state_ = 0;
+  [[maybe_unused]] std::uint64_t mask_ = 0;  // Of before.
+  [[maybe_unused]] int cancel_state_ = 0;
 };
 
 // Calls work(context, self), where self is the calling thread as its caller left it.

@@ -48,6 +48,13 @@ __attribute__((noinline, no_sanitize("address"))) inline void scrub() {
   if (__builtin_cpu_supports("avx")) {
     __asm__ volatile("vzeroall" ::: "memory");
   }
+  if (__builtin_cpu_supports("avx512f")) {  // libc copies by way of these, which stay.
+    __asm__ volatile(
+        ".irp i, 16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n\t"
+        "vpxorq %%zmm\\i, %%zmm\\i, %%zmm\\i\n\t"
+        ".endr" ::
+            : "memory");
+  }
   volatile std::uint64_t left[6 * 1024];
   for (volatile std::uint64_t& word : left) word = 0;
 }
@@ -176,6 +183,31 @@ class Pages {
   static constexpr std::size_t side_ = 64 * 1024;
   std::size_t bytes_;
   void* start_;
+};
+
+// A heap at addresses that nothing in the process has had before, and at which no mapping begins or
+// ends: stacks of threads that have ended, and lists of tools, have none of them by chance.
+class FreshHeap {
+ public:
+  FreshHeap() {
+    tarn_heap_options options{};
+    options.bytes = sizeof options;
+    options.region = all_.get<char>() + used_;
+    options.region_bytes = each_;
+    used_ += each_;
+    heap_ = tarn_heap_create(&options);
+  }
+  ~FreshHeap() { destroy(heap_); }
+  FreshHeap(const FreshHeap&) = delete;
+  FreshHeap& operator=(const FreshHeap&) = delete;
+
+  operator tarn_heap() const { return heap_; }
+
+ private:
+  static constexpr std::size_t each_ = 1 << 20;
+  static inline Pages all_{16 * each_};
+  static inline std::size_t used_ = 0;
+  tarn_heap heap_;
 };
 
 }  // namespace tarn

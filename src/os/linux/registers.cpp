@@ -107,8 +107,8 @@ void with_registers(void (*work)(void*, const Standing&), void* context) noexcep
 
 namespace tarn::os {
 
-Undisturbed::Undisturbed() noexcept = default;
-Undisturbed::~Undisturbed() = default;
+Undisturbed::Undisturbed() noexcept {}
+Undisturbed::~Undisturbed() {}
 void with_registers(void (*work)(void*, const Standing&), void* context) noexcept {
   work(context, {});
 }

@@ -1,11 +1,12 @@
 // standstill on Linux: each thread of /proc/self/task gets a signal that carries the number of its
-// place in a table. The handler claims the place, says where the kernel has put the registers, and
-// sleeps until the round is over.
+// place in a table. The handler describes its thread in its own frame, leaves the address of that
+// in the place, and sleeps until the round is over.
 //
-//   word of a place:  | round 48 | state |   called -> claimed -> here      by the handler
-//                                            called -> missed, gone         by who waits
+//   word of a place:  | round | state |                 called -> missed, gone     by who waits
+//                     | address of a Standing | here |  called -> here             by the handler
 //
-// Whoever comes late finds another round or state, and returns. The table stays for that.
+// Each is one step, so that nobody is waited for who could be held up in between, by a debugger
+// say. Whoever comes late finds another word, and returns. The table stays for that.
 // Calls are made without libc: what it, or a sanitizer, does around them is not for handlers.
 //
 // SPDX-License-Identifier: MIT
@@ -33,16 +34,19 @@ namespace tarn::os {
 
 namespace {
 
-enum State : std::uint64_t { state_none, state_called, state_claimed, state_here, state_missed,
-                             state_gone };
-constexpr unsigned state_bits = 8;
+enum State : std::uint64_t { state_none, state_called, state_here, state_missed, state_gone };
+constexpr unsigned state_bits = 4;
+constexpr std::uint64_t state_mask = (std::uint64_t{1} << state_bits) - 1;
 constexpr unsigned place_bits = 17;
-constexpr std::size_t places_max = std::size_t{1} << place_bits;  // 10 MiB, of addresses.
+constexpr std::size_t places_max = std::size_t{1} << place_bits;  // 2 MiB, of addresses.
 
 struct Place {
   std::uint64_t word;
   std::uint32_t thread;
   std::uint32_t looks;  // How often it was found to have the signal blocked.
+};
+
+struct alignas(state_mask + 1) Described {
   Standing standing;
 };
 
@@ -108,13 +112,15 @@ TARN_UNSANITIZED void on_signal(int signal, siginfo_t* info, void* context) noex
   const std::uint64_t round = value >> place_bits;
   Place& place = places[value & (places_max - 1)];
   std::uint64_t expected = round << state_bits | state_called;
-  if (!__atomic_compare_exchange_n(&place.word, &expected, round << state_bits | state_claimed,
-                                   false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+  if (__atomic_load_n(&place.word, __ATOMIC_RELAXED) != expected) return;
+  Described self;
+  describe(&self.standing, static_cast<const ucontext_t*>(context));
+  // Release: pairs with who counts those that are here.
+  if (!__atomic_compare_exchange_n(&place.word, &expected,
+                                   reinterpret_cast<std::uintptr_t>(&self) | state_here, false,
+                                   __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
     return;
   }
-  describe(&place.standing, static_cast<const ucontext_t*>(context));
-  // Release: pairs with who counts those that are here.
-  __atomic_store_n(&place.word, round << state_bits | state_here, __ATOMIC_RELEASE);
   __atomic_fetch_add(&arrivals, 1, __ATOMIC_RELEASE);
   call(SYS_futex, &arrivals, FUTEX_WAKE_PRIVATE, 1, nullptr);
   const auto now = static_cast<std::uint32_t>(round);
@@ -125,7 +131,7 @@ TARN_UNSANITIZED void on_signal(int signal, siginfo_t* info, void* context) noex
 }
 
 std::uint64_t state_of(const Place& place) noexcept {
-  return __atomic_load_n(&place.word, __ATOMIC_ACQUIRE) & ((std::uint64_t{1} << state_bits) - 1);
+  return __atomic_load_n(&place.word, __ATOMIC_ACQUIRE) & state_mask;
 }
 
 std::uint64_t word_of(State state) noexcept {
@@ -287,19 +293,17 @@ bool Standstill::call_new(int folder, std::size_t* called) noexcept {
 constexpr unsigned step_ms = 2;
 constexpr std::uint32_t looks_max = 25;
 
-bool Standstill::wait_for_called(int signal, unsigned wait_ms) noexcept {
-  const std::uint64_t until = clock_ms() + wait_ms;
+void Standstill::wait_for_called(int signal, std::uint64_t until_ms) noexcept {
   for (;;) {
     const std::uint32_t seen = __atomic_load_n(&arrivals, __ATOMIC_ACQUIRE);
     std::size_t waited_for = 0;
     for (std::size_t i = 0; i < known_; ++i) {
-      const std::uint64_t state = state_of(places[i]);
-      waited_for += state == state_called || state == state_claimed ? 1 : 0;
+      waited_for += state_of(places[i]) == state_called ? 1 : 0;
     }
-    if (waited_for == 0) return true;
+    if (waited_for == 0) return;
     wait_for_arrival(seen, step_ms);
     if (__atomic_load_n(&arrivals, __ATOMIC_ACQUIRE) != seen) continue;
-    const bool late = clock_ms() >= until;
+    const bool late = clock_ms() >= until_ms;
     for (std::size_t i = 0; i < known_; ++i) {
       if (state_of(places[i]) != state_called) continue;
       const Status status = status_of(places[i].thread, signal);
@@ -313,15 +317,22 @@ bool Standstill::wait_for_called(int signal, unsigned wait_ms) noexcept {
   }
 }
 
-// Until a look at the folder shows nobody new: those that stand still make no threads.
+// Until a look at the folder shows nobody new: those that stand still make no threads. Those that
+// are missed may make some without end: if the last look finds any, there may be one more.
 bool Standstill::call_all(int signal, unsigned wait_ms) noexcept {
   const int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return false;
+  const std::uint64_t until_ms = clock_ms() + wait_ms;
   bool done = true;
-  for (std::size_t called = 1; done && called != 0;) {
+  bool last = false;
+  std::size_t called = 1;
+  while (done && called != 0 && !last) {
+    last = clock_ms() >= until_ms;
     called = 0;
-    done = call_new(folder, &called) && wait_for_called(signal, wait_ms);
+    done = call_new(folder, &called);
+    if (done) wait_for_called(signal, until_ms);
   }
+  missed_ = called != 0 ? 1 : 0;
   const int saved = errno;
   close(folder);
   errno = saved;
@@ -357,11 +368,13 @@ void Standstill::count() noexcept {
   for (std::size_t i = 0; i < known_; ++i) {
     const std::uint64_t state = state_of(places[i]);
     missed_ += state == state_missed ? 1 : 0;
-    if (state == state_here) places[stopped_++].standing = places[i].standing;
+    if (state == state_here) places[stopped_++].word = places[i].word;
   }
 }
 
-Standing Standstill::standing(std::size_t i) const noexcept { return places[i].standing; }
+Standing Standstill::standing(std::size_t i) const noexcept {
+  return reinterpret_cast<const Described*>(places[i].word & ~state_mask)->standing;
+}
 
 void Standstill::end() noexcept {
   const int saved = errno;
