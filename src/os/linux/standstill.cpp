@@ -40,6 +40,10 @@ constexpr std::uint64_t state_mask = (std::uint64_t{1} << state_bits) - 1;
 constexpr unsigned place_bits = 17;
 constexpr std::size_t places_max = std::size_t{1} << place_bits;  // 2 MiB, of addresses.
 
+// A thread that has the signal blocked for long is not waited for to the end.
+constexpr unsigned step_ms = 2;
+constexpr std::uint32_t looks_max = 25;
+
 struct Place {
   std::uint64_t word;
   std::uint32_t thread;
@@ -277,8 +281,10 @@ bool Standstill::call_new(int folder, std::size_t* called) noexcept {
         return false;
       }
       if (i == known_) ++known_;
+      // Whoever has it blocked for long, as before, is given up at the next look.
+      const bool known_to_block = places[i].thread == thread && places[i].looks >= looks_max;
       places[i].thread = thread;
-      places[i].looks = 0;
+      places[i].looks = known_to_block ? looks_max - 1 : 0;
       __atomic_store_n(&places[i].word, word_of(state_called), __ATOMIC_RELEASE);
       const State state = send(thread, signal_, i);
       if (state != state_called) {
@@ -288,10 +294,6 @@ bool Standstill::call_new(int folder, std::size_t* called) noexcept {
     }
   }
 }
-
-// A thread that has the signal blocked for long is not waited for to the end.
-constexpr unsigned step_ms = 2;
-constexpr std::uint32_t looks_max = 25;
 
 void Standstill::wait_for_called(int signal, std::uint64_t until_ms) noexcept {
   for (;;) {
