@@ -1,5 +1,5 @@
-# objects: a program with four threads and 10^5 objects of all kinds, which change all the time. Ends
-# with 0 if each object holds at the end what it should.
+# objects: a program with four threads and 10^5 objects of all kinds, which change all the time. It
+# ends with 0 if each object holds at the end what it should.
 #
 # SPDX-License-Identifier: MIT
 import collections

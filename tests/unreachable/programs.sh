@@ -44,7 +44,7 @@ check_searches() {
     $1 != "found" || $2 != 1 { print "not found: " $0; wrong = 1 }
     { if ($8 > live) live = $8; others += $4; missed += $12 > 0; if ($14 > pause) pause = $14 }
     END {
-      printf "%d searches, %d blocks live, %d others, %d with missed threads, longest pause %d us\n",
+      printf "%d searches, %d blocks live, %d others, %d missed threads, longest pause %d us\n",
              NR, live, others, missed, pause / 1000
       exit wrong || NR < least || live < live_least || missed * 100 > NR * missed_most
     }' "$work/searches" || fail "searches: $(head -n 5 "$work/searches")"
