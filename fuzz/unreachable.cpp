@@ -136,8 +136,8 @@ void Program::allocate_node(Input& input) {
   add(object);
 }
 
-// The pool itself lies in a block, and is reached as that is; but for one that a tool watches, which
-// is in a list of the library's.
+// The pool itself lies in a block, and is reached as that is; but for one that a tool watches,
+// which is in a list of the library's.
 void Program::make_room(Input& input, Kind kind) {
   if (TARN_WATCH) return;
   const auto free_one = std::find_if(rooms.begin(), rooms.end(),
