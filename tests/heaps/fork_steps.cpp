@@ -29,15 +29,21 @@ constexpr std::size_t ceiling = 512 * kib;
 
 // One thread steps, the other forks; each waits for the other.
 std::atomic<long> steps{0};
-std::atomic<bool> stands{false};
+enum class Stepping { moves, stands, is_over };
+std::atomic<Stepping> stepping{Stepping::moves};
 long stride = 0;  // 0: count the steps only.
+
+void tell(Stepping now) {
+  stepping.store(now);
+  stepping.notify_one();
+}
 
 void on_step(int /*signal*/) {
   const long step = steps.load(std::memory_order_relaxed) + 1;
   steps.store(step, std::memory_order_relaxed);
   if (stride == 0 || step % stride != 0) return;
-  stands.store(true, std::memory_order_release);
-  while (stands.load(std::memory_order_acquire)) _mm_pause();
+  tell(Stepping::stands);
+  stepping.wait(Stepping::stands);
 }
 
 constexpr unsigned long long trap_flag = 0x100;
@@ -213,8 +219,8 @@ class ForkSteps : public testing::TestWithParam<std::tuple<Operation, int>> {
   // The operation once, by a thread of its own; how many instructions it took.
   long run(long wanted_stride, const std::function<void()>& at_stand) {
     const auto& [operation, threads] = GetParam();
-    std::atomic<bool> over{false};
     steps = 0;
+    stepping = Stepping::moves;
     stride = wanted_stride;
     std::thread steps_through([&, &op = operation, mode = threads] {
       Ground ground(mode);
@@ -222,13 +228,14 @@ class ForkSteps : public testing::TestWithParam<std::tuple<Operation, int>> {
       begin_steps();
       op.act(ground);
       end_steps();
-      over.store(true, std::memory_order_release);
+      tell(Stepping::is_over);
       if (!is_none(ground.heap())) tarn_heap_destroy(ground.heap());
     });
-    while (!over.load(std::memory_order_acquire)) {
-      if (!stands.load(std::memory_order_acquire)) continue;
+    for (;;) {
+      stepping.wait(Stepping::moves);
+      if (stepping == Stepping::is_over) break;
       at_stand();
-      stands.store(false, std::memory_order_release);
+      tell(Stepping::moves);
     }
     steps_through.join();
     return steps;
