@@ -36,7 +36,8 @@ typedef struct tarn_recovered {
 
 /* Recovers memory of all heaps, step by step, until `wanted_bytes` have come back (0: nothing is
  * done; SIZE_MAX: all there is), and gives what became empty to the operating system. Returns the
- * bytes that came, perhaps more than wanted; 0 with EINVAL for flags that it does not know.
+ * bytes that came, perhaps more than wanted; 0 with EINVAL for flags that it does not know. Else
+ * errno is as before, whatever callbacks do to it.
  *
  * Spare memory: what the calling thread, ended threads and, in heaps of one's own, all threads keep
  * empty. (What other threads that are alive keep of malloc's own heap they alone can give:

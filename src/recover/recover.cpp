@@ -120,6 +120,7 @@ std::size_t tarn_recover_heap(tarn_heap heap, std::size_t wanted_bytes, unsigned
   if (of_malloc) scope.below = false;
   recover_sums.recoveries.add(1);
   if (wanted_bytes == 0) return 0;
+  const int saved = errno;
   if (flags == 0) flags = all_steps;
   const RecoveryScope whose_spare = of_malloc ? RecoveryScope{} : scope;
   const bool gives_spare = (flags & TARN_RECOVER_SPARE) != 0;
@@ -128,6 +129,7 @@ std::size_t tarn_recover_heap(tarn_heap heap, std::size_t wanted_bytes, unsigned
   // What came of these is to leave the process, too; it has been counted.
   if (steps->reclaimed_bytes != 0 || steps->purged_bytes != 0) spare(whose_spare, wanted_bytes);
   recover_sums.spare_bytes.add(steps->spare_bytes);
+  errno = saved;
   return sum_of(*steps);
 }
 

@@ -65,6 +65,19 @@ TEST(Recover, OfNothingNothingIsDone) {
   EXPECT_TRUE(p.look());
 }
 
+// So that 0 with EINVAL is told from nothing.
+TEST(Recover, LeavesErrnoAlone) {
+  tarn::Reclaimer asked([](std::size_t) -> std::size_t {
+    errno = EINVAL;
+    return 0;
+  });
+  const std::uint64_t before = sums().callbacks;
+  errno = 7;
+  tarn_recover(SIZE_MAX, only_reclaim);
+  EXPECT_EQ(errno, 7);
+  EXPECT_EQ(sums().callbacks, before + 1);
+}
+
 // Memory that was freed goes back to the system, and comes first.
 TEST(Recover, SpareMemoryComesFirst) {
   Cache cache;

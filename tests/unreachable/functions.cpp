@@ -278,7 +278,7 @@ TEST_F(UnreachableTest, OptionsThatMakeNoSense) {
   options = sound;
   options.heap_count = 1;
   refused(options, EINVAL);
-  for (const int signal : {-1, 65, SIGKILL, SIGSTOP}) {
+  for (const int signal : {-1, 32, 33, 65, SIGKILL, SIGSTOP}) {
     options = sound;
     options.signal = signal;
     refused(options, EINVAL);

@@ -342,7 +342,8 @@ bool Standstill::call_all(int signal, unsigned wait_ms) noexcept {
 }
 
 bool Standstill::begin(int signal, unsigned wait_ms) noexcept {
-  if (signal < 1 || signal > 64) {
+  const bool is_of_libc = signal >= __SIGRTMIN && signal < SIGRTMIN;  // For its threads.
+  if (signal < 1 || signal > SIGRTMAX || is_of_libc) {
     errno = EINVAL;
     return false;
   }
