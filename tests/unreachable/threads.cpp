@@ -105,11 +105,23 @@ class Work {
   static inline std::atomic<void*> shared_{nullptr};
 };
 
+// Allocated before others are at work, in whose frames there may be what they have had before, and
+// amid others: where a page begins, the end of what lies before it looks like the first block.
 TEST_F(UnreachableThreads, ALeakInARunningProgramIsFoundAndNothingElse) {
-  std::vector<Hidden> leaks;
+  static void* volatile kept[(searches + 2) / 3 + 1];
+  std::vector<Hidden> blocks, leaks;
+  for (void* volatile& place : kept) {
+    blocks.push_back(apart([&place] {
+      place = zeroed(tarn_heap_main(), 1000);
+      return Hidden(place);
+    }));
+  }
   Work work(3);
   for (int i = 0; i < searches; ++i) {
-    if (i % 3 == 0) leaks.push_back(lose(tarn_heap_main(), 1000 + static_cast<std::size_t>(i)));
+    if (i % 3 == 0) {
+      kept[i / 3 + 1] = nullptr;
+      leaks.push_back(blocks[static_cast<std::size_t>(i) / 3 + 1]);
+    }
     const SeenAll seen = search();
     ASSERT_EQ(seen.error, 0);
     ASSERT_GE(seen.result.threads_stopped + seen.result.threads_missed, 3u);
@@ -121,7 +133,7 @@ TEST_F(UnreachableThreads, ALeakInARunningProgramIsFoundAndNothingElse) {
       EXPECT_TRUE(found->is_direct);
     }
   }
-  for (const Hidden leak : leaks) give(leak);
+  for (const Hidden p : blocks) give(p);
 }
 
 TEST_F(UnreachableThreads, ThreadsBeginAndEndMeanwhile) {
