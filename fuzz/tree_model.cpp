@@ -184,13 +184,13 @@ bool Model::begin_next(Disposal& disposal) {
   disposal.root = none;
   while (disposal.all_of != none && !at(disposal.all_of).children.empty()) {
     const Id child = at(disposal.all_of).children.back();
-    if (!at(child).references.empty()) {
-      pass(child);
-      continue;
-    }
     if (at(child).is_on_path) {
       stop(disposal, child);
       return false;
+    }
+    if (!at(child).references.empty()) {
+      pass(child);
+      continue;
     }
     disposal.root = disposal.node = child;
     at(child).is_on_path = true;

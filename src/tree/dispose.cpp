@@ -65,6 +65,7 @@ enum class Answer { go, look_again, stay };
 
 // Whether the node may go. Its children, and its destructor, may be others by then.
 Answer ask(TreeNode* node) noexcept {
+  if (is_reference(node)) return Answer::go;
   tarn_tree_destructor* const place = place_of_destructor(node);
   if (place == nullptr || *place == nullptr) return Answer::go;
   const tarn_tree_destructor destructor = *place;
@@ -112,18 +113,8 @@ TreeNode* stop(const TreeNode* root, TreeNode* node, TreeNode* at, os::Error err
   return at;
 }
 
-}  // namespace
-
-TreeNode* dispose(TreeNode* root) noexcept {
-  check_place(root, "tarn_tree_dispose");
-  if (has(root, node_is_on_path) || has_references(root)) {
-    os::set_error(os::Error::busy);
-    return root;
-  }
-  // The reference that is its parent ends with it.
-  TreeNode* const parent = parent_of(root);
-  if (parent != nullptr && is_reference(parent)) root = parent;
-  set(root, node_is_on_path, true);
+// All below `root`, which is on the path, and is left there: the node that stopped it, or null.
+TreeNode* dispose_below(TreeNode* root) noexcept {
   PlainTrees trees;
   trees.free_below(root);
   TreeNode* node = root;
@@ -151,21 +142,40 @@ TreeNode* dispose(TreeNode* root) noexcept {
       node = child;
       continue;
     }
-    if (!is_reference(node)) {
-      const Answer answer = ask(node);
-      if (answer == Answer::stay) return stop(root, node, node, os::Error::busy);
-      if (answer == Answer::look_again) continue;
-    }
+    if (node == root) return nullptr;
+    const Answer answer = ask(node);
+    if (answer == Answer::stay) return stop(root, node, node, os::Error::busy);
+    if (answer == Answer::look_again) continue;
     set(node, node_is_on_path, false);  // From here on nobody is asked until it has gone.
-    if (node == root) {
-      end(node);
-      return nullptr;
-    }
     TreeNode* const above = parent_of(node);
     end_below(above, node);
     trees.earn(1);
     node = above;
   }
+}
+
+}  // namespace
+
+TreeNode* dispose(TreeNode* root) noexcept {
+  check_place(root, "tarn_tree_dispose");
+  if (has(root, node_is_on_path) || has_references(root)) {
+    os::set_error(os::Error::busy);
+    return root;
+  }
+  // The reference that is its parent ends with it.
+  TreeNode* const parent = parent_of(root);
+  if (parent != nullptr && is_reference(parent)) root = parent;
+  set(root, node_is_on_path, true);
+  Answer answer = Answer::look_again;
+  while (answer == Answer::look_again) {
+    TreeNode* const stopped = dispose_below(root);
+    if (stopped != nullptr) return stopped;
+    answer = ask(root);
+  }
+  if (answer == Answer::stay) return stop(root, root, root, os::Error::busy);
+  set(root, node_is_on_path, false);
+  end(root);
+  return nullptr;
 }
 
 }  // namespace tarn
@@ -192,13 +202,7 @@ int tarn_tree_dispose_children(void* p) {
   const bool was_on_path = has(node, node_is_on_path);
   set(node, node_is_on_path, true);
   count_asking(node, 1);
-  if (begins_domain(node)) drop_below(node);
-  bool done = true;
-  PlainTrees trees;
-  trees.free_below(node);
-  for (TreeNode* child; done && (child = newest_of(node)) != nullptr;) {
-    done = has_references(child) ? pass_to_next_owner(child) : dispose(child) == nullptr;
-  }
+  const bool done = dispose_below(node) == nullptr;
   count_asking(node, -1);
   set(node, node_is_on_path, was_on_path);
   if (done && begins_domain(node)) clear_domain(*extra_of(node)->domain);

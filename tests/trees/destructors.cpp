@@ -156,6 +156,28 @@ TEST_F(Destructors, AParentWhoseChildrenGoStays) {
   EXPECT_EQ(tarn_tree_dispose(r), 0);
 }
 
+TEST_F(Destructors, AParentWhoseChildrenGoIsNotMovedToAnotherOwner) {
+  char* const r = lettered(nullptr, 'r');
+  void* const a = tarn_tree_allocate(r, 8);
+  void* const b = tarn_tree_allocate(a, 8);
+  ASSERT_EQ(tarn_tree_reference(r, b), 0);
+  lettered(b, 'c');
+  int result = 0;
+  on_end = [&](void*) {
+    errno = 0;
+    result = tarn_tree_dispose_children(a);
+    return 0;
+  };
+  EXPECT_EQ(tarn_tree_dispose_children(b), 0);
+  EXPECT_EQ(result, -1);
+  EXPECT_EQ(tarn_tree_parent(b), a);
+  on_end = nullptr;
+  EXPECT_EQ(tarn_tree_dispose_children(a), 0);
+  EXPECT_EQ(tarn_tree_parent(b), r);
+  EXPECT_EQ(tarn_tree_dispose(r), 0);
+  EXPECT_EQ(order, "cr");
+}
+
 TEST_F(Destructors, OneSetInAnotherIsCalledAfterIt) {
   char* const r = lettered(nullptr, 'r');
   on_end = [&](void* node) {
