@@ -30,10 +30,6 @@ bool vm_bind(void* start, std::size_t bytes, unsigned node) noexcept;
 // Drops the contents; the range stays usable and reads as zero. False: contents are as before.
 bool vm_purge(void* start, std::size_t bytes) noexcept;
 
-// Lets the OS take the contents when it needs memory: what it has not taken is as it was, and is
-// there for whoever writes it, without a fault. False when the OS has no such thing.
-bool vm_offer(void* start, std::size_t bytes) noexcept;
-
 // From now on a read or a write there faults, or no longer does. False when the OS refuses (it may,
 // at its limit of mappings): then all is as before.
 bool vm_close(void* start, std::size_t bytes) noexcept;

@@ -39,9 +39,6 @@ struct StoreTotals {
   std::uint64_t purged_bytes = 0;
 };
 
-// From this size on address space goes back too: it costs one call, and limits may count it.
-inline constexpr std::size_t release_slices_min = (std::size_t{128} << 20) >> slice_shift;
-
 // Which free memory a taker wants.
 enum class Fit : std::uint8_t {
   warm,   // The smallest dirty span that fits, else the smallest clean one.
@@ -59,10 +56,10 @@ class Store {
   // pre: the span's interior entries in the page map are cleared.
   void give(Span* span) noexcept;
 
-  // Takes back a chain (by next) of spans in use, of which neighbours are joined first. The OS may
-  // have the contents of those beyond `warm_bytes`; very long ones go at once. No span's memory is
+  // Takes back a chain (by next) of spans in use, of which neighbours are joined first. Those
+  // beyond `warm_bytes` lose their contents at once. Returns how much that was. No span's memory is
   // touched, nor, for long runs, the page map.
-  void give_all(Span* chain, std::size_t warm_bytes) noexcept;
+  std::size_t give_all(Span* chain, std::size_t warm_bytes) noexcept;
 
   // Grows a span in use over its free right neighbour; false when that is not free or too small.
   bool extend(Span* span, std::size_t slices) noexcept;

@@ -5,7 +5,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/check.hpp"
 #include "os/process.hpp"
-#include "os/vm.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
@@ -63,9 +62,7 @@ Span* Store::join_chain(Span* chain) noexcept {
   return left_over;
 }
 
-// What a heap leaves is often what the next one takes, and each page that the OS has taken costs it
-// a fault then. So the OS may take it when it needs memory, and what it has left is old some day.
-void Store::give_all(Span* chain, std::size_t warm_bytes) noexcept {
+std::size_t Store::give_all(Span* chain, std::size_t warm_bytes) noexcept {
   const std::uint64_t now = os::clock_coarse_ms();
   chain = sort(chain);
   Span* left_over = join_chain(chain);
@@ -78,14 +75,14 @@ void Store::give_all(Span* chain, std::size_t warm_bytes) noexcept {
       descriptors_.give(span);
     }
   }
+  std::size_t dropped = 0;
   while (chain != nullptr) {
     Span* const span = chain;
     chain = span->next;
     span->next = nullptr;
     const std::size_t bytes = span->bytes();
-    const bool is_warm = bytes <= warm_bytes;
-    if (is_warm) warm_bytes -= bytes;
-    if (is_warm || (span->slices < release_slices_min && os::vm_offer(span->base, bytes))) {
+    if (bytes <= warm_bytes) {
+      warm_bytes -= bytes;
       give(span);
       continue;
     }
@@ -94,8 +91,9 @@ void Store::give_all(Span* chain, std::size_t warm_bytes) noexcept {
       span->set_kind(SpanKind::purging);
       purging_slices_ += span->slices;
     }
-    drop(span, now);
+    if (drop(span, now)) dropped += bytes;
   }
+  return dropped;
 }
 
 }  // namespace tarn

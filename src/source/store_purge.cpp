@@ -11,6 +11,9 @@ namespace tarn {
 
 namespace {
 constexpr int batch_spans = 32;  // Spans that one pass takes off the lists.
+
+// From this size on address space goes back too: it costs one call, and limits may count it.
+constexpr std::size_t release_slices_min = (std::size_t{128} << 20) >> slice_shift;
 }  // namespace
 
 Span* Store::collect_old_locked(std::uint64_t now_ms, std::uint64_t delay_ms,

@@ -75,10 +75,6 @@ bool vm_purge(void* start, std::size_t bytes) noexcept {
   return true;
 }
 
-bool vm_offer(void* start, std::size_t bytes) noexcept {
-  return !call_fails() && madvise(start, bytes, MADV_FREE) == 0;
-}
-
 bool vm_close(void* start, std::size_t bytes) noexcept {
   return !call_fails() && mprotect(start, bytes, PROT_NONE) == 0;
 }

@@ -79,10 +79,6 @@ bool vm_purge(void* start, std::size_t bytes) noexcept {
   return succeeds([=] { return madvise(start, bytes, MADV_DONTNEED); });
 }
 
-bool vm_offer(void* start, std::size_t bytes) noexcept {
-  return succeeds([=] { return madvise(start, bytes, MADV_FREE); });
-}
-
 bool vm_close(void* start, std::size_t bytes) noexcept {
   const int saved = errno;
   const bool done = mprotect(start, bytes, PROT_NONE) == 0;
