@@ -4,25 +4,14 @@
 # SPDX-License-Identifier: MIT
 needs="redis-server redis-benchmark redis-cli"
 
-# Not through on_tarn: in the background that would be a shell, and the server its child.
-start_server() {
-  env LD_PRELOAD="$library" TARN_OPTIONS="account=$accounts" redis-server --port 0 \
-    --unixsocket "$work/socket" --dir "$work" --save '' --daemonize no --logfile "$work/log" &
-  server=$!
-  tries=0
-  while [ "$(ask ping 2> "$work/ping")" != PONG ]; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 200 ] || fail "the server does not answer: $(cat "$work/log")"
-    sleep 0.1
-  done
+. "$here/redis_server.sh"
+
+start_on_tarn() {
+  start_server LD_PRELOAD="$library" TARN_OPTIONS="account=$accounts"
 }
 
 stop_case() {
   [ -z "${server:-}" ] || kill "$server" 2> "$work/kill"
-}
-
-ask() {
-  redis-cli -s "$work/socket" "$@"
 }
 
 stop_server() {
@@ -34,7 +23,7 @@ stop_server() {
 }
 
 run_case() {
-  start_server
+  start_on_tarn
   [ -n "${TARN_TEST_ANY_MALLOC:-}" ] || grep -q libtarn "/proc/$server/maps" ||
     fail "the server does not run on tarn"
   on_tarn redis-benchmark -s "$work/socket" -q -P 16 -n 100000 -r 20000 -d 100 \
@@ -58,7 +47,7 @@ run_case() {
   digest=$(ask debug digest 2> "$work/digest" || true)
   stop_server
   expect_account 'redis-*'
-  start_server
+  start_on_tarn
   expect "the keys after a restart" "$(ask dbsize)" 50001
   expect "the digest after a restart" "$(ask debug digest 2> "$work/digest" || true)" "$digest"
   stop_server

@@ -57,22 +57,10 @@ run_python() {
   check_searches 3 100000 50
 }
 
-ask() {
-  redis-cli -s "$work/socket" "$@"
-}
-
 run_redis() {
   needs redis-server redis-cli redis-benchmark
-  # Not through sought: in the background that would be a shell, and the server its child.
-  env LD_PRELOAD="$preload" TARN_SEEKER_FILE="$work/searches" redis-server --port 0 \
-    --unixsocket "$work/socket" --dir "$work" --save '' --daemonize no --logfile "$work/log" &
-  server=$!
-  tries=0
-  while [ "$(ask ping 2> "$work/ping")" != PONG ]; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 200 ] || fail "the server does not answer: $(cat "$work/log")"
-    sleep 0.1
-  done
+  . "$here/../programs/redis_server.sh"
+  start_server LD_PRELOAD="$preload" TARN_SEEKER_FILE="$work/searches"
   ask eval 'for i = 1, 5000 do redis.call("set", "k" .. i, string.rep("v", i % 500)) end' 0 \
     > "$work/filled"
   redis-benchmark -s "$work/socket" -q -P 16 -n 4000 -r 500 -d 100 \
