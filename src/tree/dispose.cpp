@@ -30,8 +30,7 @@ void ask_for(const TreeNode* node, std::ptrdiff_t offset) noexcept {
 // A child without anything that would have to be asked, and without children. One on the path is
 // none: its destructor may be running, although it has been taken off.
 bool is_plain_leaf(const TreeNode* node) noexcept {
-  constexpr std::uint32_t asks = 1U << node_is_extended | 1U << node_is_reference;
-  if ((node->word[0] & asks) != 0) return false;
+  if (!is_ordinary(node)) return false;
   if (TARN_LIKELY(node->word[link_child] == 0)) return true;  // Nor is it apart.
   constexpr std::uint32_t only_apart = 1U << node_is_apart % 2;
   return node->word[link_child] == only_apart && *place_of_destructor(node) == nullptr;
@@ -89,10 +88,7 @@ void end(TreeNode* node) noexcept {
 
 // Most are the newest child yet, and have nothing but their block. pre: `parent` is its parent
 void end_below(TreeNode* parent, TreeNode* node) noexcept {
-  constexpr std::uint32_t asks = 1U << node_is_extended | 1U << node_is_reference;
-  if ((node->word[0] & asks) != 0 || is_reference(parent) || newest_of(parent) != node) {
-    return end(node);
-  }
+  if (!is_ordinary(node) || is_reference(parent) || newest_of(parent) != node) return end(node);
   ask_for(node, -guess_bytes);
   TreeNode* const older = link_of(node, link_older);
   if (older != nullptr) {

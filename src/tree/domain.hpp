@@ -82,7 +82,7 @@ inline void add_asking(TreeDomain* domain, int change) noexcept {
 // Something that must be visited comes to a node, or goes.
 inline void count_asking(const TreeNode* node, int change) noexcept {
   if (TARN_LIKELY(is_of_malloc(node))) return;
-  domain_of(node)->asking += static_cast<std::size_t>(change);
+  add_asking(domain_of(node), change);
 }
 
 // An Extra comes to a node; leaves the one it had, with all that it asked for.

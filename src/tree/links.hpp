@@ -133,13 +133,18 @@ inline TreeNode* linked(const TreeNode* node, TreeLink link) noexcept {
 inline TreeNode* parent_of(const TreeNode* n) noexcept { return linked(n, link_parent); }
 inline TreeNode* older_of(const TreeNode* n) noexcept { return linked(n, link_older); }
 inline TreeNode* younger_of(const TreeNode* n) noexcept { return linked(n, link_younger); }
+// Neither extended nor a reference: its first word has a link and nothing else.
+inline bool is_ordinary(const TreeNode* node) noexcept {
+  return (node->word[0] & ~link_bits) == 0;
+}
+
 inline TreeNode* other_newest_of(const TreeNode* n) noexcept {
   if (!is_reference(n)) return linked(n, link_child);
   const auto* const reference = static_cast<const TreeReference*>(n);
   return reference->is_owner ? reference->target : nullptr;
 }
 inline TreeNode* newest_of(const TreeNode* n) noexcept {
-  if (TARN_UNLIKELY((n->word[0] & ~link_bits) != 0)) return other_newest_of(n);
+  if (TARN_UNLIKELY(!is_ordinary(n))) return other_newest_of(n);
   return link_of(n, link_child);
 }
 

@@ -20,7 +20,7 @@ bool PlainTrees::find_from(std::uint32_t first) noexcept {
     const TreeNode* const node = node_at(slab_, found_[seen]);
     if (TARN_UNLIKELY(!is_plain(node))) {
       all_plain = false;
-      if (is_extended(node) || is_reference(node) || has_gone(node)) continue;
+      if (!is_ordinary(node) || has_gone(node)) continue;
     }
     const std::uint32_t child = node->word[link_child] & link_bits;
     const std::uint32_t older = node->word[link_older] & link_bits;
