@@ -271,9 +271,13 @@ class ArenaCalls {
   const tarn_arena* raw() const noexcept { return static_cast<const Self*>(this)->get(); }
 };
 
+class ArenaRef;
+
 // An arena and the duty to end it.
 class Arena : public ArenaCalls<Arena> {
  public:
+  using Ref = ArenaRef;
+
   // From malloc's heap, or from a source, which must outlive the arena. Throws InvalidOptions;
   // without exceptions the arena is false as a truth value then, and never has memory.
   explicit Arena(const ArenaOptions& options = {}) { make(nullptr, options); }
@@ -322,6 +326,9 @@ class ArenaRef : public ArenaCalls<ArenaRef> {
   ArenaRef(Arena& arena) noexcept : arena_(arena.get()) {}
   explicit ArenaRef(tarn_arena* arena) noexcept : arena_(arena) {}
   tarn_arena* get() const noexcept { return arena_; }
+
+  friend bool operator==(ArenaRef a, ArenaRef b) noexcept { return a.arena_ == b.arena_; }
+  friend bool operator!=(ArenaRef a, ArenaRef b) noexcept { return a.arena_ != b.arena_; }
 
  private:
   tarn_arena* arena_;

@@ -238,12 +238,39 @@ TARN_API int tarn_heap_try_expand(void* p, size_t size);
 /* Gives a block of any heap back, as tarn_free (and free, where tarn is malloc) does. */
 TARN_API void tarn_heap_deallocate(void* p);
 
+/* As above by a program that says what it asked for: checked, guarded and passthrough heaps report
+ * another size ("tarn: size mismatch: ..."). */
+TARN_API void tarn_heap_deallocate_sized(void* p, size_t size);
+
+/* Bytes that may be used at p, at least what was asked for; 0 for null. Exactly that in heaps whose
+ * mode is not fast. */
+TARN_API size_t tarn_heap_usable_bytes(const void* p);
+
 /* The heap of a block; the zero value when p is no block of tarn's. malloc's is one. */
 TARN_API tarn_heap tarn_heap_of(const void* p);
 
 /* 1 when p is the start of a block-sized place in a page of the heap, or of a large block; in heaps
  * whose mode is not fast, of a live block. */
 TARN_API int tarn_heap_owns(tarn_heap heap, const void* p);
+
+/* What an address is to a heap. */
+enum tarn_heap_state {
+  TARN_HEAP_NOTHING = 0, /* Nothing of the heap's, or inside a block. */
+  TARN_HEAP_LIVE = 1,    /* The start of a live block. */
+  TARN_HEAP_FREE = 2     /* Where a block of the heap may begin, and none is live: freed, or not
+                            handed out yet. */
+};
+
+/* An enum tarn_heap_state, for any pointer; -1 with EINVAL as tarn_heap_lock. Locks the heap; time
+ * linear in the free blocks of a page of at most 256 KiB. A block that another thread is freeing in
+ * this moment may be either. */
+TARN_API int tarn_heap_look(tarn_heap heap, const void* p);
+
+/* 1 when every invariant of the heap holds, 0 otherwise; -1 with EINVAL as tarn_heap_lock. Lists of
+ * free blocks are followed, so that writes to freed blocks may show; heaps that check their blocks
+ * look at all of them, and report. Linear in pages and free blocks; meanwhile the heap is locked,
+ * and no other thread may free blocks of it. */
+TARN_API int tarn_heap_check(tarn_heap heap);
 
 /* malloc's own heap. It is never destroyed; destroying or clearing it fails with EINVAL. */
 TARN_API tarn_heap tarn_heap_main(void);

@@ -42,9 +42,18 @@ enum class Mode {
   passthrough = TARN_HEAP_PASSTHROUGH,
 };
 
+enum class BlockState {
+  nothing = TARN_HEAP_NOTHING,
+  live = TARN_HEAP_LIVE,
+  free = TARN_HEAP_FREE,
+};
+
 // A heap, wherever it is owned: two words, copied freely. Using one that has ended is reported.
 class HeapRef {
  public:
+  static constexpr bool is_handle = true;  // Who keeps one keeps a copy.
+  static constexpr std::size_t block_alignment = 16;  // Of each block, whatever is asked for.
+
   constexpr HeapRef() noexcept = default;
   constexpr HeapRef(tarn_heap heap) noexcept : heap_(heap) {}
 
@@ -76,6 +85,15 @@ class HeapRef {
     return tarn_heap_allocate_aligned(heap_, alignment, bytes);
   }
 
+  // The same for those who ask any allocator.
+  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) const {
+    return or_bad_alloc(try_allocate(bytes, alignment));
+  }
+  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) const noexcept {
+    return alignment <= block_alignment ? tarn_heap_allocate(heap_, bytes)
+                                        : tarn_heap_allocate_aligned(heap_, alignment, bytes);
+  }
+
   // The block at its new size, in this heap; p may be null, or of another heap. When there is no
   // memory the block is as it was. Size 0 frees p and gives null.
   [[nodiscard]] void* reallocate(void* p, std::size_t bytes) const {
@@ -93,10 +111,24 @@ class HeapRef {
 
   // Of any heap; so are free and delete, where tarn is the process's malloc.
   static void deallocate(void* p) noexcept { tarn_heap_deallocate(p); }
+  static void deallocate(void* p, std::size_t bytes, std::size_t) noexcept {
+    tarn_heap_deallocate_sized(p, bytes);
+  }
+
+  // What may be used of a block, at least what was asked for.
+  static std::size_t usable_bytes(const void* p) noexcept { return tarn_heap_usable_bytes(p); }
 
   // The heap of a block; false as a truth value when p is no block of tarn's.
   static HeapRef of(const void* p) noexcept { return tarn_heap_of(p); }
   bool owns(const void* p) const noexcept { return tarn_heap_owns(heap_, p) != 0; }
+
+  // What an address is to this heap, and whether the heap is sound: see tarn_heap_look and
+  // tarn_heap_check. malloc's heap cannot be looked into: `nothing`, and true.
+  BlockState look(const void* p) const noexcept {
+    const int state = tarn_heap_look(heap_, p);
+    return state < 0 ? BlockState::nothing : static_cast<BlockState>(state);
+  }
+  bool check() const noexcept { return tarn_heap_check(heap_) != 0; }
 
   // malloc's own heap.
   static HeapRef main() noexcept { return tarn_heap_main(); }
@@ -260,6 +292,9 @@ inline tarn_heap_options c_options(const HeapOptions& from) noexcept {
 // A heap and the duty to end it.
 class Heap : public HeapRef {
  public:
+  using Ref = HeapRef;
+  static constexpr bool is_handle = false;
+
   explicit Heap(const HeapOptions& options) : HeapRef(make(options)) {
     if (heap_.record != nullptr) return;
 #if defined(__cpp_exceptions)

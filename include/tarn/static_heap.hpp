@@ -122,6 +122,7 @@ class BasicStaticHeap {
 
  public:
   static constexpr std::size_t classes = sizeof...(Classes);
+  static constexpr bool holds_no_addresses = true;  // As StaticPool.
 
   constexpr BasicStaticHeap() noexcept = default;
   BasicStaticHeap(const BasicStaticHeap&) = delete;

@@ -65,6 +65,7 @@ class StaticPool : private Lock {
                 "interrupts instead (docs/static_pools.md)");
 
  public:
+  static constexpr bool holds_no_addresses = true;  // It may lie where processes share memory.
   static constexpr std::size_t block_bytes = bytes_of_block;
   static constexpr std::size_t blocks = count;
   static constexpr std::size_t alignment = alignment_of_block;

@@ -75,12 +75,22 @@ int tarn_heap_try_expand(void* p, std::size_t size) { return tarn::heap_try_expa
 
 void tarn_heap_deallocate(void* p) { tarn::deallocate(p); }
 
+void tarn_heap_deallocate_sized(void* p, std::size_t size) { tarn::deallocate_sized(p, size); }
+
+std::size_t tarn_heap_usable_bytes(const void* p) {
+  return tarn::usable_bytes(p, "tarn_heap_usable_bytes");
+}
+
 tarn_heap tarn_heap_of(const void* p) { return tarn::heap_of(p); }
 
 int tarn_heap_owns(tarn_heap heap, const void* p) {
   const tarn_heap of = tarn::heap_of(p);
   return heap.record != nullptr && of.record == heap.record && of.id == heap.id;
 }
+
+int tarn_heap_look(tarn_heap heap, const void* p) { return tarn::heap_look(heap, p); }
+
+int tarn_heap_check(tarn_heap heap) { return tarn::heap_check(heap); }
 
 tarn_heap tarn_heap_main(void) { return tarn::main_record.handle(); }
 

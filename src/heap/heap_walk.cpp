@@ -1,50 +1,17 @@
 // heap_walk: every page and block of a closed heap.
 //
 // SPDX-License-Identifier: MIT
-#include <array>
 #include <cerrno>
 
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/free_blocks.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
-#include "layout/page_plan.hpp"
 
 namespace tarn {
 
 namespace {
-
-// Which blocks of a page are free. Built before the first is shown: a visitor may free blocks.
-class FreeBlocks {
- public:
-  explicit FreeBlocks(const Page& page) noexcept : page_(page), carved_(page.carved) {
-    add(page.free);
-    add(page.local_free);
-    // Acquire: pairs with the frees that built the list.
-    const Remote seen{page.remote.load(std::memory_order_acquire)};
-    if (seen.count() != 0) add(page.block_at(decode_head(seen.head())));
-  }
-  bool has(std::size_t i) const noexcept { return (bits_[i / 64] >> (i % 64) & 1) != 0; }
-  std::size_t carved() const noexcept { return carved_; }
-  std::size_t count() const noexcept { return count_; }
-
- private:
-  // Another thread may be putting a block in front: a link that leads astray ends the list.
-  void add(const Block* block) noexcept {
-    for (; block != nullptr; block = block->next) {
-      if (!page_.is_block(block)) return;
-      const std::size_t i = page_.offset_of(block) / page_.block_bytes;
-      if (i >= carved_ || has(i)) return;
-      bits_[i / 64] |= std::uint64_t{1} << (i % 64);
-      ++count_;
-    }
-  }
-
-  const Page& page_;
-  std::size_t carved_;
-  std::size_t count_ = 0;
-  std::array<std::uint64_t, page_blocks_max / 64 + 1> bits_{};
-};
 
 class Walk {
  public:

@@ -144,6 +144,8 @@ bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept;
 HeapRecord* heap_lock(tarn_heap heap, const char* function) noexcept;
 bool heap_unlock(tarn_heap heap) noexcept;
 int heap_walk(tarn_heap heap, unsigned flags, tarn_heap_visit visit, void* context) noexcept;
+int heap_check(tarn_heap heap) noexcept;
+int heap_look(tarn_heap heap, const void* p) noexcept;
 tarn_heap heap_next(tarn_heap heap) noexcept;
 std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept;
 tarn_heap heap_set_default(tarn_heap heap) noexcept;

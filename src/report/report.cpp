@@ -53,6 +53,14 @@ Line& Line::hexadecimal(std::uint64_t value) noexcept {
   return *this;
 }
 
+std::size_t Line::copy(char* to, std::size_t room) const noexcept {
+  if (room == 0) return 0;
+  const std::size_t length = length_ < room ? length_ : room - 1;
+  for (std::size_t i = 0; i < length; ++i) to[i] = text_[i];
+  to[length] = '\0';
+  return length;
+}
+
 void Line::print() noexcept {
   text_[length_++] = '\n';
   os::write_error(text_, length_);

@@ -30,6 +30,8 @@ class Line {
   Line& address(const void* p) noexcept;
   Line& hexadecimal(std::uint64_t number) noexcept;
   Line& site(const void* p) noexcept;  // module+offset, and the address.
+  // To elsewhere, with a NUL, as much as there is room for; the length without it.
+  std::size_t copy(char* to, std::size_t room) const noexcept;
   void print() noexcept;  // Adds the newline and writes to standard error.
 
  private:

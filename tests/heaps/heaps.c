@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "tarn/report.h"
 #include "tarn/tarn.h"
 
 static size_t opaque(size_t n) {
@@ -256,6 +257,21 @@ static void many_heaps(void) {
   }
 }
 
+static void blocks_looked_at(void) {
+  const tarn_heap heap = make(TARN_HEAP_SHARED);
+  char* const one = tarn_heap_allocate(heap, 100);
+  char* const two = tarn_heap_allocate(heap, 100);
+  CHECK(tarn_heap_usable_bytes(one) >= 100 && tarn_heap_usable_bytes(NULL) == 0);
+  CHECK(tarn_heap_look(heap, one) == TARN_HEAP_LIVE);
+  CHECK(tarn_heap_look(heap, one + 1) == TARN_HEAP_NOTHING);
+  tarn_heap_deallocate_sized(two, 100);
+  CHECK(tarn_heap_look(heap, two) == TARN_HEAP_FREE);
+  CHECK(tarn_heap_check(heap) == 1);
+  CHECK(tarn_heap_destroy(heap) == 0);
+  char text[80];
+  CHECK(tarn_site_text(text, text, sizeof text) == strlen(text));
+}
+
 int main(void) {
   for (int threads = TARN_HEAP_SHARED; threads <= TARN_HEAP_CONFINED; ++threads) {
     blocks_of_each_size(threads);
@@ -267,5 +283,6 @@ int main(void) {
   limits();
   class_tables();
   many_heaps();
+  blocks_looked_at();
   return 0;
 }
