@@ -176,6 +176,14 @@ TARN_API size_t tarn_class_table_add(size_t* class_bytes, size_t count, size_t r
 TARN_API double tarn_class_fill(const size_t* class_bytes, size_t count, size_t least,
                                 size_t most);
 
+/* Change what the heap was made with; 0: none. A ceiling or a soft mark may be below what is
+ * committed: nothing more is committed then, and no mark is called, until that has fallen below it.
+ * A lower floor gives nothing back by itself: tarn_heap_trim does. 0, or -1 with EINVAL as
+ * tarn_heap_lock. Constant time; other threads that need memory of the heap wait meanwhile. */
+TARN_API int tarn_heap_set_ceiling(tarn_heap heap, size_t bytes);
+TARN_API int tarn_heap_set_floor(tarn_heap heap, size_t bytes);
+TARN_API int tarn_heap_set_soft_mark(tarn_heap heap, size_t bytes);
+
 /* Ends a heap and all its blocks; in fast heaps no block is touched. Calls of other threads that
  * have returned before are safe, and so are those that are inside and allocate; those that come
  * later, or wait because the heap is locked, are misuse. A free or a resize of one of its blocks

@@ -160,6 +160,15 @@ class HeapRef {
     return tarn_heap_walk(heap_, flags, each, context) == 0;
   }
 
+  // Other limits than it was made with: tarn_heap_set_ceiling and its sisters.
+  bool set_ceiling(std::size_t bytes) const noexcept {
+    return tarn_heap_set_ceiling(heap_, bytes) == 0;
+  }
+  bool set_floor(std::size_t bytes) const noexcept { return tarn_heap_set_floor(heap_, bytes) == 0; }
+  bool set_soft_mark(std::size_t bytes) const noexcept {
+    return tarn_heap_set_soft_mark(heap_, bytes) == 0;
+  }
+
   // For std::lock_guard and its like: the heap is this thread's alone meanwhile.
   void lock() const noexcept { tarn_heap_lock(heap_); }
   void unlock() const noexcept { tarn_heap_unlock(heap_); }

@@ -88,6 +88,19 @@ int tarn_heap_owns(tarn_heap heap, const void* p) {
   return heap.record != nullptr && of.record == heap.record && of.id == heap.id;
 }
 
+int tarn_heap_set_ceiling(tarn_heap heap, std::size_t bytes) {
+  return tarn::heap_set_limit(heap, tarn::Limit::ceiling, bytes, "tarn_heap_set_ceiling") ? 0 : -1;
+}
+
+int tarn_heap_set_floor(tarn_heap heap, std::size_t bytes) {
+  return tarn::heap_set_limit(heap, tarn::Limit::floor, bytes, "tarn_heap_set_floor") ? 0 : -1;
+}
+
+int tarn_heap_set_soft_mark(tarn_heap heap, std::size_t bytes) {
+  return tarn::heap_set_limit(heap, tarn::Limit::soft_mark, bytes, "tarn_heap_set_soft_mark") ? 0
+                                                                                              : -1;
+}
+
 int tarn_heap_look(tarn_heap heap, const void* p) { return tarn::heap_look(heap, p); }
 
 int tarn_heap_check(tarn_heap heap) { return tarn::heap_check(heap); }

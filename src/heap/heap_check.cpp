@@ -1,4 +1,4 @@
-// heap_check: whether a heap is sound, and what a pointer is to it.
+// heap_check: whether a heap is sound, what a pointer is to it, and its limits changed.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
@@ -94,6 +94,24 @@ int state_in(const HeapRecord& record, const void* p) noexcept {
 }
 
 }  // namespace
+
+bool heap_set_limit(tarn_heap heap, Limit limit, std::size_t bytes, const char* function) noexcept {
+  HeapRecord* const record = heap_lock(heap, function);
+  if (record == nullptr) return false;
+  switch (limit) {
+    case Limit::ceiling:
+      record->limits.set_ceiling(bytes);
+      break;
+    case Limit::floor:
+      record->limits.set_floor(bytes);
+      break;
+    case Limit::soft_mark:
+      record->limits.set_soft_mark(bytes);
+      break;
+  }
+  open_heap(*record);
+  return true;
+}
 
 int heap_check(tarn_heap heap) noexcept {
   HeapRecord* const record = heap_lock(heap, "tarn_heap_check");

@@ -48,7 +48,7 @@ bool heap_delete(tarn_heap heap) noexcept {
     return false;
   }
   unnest_closings(*record);
-  record->limits.floor = record->limits.floor_wanted = 0;
+  record->limits.set_floor(0);
   put_down_shares_at_hand(*record);
   {
     const Losing losing(*record);

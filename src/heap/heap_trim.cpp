@@ -22,8 +22,9 @@ struct Kept {
 
 std::size_t collect_closed(HeapRecord& record, Kept kept) noexcept {
   Limits& limits = record.limits;
-  const std::size_t wanted = limits.floor_wanted;
-  limits.floor = kept.floor && wanted > kept.bytes ? wanted : kept.bytes;
+  const std::size_t wanted = limits.floor_wanted.load(std::memory_order_relaxed);
+  limits.floor.store(kept.floor && wanted > kept.bytes ? wanted : kept.bytes,
+                     std::memory_order_relaxed);
   const std::size_t before = limits.committed.load(std::memory_order_relaxed);
   put_down_shares_at_hand(record);
   for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
@@ -33,7 +34,7 @@ std::size_t collect_closed(HeapRecord& record, Kept kept) noexcept {
   }
   nursery_retire(record);
   if (record.checks != nullptr) checks_collect(record);
-  limits.floor = wanted;
+  limits.floor.store(wanted, std::memory_order_relaxed);
   const std::size_t now = limits.committed.load(std::memory_order_relaxed);
   return now < before ? before - now : 0;
 }

@@ -10,13 +10,15 @@ namespace tarn {
 namespace {
 
 bool charge_one(Limits& limits, std::size_t bytes) noexcept {
+  const std::size_t ceiling = limits.ceiling.load(std::memory_order_relaxed);
+  const std::size_t soft_mark = limits.soft_mark.load(std::memory_order_relaxed);
   std::size_t seen = limits.committed.load(std::memory_order_relaxed);
   std::size_t now = 0;
   do {
-    if (limits.ceiling < seen || limits.ceiling - seen < bytes) return false;
+    if (ceiling < seen || ceiling - seen < bytes) return false;
     now = seen + bytes;
   } while (!limits.committed.compare_exchange_weak(seen, now, std::memory_order_relaxed));
-  if (now > limits.soft_mark && seen <= limits.soft_mark) {
+  if (now > soft_mark && seen <= soft_mark) {
     limits.mark_passed.store(true, std::memory_order_relaxed);
   }
   return true;
@@ -31,7 +33,8 @@ std::size_t uncharge_one(Limits& limits, std::size_t bytes) noexcept {
 // What was passed by a charge that served nothing was not passed.
 void cancel_one(Limits& limits, std::size_t bytes) noexcept {
   const std::size_t before = uncharge_one(limits, bytes);
-  if (before > limits.soft_mark && before - bytes <= limits.soft_mark) {
+  const std::size_t soft_mark = limits.soft_mark.load(std::memory_order_relaxed);
+  if (before > soft_mark && before - bytes <= soft_mark) {
     limits.mark_passed.store(false, std::memory_order_relaxed);
   }
 }

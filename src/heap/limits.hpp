@@ -22,7 +22,7 @@ std::size_t committed_peak(const HeapRecord& heap) noexcept;
 
 // Whether so many empty bytes stay: somebody walks the heap, or it would have less than its floor.
 inline bool empty_stays(const HeapRecord& heap, std::size_t bytes) noexcept {
-  const std::size_t floor = heap.limits.floor;
+  const std::size_t floor = heap.limits.floor.load(std::memory_order_relaxed);
   if (TARN_LIKELY(floor == 0) || heap.walking) return heap.walking;
   const std::size_t committed = heap.limits.committed.load(std::memory_order_relaxed);
   return committed < floor || committed - floor < bytes;

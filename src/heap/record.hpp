@@ -27,14 +27,27 @@ enum class Frozen : std::uint8_t { no, changing, yes };
 struct Limits {
   std::atomic<std::size_t> committed{0};
   std::atomic<std::size_t> committed_peak{0};  // Up to the last time that something was given back.
-  std::size_t ceiling = SIZE_MAX;
-  std::size_t floor = 0;  // Empty pages below it stay the heap's: now,
-  std::size_t floor_wanted = 0;  // and when nobody is collecting.
-  std::size_t soft_mark = SIZE_MAX;
+  // Changed by whoever has the heap closed, read by descendants' charges and by frees.
+  std::atomic<std::size_t> ceiling{SIZE_MAX};
+  std::atomic<std::size_t> floor{0};         // Empty pages below it stay the heap's: now,
+  std::atomic<std::size_t> floor_wanted{0};  // and when nobody is collecting.
+  std::atomic<std::size_t> soft_mark{SIZE_MAX};
   std::atomic<bool> mark_passed{false};  // The callback is due.
   tarn_heap_reclaim reclaim = nullptr;
   tarn_heap_mark mark_callback = nullptr;
   void* context = nullptr;
+
+  // 0: none. pre: nobody uses the heap, or the calling thread has it closed.
+  void set_ceiling(std::size_t bytes) noexcept {
+    ceiling.store(bytes == 0 ? SIZE_MAX : bytes, std::memory_order_relaxed);
+  }
+  void set_floor(std::size_t bytes) noexcept {
+    floor.store(bytes, std::memory_order_relaxed);
+    floor_wanted.store(bytes, std::memory_order_relaxed);
+  }
+  void set_soft_mark(std::size_t bytes) noexcept {
+    soft_mark.store(bytes == 0 ? SIZE_MAX : bytes, std::memory_order_relaxed);
+  }
 };
 
 struct HeapRecord;

@@ -16,9 +16,10 @@ namespace {
 
 // What a ceiling leaves is not missing. A zone says nothing of the kind.
 std::size_t left_under_ceiling(const RecoveryScope& scope) noexcept {
-  if (scope.top == nullptr || scope.top->limits.ceiling == SIZE_MAX) return 0;
+  if (scope.top == nullptr) return 0;
+  const std::size_t ceiling = scope.top->limits.ceiling.load(std::memory_order_relaxed);
+  if (ceiling == SIZE_MAX) return 0;
   const std::size_t committed = scope.top->limits.committed.load(std::memory_order_relaxed);
-  const std::size_t ceiling = scope.top->limits.ceiling;
   return committed < ceiling ? ceiling - committed : 0;
 }
 
@@ -36,7 +37,7 @@ bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexc
   const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
   if (hooks == nullptr || bytes > request_bytes_max) return false;
   // No recovery makes room for more than there is, nor in a heap that is being looked at.
-  if (scope.top != nullptr && (bytes > scope.top->limits.ceiling ||
+  if (scope.top != nullptr && (bytes > scope.top->limits.ceiling.load(std::memory_order_relaxed) ||
                                (closed_by_this_thread(*scope.top) && scope.top->walking))) {
     return false;
   }

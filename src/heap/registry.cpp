@@ -34,15 +34,13 @@ bool is_below(const HeapRecord* record, const HeapRecord* ancestor) noexcept {
   return record != nullptr;
 }
 
-std::size_t or_none(std::size_t bytes) noexcept { return bytes == 0 ? SIZE_MAX : bytes; }
-
 void set_up(Limits& limits, const tarn_heap_options& options) noexcept {
   limits.committed.store(0, std::memory_order_relaxed);
   limits.committed_peak.store(0, std::memory_order_relaxed);
   limits.mark_passed.store(false, std::memory_order_relaxed);
-  limits.ceiling = or_none(options.ceiling_bytes);
-  limits.floor = limits.floor_wanted = options.floor_bytes;
-  limits.soft_mark = or_none(options.soft_mark_bytes);
+  limits.set_ceiling(options.ceiling_bytes);
+  limits.set_floor(options.floor_bytes);
+  limits.set_soft_mark(options.soft_mark_bytes);
   limits.reclaim = options.reclaim;
   limits.mark_callback = options.soft_mark;
   limits.context = options.context;

@@ -91,7 +91,7 @@ void repair(HeapRecord& record, bool lock_was_held) noexcept {
   // Not the gate: in the child there is nobody to keep out.
   if (record.frozen.load(std::memory_order_relaxed) == Frozen::changing) thaw(record);
   record.losing = record.walking = false;
-  record.limits.floor = record.limits.floor_wanted;
+  record.limits.set_floor(record.limits.floor_wanted.load(std::memory_order_relaxed));
   record.closed.store(false, std::memory_order_relaxed);
 }
 

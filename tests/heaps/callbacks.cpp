@@ -253,6 +253,24 @@ TEST_P(Callbacks, AMarkThatIsReachedIsNotPassed) {
   EXPECT_EQ(marks.bytes, std::vector<std::size_t>{mib + slice});
 }
 
+TEST_P(Callbacks, AMarkMayBeMoved) {
+  Marks marks;
+  const Heap heap(marked(GetParam(), mib, &marks));
+  void* const p = tarn_heap_allocate(heap, mib / 2);
+  EXPECT_EQ(tarn_heap_set_soft_mark(heap, mib / 4), 0);  // Below what is there: passed already.
+  EXPECT_NE(tarn_heap_allocate(heap, mib / 4), nullptr);
+  EXPECT_EQ(marks.bytes.size(), 0u);
+  EXPECT_EQ(tarn_heap_set_soft_mark(heap, 2 * mib), 0);
+  EXPECT_NE(tarn_heap_allocate(heap, mib), nullptr);
+  EXPECT_EQ(marks.bytes.size(), 0u);
+  EXPECT_NE(tarn_heap_allocate(heap, mib), nullptr);
+  EXPECT_EQ(marks.bytes.size(), 1u);
+  EXPECT_EQ(tarn_heap_set_soft_mark(heap, 0), 0);
+  EXPECT_NE(tarn_heap_allocate(heap, 10 * mib), nullptr);
+  EXPECT_EQ(marks.bytes.size(), 1u);
+  tarn_heap_deallocate(p);
+}
+
 TEST_P(Callbacks, SmallBlocksPassTheMark) {
   Marks marks;
   const Heap heap(marked(GetParam(), 100 * kib, &marks));

@@ -244,6 +244,53 @@ TEST_P(Limits, ADestroyedParentsCeilingHolds) {
   EXPECT_NE(tarn_heap_allocate(child, mib), nullptr);
 }
 
+TEST_P(Limits, MayBeChanged) {
+  const Heap heap(GetParam());
+  void* const first = tarn_heap_allocate(heap, 100 * kib);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(tarn_heap_set_ceiling(heap, 200 * kib), 0);
+  EXPECT_EQ(refused(heap, 200 * kib), nullptr);
+  EXPECT_EQ(tarn_heap_set_ceiling(heap, 50 * kib), 0);  // Below what is there.
+  EXPECT_EQ(refused(heap, 60 * kib), nullptr);
+  tarn_heap_deallocate(first);
+  EXPECT_EQ(refused(heap, 60 * kib), nullptr);
+  EXPECT_NE(tarn_heap_allocate(heap, 30 * kib), nullptr);
+  EXPECT_EQ(tarn_heap_set_ceiling(heap, 0), 0);
+  EXPECT_NE(tarn_heap_allocate(heap, 10 * mib), nullptr);
+
+  // A child's, below that of its parent.
+  const Heap child(limited(GetParam(), 0, heap));
+  EXPECT_EQ(tarn_heap_set_ceiling(heap, 20 * mib), 0);
+  EXPECT_NE(tarn_heap_allocate(child, 5 * mib), nullptr);
+  EXPECT_EQ(tarn_heap_set_ceiling(child, 6 * mib), 0);
+  EXPECT_EQ(refused(child, 5 * mib), nullptr);
+  EXPECT_EQ(tarn_heap_set_ceiling(child, 0), 0);
+  EXPECT_EQ(refused(child, 15 * mib), nullptr);
+}
+
+TEST_P(Limits, FloorsMayBeChanged) {
+  const Heap heap(GetParam());
+  EXPECT_EQ(tarn_heap_set_floor(heap, mib), 0);
+  std::vector<void*> blocks(3000);
+  for (void*& p : blocks) p = tarn_heap_allocate(heap, 1000);
+  for (void* p : blocks) tarn_heap_deallocate(p);
+  tarn_heap_trim(heap, 0);
+  EXPECT_GE(committed(heap), mib);
+  EXPECT_EQ(tarn_heap_set_floor(heap, 0), 0);
+  tarn_heap_trim(heap, 0);
+  EXPECT_LT(committed(heap), mib / 4);
+}
+
+TEST(LimitErrors, NoHeapAndMallocs) {
+  for (const tarn_heap heap : {tarn_heap{}, tarn_heap_main()}) {
+    for (const auto set : {tarn_heap_set_ceiling, tarn_heap_set_floor, tarn_heap_set_soft_mark}) {
+      errno = 0;
+      EXPECT_EQ(set(heap, mib), -1);
+      EXPECT_EQ(errno, EINVAL);
+    }
+  }
+}
+
 TEST_P(Limits, ALongLineOfAncestors) {
   constexpr int generations = 50;
   std::vector<tarn_heap> line;
