@@ -164,7 +164,9 @@ class HeapRef {
   bool set_ceiling(std::size_t bytes) const noexcept {
     return tarn_heap_set_ceiling(heap_, bytes) == 0;
   }
-  bool set_floor(std::size_t bytes) const noexcept { return tarn_heap_set_floor(heap_, bytes) == 0; }
+  bool set_floor(std::size_t bytes) const noexcept {
+    return tarn_heap_set_floor(heap_, bytes) == 0;
+  }
   bool set_soft_mark(std::size_t bytes) const noexcept {
     return tarn_heap_set_soft_mark(heap_, bytes) == 0;
   }
