@@ -16,8 +16,8 @@
 #include <new>
 #include <type_traits>
 
-#include "tarn/array_pool.hpp"
-#include "tarn/lock.hpp"
+#include "array_pool.hpp"
+#include "lock.hpp"
 
 namespace tarn {
 

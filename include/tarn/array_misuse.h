@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tarn/misuse_line.h"
+#include "misuse_line.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -23,10 +23,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "tarn/align.hpp"
-#include "tarn/api.h"
-#include "tarn/array_misuse.h"
-#include "tarn/watch.h"
+#include "align.hpp"
+#include "api.h"
+#include "array_misuse.h"
+#include "watch.h"
 
 namespace tarn {
 

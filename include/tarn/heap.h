@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tarn/api.h"
-#include "tarn/source.h"
+#include "api.h"
+#include "source.h"
 
 #ifdef __cplusplus
 extern "C" {

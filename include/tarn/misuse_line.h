@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tarn/watch.h"
+#include "watch.h"
 
 #ifdef __cplusplus
 extern "C" {

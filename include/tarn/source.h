@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "tarn/api.h"
+#include "api.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,0 +1,50 @@
+// compat/array_pool.hpp: the pool and the allocator of V. Stadnik's "Array-Based Memory Pool and
+// Allocator" (2023) under their names, over tarn::ArrayPool and tarn::ArrayAllocator (C++17, header
+// only, nothing to link). docs/array_pools.md has what differs from the source.
+//
+//   ArrayPool<1000, 24> pool;                        // the last freed block first, else the lowest
+//   void* block = pool.Allocate();
+//   pool.Free(block);
+//   std::list<int, ArrayAllocatorSTL<int, 1000>> numbers;   // its nodes lie in a static pool
+//
+// One thread at a time. Constant time. A free of what is no block of the pool is reported, and ends
+// the process.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_COMPAT_ARRAY_POOL_HPP
+#define TARN_COMPAT_ARRAY_POOL_HPP
+
+#include <cstddef>
+
+#include "../array_allocator.hpp"
+
+// num_blocks blocks of block_size bytes, from 1 on, in the object itself: aligned as their size
+// allows, to std::max_align_t at most. Constant-initialised, however large; memory that was never
+// used is never touched. Each free is proved to be of a live block.
+template <std::size_t num_blocks, std::size_t block_size>
+class ArrayPool {
+ public:
+  constexpr ArrayPool() noexcept = default;
+  ArrayPool(const ArrayPool&) = delete;
+  ArrayPool& operator=(const ArrayPool&) = delete;
+
+  // A block, not zeroed; null when none is free.
+  [[nodiscard]] void* Allocate() noexcept { return pool_.try_allocate(); }
+  // Null is ignored.
+  void Free(void* block) noexcept { pool_.deallocate(block); }
+
+  bool IsEmpty() const noexcept { return pool_.is_empty(); }  // No block is free.
+  bool IsFull() const noexcept { return pool_.is_full(); }    // All are.
+
+ private:
+  using Pool = tarn::ArrayPool<num_blocks, block_size, tarn::natural_alignment(block_size),
+                               tarn::OverflowNull, tarn::ArrayChecks::exact>;
+  Pool pool_;
+};
+
+// For the standard's node containers. All whose nodes are of one size and alignment share a static
+// pool of N nodes; std::bad_alloc when it is exhausted. Without state: all of them are equal.
+template <class T, std::size_t N>
+using ArrayAllocatorSTL = tarn::ArrayAllocator<T, N>;
+
+#endif

@@ -1,0 +1,395 @@
+/* compat/smrtheap.h: memory pools under the names of A. Applegate's "Rethinking Memory Management"
+ * (Dr. Dobb's, June 1994; SmartHeap), in C and C++17, over tarn/heap.h: a pool is a heap of tarn's,
+ * for blocks of any size and of one size, and ends with all of them at once. (C++ has `new (pool)`
+ * in smrtheap.hpp.) None of the names is exported by the library: a program compiles with this
+ * folder among its include paths, and links with tarn. docs/smrtheap.md has what differs.
+ *
+ * Any thread may use a pool, also without MEM_SERIALIZE. Sizes are bytes. Functions that give an
+ * int give 1, or 0 where it could not be done; a null pool is refused so. Using a pool that was
+ * freed is reported ("tarn: use after destroy: ...") and ends the process, as long as it is one of
+ * the last 64 that were freed. Allocations take constant time.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_COMPAT_SMRTHEAP_H
+#define TARN_COMPAT_SMRTHEAP_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../heap.h"
+
+#ifdef __cplusplus
+#define TARN_SMRTHEAP_INLINE inline
+extern "C" {
+#else
+#define TARN_SMRTHEAP_INLINE static inline
+#endif
+
+typedef struct tarn_mem_pool* MEM_POOL;
+
+enum {
+  MEM_SERIALIZE = 1,       /* Of a pool: several threads use it. (They may in any case.) */
+  MEM_ZEROINIT = 2,        /* Of a block: it is zero. Of a resized one: what it has more, too, if it
+                              was made with this. Of a pool: all its blocks of any size are so. */
+  MEM_RESIZE_IN_PLACE = 4, /* Of a resize: null, and nothing done, if the block would move. */
+  MEM_POOL_REGION = 8      /* In MEM_POOL_INFO: the pool lies in memory that the program gave. */
+};
+
+typedef enum MEM_POINTER_STATUS {
+  MEM_POINTER_OK = 0,   /* The start of a live block of the pool. */
+  MEM_POINTER_WILD = 1, /* Nothing of the pool's, or inside a block. */
+  MEM_POINTER_FREE = 2  /* A block of the pool that was freed, or was not handed out yet. */
+} MEM_POINTER_STATUS;
+
+typedef struct MEM_POOL_INFO {
+  MEM_POOL pool;
+  unsigned flags;
+  size_t block_size;     /* Of blocks of one size; 0: none. */
+  size_t count;          /* Live blocks, */
+  size_t used;           /* their bytes, */
+  size_t size;           /* and those that the pool has committed. */
+  size_t peak;           /* The most that it ever had. */
+  size_t ceiling;        /* 0: none. */
+  size_t floor;
+} MEM_POOL_INFO;
+
+/* A block, as MemPoolWalk shows it. */
+typedef struct MEM_POOL_ENTRY {
+  void* entry;
+  size_t size; /* Usable bytes. */
+} MEM_POOL_ENTRY;
+
+/* What could not be done, for the error handler: an allocation of `size` bytes from the pool. Not
+ * 0: it has made room, and it is tried again. 0: null is the result. It may use any pool. */
+typedef struct MEM_ERROR_INFO {
+  MEM_POOL pool;
+  size_t size;
+} MEM_ERROR_INFO;
+typedef int (*MEM_ERROR_FN)(const MEM_ERROR_INFO* info);
+
+/* All of these are this header's. A pool's place is never given back, so that its heap can say that
+ * it has ended; it serves another pool when 64 others have been freed since. */
+struct tarn_mem_pool {
+  tarn_heap heap;
+  tarn_fixed fixed;
+  size_t block_size;
+  size_t ceiling;
+  size_t floor;
+  unsigned flags;
+  unsigned state;         /* 0: free, 1: in use, 2: being made. Atomic, as the next ones. */
+  unsigned long freed_at; /* The number of pools that had been freed by then. */
+  struct tarn_mem_pool* next;
+  void* objects;          /* C++: those whose destructors are the pool's to run, and who does. */
+  void (*end_objects)(struct tarn_mem_pool* pool);
+};
+
+/* One for the process: weak, so that it is one for all files that include this. */
+typedef struct tarn_mem_process {
+  struct tarn_mem_pool* pools; /* Only ever grows. */
+  unsigned long freed;
+  MEM_ERROR_FN on_error;
+} tarn_mem_process;
+__attribute__((weak, visibility("default"))) tarn_mem_process tarn_mem_all = {0, 0, 0};
+
+/* The handler, for all pools; null: none. Gives the one before. */
+TARN_SMRTHEAP_INLINE MEM_ERROR_FN MemSetErrorHandler(MEM_ERROR_FN handler) {
+  return __atomic_exchange_n(&tarn_mem_all.on_error, handler, __ATOMIC_ACQ_REL);
+}
+
+/* Not 0: what failed is to be tried again. */
+TARN_SMRTHEAP_INLINE int tarn_mem_retry(MEM_POOL pool, size_t size) {
+  const MEM_ERROR_FN handler = __atomic_load_n(&tarn_mem_all.on_error, __ATOMIC_ACQUIRE);
+  MEM_ERROR_INFO info;
+  info.pool = pool;
+  info.size = size;
+  return handler != NULL && handler(&info) != 0;
+}
+
+/* --- Pools ---------------------------------------------------------------------------------- */
+
+/* The place of a pool that was freed long ago, or a new one; null when out of memory. */
+TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_take_place(void) {
+  const unsigned long freed = __atomic_load_n(&tarn_mem_all.freed, __ATOMIC_RELAXED);
+  struct tarn_mem_pool* p = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_ACQUIRE);
+  for (; p != NULL; p = p->next) {
+    unsigned is_free = 0;
+    if (freed - __atomic_load_n(&p->freed_at, __ATOMIC_RELAXED) < 64) continue;
+    if (__atomic_compare_exchange_n(&p->state, &is_free, 2U, 0, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED)) {
+      return p;
+    }
+  }
+  p = (struct tarn_mem_pool*)tarn_heap_allocate_zeroed(tarn_heap_main(), 1, sizeof *p);
+  if (p == NULL) return NULL;
+  p->state = 2;
+  p->next = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(&tarn_mem_all.pools, &p->next, p, 1, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED)) {
+  }
+  return p;
+}
+
+TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, unsigned flags) {
+  struct tarn_mem_pool* const pool = tarn_mem_take_place();
+  tarn_heap_options options;
+  if (pool == NULL) return NULL;
+  memset(&options, 0, sizeof options);
+  options.bytes = sizeof options;
+  options.name = "MemPool";
+  options.region = region;
+  options.region_bytes = region_bytes;
+  pool->heap = tarn_heap_create(&options);
+  pool->fixed.record = NULL;
+  pool->block_size = pool->ceiling = pool->floor = 0;
+  pool->flags = flags | (region == NULL ? 0 : (unsigned)MEM_POOL_REGION);
+  pool->objects = NULL;
+  pool->end_objects = NULL;
+  __atomic_store_n(&pool->state, pool->heap.record != NULL ? 1U : 0U, __ATOMIC_RELEASE);
+  return pool->heap.record != NULL ? pool : NULL;
+}
+
+/* A pool for blocks of any size; MEM_SERIALIZE, MEM_ZEROINIT. Null when out of memory. */
+TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInit(unsigned flags) { return tarn_mem_make(NULL, 0, flags); }
+
+/* All its blocks in memory of the program's, of 32 KiB at least (else null), which must outlive the
+ * pool. */
+TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitRegion(void* address, size_t size, unsigned flags) {
+  return address == NULL ? NULL : tarn_mem_make(address, size, flags);
+}
+
+TARN_SMRTHEAP_INLINE int tarn_mem_end(struct tarn_mem_pool* pool) {
+  if (tarn_heap_destroy(pool->heap) != 0) return 0;
+  __atomic_store_n(&pool->freed_at, __atomic_add_fetch(&tarn_mem_all.freed, 1, __ATOMIC_RELAXED),
+                   __ATOMIC_RELAXED);
+  /* Release: partner of the exchange in tarn_mem_take_place. */
+  __atomic_store_n(&pool->state, 0U, __ATOMIC_RELEASE);
+  return 1;
+}
+
+/* Makes it certain that the pool's memory stays at least `size` bytes, once it has them: empty
+ * pages below that are not given back. */
+TARN_SMRTHEAP_INLINE int MemPoolSetFloor(MEM_POOL pool, size_t size) {
+  if (pool == NULL || tarn_heap_set_floor(pool->heap, size) != 0) return 0;
+  pool->floor = size;
+  return 1;
+}
+
+/* Committed memory that is never exceeded; 0: none. */
+TARN_SMRTHEAP_INLINE int MemPoolSetCeiling(MEM_POOL pool, size_t size) {
+  if (pool == NULL || tarn_heap_set_ceiling(pool->heap, size) != 0) return 0;
+  pool->ceiling = size;
+  return 1;
+}
+
+/* As MemPoolInit, and MemAllocFS has blocks of `block_size` bytes in it, from 1 to 128 KiB: without
+ * header, aligned as their size allows, to 16 at most. How many there will be is a hint. */
+TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitFS(size_t block_size, size_t count, unsigned flags) {
+  const size_t low_bit = block_size & (~block_size + 1);
+  const MEM_POOL pool = tarn_mem_make(NULL, 0, flags);
+  (void)count;
+  if (pool == NULL) return NULL;
+  pool->fixed = tarn_heap_fixed(pool->heap, block_size, low_bit > 16 || low_bit == 0 ? 16 : low_bit);
+  pool->block_size = block_size;
+  if (pool->fixed.record != NULL) return pool;
+  tarn_mem_end(pool);
+  return NULL;
+}
+
+/* Ends the pool with all its blocks, whatever they are, without a look at any. */
+TARN_SMRTHEAP_INLINE int MemPoolFree(MEM_POOL pool) {
+  if (pool == NULL) return 0;
+  if (pool->end_objects != NULL) pool->end_objects(pool);
+  return tarn_mem_end(pool);
+}
+
+/* Gives empty memory back down to the floor; the bytes. */
+TARN_SMRTHEAP_INLINE size_t MemPoolShrink(MEM_POOL pool) {
+  return pool == NULL ? 0 : tarn_heap_trim(pool->heap, 0);
+}
+
+/* From lock to unlock the pool is the calling thread's; they nest. */
+TARN_SMRTHEAP_INLINE int MemPoolLock(MEM_POOL pool) {
+  return pool != NULL && tarn_heap_lock(pool->heap) == 0;
+}
+TARN_SMRTHEAP_INLINE int MemPoolUnlock(MEM_POOL pool) {
+  return pool != NULL && tarn_heap_unlock(pool->heap) == 0;
+}
+
+/* --- Blocks --------------------------------------------------------------------------------- */
+
+/* At least `size` bytes (0: a block that may only be freed), aligned to 16; null when the pool is
+ * null, at its ceiling, or out of memory, after the error handler was asked. MEM_ZEROINIT. */
+TARN_SMRTHEAP_INLINE void* MemAllocPtr(MEM_POOL pool, size_t size, unsigned flags) {
+  void* p = NULL;
+  if (pool == NULL) return NULL;
+  do {
+    p = tarn_heap_allocate(pool->heap, size);
+  } while (p == NULL && tarn_mem_retry(pool, size));
+  if (p != NULL && ((flags | pool->flags) & MEM_ZEROINIT) != 0) {
+    memset(p, 0, tarn_heap_usable_bytes(p)); /* All of it, so that a resize adds zeros to zeros. */
+  }
+  return p;
+}
+
+/* One of the pool's blocks of one size; null also when the pool has none. */
+TARN_SMRTHEAP_INLINE void* MemAllocFS(MEM_POOL pool) {
+  void* p = NULL;
+  if (pool == NULL || pool->fixed.record == NULL) return NULL;
+  do {
+    p = tarn_fixed_allocate(pool->fixed);
+  } while (p == NULL && tarn_mem_retry(pool, pool->block_size));
+  if (p != NULL && (pool->flags & MEM_ZEROINIT) != 0) memset(p, 0, pool->block_size);
+  return p;
+}
+
+/* A block of any pool; null is ignored (0). What is none is reported, and ends the process. */
+TARN_SMRTHEAP_INLINE int MemFreePtr(void* mem) {
+  tarn_heap_deallocate(mem);
+  return mem != NULL;
+}
+TARN_SMRTHEAP_INLINE int MemFreeFS(void* mem) { return MemFreePtr(mem); }
+
+/* How many bytes may be used at a block of any pool, at least what was asked for; 0 for null. */
+TARN_SMRTHEAP_INLINE size_t MemSizePtr(void* mem) { return tarn_heap_usable_bytes(mem); }
+
+/* The pool of a live block; null when it is none of a pool's. Linear in the pools. */
+TARN_SMRTHEAP_INLINE MEM_POOL MemPoolOfPtr(const void* mem) {
+  const tarn_heap heap = tarn_heap_of(mem);
+  struct tarn_mem_pool* p = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_ACQUIRE);
+  for (; p != NULL; p = p->next) {
+    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != 1) continue;
+    if (p->heap.record == heap.record && p->heap.id == heap.id) return p;
+  }
+  return NULL;
+}
+
+/* The block at its new size, in its pool, moved if need be; null when there is no memory, after the
+ * error handler was asked, and for null: then it is as it was. MEM_ZEROINIT, MEM_RESIZE_IN_PLACE. */
+TARN_SMRTHEAP_INLINE void* MemReAllocPtr(void* mem, size_t size, unsigned flags) {
+  const size_t before = tarn_heap_usable_bytes(mem);
+  const tarn_heap heap = tarn_heap_of(mem);
+  void* p = NULL;
+  if (mem == NULL) return NULL;
+  if (size == 0) size = 1;
+  if ((flags & MEM_RESIZE_IN_PLACE) != 0) {
+    p = size <= before || tarn_heap_try_expand(mem, size) ? mem : NULL;
+  } else {
+    do {
+      p = tarn_heap_reallocate(heap, mem, size);
+    } while (p == NULL && tarn_mem_retry(MemPoolOfPtr(mem), size));
+  }
+  if (p != NULL && (flags & MEM_ZEROINIT) != 0 && tarn_heap_usable_bytes(p) > before) {
+    memset((char*)p + before, 0, tarn_heap_usable_bytes(p) - before);
+  }
+  return p;
+}
+
+/* What the address is to the pool; any pointer. */
+TARN_SMRTHEAP_INLINE MEM_POINTER_STATUS MemCheckPtr(MEM_POOL pool, const void* mem) {
+  const int state = pool == NULL ? TARN_HEAP_NOTHING : tarn_heap_look(pool->heap, mem);
+  if (state == TARN_HEAP_LIVE) return MEM_POINTER_OK;
+  return state == TARN_HEAP_FREE ? MEM_POINTER_FREE : MEM_POINTER_WILD;
+}
+
+/* Has memory for blocks of the pool's one size taken now, so that as many need none later; they
+ * stay the pool's (its floor rises). In a pool without, only the floor rises. 0 when there is not
+ * so much: then all is as it was, but for the floor. */
+TARN_SMRTHEAP_INLINE int MemPoolPreAllocate(MEM_POOL pool, size_t size) {
+  void* first = NULL;
+  size_t left = 0;
+  if (pool == NULL) return 0;
+  if (size > pool->floor && !MemPoolSetFloor(pool, size)) return 0;
+  if (pool->block_size == 0) return 1;
+  for (left = size / pool->block_size; left != 0; --left) {
+    void* const p = tarn_fixed_allocate(pool->fixed);
+    if (p == NULL) break;
+    memcpy(p, &first, sizeof first); /* A block has 8 bytes at least. */
+    first = p;
+  }
+  while (first != NULL) {
+    void* const p = first;
+    memcpy(&first, p, sizeof first);
+    tarn_heap_deallocate(p);
+  }
+  return left == 0;
+}
+
+/* --- What pools have ------------------------------------------------------------------------ */
+
+/* 0 when an invariant of the pool does not hold (a block was written after it was freed, say). Not
+ * while other threads free blocks of it. */
+TARN_SMRTHEAP_INLINE int MemPoolCheck(MEM_POOL pool) {
+  return pool != NULL && tarn_heap_check(pool->heap) == 1;
+}
+
+TARN_SMRTHEAP_INLINE int MemPoolInfo(MEM_POOL pool, MEM_POOL_INFO* info) {
+  tarn_heap_stats stats;
+  memset(&stats, 0, sizeof stats);
+  stats.bytes = sizeof stats;
+  memset(info, 0, sizeof *info);
+  if (pool == NULL || tarn_heap_get_stats(pool->heap, &stats) != 0) return 0;
+  info->pool = pool;
+  info->flags = pool->flags;
+  info->block_size = pool->block_size;
+  info->count = (size_t)stats.live_blocks;
+  info->used = (size_t)stats.live_bytes;
+  info->size = (size_t)stats.committed_bytes;
+  info->peak = (size_t)stats.committed_bytes_peak;
+  info->ceiling = pool->ceiling;
+  info->floor = pool->floor;
+  return 1;
+}
+
+/* Committed bytes, and live blocks; 0 for null. */
+TARN_SMRTHEAP_INLINE size_t MemPoolSize(MEM_POOL pool) {
+  MEM_POOL_INFO info;
+  return MemPoolInfo(pool, &info) ? info.size : 0;
+}
+TARN_SMRTHEAP_INLINE size_t MemPoolCount(MEM_POOL pool) {
+  MEM_POOL_INFO info;
+  return MemPoolInfo(pool, &info) ? info.count : 0;
+}
+
+/* The youngest pool, and the one after info->pool; 0 when there is none. A pool that another thread
+ * frees in this moment is misuse. */
+TARN_SMRTHEAP_INLINE int tarn_mem_info_from(struct tarn_mem_pool* p, MEM_POOL_INFO* info) {
+  for (; p != NULL; p = p->next) {
+    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == 1) return MemPoolInfo(p, info);
+  }
+  return 0;
+}
+TARN_SMRTHEAP_INLINE int MemPoolFirst(MEM_POOL_INFO* info) {
+  return tarn_mem_info_from(__atomic_load_n(&tarn_mem_all.pools, __ATOMIC_ACQUIRE), info);
+}
+TARN_SMRTHEAP_INLINE int MemPoolNext(MEM_POOL_INFO* info) {
+  return info->pool != NULL && tarn_mem_info_from(info->pool->next, info);
+}
+
+/* Calls visit(entry, context) for each live block, until it gives another value than 0: that is the
+ * result, else 0; -1 for null. The pool is locked meanwhile; what is shown may be freed. */
+typedef int (*MEM_POOL_VISIT)(const MEM_POOL_ENTRY* entry, void* context);
+typedef struct tarn_mem_walk {
+  MEM_POOL_VISIT visit;
+  void* context;
+} tarn_mem_walk;
+TARN_SMRTHEAP_INLINE int tarn_mem_visit(const tarn_heap_item* item, void* context) {
+  const tarn_mem_walk* const walk = (const tarn_mem_walk*)context;
+  MEM_POOL_ENTRY entry;
+  if (item->kind == TARN_HEAP_PAGE) return 0;
+  entry.entry = item->start;
+  entry.size = item->bytes;
+  return walk->visit(&entry, walk->context);
+}
+TARN_SMRTHEAP_INLINE int MemPoolWalk(MEM_POOL pool, MEM_POOL_VISIT visit, void* context) {
+  tarn_mem_walk walk;
+  walk.visit = visit;
+  walk.context = context;
+  return pool == NULL ? -1 : tarn_heap_walk(pool->heap, 0, tarn_mem_visit, &walk);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
