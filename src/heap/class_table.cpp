@@ -7,7 +7,7 @@
 
 namespace tarn {
 
-static_assert(fixed_classes_max <= UINT16_MAX && linear_class_max < UINT8_MAX);
+static_assert(fixed_classes_max <= UINT16_MAX && class_count <= UINT8_MAX);
 static_assert(block_bytes_max % block_align == 0 && block_bytes_max / block_align <= UINT16_MAX);
 
 int class_table_error(const tarn_heap_options& options) noexcept {
@@ -39,14 +39,17 @@ std::size_t table_class_of(HeapRecord& record, std::size_t bytes, std::size_t al
   return first == count ? no_class : class_count + first;
 }
 
+// The common classes between the table's size below and its own size. One that a size of the table
+// divides has requests of two classes: these take the slow path.
 Entries table_entries(HeapRecord& record, std::size_t size_class) noexcept {
   const std::size_t at = size_class - class_count;
   if (at >= record.table_count.load(std::memory_order_relaxed)) return {};
-  const std::size_t first = at == 0 ? 0 : record.fixed(at - 1).block_bytes / block_align + 1;
-  if (first > linear_class_max) return {};
-  const std::size_t own = record.fixed(at).block_bytes / block_align;
-  const std::size_t last = own < linear_class_max ? own : linear_class_max;
-  return {static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(last + 1)};
+  const std::size_t first = at == 0 ? 0 : class_of(record.fixed(at - 1).block_bytes) + 1;
+  const std::size_t own = record.fixed(at).block_bytes;
+  const std::size_t last = class_of(own);
+  const std::size_t end = last + static_cast<std::size_t>(class_block_bytes[last] == own);
+  if (first >= end) return {};
+  return {static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(end)};
 }
 
 }  // namespace tarn

@@ -3,7 +3,7 @@
 //
 //   table           |   32   |     64      |          144           |
 //   own class       |   0    |      1      |           2            |      larger: large blocks
-//   current[entry]  | 0 1 2  |    3   4    |     5  6  7  8  9      | 10 ... 64: the empty page
+//   current[entry]  | 0 1 2  |    3   4    |     5  6  7  8  9      | 10 ... : the empty page
 //
 // Hits look into ThreadHeap::current as they do in any heap, so a page that becomes current for a
 // class stands in all entries of the class, and leaves all of them (set_current).
@@ -27,7 +27,7 @@ int class_table_error(const tarn_heap_options& options) noexcept;
 std::size_t table_class_of(HeapRecord& record, std::size_t bytes, std::size_t alignment) noexcept;
 
 // Where ThreadHeap::current holds pages of a class of the heap's own: none for one that is not of
-// its table, or for larger blocks than hits look for.
+// its table, or that has no common class to itself.
 Entries table_entries(HeapRecord& record, std::size_t size_class) noexcept;
 
 }  // namespace tarn

@@ -55,7 +55,7 @@ struct ClassCounts {
 extern const Page empty_page;
 inline Page* no_page() noexcept { return const_cast<Page*>(&empty_page); }
 
-// Neighbouring entries of ThreadHeap::current, all of requests of at most linear_bytes_max.
+// Neighbouring entries of ThreadHeap::current.
 struct Entries {
   std::uint8_t first = 0;
   std::uint8_t end = 0;  // One past the last.

@@ -16,8 +16,9 @@ enum class Option : std::uint8_t {
   purge_keep_kib,
   large_move_kib,
   check_tree_threads,
+  unalloc_steps,
 };
-inline constexpr std::size_t option_count = 4;
+inline constexpr std::size_t option_count = 5;
 
 struct OptionRow {
   const char* name;
@@ -36,6 +37,7 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
      "from this size on a growing large block may move by page tables"},
     {"check_tree_threads", 0, 0, 1,
      "1: reports subtrees (tarn/tree.h) that a thread uses although they are another one's"},
+    {"unalloc_steps", 1, 1, 8, "size classes a doubling of unalloc (tarn/unalloc.h)"},
 }};
 
 inline constexpr std::size_t account_path_bytes_max = 4096;

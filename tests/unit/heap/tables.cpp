@@ -37,17 +37,21 @@ ThreadHeap& share_of(tarn_heap heap) {
   return *share;
 }
 
-// Entries whose request the table's class `at` serves hold the page, and all others another one.
+// Entries all of whose requests the table's class `at` serves hold the page, and all others another
+// one.
 void expect_served(const ThreadHeap& share, const Sizes& table, std::size_t at, const Page* page) {
-  for (std::size_t bytes = 0; bytes <= linear_bytes_max; bytes += block_align) {
-    const bool fits = bytes <= table[at] && (at == 0 || bytes > table[at - 1]);
-    EXPECT_EQ(share.current[linear_class_of(bytes)] == page, fits) << bytes;
+  const std::size_t below = at == 0 ? 0 : table[at - 1];
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const std::size_t least = c <= 1 ? c : class_block_bytes[c - 1] + 1;
+    const std::size_t most = c == 0 ? 0 : class_block_bytes[c];
+    const bool fits = most <= table[at] && (at == 0 || least > below);
+    EXPECT_EQ(share.current[c] == page, fits) << most;
   }
 }
 
 TEST(Tables, ThePageOfAClassStandsInAllItsEntries) {
   for (const Sizes& table : {Sizes{16}, {32, 64, 144}, {1024}, {1008, 1040}, {2048, 4096},
-                             {16, 32, 512, 1024, 65536}}) {
+                             {1040, 1200, 1216, 2000, 131072}, {16, 32, 512, 1024, 65536}}) {
     const tarn_heap heap = make(table);
     ASSERT_NE(heap.record, nullptr);
     for (std::size_t at = 0; at < table.size(); ++at) {

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Tests bench/slots: each form of its program with each contestant, and the report's arithmetic.
+
+  slots_test.py PROGRAM
+
+SPDX-License-Identifier: MIT
+"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.dont_write_bytecode = True
+from side_by_side import slot_report  # noqa: E402
+
+PROGRAM = sys.argv[1]
+
+
+def start(*words, **environment):
+  return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False,
+                        timeout=60, env={**os.environ, **environment})
+
+
+class Program(unittest.TestCase):
+  def test_each_form_with_each_contestant(self):
+    for word in ("malloc", "unalloc", "floor"):
+      for form in slot_report.FORMS:
+        done = start(word, form, 20_000, 3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(len(found["ns"]), 3)
+        self.assertTrue(all(ns > 0 for ns in found["ns"]))
+        self.assertGreater(found["peak_kib"], 0)
+
+  def test_finer_tables_move_more_often(self):
+    moved = []
+    for steps in slot_report.STEPS:
+      found = json.loads(start("unalloc", "growth", 50, 1,
+                               TARN_OPTIONS=f"unalloc_steps={steps}").stdout)
+      moved.append(found["moved"])
+      self.assertGreater(found["resized"], 50 * 65536 / 257)
+    self.assertEqual(moved, sorted(moved))
+    self.assertLessEqual(moved[0], 50 * 13)  # The doublings above 16, at most up to 128 KiB.
+    self.assertGreater(moved[3], 3 * moved[0])
+
+  def test_words_that_make_no_sense(self):
+    for words in ((), ("malloc",), ("jalloc", "pairs", 1, 1), ("malloc", "triples", 1, 1)):
+      done = start(*words)
+      self.assertEqual(done.returncode, 2)
+      self.assertIn("usage", done.stderr)
+
+
+class Report(unittest.TestCase):
+  def rounds(self, ours):
+    row = {}
+    for form in slot_report.FORMS:
+      row[form, "glibc"] = {"ns": 101.0, "peak_kib": 2048}
+      row[form, "jemalloc"] = {"ns": 51.0, "peak_kib": 2048}
+      row[form, "tcmalloc"] = {"ns": 26.0, "peak_kib": 2048}
+      row[form, slot_report.FLOOR] = {"ns": 1.0, "peak_kib": 1024}
+      for name in slot_report.OURS:
+        row[form, name] = {"ns": ours, "peak_kib": 1024}
+    return [row] * 3
+
+  def test_ratios(self):
+    rounds = self.rounds(11.0)
+    self.assertAlmostEqual(slot_report.ratios(rounds, "pairs", slot_report.OURS[0])[0], 101 / 11)
+    self.assertAlmostEqual(
+        slot_report.ratios(rounds, "pairs", slot_report.OURS[0], less_floor=True)[0], 10)
+    self.assertEqual(slot_report.best_peer(rounds, "pairs"), "tcmalloc")
+
+  def test_targets_are_judged(self):
+    self.assertNotIn("missed", slot_report.targets(self.rounds(20.0)))
+    self.assertNotIn("| met", slot_report.targets(self.rounds(21.0)))
+
+  def test_slack_of_the_tables(self):
+    rounds = self.rounds(11.0)
+    for name in slot_report.OURS:
+      rounds[0]["growth", name] = {"resized": 1000, "moved": 20}
+    text = slot_report.growth(rounds, {n: 3 * n / (3 * n + 1) for n in slot_report.STEPS})
+    for slack in ("25.0 %", "14.3 %", "7.7 %", "4.0 %"):
+      self.assertIn(slack, text)
+    self.assertIn("50.0", text)
+
+
+if __name__ == "__main__":
+  unittest.main(argv=sys.argv[:1])

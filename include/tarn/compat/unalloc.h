@@ -1,0 +1,30 @@
+/* compat/unalloc.h: the names of "Fast by tens malloc() and free() at 25% memory cost" (unalloc),
+ * in C and C++, over tarn/unalloc.h, which says what each promises. None of them is exported by the
+ * library: a program compiles with this folder among its include paths, and links with tarn.
+ * docs/unalloc.md has what differs from the source.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_COMPAT_UNALLOC_H
+#define TARN_COMPAT_UNALLOC_H
+
+#include "../unalloc.h"
+
+#ifdef __cplusplus
+#define TARN_UNALLOC_INLINE inline
+#else
+#define TARN_UNALLOC_INLINE static inline
+#endif
+
+TARN_UNALLOC_INLINE TARN_ALLOCATES(1) void* unalloc(size_t size) { return tarn_unalloc(size); }
+
+TARN_UNALLOC_INLINE TARN_ALLOCATES(1, 2) void* uncalloc(size_t count, size_t size) {
+  return tarn_uncalloc(count, size);
+}
+
+TARN_UNALLOC_INLINE void* unrealloc(void* p, size_t size) { return tarn_unrealloc(p, size); }
+
+TARN_UNALLOC_INLINE void unfree(void* p) { tarn_unfree(p); }
+
+#undef TARN_UNALLOC_INLINE
+
+#endif
