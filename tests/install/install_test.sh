@@ -74,6 +74,8 @@ case $case_name in
       mv "$prefix" "$folder/elsewhere"
       (cd / && "$folder/elsewhere/bin/tarn" run -- "$(command -v true)") ||
         fail "the installed command does not run a program"
+      (cd / && "$folder/elsewhere/bin/tarn" classes -- "$(command -v ls)" / >"$folder/out" 2>&1) ||
+        fail "the installed command does not count sizes: $(cat "$folder/out")"
     fi
     # Nothing that was installed remembers where it was built.
     ! grep -rlI -e "$build" -e "$(dirname "$consumer")" "$folder"/*/lib* "$folder"/*/include ||
@@ -88,6 +90,7 @@ case $case_name in
     ;;
   pkg_config) use_pkg_config ;;
   headers)  # Each public header stands alone, without warnings; the C ones as C11 and C++17.
+    # Those of the sources' names with no other include path than their own.
     # All are C++17 but these.
     later=" adaptors.hpp concepts.hpp coroutine.hpp small_lock.hpp "
     for header in "$prefix"/include/tarn/*.h*; do
@@ -100,6 +103,14 @@ case $case_name in
       standard=c++17
       [[ $later != *" $(basename "$header") "* ]] || standard=c++20
       "$CXX" "-std=$standard" "${warnings[@]}" -x c++ - <<<"$text"
+    done
+    warnings=("${warnings[@]/%include/include/tarn/compat}")
+    for header in "$prefix"/include/tarn/compat/*.h*; do
+      text=$(printf '#include <%s>\nextern int one;\n' "$(basename "$header")")
+      case $header in
+        *.h) "$CC" -std=c11 "${warnings[@]}" -x c - <<<"$text" ;;
+      esac
+      "$CXX" -std=c++17 "${warnings[@]}" -x c++ - <<<"$text"
     done
     ;;
   *) fail "no case $case_name" ;;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "classes.hpp"
 #include "failure.hpp"
 #include "run.hpp"
 #include "signals.hpp"
@@ -41,12 +42,17 @@ Ending show(const std::string& text) {
   return {};
 }
 
+// Ends for an option that the verb does not have. CLI11 would name all that it did not understand.
+void refuse_option(const CLI::App& verb) {
+  const std::vector<std::string> strays = verb.remaining();
+  if (strays.empty() || !strays.front().starts_with("-")) return;
+  throw Failure(status_usage, fmt::format("{0}: there is no option {1}; see `tarn {0} --help`",
+                                          verb.get_name(), strays.front()));
+}
+
 Ending run_parsed(const RunOptions& options, bool has_separator, const CLI::App& run) {
+  refuse_option(run);
   const std::vector<std::string> strays = run.remaining();
-  if (!strays.empty() && strays.front().starts_with("-")) {
-    throw Failure(status_usage, fmt::format("run: there is no option {}; see `tarn run --help`",
-                                            strays.front()));
-  }
   if (!strays.empty()) {
     throw Failure(status_usage, fmt::format("run: put -- before the program: tarn run [OPTIONS] "
                                             "-- {}{}",
@@ -57,6 +63,21 @@ Ending run_parsed(const RunOptions& options, bool has_separator, const CLI::App&
   }
   check_options(run);
   return run_verb(options);
+}
+
+Ending classes_parsed(const ClassesOptions& options, bool has_separator,
+                      const CLI::App& classes) {
+  refuse_option(classes);
+  const std::vector<std::string> strays = classes.remaining();
+  if (!strays.empty()) {
+    throw Failure(status_usage, fmt::format("classes: one file is enough, '{}' is too many; a "
+                                            "program comes after --",
+                                            strays.front()));
+  }
+  if (has_separator && options.words.empty()) {
+    throw Failure(status_usage, "classes: name a program: tarn classes [OPTIONS] -- PROGRAM");
+  }
+  return classes_verb(options);
 }
 
 // Ends for a command line without a verb, or with one that there is not.
@@ -71,28 +92,35 @@ Ending command(const std::vector<std::string>& words) {
   CLI::App app("tarn: run programs on tarn's malloc and see what it does for them", "tarn");
   app.set_version_flag("--version", "tarn " TARN_COMMAND_VERSION);
   app.require_subcommand(1);
-  app.footer("`tarn run --help` says more.");
+  app.footer("`tarn run --help` and `tarn classes --help` say more.");
   RunOptions options;
+  ClassesOptions class_options;
   add_run_verb(app, options);
+  add_classes_verb(app, class_options);
   CLI::App* const run = app.get_subcommand("run");
+  CLI::App* const classes = app.get_subcommand("classes");
   run->allow_extras();
+  classes->allow_extras();
 
   const auto separator = std::ranges::find(words, "--");
   const bool has_separator = separator != words.end();
   if (has_separator) options.words.assign(separator + 1, words.end());
+  class_options.words = options.words;
   const std::vector<std::string> own(words.begin(), separator);
   try {
     // CLI11 takes the words of a vector from its end.
     app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
   } catch (const CLI::CallForHelp&) {
-    return show(run->parsed() ? run->help() : app.help());
+    return show(run->parsed() ? run->help() : classes->parsed() ? classes->help() : app.help());
   } catch (const CLI::CallForVersion& version) {
     return show(fmt::format("{}\n", version.what()));
   } catch (const CLI::ParseError& error) {
-    if (!run->parsed()) refuse_verb(own, app);
-    throw Failure(status_usage, fmt::format("run: {}; see `tarn run --help`", error.what()));
+    if (!run->parsed() && !classes->parsed()) refuse_verb(own, app);
+    throw Failure(status_usage, fmt::format("{0}: {1}; see `tarn {0} --help`",
+                                            run->parsed() ? "run" : "classes", error.what()));
   }
-  return run_parsed(options, has_separator, *run);
+  return run->parsed() ? run_parsed(options, has_separator, *run)
+                       : classes_parsed(class_options, has_separator, *classes);
 }
 
 }  // namespace

@@ -1,0 +1,58 @@
+// best_table: the class tables that reserve least for given requests, exactly, for each number of
+// classes.
+//
+// Only sizes that are asked for, rounded up to what a heap takes, need be classes. With these as
+// b[1] < ... < b[n] and C[j] requests up to b[j], the best of k classes up to b[j] reserve
+//
+//   R[k][j] = min over i < j of  R[k-1][i] + b[j] * (C[j] - C[i])
+//
+// The best i does not fall as j grows, since b[j] * (C[j] - C[i]) has the quadrangle inequality
+// (F. F. Yao, 1980), so each k takes O(n log n): the middle j first, then both halves.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "size_counts.hpp"
+#include "tarn/heap.h"
+
+namespace tarn {
+
+inline constexpr std::size_t classes_max = TARN_HEAP_CLASSES_MAX;
+
+class BestTables {
+ public:
+  // Of at most count_most classes. pre: requests are not none
+  BestTables(const SizeCounts& counts, std::size_t count_most);
+
+  // Largest number of classes that is of any use, up to count_most.
+  std::size_t count_max() const noexcept { return rows_.size(); }
+
+  // pre (both): 1 <= count <= count_max()
+  std::uint64_t reserved_bytes(std::size_t count) const noexcept {
+    return rows_[count - 1].reserved.back();
+  }
+  std::vector<std::size_t> table(std::size_t count) const;
+
+  // The first number of classes from which one more saves less than this part of what is asked for.
+  // What one more saves never grows with their number.
+  std::size_t knee(double part) const;
+
+ private:
+  struct Row {  // By number of rounded sizes that are served, 0 to n.
+    std::vector<std::uint64_t> reserved;
+    std::vector<std::uint32_t> before;  // Of these, how many by the classes below the last.
+  };
+
+  void fill(Row& row, const Row& below, std::size_t first, std::size_t end,
+            std::size_t before_first, std::size_t before_last) const;
+
+  std::vector<std::size_t> bytes_{0};        // b
+  std::vector<std::uint64_t> requests_{0};   // C
+  std::uint64_t asked_ = 0;
+  std::vector<Row> rows_;
+};
+
+}  // namespace tarn

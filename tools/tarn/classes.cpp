@@ -1,0 +1,206 @@
+// classes: see classes.hpp.
+// SPDX-License-Identifier: MIT
+#include "classes.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "best_table.hpp"
+#include "classes_report.hpp"
+#include "failure.hpp"
+#include "library.hpp"
+#include "quantity.hpp"
+#include "record_sizes.hpp"
+#include "result_file.hpp"
+
+namespace tarn {
+
+namespace {
+
+constexpr double knee_part = 0.005;  // Of what is asked for, that one more class must save.
+
+constexpr const char* footer =
+    "FILE has a size in bytes on each line, or a size and how often it is asked for; # begins a\n"
+    "comment, - is stdin. With a program, each of its requests is counted, and those of the\n"
+    "programs that it starts; the result goes to stderr then, and the exit status is the\n"
+    "program's. Requests count, not how long blocks live.\n\n"
+    "Examples:\n"
+    "  tarn classes --save sizes.txt -- ./server --once\n"
+    "  tarn classes --classes 16 --code c++ sizes.txt\n"
+    "  tarn classes --uniform 32:8M\n";
+
+class ClassesFormatter : public CLI::Formatter {
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: tarn classes [OPTIONS] FILE\n"
+           "       tarn classes [OPTIONS] -- PROGRAM [ARGS...]\n"
+           "       tarn classes --uniform LEAST:MOST\n";
+  }
+};
+
+// "32", "128K", "8M".
+bool parse_bytes(std::string_view text, std::size_t* bytes) {
+  unsigned shift = 0;
+  constexpr std::string_view units = "KMG";
+  if (const std::size_t unit = text.empty() ? units.npos : units.find(text.back());
+      unit != units.npos) {
+    shift = static_cast<unsigned>(unit + 1) * 10;
+    text.remove_suffix(1);
+  }
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, *bytes);
+  if (error != std::errc{} || stopped != end || *bytes > (std::size_t{1} << 40) >> shift) {
+    return false;
+  }
+  *bytes <<= shift;
+  return true;
+}
+
+Ending uniform(const ClassesOptions& options, ResultFile& json) {
+  const std::size_t colon = options.uniform.find(':');
+  std::size_t least = 0;
+  std::size_t most = 0;
+  if (colon == std::string::npos || !parse_bytes({options.uniform.data(), colon}, &least) ||
+      !parse_bytes(std::string_view(options.uniform).substr(colon + 1), &most) || least == 0 ||
+      least > most) {
+    throw Failure(status_usage,
+                  fmt::format("classes: --uniform takes LEAST:MOST in bytes, such as 32:8M, up to "
+                              "1024G, not '{}'",
+                              text_of_name(options.uniform)));
+  }
+  const std::vector<TableFigures> tables = uniform_tables(least, most);
+  if (json.is_wanted()) json.write(uniform_json(least, most, tables));
+  if (!json.is_stdout()) write_fully(STDOUT_FILENO, uniform_text(least, most, tables));
+  return {};
+}
+
+std::string text_of_nothing(const std::string& source) {
+  return fmt::format("{} asks for nothing that a class could serve (up to 128 KiB)",
+                     text_of_name(source));
+}
+
+// pre: counts are not empty
+ClassesResult judge(SizeCounts counts, std::string source, std::size_t wanted) {
+  const BestTables tables(counts, classes_max);
+  ClassesResult result;
+  const std::size_t count =
+      wanted == 0 ? tables.knee(knee_part) : std::min(wanted, tables.count_max());
+  result.is_knee = wanted == 0 && count < tables.count_max();
+  result.best = figures_of(fmt::format("best of {}", count), counts, tables.table(count));
+  result.others = ready_tables(counts);
+  for (const std::size_t k : {1u, 2u, 4u, 8u, 12u, 16u, 24u, 32u, 48u, 64u, 96u, 128u}) {
+    if (k > tables.count_max()) break;
+    const double reserved = static_cast<double>(tables.reserved_bytes(k));
+    result.slack_by_count.emplace_back(k, 1 - static_cast<double>(counts.bytes) / reserved);
+  }
+  result.counts = std::move(counts);
+  result.source = std::move(source);
+  return result;
+}
+
+void save_sizes(const SizeCounts& counts, const std::string& file) {
+  if (file == "-") return write_fully(STDOUT_FILENO, text_of_sizes(counts));
+  std::ofstream stream(file);
+  stream << text_of_sizes(counts);
+  stream.close();
+  if (!stream) {
+    throw Failure(status_refused, fmt::format("--save: cannot write '{}'", text_of_name(file)));
+  }
+}
+
+void show(const ClassesResult& result, const ClassesOptions& options, ResultFile& json,
+          int descriptor) {
+  if (!options.save.empty()) save_sizes(result.counts, options.save);
+  if (json.is_wanted()) json.write(classes_json(result));
+  const bool has_said = json.is_stdout() || options.save == "-";
+  if (has_said && descriptor == STDOUT_FILENO && options.code.empty()) return;
+  write_fully(descriptor,
+              options.code.empty()
+                  ? classes_text(result)
+                  : classes_code(result, options.code == "c" ? Language::c : Language::cpp));
+}
+
+Ending of_program(const ClassesOptions& options, ResultFile& json) {
+  Terminal terminal(ColorChoice::automatic, false);
+  const SizeRecord record = record_sizes(options.words, find_library(options.library), terminal);
+  if (record.outcome.end_signal != 0 && record.outcome.pid == 0) {
+    return {0, record.outcome.end_signal};
+  }
+  const std::string name = text_of_name(options.words.front());
+  const Ending ending{record.outcome.exit_status(), record.outcome.signal()};
+  if (record.processes == 0) {
+    terminal.warn(fmt::format("{} was not counted: it is or became a program that cannot be "
+                              "preloaded into, or it dropped LD_PRELOAD",
+                              name));
+    return ending.status == 0 && ending.signal == 0 ? Ending{status_refused, 0} : ending;
+  }
+  if (record.counts.empty()) {
+    terminal.warn(text_of_nothing(name));
+    return ending;
+  }
+  show(judge(record.counts, name, options.classes), options, json, STDERR_FILENO);
+  return ending;
+}
+
+void check(const ClassesOptions& options) {
+  const int sources = !options.words.empty() + !options.file.empty() + !options.uniform.empty();
+  if (sources == 0) {
+    throw Failure(status_usage,
+                  "classes: name a file with sizes, or a program after --; see `tarn classes "
+                  "--help`");
+  }
+  if (sources > 1) {
+    throw Failure(status_usage, "classes: a file, a program and --uniform exclude each other");
+  }
+  if (!options.uniform.empty() &&
+      (options.classes != 0 || !options.code.empty() || !options.save.empty())) {
+    throw Failure(status_usage,
+                  "classes: --uniform shows ready-made tables; leave it or --classes, --code and "
+                  "--save out");
+  }
+  if (!options.library.empty() && options.words.empty()) {
+    throw Failure(status_usage, "classes: --library is for a program");
+  }
+}
+
+}  // namespace
+
+void add_classes_verb(CLI::App& app, ClassesOptions& options) {
+  CLI::App* const classes =
+      app.add_subcommand("classes", "Find the best size classes for a program");
+  classes->formatter(std::make_shared<ClassesFormatter>());
+  classes->footer(footer);
+  classes->add_option("FILE", options.file, "Sizes (- for stdin)")->type_name("");
+  classes->add_option("--classes", options.classes, "So many classes, instead of those worth it")
+      ->type_name("K")
+      ->check(CLI::Range(std::size_t{1}, classes_max).description(""));
+  classes->add_option("--code", options.code, "Print the table as source code: c or c++")
+      ->type_name("LANGUAGE")
+      ->check(CLI::IsMember({"c", "c++"}).description(""));
+  classes->add_option("--json", options.json, "Write everything as JSON to FILE (- for stdout)")
+      ->type_name("FILE");
+  classes->add_option("--save", options.save, "Write the sizes to FILE (- for stdout)")
+      ->type_name("FILE");
+  classes->add_option("--uniform", options.uniform, "Ready-made tables for equally frequent sizes")
+      ->type_name("LEAST:MOST");
+  classes->add_option("--library", options.library, "Use this libtarn.so")->type_name("FILE");
+}
+
+Ending classes_verb(const ClassesOptions& options) {
+  check(options);
+  ResultFile json(options.json);
+  if (!options.uniform.empty()) return uniform(options, json);
+  if (!options.words.empty()) return of_program(options, json);
+  const std::string source = options.file == "-" ? "standard input" : options.file;
+  SizeCounts counts = read_sizes(options.file);
+  if (counts.empty()) throw Failure(status_usage, "classes: " + text_of_nothing(source));
+  show(judge(std::move(counts), source, options.classes), options, json, STDOUT_FILENO);
+  return {};
+}
+
+}  // namespace tarn
