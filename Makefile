@@ -2,7 +2,7 @@
 # Makefile: the front door. Every target first installs what it needs and lacks (dev/setup says so).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench bench-heaps clean
+.PHONY: help demo test bench bench-heaps dist clean
 
 help:
 	@echo 'tarn: a memory-management library for C and C++'
@@ -11,6 +11,7 @@ help:
 	@echo '  make test    run every test and check (about twenty minutes on two cores)'
 	@echo '  make bench   compare with other allocators, side by side (an hour)'
 	@echo '  make bench-heaps  measure heaps beside those of mimalloc (a quarter of an hour)'
+	@echo '  make dist    write the library as two files, build/dist/tarn.hpp and tarn.cpp'
 	@echo '  make clean   remove what these have built'
 	@echo
 	@echo 'Each of them installs what is missing, with apt, and says what and why.'
@@ -30,6 +31,11 @@ bench:
 bench-heaps:
 	@dev/setup build tools test bench
 	@bench/heaps
+
+dist:
+	@dev/setup build
+	@dev/amalgamate build/dist
+	@echo 'build/dist has tarn.hpp, tarn.cpp and tarn.h; docs/packaging.md says how to use them'
 
 clean:
 	rm -rf build

@@ -20,6 +20,15 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tarn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT tarn_targets NAMESPACE tarn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
 
+# The library as two files, for projects that copy sources (docs/packaging.md).
+find_package(Python3 QUIET COMPONENTS Interpreter)
+if(Python3_Interpreter_FOUND AND EXISTS ${PROJECT_SOURCE_DIR}/dev/amalgamate)
+  install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\"
+    \"${PROJECT_SOURCE_DIR}/dev/amalgamate\"
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/tarn\"
+    COMMAND_ERROR_IS_FATAL ANY)")
+endif()
+
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tarn-config.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/tarn-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)

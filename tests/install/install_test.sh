@@ -89,6 +89,32 @@ case $case_name in
     use_pkg_config
     ;;
   pkg_config) use_pkg_config ;;
+  subdirectory)  # In a project that has tarn's tree inside of its own: its targets, and no more.
+    mkdir "$folder/project"
+    cat >"$folder/project/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.25)
+project(outer C CXX)
+add_subdirectory($(dirname "$consumer")/.. tarn)
+foreach(name IN ITEMS tarn malloc malloc_static bare)
+  add_executable(use_\${name} $consumer/beside.c)
+  target_link_libraries(use_\${name} PRIVATE tarn::\${name})
+endforeach()
+if(TARGET tarn_command OR TARGET bench_workloads OR CMAKE_CXX_STANDARD)
+  message(FATAL_ERROR "more than the library came")
+endif()
+EOF
+    cmake -S "$folder/project" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release >"$folder/log" 2>&1 ||
+      fail "configure: $(tail -n 20 "$folder/log")"
+    ;;
+  amalgamation)  # What lies in share/tarn is all that a project needs to copy.
+    cp "$prefix"/share/tarn/tarn.* "$folder"
+    parts=$(dirname "$consumer")/../tests/dist
+    cd "$folder"
+    "$CXX" -std=c++20 -O1 -fno-rtti -fno-exceptions -fno-builtin-malloc -c tarn.cpp
+    "$CXX" -std=c++17 -I. "$parts/parts.cpp" tarn.o -pthread -o parts_cpp
+    "$CC" -std=c11 -I. "$parts/parts.c" tarn.o -pthread -o parts_c
+    ./parts_cpp && ./parts_c || fail "a program over tarn.cpp fails"
+    ;;
   headers)  # Each public header stands alone, without warnings; the C ones as C11 and C++17.
     # Those of the sources' names with no other include path than their own.
     # All are C++17 but these.
