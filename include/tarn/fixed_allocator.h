@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tarn/source.h"
+#include "source.h"
 
 #ifdef __cplusplus
 extern "C" {

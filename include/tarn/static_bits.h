@@ -18,9 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tarn/api.h"
-#include "tarn/misuse_line.h"
-#include "tarn/watch.h"
+#include "api.h"
+#include "misuse_line.h"
+#include "watch.h"
 
 #ifdef __cplusplus
 extern "C" {

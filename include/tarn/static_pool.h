@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tarn/static_bits.h"
+#include "static_bits.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -152,4 +152,10 @@ void process_on_fork_also(void (*child)()) noexcept {
   errno = saved;
 }
 
+void process_around_fork(void (*before)(), void (*after)()) noexcept {
+  const int saved = errno;
+  pthread_atfork(before, after, after);
+  errno = saved;
+}
+
 }  // namespace tarn::os

@@ -1,0 +1,112 @@
+// blocks: how blocks are taken from their chunks and given back, and what a pointer is.
+//
+// SPDX-License-Identifier: MIT
+#include "base/config.hpp"
+#include "class_pools/class_pools.hpp"
+#include "os/watchers.hpp"
+
+namespace tarn {
+
+namespace {
+
+void note_request(tarn_class_pool& pool, std::size_t bytes) noexcept {
+  ++pool.allocations;
+  if (++pool.in_use > pool.in_use_peak) pool.in_use_peak = pool.in_use;
+  pool.requested_bytes += bytes;
+  if (bytes < pool.requested_min) pool.requested_min = bytes;
+  if (bytes > pool.requested_max) pool.requested_max = bytes;
+}
+
+// pre: the chunk has room.
+void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
+           bool* is_zero) noexcept {
+  tarn_class_pool& pool = *chunk.pool;
+  std::size_t index = chunk.free;
+  if (index != no_block) {
+    chunk.free = words_of(chunk)[index];
+  } else {
+    index = chunk.fresh++;
+    if (index == chunk.touched) {
+      ++chunk.touched;
+      *is_zero = pools.source.zeroed != 0;
+    }
+  }
+  words_of(chunk)[index] = live_block;
+  if (++chunk.live == chunk.capacity && !chunk.is_lone) {
+    OpenChunks::remove(pool.open, pool.open_end, &chunk);
+  }
+  note_request(pool, bytes);
+  void* const block = block_at(chunk, index);
+  if (TARN_UNLIKELY(pools.is_watched != 0)) {
+    os::watch_allocated(&pools, block, pool.block_bytes);
+    *is_zero = false;  // Memcheck takes its contents for anything.
+  }
+  return block;
+}
+
+// Whose blocks are aligned so, as their chunks' first ones are; null: no class.
+tarn_class_pool* class_aligned(const tarn_class_pools& pools, tarn_class_pool* pool,
+                               std::size_t alignment) noexcept {
+  const tarn_class_pool* const end = pools.classes + pools.class_count;
+  while (pool != end && pool->stride % alignment != 0) ++pool;
+  return pool == end ? nullptr : pool;
+}
+
+}  // namespace
+
+void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t alignment,
+                     bool* is_zero) noexcept {
+  if (TARN_UNLIKELY(bytes > class_bytes_most(pools) || pools.class_count == 0)) {
+    ++pools.failures;
+    return nullptr;
+  }
+  tarn_class_pool* pool = class_for(pools, bytes);
+  tarn_class_chunk* chunk = nullptr;
+  bool is_lone = false;
+  if (TARN_UNLIKELY(alignment > least_block)) {
+    tarn_class_pool* const aligned =
+        alignment <= line_bytes ? class_aligned(pools, pool, alignment) : nullptr;
+    is_lone = aligned == nullptr;
+    if (!is_lone) pool = aligned;
+  }
+  if (TARN_UNLIKELY(is_lone)) {
+    chunk = new_lone_chunk(pools, *pool, alignment);
+  } else {
+    chunk = pool->open != nullptr ? pool->open : new_chunk(pools, *pool);
+  }
+  if (TARN_UNLIKELY(chunk == nullptr)) {
+    ++pool->failures;
+    return nullptr;
+  }
+  return take(pools, *chunk, bytes, is_zero);
+}
+
+Found find_block(tarn_class_pools& pools, const void* p) noexcept {
+  tarn_class_chunk* const chunk = find_chunk(pools, p);
+  if (chunk == nullptr) return {Verdict::foreign, nullptr, 0};
+  const std::size_t index = index_of(*chunk, p);
+  if (index >= chunk->touched) return {Verdict::foreign, chunk, 0};
+  const bool is_live = words_of(*chunk)[index] == live_block;
+  return {is_live ? Verdict::live : Verdict::dead, chunk, index};
+}
+
+// The chunk comes to the front of the list, so the block is the next one of its class; a chunk that
+// gets empty goes to the end.
+void free_block(tarn_class_pools& pools, const Found& found) noexcept {
+  tarn_class_chunk& chunk = *found.chunk;
+  tarn_class_pool& pool = *chunk.pool;
+  if (TARN_UNLIKELY(pools.is_watched != 0)) {
+    os::watch_freed(&pools, block_at(chunk, found.index), pool.block_bytes);
+  }
+  words_of(chunk)[found.index] = chunk.free;
+  chunk.free = static_cast<std::uint16_t>(found.index);
+  --pool.in_use;
+  const bool was_full = chunk.live-- == chunk.capacity;
+  if (!chunk.is_lone && pool.open != &chunk) {
+    if (!was_full) OpenChunks::remove(pool.open, pool.open_end, &chunk);
+    OpenChunks::push_front(pool.open, pool.open_end, &chunk);
+  }
+  if (TARN_UNLIKELY(chunk.live == 0)) note_empty(pools, &chunk);
+}
+
+}  // namespace tarn

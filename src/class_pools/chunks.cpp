@@ -1,0 +1,139 @@
+// chunks: how chunks begin, are found, get empty and end.
+//
+// SPDX-License-Identifier: MIT
+#include <new>
+
+#include "class_pools/class_pools.hpp"
+#include "grants/grants.hpp"
+#include "os/watchers.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Where `recent` remembers who is asked about p. Addresses that share an entry lie 16 MiB apart.
+constexpr unsigned recent_shift = 18;
+tarn_class_chunk** recent_of(tarn_class_pools& pools, std::uintptr_t address) noexcept {
+  return &pools.recent[(address >> recent_shift) % TARN_CLASS_POOLS_RECENT];
+}
+
+std::size_t first_offset(std::size_t capacity, std::size_t alignment) noexcept {
+  return align_up(sizeof(tarn_class_chunk) + capacity * sizeof(std::uint16_t), alignment);
+}
+
+// As many blocks as make about `bytes`, and one at least.
+std::size_t capacity_for(const tarn_class_pool& pool, std::size_t bytes) noexcept {
+  const std::size_t room = bytes - sizeof(tarn_class_chunk) - line_bytes;
+  const std::size_t blocks = bytes <= sizeof(tarn_class_chunk) + line_bytes
+                                 ? 1
+                                 : room / (pool.stride + sizeof(std::uint16_t));
+  if (blocks == 0) return 1;
+  return blocks < capacity_max ? blocks : capacity_max;
+}
+
+tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
+                              std::size_t capacity, std::size_t alignment) noexcept {
+  const std::size_t offset = first_offset(capacity, alignment);
+  const tarn_chunk memory =
+      acquire_from(pools.source, offset + capacity * pool.stride, alignment);
+  if (memory.data == nullptr) return nullptr;
+  ++pools.acquired;
+  pools.held_bytes += memory.bytes;
+  auto* const chunk = new (memory.data) tarn_class_chunk{};
+  chunk->bytes = memory.bytes;
+  chunk->pool = &pool;
+  chunk->first = static_cast<char*>(memory.data) + offset;
+  chunk->free = no_block;
+  chunk->capacity = static_cast<std::uint16_t>(capacity);
+  ClassTree::insert(pools.root, chunk);
+  if (pools.is_watched != 0) os::watch_close(chunk->first, capacity * pool.stride);
+  return chunk;
+}
+
+}  // namespace
+
+tarn_class_chunk* find_chunk(tarn_class_pools& pools, const void* p) noexcept {
+  tarn_class_chunk** const recent = recent_of(pools, address_of(p));
+  if (*recent != nullptr && ClassTree::is_in(**recent, p)) return *recent;
+  tarn_class_chunk* const chunk = ClassTree::find(pools.root, p);
+  if (chunk != nullptr) *recent = chunk;
+  return chunk;
+}
+
+// Where the source has none of that size, one of half of it, and so on down to one block.
+tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool) noexcept {
+  std::size_t capacity = capacity_for(pool, pool.chunk_bytes);
+  tarn_class_chunk* chunk = begin_chunk(pools, pool, capacity, line_bytes);
+  while (chunk == nullptr && capacity > 1) {
+    capacity /= 2;
+    chunk = begin_chunk(pools, pool, capacity, line_bytes);
+  }
+  if (chunk == nullptr) return nullptr;
+  if (pool.chunk_bytes < pools.chunk_bytes_max) {
+    const bool fits = pool.chunk_bytes <= pools.chunk_bytes_max / 2;
+    pool.chunk_bytes = fits ? pool.chunk_bytes * 2 : pools.chunk_bytes_max;
+  }
+  OpenChunks::push_front(pool.open, pool.open_end, chunk);
+  return chunk;
+}
+
+tarn_class_chunk* new_lone_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
+                                 std::size_t alignment) noexcept {
+  if (alignment > block_bytes_most) return nullptr;
+  tarn_class_chunk* const chunk = begin_chunk(pools, pool, 1, alignment);
+  if (chunk != nullptr) chunk->is_lone = true;
+  return chunk;
+}
+
+void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
+  tarn_class_pool& pool = *chunk->pool;
+  if (!chunk->is_lone && chunk->live < chunk->capacity) {
+    OpenChunks::remove(pool.open, pool.open_end, chunk);
+  }
+  if (pool.spare == chunk) pool.spare = nullptr;
+  ClassTree::remove(pools.root, chunk);
+  const std::uintptr_t begin = address_of(chunk);
+  for (std::size_t i = 0; i < TARN_CLASS_POOLS_RECENT; ++i) {
+    const std::size_t distance = i << recent_shift;
+    if (distance >= chunk->bytes + (std::size_t{1} << recent_shift)) break;
+    tarn_class_chunk** const recent = recent_of(pools, begin + distance);
+    if (*recent == chunk) *recent = nullptr;
+  }
+  const tarn_chunk memory{chunk, chunk->bytes};  // Read before its contents go.
+  if (pools.is_watched != 0) {
+    os::watch_open(chunk->first, chunk->capacity * pool.stride);
+  }
+  ++pools.released;
+  pools.held_bytes -= memory.bytes;
+  release_to(pools.source, memory);
+}
+
+// pre: it is open, or lone.
+void note_empty(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
+  tarn_class_pool& pool = *chunk->pool;
+  const bool keeps = (pools.flags & TARN_CLASS_POOLS_KEEP_CHUNKS) != 0;
+  const bool is_large = chunk->capacity == 1 && chunk->bytes > 2 * pools.chunk_bytes_max;
+  if (chunk->is_lone || (is_large && !keeps)) return release_chunk(pools, chunk);
+  chunk->free = no_block;
+  chunk->fresh = 0;
+  // Partly filled ones are taken first.
+  if (chunk != pool.open_end) {
+    OpenChunks::remove(pool.open, pool.open_end, chunk);
+    OpenChunks::push_back(pool.open, pool.open_end, chunk);
+  }
+  tarn_class_chunk* const other = pool.spare;
+  pool.spare = chunk;
+  if (!keeps && other != nullptr && other != chunk && other->live == 0) {
+    release_chunk(pools, other);
+  }
+}
+
+std::size_t trim(tarn_class_pools& pools) noexcept {
+  const std::size_t before = pools.held_bytes;
+  for_each_chunk(pools, [&](tarn_class_chunk& chunk) {
+    if (chunk.live == 0) release_chunk(pools, &chunk);
+  });
+  return before - pools.held_bytes;
+}
+
+}  // namespace tarn

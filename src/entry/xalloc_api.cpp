@@ -1,0 +1,313 @@
+// xalloc_api: the class pools that the process shares, of tarn/xalloc.h. Constant-initialised,
+// ready at the first call, never ended. Lock order: the gate, malloc's locks.
+//
+// SPDX-License-Identifier: MIT
+#include <atomic>
+#include <cstring>
+
+#include "base/config.hpp"
+#include "class_pools/class_pools.hpp"
+#include "os/process.hpp"
+#include "os/thread.hpp"
+#include "tarn/xalloc.h"
+
+namespace tarn {
+
+namespace {
+
+// Who is inside. A thread that holds it deliberately, over several operations, comes in again.
+class Gate {
+ public:
+  void enter() {
+    // Relaxed: only this thread can have written its own id, and it sees that.
+    if (TARN_UNLIKELY(holder_.load(std::memory_order_relaxed) == os::thread_id())) {
+      ++inside_;
+    } else if (kind_ == Kind::own) {
+      lock_.lock();
+    } else if (kind_ == Kind::users) {
+      users_.lock(users_.context);
+    }
+  }
+  void leave() {
+    if (TARN_UNLIKELY(inside_ != 0)) {
+      --inside_;
+    } else if (kind_ == Kind::own) {
+      lock_.unlock();
+    } else if (kind_ == Kind::users) {
+      users_.unlock(users_.context);
+    }
+  }
+
+  void hold() {
+    enter();
+    ++holds_;
+    holder_.store(os::thread_id(), std::memory_order_relaxed);
+  }
+  void release() {
+    if (--holds_ == 0) holder_.store(0, std::memory_order_relaxed);
+    leave();
+  }
+  bool is_held_here() const noexcept {
+    return holder_.load(std::memory_order_relaxed) == os::thread_id();
+  }
+
+  void set(const tarn_class_pools_lock* lock) noexcept {
+    kind_ = lock == nullptr ? Kind::own : lock->lock == nullptr ? Kind::none : Kind::users;
+    users_ = lock == nullptr ? tarn_class_pools_lock{} : *lock;
+  }
+
+  // Around a fork, in each process that comes out of it. A signal handler that forks amid an
+  // operation of its thread leaves the lock as it is: that operation goes on, on both sides.
+  void before_fork() {
+    const bool interrupts = kind_ == Kind::own && lock_.held_by_this_thread() && !is_held_here();
+    if (interrupts) {
+      ++interrupted_;
+    } else {
+      hold();
+    }
+  }
+  void after_fork() {
+    if (interrupted_ != 0) {
+      --interrupted_;
+    } else {
+      release();
+    }
+  }
+
+ private:
+  enum class Kind : unsigned char { own, users, none };
+
+  os::Lock lock_;
+  std::atomic<os::ThreadId> holder_{0};
+  // All below: by whoever holds the lock.
+  unsigned inside_ = 0;  // Operations of the holder, within each other.
+  unsigned holds_ = 0;
+  unsigned interrupted_ = 0;
+  Kind kind_ = Kind::own;
+  tarn_class_pools_lock users_{};
+};
+
+constinit Gate gate;
+constinit tarn_class_pools pools{};  // Ready if they have classes.
+constinit bool has_ended = false;    // With live blocks, since the last allocation.
+constinit std::atomic<bool> knows_forks{false};
+
+// The usual classes lie here, so that to be ready takes no memory.
+constexpr std::size_t usual_bytes = 8 * 1024;
+alignas(64) constinit char usual[usual_bytes]{};
+constinit bool usual_taken = false;
+
+tarn_chunk acquire(void*, std::size_t bytes, std::size_t alignment) {
+  if (!usual_taken && bytes <= usual_bytes && alignment <= 64 && pools.class_count == 0) {
+    usual_taken = true;
+    return {usual, bytes};
+  }
+  const tarn_source heap = tarn_source_default();
+  return heap.acquire(heap.context, bytes, alignment);
+}
+void release(void*, tarn_chunk chunk) {
+  if (chunk.data == usual) {
+    usual_taken = false;
+    return;
+  }
+  const tarn_source heap = tarn_source_default();
+  heap.release(heap.context, chunk);
+}
+
+// A relaxed look: who does not know that it has been done does it again, and twice nests.
+TARN_COLD void know_forks() {
+  os::process_around_fork([] { gate.before_fork(); }, [] { gate.after_fork(); });
+  knows_forks.store(true, std::memory_order_relaxed);
+}
+
+class Entered {
+ public:
+  // Forks are known before the lock is taken for the first time.
+  Entered() {
+    if (TARN_UNLIKELY(!knows_forks.load(std::memory_order_relaxed))) know_forks();
+    gate.enter();
+  }
+  ~Entered() { gate.leave(); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+};
+
+// pre, of all below: entered
+TARN_COLD int make(const tarn_class_pools_options* options) {
+  constexpr std::size_t tuned[] = {396, 768};  // The source's.
+  tarn_class_pools_options own{};
+  own.bytes = sizeof own;
+  own.name = "xmalloc";
+  own.class_bytes = tuned;
+  own.class_count = 2;
+  if (options != nullptr) own = *options;
+  tarn_source source{};
+  source.bytes = sizeof source;
+  source.acquire = acquire;
+  source.release = release;
+  if (own.source == nullptr) own.source = &source;
+  own.lock = {};
+  has_ended = false;
+  return tarn_class_pools_init(&pools, &own);
+}
+TARN_INLINE bool is_ready() {
+  if (TARN_UNLIKELY(has_ended)) has_ended = false;
+  return TARN_LIKELY(pools.class_count != 0) || make(nullptr) == 0;
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment, bool* is_zero) {
+  void* p = nullptr;
+  {
+    const Entered entered;
+    if (is_ready()) p = allocate_block(pools, bytes, alignment, is_zero);
+  }
+  if (TARN_UNLIKELY(p == nullptr)) os::set_error(os::Error::no_memory);
+  return p;
+}
+
+void end_if_empty() {
+  trim(pools);
+  tarn_class_pools_stats stats{};
+  stats.bytes = sizeof stats;
+  tarn_class_pools_get_stats(&pools, &stats);
+  if (stats.in_use == 0) {
+    has_ended = false;
+    tarn_class_pools_destroy(&pools);
+  }
+}
+
+void deallocate(void* p, Caller caller) {
+  Found found{};
+  {
+    const Entered entered;
+    found = find_block(pools, p);
+    if (found.verdict == Verdict::live) {
+      free_block(pools, found);
+      if (TARN_UNLIKELY(has_ended)) end_if_empty();
+    }
+  }
+  if (TARN_UNLIKELY(found.verdict != Verdict::live)) report_wrong(pools, found, p, caller);
+}
+
+}  // namespace
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+TARN_EXPORT void* tarn_xmalloc(std::size_t bytes) {
+  bool is_zero = false;
+  return allocate(bytes, least_block, &is_zero);
+}
+
+TARN_EXPORT void* tarn_xmalloc_aligned(std::size_t alignment, std::size_t bytes) {
+  if (!is_power_of_two(alignment)) {
+    os::set_error(os::Error::invalid);
+    return nullptr;
+  }
+  bool is_zero = false;
+  return allocate(bytes, alignment, &is_zero);
+}
+
+TARN_EXPORT void* tarn_xcalloc(std::size_t count, std::size_t bytes) {
+  std::size_t product = 0;
+  if (!checked_multiply(count, bytes, &product)) product = SIZE_MAX;
+  bool is_zero = false;
+  void* const p = allocate(product, least_block, &is_zero);
+  if (p != nullptr && !is_zero) std::memset(p, 0, product);
+  return p;
+}
+
+TARN_EXPORT void* tarn_xrealloc(void* p, std::size_t bytes) {
+  if (p == nullptr) return tarn_xmalloc(bytes);
+  const Caller caller{"xrealloc", __builtin_return_address(0)};
+  if (bytes == 0) {
+    deallocate(p, caller);
+    return nullptr;
+  }
+  Found found{};
+  std::size_t room = 0;
+  {
+    const Entered entered;
+    found = find_block(pools, p);
+    if (found.chunk != nullptr) room = found.chunk->pool->block_bytes;
+  }
+  if (found.verdict != Verdict::live) report_wrong(pools, found, p, caller);
+  if (bytes <= room) return p;
+  void* const moved = tarn_xmalloc(bytes);
+  if (moved == nullptr) return nullptr;
+  std::memcpy(moved, p, room);
+  deallocate(p, caller);
+  return moved;
+}
+
+TARN_EXPORT void tarn_xfree(void* p) {
+  if (p != nullptr) deallocate(p, {"xfree", __builtin_return_address(0)});
+}
+
+TARN_EXPORT std::size_t tarn_xalloc_usable_bytes(const void* p) {
+  const Entered entered;
+  return tarn_class_pools_usable_bytes(&pools, p);
+}
+
+TARN_EXPORT int tarn_xalloc_init(const tarn_class_pools_options* options) {
+  const bool locks = options != nullptr && options->lock.lock != nullptr;
+  if (options != nullptr && (options->lock.unlock != nullptr) != locks) {
+    return os::fail(os::Error::invalid);
+  }
+  {
+    const Entered entered;
+    if (pools.class_count != 0) return options == nullptr ? 0 : os::fail(os::Error::busy);
+    if (make(options) != 0) return -1;
+  }
+  if (locks) gate.set(&options->lock);
+  return 0;
+}
+
+TARN_EXPORT void tarn_xalloc_destroy(void) {
+  const Entered entered;
+  if (pools.class_count == 0) return;
+  end_if_empty();
+  if (pools.class_count == 0) return;
+  forget_counts(pools);
+  has_ended = true;
+}
+
+TARN_EXPORT void tarn_xalloc_set_lock(const tarn_class_pools_lock* lock) { gate.set(lock); }
+
+TARN_EXPORT void tarn_xalloc_lock(void) {
+  if (!knows_forks.load(std::memory_order_relaxed)) know_forks();
+  gate.hold();
+}
+
+TARN_EXPORT void tarn_xalloc_unlock(void) { gate.release(); }
+
+TARN_EXPORT int tarn_xalloc_get_class_stats(std::size_t number, tarn_class_pool_stats* stats) {
+  const Entered entered;
+  if (pools.class_count == 0) make(nullptr);
+  return tarn_class_pools_get_class_stats(&pools, number, stats);
+}
+
+TARN_EXPORT int tarn_xalloc_get_stats(tarn_class_pools_stats* stats) {
+  const Entered entered;
+  return tarn_class_pools_get_stats(&pools, stats);
+}
+
+TARN_EXPORT void* tarn_xalloc_next(const void* p, std::size_t* bytes) {
+  const Entered entered;
+  return tarn_class_pools_next(&pools, p, bytes);
+}
+
+TARN_EXPORT std::size_t tarn_xalloc_trim(void) {
+  const Entered entered;
+  return trim(pools);
+}
+
+TARN_EXPORT int tarn_xalloc_check(void) {
+  const Entered entered;
+  return check_class_pools(pools) ? 1 : 0;
+}
+
+}  // extern "C"
