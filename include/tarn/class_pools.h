@@ -122,7 +122,7 @@ TARN_API void tarn_class_pools_destroy(tarn_class_pools* pools);
 /* At least `bytes` bytes aligned to 16; for 0 a block of the smallest class. The class's block that
  * was freed last comes first, but for chunks that got empty; blocks of a new chunk come in the
  * order of addresses. Null and ENOMEM when no class is large enough or the source has no memory.
- * Constant time, apart from the source's, and logarithmic in the chunks where it takes a new one. */
+ * Constant time, apart from the source's; logarithmic in the chunks where it takes a new one. */
 TARN_API TARN_ALLOCATES_SHARED(2) void* tarn_class_pools_allocate(tarn_class_pools* pools,
                                                                   size_t bytes);
 

@@ -49,7 +49,8 @@ TARN_API void tarn_xalloc_destroy(void);
  * family. Call it while nobody else uses that. It lasts beyond tarn_xalloc_destroy. */
 TARN_API void tarn_xalloc_set_lock(const tarn_class_pools_lock* lock);
 
-/* Keep all other threads out until as many calls of the second. The family may be used between. */
+/* Keep all other threads out until as many calls of the second, which does nothing where there was
+ * none of the first. The family may be used between. */
 TARN_API void tarn_xalloc_lock(void);
 TARN_API void tarn_xalloc_unlock(void);
 

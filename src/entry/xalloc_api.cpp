@@ -282,7 +282,9 @@ TARN_EXPORT void tarn_xalloc_lock(void) {
   gate.hold();
 }
 
-TARN_EXPORT void tarn_xalloc_unlock(void) { gate.release(); }
+TARN_EXPORT void tarn_xalloc_unlock(void) {
+  if (gate.is_held_here()) gate.release();
+}
 
 TARN_EXPORT int tarn_xalloc_get_class_stats(std::size_t number, tarn_class_pool_stats* stats) {
   const Entered entered;
