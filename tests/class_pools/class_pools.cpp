@@ -176,7 +176,7 @@ TEST(ClassPools, KeepsAllIfAsked) {
     ClassPools pools(source, options);
     std::vector<void*> blocks;
     for (int round = 0; round < 5; ++round) {
-      for (int i = 0; i < 3000; ++i) blocks.push_back(pools.allocate(1 + (i * 37) % 6000));
+      for (std::size_t i = 0; i < 3000; ++i) blocks.push_back(pools.allocate(1 + i * 37 % 6000));
       blocks.push_back(pools.allocate(5'000'000));
       blocks.push_back(pools.allocate(10, 4096));  // Over-aligned ones are none of the list's.
       for (void* const p : blocks) pools.deallocate(p);

@@ -1,0 +1,256 @@
+// compat/Allocator.h: D. Lafreniere's Allocator ("An Efficient C++ Fixed Block Memory Allocator"),
+// in C++17, over tarn/fixed_allocator.h and tarn/class_pools.h: the names of the source, with each
+// wrong free reported. docs/xallocator.md has what differs from the source.
+//
+//   Allocator a(sizeof(Packet), 0, nullptr, "packets");     // blocks from the heap
+//   Allocator b(sizeof(Packet), 100);                       // a pool of 100, from the heap
+//   Allocator c(sizeof(Packet), 100, memory, "packets");    // a pool in memory of one's own
+//   AllocatorPool<Packet, 100> d;                           // the same, with its memory inside
+//
+// One thread at a time. Constant-initialised: usable by constructors before main, and those of
+// DECLARE_ALLOCATOR also by destructors after it.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_COMPAT_ALLOCATOR_H
+#define TARN_COMPAT_ALLOCATOR_H
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "../class_pools.h"
+#include "../fixed_allocator.h"
+
+// An Allocator that nobody ends: its memory lasts as long as the process, whatever static objects
+// still free when they go.
+class LastingAllocator {
+ public:
+  // size: of a block, from 1 on. objects: 0: as many as the heap has. memory: of objects * size
+  // bytes (or of memory_bytes), aligned; null: from the heap. name: not copied. alignment: a power
+  // of two; 0: 16, and in memory of one's own a pointer's.
+  constexpr LastingAllocator(std::size_t size, std::size_t objects = 0, void* memory = nullptr,
+                             const char* name = nullptr, std::size_t alignment = 0,
+                             std::size_t memory_bytes = 0) noexcept
+      : size_(size),
+        objects_(objects),
+        memory_(memory),
+        name_(name),
+        alignment_(alignment),
+        memory_bytes_(memory_bytes != 0 ? memory_bytes : size * objects) {}
+  LastingAllocator(const LastingAllocator&) = delete;
+  LastingAllocator& operator=(const LastingAllocator&) = delete;
+
+  // A block of `size` bytes, at most what the blocks have. When there is none it asks the
+  // new-handler, and without one throws std::bad_alloc (without exceptions: null); it is no
+  // allocation then.
+  void* Allocate(std::size_t size) {
+    for (;;) {
+      void* const p = TryAllocate(size);
+      if (p != nullptr) return p;
+      const std::new_handler handler = size > size_ ? nullptr : std::get_new_handler();
+      if (handler == nullptr) break;
+      handler();
+    }
+#if defined(__cpp_exceptions)
+    throw std::bad_alloc();
+#else
+    return nullptr;
+#endif
+  }
+  void* TryAllocate(std::size_t size) noexcept {
+    if (size > size_ || !make()) return nullptr;
+    return objects_ != 0 ? tarn_fixed_allocator_allocate(&pool_)
+                         : tarn_class_pools_allocate_aligned(&blocks_, heap_alignment(), size_);
+  }
+
+  // Takes a block back; null is ignored. What is no live block of this allocator is reported, and
+  // ends the process: exactly, but for double frees in memory of one's own of more than 1,024
+  // blocks that has no room for one bit a block besides.
+  void Deallocate(void* p) noexcept {
+    if (p == nullptr) return;
+    make();
+    if (objects_ != 0) return tarn_fixed_allocator_deallocate(&pool_, p);
+    tarn_class_pools_deallocate(&blocks_, p);
+  }
+
+  const char* GetName() const noexcept { return name_; }
+  std::size_t GetBlockSize() const noexcept { return size_; }
+  // Of a pool: all; else as many as were in use at the same time.
+  std::size_t GetBlockCount() noexcept {
+    if (!make()) return 0;
+    return objects_ != 0 ? pool_.held : static_cast<std::size_t>(heap_stats().in_use_peak);
+  }
+  std::size_t GetBlocksInUse() noexcept {
+    return objects_ != 0 ? pool_.live : static_cast<std::size_t>(heap_stats().in_use);
+  }
+  std::size_t GetAllocations() noexcept {
+    return static_cast<std::size_t>(objects_ != 0 ? pool_.allocations : heap_stats().allocations);
+  }
+  std::size_t GetDeallocations() noexcept {
+    return static_cast<std::size_t>(objects_ != 0 ? pool_.deallocations
+                                                  : heap_stats().deallocations);
+  }
+
+  // Whether a block of so many bytes and such an alignment is one of these.
+  bool Serves(std::size_t size, std::size_t alignment) const noexcept {
+    return size <= size_ && (alignment <= alignment_ || alignment <= usual_alignment());
+  }
+  // p lies in memory of its blocks: any pointer.
+  bool Owns(const void* p) noexcept {
+    return objects_ != 0 ? tarn_fixed_allocator_owns(&pool_, p) != 0
+                         : tarn_class_pools_owns(&blocks_, p) != 0;
+  }
+  // Every invariant.
+  bool Check() noexcept {
+    return objects_ != 0 ? tarn_fixed_allocator_check(&pool_) != 0
+                         : tarn_class_pools_check(&blocks_) != 0;
+  }
+
+ protected:
+  void Destroy() noexcept {
+    if (memory_ != nullptr) return;  // It is somebody else's.
+    tarn_fixed_allocator_destroy(&pool_);
+    tarn_class_pools_destroy(&blocks_);
+  }
+
+ private:
+  std::size_t usual_alignment() const noexcept {
+    return alignment_ != 0 ? 1 : memory_ != nullptr ? alignof(void*) : 16;
+  }
+  std::size_t heap_alignment() const noexcept { return alignment_ != 0 ? alignment_ : 16; }
+
+  tarn_class_pool_stats heap_stats() noexcept {
+    tarn_class_pool_stats stats{};
+    stats.bytes = sizeof stats;
+    tarn_class_pools_get_class_stats(&blocks_, 0, &stats);
+    return stats;
+  }
+
+  // At the first use. False: there is no memory, this time.
+  bool make() noexcept {
+    if (pool_.stride != 0 || blocks_.class_count != 0) return true;
+    return objects_ != 0 ? make_pool() : make_blocks();
+  }
+  bool make_pool() noexcept {
+    tarn_fixed_allocator_options options{};
+    options.bytes = sizeof options;
+    options.name = name_;
+    options.block_bytes = size_;
+    options.alignment = alignment_;
+    options.objects = objects_;
+    options.memory = memory_;
+    options.memory_bytes = memory_ != nullptr ? memory_bytes_ : 0;
+    if (tarn_fixed_allocator_init(&pool_, &options) != 0) {
+      pool_ = tarn_fixed_allocator{};
+      return false;
+    }
+    if (pool_.live_bits == nullptr && pool_.held <= sizeof bits_ * 8) pool_.live_bits = bits_;
+    return true;
+  }
+  bool make_blocks() noexcept {
+    tarn_class_pools_options options{};
+    options.bytes = sizeof options;
+    options.name = name_;
+    options.class_bytes = &size_;
+    options.class_count = 1;
+    options.chunk_bytes = 1024;
+    options.flags = TARN_CLASS_POOLS_TUNED_ONLY | TARN_CLASS_POOLS_KEEP_CHUNKS;
+    return tarn_class_pools_init(&blocks_, &options) == 0;
+  }
+
+  std::size_t size_;
+  std::size_t objects_;
+  void* memory_;
+  const char* name_;
+  std::size_t alignment_;
+  std::size_t memory_bytes_;
+  std::uint64_t bits_[16]{};       // Of a pool whose memory has no room for them.
+  tarn_fixed_allocator pool_{};    // With objects,
+  tarn_class_pools blocks_{};      // or without.
+};
+
+// Gives its memory back when it ends.
+class Allocator : public LastingAllocator {
+ public:
+  using LastingAllocator::LastingAllocator;
+  ~Allocator() { Destroy(); }
+};
+
+// Static ones are in the program's data, not its zeros: they need no code before main.
+template <class T, std::size_t Objects>
+class AllocatorPool : public Allocator {
+  static constexpr std::size_t alignment =
+      alignof(T) > alignof(void*) ? alignof(T) : alignof(void*);
+  static constexpr std::size_t stride = (sizeof(T) + alignment - 1) / alignment * alignment;
+
+ public:
+  explicit constexpr AllocatorPool(const char* name = nullptr) noexcept
+      : Allocator(sizeof(T), Objects, memory_, name, alignment, sizeof memory_) {}
+
+ private:
+  alignas(alignment) char memory_[Objects * stride + (Objects + 63) / 64 * 8 + 8]{};
+};
+
+// In a class, at its top (it ends with `private:`): its objects are blocks of one allocator. Those
+// of derived classes that are larger, arrays, and greater alignments are the global operators'.
+#define DECLARE_ALLOCATOR                                                                         \
+ public:                                                                                          \
+  static void* operator new(std::size_t size) {                                                   \
+    return _allocator.Serves(size, 1) ? _allocator.Allocate(size) : ::operator new(size);         \
+  }                                                                                               \
+  static void* operator new(std::size_t size, std::align_val_t alignment) {                       \
+    return _allocator.Serves(size, std::size_t(alignment)) ? _allocator.Allocate(size)            \
+                                                           : ::operator new(size, alignment);     \
+  }                                                                                               \
+  static void* operator new(std::size_t size, const std::nothrow_t& nothrow) noexcept {           \
+    return _allocator.Serves(size, 1) ? _allocator.TryAllocate(size)                              \
+                                      : ::operator new(size, nothrow);                            \
+  }                                                                                               \
+  static void* operator new(std::size_t size, std::align_val_t alignment,                         \
+                            const std::nothrow_t& nothrow) noexcept {                             \
+    return _allocator.Serves(size, std::size_t(alignment))                                        \
+               ? _allocator.TryAllocate(size)                                                     \
+               : ::operator new(size, alignment, nothrow);                                        \
+  }                                                                                               \
+  static void* operator new(std::size_t, void* place) noexcept { return place; }                  \
+  static void operator delete(void* p, std::size_t size) noexcept {                               \
+    _allocator.Serves(size, 1) ? _allocator.Deallocate(p) : ::operator delete(p);                 \
+  }                                                                                               \
+  static void operator delete(void* p, std::size_t size, std::align_val_t alignment) noexcept {   \
+    _allocator.Serves(size, std::size_t(alignment)) ? _allocator.Deallocate(p)                    \
+                                                    : ::operator delete(p, alignment);            \
+  }                                                                                               \
+  static void operator delete(void* p, const std::nothrow_t&) noexcept {                          \
+    _allocator.Owns(p) ? _allocator.Deallocate(p) : ::operator delete(p);                         \
+  }                                                                                               \
+  static void operator delete(void* p, std::align_val_t alignment,                                \
+                              const std::nothrow_t&) noexcept {                                   \
+    _allocator.Owns(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment);              \
+  }                                                                                               \
+  static void operator delete(void*, void*) noexcept {}                                           \
+  static void* operator new[](std::size_t size) { return ::operator new[](size); }                \
+  static void* operator new[](std::size_t size, std::align_val_t alignment) {                     \
+    return ::operator new[](size, alignment);                                                     \
+  }                                                                                               \
+  static void* operator new[](std::size_t size, const std::nothrow_t& nothrow) noexcept {         \
+    return ::operator new[](size, nothrow);                                                       \
+  }                                                                                               \
+  static void* operator new[](std::size_t size, std::align_val_t alignment,                       \
+                              const std::nothrow_t& nothrow) noexcept {                           \
+    return ::operator new[](size, alignment, nothrow);                                            \
+  }                                                                                               \
+  static void* operator new[](std::size_t, void* place) noexcept { return place; }                \
+  static void operator delete[](void* p) noexcept { ::operator delete[](p); }                     \
+  static void operator delete[](void* p, std::align_val_t alignment) noexcept {                   \
+    ::operator delete[](p, alignment);                                                            \
+  }                                                                                               \
+  static void operator delete[](void*, void*) noexcept {}                                         \
+                                                                                                  \
+ private:                                                                                         \
+  static LastingAllocator _allocator;
+
+// In one file, of the class: objects and memory as for the constructor.
+#define IMPLEMENT_ALLOCATOR(Class, objects, memory) \
+  LastingAllocator Class::_allocator(sizeof(Class), objects, memory, #Class, alignof(Class));
+
+#endif

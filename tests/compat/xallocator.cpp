@@ -1,0 +1,259 @@
+// compat/xallocator.h in C++: XALLOCATOR in a class and in a base class, in all forms of new and
+// delete; static objects; forks.
+//
+// SPDX-License-Identifier: MIT
+#define AUTOMATIC_XALLOCATOR_INIT_DESTROY
+#include "xallocator_early.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+
+#include "tarn/xalloc.h"
+
+namespace {
+
+volatile std::size_t too_much = SIZE_MAX / 4;
+
+early::Holder second("second");
+
+std::uint64_t in_use() {
+  tarn_class_pools_stats stats{};
+  stats.bytes = sizeof stats;
+  tarn_xalloc_get_stats(&stats);
+  return stats.in_use;
+}
+
+bool is_ours(const void* p) { return tarn_xalloc_usable_bytes(p) != 0; }
+
+class Message {
+  XALLOCATOR
+  int secret = 5;
+
+ public:
+  explicit Message(int value = 0) : value_(value) {
+    if (value < 0) throw std::runtime_error("negative");
+  }
+  ~Message() { secret = 0; }
+  int value() const { return value_ + secret; }
+
+ private:
+  int value_;
+};
+
+struct alignas(64) Wide {
+  XALLOCATOR_PUBLIC
+  explicit Wide(bool throws = false) {
+    if (throws) throw std::runtime_error("wide");
+  }
+  ~Wide() { bytes[0] = 0; }
+  char bytes[64] = {1};
+};
+
+class Shape : public XallocatorBase {
+ public:
+  virtual ~Shape() = default;
+};
+class Circle : public Shape {
+  double numbers_[20] = {};
+};
+
+// (S4: the macro leaks `public:` into the class.)
+template <class T, class = void>
+struct ShowsSecret : std::false_type {};
+template <class T>
+struct ShowsSecret<T, std::void_t<decltype(std::declval<T&>().secret)>> : std::true_type {};
+static_assert(!ShowsSecret<Message>::value);
+static_assert(sizeof(Message) == 2 * sizeof(int) && sizeof(XallocatorBase) == 1);
+
+TEST(Xallocator, StaticObjectsOfAnyOrder) {
+  EXPECT_STREQ(second.text(), "second");
+  EXPECT_STREQ(early::first_holder().text(), "first");
+  EXPECT_STREQ(early::of_a_function().text(), "of a function");
+  EXPECT_TRUE(is_ours(second.text()));
+}
+
+TEST(Xallocator, PlainForms) {
+  const std::uint64_t before = in_use();
+  auto* const one = new Message(1);
+  EXPECT_TRUE(is_ours(one));
+  EXPECT_EQ(one->value(), 6);
+  auto* const two = new (std::nothrow) Message(2);
+  EXPECT_TRUE(is_ours(two));
+  auto* const many = new Message[10];
+  auto* const more = new (std::nothrow) Message[10];
+  EXPECT_EQ(in_use(), before + 4);
+  delete one;
+  delete two;
+  delete[] many;
+  delete[] more;
+  EXPECT_EQ(in_use(), before);
+  alignas(Message) char place[sizeof(Message)];
+  auto* const placed = new (place) Message(3);
+  EXPECT_EQ(static_cast<void*>(placed), place);
+  placed->~Message();
+  EXPECT_EQ(in_use(), before);
+}
+
+TEST(Xallocator, AlignedForms) {
+  const std::uint64_t before = in_use();
+  auto* const one = new Wide;
+  auto* const two = new (std::nothrow) Wide;
+  auto* const many = new Wide[3];
+  auto* const more = new (std::nothrow) Wide[3];
+  for (const void* p : {static_cast<void*>(one), static_cast<void*>(two),
+                        static_cast<void*>(many), static_cast<void*>(more)}) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 64, 0u);
+  }
+  EXPECT_EQ(in_use(), before + 4);
+  delete one;
+  delete two;
+  delete[] many;
+  delete[] more;
+  EXPECT_EQ(in_use(), before);
+}
+
+TEST(Xallocator, AConstructorThatThrowsLeaksNothing) {
+  const std::uint64_t before = in_use();
+  EXPECT_THROW(delete new Message(-1), std::runtime_error);
+  EXPECT_THROW(delete new (std::nothrow) Message(-1), std::runtime_error);
+  EXPECT_THROW(delete new Wide(true), std::runtime_error);
+  EXPECT_THROW(delete new (std::nothrow) Wide(true), std::runtime_error);
+  EXPECT_THROW(delete[] (new Message[2]{Message(1), Message(-1)}), std::runtime_error);
+  char place[sizeof(Message)];
+  EXPECT_THROW(static_cast<void>(new (place) Message(-1)), std::runtime_error);
+  EXPECT_EQ(in_use(), before);
+}
+
+TEST(Xallocator, AHierarchy) {
+  const std::uint64_t before = in_use();
+  const std::unique_ptr<Shape> shape(new Circle);
+  EXPECT_TRUE(is_ours(shape.get()));
+  EXPECT_GE(tarn_xalloc_usable_bytes(shape.get()), sizeof(Circle));
+  EXPECT_EQ(in_use(), before + 1);
+}
+
+int asked = 0;
+
+// (S4: a throw leaves the lock held.)
+TEST(Xallocator, OutOfMemoryThrowsAndTheFamilyGoesOn) {
+  EXPECT_THROW(static_cast<void>(Message::operator new(too_much)), std::bad_alloc);
+  EXPECT_EQ(Message::operator new[](too_much, std::nothrow), nullptr);
+  std::set_new_handler([] {
+    xfree(xmalloc(10));  // It may use the family.
+    if (++asked == 3) std::set_new_handler(nullptr);
+  });
+  EXPECT_THROW(static_cast<void>(Message::operator new(too_much)), std::bad_alloc);
+  EXPECT_EQ(asked, 3);
+  delete new Message;
+  EXPECT_EQ(tarn_xalloc_check(), 1);
+}
+
+TEST(Xallocator, WhatIsDestroyedIsUsableAgain) {
+  auto* const block = static_cast<char*>(xmalloc(2000));
+  block[0] = 'x';
+  xalloc_destroy();
+  xalloc_destroy();
+  EXPECT_EQ(block[0], 'x');
+  void* const other = xmalloc(2000);
+  EXPECT_NE(other, nullptr);
+  xalloc_destroy();
+  xfree(block);
+  xfree(other);
+  xalloc_init();
+  EXPECT_EQ(tarn_xalloc_check(), 1);
+}
+
+TEST(Xallocator, OptionsComeFirst) {
+  tarn_class_pools_options options{};
+  options.bytes = sizeof options;
+  xfree(xmalloc(1));
+  EXPECT_EQ(tarn_xalloc_init(&options), -1);
+  EXPECT_EQ(errno, EBUSY);
+  EXPECT_EQ(tarn_xalloc_init(nullptr), 0);
+}
+
+TEST(Xallocator, TheOtherFunctions) {
+  auto* const zeroed = static_cast<unsigned char*>(tarn_xcalloc(30, 30));
+  for (int i = 0; i < 900; ++i) ASSERT_EQ(zeroed[i], 0);
+  bool seen = false;
+  std::size_t bytes = 0;
+  for (void* p = nullptr; (p = tarn_xalloc_next(p, &bytes)) != nullptr;) {
+    seen = seen || (p == zeroed && bytes == 1024);
+  }
+  EXPECT_TRUE(seen);
+  xfree(zeroed);
+  EXPECT_EQ(tarn_xcalloc(too_much, 16), nullptr);
+  EXPECT_EQ(tarn_xmalloc_aligned(48, 16), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  for (int i = 0; i < 100; ++i) xfree(xmalloc(100'000));
+  EXPECT_GT(tarn_xalloc_trim(), 0u);
+  EXPECT_EQ(tarn_xalloc_trim(), 0u);
+}
+
+// A lock of one's own: called in pairs; and none.
+TEST(Xallocator, OtherLocks) {
+  static int depth = 0;
+  static int calls = 0;
+  tarn_class_pools_lock lock{};
+  lock.lock = [](void*) { ++depth, ++calls; };
+  lock.unlock = [](void*) { --depth; };
+  tarn_xalloc_set_lock(&lock);
+  xfree(xmalloc(5));
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(depth, 0);
+  EXPECT_THROW(static_cast<void>(Message::operator new(too_much)), std::bad_alloc);
+  EXPECT_EQ(depth, 0);
+  lock = {};
+  tarn_xalloc_set_lock(&lock);
+  xfree(xmalloc(5));
+  EXPECT_EQ(calls, 3);
+  tarn_xalloc_set_lock(nullptr);
+  xfree(xmalloc(5));
+}
+
+// The child has the family as it was, and its own from then on.
+TEST(Xallocator, Forks) {
+  auto* const shared = static_cast<char*>(xmalloc(500));
+  shared[0] = 'p';
+  const std::uint64_t before = in_use();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    bool good = in_use() == before && shared[0] == 'p' && tarn_xalloc_check() == 1;
+    shared[0] = 'c';
+    xfree(shared);
+    for (int i = 0; i < 1000; ++i) good = good && xmalloc(900) != nullptr;
+    _exit(good && in_use() == before + 999 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(shared[0], 'p');
+  xfree(shared);
+}
+
+// Whoever holds the family and forks holds it on both sides.
+TEST(Xallocator, ForksWhileItIsHeld) {
+  lock_get();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    xfree(xmalloc(10));
+    lock_release();
+    xfree(xmalloc(10));
+    _exit(0);
+  }
+  xfree(xmalloc(10));
+  lock_release();
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
