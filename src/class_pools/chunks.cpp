@@ -80,7 +80,8 @@ tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool) noex
 tarn_class_chunk* new_lone_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
                                  std::size_t alignment) noexcept {
   if (alignment > block_bytes_most) return nullptr;
-  tarn_class_chunk* const chunk = begin_chunk(pools, pool, 1, alignment);
+  const std::size_t at_least = alignment < line_bytes ? line_bytes : alignment;
+  tarn_class_chunk* const chunk = begin_chunk(pools, pool, 1, at_least);
   if (chunk != nullptr) chunk->is_lone = true;
   return chunk;
 }

@@ -221,9 +221,12 @@ TEST(ClassPools, AlignmentsHold) {
   odd.classes = one;
   odd.tuned_only = true;
   ClassPools few(odd);
-  void* const p = few.allocate(396, 64);
-  EXPECT_TRUE(tarn::is_aligned(p, 64));
-  few.deallocate(p);
+  for (const std::size_t alignment : {32u, 64u, 128u}) {
+    void* const p = few.allocate(396, alignment);
+    EXPECT_TRUE(tarn::is_aligned(p, alignment));
+    EXPECT_TRUE(few.check());
+    few.deallocate(p);
+  }
   EXPECT_EQ(few.try_allocate(397), nullptr);
 }
 

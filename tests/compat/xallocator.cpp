@@ -60,7 +60,7 @@ class Shape : public XallocatorBase {
   virtual ~Shape() = default;
 };
 class Circle : public Shape {
-  double numbers_[20] = {};
+  [[maybe_unused]] double numbers_[20] = {};
 };
 
 // (S4: the macro leaks `public:` into the class.)

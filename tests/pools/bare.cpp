@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "board.h"
 #include "tarn/arena.hpp"
+#include "tarn/class_pools.hpp"
 #include "tarn/object_cache.hpp"
 #include "tarn/pool.hpp"
 
@@ -97,6 +98,24 @@ void use_cache() {
   REQUIRE(cache.take()->value == 5 && cache.hits() == 1);
 }
 
+void use_class_pools() {
+  static constexpr std::size_t sizes[] = {20, 48};
+  tarn::ClassPoolsOptions options;
+  options.classes = sizes;
+  options.block_bytes_max = 128;
+  options.chunk_bytes = options.chunk_bytes_max = 512;
+  tarn::ClassPools pools(buffer, options);
+  void* blocks[30] = {};
+  for (std::size_t i = 0; i < 30; ++i) {
+    blocks[i] = pools.try_allocate(i * 3);
+    REQUIRE(blocks[i] != nullptr && pools.usable_bytes(blocks[i]) >= i * 3);
+  }
+  REQUIRE(pools.check() && pools.try_allocate(200) == nullptr);
+  while (pools.try_allocate(100) != nullptr) continue;
+  for (void* const block : blocks) pools.deallocate(block);
+  REQUIRE(pools.check());
+}
+
 }  // namespace
 
 extern "C" void tick() {}
@@ -115,6 +134,7 @@ int main() {
   use_pool(tarn::PoolMode::checked);
   use_arena();
   use_cache();
+  use_class_pools();
   REQUIRE(buffer.out == 0);
   board_print("passed\n");
   tarn::PoolOptions options;
