@@ -117,12 +117,15 @@ TEST(ClassPools, MemoryIsCarvedLazily) {
   ClassPoolsOptions options;
   options.block_bytes_max = 4096;
   options.chunk_bytes = options.chunk_bytes_max = 256 * 1024;
-  ClassPools pools(buffer, options);
-  char* const a = static_cast<char*>(pools.allocate(4096));
-  char* const b = static_cast<char*>(pools.allocate(4096));
-  EXPECT_EQ(b, a + 4096);
-  pools.deallocate(a);
-  pools.deallocate(b);
+  char* a = nullptr;
+  {
+    ClassPools pools(buffer, options);
+    a = static_cast<char*>(pools.allocate(4096));
+    char* const b = static_cast<char*>(pools.allocate(4096));
+    EXPECT_EQ(b, a + 4096);
+    pools.deallocate(a);
+    pools.deallocate(b);
+  }
   std::size_t touched = 0;
   for (const unsigned char byte : memory) touched += byte != 0x77 ? 1 : 0;
   EXPECT_LT(touched, 4096u);  // Tables and a header: not one byte of a block.

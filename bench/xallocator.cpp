@@ -1,0 +1,124 @@
+// xallocator CONTESTANT bare|used BLOCKS: the measurement of the xallocator article (S4.10) with
+// one contestant, three runs in one process: BLOCKS blocks of 2048 bytes, every other one freed;
+// as many of 4096; the other half of the first freed; those of 4096 freed, the last one first.
+// used: the program writes a word to each block. bench/xallocator calls it, and says whose malloc
+// it is. Prints one JSON object.
+//
+// SPDX-License-Identifier: MIT
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include "tarn/class_pools.hpp"
+#include "tarn/compat/Allocator.h"
+#include "tarn/compat/xallocator.h"
+
+namespace {
+
+constexpr std::size_t small_bytes = 2048;
+constexpr std::size_t large_bytes = 4096;
+constexpr int runs = 3;
+
+// Nothing is allocated: what the loop itself takes.
+struct Floor {
+  alignas(16) static inline char memory[large_bytes];
+  static void* allocate(std::size_t) {
+    void* p = memory;
+    asm volatile("" : "+r"(p));
+    return p;
+  }
+  static void deallocate(void* p, std::size_t) { asm volatile("" : : "r"(p) : "memory"); }
+};
+struct Malloc {
+  static void* allocate(std::size_t bytes) { return std::malloc(bytes); }
+  static void deallocate(void* p, std::size_t) { std::free(p); }
+};
+struct Xmalloc {
+  static void* allocate(std::size_t bytes) { return xmalloc(bytes); }
+  static void deallocate(void* p, std::size_t) { xfree(p); }
+};
+tarn::ClassPools pools;
+struct ClassPools {
+  static void* allocate(std::size_t bytes) { return pools.try_allocate(bytes); }
+  static void deallocate(void* p, std::size_t) { pools.deallocate(p); }
+};
+struct Allocators {
+  static inline Allocator small{small_bytes};
+  static inline Allocator large{large_bytes};
+  static Allocator& of(std::size_t bytes) { return bytes == small_bytes ? small : large; }
+  static void* allocate(std::size_t bytes) { return of(bytes).TryAllocate(bytes); }
+  static void deallocate(void* p, std::size_t bytes) { of(bytes).Deallocate(p); }
+};
+template <class Body>
+struct Measured {
+  static double now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+  }
+  static long faults() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+  }
+  static void* allocate(std::size_t bytes, bool is_used) {
+    void* const p = Body::allocate(bytes);
+    if (p == nullptr) std::exit(3);
+    if (is_used) std::memcpy(p, &bytes, sizeof bytes);
+    return p;
+  }
+
+  static void run(std::vector<void*>& small, std::vector<void*>& large, bool is_used) {
+    for (void*& p : small) p = allocate(small_bytes, is_used);
+    for (std::size_t i = 0; i < small.size(); i += 2) Body::deallocate(small[i], small_bytes);
+    for (void*& p : large) p = allocate(large_bytes, is_used);
+    for (std::size_t i = 1; i < small.size(); i += 2) Body::deallocate(small[i], small_bytes);
+    for (std::size_t i = large.size(); i-- > 0;) Body::deallocate(large[i], large_bytes);
+  }
+
+  static void print(std::size_t blocks, bool is_used) {
+    std::vector<void*> small(blocks, nullptr);
+    std::vector<void*> large(blocks, nullptr);
+    std::printf("{");
+    for (int i = 1; i <= runs; ++i) {
+      const long before = faults();
+      const double begin = now_ns();
+      run(small, large, is_used);
+      const double took = now_ns() - begin;
+      std::printf("%s\"run%d_ns\": %.3f, \"run%d_faults\": %ld", i == 1 ? "" : ", ", i,
+                  took / (4 * static_cast<double>(blocks)), i, faults() - before);
+    }
+    std::puts("}");
+  }
+};
+
+struct Contestant {
+  const char* name;
+  void (*print)(std::size_t blocks, bool is_used);
+};
+constexpr Contestant contestants[] = {
+    {"floor", Measured<Floor>::print},           {"malloc", Measured<Malloc>::print},
+    {"xmalloc", Measured<Xmalloc>::print},       {"ClassPools", Measured<ClassPools>::print},
+    {"Allocator", Measured<Allocators>::print},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool is_used = argc == 4 && std::strcmp(argv[2], "used") == 0;
+  if (argc == 4 && (is_used || std::strcmp(argv[2], "bare") == 0)) {
+    const std::size_t blocks = std::strtoul(argv[3], nullptr, 10);
+    for (const Contestant& contestant : contestants) {
+      if (std::strcmp(contestant.name, argv[1]) != 0 || blocks == 0) continue;
+      contestant.print(blocks, is_used);
+      return 0;
+    }
+  }
+  std::fputs("usage: xallocator CONTESTANT bare|used BLOCKS\n", stderr);
+  return 2;
+}
