@@ -110,6 +110,8 @@ TEST_F(ClassNewTest, InMemoryThatIsGiven) {
   Node* const here = new (room) Node(5);
   EXPECT_EQ(static_cast<void*>(here), static_cast<void*>(room));
   here->~Node();
+  alignas(Wide) unsigned char wide_room[sizeof(Wide)];
+  EXPECT_EQ(static_cast<void*>(new (wide_room) Wide), static_cast<void*>(wide_room));
   Heap other("other");
   const std::unique_ptr<Node> elsewhere(new (other) Node(6));
   const std::unique_ptr<Node> in_c(new (other.get()) Node(6));

@@ -75,10 +75,10 @@ TARN_FIXED_POOL_INLINE Arena* GetArena(size_t alloc_step) {
   return NULL;
 }
 
-/* `size` bytes (0, too) whose address is a multiple of `align`, a power of two (else null). They end
- * with the arena. Null when out of memory, for any size that is too large. */
+/* `size` bytes (0, too) whose address is a multiple of `align`, a power of two (else null). They
+ * end with the arena. Null when out of memory, for any size that is too large. */
 TARN_FIXED_POOL_INLINE void* ArenaAlloc(Arena* arena, size_t size, size_t align) {
-  return tarn_arena_allocate_aligned(arena, size, align);
+  return (align & (align - 1)) != 0 ? NULL : tarn_arena_allocate_aligned(arena, size, align);
 }
 
 /* Ends all that was allocated; null is ignored. */

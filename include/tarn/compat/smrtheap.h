@@ -186,10 +186,10 @@ TARN_SMRTHEAP_INLINE int MemPoolSetCeiling(MEM_POOL pool, size_t size) {
  * header, aligned as their size allows, to 16 at most. How many there will be is a hint. */
 TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitFS(size_t block_size, size_t count, unsigned flags) {
   const size_t low_bit = block_size & (~block_size + 1);
-  const MEM_POOL pool = tarn_mem_make(NULL, 0, flags);
+  const MEM_POOL pool = block_size == 0 ? NULL : tarn_mem_make(NULL, 0, flags);
   (void)count;
   if (pool == NULL) return NULL;
-  pool->fixed = tarn_heap_fixed(pool->heap, block_size, low_bit > 16 || low_bit == 0 ? 16 : low_bit);
+  pool->fixed = tarn_heap_fixed(pool->heap, block_size, low_bit > 16 ? 16 : low_bit);
   pool->block_size = block_size;
   if (pool->fixed.record != NULL) return pool;
   tarn_mem_end(pool);
@@ -265,7 +265,8 @@ TARN_SMRTHEAP_INLINE MEM_POOL MemPoolOfPtr(const void* mem) {
 }
 
 /* The block at its new size, in its pool, moved if need be; null when there is no memory, after the
- * error handler was asked, and for null: then it is as it was. MEM_ZEROINIT, MEM_RESIZE_IN_PLACE. */
+ * error handler was asked, and for null: then it is as it was. MEM_ZEROINIT, MEM_RESIZE_IN_PLACE.
+ */
 TARN_SMRTHEAP_INLINE void* MemReAllocPtr(void* mem, size_t size, unsigned flags) {
   const size_t before = tarn_heap_usable_bytes(mem);
   const tarn_heap heap = tarn_heap_of(mem);

@@ -3,9 +3,9 @@
 //
 //   MEM_POOL pool = MemPoolInit(0);
 //   char* text = new (pool) char[100];              // MemFreePtr(text), or nothing: the pool ends
-//   Node* node = new (pool) Node(1);                // delete node, where tarn is the process's
-//                                                   // malloc; else node->~Node(), MemFreePtr(node)
-//   auto* list = MemNew<std::vector<int>>(pool);    // destroyed by MemPoolFree, if nobody else does
+//   Node* node = new (pool) Node(1);                // delete node, where tarn is malloc;
+//                                                   // else node->~Node(), MemFreePtr(node)
+//   auto* list = MemNew<std::vector<int>>(pool);    // destroyed by MemPoolFree, if not before
 //
 // `new (pool)` throws std::bad_alloc after the pool's error handler was asked; when a constructor
 // throws, the memory goes back. MemPoolFree runs no destructor of what `new (pool)` made (operators
@@ -16,18 +16,22 @@
 #define TARN_COMPAT_SMRTHEAP_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 #include "smrtheap.h"
 
-// The bytes from the pool, aligned; std::bad_alloc.
-inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL pool) {
-  void* p = nullptr;
-  if (alignment <= 16) {
-    p = MemAllocPtr(pool, bytes, 0);
-  } else if (pool != nullptr) {
+// The bytes from the pool, aligned as an object or an array of so many can need, to 4096 at most;
+// std::bad_alloc. (There is no operator new with an alignment and a pool: with one that is global
+// gcc 12 refuses `new (memory) T` for every over-aligned T of the program, in containers, too.)
+inline void* tarn_mem_new(std::size_t bytes, MEM_POOL pool) {
+  const std::size_t low_bit = bytes & (~bytes + 1);
+  const std::size_t alignment = low_bit > 4096 ? 4096 : low_bit;
+  void* p = MemAllocPtr(pool, bytes, 0);
+  if (p != nullptr && alignment > 16 && reinterpret_cast<std::uintptr_t>(p) % alignment != 0) {
+    MemFreePtr(p);
     do {
       p = tarn_heap_allocate_aligned(pool->heap, alignment, bytes);
     } while (p == nullptr && tarn_mem_retry(pool, bytes));
@@ -38,21 +42,11 @@ inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL poo
   return p;
 }
 
-inline void* operator new(std::size_t bytes, MEM_POOL pool) { return tarn_mem_new(bytes, 1, pool); }
-inline void* operator new[](std::size_t bytes, MEM_POOL pool) {
-  return tarn_mem_new(bytes, 1, pool);
-}
-inline void* operator new(std::size_t bytes, std::align_val_t alignment, MEM_POOL pool) {
-  return tarn_mem_new(bytes, static_cast<std::size_t>(alignment), pool);
-}
-inline void* operator new[](std::size_t bytes, std::align_val_t alignment, MEM_POOL pool) {
-  return tarn_mem_new(bytes, static_cast<std::size_t>(alignment), pool);
-}
+inline void* operator new(std::size_t bytes, MEM_POOL pool) { return tarn_mem_new(bytes, pool); }
+inline void* operator new[](std::size_t bytes, MEM_POOL pool) { return tarn_mem_new(bytes, pool); }
 // For constructors that throw.
 inline void operator delete(void* p, MEM_POOL) noexcept { MemFreePtr(p); }
 inline void operator delete[](void* p, MEM_POOL) noexcept { MemFreePtr(p); }
-inline void operator delete(void* p, std::align_val_t, MEM_POOL) noexcept { MemFreePtr(p); }
-inline void operator delete[](void* p, std::align_val_t, MEM_POOL) noexcept { MemFreePtr(p); }
 
 // In front of an object that its pool destroys; linked from the youngest to the oldest.
 struct tarn_mem_object {
@@ -97,20 +91,20 @@ inline void tarn_mem_unlink(tarn_mem_object* header) noexcept {
   MemPoolUnlock(pool);
 }
 
-// A T made of the arguments, whose destructor MemDelete runs, or MemPoolFree, younger objects first.
-// std::bad_alloc.
+// A T made of the arguments, whose destructor MemDelete runs, or MemPoolFree, younger objects
+// first. std::bad_alloc.
 template <class T, class... Args>
 T* MemNew(MEM_POOL pool, Args&&... args) {
   if constexpr (std::is_trivially_destructible_v<T>) {
-    void* const p = tarn_mem_new(sizeof(T), alignof(T), pool);
+    void* const p = tarn_mem_new(sizeof(T), pool);
     return p == nullptr ? nullptr : ::new (p) T(std::forward<Args>(args)...);
   } else {
-    constexpr std::size_t alignment =
-        alignof(T) > alignof(tarn_mem_object) ? alignof(T) : alignof(tarn_mem_object);
+    // A multiple of the alignments of both.
+    constexpr std::size_t bytes = (tarn_mem_offset<T> + sizeof(T) + 15) / 16 * 16;
     struct Memory {
       void* p;
       ~Memory() { MemFreePtr(p); }
-    } memory{tarn_mem_new(tarn_mem_offset<T> + sizeof(T), alignment, pool)};
+    } memory{tarn_mem_new(bytes, pool)};
     if (memory.p == nullptr) return nullptr;  // Without exceptions.
     auto* const header = ::new (memory.p) tarn_mem_object();
     T* const object = ::new (static_cast<void*>(tarn_mem_object_of<T>(header)))

@@ -1,0 +1,230 @@
+/* smrtheap: every name of smrtheap.h, as a program in C uses them, and what must not come back.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "smrtheap.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "names.h"
+
+static int is_aligned(const void* p, size_t alignment) { return (uintptr_t)p % alignment == 0; }
+
+static size_t opaque(size_t n) {
+  volatile size_t hidden = n;
+  return hidden;
+}
+
+static void of_any_size(void) {
+  const MEM_POOL pool = MemPoolInit(MEM_SERIALIZE);
+  char* text = MemAllocPtr(pool, 100, 0);
+  char* zeros = MemAllocPtr(pool, 1000, MEM_ZEROINIT);
+  char* none = MemAllocPtr(pool, 0, 0);
+  char* kept = MemAllocPtr(pool, 8, 0);
+  size_t i;
+  CHECK(pool != NULL && text != NULL && zeros != NULL && none != NULL && kept != NULL);
+  CHECK(is_aligned(text, 16) && is_aligned(zeros, 16));
+  CHECK(MemSizePtr(text) >= 100 && MemSizePtr(NULL) == 0);
+  for (i = 0; i < 1000; ++i) CHECK(zeros[i] == 0);
+  CHECK(MemPoolCount(pool) == 4 && MemPoolSize(pool) >= 1100);
+
+  memset(text, 'x', 100);
+  text = MemReAllocPtr(text, 5000, 0);
+  CHECK(text != NULL && text[0] == 'x' && text[99] == 'x');
+  zeros = MemReAllocPtr(zeros, 9000, MEM_ZEROINIT);
+  for (i = 0; i < 9000; ++i) CHECK(zeros[i] == 0);
+  CHECK(MemReAllocPtr(text, 100, MEM_RESIZE_IN_PLACE) == text);
+  CHECK(MemReAllocPtr(text, (size_t)1 << 30, MEM_RESIZE_IN_PLACE) == NULL);
+  CHECK(text[0] == 'x');
+  CHECK(MemReAllocPtr(NULL, 10, 0) == NULL);
+  CHECK(MemAllocPtr(pool, opaque(SIZE_MAX), 0) == NULL);
+  CHECK(MemReAllocPtr(text, opaque(SIZE_MAX), 0) == NULL);
+
+  CHECK(MemCheckPtr(pool, text) == MEM_POINTER_OK);
+  CHECK(MemCheckPtr(pool, text + 1) == MEM_POINTER_WILD);
+  CHECK(MemCheckPtr(pool, &pool) == MEM_POINTER_WILD);
+  CHECK(MemCheckPtr(NULL, text) == MEM_POINTER_WILD);
+  CHECK(MemPoolOfPtr(text) == pool && MemPoolOfPtr(&pool) == NULL);
+  CHECK(MemPoolCheck(pool) == 1 && MemPoolCheck(NULL) == 0);
+  CHECK(MemFreePtr(none) == 1 && MemFreePtr(NULL) == 0);
+  CHECK(MemCheckPtr(pool, none) == MEM_POINTER_FREE);
+  CHECK(MemPoolFree(pool) == 1 && MemPoolFree(NULL) == 0);
+}
+
+static void of_one_size(void) {
+  const size_t sizes[] = {1, 8, 24, 48, 100, 4096};
+  size_t s;
+  for (s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
+    const MEM_POOL pool = MemPoolInitFS(sizes[s], 1000, 0);
+    char* blocks[1000];
+    size_t i;
+    CHECK(pool != NULL);
+    for (i = 0; i < 1000; ++i) {
+      blocks[i] = MemAllocFS(pool);
+      CHECK(blocks[i] != NULL);
+      memset(blocks[i], (int)i, sizes[s]);
+    }
+    for (i = 0; i < 1000; ++i) CHECK(blocks[i][sizes[s] - 1] == (char)i);
+    CHECK(MemPoolCount(pool) == 1000);
+    /* Without a header: no more than the blocks, and the page that is begun. */
+    CHECK(sizes[s] < 8 || MemPoolSize(pool) <= 1000 * sizes[s] * 5 / 4 + 65536);
+    CHECK(MemAllocPtr(pool, 300, 0) != NULL); /* Of any size, too. */
+    for (i = 0; i < 1000; i += 2) CHECK(MemFreeFS(blocks[i]) == 1);
+    CHECK(MemPoolCount(pool) == 501);
+    CHECK(MemCheckPtr(pool, blocks[0]) == MEM_POINTER_FREE);
+    CHECK(MemCheckPtr(pool, blocks[1]) == MEM_POINTER_OK);
+    CHECK(MemPoolCheck(pool));
+    CHECK(MemPoolFree(pool) == 1);
+  }
+  CHECK(MemPoolInitFS(0, 10, 0) == NULL && MemPoolInitFS((size_t)1 << 20, 10, 0) == NULL);
+  {
+    const MEM_POOL pool = MemPoolInit(0);
+    const MEM_POOL zeroed = MemPoolInitFS(100, 10, MEM_ZEROINIT);
+    char* p = MemAllocFS(zeroed);
+    CHECK(MemAllocFS(pool) == NULL && MemAllocFS(NULL) == NULL);
+    memset(p, 'x', 100);
+    MemFreeFS(p);
+    for (p = MemAllocFS(zeroed); *p == 0 && p[99] == 0;) break;
+    CHECK(p[0] == 0 && p[99] == 0);
+    CHECK(MemPoolFree(pool) && MemPoolFree(zeroed));
+  }
+}
+
+static int add_up(const MEM_POOL_ENTRY* entry, void* context) {
+  *(size_t*)context += entry->size;
+  return 0;
+}
+static int stop_at_once(const MEM_POOL_ENTRY* entry, void* context) {
+  *(const void**)context = entry->entry;
+  return 7;
+}
+
+static void what_pools_have(void) {
+  const MEM_POOL one = MemPoolInit(0);
+  const MEM_POOL two = MemPoolInitFS(64, 10, MEM_SERIALIZE);
+  MEM_POOL_INFO info;
+  int seen_one = 0;
+  int seen_two = 0;
+  size_t bytes = 0;
+  void* first = NULL;
+  void* const p = MemAllocPtr(one, 200000, 0);
+  MemAllocFS(two);
+  CHECK(MemPoolInfo(two, &info) == 1);
+  CHECK(info.pool == two && info.flags == MEM_SERIALIZE && info.block_size == 64);
+  CHECK(info.count == 1 && info.used >= 64 && info.size >= info.used && info.peak >= info.size);
+  CHECK(MemPoolInfo(NULL, &info) == 0);
+  if (MemPoolFirst(&info)) {
+    do {
+      seen_one += info.pool == one;
+      seen_two += info.pool == two;
+    } while (MemPoolNext(&info));
+  }
+  CHECK(seen_one == 1 && seen_two == 1);
+  CHECK(MemPoolWalk(one, add_up, &bytes) == 0 && bytes >= 200000);
+  CHECK(MemPoolWalk(one, stop_at_once, &first) == 7 && first == p);
+  CHECK(MemPoolWalk(NULL, add_up, &bytes) == -1);
+  CHECK(MemPoolLock(one) && MemPoolLock(one) && MemPoolUnlock(one) && MemPoolUnlock(one));
+  CHECK(!MemPoolLock(NULL) && !MemPoolUnlock(NULL) && !MemPoolUnlock(one));
+  CHECK(MemPoolFree(one) && MemPoolFree(two));
+}
+
+static void limits(void) {
+  const MEM_POOL pool = MemPoolInitFS(512, 100, 0);
+  MEM_POOL_INFO info;
+  void* blocks[2000];
+  size_t i;
+  CHECK(MemPoolSetCeiling(pool, 256 * 1024) == 1);
+  CHECK(MemAllocPtr(pool, 300 * 1024, 0) == NULL);
+  CHECK(MemPoolInfo(pool, &info) && info.ceiling == 256 * 1024);
+  CHECK(MemPoolPreAllocate(pool, 1024 * 1024) == 0); /* Beyond the ceiling. */
+  CHECK(MemPoolSetCeiling(pool, 0) == 1);
+  CHECK(MemPoolPreAllocate(pool, 512 * 2000) == 1);
+  CHECK(MemPoolCount(pool) == 0 && MemPoolSize(pool) >= 512 * 2000);
+  CHECK(MemPoolInfo(pool, &info) && MemPoolSetCeiling(pool, info.size) == 1);
+  for (i = 0; i < 2000; ++i) CHECK((blocks[i] = MemAllocFS(pool)) != NULL); /* It is there. */
+  for (i = 0; i < 2000; ++i) MemFreeFS(blocks[i]);
+  MemPoolShrink(pool);
+  CHECK(MemPoolSize(pool) >= 512 * 2000); /* The floor. */
+  CHECK(MemPoolSetFloor(pool, 0) == 1);
+  CHECK(MemPoolShrink(pool) > 0);
+  CHECK(MemPoolSize(pool) < 512 * 2000);
+  CHECK(!MemPoolSetCeiling(NULL, 1) && !MemPoolSetFloor(NULL, 1) && !MemPoolPreAllocate(NULL, 1));
+  CHECK(MemPoolShrink(NULL) == 0);
+  CHECK(MemPoolFree(pool));
+}
+
+static void in_a_region(void) {
+  static char region[256 * 1024];
+  const MEM_POOL pool = MemPoolInitRegion(region, sizeof region, 0);
+  MEM_POOL_INFO info;
+  size_t count = 0;
+  char* p;
+  CHECK(pool != NULL && MemPoolInfo(pool, &info) && (info.flags & MEM_POOL_REGION) != 0);
+  while ((p = MemAllocPtr(pool, 1000, 0)) != NULL) {
+    CHECK(p >= region && p + 1000 <= region + sizeof region);
+    ++count;
+  }
+  CHECK(count > 150);
+  CHECK(MemPoolFree(pool));
+  CHECK(MemPoolInitRegion(region, 1000, 0) == NULL && MemPoolInitRegion(NULL, 100000, 0) == NULL);
+}
+
+/* The error handler makes room once, and then gives up. */
+static void* reserve = NULL;
+static int asked = 0;
+static int give_reserve(const MEM_ERROR_INFO* info) {
+  ++asked;
+  CHECK(info->pool != NULL && info->size > 0);
+  if (reserve == NULL) return 0;
+  MemFreePtr(reserve);
+  reserve = NULL;
+  return 1;
+}
+
+static void error_handler(void) {
+  const MEM_POOL pool = MemPoolInit(0);
+  void* p;
+  CHECK(MemSetErrorHandler(give_reserve) == NULL);
+  CHECK(MemPoolSetCeiling(pool, 1024 * 1024) == 1);
+  reserve = MemAllocPtr(pool, 900 * 1024, 0);
+  CHECK(reserve != NULL && asked == 0);
+  p = MemAllocPtr(pool, 500 * 1024, 0);
+  CHECK(p != NULL && asked == 1 && reserve == NULL);
+  CHECK(MemAllocPtr(pool, 600 * 1024, 0) == NULL && asked == 2);
+  CHECK(MemReAllocPtr(p, 2000 * 1024, 0) == NULL && asked == 3);
+  CHECK(MemSetErrorHandler(NULL) == give_reserve);
+  CHECK(MemAllocPtr(pool, 600 * 1024, 0) == NULL && asked == 3);
+  CHECK(MemPoolFree(pool));
+}
+
+/* The places of pools are used again, late enough for a stale pool to be told. */
+static void many_pools(void) {
+  MEM_POOL first = MemPoolInit(0);
+  int i;
+  CHECK(MemPoolFree(first));
+  for (i = 0; i < 60; ++i) {
+    const MEM_POOL pool = MemPoolInit(0);
+    CHECK(pool != first);
+    CHECK(MemPoolFree(pool));
+  }
+  for (i = 0; i < 100000; ++i) CHECK(MemPoolFree(MemPoolInit(0)));
+  {
+    MEM_POOL_INFO info;
+    int pools = 0;
+    const struct tarn_mem_pool* p;
+    CHECK(!MemPoolFirst(&info));
+    for (p = tarn_mem_all.pools; p != NULL; p = p->next) ++pools;
+    CHECK(pools < 100);
+  }
+}
+
+void smrtheap(void) {
+  of_any_size();
+  of_one_size();
+  what_pools_have();
+  limits();
+  in_a_region();
+  error_handler();
+  many_pools();
+}

@@ -1,0 +1,147 @@
+// smrtheap: the C++ form of the pools, and the faults of the source.
+//
+// SPDX-License-Identifier: MIT
+#include "smrtheap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+struct Counted {
+  static inline int live = 0;
+  static inline std::vector<int> ended;
+  explicit Counted(int n = 0) : number(n) {
+    if (n < 0) throw std::invalid_argument("not negative");
+    ++live;
+  }
+  Counted(const Counted&) = delete;
+  ~Counted() {
+    --live;
+    ended.push_back(number);
+  }
+  int number;
+};
+
+struct alignas(64) Wide {
+  explicit Wide(bool fail = false) {
+    if (fail) throw std::invalid_argument("told to");
+  }
+  char c[64] = {};
+};
+
+class SmrtHeap : public testing::Test {
+ protected:
+  ~SmrtHeap() override {
+    if (pool != nullptr) {
+      EXPECT_EQ(MemPoolFree(pool), 1);
+    }
+  }
+  MEM_POOL pool = MemPoolInit(0);
+};
+
+TEST_F(SmrtHeap, NewInAPool) {
+  auto* const text = new (pool) char[100];
+  std::strcpy(text, "in the pool");
+  EXPECT_EQ(MemCheckPtr(pool, text), MEM_POINTER_OK);
+  auto* const object = new (pool) Counted(7);
+  EXPECT_EQ(MemCheckPtr(pool, object), MEM_POINTER_OK);
+  auto* const array = new (pool) int[50]();
+  EXPECT_EQ(array[49], 0);
+  auto* const wide = new (pool) Wide;
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(wide) % 64, 0u);
+  auto* const wides = new (pool) Wide[3];
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(wides) % 64, 0u);
+  EXPECT_EQ(MemPoolCount(pool), 5u);
+  // Other placements of over-aligned types are as ever.
+  alignas(64) char room[sizeof(Wide)];
+  EXPECT_EQ(static_cast<void*>(::new (static_cast<void*>(room)) Wide), static_cast<void*>(room));
+  EXPECT_EQ(std::vector<Wide>(3).size(), 3u);
+  object->~Counted();
+  MemFreePtr(object);
+  MemFreePtr(text);
+  EXPECT_EQ(MemPoolCount(pool), 3u);
+}
+
+TEST_F(SmrtHeap, AThrowingConstructorLeaksNothing) {
+  EXPECT_THROW(new (pool) Counted(-1), std::invalid_argument);
+  EXPECT_THROW((new (pool) Counted[3]{Counted(1), Counted(2), Counted(-1)}),
+               std::invalid_argument);
+  EXPECT_THROW(new (pool) Wide(true), std::invalid_argument);
+  EXPECT_THROW((new (pool) Wide[2]{Wide(), Wide(true)}), std::invalid_argument);
+  EXPECT_THROW(MemNew<Counted>(pool, -1), std::invalid_argument);
+  EXPECT_EQ(MemPoolCount(pool), 0u);
+  EXPECT_EQ(Counted::live, 0);
+}
+
+TEST_F(SmrtHeap, OutOfMemoryThrows) {
+  MemPoolSetCeiling(pool, 65536);
+  EXPECT_THROW((void)new (pool) char[1 << 20], std::bad_alloc);
+  EXPECT_THROW((void)new (pool) Wide[5000], std::bad_alloc);
+  struct Large {
+    char c[1 << 20];
+  };
+  EXPECT_THROW(MemNew<Large>(pool), std::bad_alloc);
+  EXPECT_THROW((void)new (MEM_POOL()) int, std::bad_alloc);
+}
+
+// Destructors are not skipped: the pool runs those of what MemNew made, the youngest first.
+TEST_F(SmrtHeap, ThePoolDestroysItsObjects) {
+  Counted::ended.clear();
+  Counted* objects[6];
+  for (int i = 0; i < 6; ++i) objects[i] = MemNew<Counted>(pool, i);
+  auto* const list = MemNew<std::vector<std::string>>(pool, 100u, std::string(100, 'x'));
+  EXPECT_EQ((*list)[99].size(), 100u);
+  int* const plain = MemNew<int>(pool, 3);
+  struct alignas(128) Far {
+    std::string text = std::string(200, 'y');
+  };
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(MemNew<Far>(pool)) % 128, 0u);
+  MemDelete(objects[5]);
+  MemDelete(objects[0]);
+  MemDelete(objects[3]);
+  MemDelete(plain);
+  MemDelete(static_cast<Counted*>(nullptr));
+  EXPECT_EQ(Counted::live, 3);
+  EXPECT_EQ(MemPoolCount(pool), 5u);
+  EXPECT_EQ(MemPoolFree(pool), 1);  // The strings, too: a leak checker would see them.
+  pool = nullptr;
+  EXPECT_EQ(Counted::live, 0);
+  EXPECT_EQ(Counted::ended, (std::vector<int>{5, 0, 3, 4, 2, 1}));
+}
+
+TEST_F(SmrtHeap, AStalePoolIsReported) {
+  const MEM_POOL stale = MemPoolInit(0);
+  void* const block = MemAllocPtr(stale, 100, 0);
+  MemPoolFree(stale);
+  EXPECT_DEATH((void)MemAllocPtr(stale, 100, 0), "tarn: use after destroy: .*MemPool");
+  EXPECT_DEATH(MemPoolFree(stale), "tarn: use after destroy: ");
+  EXPECT_DEATH(MemFreePtr(block), "tarn: ");
+  int local = 0;
+  EXPECT_DEATH(MemFreePtr(&local), "tarn: invalid free: ");
+}
+
+TEST_F(SmrtHeap, ThreadsMakeAndEndPools) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this] {
+      for (int i = 0; i < 300; ++i) {
+        const MEM_POOL own = MemPoolInit(MEM_SERIALIZE);
+        EXPECT_NE(MemAllocPtr(own, 50, 0), nullptr);
+        EXPECT_EQ(MemPoolCount(own), 1u);
+        EXPECT_EQ(MemPoolFree(own), 1);
+        EXPECT_EQ(MemFreePtr(MemAllocPtr(pool, 100, 0)), 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(MemPoolCount(pool), 0u);
+}
+
+}  // namespace
