@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "tarn/xalloc.h"
+#include "../xalloc.h"
 
 namespace {
 
