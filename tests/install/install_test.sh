@@ -106,6 +106,32 @@ EOF
     cmake -S "$folder/project" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release >"$folder/log" 2>&1 ||
       fail "configure: $(tail -n 20 "$folder/log")"
     ;;
+  cargo)  # A program in Rust over the installed library.
+    command -v cargo >/dev/null || { echo "install_test: no cargo" >&2; exit 77; }
+    mkdir -p "$folder/program/src"
+    cat >"$folder/program/Cargo.toml" <<EOF
+[package]
+name = "program"
+version = "1.0.0"
+edition = "2021"
+[dependencies]
+tarn = { path = "$(realpath "$(dirname "$consumer")/../rust")" }
+EOF
+    cat >"$folder/program/src/main.rs" <<'EOF'
+#[global_allocator]
+static ALLOCATOR: tarn::Tarn = tarn::Tarn;
+fn main() {
+    let heap = tarn::Heap::new("program").unwrap();
+    let text = heap.alloc_str("in a heap");
+    println!("tarn {} has {} blocks, one {}", tarn::version(), heap.stats().live_blocks, text);
+}
+EOF
+    cd "$folder/program"
+    TARN_LIB_DIR=$lib cargo run --offline --quiet >"$folder/out" 2>&1 ||
+      fail "cargo run: $(cat "$folder/out")"
+    grep -q '^tarn [0-9.]* has 1 blocks, one in a heap$' "$folder/out" ||
+      fail "printed: $(cat "$folder/out")"
+    ;;
   amalgamation)  # What lies in share/tarn is all that a project needs to copy.
     cp "$prefix"/share/tarn/tarn.* "$folder"
     parts=$(dirname "$consumer")/../tests/dist

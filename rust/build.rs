@@ -1,0 +1,99 @@
+// build: compiles the library for the crate, or finds one that is there.
+//
+// From the sources of the tree that the crate lies in, as one file (dev/amalgamate); with
+// TARN_LIB_DIR from that folder's libtarn_plain.a, as `cmake --install` puts it; then
+// TARN_INCLUDE_DIR names the headers' folder (else: ../include of the library's). CXX, CC and AR
+// name the tools.
+//
+// SPDX-License-Identifier: MIT
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn tool(variable: &str, usual: &str) -> OsString {
+    println!("cargo:rerun-if-env-changed={}", variable);
+    env::var_os(variable).unwrap_or_else(|| usual.into())
+}
+
+fn run(command: &mut Command) {
+    let status = command.status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => panic!("{:?} ended with {}", command, status),
+        Err(error) => panic!("{:?} cannot be run: {}", command, error),
+    }
+}
+
+// Where tarn.hpp and tarn.cpp are.
+fn amalgamate(root: &Path, out: &Path) {
+    for part in ["src", "include/tarn", "dev/amalgamate"] {
+        println!("cargo:rerun-if-changed={}", root.join(part).display());
+    }
+    run(Command::new(root.join("dev/amalgamate")).arg(out));
+}
+
+fn compile_library(out: &Path) {
+    let object = out.join("tarn.o");
+    run(Command::new(tool("CXX", "c++"))
+        .args(["-std=c++20", "-O2", "-fPIC", "-fno-exceptions", "-fno-rtti", "-fno-builtin-malloc"])
+        .args(["-fno-semantic-interposition", "-fvisibility=hidden", "-ftls-model=initial-exec"])
+        .arg("-c")
+        .arg(out.join("tarn.cpp"))
+        .arg("-o")
+        .arg(&object));
+    archive(&out.join("libtarn_plain.a"), &object);
+}
+
+fn archive(library: &Path, object: &Path) {
+    let _ = std::fs::remove_file(library);
+    run(Command::new(tool("AR", "ar")).arg("crs").arg(library).arg(object));
+}
+
+// What is inline in the headers, as functions that Rust can call.
+fn compile_shim(manifest: &Path, include: &Path, header: &str, out: &Path) {
+    println!("cargo:rerun-if-changed=src/shim.c");
+    let object = out.join("shim.o");
+    run(Command::new(tool("CC", "cc"))
+        .args(["-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"])
+        .arg(format!("-DTARN_RUST_HEADER=\"{}\"", header))
+        .arg("-I")
+        .arg(include)
+        .arg("-c")
+        .arg(manifest.join("src/shim.c"))
+        .arg("-o")
+        .arg(&object));
+    archive(&out.join("libtarn_shim.a"), &object);
+}
+
+fn main() {
+    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap());
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=TARN_LIB_DIR");
+    println!("cargo:rerun-if-env-changed=TARN_INCLUDE_DIR");
+    let system = env::var("CARGO_CFG_TARGET_OS").unwrap();
+    let machine = env::var("CARGO_CFG_TARGET_ARCH").unwrap();
+    if system != "linux" || machine != "x86_64" {
+        panic!("tarn is for Linux on x86-64, not for {} on {}", system, machine);
+    }
+    println!("cargo:rustc-link-search=native={}", out.display());
+    println!("cargo:rustc-link-lib=static=tarn_shim");
+    if let Some(folder) = env::var_os("TARN_LIB_DIR").map(PathBuf::from) {
+        let library = folder.join("libtarn_plain.a");
+        if !library.exists() {
+            panic!("TARN_LIB_DIR: there is no {}", library.display());
+        }
+        let include = env::var_os("TARN_INCLUDE_DIR")
+            .map_or_else(|| folder.join("../include"), PathBuf::from);
+        println!("cargo:rerun-if-changed={}", library.display());
+        println!("cargo:rustc-link-search=native={}", folder.display());
+        compile_shim(&manifest, &include, "tarn/tarn.h", &out);
+    } else {
+        amalgamate(&manifest.join(".."), &out);
+        compile_library(&out);
+        compile_shim(&manifest, &out, "tarn.h", &out);
+    }
+    println!("cargo:rustc-link-lib=static=tarn_plain");
+    println!("cargo:rustc-link-lib=pthread");
+}
