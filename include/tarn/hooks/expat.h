@@ -1,0 +1,72 @@
+/* expat.h: expat's parsers in heaps of tarn's. Header only; C and C++.
+ *
+ *   XML_Parser parser = tarn_expat_create(&heap, NULL, NULL);
+ *   tarn_expat_parse(parser, &heap, text, length, 1);
+ *   XML_ParserFree(parser);                        // or tarn_heap_destroy(heap)
+ *
+ * Expat's functions for memory have no context, so the heap is the one that the thread has said:
+ * tarn_expat_create and tarn_expat_parse do, and tarn_expat_use is for all other calls of expat's
+ * that allocate. A block that grows stays in its heap, and is freed wherever it is. Where nothing
+ * was said blocks are tarn_malloc's. Out of memory, at a ceiling too: a null parser, or
+ * XML_ERROR_NO_MEMORY. Threads: as expat, and as the heap was made.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_HOOKS_EXPAT_H
+#define TARN_HOOKS_EXPAT_H
+
+#include <expat.h>
+
+#include "tarn/tarn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+TARN_WEAK __thread const tarn_heap* tarn_expat_heap;
+
+/* The calling thread's new blocks of expat's come from *heap (null: tarn_malloc), which must stay
+ * there, until it says another one: what this returns, usually. */
+static inline const tarn_heap* tarn_expat_use(const tarn_heap* heap) {
+  const tarn_heap* const before = tarn_expat_heap;
+  tarn_expat_heap = heap;
+  return before;
+}
+
+static inline void* tarn_expat_allocate(size_t bytes) {
+  return tarn_expat_heap == NULL ? tarn_malloc(bytes) : tarn_heap_allocate(*tarn_expat_heap, bytes);
+}
+static inline void* tarn_expat_reallocate(void* p, size_t bytes) {
+  return p == NULL ? tarn_expat_allocate(bytes) : tarn_heap_reallocate(tarn_heap_of(p), p, bytes);
+}
+static inline void tarn_expat_deallocate(void* p) { tarn_heap_deallocate(p); }
+
+/* For XML_ParserCreate_MM. */
+static inline const XML_Memory_Handling_Suite* tarn_expat_suite(void) {
+  static const XML_Memory_Handling_Suite suite = {tarn_expat_allocate, tarn_expat_reallocate,
+                                                  tarn_expat_deallocate};
+  return &suite;
+}
+
+/* As XML_ParserCreate_MM: a parser in *heap; null when there is no memory. */
+static inline XML_Parser tarn_expat_create(const tarn_heap* heap, const XML_Char* encoding,
+                                           const XML_Char* separator) {
+  const tarn_heap* const before = tarn_expat_use(heap);
+  XML_Parser const parser = XML_ParserCreate_MM(encoding, tarn_expat_suite(), separator);
+  tarn_expat_use(before);
+  return parser;
+}
+
+/* As XML_Parse. Handlers that use other parsers do so in these' heaps. */
+static inline enum XML_Status tarn_expat_parse(XML_Parser parser, const tarn_heap* heap,
+                                               const char* text, int length, int is_final) {
+  const tarn_heap* const before = tarn_expat_use(heap);
+  const enum XML_Status status = XML_Parse(parser, text, length, is_final);
+  tarn_expat_use(before);
+  return status;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,60 @@
+/* openssl.h: OpenSSL's memory in a heap of tarn's (1.1.0 and later). Header only; C and C++.
+ *
+ *   if (tarn_openssl_install(&heap) != 0) ...      // before OpenSSL has allocated anything
+ *   ...
+ *   OPENSSL_cleanup();                             // else it does so when the process ends,
+ *   tarn_heap_destroy(heap);                       // so the heap must be there until then
+ *
+ * One heap for the process: the functions have no context. A heap that is secret (TARN_HEAP_SECRET)
+ * keeps keys out of swap and core dumps. Any thread; the heap is not confined. Out of memory, at
+ * the ceiling too: OpenSSL's null or 0, with ERR_R_MALLOC_FAILURE where it says why.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_HOOKS_OPENSSL_H
+#define TARN_HOOKS_OPENSSL_H
+
+#include <openssl/crypto.h>
+
+#include "tarn/heap.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+TARN_WEAK const tarn_heap* tarn_openssl_heap;
+
+static inline void* tarn_openssl_allocate(size_t bytes, const char* file, int line) {
+  (void)file;
+  (void)line;
+  return bytes == 0 ? NULL : tarn_heap_allocate(*tarn_openssl_heap, bytes);
+}
+static inline void* tarn_openssl_reallocate(void* p, size_t bytes, const char* file, int line) {
+  (void)file;
+  (void)line;
+  return tarn_heap_reallocate(*tarn_openssl_heap, p, bytes);
+}
+static inline void tarn_openssl_deallocate(void* p, const char* file, int line) {
+  (void)file;
+  (void)line;
+  tarn_heap_deallocate(p);
+}
+
+/* Has OpenSSL take its memory from *heap, which must stay there until OPENSSL_cleanup has been
+ * called, by the program or at its end. 0; or -1, and nothing has changed, when OpenSSL refuses, as
+ * it has allocated already (in a library's constructor, perhaps), or this was called before. */
+static inline int tarn_openssl_install(const tarn_heap* heap) {
+  if (tarn_openssl_heap != NULL) return -1; /* OpenSSL itself would not mind. */
+  tarn_openssl_heap = heap;
+  if (CRYPTO_set_mem_functions(tarn_openssl_allocate, tarn_openssl_reallocate,
+                               tarn_openssl_deallocate) == 1) {
+    return 0;
+  }
+  tarn_openssl_heap = NULL;
+  return -1;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

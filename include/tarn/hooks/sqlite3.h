@@ -1,0 +1,312 @@
+/* sqlite3.h: SQLite with a heap for each connection (SQLite 3.8 and later, built for threads).
+ * Header only; C and C++.
+ *
+ *   tarn_sqlite3_install(NULL);                      // once, before anything of SQLite's
+ *   sqlite3* db;
+ *   tarn_sqlite3_open("a.db", &db, SQLITE_OPEN_READWRITE, NULL, &options);   // with a ceiling, say
+ *   ...                                              // SQLite as ever, from any thread
+ *   tarn_sqlite3_close(db);                          // in constant time, whatever it held
+ *
+ * Nothing else changes: whose a block is follows from the mutexes that a thread holds
+ * (tarn/hooks/sqlite3_scope.h). Two rules are new: what SQLite has handed out for a connection
+ * (error messages, tables, sqlite3_mprintf in a callback of its) is to be freed before that is
+ * closed, and callbacks that keep such memory take it between tarn_sqlite3_begin_shared and _end.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_HOOKS_SQLITE3_H
+#define TARN_HOOKS_SQLITE3_H
+
+#include "tarn/hooks/sqlite3_pages.h"
+#include "tarn/hooks/sqlite3_scope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an owner's heaps hold. blocks and block_bytes of all owners together are what SQLite says:
+ * sqlite3_status64(SQLITE_STATUS_MALLOC_COUNT) and (SQLITE_STATUS_MEMORY_USED), unless it was told
+ * not to count. Pages are apart, in SQLite as here. Exact while no thread is in SQLite. */
+typedef struct tarn_sqlite3_stats {
+  size_t bytes;             /* sizeof(tarn_sqlite3_stats), set by the caller. */
+  uint64_t blocks;          /* By xMalloc, */
+  uint64_t block_bytes;     /* usable. */
+  uint64_t pages;           /* In caches, */
+  uint64_t page_bytes;      /* with what goes with them. */
+  uint64_t committed_bytes; /* Of all its heaps: what a ceiling is about. */
+  uint64_t heaps;
+} tarn_sqlite3_stats;
+
+/* --- Owners ----------------------------------------------------------------------------------- */
+
+static inline void tarn_sqlite3_owner_end(tarn_sqlite3_owner* owner) {
+  tarn_heap_destroy(owner->pages);
+  tarn_heap_destroy(owner->heap);
+}
+
+/* options may be null. SQLITE_OK, SQLITE_NOMEM, or SQLITE_MISUSE for what no heap is made with. A
+ * region cannot be shared with heaps for pages. */
+static inline int tarn_sqlite3_owner_init(tarn_sqlite3_owner* owner,
+                                          const tarn_heap_options* options) {
+  tarn_heap_options* const pages = &owner->options;
+  memset(owner, 0, sizeof *owner);
+  pages->bytes = sizeof *pages;
+  if (options != NULL) {
+    if (options->bytes != sizeof *options || options->region != NULL) return SQLITE_MISUSE;
+    pages->threads = options->threads;
+    pages->mode = options->mode;
+    pages->flags = options->flags;
+    pages->source = options->source;
+    owner->soft_bytes = options->soft_mark_bytes;
+    if (owner->soft_bytes == 0) owner->soft_bytes = options->ceiling_bytes / 2;
+  }
+  owner->heap = tarn_heap_create(options);
+  if (owner->heap.id == 0) return errno == ENOMEM ? SQLITE_NOMEM : SQLITE_MISUSE;
+  pages->name = "sqlite3 pages";
+  pages->parent = owner->heap;
+  owner->pages = tarn_heap_create(pages);
+  if (owner->pages.id != 0) return SQLITE_OK;
+  tarn_heap_destroy(owner->heap);
+  return SQLITE_NOMEM;
+}
+
+/* Owners of connections that were closed by SQLite's own functions and have no block left. */
+static inline void tarn_sqlite3_sweep(void) {
+  tarn_sqlite3_owner* swept = NULL;
+  tarn_sqlite3_owner** link = &tarn_sqlite3.shared.next;
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  while (*link != NULL) {
+    tarn_sqlite3_owner* const owner = *link;
+    tarn_heap_stats stats;
+    stats.bytes = sizeof stats;
+    if (__atomic_load_n(&owner->is_closed, __ATOMIC_ACQUIRE) && owner->caches == NULL &&
+        tarn_heap_get_stats(owner->heap, &stats) == 0 && stats.live_blocks == 0) {
+      *link = owner->next;
+      owner->next = swept;
+      swept = owner;
+    } else {
+      link = &owner->next;
+    }
+  }
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+  while (swept != NULL) {
+    tarn_sqlite3_owner* const next = swept->next;
+    tarn_sqlite3_owner_end(swept);
+    tarn_free(swept);
+    swept = next;
+  }
+}
+
+static inline void tarn_sqlite3_forget(const tarn_sqlite3_owner* owner) {
+  tarn_sqlite3_owner** link = &tarn_sqlite3.shared.next;
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  while (*link != NULL && *link != owner) link = &(*link)->next;
+  if (*link != NULL) *link = owner->next;
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+}
+
+/* Null: everybody's. */
+static inline tarn_sqlite3_owner* tarn_sqlite3_owner_of(sqlite3* db) {
+  const tarn_sqlite3_mutex* const mutex =
+      db == NULL ? NULL : (const tarn_sqlite3_mutex*)(const void*)sqlite3_db_mutex(db);
+  return mutex == NULL || mutex->owner == NULL ? &tarn_sqlite3.shared : mutex->owner;
+}
+
+/* --- Install ---------------------------------------------------------------------------------- */
+
+static inline void tarn_sqlite3_restore(void) {
+  sqlite3_config(SQLITE_CONFIG_MALLOC, &tarn_sqlite3.memory_before);
+  sqlite3_config(SQLITE_CONFIG_MUTEX, &tarn_sqlite3.mutexes_before);
+  sqlite3_config(SQLITE_CONFIG_PCACHE2, &tarn_sqlite3.caches_before);
+}
+
+static inline int tarn_sqlite3_configure(void) {
+  sqlite3_mem_methods memory = {tarn_sqlite3_allocate, tarn_sqlite3_deallocate,
+                                tarn_sqlite3_reallocate, tarn_sqlite3_size,
+                                tarn_sqlite3_round, tarn_sqlite3_memory_init,
+                                tarn_sqlite3_memory_end, NULL};
+  sqlite3_mutex_methods mutexes = {tarn_sqlite3_mutexes_init, tarn_sqlite3_mutexes_end,
+                                   tarn_sqlite3_mutex_alloc, tarn_sqlite3_mutex_free,
+                                   tarn_sqlite3_mutex_enter, tarn_sqlite3_mutex_try,
+                                   tarn_sqlite3_mutex_leave, tarn_sqlite3_mutex_held,
+                                   tarn_sqlite3_mutex_notheld};
+  sqlite3_pcache_methods2 caches = tarn_sqlite3_cache_methods();
+  int result = sqlite3_config(SQLITE_CONFIG_SERIALIZED);
+  if (result == SQLITE_OK) result = sqlite3_config(SQLITE_CONFIG_MALLOC, &memory);
+  if (result == SQLITE_OK) result = sqlite3_config(SQLITE_CONFIG_MUTEX, &mutexes);
+  if (result == SQLITE_OK) result = sqlite3_config(SQLITE_CONFIG_PCACHE2, &caches);
+  return result;
+}
+
+/* Has SQLite take all its memory from heaps: what is no connection's from one that is made with
+ * these options (null: none). Initialises SQLite. SQLITE_MISUSE, and nothing has changed, when
+ * SQLite is initialised already, was built without threads, or this was called before; SQLite's
+ * other errors. No other thread may be in SQLite. */
+static inline int tarn_sqlite3_install(const tarn_heap_options* options) {
+  tarn_sqlite3_state* const state = &tarn_sqlite3;
+  int result;
+  if (state->is_installed || !sqlite3_threadsafe()) return SQLITE_MISUSE;
+  result = sqlite3_config(SQLITE_CONFIG_GETMALLOC, &state->memory_before);
+  if (result == SQLITE_OK) result = sqlite3_config(SQLITE_CONFIG_GETMUTEX, &state->mutexes_before);
+  if (result == SQLITE_OK) result = sqlite3_config(SQLITE_CONFIG_GETPCACHE2, &state->caches_before);
+  if (result == SQLITE_OK) result = tarn_sqlite3_owner_init(&state->shared, options);
+  if (result != SQLITE_OK) return result;
+  pthread_mutex_init(&state->lock, NULL);
+  state->open_file = tarn_sqlite3_open_file;
+  result = tarn_sqlite3_configure();
+  if (result == SQLITE_OK) result = sqlite3_initialize();
+  if (result == SQLITE_OK && !tarn_sqlite3_watch_files()) result = SQLITE_FULL;
+  if (result != SQLITE_OK) {
+    tarn_sqlite3_leave_files();
+    sqlite3_shutdown();
+    tarn_sqlite3_restore();
+    tarn_sqlite3_owner_end(&state->shared);
+    return result;
+  }
+  state->is_installed = 1;
+  return SQLITE_OK;
+}
+
+/* Shuts SQLite down, and ends its heaps, with whatever is left in there; from here on it is as it
+ * was before. SQLITE_BUSY when there are connections. */
+static inline int tarn_sqlite3_remove(void) {
+  int result;
+  if (!tarn_sqlite3.is_installed) return SQLITE_MISUSE;
+  tarn_sqlite3_sweep();
+  if (tarn_sqlite3.shared.next != NULL) return SQLITE_BUSY;
+  tarn_sqlite3_leave_files();
+  result = sqlite3_shutdown();
+  tarn_sqlite3_restore();
+  tarn_sqlite3_owner_end(&tarn_sqlite3.shared);
+  tarn_sqlite3.is_installed = 0;
+  return result;
+}
+
+/* --- Connections ------------------------------------------------------------------------------ */
+
+/* What the calling thread has SQLite allocate between the two is everybody's. They nest. */
+static inline void tarn_sqlite3_begin_shared(void) { tarn_sqlite3_here.shared += 1; }
+static inline void tarn_sqlite3_end_shared(void) { tarn_sqlite3_here.shared -= 1; }
+
+/* As sqlite3_open_v2 (with SQLITE_OPEN_FULLMUTEX), with a heap that is made with these options
+ * (null: none) for all that the connection needs: statements, schema, pages. They have a name, a
+ * ceiling (then SQLITE_NOMEM, while other connections go on), a parent and so on; no region. From
+ * soft_mark_bytes of pages on (0: half of the ceiling) the caches use pages again that they could
+ * keep, and at the ceiling they give up those that they can. The heap's callbacks must not call
+ * SQLite. *db is null after an error: the text is sqlite3_errstr's. */
+static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, const char* vfs,
+                                    const tarn_heap_options* options) {
+  tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
+  const tarn_sqlite3_thread before = *here;
+  tarn_sqlite3_owner* owner;
+  int result;
+  *db = NULL;
+  if (!tarn_sqlite3.is_installed) return SQLITE_MISUSE;
+  tarn_sqlite3_sweep();
+  owner = (tarn_sqlite3_owner*)tarn_malloc(sizeof *owner);
+  if (owner == NULL) return SQLITE_NOMEM;
+  result = tarn_sqlite3_watch_files() ? tarn_sqlite3_owner_init(owner, options) : SQLITE_FULL;
+  if (result != SQLITE_OK) {
+    tarn_free(owner);
+    return result;
+  }
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  owner->next = tarn_sqlite3.shared.next;
+  tarn_sqlite3.shared.next = owner;
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+  memset(here, 0, sizeof *here); /* Perhaps in a callback of another connection. */
+  here->opening = owner;
+  flags = (flags & ~SQLITE_OPEN_NOMUTEX) | SQLITE_OPEN_FULLMUTEX;
+  result = sqlite3_open_v2(name, db, flags, vfs);
+  here->opening = NULL;
+  if (result != SQLITE_OK) {
+    sqlite3_close(*db);
+    *db = NULL;
+    tarn_sqlite3_forget(owner);
+    tarn_sqlite3_owner_end(owner);
+    tarn_free(owner);
+  }
+  *here = before;
+  return result;
+}
+
+/* As sqlite3_close, and ends the connection's heap: no block is given back one by one, so time does
+ * not depend on how many there are, but for SQLite's own walks over schemas. Of a connection that
+ * was opened otherwise: sqlite3_close. Null: SQLITE_OK. (sqlite3_close and sqlite3_close_v2 close
+ * these connections, too; the heap is given back when the next one is opened then.) */
+static inline int tarn_sqlite3_close(sqlite3* db) {
+  tarn_sqlite3_owner* const owner = tarn_sqlite3_owner_of(db);
+  tarn_sqlite3_owner* const before = tarn_sqlite3_here.ending;
+  int result;
+  if (owner == &tarn_sqlite3.shared) return sqlite3_close(db);
+  tarn_sqlite3_here.ending = owner;
+  result = sqlite3_close(db);
+  tarn_sqlite3_here.ending = before;
+  if (result != SQLITE_OK) return result;
+  tarn_sqlite3_forget(owner);
+  tarn_sqlite3_owner_end(owner);
+  tarn_free(owner);
+  return SQLITE_OK;
+}
+
+/* The connection's heap (null, or one that was opened otherwise: everybody's), for tarn's own
+ * functions: its name, its committed bytes, a walk. Pages are in others, below it. */
+static inline tarn_heap tarn_sqlite3_heap(sqlite3* db) { return tarn_sqlite3_owner_of(db)->heap; }
+
+/* --- Statistics ------------------------------------------------------------------------------- */
+
+static inline tarn_heap_stats tarn_sqlite3_heap_stats(tarn_heap heap, tarn_sqlite3_stats* sum) {
+  tarn_heap_stats stats;
+  memset(&stats, 0, sizeof stats);
+  stats.bytes = sizeof stats;
+  tarn_heap_get_stats(heap, &stats);
+  sum->heaps += 1;
+  return stats;
+}
+
+/* The state's lock is held. */
+static inline void tarn_sqlite3_add_owner(const tarn_sqlite3_owner* owner,
+                                          tarn_sqlite3_stats* sum) {
+  const tarn_heap_stats own = tarn_sqlite3_heap_stats(owner->heap, sum);
+  const tarn_sqlite3_cache* cache;
+  tarn_sqlite3_heap_stats(owner->pages, sum);
+  sum->committed_bytes += own.committed_bytes; /* With those below it. */
+  sum->blocks += own.live_blocks - owner->ending_blocks;
+  sum->block_bytes += own.live_bytes - owner->ending_bytes;
+  for (cache = owner->caches; cache != NULL; cache = cache->next) {
+    sum->pages += cache->count;
+    sum->page_bytes += cache->count * cache->block_bytes;
+    if (cache->heap.id != 0) tarn_sqlite3_heap_stats(cache->heap, sum);
+  }
+}
+
+/* Of a connection; of what is everybody's, for null. 0, or -1 for a struct of another size. The
+ * connection must be at rest. Time linear in its heaps' pages. */
+static inline int tarn_sqlite3_get_stats(sqlite3* db, tarn_sqlite3_stats* stats) {
+  if (stats->bytes != sizeof *stats) return -1;
+  memset(stats, 0, sizeof *stats);
+  stats->bytes = sizeof *stats;
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  tarn_sqlite3_add_owner(tarn_sqlite3_owner_of(db), stats);
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+  return 0;
+}
+
+/* Of all of them together. */
+static inline int tarn_sqlite3_get_totals(tarn_sqlite3_stats* stats) {
+  const tarn_sqlite3_owner* owner;
+  if (stats->bytes != sizeof *stats) return -1;
+  memset(stats, 0, sizeof *stats);
+  stats->bytes = sizeof *stats;
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  for (owner = &tarn_sqlite3.shared; owner != NULL; owner = owner->next) {
+    tarn_sqlite3_add_owner(owner, stats);
+  }
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+  return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

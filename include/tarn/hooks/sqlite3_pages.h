@@ -1,0 +1,383 @@
+/* sqlite3_pages.h: SQLite's page caches in heaps of tarn's; part of tarn/hooks/sqlite3.h.
+ *
+ * A cache of up to 16 pages has them in its owner's heap for pages. From then on it has a heap of
+ * its own, and ends all of its pages at once: closing a database of any size, in memory too, takes
+ * constant time. A page is one block: | header | szPage bytes | szExtra bytes |.
+ *
+ * Pages that nobody has pinned are in the order of their last use. They are used again when the
+ * cache has as many as SQLite has told it, when the owner has passed its soft limit, and when there
+ * is no memory.
+ *
+ * As SQLite has it a cache is used by one thread at a time; what several caches have in common is
+ * atomic, or under the state's lock.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_HOOKS_SQLITE3_PAGES_H
+#define TARN_HOOKS_SQLITE3_PAGES_H
+
+#include "tarn/hooks/sqlite3_scope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TARN_SQLITE3_SMALL = 16, TARN_SQLITE3_BUCKETS = 32 };
+
+typedef struct tarn_sqlite3_page {
+  sqlite3_pcache_page page;        /* What SQLite sees. */
+  struct tarn_sqlite3_page* chain; /* In its bucket. */
+  struct tarn_sqlite3_page* newer; /* Of those that are not pinned, in a ring with the cache's. */
+  struct tarn_sqlite3_page* older; /* Null: it is pinned. */
+  unsigned key;
+  int place; /* Among the small ones; -1: in the cache's own heap. */
+} tarn_sqlite3_page;
+
+typedef struct tarn_sqlite3_cache {
+  tarn_sqlite3_owner* owner;
+  tarn_heap heap;    /* Its own, from the first page on that is not small; the zero value. */
+  tarn_fixed fixed;  /* Pages in there. */
+  size_t page_bytes; /* SQLite's part. */
+  size_t block_bytes;
+  int is_purgeable;
+  unsigned limit;    /* As xCachesize has it. */
+  unsigned count;
+  unsigned pinned;
+  unsigned key_most; /* No page has a greater one. */
+  tarn_sqlite3_page ring;     /* ring.older is the newest, ring.newer the oldest. */
+  tarn_sqlite3_page** buckets;
+  size_t bucket_count;        /* A power of two. */
+  tarn_sqlite3_page* small[TARN_SQLITE3_SMALL];
+  tarn_sqlite3_page* first_buckets[TARN_SQLITE3_BUCKETS];
+  struct tarn_sqlite3_cache* next; /* Of the owner's. */
+  struct tarn_sqlite3_cache* prev;
+} tarn_sqlite3_cache;
+
+static inline void tarn_sqlite3_count_pages(tarn_sqlite3_cache* cache, unsigned more,
+                                            unsigned fewer) {
+  size_t* const bytes = &cache->owner->page_bytes;
+  if (more != 0) __atomic_add_fetch(bytes, more * cache->block_bytes, __ATOMIC_RELAXED);
+  if (fewer != 0) __atomic_sub_fetch(bytes, fewer * cache->block_bytes, __ATOMIC_RELAXED);
+}
+static inline int tarn_sqlite3_is_short(const tarn_sqlite3_cache* cache) {
+  const size_t soft = cache->owner->soft_bytes;
+  return soft != 0 && __atomic_load_n(&cache->owner->page_bytes, __ATOMIC_RELAXED) >= soft;
+}
+
+/* --- Buckets, and the ring -------------------------------------------------------------------- */
+
+static inline tarn_sqlite3_page** tarn_sqlite3_bucket(const tarn_sqlite3_cache* cache,
+                                                      unsigned key) {
+  return &cache->buckets[key & (cache->bucket_count - 1)];
+}
+static inline void tarn_sqlite3_hash(tarn_sqlite3_cache* cache, tarn_sqlite3_page* page) {
+  tarn_sqlite3_page** const bucket = tarn_sqlite3_bucket(cache, page->key);
+  page->chain = *bucket;
+  *bucket = page;
+  if (page->key > cache->key_most) cache->key_most = page->key;
+}
+static inline void tarn_sqlite3_unhash(tarn_sqlite3_cache* cache, tarn_sqlite3_page* page) {
+  tarn_sqlite3_page** link = tarn_sqlite3_bucket(cache, page->key);
+  while (*link != page) link = &(*link)->chain;
+  *link = page->chain;
+}
+
+/* Twice as many; where there is no memory chains get longer. Of a cache with a heap of its own. */
+static inline void tarn_sqlite3_grow(tarn_sqlite3_cache* cache) {
+  tarn_sqlite3_page** const old = cache->buckets;
+  const size_t old_count = cache->bucket_count;
+  tarn_sqlite3_page** const made = (tarn_sqlite3_page**)tarn_heap_allocate_zeroed(
+      cache->heap, 2 * old_count, sizeof *made);
+  size_t i;
+  if (made == NULL) return;
+  cache->buckets = made;
+  cache->bucket_count = 2 * old_count;
+  for (i = 0; i != old_count; ++i) {
+    tarn_sqlite3_page* page = old[i];
+    while (page != NULL) {
+      tarn_sqlite3_page* const next = page->chain;
+      tarn_sqlite3_hash(cache, page);
+      page = next;
+    }
+  }
+  if (old != cache->first_buckets) tarn_heap_deallocate(old);
+}
+
+static inline void tarn_sqlite3_pin(tarn_sqlite3_cache* cache, tarn_sqlite3_page* page) {
+  if (page->older == NULL) return;
+  page->older->newer = page->newer;
+  page->newer->older = page->older;
+  page->older = NULL;
+  cache->pinned += 1;
+}
+static inline void tarn_sqlite3_unpin(tarn_sqlite3_cache* cache, tarn_sqlite3_page* page) {
+  page->newer = &cache->ring;
+  page->older = cache->ring.older;
+  page->older->newer = page;
+  cache->ring.older = page;
+  cache->pinned -= 1;
+}
+
+/* --- Memory of pages -------------------------------------------------------------------------- */
+
+/* As after tarn_sqlite3_cache_create; what it had has gone. */
+static inline void tarn_sqlite3_cache_empty(tarn_sqlite3_cache* cache) {
+  const tarn_heap none = {NULL, 0};
+  cache->heap = none;
+  cache->count = cache->pinned = cache->key_most = 0;
+  cache->ring.newer = cache->ring.older = &cache->ring;
+  cache->buckets = cache->first_buckets;
+  cache->bucket_count = TARN_SQLITE3_BUCKETS;
+  memset(cache->first_buckets, 0, sizeof cache->first_buckets);
+  memset(cache->small, 0, sizeof cache->small);
+}
+
+static inline int tarn_sqlite3_own_heap(tarn_sqlite3_cache* cache) {
+  const tarn_heap none = {NULL, 0};
+  if (cache->heap.id != 0) return 1;
+  cache->heap = tarn_heap_create(&cache->owner->options);
+  if (cache->heap.id == 0) return 0;
+  cache->fixed = tarn_heap_fixed(cache->heap, cache->block_bytes, 64);
+  if (cache->fixed.record != NULL) return 1;
+  tarn_heap_destroy(cache->heap);
+  cache->heap = none;
+  return 0;
+}
+
+/* A page that is pinned and in no bucket; null when there is no memory. */
+static inline tarn_sqlite3_page* tarn_sqlite3_take_page(tarn_sqlite3_cache* cache) {
+  tarn_sqlite3_page* page = NULL;
+  int place = 0;
+  while (place != TARN_SQLITE3_SMALL && cache->small[place] != NULL) ++place;
+  if (cache->heap.id == 0 && place != TARN_SQLITE3_SMALL) {
+    page = (tarn_sqlite3_page*)tarn_heap_allocate(cache->owner->pages, cache->block_bytes);
+    if (page != NULL) cache->small[place] = page;
+  } else if (tarn_sqlite3_own_heap(cache)) {
+    place = -1;
+    page = (tarn_sqlite3_page*)tarn_fixed_allocate(cache->fixed);
+  }
+  if (page == NULL) return NULL;
+  page->place = place;
+  page->page.pBuf = page + 1;
+  page->page.pExtra = (char*)(page + 1) + cache->page_bytes;
+  page->older = NULL;
+  cache->count += 1;
+  cache->pinned += 1;
+  tarn_sqlite3_count_pages(cache, 1, 0);
+  if (cache->count > cache->bucket_count && cache->heap.id != 0) tarn_sqlite3_grow(cache);
+  return page;
+}
+
+/* One that is pinned, and in no bucket any more. */
+static inline void tarn_sqlite3_give_page(tarn_sqlite3_cache* cache, tarn_sqlite3_page* page) {
+  if (page->place >= 0) cache->small[page->place] = NULL;
+  cache->count -= 1;
+  cache->pinned -= 1;
+  tarn_sqlite3_count_pages(cache, 0, 1);
+  tarn_heap_deallocate(page);
+}
+static inline void tarn_sqlite3_drop(tarn_sqlite3_cache* cache, tarn_sqlite3_page* page) {
+  tarn_sqlite3_pin(cache, page);
+  tarn_sqlite3_unhash(cache, page);
+  tarn_sqlite3_give_page(cache, page);
+}
+
+/* All pages at once: at most 16 are looked at. */
+static inline void tarn_sqlite3_drop_all(tarn_sqlite3_cache* cache) {
+  int i;
+  tarn_sqlite3_count_pages(cache, 0, cache->count);
+  for (i = 0; i != TARN_SQLITE3_SMALL; ++i) tarn_heap_deallocate(cache->small[i]);
+  tarn_heap_destroy(cache->heap);
+  tarn_sqlite3_cache_empty(cache);
+}
+
+/* --- What SQLite calls: see sqlite3_pcache_methods2 in its manual ----------------------------- */
+
+static inline int tarn_sqlite3_caches_init(void* context) {
+  (void)context;
+  return SQLITE_OK;
+}
+static inline void tarn_sqlite3_caches_end(void* context) { (void)context; }
+
+static inline sqlite3_pcache* tarn_sqlite3_cache_create(int page_bytes, int extra_bytes,
+                                                        int is_purgeable) {
+  tarn_sqlite3_cache* const cache = (tarn_sqlite3_cache*)tarn_calloc(1, sizeof *cache);
+  tarn_sqlite3_owner* const owner = tarn_sqlite3_current();
+  if (cache == NULL) return NULL;
+  cache->owner = owner;
+  cache->page_bytes = (size_t)page_bytes;
+  cache->block_bytes = sizeof(tarn_sqlite3_page) + (size_t)page_bytes + (size_t)extra_bytes;
+  cache->is_purgeable = is_purgeable;
+  tarn_sqlite3_cache_empty(cache);
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  cache->next = owner->caches;
+  if (owner->caches != NULL) owner->caches->prev = cache;
+  owner->caches = cache;
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+  return (sqlite3_pcache*)cache;
+}
+
+static inline void tarn_sqlite3_cache_destroy(sqlite3_pcache* opaque) {
+  tarn_sqlite3_cache* const cache = (tarn_sqlite3_cache*)opaque;
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  if (cache->next != NULL) cache->next->prev = cache->prev;
+  if (cache->prev != NULL) {
+    cache->prev->next = cache->next;
+  } else {
+    cache->owner->caches = cache->next;
+  }
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+  tarn_sqlite3_drop_all(cache);
+  tarn_free(cache);
+}
+
+/* Gives the oldest pages back that nobody has pinned, until `most` are left. */
+static inline void tarn_sqlite3_cache_trim(tarn_sqlite3_cache* cache, unsigned most) {
+  while (cache->count > most && cache->ring.newer != &cache->ring) {
+    tarn_sqlite3_drop(cache, cache->ring.newer);
+  }
+}
+static inline void tarn_sqlite3_cache_resize(sqlite3_pcache* opaque, int limit) {
+  tarn_sqlite3_cache* const cache = (tarn_sqlite3_cache*)opaque;
+  if (!cache->is_purgeable) return;
+  cache->limit = limit < 0 ? 0 : (unsigned)limit;
+  tarn_sqlite3_cache_trim(cache, cache->limit);
+}
+static inline void tarn_sqlite3_cache_shrink(sqlite3_pcache* opaque) {
+  tarn_sqlite3_cache* const cache = (tarn_sqlite3_cache*)opaque;
+  if (!cache->is_purgeable) return;
+  if (cache->pinned == 0) {
+    tarn_sqlite3_drop_all(cache);
+  } else {
+    tarn_sqlite3_cache_trim(cache, 0);
+  }
+}
+static inline int tarn_sqlite3_cache_count(sqlite3_pcache* opaque) {
+  return (int)((tarn_sqlite3_cache*)opaque)->count;
+}
+
+static inline size_t tarn_sqlite3_make_room(tarn_sqlite3_owner* owner) {
+  const size_t before = owner->page_bytes;
+  tarn_sqlite3_cache* cache;
+  if (owner == &tarn_sqlite3.shared) return 0; /* Somebody else may be in them. */
+  for (cache = owner->caches; cache != NULL; cache = cache->next) {
+    if (!cache->is_purgeable) continue;
+    tarn_sqlite3_cache_trim(cache, 0);
+    tarn_heap_trim(cache->heap, 0);
+  }
+  tarn_heap_trim(owner->pages, 0);
+  return before - owner->page_bytes;
+}
+
+/* A page for a key that has none, in no bucket; null if it is only to be had for more than it is
+ * worth (create 1: SQLite writes dirty pages out then, and asks again), or not at all. */
+static inline tarn_sqlite3_page* tarn_sqlite3_find_page(tarn_sqlite3_cache* cache, int create) {
+  const int has_free = cache->is_purgeable && cache->ring.newer != &cache->ring;
+  const int is_short = tarn_sqlite3_is_short(cache);
+  tarn_sqlite3_page* page = NULL;
+  if (create == 1 && cache->is_purgeable &&
+      (cache->pinned >= cache->limit - cache->limit / 10 || (is_short && !has_free))) {
+    return NULL;
+  }
+  if (!has_free || !(is_short || cache->count + 1 >= cache->limit)) {
+    page = tarn_sqlite3_take_page(cache);
+    if (page != NULL || !has_free) return page;
+  }
+  page = cache->ring.newer;
+  tarn_sqlite3_pin(cache, page);
+  tarn_sqlite3_unhash(cache, page);
+  return page;
+}
+
+static inline sqlite3_pcache_page* tarn_sqlite3_cache_fetch(sqlite3_pcache* opaque, unsigned key,
+                                                            int create) {
+  tarn_sqlite3_cache* const cache = (tarn_sqlite3_cache*)opaque;
+  tarn_sqlite3_page* page = *tarn_sqlite3_bucket(cache, key);
+  while (page != NULL && page->key != key) page = page->chain;
+  if (page != NULL) {
+    tarn_sqlite3_pin(cache, page);
+    return &page->page;
+  }
+  if (create == 0) return NULL;
+  page = tarn_sqlite3_find_page(cache, create);
+  if (page == NULL) return NULL;
+  page->key = key;
+  memset(page->page.pExtra, 0, sizeof(void*)); /* By which SQLite knows that it is new. */
+  tarn_sqlite3_hash(cache, page);
+  return &page->page;
+}
+
+static inline void tarn_sqlite3_cache_unpin(sqlite3_pcache* opaque, sqlite3_pcache_page* seen,
+                                            int discard) {
+  tarn_sqlite3_cache* const cache = (tarn_sqlite3_cache*)opaque;
+  tarn_sqlite3_page* const page = (tarn_sqlite3_page*)(void*)seen;
+  if (discard || (cache->is_purgeable && cache->count > cache->limit)) {
+    tarn_sqlite3_drop(cache, page);
+  } else {
+    tarn_sqlite3_unpin(cache, page);
+  }
+}
+
+static inline void tarn_sqlite3_cache_rekey(sqlite3_pcache* opaque, sqlite3_pcache_page* seen,
+                                            unsigned old_key, unsigned key) {
+  tarn_sqlite3_cache* const cache = (tarn_sqlite3_cache*)opaque;
+  tarn_sqlite3_page* const page = (tarn_sqlite3_page*)(void*)seen;
+  tarn_sqlite3_page* other = *tarn_sqlite3_bucket(cache, key);
+  (void)old_key;
+  while (other != NULL && other->key != key) other = other->chain;
+  if (other == page) return;
+  if (other != NULL) tarn_sqlite3_drop(cache, other);
+  tarn_sqlite3_unhash(cache, page);
+  page->key = key;
+  tarn_sqlite3_hash(cache, page);
+}
+
+/* Ends the pages from a key on, pinned ones too. Linear in the keys that there may be above it, or
+ * in all pages if these are fewer; constant if none stays: keys begin with 1. */
+static inline void tarn_sqlite3_cache_truncate(sqlite3_pcache* opaque, unsigned key) {
+  tarn_sqlite3_cache* const cache = (tarn_sqlite3_cache*)opaque;
+  size_t bucket = 0;
+  size_t left = cache->bucket_count;
+  if (key <= 1) {
+    tarn_sqlite3_drop_all(cache);
+    return;
+  }
+  if (key > cache->key_most) return;
+  if (cache->key_most - key < cache->bucket_count) {
+    bucket = key & (cache->bucket_count - 1);
+    left = (size_t)(cache->key_most - key) + 1;
+  }
+  for (; left != 0; --left) {
+    tarn_sqlite3_page* page = cache->buckets[bucket];
+    while (page != NULL) {
+      tarn_sqlite3_page* const next = page->chain;
+      if (page->key >= key) tarn_sqlite3_drop(cache, page);
+      page = next;
+    }
+    bucket = (bucket + 1) & (cache->bucket_count - 1);
+  }
+  cache->key_most = key - 1;
+}
+
+static inline sqlite3_pcache_methods2 tarn_sqlite3_cache_methods(void) {
+  sqlite3_pcache_methods2 made;
+  memset(&made, 0, sizeof made);
+  made.iVersion = 1;
+  made.xInit = tarn_sqlite3_caches_init;
+  made.xShutdown = tarn_sqlite3_caches_end;
+  made.xCreate = tarn_sqlite3_cache_create;
+  made.xCachesize = tarn_sqlite3_cache_resize;
+  made.xPagecount = tarn_sqlite3_cache_count;
+  made.xFetch = tarn_sqlite3_cache_fetch;
+  made.xUnpin = tarn_sqlite3_cache_unpin;
+  made.xRekey = tarn_sqlite3_cache_rekey;
+  made.xTruncate = tarn_sqlite3_cache_truncate;
+  made.xDestroy = tarn_sqlite3_cache_destroy;
+  made.xShrink = tarn_sqlite3_cache_shrink;
+  return made;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

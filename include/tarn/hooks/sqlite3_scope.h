@@ -1,0 +1,291 @@
+/* sqlite3_scope.h: whose memory it is that SQLite asks for; part of tarn/hooks/sqlite3.h.
+ *
+ * SQLite's functions for memory say nothing of connections. But whoever works with one holds its
+ * mutex, and whoever works with what connections share (files' inodes, shared caches, VFS, lists)
+ * holds another one besides. So the mutexes are ours, and a block belongs to
+ *   - a connection, while the thread holds its mutex, and no other but that of the statistics;
+ *   - all of them, in every other case: two connections' mutexes, a static or a fast one, none.
+ * What a file's xOpen allocates is everybody's, too: the unix VFS passes parts of it on to other
+ * connections. A block that grows stays where it is, and is freed by its address.
+ *
+ * Lock order: SQLite's; the state's lock is innermost, and tarn's below.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_HOOKS_SQLITE3_SCOPE_H
+#define TARN_HOOKS_SQLITE3_SCOPE_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tarn/tarn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whose memory: one for each connection, and one that is everybody's. */
+typedef struct tarn_sqlite3_owner {
+  tarn_heap heap;            /* What SQLite asks for by xMalloc. */
+  tarn_heap pages;           /* Page caches that are small; below `heap`, as the next are. */
+  struct tarn_sqlite3_cache* caches; /* All of them; under the state's lock. */
+  struct tarn_sqlite3_owner* next;   /* Of all owners; under the state's lock. */
+  tarn_heap_options options; /* Of the heaps for pages. */
+  size_t soft_bytes;         /* From so many bytes of pages on they are used again. 0: none. */
+  size_t page_bytes;         /* Of all caches; atomic, as shared caches have several locks. */
+  uint64_t ending_blocks;    /* Freed while the connection was closed, and still in the heap; */
+  uint64_t ending_bytes;     /* by the closing thread. */
+  int has_mutex;             /* The connection's, which is the first that is made for it. */
+  int is_closed;             /* SQLite has freed that. Atomic. */
+} tarn_sqlite3_owner;
+
+typedef struct tarn_sqlite3_mutex {
+  pthread_mutex_t lock;
+  const void* thread; /* Who holds a recursive one; atomic, but its own thread alone finds itself. */
+  unsigned depth;     /* These by the holder. */
+  int kind;           /* SQLITE_MUTEX_... */
+  tarn_sqlite3_owner* owner; /* Of a connection's; null: everybody's. */
+  struct tarn_sqlite3_mutex* before; /* The recursive one that the thread has taken before. */
+} tarn_sqlite3_mutex;
+
+typedef struct tarn_sqlite3_thread {
+  tarn_sqlite3_mutex* held;       /* Recursive ones. */
+  unsigned shared;                /* Others, and calls in which all is everybody's. */
+  tarn_sqlite3_owner* opening;    /* The connection that is being made has it, */
+  tarn_sqlite3_owner* ending;     /* and the one that is being closed. */
+} tarn_sqlite3_thread;
+
+enum { TARN_SQLITE3_STATIC_MUTEXES = 16, TARN_SQLITE3_VFS_MAX = 32 };
+
+typedef int (*tarn_sqlite3_file_open)(sqlite3_vfs* vfs, const char* name, sqlite3_file* file,
+                                      int flags, int* out_flags);
+
+typedef struct tarn_sqlite3_state {
+  pthread_mutex_t lock;
+  int is_installed;
+  tarn_sqlite3_owner shared;
+  tarn_sqlite3_mutex statics[TARN_SQLITE3_STATIC_MUTEXES];
+  tarn_sqlite3_file_open open_file; /* Each file of a program has functions of its own: whose. */
+  struct {
+    sqlite3_vfs* vfs;
+    tarn_sqlite3_file_open open; /* Its own. */
+  } files[TARN_SQLITE3_VFS_MAX];
+  sqlite3_mem_methods memory_before;
+  sqlite3_mutex_methods mutexes_before;
+  sqlite3_pcache_methods2 caches_before;
+} tarn_sqlite3_state;
+
+TARN_WEAK tarn_sqlite3_state tarn_sqlite3;
+TARN_WEAK __thread tarn_sqlite3_thread tarn_sqlite3_here;
+
+/* --- Memory ----------------------------------------------------------------------------------- */
+
+static inline tarn_sqlite3_owner* tarn_sqlite3_current(void) {
+  const tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
+  tarn_sqlite3_owner* owner = here->opening;
+  if (here->shared != 0) return &tarn_sqlite3.shared;
+  if (here->held != NULL) owner = here->held->before == NULL ? here->held->owner : NULL;
+  return owner == NULL ? &tarn_sqlite3.shared : owner;
+}
+
+/* Gives back what a connection's caches can do without (tarn/hooks/sqlite3_pages.h); its thread has
+ * its mutex. How much; of everybody's, nothing. */
+static inline size_t tarn_sqlite3_make_room(tarn_sqlite3_owner* owner);
+
+static inline void* tarn_sqlite3_allocate(int bytes) {
+  tarn_sqlite3_owner* const owner = tarn_sqlite3_current();
+  void* const p = tarn_heap_allocate(owner->heap, (size_t)bytes);
+  if (TARN_LIKELY(p != NULL) || tarn_sqlite3_make_room(owner) == 0) return p;
+  return tarn_heap_allocate(owner->heap, (size_t)bytes);
+}
+static inline int tarn_sqlite3_size(void* p) { return (int)tarn_malloc_usable_size(p); }
+static inline int tarn_sqlite3_round(int bytes) { return (bytes + 7) & ~7; }
+
+/* Blocks of a connection that is being closed stay: they go with its heap, at once. */
+static inline void tarn_sqlite3_deallocate(void* p) {
+  tarn_sqlite3_owner* const ending = tarn_sqlite3_here.ending;
+  if (TARN_UNLIKELY(ending != NULL) && tarn_heap_of(p).id == ending->heap.id) {
+    ending->ending_blocks += 1;
+    ending->ending_bytes += tarn_malloc_usable_size(p);
+  } else {
+    tarn_heap_deallocate(p);
+  }
+}
+static inline void* tarn_sqlite3_reallocate(void* p, int bytes) {
+  const tarn_heap heap = tarn_heap_of(p);
+  tarn_sqlite3_owner* const owner = tarn_sqlite3_current();
+  void* const moved = tarn_heap_reallocate(heap, p, (size_t)bytes);
+  if (TARN_LIKELY(moved != NULL) || owner->heap.id != heap.id) return moved;
+  return tarn_sqlite3_make_room(owner) == 0 ? NULL
+                                            : tarn_heap_reallocate(heap, p, (size_t)bytes);
+}
+static inline int tarn_sqlite3_memory_init(void* context) {
+  (void)context;
+  return SQLITE_OK;
+}
+static inline void tarn_sqlite3_memory_end(void* context) { (void)context; }
+
+/* --- Mutexes ---------------------------------------------------------------------------------- */
+
+static inline int tarn_sqlite3_mutexes_init(void) {
+  int i;
+  for (i = 0; i != TARN_SQLITE3_STATIC_MUTEXES; ++i) {
+    pthread_mutex_init(&tarn_sqlite3.statics[i].lock, NULL);
+    tarn_sqlite3.statics[i].kind = i;
+  }
+  return SQLITE_OK;
+}
+static inline int tarn_sqlite3_mutexes_end(void) { return SQLITE_OK; }
+
+static inline sqlite3_mutex* tarn_sqlite3_mutex_alloc(int kind) {
+  tarn_sqlite3_owner* const opening = tarn_sqlite3_here.opening;
+  tarn_sqlite3_mutex* mutex;
+  if (kind != SQLITE_MUTEX_FAST && kind != SQLITE_MUTEX_RECURSIVE) {
+    return kind < TARN_SQLITE3_STATIC_MUTEXES ? (sqlite3_mutex*)&tarn_sqlite3.statics[kind] : NULL;
+  }
+  mutex = (tarn_sqlite3_mutex*)tarn_calloc(1, sizeof *mutex);
+  if (mutex == NULL) return NULL;
+  pthread_mutex_init(&mutex->lock, NULL);
+  mutex->kind = kind;
+  if (kind == SQLITE_MUTEX_RECURSIVE && opening != NULL && !opening->has_mutex) {
+    opening->has_mutex = 1;
+    mutex->owner = opening;
+  }
+  return (sqlite3_mutex*)mutex;
+}
+
+static inline void tarn_sqlite3_mutex_free(sqlite3_mutex* opaque) {
+  tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
+  if (mutex->owner != NULL) __atomic_store_n(&mutex->owner->is_closed, 1, __ATOMIC_RELEASE);
+  pthread_mutex_destroy(&mutex->lock);
+  tarn_free(mutex);
+}
+
+/* That of the statistics is held around each xMalloc, that of random numbers around none. */
+static inline int tarn_sqlite3_mutex_shares(const tarn_sqlite3_mutex* mutex) {
+  return mutex->kind != SQLITE_MUTEX_STATIC_MEM && mutex->kind != SQLITE_MUTEX_STATIC_PRNG;
+}
+
+static inline void tarn_sqlite3_mutex_taken(tarn_sqlite3_mutex* mutex) {
+  tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
+  if (mutex->kind != SQLITE_MUTEX_RECURSIVE) {
+    here->shared += (unsigned)tarn_sqlite3_mutex_shares(mutex);
+    return;
+  }
+  __atomic_store_n(&mutex->thread, (const void*)here, __ATOMIC_RELAXED);
+  mutex->depth = 1;
+  mutex->before = here->held;
+  here->held = mutex;
+}
+
+/* 1 when the thread has it already. */
+static inline int tarn_sqlite3_mutex_again(tarn_sqlite3_mutex* mutex) {
+  if (mutex->kind != SQLITE_MUTEX_RECURSIVE) return 0;
+  if (__atomic_load_n(&mutex->thread, __ATOMIC_RELAXED) != (const void*)&tarn_sqlite3_here) {
+    return 0;
+  }
+  mutex->depth += 1;
+  return 1;
+}
+
+static inline void tarn_sqlite3_mutex_enter(sqlite3_mutex* opaque) {
+  tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
+  if (tarn_sqlite3_mutex_again(mutex)) return;
+  pthread_mutex_lock(&mutex->lock);
+  tarn_sqlite3_mutex_taken(mutex);
+}
+static inline int tarn_sqlite3_mutex_try(sqlite3_mutex* opaque) {
+  tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
+  if (tarn_sqlite3_mutex_again(mutex)) return SQLITE_OK;
+  if (pthread_mutex_trylock(&mutex->lock) != 0) return SQLITE_BUSY;
+  tarn_sqlite3_mutex_taken(mutex);
+  return SQLITE_OK;
+}
+
+/* In any order, as SQLite does now and then. */
+static inline void tarn_sqlite3_mutex_leave(sqlite3_mutex* opaque) {
+  tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
+  tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
+  if (mutex->kind != SQLITE_MUTEX_RECURSIVE) {
+    here->shared -= (unsigned)tarn_sqlite3_mutex_shares(mutex);
+  } else {
+    tarn_sqlite3_mutex** link = &here->held;
+    if (--mutex->depth != 0) return;
+    while (*link != mutex) link = &(*link)->before;
+    *link = mutex->before;
+    __atomic_store_n(&mutex->thread, (const void*)NULL, __ATOMIC_RELAXED);
+  }
+  pthread_mutex_unlock(&mutex->lock);
+}
+
+/* For builds of SQLite with assertions. */
+static inline int tarn_sqlite3_mutex_held(sqlite3_mutex* opaque) {
+  tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
+  return mutex == NULL || mutex->kind != SQLITE_MUTEX_RECURSIVE ||
+         __atomic_load_n(&mutex->thread, __ATOMIC_RELAXED) == (const void*)&tarn_sqlite3_here;
+}
+static inline int tarn_sqlite3_mutex_notheld(sqlite3_mutex* opaque) {
+  tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
+  return mutex == NULL || mutex->kind != SQLITE_MUTEX_RECURSIVE ||
+         !tarn_sqlite3_mutex_held(opaque);
+}
+
+/* --- Files ------------------------------------------------------------------------------------ */
+
+/* A VFS's own xOpen, and what it allocates is everybody's. */
+static inline int tarn_sqlite3_open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file,
+                                         int flags, int* out_flags) {
+  tarn_sqlite3_file_open own = NULL;
+  int result;
+  int i;
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  for (i = 0; i != TARN_SQLITE3_VFS_MAX && own == NULL; ++i) {
+    if (tarn_sqlite3.files[i].vfs == vfs) own = tarn_sqlite3.files[i].open;
+  }
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+  if (own == NULL) return SQLITE_CANTOPEN;
+  tarn_sqlite3_here.shared += 1;
+  result = own(vfs, name, file, flags, out_flags);
+  tarn_sqlite3_here.shared -= 1;
+  return result;
+}
+
+/* Puts that in the place of every VFS's xOpen. 0 when there are too many. The caller has SQLite
+ * initialised, and no lock. */
+static inline int tarn_sqlite3_watch_files(void) {
+  sqlite3_vfs* vfs = sqlite3_vfs_find(NULL);
+  int fits = 1;
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  for (; vfs != NULL; vfs = vfs->pNext) {
+    int i = 0;
+    if (vfs->xOpen == tarn_sqlite3.open_file) continue;
+    while (i != TARN_SQLITE3_VFS_MAX && tarn_sqlite3.files[i].vfs != NULL &&
+           tarn_sqlite3.files[i].vfs != vfs) {
+      ++i;
+    }
+    if (i == TARN_SQLITE3_VFS_MAX) {
+      fits = 0;
+      break;
+    }
+    tarn_sqlite3.files[i].vfs = vfs;
+    tarn_sqlite3.files[i].open = vfs->xOpen;
+    vfs->xOpen = tarn_sqlite3.open_file;
+  }
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+  return fits;
+}
+static inline void tarn_sqlite3_leave_files(void) {
+  int i;
+  for (i = 0; i != TARN_SQLITE3_VFS_MAX && tarn_sqlite3.files[i].vfs != NULL; ++i) {
+    tarn_sqlite3.files[i].vfs->xOpen = tarn_sqlite3.files[i].open;
+    tarn_sqlite3.files[i].vfs = NULL;
+  }
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,38 @@
+// subjects: every kind of allocator behind a tarn_malloc_table, for the conformance suite.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "tarn/malloc_table.h"
+
+namespace tables {
+
+// An allocator with its table, and what the suite may expect of it.
+struct Subject {
+  virtual ~Subject() = default;
+
+  tarn_malloc_table table{};
+  std::size_t bytes_max = 100'000;   // The largest request that it serves,
+  std::size_t alignment_max = 4096;  // and the greatest alignment;
+  std::size_t blocks = 100;          // so many of the largest at the same time, surely.
+  bool frees = true;                 // A freed block's memory is used again.
+};
+
+struct Kind {
+  const char* name;
+  std::unique_ptr<Subject> (*make)();
+  bool is_for_threads = false;
+  // Refuses the n-th chunk and all later ones (0: none); null where it asks nobody for memory.
+  std::unique_ptr<Subject> (*make_failing)(std::size_t n) = nullptr;
+};
+
+// Those over C interfaces, over macros, and over C++ classes.
+std::vector<Kind> kinds_in_c();
+std::vector<Kind> kinds_at_compile_time();
+std::vector<Kind> kinds_in_cpp();
+
+}  // namespace tables

@@ -1,0 +1,220 @@
+// subjects_c: the makers of tarn/malloc_table.h.
+//
+// SPDX-License-Identifier: MIT
+#include <cstdlib>
+
+#include "subjects.hpp"
+#include "tarn/adaptors.h"
+#include "tarn/fixed_allocator.h"
+#include "tarn/object_cache.h"
+#include "tarn/region_array_pool.h"
+#include "tarn/shared_arena.h"
+#include "tarn/shared_array_pool.h"
+#include "tarn/tree.h"
+
+namespace tables {
+
+namespace {
+
+// A source that fails as it is told, in front of `options.source`.
+struct Failing {
+  explicit Failing(std::size_t n) {
+    own.inner = tarn_source_default();
+    own.failing = n;
+    own.onwards = 1;
+    source = tarn_failing_source_get(&own);
+  }
+  tarn_failing_source own{};
+  tarn_source source;
+};
+
+struct Default : Subject {
+  Default() { table = tarn_malloc_table_default(); }
+};
+
+struct Heap : Subject {
+  explicit Heap(int mode) {
+    tarn_heap_options options{};
+    options.bytes = sizeof options;
+    options.mode = mode;
+    heap = tarn_heap_create(&options);
+    table = tarn_heap_malloc_table(&heap);
+  }
+  ~Heap() override { tarn_heap_destroy(heap); }
+  tarn_heap heap;
+};
+
+struct HeapOverSource : Subject {
+  explicit HeapOverSource(std::size_t n) : failing(n) {
+    tarn_heap_options options{};
+    options.bytes = sizeof options;
+    failing.source.chunk_bytes = 65536;
+    options.source = &failing.source;
+    heap = tarn_heap_create(&options);
+    if (heap.record != nullptr) table = tarn_heap_malloc_table(&heap);
+  }
+  ~HeapOverSource() override { tarn_heap_destroy(heap); }
+  Failing failing;
+  tarn_heap heap;
+};
+
+struct Pool : Subject {
+  explicit Pool(std::size_t n) : failing(n) {
+    tarn_pool_options options{};
+    options.bytes = sizeof options;
+    options.block_bytes = 208;
+    options.chunk_bytes = 4096;
+    options.source = &failing.source;
+    tarn_pool_init(&pool, &options);
+    table = tarn_pool_malloc_table(&pool);
+    bytes_max = 208;
+    alignment_max = 16;
+  }
+  ~Pool() override { tarn_pool_destroy(&pool); }
+  Failing failing;
+  tarn_pool pool;
+};
+
+struct FixedAllocator : Subject {
+  explicit FixedAllocator(std::size_t n) : failing(n) {
+    tarn_fixed_allocator_options options{};
+    options.bytes = sizeof options;
+    options.block_bytes = 100;
+    options.alignment = 64;
+    options.source = &failing.source;
+    tarn_fixed_allocator_init(&blocks_, &options);
+    table = tarn_fixed_allocator_malloc_table(&blocks_);
+    bytes_max = 100;
+    alignment_max = 64;
+  }
+  ~FixedAllocator() override { tarn_fixed_allocator_destroy(&blocks_); }
+  Failing failing;
+  tarn_fixed_allocator blocks_;
+};
+
+struct ObjectCache : Subject {
+  explicit ObjectCache(std::size_t n) : failing(n) {
+    tarn_object_cache_options options{};
+    options.bytes = sizeof options;
+    options.objects.bytes = sizeof options.objects;
+    options.objects.block_bytes = 300;
+    options.objects.chunk_bytes = 4096;
+    options.objects.source = &failing.source;
+    tarn_object_cache_init(&cache, &options);
+    table = tarn_object_cache_malloc_table(&cache);
+    bytes_max = 300;
+    alignment_max = 16;
+  }
+  ~ObjectCache() override { tarn_object_cache_destroy(&cache); }
+  Failing failing;
+  tarn_object_cache cache;
+};
+
+struct Arena : Subject {
+  explicit Arena(std::size_t n) : failing(n) {
+    tarn_arena_options options{};
+    options.bytes = sizeof options;
+    options.source = &failing.source;
+    tarn_arena_init(&arena, &options);
+    table = tarn_arena_malloc_table(&arena);
+    frees = false;
+  }
+  ~Arena() override { tarn_arena_destroy(&arena); }
+  Failing failing;
+  tarn_arena arena;
+};
+
+struct SharedArena : Subject {
+  explicit SharedArena(std::size_t n) : failing(n) {
+    tarn_arena_options options{};
+    options.bytes = sizeof options;
+    options.source = &failing.source;
+    tarn_shared_arena_init(&shared, &options);
+    table = tarn_shared_arena_malloc_table(&shared);
+    frees = false;
+  }
+  ~SharedArena() override { tarn_shared_arena_destroy(&shared); }
+  Failing failing;
+  tarn_shared_arena shared;
+};
+
+struct Tree : Subject {
+  Tree() {
+    node = tarn_tree_allocate(nullptr, 8);
+    table = tarn_tree_malloc_table(node);
+  }
+  ~Tree() override { tarn_tree_dispose(node); }
+  void* node;
+};
+
+struct ArrayPool : Subject {
+  ArrayPool() {
+    bookkeeping.resize(tarn_array_pool_bytes(200, 208, TARN_ARRAY_EXACT));
+    blocks_ = std::aligned_alloc(16, 200 * 208);
+    const auto format = tarn_array_pool_format(bookkeeping.data(), bookkeeping.size(), 200, 208,
+                                               TARN_ARRAY_EXACT);
+    const auto attach = tarn_array_pool_attach(&pool, bookkeeping.data(), bookkeeping.size(),
+                                               blocks_, 200 * 208);
+    if (format == TARN_ARRAY_OK && attach == TARN_ARRAY_OK) {
+      table = tarn_array_pool_malloc_table(&pool);
+    }
+    bytes_max = 208;
+    alignment_max = 16;
+  }
+  ~ArrayPool() override { std::free(blocks_); }
+  std::vector<unsigned char> bookkeeping;
+  void* blocks_;
+  tarn_array_pool pool;
+};
+
+struct SharedArrayPool : Subject {
+  SharedArrayPool() {
+    const std::size_t bytes = tarn_shared_array_pool_bytes(2000, 208, 4);
+    bookkeeping = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    blocks_ = std::aligned_alloc(16, 2000 * 208);
+    const auto format = tarn_shared_array_pool_format(bookkeeping, bytes, 2000, 208, 4, 0);
+    const auto attach = tarn_shared_array_pool_attach(&pool, bookkeeping, bytes, blocks_,
+                                                      2000 * 208, 1);
+    if (format == TARN_ARRAY_OK && attach == TARN_ARRAY_OK) {
+      table = tarn_shared_array_pool_malloc_table(&pool);
+    }
+    bytes_max = 208;
+    alignment_max = 16;
+  }
+  ~SharedArrayPool() override {
+    tarn_shared_array_pool_leave(&pool);
+    std::free(blocks_);
+    std::free(bookkeeping);
+  }
+  void* bookkeeping;
+  void* blocks_;
+  tarn_shared_array_pool pool;
+};
+
+template <class S, int... argument>
+std::unique_ptr<Subject> make() {
+  return std::make_unique<S>(argument...);
+}
+template <class S>
+std::unique_ptr<Subject> make_failing(std::size_t n) {
+  return std::make_unique<S>(n);
+}
+
+}  // namespace
+
+std::vector<Kind> kinds_in_c() {
+  return {{"default", make<Default>, true},
+          {"heap", make<Heap, TARN_HEAP_FAST>, true, make_failing<HeapOverSource>},
+          {"checked_heap", make<Heap, TARN_HEAP_CHECKED>, true},
+          {"passthrough_heap", make<Heap, TARN_HEAP_PASSTHROUGH>, true},
+          {"pool", make<Pool, 0>, false, make_failing<Pool>},
+          {"fixed_allocator", make<FixedAllocator, 0>, false, make_failing<FixedAllocator>},
+          {"object_cache", make<ObjectCache, 0>, false, make_failing<ObjectCache>},
+          {"arena", make<Arena, 0>, false, make_failing<Arena>},
+          {"shared_arena", make<SharedArena, 0>, true, make_failing<SharedArena>},
+          {"tree", make<Tree>},
+          {"array_pool", make<ArrayPool>},
+          {"shared_array_pool", make<SharedArrayPool>, true}};
+}
+
+}  // namespace tables

@@ -1,0 +1,54 @@
+// subjects_static: the macros of tarn/malloc_table.h, over what is said at compile time.
+//
+// SPDX-License-Identifier: MIT
+#include "subjects.hpp"
+#include "tarn/static_pool.h"
+#include "tarn/tlsf.h"
+
+namespace tables {
+
+namespace {
+
+TARN_STATIC_TLSF(message_heap, 4 << 20)
+TARN_TABLE_OF_STATIC_HEAP(message_table, message_heap)
+
+TARN_STATIC_POOL(packet_pool, 112, 128)
+TARN_TABLE_OF_STATIC_POOL(packet_table, packet_pool, 112)
+
+#define RECORD_CLASSES(CLASS) CLASS(32, 400) CLASS(96, 400) CLASS(240, 400)
+TARN_STATIC_HEAP(record_heap, RECORD_CLASSES)
+TARN_TABLE_OF_STATIC_HEAP(record_table, record_heap)
+
+std::unique_ptr<Subject> limited(std::unique_ptr<Subject> subject, std::size_t bytes_max,
+                                 std::size_t alignment_max) {
+  subject->bytes_max = bytes_max;
+  subject->alignment_max = alignment_max;
+  return subject;
+}
+
+struct Messages : Subject {
+  Messages() : heap(new message_heap()) { table = message_table(heap.get()); }
+  std::unique_ptr<message_heap> heap;
+};
+struct Packets : Subject {
+  Packets() : pool(new packet_pool()) { table = packet_table(pool.get()); }
+  std::unique_ptr<packet_pool> pool;
+};
+struct Records : Subject {
+  Records() : heap(new record_heap()) { table = record_table(heap.get()); }
+  std::unique_ptr<record_heap> heap;
+};
+
+std::unique_ptr<Subject> messages() {
+  return limited(std::make_unique<Messages>(), 20'000, 4096);
+}
+std::unique_ptr<Subject> packets() { return limited(std::make_unique<Packets>(), 112, 16); }
+std::unique_ptr<Subject> records() { return limited(std::make_unique<Records>(), 240, 16); }
+
+}  // namespace
+
+std::vector<Kind> kinds_at_compile_time() {
+  return {{"static_tlsf", messages}, {"static_pool_in_c", packets}, {"static_heap_in_c", records}};
+}
+
+}  // namespace tables
