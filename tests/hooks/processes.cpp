@@ -54,7 +54,8 @@ class Full {
 TEST(Libxml2, HasDocumentsInItsHeap) {
   const std::string text = xml_of(500);
   EXPECT_EQ(tarn_libxml2_install(&xml_heap->heap), -1) << "once";
-  xmlFreeDoc(xmlReadMemory(text.data(), int(text.size()), "a", nullptr, 0));  // What stays is there.
+  // After the first one what stays is there.
+  xmlFreeDoc(xmlReadMemory(text.data(), int(text.size()), "a", nullptr, 0));
   const auto before = xml_heap->blocks();
   xmlDoc* const document = xmlReadMemory(text.data(), int(text.size()), "a", nullptr, 0);
   ASSERT_NE(document, nullptr);
@@ -188,8 +189,8 @@ bool is_refused_when_late() {
   const pid_t child = fork();
   if (child == 0) {
     EVP_MD_CTX_free(EVP_MD_CTX_new());
-    const bool refused = tarn_openssl_install(&ssl_heap->heap) == -1 && tarn_openssl_heap == nullptr;
-    _exit(refused ? 0 : 1);
+    const bool refused = tarn_openssl_install(&ssl_heap->heap) == -1;
+    _exit(refused && tarn_openssl_heap == nullptr ? 0 : 1);
   }
   int status = 1;
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
@@ -216,6 +217,6 @@ int main(int argc, char** argv) {
   curl_global_cleanup();
   if (curl.blocks() != 0) return 6;
   OPENSSL_cleanup();
-  if (ssl.blocks() > 10) return 7;  // OpenSSL 3.0 forgets a few.
+  if (ssl.blocks() != 0) return 7;
   return failed;
 }

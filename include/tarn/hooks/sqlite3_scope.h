@@ -43,7 +43,7 @@ typedef struct tarn_sqlite3_owner {
 
 typedef struct tarn_sqlite3_mutex {
   pthread_mutex_t lock;
-  const void* thread; /* Who holds a recursive one; atomic, but its own thread alone finds itself. */
+  const void* thread; /* Who holds a recursive one; atomic: no thread but that finds itself. */
   unsigned depth;     /* These by the holder. */
   int kind;           /* SQLITE_MUTEX_... */
   tarn_sqlite3_owner* owner; /* Of a connection's; null: everybody's. */
