@@ -96,13 +96,16 @@ TEST_P(Sharing, OneNamedMemoryFile) {
   ASSERT_EQ(tarn_sqlite3_close(b), SQLITE_OK);
 }
 
-// Both connections' mutexes are held: pages are the caches', all else is everybody's.
+// Both connections' mutexes are held: pages are the caches', all else is everybody's, such as the
+// write-ahead log of the source, which is opened by the first step.
 TEST_P(Sharing, BackupsBetweenConnections) {
   for (int order = 0; order < 2; ++order) {
-    sqlite3* const from = open(file("from.db"), &options);
-    sqlite3* const to = open(":memory:", &options);
-    ASSERT_EQ(run(from, "DROP TABLE IF EXISTS t"), SQLITE_OK);
+    sqlite3* from = open(file("from.db"), &options);
+    ASSERT_EQ(run(from, "PRAGMA journal_mode = WAL; DROP TABLE IF EXISTS t"), SQLITE_OK);
     ASSERT_EQ(fill(from, 2000, 300), SQLITE_OK);
+    ASSERT_EQ(tarn_sqlite3_close(from), SQLITE_OK);
+    from = open(file("from.db"), &options);
+    sqlite3* const to = open(":memory:", &options);
     sqlite3_backup* const backup = sqlite3_backup_init(to, "main", from, "main");
     ASSERT_NE(backup, nullptr);
     while (sqlite3_backup_step(backup, 10) == SQLITE_OK) {
