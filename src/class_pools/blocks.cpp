@@ -37,7 +37,7 @@ void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
   }
   note_request(pool, bytes);
   void* const block = block_at(chunk, index);
-  if (TARN_UNLIKELY(pools.is_watched != 0)) {
+  if (TARN_UNLIKELY(chunk.is_watched)) {
     os::watch_allocated(&pools, block, pool.block_bytes);
     *is_zero = false;  // Memcheck takes its contents for anything.
   }
@@ -95,7 +95,7 @@ Found find_block(tarn_class_pools& pools, const void* p) noexcept {
 void free_block(tarn_class_pools& pools, const Found& found) noexcept {
   tarn_class_chunk& chunk = *found.chunk;
   tarn_class_pool& pool = *chunk.pool;
-  if (TARN_UNLIKELY(pools.is_watched != 0)) {
+  if (TARN_UNLIKELY(chunk.is_watched)) {
     os::watch_freed(&pools, block_at(chunk, found.index), pool.block_bytes);
   }
   words_of(chunk)[found.index] = chunk.free;

@@ -11,6 +11,8 @@ namespace tarn {
 
 namespace {
 
+constexpr std::size_t watched_most = std::size_t{64} << 20;
+
 // Where `recent` remembers who is asked about p. Addresses that share an entry lie 16 MiB apart.
 constexpr unsigned recent_shift = 18;
 tarn_class_chunk** recent_of(tarn_class_pools& pools, std::uintptr_t address) noexcept {
@@ -46,7 +48,10 @@ tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
   chunk->free = no_block;
   chunk->capacity = static_cast<std::uint16_t>(capacity);
   ClassTree::insert(pools.root, chunk);
-  if (pools.is_watched != 0) os::watch_close(chunk->first, capacity * pool.stride);
+  // Tools have a byte of their own for some of the program's.
+  const std::size_t blocks_bytes = capacity * pool.stride;
+  chunk->is_watched = pools.is_watched != 0 && blocks_bytes <= watched_most;
+  if (chunk->is_watched) os::watch_close(chunk->first, blocks_bytes);
   return chunk;
 }
 
@@ -101,9 +106,7 @@ void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
     if (*recent == chunk) *recent = nullptr;
   }
   const tarn_chunk memory{chunk, chunk->bytes};  // Read before its contents go.
-  if (pools.is_watched != 0) {
-    os::watch_open(chunk->first, chunk->capacity * pool.stride);
-  }
+  if (chunk->is_watched) os::watch_open(chunk->first, chunk->capacity * pool.stride);
   ++pools.released;
   pools.held_bytes -= memory.bytes;
   release_to(pools.source, memory);

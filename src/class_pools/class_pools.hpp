@@ -30,6 +30,7 @@ struct tarn_class_chunk {
   std::uint16_t live;
   std::uint16_t capacity;
   bool is_lone;             // Of an alignment of its own.
+  bool is_watched;          // A tool is told of its blocks.
 };
 
 // One class.
