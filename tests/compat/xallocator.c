@@ -134,6 +134,8 @@ static void dies(void (*what)(void), const char* words) {
   xfree(block);
 }
 
+void test_own_lock(void); /* xallocator_lock.c */
+
 static void test_locks(void) {
   lock_release(); /* Harmless. */
   lock_init();
@@ -158,6 +160,7 @@ int main(void) {
   test_sizes();
   test_realloc();
   test_locks();
+  test_own_lock();
   dies(twice, "tarn: double free: xfree");
   dies(inside, "tarn: invalid free: xfree");
   dies(foreign, "tarn: invalid free: xfree");
