@@ -346,6 +346,21 @@ TEST(ClassPoolsDeathTest, WrongFreesAreReported) {
   EXPECT_EXIT(pools.deallocate(theirs), dies, "invalid free");
 }
 
+#ifndef TARN_TEST_WATCHED
+#define TARN_TEST_WATCHED false
+#endif
+
+TEST(ClassPoolsDeathTest, AddressSanitizerSeesEachBlock) {
+  if (!TARN_TEST_WATCHED) GTEST_SKIP() << "built without it";
+  ClassPools pools(tuned());
+  auto* volatile p = static_cast<volatile char*>(pools.allocate(396));
+  p[395] = 1;
+  EXPECT_DEATH(p[396] = 1, "AddressSanitizer: use-after-poison");
+  EXPECT_DEATH(p[400] = 1, "AddressSanitizer: use-after-poison");
+  pools.deallocate(const_cast<char*>(p));
+  EXPECT_DEATH(p[0] = 1, "AddressSanitizer: use-after-poison");
+}
+
 struct PowersOfTwo {
   ClassPools allocator;
   static constexpr std::size_t bytes_max = 3000;

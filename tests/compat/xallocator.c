@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "xallocator.h"
 
+#include <inttypes.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@ __attribute__((constructor)) static void before_main(void) {
 }
 static char* late;
 __attribute__((destructor)) static void after_main(void) {
+  if (late == NULL) return; /* A check has failed. */
   CHECK(strcmp(late, "to the end") == 0);
   xfree(late);
   xfree(xmalloc(100));
@@ -59,6 +61,39 @@ static void test_stats(void) {
                         "xallocator Block Size: 396 Block Count: 1 Blocks In Use: 1\n") == 0);
   xfree(tuned);
   xfree(blocks[10000]);
+}
+
+/* As docs/xallocator.md has it. */
+static void test_tuning(void) {
+  static void* blocks[11000];
+  xalloc_destroy();
+  for (size_t i = 0; i < 1000; ++i) blocks[i] = xmalloc(24);
+  for (size_t i = 1000; i < 11000; ++i) blocks[i] = xmalloc(397 + i % 4);
+  char text[1000] = "";
+  size_t length = 0;
+  tarn_class_pool_stats all = {.bytes = sizeof all};
+  for (size_t i = 0; tarn_xalloc_get_class_stats(i, &all) == 0; ++i) {
+    if (all.allocations == 0) continue;
+    length += (size_t)snprintf(
+        text + length, sizeof text - length,
+        "%6zu: at most %" PRIu64 " in use; asked for %zu to %zu bytes, %" PRIu64 " on average\n",
+        all.block_bytes, all.in_use_peak, all.requested_bytes_min, all.requested_bytes_max,
+        all.requested_bytes / all.allocations);
+  }
+  const char* const expected =
+      "    32: at most 1000 in use; asked for 24 to 24 bytes, 24 on average\n"
+      "   512: at most 10000 in use; asked for 397 to 400 bytes, 398 on average\n";
+  CHECK(strcmp(text, expected) == 0);
+  for (int i = 0; i < 11000; ++i) xfree(blocks[i]);
+  xalloc_destroy();
+  static const size_t sizes[] = {400, 768};
+  const int made = tarn_xalloc_init(&(tarn_class_pools_options){
+      .bytes = sizeof(tarn_class_pools_options), .class_bytes = sizes, .class_count = 2});
+  CHECK(made == 0);
+  void* const p = xmalloc(398);
+  CHECK(tarn_xalloc_usable_bytes(p) == 400);
+  xfree(p);
+  xalloc_destroy();
 }
 
 static void test_sizes(void) {
@@ -157,6 +192,7 @@ int main(void) {
   xalloc_init();
   xalloc_init();
   test_stats();
+  test_tuning();
   test_sizes();
   test_realloc();
   test_locks();
