@@ -53,14 +53,15 @@ typedef struct tarn_class_pools_options {
   unsigned flags;            /* Of enum tarn_class_pools_flag. */
 } tarn_class_pools_options;
 
-#define TARN_CLASS_POOLS_RECENT 64
+#define TARN_CLASS_POOLS_RECENT 64 /* At first; more when there are as many chunks. */
 
 /* All of it is the pools' own. It must not be copied or moved. */
 typedef struct tarn_class_pools {
   struct tarn_class_pool* classes; /* By size. */
   const uint16_t* first;           /* Of each quarter of a doubling, the first class for it. */
   struct tarn_class_chunk* root;   /* All chunks by address. */
-  struct tarn_class_chunk* recent[TARN_CLASS_POOLS_RECENT]; /* By bits of the address. */
+  struct tarn_class_chunk** recent; /* Those found last, by bits of the address. */
+  size_t recent_count;              /* A power of two; 0: there are none yet. */
   size_t class_count;
   size_t chunk_bytes;
   size_t chunk_bytes_max;
@@ -68,7 +69,9 @@ typedef struct tarn_class_pools {
   uint64_t acquired;  /* Chunks since the beginning, */
   uint64_t released;
   uint64_t failures;  /* Requests that no class is large enough for. */
-  tarn_chunk table;   /* The classes lie there. */
+  tarn_chunk table;   /* The classes lie there, */
+  tarn_chunk recents; /* and `recent` here, when that has grown. */
+  struct tarn_class_chunk* recent_first[TARN_CLASS_POOLS_RECENT];
   tarn_source source;
   tarn_class_pools_lock lock;
   const char* name;

@@ -67,11 +67,11 @@ bool check_class_pools(const tarn_class_pools& pools) noexcept {
   bool is_sound = true;
   std::uint64_t chunks = 0;
   std::uint64_t live = 0;
-  std::size_t bytes = pools.table.bytes;
+  std::size_t bytes = pools.table.bytes + pools.recents.bytes;
   for_each_chunk(pools, [&](const tarn_class_chunk& chunk) {
     is_sound = is_sound && check_chunk(pools, chunk);
     ++chunks;
-    bytes += chunk.bytes;
+    bytes += chunk.bytes + chunk.colour;
     live += chunk.live;
     if (!chunk.is_lone && chunk.live < chunk.capacity) --open;
   });

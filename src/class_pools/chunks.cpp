@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <new>
 
+#include "base/config.hpp"
 #include "class_pools/class_pools.hpp"
 #include "grants/grants.hpp"
 #include "os/watchers.hpp"
@@ -12,11 +13,42 @@ namespace tarn {
 namespace {
 
 constexpr std::size_t watched_most = std::size_t{64} << 20;
+constexpr std::size_t coloured_least = 64 * 1024;
+constexpr std::size_t colours = 32;
 
-// Where `recent` remembers who is asked about p. Addresses that share an entry lie 16 MiB apart.
+// Where `recent` remembers who is asked about p. One of the largest chunks has some entries.
 constexpr unsigned recent_shift = 18;
 tarn_class_chunk** recent_of(tarn_class_pools& pools, std::uintptr_t address) noexcept {
-  return &pools.recent[(address >> recent_shift) % TARN_CLASS_POOLS_RECENT];
+  return &pools.recent[(address >> recent_shift) & (pools.recent_count - 1)];
+}
+
+void use_recent(tarn_class_pools& pools, tarn_class_chunk** entries, std::size_t count) noexcept {
+  pools.recent = entries;
+  pools.recent_count = count;
+  __builtin_memset(entries, 0, count * sizeof *entries);
+}
+void drop_recent(tarn_class_pools& pools) noexcept {
+  if (pools.recents.data == nullptr) return;
+  pools.held_bytes -= pools.recents.bytes;
+  release_to(pools.source, pools.recents);
+  pools.recents = {};
+}
+
+// With as many chunks as entries there are sixteen times as many entries, if there is memory.
+void grow_recent(tarn_class_pools& pools) noexcept {
+  const std::size_t count = pools.recent_count * 16;
+  const tarn_chunk memory =
+      acquire_from(pools.source, count * sizeof(tarn_class_chunk*), line_bytes);
+  if (memory.data == nullptr) return;
+  drop_recent(pools);
+  pools.recents = memory;
+  pools.held_bytes += memory.bytes;
+  use_recent(pools, static_cast<tarn_class_chunk**>(memory.data), count);
+}
+
+tarn_chunk granted(const tarn_class_chunk& chunk) noexcept {
+  char* const start = reinterpret_cast<char*>(const_cast<tarn_class_chunk*>(&chunk));
+  return {start - chunk.colour, chunk.bytes + chunk.colour};
 }
 
 std::size_t first_offset(std::size_t capacity, std::size_t alignment) noexcept {
@@ -35,21 +67,27 @@ std::size_t capacity_for(const tarn_class_pool& pool, std::size_t bytes) noexcep
 
 tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
                               std::size_t capacity, std::size_t alignment) noexcept {
+  const std::size_t blocks_bytes = capacity * pool.stride;
+  // Headers of large chunks would share few sets of the processor's caches else.
+  const std::size_t colour =
+      capacity > 1 && blocks_bytes >= coloured_least ? pools.acquired % colours * line_bytes : 0;
   const std::size_t offset = first_offset(capacity, alignment);
   const tarn_chunk memory =
-      acquire_from(pools.source, offset + capacity * pool.stride, alignment);
+      acquire_from(pools.source, colour + offset + blocks_bytes, alignment);
   if (memory.data == nullptr) return nullptr;
   ++pools.acquired;
   pools.held_bytes += memory.bytes;
-  auto* const chunk = new (memory.data) tarn_class_chunk{};
-  chunk->bytes = memory.bytes;
+  if (pools.acquired - pools.released > pools.recent_count) grow_recent(pools);
+  char* const start = static_cast<char*>(memory.data) + colour;
+  auto* const chunk = new (start) tarn_class_chunk{};
+  chunk->bytes = memory.bytes - colour;
+  chunk->colour = static_cast<std::uint16_t>(colour);
   chunk->pool = &pool;
-  chunk->first = static_cast<char*>(memory.data) + offset;
+  chunk->first = start + offset;
   chunk->free = no_block;
   chunk->capacity = static_cast<std::uint16_t>(capacity);
   ClassTree::insert(pools.root, chunk);
   // Tools have a byte of their own for some of the program's.
-  const std::size_t blocks_bytes = capacity * pool.stride;
   chunk->is_watched = pools.is_watched != 0 && blocks_bytes <= watched_most;
   if (chunk->is_watched) os::watch_close(chunk->first, blocks_bytes);
   return chunk;
@@ -58,6 +96,7 @@ tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
 }  // namespace
 
 tarn_class_chunk* find_chunk(tarn_class_pools& pools, const void* p) noexcept {
+  if (TARN_UNLIKELY(pools.root == nullptr)) return nullptr;
   tarn_class_chunk** const recent = recent_of(pools, address_of(p));
   if (*recent != nullptr && ClassTree::is_in(**recent, p)) return *recent;
   tarn_class_chunk* const chunk = ClassTree::find(pools.root, p);
@@ -99,13 +138,13 @@ void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
   if (pool.spare == chunk) pool.spare = nullptr;
   ClassTree::remove(pools.root, chunk);
   const std::uintptr_t begin = address_of(chunk);
-  for (std::size_t i = 0; i < TARN_CLASS_POOLS_RECENT; ++i) {
+  for (std::size_t i = 0; i < pools.recent_count; ++i) {
     const std::size_t distance = i << recent_shift;
     if (distance >= chunk->bytes + (std::size_t{1} << recent_shift)) break;
     tarn_class_chunk** const recent = recent_of(pools, begin + distance);
     if (*recent == chunk) *recent = nullptr;
   }
-  const tarn_chunk memory{chunk, chunk->bytes};  // Read before its contents go.
+  const tarn_chunk memory = granted(*chunk);  // Read before its contents go.
   if (chunk->is_watched) os::watch_open(chunk->first, chunk->capacity * pool.stride);
   ++pools.released;
   pools.held_bytes -= memory.bytes;
@@ -137,6 +176,10 @@ std::size_t trim(tarn_class_pools& pools) noexcept {
   for_each_chunk(pools, [&](tarn_class_chunk& chunk) {
     if (chunk.live == 0) release_chunk(pools, &chunk);
   });
+  if (pools.root == nullptr && pools.recents.data != nullptr) {
+    drop_recent(pools);
+    use_recent(pools, pools.recent_first, TARN_CLASS_POOLS_RECENT);
+  }
   return before - pools.held_bytes;
 }
 

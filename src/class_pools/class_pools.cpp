@@ -201,7 +201,7 @@ int tarn_class_pools_get_class_stats(tarn_class_pools* pools, std::size_t number
   for_each_chunk(*pools, [&](const tarn_class_chunk& chunk) {
     if (chunk.pool != &pool) return;
     stats->capacity += chunk.capacity;
-    stats->held_bytes += chunk.bytes;
+    stats->held_bytes += chunk.bytes + chunk.colour;
     ++stats->chunks;
   });
   return 0;

@@ -1,6 +1,6 @@
 // class_pools: what the files of this room share. docs/design/class_pools.md has the invariants.
 //
-//   chunk:  | tarn_class_chunk | a word for each block | to 64 | block | block | ...
+//   chunk:  | colour | tarn_class_chunk | a word for each block | to 64 | block | block | ...
 //   word:   the next free block of the list, `no_block`, or `live_block`
 //
 // SPDX-License-Identifier: MIT
@@ -19,7 +19,7 @@
 struct tarn_class_chunk {
   tarn_class_chunk* left;   // The tree's.
   tarn_class_chunk* right;
-  std::size_t bytes;        // As granted.
+  std::size_t bytes;        // From here on.
   tarn_class_pool* pool;
   char* first;              // Where its blocks begin.
   tarn_class_chunk* next;   // The open list's.
@@ -29,6 +29,7 @@ struct tarn_class_chunk {
   std::uint16_t touched;    // from here on never.
   std::uint16_t live;
   std::uint16_t capacity;
+  std::uint16_t colour;     // How far into what was granted it lies.
   bool is_lone;             // Of an alignment of its own.
   bool is_watched;          // A tool is told of its blocks.
 };

@@ -130,6 +130,8 @@ int tarn_class_pools_init(tarn_class_pools* pools, const tarn_class_pools_option
     pools->source = source;
     return os::fail(os::Error::no_memory);
   }
+  pools->recent = pools->recent_first;
+  pools->recent_count = TARN_CLASS_POOLS_RECENT;
   pools->lock = options->lock;
   pools->is_watched = os::watched() ? 1 : 0;
   if (pools->is_watched != 0) os::watch_pool_begin(pools);
@@ -138,6 +140,7 @@ int tarn_class_pools_init(tarn_class_pools* pools, const tarn_class_pools_option
 
 void tarn_class_pools_destroy(tarn_class_pools* pools) {
   for_each_chunk(*pools, [&](tarn_class_chunk& chunk) { release_chunk(*pools, &chunk); });
+  if (pools->recents.data != nullptr) release_to(pools->source, pools->recents);
   if (pools->table.data != nullptr) release_to(pools->source, pools->table);
   if (pools->is_watched != 0) os::watch_pool_end(pools);
   *pools = {};
