@@ -11,7 +11,7 @@ help:
 	@echo '  make test    run every test and check (about twenty minutes on two cores)'
 	@echo '  make bench   compare with other allocators, side by side (an hour)'
 	@echo '  make bench-heaps  measure heaps beside those of mimalloc (a quarter of an hour)'
-	@echo '  make dist    write the library as two files, build/dist/tarn.hpp and tarn.cpp'
+	@echo '  make dist    write the library as two files, dist/tarn.hpp and dist/tarn.cpp'
 	@echo '  make clean   remove what these have built'
 	@echo
 	@echo 'Each of them installs what is missing, with apt, and says what and why.'
@@ -34,8 +34,8 @@ bench-heaps:
 
 dist:
 	@dev/setup build
-	@dev/amalgamate build/dist
-	@echo 'build/dist has tarn.hpp, tarn.cpp and tarn.h; docs/packaging.md says how to use them'
+	@dev/amalgamate dist
+	@echo 'dist/ has tarn.hpp, tarn.cpp and tarn.h; docs/packaging.md says how to use them'
 
 clean:
-	rm -rf build
+	rm -rf build dist
