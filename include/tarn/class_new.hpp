@@ -6,7 +6,8 @@
 //
 //   static tarn::StaticPool<sizeof(Event), 100> events;  // chosen when it is compiled:
 //   class Event { public: TARN_CLASS_NEW(tarn::ClassObject<events>) };
-//   tarn::ClassHeap<Node>::use(graph_heap);              // or while the program runs
+//   tarn::ClassHeap<Node>::use(graph_heap);              // or while the program runs; ClassHooks
+//                                                        // takes tables of any allocator
 //
 // All forms: single objects and arrays, over-aligned, sized, nothrow, into memory that is given,
 // `new (heap) T`; each with its delete, so that a constructor that throws leaks nothing.
@@ -15,10 +16,12 @@
 #ifndef TARN_CLASS_NEW_HPP
 #define TARN_CLASS_NEW_HPP
 
+#include <atomic>
 #include <cstddef>
 #include <new>
 
 #include "tarn/heap.hpp"
+#include "tarn/malloc_table.h"
 
 namespace tarn {
 
@@ -63,6 +66,43 @@ class ClassObject {
     if (object.owns(p)) return object.deallocate(p, 0, 0);
     HeapRef::deallocate(p);
   }
+};
+
+// What was chosen for Tag as a table of functions while the program runs: any pool, arena or tree
+// has one (tarn/malloc_table.h). malloc's heap at first. Threads: as what the table is of.
+template <class Tag>
+class ClassHooks {
+ public:
+  // Null: malloc's heap. False, and nothing is done, while objects live: they must go back to where
+  // they are from. Not while other threads allocate for this Tag.
+  static bool use(const tarn_malloc_table* table) noexcept {
+    if (live_.load(std::memory_order_relaxed) != 0) return false;
+    table_ = table == nullptr ? tarn_malloc_table{} : *table;
+    return true;
+  }
+  static std::size_t live_blocks() noexcept { return live_.load(std::memory_order_relaxed); }
+
+  static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    void* const p = take(bytes, alignment);
+    if (p != nullptr) live_.fetch_add(1, std::memory_order_relaxed);
+    return p;
+  }
+  static void deallocate(void* p) noexcept {
+    live_.fetch_sub(1, std::memory_order_relaxed);
+    if (table_.deallocate == nullptr) return HeapRef::deallocate(p);
+    table_.deallocate(table_.context, p);
+  }
+
+ private:
+  static void* take(std::size_t bytes, std::size_t alignment) noexcept {
+    if (table_.allocate == nullptr) return HeapRef::main().try_allocate(bytes, alignment);
+    if (alignment <= 16) return table_.allocate(table_.context, bytes);
+    if (table_.allocate_aligned == nullptr) return nullptr;
+    return table_.allocate_aligned(table_.context, alignment, bytes);
+  }
+
+  static inline tarn_malloc_table table_{};
+  static inline std::atomic<std::size_t> live_{0};
 };
 
 // What `new` is made of, whoever declares it.

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "tarn/arena.hpp"
+#include "tarn/pool.hpp"
 #include "tarn/static_pool.hpp"
 
 namespace standard {
@@ -195,6 +197,41 @@ TEST(ClassObjectTest, PoolThenHeap) {
     EXPECT_FALSE(events.owns(larger.get()));
   }
   EXPECT_EQ(events.stats().in_use, 0u);
+}
+
+// Chosen while the program runs.
+struct Token : ClassNew<Token, tarn::ClassHooks<Token>> {
+  std::uint64_t words[2] = {};
+};
+struct alignas(64) Wide_token : Token {};
+
+TEST(ClassHooksTest, AnyAllocatorsTable) {
+  using Hooks = tarn::ClassHooks<Token>;
+  {
+    const std::unique_ptr<Token> of_malloc(new Token);
+    EXPECT_TRUE(HeapRef::of(of_malloc.get()) == HeapRef::main());
+  }
+  tarn::Pool pool(sizeof(Token));
+  const tarn_malloc_table table = tarn_pool_malloc_table(pool.get());
+  ASSERT_TRUE(Hooks::use(&table));
+  {
+    const std::unique_ptr<Token> one(new Token);
+    EXPECT_TRUE(pool.owns(one.get()));
+    EXPECT_FALSE(Hooks::use(nullptr));  // It lives.
+    EXPECT_EQ(Hooks::live_blocks(), 1u);
+    EXPECT_THROW(new Token[2], std::bad_alloc);
+    EXPECT_THROW(new Wide_token, std::bad_alloc);
+  }
+  EXPECT_EQ(pool.stats().live_blocks, 0u);
+  tarn::Arena arena;
+  const tarn_malloc_table in_arena = tarn_arena_malloc_table(arena.get());
+  ASSERT_TRUE(Hooks::use(&in_arena));
+  {
+    const std::unique_ptr<Wide_token[]> wide(new Wide_token[3]);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(wide.get()) % 64, 0u);
+    EXPECT_TRUE(arena.owns(wide.get()));
+  }
+  EXPECT_TRUE(Hooks::use(nullptr));
 }
 
 TEST(ClassObjectTest, StrictIsOutOfMemory) {
