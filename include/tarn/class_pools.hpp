@@ -69,6 +69,14 @@ class LockedClassPools {
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
     return or_bad_alloc(tarn_class_pools_allocate_aligned(&own_, alignment, bytes));
   }
+  [[nodiscard]] void* allocate_zeroed(std::size_t count, std::size_t bytes) {
+    return or_bad_alloc(tarn_class_pools_allocate_zeroed(&own_, count, bytes));
+  }
+  // When it throws, p is as it was.
+  [[nodiscard]] void* reallocate(void* p, std::size_t bytes) {
+    void* const moved = tarn_class_pools_reallocate(&own_, p, bytes);
+    return bytes == 0 && p != nullptr ? moved : or_bad_alloc(moved);
+  }
   [[nodiscard]] void* try_allocate(std::size_t bytes) noexcept {
     return tarn_class_pools_allocate(&own_, bytes);
   }

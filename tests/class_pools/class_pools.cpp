@@ -247,7 +247,9 @@ TEST(ClassPools, ReallocatesInPlaceWhileTheClassSuffices) {
   EXPECT_EQ(pools.usable_bytes(p), 0u);
   EXPECT_EQ(pools.try_reallocate(moved, too_much), nullptr);
   EXPECT_EQ(moved[699], static_cast<unsigned char>(699));
-  EXPECT_EQ(pools.try_reallocate(moved, 0), nullptr);
+  EXPECT_THROW(static_cast<void>(pools.reallocate(moved, too_much)), std::bad_alloc);
+  EXPECT_EQ(pools.reallocate(moved, 600), moved);
+  EXPECT_EQ(pools.reallocate(moved, 0), nullptr);
   EXPECT_EQ(pools.stats().in_use, 0u);
 }
 
@@ -261,6 +263,7 @@ TEST(ClassPools, ZeroedBlocksAreZero) {
     if (i % 2 == 0) pools.deallocate(p);
   }
   EXPECT_EQ(pools.try_allocate_zeroed(too_much / 2, 3), nullptr);
+  EXPECT_THROW(static_cast<void>(pools.allocate_zeroed(too_much / 2, 3)), std::bad_alloc);
   auto* const none = static_cast<char*>(pools.try_allocate_zeroed(0, 8));
   EXPECT_NE(none, nullptr);
 }

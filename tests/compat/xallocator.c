@@ -96,6 +96,37 @@ static void test_tuning(void) {
   xalloc_destroy();
 }
 
+/* A fork amid an allocation, as a signal handler's would be: it goes on in both processes. */
+static int is_armed;
+static pid_t forked;
+static tarn_chunk acquire_and_fork(void* context, size_t bytes, size_t alignment) {
+  (void)context;
+  if (is_armed) {
+    is_armed = 0;
+    forked = fork();
+    CHECK(forked >= 0);
+  }
+  const tarn_source heap = tarn_source_default();
+  return heap.acquire(heap.context, bytes, alignment);
+}
+static void test_fork_inside(void) {
+  tarn_source source = tarn_source_default();
+  source.acquire = acquire_and_fork;
+  const tarn_class_pools_options options = {.bytes = sizeof options, .source = &source};
+  CHECK(tarn_xalloc_init(&options) == 0);
+  CHECK(tarn_xalloc_init(&options) == -1 && errno == EBUSY);
+  is_armed = 1;
+  void* const p = xmalloc(3000);
+  CHECK(p != NULL && !is_armed);
+  xfree(p);
+  xfree(xmalloc(100));
+  CHECK(tarn_xalloc_check() == 1);
+  if (forked == 0) _exit(0);
+  int status = 0;
+  CHECK(waitpid(forked, &status, 0) == forked && status == 0);
+  xalloc_destroy();
+}
+
 static void test_sizes(void) {
   for (int i = 0; i < 4096; ++i) {
     void* const p = xmalloc(1);
@@ -193,6 +224,7 @@ int main(void) {
   xalloc_init();
   test_stats();
   test_tuning();
+  test_fork_inside();
   test_sizes();
   test_realloc();
   test_locks();
