@@ -20,18 +20,11 @@
 #include <cstddef>
 #include <new>
 
+#include "tarn/class_operators.hpp"
 #include "tarn/heap.hpp"
 #include "tarn/malloc_table.h"
 
 namespace tarn {
-
-// Where the memory of a class comes from is a type with
-//
-//   static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept;   // or null
-//   static void deallocate(void* p) noexcept;   // any of its blocks; not null
-//
-// A delete knows the size of what it deletes only sometimes (not of arrays, not of objects below a
-// base without a virtual destructor): so deallocate() is not told.
 
 // The heap that was chosen for Tag, malloc's at first. Blocks know their heap: another one may be
 // chosen at any time, and blocks of the former are deleted as before. use() itself: not while other
@@ -105,93 +98,20 @@ class ClassHooks {
   static inline std::atomic<std::size_t> live_{0};
 };
 
-// What `new` is made of, whoever declares it.
-template <class Memory>
-class ClassMemory {
- public:
-  // What an object or an array of so many bytes can need: `new` says more only if it is more than
-  // this. (Sizes are multiples of the alignment, arrays with their count in front, too.)
-  static constexpr std::size_t alignment_of(std::size_t bytes) noexcept {
-    constexpr std::size_t most = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-    return bytes % most == 0 ? most : bytes & (~bytes + 1);
-  }
-
-  // As operator new must: the new-handler is asked as long as there is one, then std::bad_alloc.
-  // (Without exceptions: null.)
-  static void* allocate(std::size_t bytes, std::size_t alignment) {
-    for (;;) {
-      void* const p = Memory::try_allocate(bytes, alignment);
-      if (p != nullptr) return p;
-      const std::new_handler handler = std::get_new_handler();
-      if (handler == nullptr) return or_bad_alloc(p);
-      handler();
-    }
-  }
-  static void* allocate(std::size_t bytes) { return allocate(bytes, alignment_of(bytes)); }
-  static void* allocate(std::size_t bytes, std::align_val_t alignment) {
-    return allocate(bytes, static_cast<std::size_t>(alignment));
-  }
-
-  template <class... Alignment>
-  static void* try_allocate(std::size_t bytes, Alignment... alignment) noexcept {
-#if defined(__cpp_exceptions)
-    try {
-      return allocate(bytes, alignment...);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-#else
-    return allocate(bytes, alignment...);
-#endif
-  }
-
-  static void* allocate_in(HeapRef heap, std::size_t bytes, std::size_t alignment = 1) {
-    return or_bad_alloc(heap.try_allocate(bytes, alignment));
-  }
-
-  static void deallocate(void* p) noexcept {
-    if (p != nullptr) Memory::deallocate(p);
-  }
-};
+inline void* class_allocate_in(HeapRef heap, std::size_t bytes, std::size_t alignment) {
+  return or_bad_alloc(heap.try_allocate(bytes, alignment));
+}
 
 }  // namespace tarn
 
-// The forms of one operator: `new` or `new[]`, `delete` or `delete[]`.
-#define TARN_CLASS_NEW_FORMS(NEW, DELETE, ...)                                                     \
-  static void* operator NEW(std::size_t bytes) {                                                   \
-    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes);                                      \
-  }                                                                                                \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment) {                       \
-    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, alignment);                           \
-  }                                                                                                \
-  static void* operator NEW(std::size_t bytes, const std::nothrow_t&) noexcept {                   \
-    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes);                                  \
-  }                                                                                                \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                         \
-                            const std::nothrow_t&) noexcept {                                      \
-    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, alignment);                       \
-  }                                                                                                \
-  static void* operator NEW(std::size_t, void* p) noexcept { return p; }                           \
+// `new (heap) T`, and its delete, of one operator.
+#define TARN_CLASS_HEAP_FORMS(NEW, DELETE)                                                         \
   static void* operator NEW(std::size_t bytes, ::tarn::HeapRef heap) {                             \
-    return ::tarn::ClassMemory<__VA_ARGS__>::allocate_in(heap, bytes);                             \
+    return ::tarn::class_allocate_in(heap, bytes, 1);                                              \
   }                                                                                                \
   static void* operator NEW(std::size_t bytes, std::align_val_t alignment, ::tarn::HeapRef heap) { \
-    return ::tarn::ClassMemory<__VA_ARGS__>::allocate_in(heap, bytes,                              \
-                                                         static_cast<std::size_t>(alignment));     \
+    return ::tarn::class_allocate_in(heap, bytes, static_cast<std::size_t>(alignment));            \
   }                                                                                                \
-  static void operator DELETE(void* p) noexcept {                                                  \
-    ::tarn::ClassMemory<__VA_ARGS__>::deallocate(p);                                               \
-  }                                                                                                \
-  static void operator DELETE(void* p, std::size_t) noexcept { operator DELETE(p); }               \
-  static void operator DELETE(void* p, std::align_val_t) noexcept { operator DELETE(p); }          \
-  static void operator DELETE(void* p, std::size_t, std::align_val_t) noexcept {                   \
-    operator DELETE(p);                                                                            \
-  }                                                                                                \
-  static void operator DELETE(void* p, const std::nothrow_t&) noexcept { operator DELETE(p); }     \
-  static void operator DELETE(void* p, std::align_val_t, const std::nothrow_t&) noexcept {         \
-    operator DELETE(p);                                                                            \
-  }                                                                                                \
-  static void operator DELETE(void*, void*) noexcept {}                                            \
   static void operator DELETE(void* p, ::tarn::HeapRef) noexcept {                                 \
     ::tarn::HeapRef::deallocate(p);                                                                \
   }                                                                                                \
@@ -201,9 +121,10 @@ class ClassMemory {
 
 // In a class, where its operators are to have the access that they get there (public, mostly). The
 // argument is the type that says where memory comes from.
-#define TARN_CLASS_NEW(...)                                \
-  TARN_CLASS_NEW_FORMS(new, delete, __VA_ARGS__)           \
-  TARN_CLASS_NEW_FORMS(new[], delete[], __VA_ARGS__)
+#define TARN_CLASS_NEW(...)                                                                        \
+  TARN_CLASS_OPERATORS(__VA_ARGS__)                                                                \
+  TARN_CLASS_HEAP_FORMS(new, delete)                                                               \
+  TARN_CLASS_HEAP_FORMS(new[], delete[])
 
 namespace tarn {
 

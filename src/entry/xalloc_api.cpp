@@ -43,7 +43,7 @@ class Gate {
     ++holds_;
     holder_.store(os::thread_id(), std::memory_order_relaxed);
   }
-  void release() {
+  void let_go() {
     if (--holds_ == 0) holder_.store(0, std::memory_order_relaxed);
     leave();
   }
@@ -70,7 +70,7 @@ class Gate {
     if (interrupted_ != 0) {
       --interrupted_;
     } else {
-      release();
+      let_go();
     }
   }
 
@@ -283,7 +283,7 @@ TARN_EXPORT void tarn_xalloc_lock(void) {
 }
 
 TARN_EXPORT void tarn_xalloc_unlock(void) {
-  if (gate.is_held_here()) gate.release();
+  if (gate.is_held_here()) gate.let_go();
 }
 
 TARN_EXPORT int tarn_xalloc_get_class_stats(std::size_t number, tarn_class_pool_stats* stats) {

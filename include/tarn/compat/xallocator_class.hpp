@@ -15,85 +15,33 @@
 #define TARN_COMPAT_XALLOCATOR_CLASS_HPP
 
 #include <cstddef>
-#include <cstdlib>
-#include <new>
+
+#include "../class_operators.hpp"
 
 namespace tarn {
 
-inline void* xallocator_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+// Where classes with XALLOCATOR have their memory.
+struct XallocatorMemory {
+  static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
 #ifdef STATIC_POOLS
-  return tarn_xstatic_malloc(alignment, bytes);
+    return tarn_xstatic_malloc(alignment < 16 ? 16 : alignment, bytes);
 #else
-  return tarn_xmalloc_aligned(alignment, bytes);
-#endif
-}
-
-// As operator new: asks the new-handler for memory while there is one, with no lock held, and
-// throws std::bad_alloc. Without exceptions the program ends.
-inline void* xallocator_new(std::size_t bytes, std::size_t alignment) {
-  for (;;) {
-    void* const p = xallocator_allocate(bytes, alignment);
-    if (p != nullptr) return p;
-    const std::new_handler handler = std::get_new_handler();
-    if (handler != nullptr) {
-      handler();
-      continue;
-    }
-#if defined(__cpp_exceptions)
-    throw std::bad_alloc();
-#else
-    std::abort();
+    return tarn_xmalloc_aligned(alignment < 16 ? 16 : alignment, bytes);
 #endif
   }
-}
-
-// As the nothrow form.
-inline void* xallocator_try_new(std::size_t bytes, std::size_t alignment) noexcept {
-#if defined(__cpp_exceptions)
-  try {
-    return xallocator_new(bytes, alignment);
-  } catch (...) {
-    return nullptr;
-  }
-#else
-  return xallocator_allocate(bytes, alignment);
-#endif
-}
+  static void deallocate(void* p) noexcept { ::xfree(p); }
+};
 
 }  // namespace tarn
 
-// All forms: plain and array, of nothing more, of an alignment, nothrow, and in place.
-#define XALLOCATOR_PUBLIC                                                                         \
- public:                                                                                          \
-  TARN_XALLOCATOR_FORMS(new, delete)                                                              \
-  TARN_XALLOCATOR_FORMS(new[], delete[])
+// All forms of new and delete, as operators of the class.
+#define XALLOCATOR_PUBLIC \
+ public:                  \
+  TARN_CLASS_OPERATORS(::tarn::XallocatorMemory)
 
 #define XALLOCATOR  \
   XALLOCATOR_PUBLIC \
  private:
-
-#define TARN_XALLOCATOR_FORMS(NEW, DELETE)                                                        \
-  static void* operator NEW(std::size_t bytes) { return ::tarn::xallocator_new(bytes, 16); }      \
-  static void* operator NEW(std::size_t bytes, const std::nothrow_t&) noexcept {                  \
-    return ::tarn::xallocator_try_new(bytes, 16);                                                 \
-  }                                                                                               \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment) {                      \
-    return ::tarn::xallocator_new(bytes, static_cast<std::size_t>(alignment));                    \
-  }                                                                                               \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                        \
-                            const std::nothrow_t&) noexcept {                                     \
-    return ::tarn::xallocator_try_new(bytes, static_cast<std::size_t>(alignment));                \
-  }                                                                                               \
-  static void* operator NEW(std::size_t, void* place) noexcept { return place; }                  \
-  static void operator DELETE(void* p) noexcept { ::xfree(p); }                                   \
-  static void operator DELETE(void* p, std::size_t) noexcept { ::xfree(p); }                      \
-  static void operator DELETE(void* p, std::align_val_t) noexcept { ::xfree(p); }                 \
-  static void operator DELETE(void* p, std::size_t, std::align_val_t) noexcept { ::xfree(p); }    \
-  static void operator DELETE(void* p, const std::nothrow_t&) noexcept { ::xfree(p); }            \
-  static void operator DELETE(void* p, std::align_val_t, const std::nothrow_t&) noexcept {        \
-    ::xfree(p);                                                                                   \
-  }                                                                                               \
-  static void operator DELETE(void*, void*) noexcept {}
 
 // For a hierarchy: all below it are the family's.
 class XallocatorBase {

@@ -1,0 +1,106 @@
+// class_operators.hpp: every form of `new` and `delete` for a class, over a type that says where
+// memory comes from (C++17; header only, no library). For users: tarn/class_new.hpp.
+//
+//   struct Memory {
+//     static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept;   // or null
+//     static void deallocate(void* p) noexcept;   // any of its blocks; not null
+//   };
+//
+// A delete knows the size of what it deletes only sometimes (not of arrays, not of objects below a
+// base without a virtual destructor): so deallocate() is not told.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_CLASS_OPERATORS_HPP
+#define TARN_CLASS_OPERATORS_HPP
+
+#include <cstddef>
+#include <new>
+
+#include "errors.hpp"
+
+namespace tarn {
+
+// What `new` is made of, whoever declares it.
+template <class Memory>
+class ClassMemory {
+ public:
+  // What an object or an array of so many bytes can need: `new` says more only if it is more than
+  // this. (Sizes are multiples of the alignment, arrays with their count in front, too.)
+  static constexpr std::size_t alignment_of(std::size_t bytes) noexcept {
+    constexpr std::size_t most = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+    return bytes % most == 0 ? most : bytes & (~bytes + 1);
+  }
+
+  // As operator new must: the new-handler is asked as long as there is one, then std::bad_alloc.
+  // (Without exceptions: null.)
+  static void* allocate(std::size_t bytes, std::size_t alignment) {
+    for (;;) {
+      void* const p = Memory::try_allocate(bytes, alignment);
+      if (p != nullptr) return p;
+      const std::new_handler handler = std::get_new_handler();
+      if (handler == nullptr) return or_bad_alloc(p);
+      handler();
+    }
+  }
+  static void* allocate(std::size_t bytes) { return allocate(bytes, alignment_of(bytes)); }
+  static void* allocate(std::size_t bytes, std::align_val_t alignment) {
+    return allocate(bytes, static_cast<std::size_t>(alignment));
+  }
+
+  template <class... Alignment>
+  static void* try_allocate(std::size_t bytes, Alignment... alignment) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+      return allocate(bytes, alignment...);
+    } catch (...) {
+      return nullptr;
+    }
+#else
+    return allocate(bytes, alignment...);
+#endif
+  }
+
+  static void deallocate(void* p) noexcept {
+    if (p != nullptr) Memory::deallocate(p);
+  }
+};
+
+}  // namespace tarn
+
+// The forms of one operator: `new` or `new[]`, `delete` or `delete[]`.
+#define TARN_CLASS_OPERATOR_FORMS(NEW, DELETE, ...)                                                \
+  static void* operator NEW(std::size_t bytes) {                                                   \
+    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes);                                      \
+  }                                                                                                \
+  static void* operator NEW(std::size_t bytes, std::align_val_t alignment) {                       \
+    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, alignment);                           \
+  }                                                                                                \
+  static void* operator NEW(std::size_t bytes, const std::nothrow_t&) noexcept {                   \
+    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes);                                  \
+  }                                                                                                \
+  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                         \
+                            const std::nothrow_t&) noexcept {                                      \
+    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, alignment);                       \
+  }                                                                                                \
+  static void* operator NEW(std::size_t, void* p) noexcept { return p; }                           \
+  static void operator DELETE(void* p) noexcept {                                                  \
+    ::tarn::ClassMemory<__VA_ARGS__>::deallocate(p);                                               \
+  }                                                                                                \
+  static void operator DELETE(void* p, std::size_t) noexcept { operator DELETE(p); }               \
+  static void operator DELETE(void* p, std::align_val_t) noexcept { operator DELETE(p); }          \
+  static void operator DELETE(void* p, std::size_t, std::align_val_t) noexcept {                   \
+    operator DELETE(p);                                                                            \
+  }                                                                                                \
+  static void operator DELETE(void* p, const std::nothrow_t&) noexcept { operator DELETE(p); }     \
+  static void operator DELETE(void* p, std::align_val_t, const std::nothrow_t&) noexcept {         \
+    operator DELETE(p);                                                                            \
+  }                                                                                                \
+  static void operator DELETE(void*, void*) noexcept {}
+
+// In a class, where its operators are to have the access that they get there. The argument is the
+// type.
+#define TARN_CLASS_OPERATORS(...)                                                                  \
+  TARN_CLASS_OPERATOR_FORMS(new, delete, __VA_ARGS__)                                              \
+  TARN_CLASS_OPERATOR_FORMS(new[], delete[], __VA_ARGS__)
+
+#endif
