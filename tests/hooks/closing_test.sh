@@ -17,13 +17,13 @@ count() {
 }
 
 few=$(count 100 tarn)
-many=$(count 10000 tarn)
+many=$(count 4000 tarn)
 sqlite_few=$(count 100 sqlite)
-sqlite_many=$(count 10000 sqlite)
-pages=$(((10000 - 100) / 2))  # Two rows fit into one.
+sqlite_many=$(count 4000 sqlite)
+pages=$(((4000 - 100) / 2))  # Two rows fit into one.
 more=$(((many - few) / pages))
 sqlite_more=$(((sqlite_many - sqlite_few) / pages))
-echo "closing 100 rows: $few instructions; 10,000: $many, $more more for each page of the" \
+echo "closing 100 rows: $few instructions; 4,000: $many, $more more for each page of the" \
   "database (SQLite's own: $sqlite_few, $sqlite_many, $sqlite_more)"
 if [ "$more" -ge 16 ]; then
   echo "pages are visited when a connection is closed" >&2

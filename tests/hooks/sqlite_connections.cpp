@@ -167,6 +167,7 @@ TEST_F(Connections, MayBeOpenedAndClosedByOthers) {
   sqlite3* db = open(":memory:");
   ASSERT_EQ(fill(db, 100, 100), SQLITE_OK);
   EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
+  EXPECT_EQ(all().heaps, 2u) << "its heaps have gone";
   db = open(":memory:");
   sqlite3_stmt* statement = nullptr;
   ASSERT_EQ(sqlite3_prepare_v2(db, "SELECT 1", -1, &statement, nullptr), SQLITE_OK);
@@ -175,6 +176,15 @@ TEST_F(Connections, MayBeOpenedAndClosedByOthers) {
   expect_equal_statistics();
   sqlite3_finalize(statement);
   EXPECT_EQ(all().blocks, 0u);
+  EXPECT_EQ(all().heaps, 2u);
+  db = open(":memory:");  // What it has handed out keeps the heap.
+  char* message = nullptr;
+  EXPECT_EQ(sqlite3_exec(db, "SELECT * FROM missing", nullptr, nullptr, &message), SQLITE_ERROR);
+  EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
+  EXPECT_EQ(all().heaps, 4u);
+  EXPECT_STREQ(message, "no such table: missing");
+  expect_equal_statistics();
+  sqlite3_free(message);
   db = open(":memory:");  // Sweeps.
   EXPECT_EQ(all().heaps, 4u);
   EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
@@ -216,7 +226,8 @@ TEST_F(Connections, SurviveEveryCeiling) {
     int result = tarn_sqlite3_open(file("every.db").c_str(), &db, sqlite::usual_flags, nullptr,
                                    &options);
     const char* const steps[] = {
-        "DROP TABLE IF EXISTS t; CREATE TABLE t(a INTEGER PRIMARY KEY, b UNIQUE)",
+        "PRAGMA synchronous = OFF; DROP TABLE IF EXISTS t",
+        "CREATE TABLE t(a INTEGER PRIMARY KEY, b UNIQUE)",
         "BEGIN", "INSERT INTO t(b) VALUES (randomblob(9000)), (randomblob(90000))", "COMMIT",
         "CREATE TEMP TABLE s AS SELECT a, hex(b) AS h FROM t ORDER BY b",
         "SELECT group_concat(h) FROM s GROUP BY a"};

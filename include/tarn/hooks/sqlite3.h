@@ -69,17 +69,45 @@ static inline int tarn_sqlite3_owner_init(tarn_sqlite3_owner* owner,
   return SQLITE_NOMEM;
 }
 
-/* Owners of connections that were closed by SQLite's own functions and have no block left. */
+static inline void tarn_sqlite3_forget(const tarn_sqlite3_owner* owner) {
+  tarn_sqlite3_owner** link = &tarn_sqlite3.shared.next;
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  while (*link != NULL && *link != owner) link = &(*link)->next;
+  if (*link != NULL) *link = owner->next;
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+}
+
+static inline int tarn_sqlite3_owner_is_empty(const tarn_sqlite3_owner* owner) {
+  tarn_heap_stats stats;
+  memset(&stats, 0, sizeof stats);
+  stats.bytes = sizeof stats;
+  return owner->caches == NULL && tarn_heap_get_stats(owner->heap, &stats) == 0 &&
+         stats.live_blocks == 0;
+}
+
+/* When SQLite has closed a connection by itself. What it has handed out may still be there. */
+static inline void tarn_sqlite3_end_if_empty(tarn_sqlite3_owner* owner) {
+  if (!tarn_sqlite3_owner_is_empty(owner)) {
+    owner->db = NULL;
+    return; /* For tarn_sqlite3_sweep. */
+  }
+  tarn_sqlite3_forget(owner);
+  tarn_sqlite3_owner_end(owner);
+  tarn_free(owner);
+}
+
+/* Ends owners of such connections of which nothing is left by now. SQLite frees under the mutex of
+ * the statistics: who has freed the last block is out of tarn when that is ours. */
 static inline void tarn_sqlite3_sweep(void) {
+  tarn_sqlite3_mutex* const freeing = &tarn_sqlite3.statics[SQLITE_MUTEX_STATIC_MEM];
   tarn_sqlite3_owner* swept = NULL;
   tarn_sqlite3_owner** link = &tarn_sqlite3.shared.next;
+  pthread_mutex_lock(&freeing->lock);
   pthread_mutex_lock(&tarn_sqlite3.lock);
   while (*link != NULL) {
     tarn_sqlite3_owner* const owner = *link;
-    tarn_heap_stats stats;
-    stats.bytes = sizeof stats;
-    if (__atomic_load_n(&owner->is_closed, __ATOMIC_ACQUIRE) && owner->caches == NULL &&
-        tarn_heap_get_stats(owner->heap, &stats) == 0 && stats.live_blocks == 0) {
+    if (__atomic_load_n(&owner->is_closed, __ATOMIC_ACQUIRE) &&
+        tarn_sqlite3_owner_is_empty(owner)) {
       *link = owner->next;
       owner->next = swept;
       swept = owner;
@@ -88,20 +116,13 @@ static inline void tarn_sqlite3_sweep(void) {
     }
   }
   pthread_mutex_unlock(&tarn_sqlite3.lock);
+  pthread_mutex_unlock(&freeing->lock);
   while (swept != NULL) {
     tarn_sqlite3_owner* const next = swept->next;
     tarn_sqlite3_owner_end(swept);
     tarn_free(swept);
     swept = next;
   }
-}
-
-static inline void tarn_sqlite3_forget(const tarn_sqlite3_owner* owner) {
-  tarn_sqlite3_owner** link = &tarn_sqlite3.shared.next;
-  pthread_mutex_lock(&tarn_sqlite3.lock);
-  while (*link != NULL && *link != owner) link = &(*link)->next;
-  if (*link != NULL) *link = owner->next;
-  pthread_mutex_unlock(&tarn_sqlite3.lock);
 }
 
 /* Null: everybody's. */
@@ -152,6 +173,8 @@ static inline int tarn_sqlite3_install(const tarn_heap_options* options) {
   if (result != SQLITE_OK) return result;
   pthread_mutex_init(&state->lock, NULL);
   state->open_file = tarn_sqlite3_open_file;
+  state->make_room = tarn_sqlite3_make_room;
+  state->end_if_empty = tarn_sqlite3_end_if_empty;
   result = tarn_sqlite3_configure();
   if (result == SQLITE_OK) result = sqlite3_initialize();
   if (result == SQLITE_OK && !tarn_sqlite3_watch_files()) result = SQLITE_FULL;
@@ -218,7 +241,9 @@ static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, c
   flags = (flags & ~SQLITE_OPEN_NOMUTEX) | SQLITE_OPEN_FULLMUTEX;
   result = sqlite3_open_v2(name, db, flags, vfs);
   here->opening = NULL;
+  owner->db = *db;
   if (result != SQLITE_OK) {
+    here->ending = owner;
     sqlite3_close(*db);
     *db = NULL;
     tarn_sqlite3_forget(owner);
@@ -232,7 +257,7 @@ static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, c
 /* As sqlite3_close, and ends the connection's heap: no block is given back one by one, so time does
  * not depend on how many there are, but for SQLite's own walks over schemas. Of a connection that
  * was opened otherwise: sqlite3_close. Null: SQLITE_OK. (sqlite3_close and sqlite3_close_v2 close
- * these connections, too; the heap is given back when the next one is opened then.) */
+ * these connections, too, block by block; what is still in use then keeps the heap.) */
 static inline int tarn_sqlite3_close(sqlite3* db) {
   tarn_sqlite3_owner* const owner = tarn_sqlite3_owner_of(db);
   tarn_sqlite3_owner* const before = tarn_sqlite3_here.ending;
@@ -242,6 +267,7 @@ static inline int tarn_sqlite3_close(sqlite3* db) {
   result = sqlite3_close(db);
   tarn_sqlite3_here.ending = before;
   if (result != SQLITE_OK) return result;
+  tarn_sqlite3_here.closed = NULL;
   tarn_sqlite3_forget(owner);
   tarn_sqlite3_owner_end(owner);
   tarn_free(owner);
@@ -254,33 +280,23 @@ static inline tarn_heap tarn_sqlite3_heap(sqlite3* db) { return tarn_sqlite3_own
 
 /* --- Statistics ------------------------------------------------------------------------------- */
 
-static inline tarn_heap_stats tarn_sqlite3_heap_stats(tarn_heap heap, tarn_sqlite3_stats* sum) {
-  tarn_heap_stats stats;
-  memset(&stats, 0, sizeof stats);
-  stats.bytes = sizeof stats;
-  tarn_heap_get_stats(heap, &stats);
-  sum->heaps += 1;
-  return stats;
-}
-
 /* The state's lock is held. */
 static inline void tarn_sqlite3_add_owner(const tarn_sqlite3_owner* owner,
                                           tarn_sqlite3_stats* sum) {
-  const tarn_heap_stats own = tarn_sqlite3_heap_stats(owner->heap, sum);
-  const tarn_sqlite3_cache* cache;
-  tarn_sqlite3_heap_stats(owner->pages, sum);
-  sum->committed_bytes += own.committed_bytes; /* With those below it. */
-  sum->blocks += own.live_blocks - owner->ending_blocks;
-  sum->block_bytes += own.live_bytes - owner->ending_bytes;
-  for (cache = owner->caches; cache != NULL; cache = cache->next) {
-    sum->pages += cache->count;
-    sum->page_bytes += cache->count * cache->block_bytes;
-    if (cache->heap.id != 0) tarn_sqlite3_heap_stats(cache->heap, sum);
-  }
+  tarn_heap_stats heap;
+  memset(&heap, 0, sizeof heap);
+  heap.bytes = sizeof heap;
+  tarn_heap_get_stats(owner->heap, &heap);
+  sum->committed_bytes += heap.committed_bytes; /* With those below it. */
+  sum->blocks += heap.live_blocks - owner->ending_blocks;
+  sum->block_bytes += heap.live_bytes - owner->ending_bytes;
+  sum->pages += __atomic_load_n(&owner->page_count, __ATOMIC_RELAXED);
+  sum->page_bytes += __atomic_load_n(&owner->page_bytes, __ATOMIC_RELAXED);
+  sum->heaps += 2 + __atomic_load_n(&owner->cache_heaps, __ATOMIC_RELAXED);
 }
 
-/* Of a connection; of what is everybody's, for null. 0, or -1 for a struct of another size. The
- * connection must be at rest. Time linear in its heaps' pages. */
+/* Of a connection; of what is everybody's, for null. 0, or -1 for a struct of another size. Time
+ * linear in the heap's pages (not in SQLite's). */
 static inline int tarn_sqlite3_get_stats(sqlite3* db, tarn_sqlite3_stats* stats) {
   if (stats->bytes != sizeof *stats) return -1;
   memset(stats, 0, sizeof *stats);
@@ -291,7 +307,7 @@ static inline int tarn_sqlite3_get_stats(sqlite3* db, tarn_sqlite3_stats* stats)
   return 0;
 }
 
-/* Of all of them together. */
+/* Of all of them together; from any thread. */
 static inline int tarn_sqlite3_get_totals(tarn_sqlite3_stats* stats) {
   const tarn_sqlite3_owner* owner;
   if (stats->bytes != sizeof *stats) return -1;

@@ -54,9 +54,10 @@ typedef struct tarn_sqlite3_cache {
 
 static inline void tarn_sqlite3_count_pages(tarn_sqlite3_cache* cache, unsigned more,
                                             unsigned fewer) {
-  size_t* const bytes = &cache->owner->page_bytes;
-  if (more != 0) __atomic_add_fetch(bytes, more * cache->block_bytes, __ATOMIC_RELAXED);
-  if (fewer != 0) __atomic_sub_fetch(bytes, fewer * cache->block_bytes, __ATOMIC_RELAXED);
+  tarn_sqlite3_owner* const owner = cache->owner;
+  const size_t change = (size_t)more - fewer; /* Less than 0 by going around. */
+  __atomic_add_fetch(&owner->page_count, change, __ATOMIC_RELAXED);
+  __atomic_add_fetch(&owner->page_bytes, change * cache->block_bytes, __ATOMIC_RELAXED);
 }
 static inline int tarn_sqlite3_is_short(const tarn_sqlite3_cache* cache) {
   const size_t soft = cache->owner->soft_bytes;
@@ -137,7 +138,10 @@ static inline int tarn_sqlite3_own_heap(tarn_sqlite3_cache* cache) {
   cache->heap = tarn_heap_create(&cache->owner->options);
   if (cache->heap.id == 0) return 0;
   cache->fixed = tarn_heap_fixed(cache->heap, cache->block_bytes, 64);
-  if (cache->fixed.record != NULL) return 1;
+  if (cache->fixed.record != NULL) {
+    __atomic_add_fetch(&cache->owner->cache_heaps, 1, __ATOMIC_RELAXED);
+    return 1;
+  }
   tarn_heap_destroy(cache->heap);
   cache->heap = none;
   return 0;
@@ -186,7 +190,10 @@ static inline void tarn_sqlite3_drop_all(tarn_sqlite3_cache* cache) {
   int i;
   tarn_sqlite3_count_pages(cache, 0, cache->count);
   for (i = 0; i != TARN_SQLITE3_SMALL; ++i) tarn_heap_deallocate(cache->small[i]);
-  tarn_heap_destroy(cache->heap);
+  if (cache->heap.id != 0) {
+    __atomic_sub_fetch(&cache->owner->cache_heaps, 1, __ATOMIC_RELAXED);
+    tarn_heap_destroy(cache->heap);
+  }
   tarn_sqlite3_cache_empty(cache);
 }
 
@@ -255,6 +262,7 @@ static inline int tarn_sqlite3_cache_count(sqlite3_pcache* opaque) {
   return (int)((tarn_sqlite3_cache*)opaque)->count;
 }
 
+/* At a ceiling, in the thread that has the connection: how many bytes of pages went. */
 static inline size_t tarn_sqlite3_make_room(tarn_sqlite3_owner* owner) {
   const size_t before = owner->page_bytes;
   tarn_sqlite3_cache* cache;

@@ -30,15 +30,18 @@ extern "C" {
 typedef struct tarn_sqlite3_owner {
   tarn_heap heap;            /* What SQLite asks for by xMalloc. */
   tarn_heap pages;           /* Page caches that are small; below `heap`, as the next are. */
-  struct tarn_sqlite3_cache* caches; /* All of them; under the state's lock. */
+  struct tarn_sqlite3_cache* caches; /* Under the state's lock, but for who has the connection. */
   struct tarn_sqlite3_owner* next;   /* Of all owners; under the state's lock. */
   tarn_heap_options options; /* Of the heaps for pages. */
   size_t soft_bytes;         /* From so many bytes of pages on they are used again. 0: none. */
-  size_t page_bytes;         /* Of all caches; atomic, as shared caches have several locks. */
+  size_t page_bytes;         /* Of all caches, with what goes with pages; these three are atomic, */
+  size_t page_count;         /* as shared caches have several locks. */
+  size_t cache_heaps;
+  sqlite3* db;               /* The connection, once it is there. */
   uint64_t ending_blocks;    /* Freed while the connection was closed, and still in the heap; */
   uint64_t ending_bytes;     /* by the closing thread. */
   int has_mutex;             /* The connection's, which is the first that is made for it. */
-  int is_closed;             /* SQLite has freed that. Atomic. */
+  int is_closed;             /* SQLite has freed that. Atomic; the connection may still be there. */
 } tarn_sqlite3_owner;
 
 typedef struct tarn_sqlite3_mutex {
@@ -54,7 +57,8 @@ typedef struct tarn_sqlite3_thread {
   tarn_sqlite3_mutex* held;       /* Recursive ones. */
   unsigned shared;                /* Others, and calls in which all is everybody's. */
   tarn_sqlite3_owner* opening;    /* The connection that is being made has it, */
-  tarn_sqlite3_owner* ending;     /* and the one that is being closed. */
+  tarn_sqlite3_owner* ending;     /* the one that is being closed, */
+  tarn_sqlite3_owner* closed;     /* and one that SQLite has closed, up to its last block. */
 } tarn_sqlite3_thread;
 
 enum { TARN_SQLITE3_STATIC_MUTEXES = 16, TARN_SQLITE3_VFS_MAX = 32 };
@@ -67,7 +71,10 @@ typedef struct tarn_sqlite3_state {
   int is_installed;
   tarn_sqlite3_owner shared;
   tarn_sqlite3_mutex statics[TARN_SQLITE3_STATIC_MUTEXES];
-  tarn_sqlite3_file_open open_file; /* Each file of a program has functions of its own: whose. */
+  /* Each file of a program has functions of its own: here are those of the one that installed. */
+  tarn_sqlite3_file_open open_file;
+  size_t (*make_room)(tarn_sqlite3_owner* owner); /* Gives back what its caches can do without. */
+  void (*end_if_empty)(tarn_sqlite3_owner* owner);
   struct {
     sqlite3_vfs* vfs;
     tarn_sqlite3_file_open open; /* Its own. */
@@ -90,35 +97,40 @@ static inline tarn_sqlite3_owner* tarn_sqlite3_current(void) {
   return owner == NULL ? &tarn_sqlite3.shared : owner;
 }
 
-/* Gives back what a connection's caches can do without (tarn/hooks/sqlite3_pages.h); its thread has
- * its mutex. How much; of everybody's, nothing. */
-static inline size_t tarn_sqlite3_make_room(tarn_sqlite3_owner* owner);
-
 static inline void* tarn_sqlite3_allocate(int bytes) {
   tarn_sqlite3_owner* const owner = tarn_sqlite3_current();
   void* const p = tarn_heap_allocate(owner->heap, (size_t)bytes);
-  if (TARN_LIKELY(p != NULL) || tarn_sqlite3_make_room(owner) == 0) return p;
+  if (TARN_LIKELY(p != NULL) || tarn_sqlite3.make_room(owner) == 0) return p;
   return tarn_heap_allocate(owner->heap, (size_t)bytes);
 }
 static inline int tarn_sqlite3_size(void* p) { return (int)tarn_malloc_usable_size(p); }
 static inline int tarn_sqlite3_round(int bytes) { return (bytes + 7) & ~7; }
 
-/* Blocks of a connection that is being closed stay: they go with its heap, at once. */
+/* Blocks of a connection that is being closed stay: they go with its heap, at once. The last block
+ * of one that SQLite has closed by itself is the connection. */
 static inline void tarn_sqlite3_deallocate(void* p) {
-  tarn_sqlite3_owner* const ending = tarn_sqlite3_here.ending;
+  tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
+  tarn_sqlite3_owner* const ending = here->ending;
+  tarn_sqlite3_owner* const closed = here->closed;
   if (TARN_UNLIKELY(ending != NULL) && tarn_heap_of(p).id == ending->heap.id) {
     ending->ending_blocks += 1;
     ending->ending_bytes += tarn_malloc_usable_size(p);
-  } else {
-    tarn_heap_deallocate(p);
+    return;
   }
+  if (TARN_LIKELY(closed == NULL) || p != (void*)closed->db) {
+    tarn_heap_deallocate(p);
+    return;
+  }
+  here->closed = NULL;
+  tarn_heap_deallocate(p);
+  tarn_sqlite3.end_if_empty(closed);
 }
 static inline void* tarn_sqlite3_reallocate(void* p, int bytes) {
   const tarn_heap heap = tarn_heap_of(p);
   tarn_sqlite3_owner* const owner = tarn_sqlite3_current();
   void* const moved = tarn_heap_reallocate(heap, p, (size_t)bytes);
   if (TARN_LIKELY(moved != NULL) || owner->heap.id != heap.id) return moved;
-  return tarn_sqlite3_make_room(owner) == 0 ? NULL
+  return tarn_sqlite3.make_room(owner) == 0 ? NULL
                                             : tarn_heap_reallocate(heap, p, (size_t)bytes);
 }
 static inline int tarn_sqlite3_memory_init(void* context) {
@@ -158,7 +170,10 @@ static inline sqlite3_mutex* tarn_sqlite3_mutex_alloc(int kind) {
 
 static inline void tarn_sqlite3_mutex_free(sqlite3_mutex* opaque) {
   tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
-  if (mutex->owner != NULL) __atomic_store_n(&mutex->owner->is_closed, 1, __ATOMIC_RELEASE);
+  if (mutex->owner != NULL) {
+    tarn_sqlite3_here.closed = mutex->owner;
+    __atomic_store_n(&mutex->owner->is_closed, 1, __ATOMIC_RELEASE);
+  }
   pthread_mutex_destroy(&mutex->lock);
   tarn_free(mutex);
 }
