@@ -2,6 +2,8 @@
 // In all modes of heaps: passthrough shows a use after the end to AddressSanitizer.
 //
 // SPDX-License-Identifier: MIT
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -212,7 +214,16 @@ TEST_P(Sharing, ThreadsThatComeAndGo) {
     for (unsigned t = 0; t < 3; ++t) {
       threads.emplace_back(work, name, flags, &options, rounds, t, &failures[t]);
     }
+    std::atomic<bool> is_over = false;
+    std::thread watcher([&] {  // Somebody who looks on.
+      while (!is_over) {
+        EXPECT_GE(all().heaps, 4u);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
     for (auto& thread : threads) thread.join();
+    is_over = true;
+    watcher.join();
     for (const int failed : failures) EXPECT_EQ(failed, 0);
     EXPECT_TRUE(is_sound(first));
     expect_equal_statistics();

@@ -22,6 +22,13 @@ struct Subject {
   bool frees = true;                 // A freed block's memory is used again.
 };
 
+inline std::unique_ptr<Subject> limited(std::unique_ptr<Subject> subject, std::size_t bytes_max,
+                                        std::size_t alignment_max) {
+  subject->bytes_max = bytes_max;
+  subject->alignment_max = alignment_max;
+  return subject;
+}
+
 struct Kind {
   const char* name;
   std::unique_ptr<Subject> (*make)();

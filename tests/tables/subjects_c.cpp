@@ -147,6 +147,20 @@ struct Tree : Subject {
   void* node;
 };
 
+struct TreeOverSource : Subject {
+  explicit TreeOverSource(std::size_t n) : failing(n) {
+    tarn_heap_options options{};
+    options.bytes = sizeof options;
+    failing.source.chunk_bytes = 65536;
+    options.source = &failing.source;
+    node = tarn_tree_allocate_with_heap(nullptr, 8, &options);
+    if (node != nullptr) table = tarn_tree_malloc_table(node);
+  }
+  ~TreeOverSource() override { tarn_tree_dispose(node); }
+  Failing failing;
+  void* node;
+};
+
 struct ArrayPool : Subject {
   ArrayPool() {
     bookkeeping.resize(tarn_array_pool_bytes(200, 208, TARN_ARRAY_EXACT));
@@ -212,7 +226,7 @@ std::vector<Kind> kinds_in_c() {
           {"object_cache", make<ObjectCache, 0>, false, make_failing<ObjectCache>},
           {"arena", make<Arena, 0>, false, make_failing<Arena>},
           {"shared_arena", make<SharedArena, 0>, true, make_failing<SharedArena>},
-          {"tree", make<Tree>},
+          {"tree", make<Tree>, false, make_failing<TreeOverSource>},
           {"array_pool", make<ArrayPool>},
           {"shared_array_pool", make<SharedArrayPool>, true}};
 }

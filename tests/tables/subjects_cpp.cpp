@@ -23,15 +23,6 @@ struct Over : Subject {
   A allocator;
 };
 
-// Each maker says what its subject can do.
-std::unique_ptr<Subject> limited(std::unique_ptr<Subject> subject, std::size_t bytes_max,
-                                 std::size_t alignment_max, std::size_t blocks = 100) {
-  subject->bytes_max = bytes_max;
-  subject->alignment_max = alignment_max;
-  subject->blocks = blocks;
-  return subject;
-}
-
 std::unique_ptr<Subject> pool_class() {
   return limited(std::make_unique<Over<tarn::Pool>>(std::size_t{96}), 96, 16);
 }

@@ -19,13 +19,6 @@ TARN_TABLE_OF_STATIC_POOL(packet_table, packet_pool, 112)
 TARN_STATIC_HEAP(record_heap, RECORD_CLASSES)
 TARN_TABLE_OF_STATIC_HEAP(record_table, record_heap)
 
-std::unique_ptr<Subject> limited(std::unique_ptr<Subject> subject, std::size_t bytes_max,
-                                 std::size_t alignment_max) {
-  subject->bytes_max = bytes_max;
-  subject->alignment_max = alignment_max;
-  return subject;
-}
-
 struct Messages : Subject {
   Messages() : heap(new message_heap()) { table = message_table(heap.get()); }
   std::unique_ptr<message_heap> heap;

@@ -288,8 +288,8 @@ static inline void tarn_sqlite3_add_owner(const tarn_sqlite3_owner* owner,
   heap.bytes = sizeof heap;
   tarn_heap_get_stats(owner->heap, &heap);
   sum->committed_bytes += heap.committed_bytes; /* With those below it. */
-  sum->blocks += heap.live_blocks - owner->ending_blocks;
-  sum->block_bytes += heap.live_bytes - owner->ending_bytes;
+  sum->blocks += heap.live_blocks - __atomic_load_n(&owner->ending_blocks, __ATOMIC_RELAXED);
+  sum->block_bytes += heap.live_bytes - __atomic_load_n(&owner->ending_bytes, __ATOMIC_RELAXED);
   sum->pages += __atomic_load_n(&owner->page_count, __ATOMIC_RELAXED);
   sum->page_bytes += __atomic_load_n(&owner->page_bytes, __ATOMIC_RELAXED);
   sum->heaps += 2 + __atomic_load_n(&owner->cache_heaps, __ATOMIC_RELAXED);

@@ -38,8 +38,8 @@ typedef struct tarn_sqlite3_owner {
   size_t page_count;         /* as shared caches have several locks. */
   size_t cache_heaps;
   sqlite3* db;               /* The connection, once it is there. */
-  uint64_t ending_blocks;    /* Freed while the connection was closed, and still in the heap; */
-  uint64_t ending_bytes;     /* by the closing thread. */
+  uint64_t ending_blocks;    /* Freed while the connection was closed, and still in the heap. */
+  uint64_t ending_bytes;     /* Atomic. */
   int has_mutex;             /* The connection's, which is the first that is made for it. */
   int is_closed;             /* SQLite has freed that. Atomic; the connection may still be there. */
 } tarn_sqlite3_owner;
@@ -113,8 +113,8 @@ static inline void tarn_sqlite3_deallocate(void* p) {
   tarn_sqlite3_owner* const ending = here->ending;
   tarn_sqlite3_owner* const closed = here->closed;
   if (TARN_UNLIKELY(ending != NULL) && tarn_heap_of(p).id == ending->heap.id) {
-    ending->ending_blocks += 1;
-    ending->ending_bytes += tarn_malloc_usable_size(p);
+    __atomic_add_fetch(&ending->ending_blocks, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&ending->ending_bytes, tarn_malloc_usable_size(p), __ATOMIC_RELAXED);
     return;
   }
   if (TARN_LIKELY(closed == NULL) || p != (void*)closed->db) {
