@@ -109,7 +109,8 @@ TARN_API tarn_malloc_table tarn_tree_malloc_table(void* node);
  *   TARN_TABLE_OF_STATIC_POOL(packet_table, packet_pool, 64) // Blocks of 64 bytes.
  *
  * Nothing is added to a block. Linear in a block's bytes where it moves. A static pool's `bytes` is
- * a multiple of 16, which does not compile otherwise. */
+ * a multiple of 16, which does not compile otherwise; of a static heap's classes those serve that
+ * are. */
 #define TARN_TABLE_OF_STATIC_HEAP(name, heap) \
   TARN_MALLOC_TABLE(name, struct heap, heap##_allocate, heap##_deallocate, heap##_block_bytes_of)
 

@@ -233,6 +233,44 @@ TEST_P(Sharing, ThreadsThatComeAndGo) {
   }
 }
 
+// SQLite's own threads have no mutex: what they allocate is everybody's, and goes as usual.
+TEST_P(Sharing, ThreadsThatSort) {
+  sqlite3* const db = open(file("sorted.db"), &options);
+  ASSERT_EQ(run(db, "PRAGMA threads = 3; PRAGMA cache_size = 50; PRAGMA temp_store = FILE"),
+            SQLITE_OK);
+  ASSERT_EQ(fill(db, 20'000, 100), SQLITE_OK);
+  EXPECT_EQ(number(db, "SELECT count(*) FROM (SELECT b, lag(b) OVER (ORDER BY b) AS a FROM t)"
+                       " WHERE a > b"), 0);
+  ASSERT_EQ(run(db, "CREATE INDEX i ON t(b)"), SQLITE_OK);
+  EXPECT_TRUE(is_sound(db));
+  expect_equal_statistics();
+  ASSERT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+  EXPECT_EQ(all().blocks, 0u);
+}
+
+// What a connection registers for all.
+int extension_calls = 0;
+int extend(sqlite3* db, char**, const sqlite3_api_routines*) {
+  ++extension_calls;
+  return run(db, "CREATE TEMP TABLE extended(a)");
+}
+void register_inside(sqlite3_context* context, int, sqlite3_value**) {
+  sqlite3_result_int(context, sqlite3_auto_extension(reinterpret_cast<void (*)()>(extend)));
+}
+TEST_P(Sharing, ExtensionsForAll) {
+  extension_calls = 0;
+  sqlite3* const first = open(":memory:", &options);
+  ASSERT_EQ(sqlite3_create_function(first, "register", 0, SQLITE_UTF8, nullptr, register_inside,
+                                    nullptr, nullptr), SQLITE_OK);
+  EXPECT_EQ(number(first, "SELECT register()"), SQLITE_OK);
+  ASSERT_EQ(tarn_sqlite3_close(first), SQLITE_OK);
+  sqlite3* const second = open(":memory:", &options);
+  EXPECT_EQ(extension_calls, 1);
+  EXPECT_EQ(number(second, "SELECT count(*) FROM extended"), 0);
+  ASSERT_EQ(tarn_sqlite3_close(second), SQLITE_OK);
+  sqlite3_reset_auto_extension();
+}
+
 // One connection, several threads: its mutex orders them.
 TEST_P(Sharing, OneConnectionOfSeveralThreads) {
   sqlite3* const db = open(":memory:", &options);
