@@ -28,7 +28,9 @@ namespace tarn {
 template <class T>
 void* block_of(T* object) noexcept {
 #if defined(__cpp_rtti)
-  if constexpr (std::is_polymorphic_v<T>) return dynamic_cast<void*>(object);
+  if constexpr (std::is_polymorphic_v<T>) {
+    return const_cast<void*>(dynamic_cast<const volatile void*>(object));
+  }
 #endif
   return const_cast<std::remove_cv_t<T>*>(object);
 }

@@ -78,6 +78,20 @@ TEST(Owners, UniqueInAHeap) {
   EXPECT_EQ(Shape::live, 0);
 }
 
+TEST(Owners, ConstObjects) {
+  Heap heap("const");
+  tarn::Pool pool(sizeof(Circle));
+  {
+    const Unique<const Shape> shape = allocate_unique<Circle>(heap, 2.0);
+    EXPECT_EQ(shape->area(), 12.0);
+    const auto circle = allocate_unique<const Circle>(pool, 1.0);
+    EXPECT_EQ(circle->area(), 3.0);
+  }
+  EXPECT_EQ(heap.stats().live_blocks, 0u);
+  EXPECT_EQ(pool.stats().live_blocks, 0u);
+  EXPECT_EQ(Shape::live, 0);
+}
+
 TEST(Owners, ThrowingConstructorsLeakNothing) {
   Heap heap("throwing");
   EXPECT_THROW((void)allocate_unique<Circle>(heap, -1.0), std::invalid_argument);
