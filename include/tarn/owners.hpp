@@ -128,9 +128,14 @@ class Deleter<T[], HeapRef> {
 template <class T, class A = HeapRef>
 using Unique = std::unique_ptr<T, Deleter<T, A>>;
 
+// Where objects may be made: not in a temporary that would end before them.
+template <class From>
+inline constexpr bool is_place = LeadsTo<RefOf<From>, From&&>::value;
+
 // An object, made of the arguments, in what is named first: a heap, an arena (whose destructor does
 // not run: the owner's does), a pool, or a handle to one.
-template <class T, class From, class... Args, class = std::enable_if_t<!std::is_array_v<T>>>
+template <class T, class From, class... Args,
+          class = std::enable_if_t<!std::is_array_v<T> && is_place<From>>>
 [[nodiscard]] Unique<T, RefOf<From>> allocate_unique(From&& from, Args&&... args) {
   AllocatorPlace<RefOf<From>> place(std::forward<From>(from));
   auto& allocator = place.get();
@@ -142,7 +147,8 @@ template <class T, class From, class... Args, class = std::enable_if_t<!std::is_
 }
 
 // `count` value-initialised objects; get_deleter().size() is their number.
-template <class T, class From, class = std::enable_if_t<std::is_array_v<T> && !std::extent_v<T>>>
+template <class T, class From,
+          class = std::enable_if_t<std::is_array_v<T> && !std::extent_v<T> && is_place<From>>>
 [[nodiscard]] Unique<T, RefOf<From>> allocate_unique(From&& from, std::size_t count) {
   using Element = std::remove_extent_t<T>;
   Allocator<Element, RefOf<From>> allocator(from);
@@ -166,7 +172,7 @@ template <class T, class From, class = std::enable_if_t<std::is_array_v<T> && !s
 }
 
 // A std::shared_ptr whose object and counts are one block there.
-template <class T, class From, class... Args>
+template <class T, class From, class... Args, class = std::enable_if_t<is_place<From>>>
 [[nodiscard]] std::shared_ptr<T> allocate_shared(From&& from, Args&&... args) {
   const Allocator<std::remove_extent_t<T>, RefOf<From>> allocator(std::forward<From>(from));
   return std::allocate_shared<T>(allocator, std::forward<Args>(args)...);

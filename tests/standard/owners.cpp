@@ -51,6 +51,12 @@ struct MorePlain : Plain {};
 static_assert(!std::is_convertible_v<Unique<MorePlain>, Unique<Plain>>,
               "the base's destructor would be the wrong one");
 
+// Neither is made in a heap that would end with the statement.
+template <class T, class From>
+concept UniqueIn = requires(From&& from) { allocate_unique<T>(std::forward<From>(from), 1u); };
+static_assert(UniqueIn<int, Heap&> && UniqueIn<int, HeapRef> && !UniqueIn<int, Heap>);
+static_assert(UniqueIn<int[], Heap&> && UniqueIn<int[], HeapRef> && !UniqueIn<int[], Heap>);
+
 struct Third {
   Third() {
     if (++count == 3) throw std::runtime_error("the third");
