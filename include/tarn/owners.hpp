@@ -150,7 +150,7 @@ template <class T, class From, class... Args,
 template <class T, class From,
           class = std::enable_if_t<std::is_array_v<T> && !std::extent_v<T> && is_place<From>>>
 [[nodiscard]] Unique<T, RefOf<From>> allocate_unique(From&& from, std::size_t count) {
-  using Element = std::remove_extent_t<T>;
+  using Element = std::remove_cv_t<std::remove_extent_t<T>>;
   Allocator<Element, RefOf<From>> allocator(from);
   struct Unfinished {
     Allocator<Element, RefOf<From>>& allocator;

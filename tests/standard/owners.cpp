@@ -114,6 +114,8 @@ TEST(Owners, Arrays) {
     auto names = allocate_unique<std::string[]>(heap, 20);
     EXPECT_EQ(names.get_deleter().size(), 20u);
     for (int i = 0; i < 20; ++i) names[static_cast<std::size_t>(i)] = std::string(100, 'x');
+    const auto constant = allocate_unique<const std::string[]>(heap, 3);
+    EXPECT_EQ(constant[2], "");
     const auto none = allocate_unique<int[]>(heap, 0);
     EXPECT_EQ(none.get_deleter().size(), 0u);
   }
