@@ -198,6 +198,13 @@ static void error_handler(void) {
   CHECK(MemPoolFree(pool));
 }
 
+static int places(void) {
+  const struct tarn_mem_pool* p;
+  int count = 0;
+  for (p = tarn_mem_all.pools; p != NULL; p = p->next) ++count;
+  return count;
+}
+
 /* The places of pools are used again, late enough for a stale pool to be told. */
 static void many_pools(void) {
   MEM_POOL first = MemPoolInit(0);
@@ -211,15 +218,21 @@ static void many_pools(void) {
   for (i = 0; i < 100000; ++i) CHECK(MemPoolFree(MemPoolInit(0)));
   {
     MEM_POOL_INFO info;
-    int pools = 0;
-    const struct tarn_mem_pool* p;
     CHECK(!MemPoolFirst(&info));
-    for (p = tarn_mem_all.pools; p != NULL; p = p->next) ++pools;
-    CHECK(pools < 100);
+    CHECK(places() < 100);
   }
 }
 
+/* What was never a pool takes no place for good. */
+static void pools_that_cannot_be(void) {
+  static char region[1000];
+  int i;
+  for (i = 0; i < 1000; ++i) CHECK(MemPoolInitRegion(region, sizeof region, 0) == NULL);
+  CHECK(places() < 10);
+}
+
 void smrtheap(void) {
+  pools_that_cannot_be();
   of_any_size();
   of_one_size();
   what_pools_have();

@@ -145,6 +145,10 @@ TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, u
   pool->flags = flags | (region == NULL ? 0 : (unsigned)MEM_POOL_REGION);
   pool->objects = NULL;
   pool->end_objects = NULL;
+  if (pool->heap.record == NULL) { /* Nobody knows the place: it may serve the next one. */
+    __atomic_store_n(&pool->freed_at, __atomic_load_n(&tarn_mem_all.freed, __ATOMIC_RELAXED) - 64,
+                     __ATOMIC_RELAXED);
+  }
   __atomic_store_n(&pool->state, pool->heap.record != NULL ? 1U : 0U, __ATOMIC_RELEASE);
   return pool->heap.record != NULL ? pool : NULL;
 }
