@@ -223,6 +223,18 @@ static void many_pools(void) {
   }
 }
 
+/* A thread that makes a pool while others free some knows an older count of them. */
+static void an_older_count(void) {
+  const MEM_POOL pool = MemPoolInit(0);
+  MEM_POOL other;
+  CHECK(MemPoolFree(pool));
+  --tarn_mem_all.freed;
+  other = MemPoolInit(0);
+  ++tarn_mem_all.freed;
+  CHECK(other != pool);
+  CHECK(MemPoolFree(other));
+}
+
 /* What was never a pool takes no place for good. */
 static void pools_that_cannot_be(void) {
   static char region[1000];
@@ -233,6 +245,7 @@ static void pools_that_cannot_be(void) {
 
 void smrtheap(void) {
   pools_that_cannot_be();
+  an_older_count();
   of_any_size();
   of_one_size();
   what_pools_have();

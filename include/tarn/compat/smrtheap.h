@@ -108,17 +108,24 @@ TARN_SMRTHEAP_INLINE int tarn_mem_retry(MEM_POOL pool, size_t size) {
 
 /* --- Pools ---------------------------------------------------------------------------------- */
 
+/* Whether 64 others have been freed since, of `freed` (which may be from before that). */
+TARN_SMRTHEAP_INLINE int tarn_mem_is_old(const struct tarn_mem_pool* p, unsigned long freed) {
+  return (long)(freed - __atomic_load_n(&p->freed_at, __ATOMIC_RELAXED)) >= 64;
+}
+
 /* The place of a pool that was freed long ago, or a new one; null when out of memory. */
 TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_take_place(void) {
   const unsigned long freed = __atomic_load_n(&tarn_mem_all.freed, __ATOMIC_RELAXED);
   struct tarn_mem_pool* p = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_ACQUIRE);
   for (; p != NULL; p = p->next) {
     unsigned is_free = 0;
-    if (freed - __atomic_load_n(&p->freed_at, __ATOMIC_RELAXED) < 64) continue;
-    if (__atomic_compare_exchange_n(&p->state, &is_free, 2U, 0, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED)) {
-      return p;
+    if (!tarn_mem_is_old(p, freed)) continue;
+    if (!__atomic_compare_exchange_n(&p->state, &is_free, 2U, 0, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED)) {
+      continue;
     }
+    if (tarn_mem_is_old(p, freed)) return p; /* Freed only after the first look: no. */
+    __atomic_store_n(&p->state, 0U, __ATOMIC_RELEASE);
   }
   p = (struct tarn_mem_pool*)tarn_heap_allocate_zeroed(tarn_heap_main(), 1, sizeof *p);
   if (p == NULL) return NULL;
