@@ -34,6 +34,13 @@ static void of_any_size(void) {
   CHECK(text != NULL && text[0] == 'x' && text[99] == 'x');
   zeros = MemReAllocPtr(zeros, 9000, MEM_ZEROINIT);
   for (i = 0; i < 9000; ++i) CHECK(zeros[i] == 0);
+  /* Smaller and larger again, where it lies or elsewhere. */
+  memset(zeros, 'x', 9000);
+  zeros = MemReAllocPtr(zeros, 8990, MEM_ZEROINIT | MEM_RESIZE_IN_PLACE);
+  zeros = MemReAllocPtr(zeros, 8995, MEM_ZEROINIT);
+  zeros = MemReAllocPtr(zeros, 9000, MEM_ZEROINIT);
+  CHECK(zeros[8989] == 'x');
+  for (i = 8990; i < 9000; ++i) CHECK(zeros[i] == 0);
   CHECK(MemReAllocPtr(text, 100, MEM_RESIZE_IN_PLACE) == text);
   CHECK(MemReAllocPtr(text, (size_t)1 << 30, MEM_RESIZE_IN_PLACE) == NULL);
   CHECK(text[0] == 'x');

@@ -291,8 +291,9 @@ TARN_SMRTHEAP_INLINE void* MemReAllocPtr(void* mem, size_t size, unsigned flags)
       p = tarn_heap_reallocate(heap, mem, size);
     } while (p == NULL && tarn_mem_retry(MemPoolOfPtr(mem), size));
   }
-  if (p != NULL && (flags & MEM_ZEROINIT) != 0 && tarn_heap_usable_bytes(p) > before) {
-    memset((char*)p + before, 0, tarn_heap_usable_bytes(p) - before);
+  if (p != NULL && (flags & MEM_ZEROINIT) != 0) {
+    const size_t kept = size < before ? size : before; /* The rest, for the next resize, too. */
+    memset((char*)p + kept, 0, tarn_heap_usable_bytes(p) - kept);
   }
   return p;
 }
