@@ -141,6 +141,7 @@ void nursery_free(Page* page, void* p) noexcept {
     if (is_all || !nursery.empty()) return;
     // Read here: who deletes the heap looks for the nursery with the heap closed.
     deleted = record.id.load(std::memory_order_relaxed) == 0;
+    if (!deleted && empty_stays(record, std::size_t{nursery.slices_charged} << slice_shift)) return;
     take_off(record);
   }
   nursery_give(page, record.zone);

@@ -281,6 +281,28 @@ TEST_P(Limits, FloorsMayBeChanged) {
   EXPECT_LT(committed(heap), mib / 4);
 }
 
+// The first blocks of a heap lie together, in memory that counts for the floor like all other.
+TEST_P(Limits, AFloorKeepsWhatTheFirstBlocksLayIn) {
+  const Heap heap(GetParam());
+  std::vector<void*> blocks(3000);
+  for (void*& p : blocks) p = tarn_heap_allocate(heap, 500);
+  const std::size_t floor = committed(heap);
+  EXPECT_EQ(tarn_heap_set_floor(heap, floor), 0);
+  for (void* p : blocks) tarn_heap_deallocate(p);
+  EXPECT_EQ(committed(heap), floor);
+  tarn_heap_trim(heap, 0);
+  EXPECT_EQ(committed(heap), floor);
+  EXPECT_EQ(tarn_heap_set_ceiling(heap, floor), 0);
+  for (void*& p : blocks) {
+    p = tarn_heap_allocate(heap, 500);
+    ASSERT_NE(p, nullptr);
+  }
+  EXPECT_EQ(tarn_heap_set_floor(heap, 0), 0);
+  for (void* p : blocks) tarn_heap_deallocate(p);
+  tarn_heap_trim(heap, 0);
+  EXPECT_EQ(committed(heap), 0u);
+}
+
 TEST(LimitErrors, NoHeapAndMallocs) {
   for (const tarn_heap heap : {tarn_heap{}, tarn_heap_main()}) {
     for (const auto set : {tarn_heap_set_ceiling, tarn_heap_set_floor, tarn_heap_set_soft_mark}) {
