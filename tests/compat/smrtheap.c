@@ -161,6 +161,23 @@ static void limits(void) {
   CHECK(MemPoolFree(pool));
 }
 
+/* As many blocks as were preallocated are there, whatever their size and what else there is. */
+static void preallocation(void) {
+  const size_t sizes[] = {1, 24, 100, 512, 4100, 131072};
+  size_t s;
+  for (s = 0; s < 2 * sizeof sizes / sizeof *sizes; ++s) {
+    const size_t bytes = sizes[s / 2];
+    const size_t count = bytes > 4096 ? 30 : 1000;
+    const MEM_POOL pool = MemPoolInitFS(bytes, count, 0);
+    size_t i;
+    if (s % 2 != 0) CHECK(MemAllocPtr(pool, 1000000, 0) != NULL);
+    CHECK(MemPoolPreAllocate(pool, count * bytes) == 1);
+    CHECK(MemPoolSetCeiling(pool, MemPoolSize(pool)) == 1);
+    for (i = 0; i < count; ++i) CHECK(MemAllocFS(pool) != NULL);
+    CHECK(MemPoolFree(pool));
+  }
+}
+
 static void in_a_region(void) {
   static char region[256 * 1024];
   const MEM_POOL pool = MemPoolInitRegion(region, sizeof region, 0);
@@ -257,6 +274,7 @@ void smrtheap(void) {
   of_one_size();
   what_pools_have();
   limits();
+  preallocation();
   in_a_region();
   error_handler();
   many_pools();

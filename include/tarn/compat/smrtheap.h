@@ -305,12 +305,22 @@ TARN_SMRTHEAP_INLINE MEM_POINTER_STATUS MemCheckPtr(MEM_POOL pool, const void* m
   return state == TARN_HEAP_FREE ? MEM_POINTER_FREE : MEM_POINTER_WILD;
 }
 
-/* Has memory for blocks of the pool's one size taken now, so that as many need none later; they
- * stay the pool's (its floor rises). In a pool without, only the floor rises. 0 when there is not
- * so much: then all is as it was, but for the floor. */
+/* The pool's committed bytes; 0 for null. */
+TARN_SMRTHEAP_INLINE size_t MemPoolSize(MEM_POOL pool) {
+  tarn_heap_stats stats;
+  memset(&stats, 0, sizeof stats);
+  stats.bytes = sizeof stats;
+  if (pool == NULL || tarn_heap_get_stats(pool->heap, &stats) != 0) return 0;
+  return (size_t)stats.committed_bytes;
+}
+
+/* Has memory for blocks of the pool's one size taken now, so that as many need none later; it stays
+ * the pool's with what that has already (its floor rises). In a pool without, only the floor rises.
+ * 0 when there is not so much: then all is as it was, but for the floor. */
 TARN_SMRTHEAP_INLINE int MemPoolPreAllocate(MEM_POOL pool, size_t size) {
   void* first = NULL;
   size_t left = 0;
+  int done = 1;
   if (pool == NULL) return 0;
   if (size > pool->floor && !MemPoolSetFloor(pool, size)) return 0;
   if (pool->block_size == 0) return 1;
@@ -320,12 +330,18 @@ TARN_SMRTHEAP_INLINE int MemPoolPreAllocate(MEM_POOL pool, size_t size) {
     memcpy(p, &first, sizeof first); /* A block has 8 bytes at least. */
     first = p;
   }
+  if (left != 0) {
+    done = 0;
+  } else if (first != NULL) { /* With what pages have beside these blocks, and live ones. */
+    const size_t committed = MemPoolSize(pool);
+    if (committed > pool->floor) done = MemPoolSetFloor(pool, committed);
+  }
   while (first != NULL) {
     void* const p = first;
     memcpy(&first, p, sizeof first);
     tarn_heap_deallocate(p);
   }
-  return left == 0;
+  return done;
 }
 
 /* --- What pools have ------------------------------------------------------------------------ */
@@ -354,11 +370,7 @@ TARN_SMRTHEAP_INLINE int MemPoolInfo(MEM_POOL pool, MEM_POOL_INFO* info) {
   return 1;
 }
 
-/* Committed bytes, and live blocks; 0 for null. */
-TARN_SMRTHEAP_INLINE size_t MemPoolSize(MEM_POOL pool) {
-  MEM_POOL_INFO info;
-  return MemPoolInfo(pool, &info) ? info.size : 0;
-}
+/* Live blocks; 0 for null. */
 TARN_SMRTHEAP_INLINE size_t MemPoolCount(MEM_POOL pool) {
   MEM_POOL_INFO info;
   return MemPoolInfo(pool, &info) ? info.count : 0;
