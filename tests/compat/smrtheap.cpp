@@ -69,6 +69,21 @@ TEST_F(SmrtHeap, NewInAPool) {
   EXPECT_EQ(MemPoolCount(pool), 3u);
 }
 
+// However a block is aligned, its pool may have it zero. (The first blocks of a pool lie close.)
+TEST_F(SmrtHeap, NewInAPoolOfZeros) {
+  const MEM_POOL zeros = MemPoolInit(MEM_ZEROINIT);
+  void* const used = MemAllocPtr(zeros, 1000, 0);
+  std::memset(used, 'x', 1000);
+  MemFreePtr(used);
+  EXPECT_NE(MemAllocPtr(zeros, 16, 0), nullptr);
+  for (int n = 0; n < 4; ++n) {
+    char* const block = new (zeros) char[128];
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 128, 0u);
+    for (int i = 0; i < 128; ++i) ASSERT_EQ(block[i], 0) << i << " of block " << n;
+  }
+  EXPECT_EQ(MemPoolFree(zeros), 1);
+}
+
 TEST_F(SmrtHeap, AThrowingConstructorLeaksNothing) {
   EXPECT_THROW(new (pool) Counted(-1), std::invalid_argument);
   EXPECT_THROW((new (pool) Counted[3]{Counted(1), Counted(2), Counted(-1)}),

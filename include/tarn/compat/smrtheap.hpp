@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -35,6 +36,9 @@ inline void* tarn_mem_new(std::size_t bytes, MEM_POOL pool) {
     do {
       p = tarn_heap_allocate_aligned(pool->heap, alignment, bytes);
     } while (p == nullptr && tarn_mem_retry(pool, bytes));
+    if (p != nullptr && (pool->flags & MEM_ZEROINIT) != 0) {
+      std::memset(p, 0, tarn_heap_usable_bytes(p));
+    }
   }
 #if defined(__cpp_exceptions)
   if (p == nullptr) throw std::bad_alloc();
