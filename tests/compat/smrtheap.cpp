@@ -132,6 +132,21 @@ TEST_F(SmrtHeap, ThePoolDestroysItsObjects) {
   EXPECT_EQ(Counted::ended, (std::vector<int>{5, 0, 3, 4, 2, 1}));
 }
 
+// MemNew is told the type: it aligns as that says.
+TEST_F(SmrtHeap, AnyAlignment) {
+  struct alignas(16384) Table {
+    std::string text = "t";
+  };
+  struct alignas(32768) Plain {
+    char c;
+  };
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(MemNew<Table>(pool)) % 16384, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(MemNew<Plain>(pool)) % 32768, 0u);
+    EXPECT_NE(MemAllocPtr(pool, 5000, 0), nullptr);
+  }
+}
+
 TEST_F(SmrtHeap, AStalePoolIsReported) {
   const MEM_POOL stale = MemPoolInit(0);
   void* const block = MemAllocPtr(stale, 100, 0);

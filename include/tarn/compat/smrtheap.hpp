@@ -24,12 +24,15 @@
 
 #include "smrtheap.h"
 
-// The bytes from the pool, aligned as an object or an array of so many can need, to 4096 at most;
-// std::bad_alloc. (There is no operator new with an alignment and a pool: with one that is global
-// gcc 12 refuses `new (memory) T` for every over-aligned T of the program, in containers, too.)
-inline void* tarn_mem_new(std::size_t bytes, MEM_POOL pool) {
+// What an object or an array of so many bytes can need, to 4096 at most. (There is no operator new
+// with an alignment and a pool: with one that is global gcc 12 refuses `new (memory) T` for every
+// over-aligned T of the program, in containers, too.)
+inline std::size_t tarn_mem_alignment(std::size_t bytes) noexcept {
   const std::size_t low_bit = bytes & (~bytes + 1);
-  const std::size_t alignment = low_bit > 4096 ? 4096 : low_bit;
+  return low_bit > 4096 ? 4096 : low_bit;
+}
+// The bytes from the pool; std::bad_alloc.
+inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL pool) {
   void* p = MemAllocPtr(pool, bytes, 0);
   if (p != nullptr && alignment > 16 && reinterpret_cast<std::uintptr_t>(p) % alignment != 0) {
     MemFreePtr(p);
@@ -46,8 +49,12 @@ inline void* tarn_mem_new(std::size_t bytes, MEM_POOL pool) {
   return p;
 }
 
-inline void* operator new(std::size_t bytes, MEM_POOL pool) { return tarn_mem_new(bytes, pool); }
-inline void* operator new[](std::size_t bytes, MEM_POOL pool) { return tarn_mem_new(bytes, pool); }
+inline void* operator new(std::size_t bytes, MEM_POOL pool) {
+  return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool);
+}
+inline void* operator new[](std::size_t bytes, MEM_POOL pool) {
+  return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool);
+}
 // For constructors that throw.
 inline void operator delete(void* p, MEM_POOL) noexcept { MemFreePtr(p); }
 inline void operator delete[](void* p, MEM_POOL) noexcept { MemFreePtr(p); }
@@ -100,15 +107,14 @@ inline void tarn_mem_unlink(tarn_mem_object* header) noexcept {
 template <class T, class... Args>
 T* MemNew(MEM_POOL pool, Args&&... args) {
   if constexpr (std::is_trivially_destructible_v<T>) {
-    void* const p = tarn_mem_new(sizeof(T), pool);
+    void* const p = tarn_mem_new(sizeof(T), alignof(T), pool);
     return p == nullptr ? nullptr : ::new (p) T(std::forward<Args>(args)...);
   } else {
-    // A multiple of the alignments of both.
-    constexpr std::size_t bytes = (tarn_mem_offset<T> + sizeof(T) + 15) / 16 * 16;
+    constexpr std::size_t bytes = tarn_mem_offset<T> + sizeof(T);
     struct Memory {
       void* p;
       ~Memory() { MemFreePtr(p); }
-    } memory{tarn_mem_new(bytes, pool)};
+    } memory{tarn_mem_new(bytes, alignof(T), pool)};
     if (memory.p == nullptr) return nullptr;  // Without exceptions.
     auto* const header = ::new (memory.p) tarn_mem_object();
     T* const object = ::new (static_cast<void*>(tarn_mem_object_of<T>(header)))
