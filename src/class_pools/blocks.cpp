@@ -22,7 +22,7 @@ void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
            bool* is_zero) noexcept {
   tarn_class_pool& pool = *chunk.pool;
   std::size_t index = chunk.free;
-  if (index != no_class_block) {
+  if (index != no_index) {
     chunk.free = words_of(chunk)[index];
   } else {
     index = chunk.fresh++;

@@ -17,7 +17,7 @@ bool check_chunk(const tarn_class_pools& pools, const tarn_class_chunk& chunk) n
   for (std::size_t i = 0; i < chunk.touched; ++i) live += words[i] == live_block ? 1 : 0;
   if (live != chunk.live) return false;
   std::size_t free = 0;
-  for (std::size_t i = chunk.free; i != no_class_block; i = words[i]) {
+  for (std::size_t i = chunk.free; i != no_index; i = words[i]) {
     // A live block's word leads beyond `fresh`; a circle is longer than the chunk.
     if (i >= chunk.fresh || ++free > chunk.capacity) return false;
   }

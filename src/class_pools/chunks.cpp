@@ -62,7 +62,7 @@ std::size_t capacity_for(const tarn_class_pool& pool, std::size_t bytes) noexcep
                                  ? 1
                                  : room / (pool.stride + sizeof(std::uint16_t));
   if (blocks == 0) return 1;
-  return blocks < class_capacity_max ? blocks : class_capacity_max;
+  return blocks < chunk_blocks_max ? blocks : chunk_blocks_max;
 }
 
 tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
@@ -84,7 +84,7 @@ tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
   chunk->colour = static_cast<std::uint16_t>(colour);
   chunk->pool = &pool;
   chunk->first = start + offset;
-  chunk->free = no_class_block;
+  chunk->free = no_index;
   chunk->capacity = static_cast<std::uint16_t>(capacity);
   ClassTree::insert(pools.root, chunk);
   // Tools have a byte of their own for some of the program's.
@@ -157,7 +157,7 @@ void note_empty(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
   const bool keeps = (pools.flags & TARN_CLASS_POOLS_KEEP_CHUNKS) != 0;
   const bool is_large = chunk->capacity == 1 && chunk->bytes > 2 * pools.chunk_bytes_max;
   if (chunk->is_lone || (is_large && !keeps)) return release_chunk(pools, chunk);
-  chunk->free = no_class_block;
+  chunk->free = no_index;
   chunk->fresh = 0;
   // Partly filled ones are taken first.
   if (chunk != pool.open_end) {

@@ -1,7 +1,7 @@
 // class_pools: what the files of this room share. docs/design/class_pools.md has the invariants.
 //
 //   chunk:  | colour | tarn_class_chunk | a word for each block | to 64 | block | block | ...
-//   word:   the next free block of the list, `no_class_block`, or `live_block`
+//   word:   the next free block of the list, `no_index`, or `live_block`
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -59,8 +59,8 @@ using ClassTree = AddressTree<tarn_class_chunk>;
 using OpenChunks = ListEnds<tarn_class_chunk>;
 
 inline constexpr std::uint16_t live_block = UINT16_MAX;
-inline constexpr std::uint16_t no_class_block = UINT16_MAX - 1;
-inline constexpr std::size_t class_capacity_max = UINT16_MAX - 2;
+inline constexpr std::uint16_t no_index = UINT16_MAX - 1;
+inline constexpr std::size_t chunk_blocks_max = UINT16_MAX - 2;
 inline constexpr std::size_t line_bytes = 64;   // First blocks are aligned to that.
 inline constexpr std::size_t least_block = 16;  // And what each block is aligned to.
 inline constexpr std::size_t tuned_max = 1000;

@@ -97,7 +97,7 @@ constexpr std::size_t usual_bytes = 8 * 1024;
 alignas(64) constinit char usual[usual_bytes]{};
 constinit bool usual_taken = false;
 
-tarn_chunk acquire(void*, std::size_t bytes, std::size_t alignment) {
+tarn_chunk take_chunk(void*, std::size_t bytes, std::size_t alignment) {
   if (!usual_taken && bytes <= usual_bytes && alignment <= 64 && pools.class_count == 0) {
     usual_taken = true;
     return {usual, bytes};
@@ -105,7 +105,7 @@ tarn_chunk acquire(void*, std::size_t bytes, std::size_t alignment) {
   const tarn_source heap = tarn_source_default();
   return heap.acquire(heap.context, bytes, alignment);
 }
-void release(void*, tarn_chunk chunk) {
+void give_chunk(void*, tarn_chunk chunk) {
   if (chunk.data == usual) {
     usual_taken = false;
     return;
@@ -143,8 +143,8 @@ TARN_COLD int make(const tarn_class_pools_options* options) {
   if (options != nullptr) own = *options;
   tarn_source source{};
   source.bytes = sizeof source;
-  source.acquire = acquire;
-  source.release = release;
+  source.acquire = take_chunk;
+  source.release = give_chunk;
   if (own.source == nullptr) own.source = &source;
   own.lock = {};
   has_ended = false;
