@@ -72,6 +72,10 @@ class Report(unittest.TestCase):
         slot_report.ratios(rounds, "pairs", slot_report.OURS[0], less_floor=True)[0], 10)
     self.assertEqual(slot_report.best_peer(rounds, "pairs"), "tcmalloc")
 
+  def test_what_is_as_fast_as_the_floor_has_a_ratio_all_the_same(self):
+    found = slot_report.ratios(self.rounds(1.0), "pairs", slot_report.OURS[0], less_floor=True)
+    self.assertTrue(all(ratio > 1000 for ratio in found))
+
   def test_targets_are_judged(self):
     self.assertNotIn("missed", slot_report.targets(self.rounds(20.0)))
     self.assertNotIn("| met", slot_report.targets(self.rounds(21.0)))

@@ -158,8 +158,10 @@ EOF
     done
     warnings=("${warnings[@]/%include/include/tarn/compat}")
     for header in "$prefix"/include/tarn/compat/*.h*; do
+      [[ $header != */xallocator_class.hpp ]] || continue  # A part of xallocator.h.
       text=$(printf '#include <%s>\nextern int one;\n' "$(basename "$header")")
       case $header in
+        */Allocator.h) ;;  # In C++, as in the source.
         *.h) "$CC" -std=c11 "${warnings[@]}" -x c - <<<"$text" ;;
       esac
       "$CXX" -std=c++17 "${warnings[@]}" -x c++ - <<<"$text"
