@@ -144,10 +144,12 @@ void* tarn_uncalloc(std::size_t count, std::size_t size) {
   return block;
 }
 
-// A block's page is as it is while the block lives, whichever thread's it is.
+// A block's page is as it is while the block lives, whichever thread's it is. Blocks of heaps under
+// one lock move here: what a secret one gives up must be wiped.
 void* tarn_unrealloc(void* p, std::size_t size) {
   auto* const page = static_cast<Page*>(page_map.span_of(p));
   if (TARN_LIKELY(page->kind_now() == SpanKind::page) &&
+      TARN_LIKELY(page->owner.load(std::memory_order_relaxed) != &locked_owner) &&
       TARN_LIKELY(size - 1 < page->block_bytes) && TARN_LIKELY(page->is_block(p))) {
     return p;  // For size 0 the difference is the largest number.
   }

@@ -41,6 +41,21 @@ TEST(UnallocFace, TakesATableAndServesByIt) {
   EXPECT_EQ(Unalloc::heap().stats().live_blocks, 0u);
 }
 
+TEST(UnallocFace, ABlockOfASecretHeapIsNotCutInPlace) {
+  tarn::HeapOptions options;
+  options.secret = true;
+  tarn::Heap secret = tarn::Heap::try_make(options);
+  const bool may_lock = static_cast<bool>(secret);
+  if (!may_lock) secret = tarn::Heap("without the right to lock memory");
+  auto* const p = static_cast<char*>(secret.allocate(5000));
+  for (int i = 0; i < 5000; ++i) p[i] = 's';
+  auto* const cut = static_cast<char*>(Unalloc::reallocate(p, 100));
+  EXPECT_EQ(cut != p, may_lock);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(cut[i], 's');
+  EXPECT_EQ(Unalloc::heap().owns(cut), may_lock);
+  Unalloc::deallocate(cut);
+}
+
 TEST(UnallocFace, OutOfMemoryThrowsOrIsNull) {
   volatile std::size_t too_much = SIZE_MAX / 2;
   void* p = nullptr;
