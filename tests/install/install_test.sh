@@ -136,7 +136,7 @@ EOF
     cp "$prefix"/share/tarn/tarn.* "$folder"
     parts=$(dirname "$consumer")/../tests/dist
     cd "$folder"
-    "$CXX" -std=c++20 -O1 -fno-rtti -fno-exceptions -fno-builtin-malloc -c tarn.cpp
+    "$CXX" -std=c++20 -O0 -fno-rtti -fno-exceptions -fno-builtin-malloc -c tarn.cpp
     "$CXX" -std=c++17 -I. "$parts/parts.cpp" tarn.o -pthread -o parts_cpp
     "$CC" -std=c11 -I. "$parts/parts.c" tarn.o -pthread -o parts_c
     ./parts_cpp && ./parts_c || fail "a program over tarn.cpp fails"
