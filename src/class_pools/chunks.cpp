@@ -57,10 +57,10 @@ std::size_t first_offset(std::size_t capacity, std::size_t alignment) noexcept {
 
 // As many blocks as make about `bytes`, and one at least.
 std::size_t capacity_for(const tarn_class_pool& pool, std::size_t bytes) noexcept {
-  const std::size_t room = bytes - sizeof(tarn_class_chunk) - line_bytes;
-  const std::size_t blocks = bytes <= sizeof(tarn_class_chunk) + line_bytes
-                                 ? 1
-                                 : room / (pool.stride + sizeof(std::uint16_t));
+  const std::size_t colour_most = bytes >= coloured_least ? colours * line_bytes : 0;
+  const std::size_t header = sizeof(tarn_class_chunk) + line_bytes + colour_most;
+  if (bytes <= header) return 1;
+  const std::size_t blocks = (bytes - header) / (pool.stride + sizeof(std::uint16_t));
   if (blocks == 0) return 1;
   return blocks < chunk_blocks_max ? blocks : chunk_blocks_max;
 }

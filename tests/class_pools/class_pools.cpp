@@ -349,12 +349,8 @@ TEST(ClassPoolsDeathTest, WrongFreesAreReported) {
   EXPECT_EXIT(pools.deallocate(theirs), dies, "invalid free");
 }
 
-#ifndef TARN_TEST_WATCHED
-#define TARN_TEST_WATCHED false
-#endif
-
+#ifdef TARN_TEST_WATCHED
 TEST(ClassPoolsDeathTest, AddressSanitizerSeesEachBlock) {
-  if (!TARN_TEST_WATCHED) GTEST_SKIP() << "built without it";
   ClassPools pools(tuned());
   auto* volatile p = static_cast<volatile char*>(pools.allocate(396));
   p[395] = 1;
@@ -363,6 +359,7 @@ TEST(ClassPoolsDeathTest, AddressSanitizerSeesEachBlock) {
   pools.deallocate(const_cast<char*>(p));
   EXPECT_DEATH(p[0] = 1, "AddressSanitizer: use-after-poison");
 }
+#endif
 
 struct PowersOfTwo {
   ClassPools allocator;

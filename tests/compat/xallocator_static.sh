@@ -27,9 +27,12 @@ for how in "" -DXALLOCATOR_LOCK_FREE -DXALLOCATOR_SPILL=1; do
   done
 done
 
-# shellcheck disable=SC2086
-for header in xallocator.h; do
-  $CC -std=c11 $warnings -I "$folder" -include "$header" -fsyntax-only -x c /dev/null
+for names in "" -DXALLOCATOR_NO_LOCK_NAMES -DXALLOCATOR_OWN_LOCK; do
+  for pools in "" -DSTATIC_POOLS; do
+    # shellcheck disable=SC2086
+    $CC -std=c11 $warnings $names $pools -I "$folder" -include xallocator.h -fsyntax-only \
+      -x c /dev/null
+  done
 done
 # shellcheck disable=SC2086
 for standard in c++17 c++20; do

@@ -84,10 +84,12 @@ TARN_XALLOCATOR_INLINE void xalloc_destroy(void) {
 #else
 TARN_XALLOCATOR_INLINE void xalloc_init(void) {}
 TARN_XALLOCATOR_INLINE void xalloc_destroy(void) {}
+#ifndef XALLOCATOR_NO_LOCK_NAMES
 TARN_XALLOCATOR_INLINE void lock_init(void) {}
 TARN_XALLOCATOR_INLINE void lock_get(void) {}
 TARN_XALLOCATOR_INLINE void lock_release(void) {}
 TARN_XALLOCATOR_INLINE void lock_destroy(void) {}
+#endif
 #endif
 
 TARN_XALLOCATOR_INLINE void xalloc_stats(void) {
@@ -139,11 +141,14 @@ TARN_XALLOCATOR_INLINE void xalloc_destroy(void) {
 /* Neither need be called. */
 TARN_XALLOCATOR_INLINE void xalloc_init(void) { (void)tarn_xalloc_init(NULL); }
 TARN_XALLOCATOR_INLINE void xalloc_destroy(void) { tarn_xalloc_destroy(); }
-/* Keep the other threads out from lock_get to lock_release; the family may be used between. */
+/* Keep the other threads out from lock_get to lock_release; the family may be used between. A
+ * program that has these names for something else defines XALLOCATOR_NO_LOCK_NAMES. */
+#ifndef XALLOCATOR_NO_LOCK_NAMES
 TARN_XALLOCATOR_INLINE void lock_init(void) {}
 TARN_XALLOCATOR_INLINE void lock_get(void) { tarn_xalloc_lock(); }
 TARN_XALLOCATOR_INLINE void lock_release(void) { tarn_xalloc_unlock(); }
 TARN_XALLOCATOR_INLINE void lock_destroy(void) {}
+#endif
 #endif
 
 /* A line on standard output for each class that was used. Block Count: the most that were in use at
