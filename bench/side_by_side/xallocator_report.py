@@ -83,7 +83,7 @@ freed; those of 4096 freed, the last one first: 80,000 operations a run, three r
 ## Target (S4.10)
 
 {verdicts(rounds)}
-## Nanoseconds an operation, medians [quartiles]: blocks that nobody touches
+## Nanoseconds of processor time an operation, medians [quartiles]: blocks that nobody touches
 
 {times(rounds, 'bare', names)}
 {ratios(rounds, 'bare', names)}
