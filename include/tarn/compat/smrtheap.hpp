@@ -7,9 +7,10 @@
 //                                                   // else node->~Node(), MemFreePtr(node)
 //   auto* list = MemNew<std::vector<int>>(pool);    // destroyed by MemPoolFree, if not before
 //
-// `new (pool)` throws std::bad_alloc after the pool's error handler was asked; when a constructor
-// throws, the memory goes back. MemPoolFree runs no destructor of what `new (pool)` made (operators
-// are not told the type): what has one is made by MemNew, or destroyed before.
+// `new (pool)` throws std::bad_alloc after the pool's error handler was asked (without exceptions
+// it gives null, as MemNew does); when a constructor throws, the memory goes back. MemPoolFree runs
+// no destructor of what `new (pool)` made (operators are not told the type): what has one is made
+// by MemNew, or destroyed before.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_COMPAT_SMRTHEAP_HPP
@@ -31,7 +32,7 @@ inline std::size_t tarn_mem_alignment(std::size_t bytes) noexcept {
   const std::size_t low_bit = bytes & (~bytes + 1);
   return low_bit > 4096 ? 4096 : low_bit;
 }
-// The bytes from the pool; std::bad_alloc.
+// The bytes from the pool; std::bad_alloc, or null without exceptions.
 inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL pool) {
   void* p = MemAllocPtr(pool, bytes, 0);
   if (p != nullptr && alignment > 16 && reinterpret_cast<std::uintptr_t>(p) % alignment != 0) {
@@ -49,12 +50,19 @@ inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL poo
   return p;
 }
 
-inline void* operator new(std::size_t bytes, MEM_POOL pool) {
+// Where there are no exceptions `new` looks for null only behind operators that are noexcept.
+#if defined(__cpp_exceptions)
+#define TARN_SMRTHEAP_NEW_NOEXCEPT
+#else
+#define TARN_SMRTHEAP_NEW_NOEXCEPT noexcept
+#endif
+inline void* operator new(std::size_t bytes, MEM_POOL pool) TARN_SMRTHEAP_NEW_NOEXCEPT {
   return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool);
 }
-inline void* operator new[](std::size_t bytes, MEM_POOL pool) {
+inline void* operator new[](std::size_t bytes, MEM_POOL pool) TARN_SMRTHEAP_NEW_NOEXCEPT {
   return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool);
 }
+#undef TARN_SMRTHEAP_NEW_NOEXCEPT
 // For constructors that throw.
 inline void operator delete(void* p, MEM_POOL) noexcept { MemFreePtr(p); }
 inline void operator delete[](void* p, MEM_POOL) noexcept { MemFreePtr(p); }
