@@ -106,10 +106,11 @@ inline void* class_allocate_in(HeapRef heap, std::size_t bytes, std::size_t alig
 
 // `new (heap) T`, and its delete, of one operator.
 #define TARN_CLASS_HEAP_FORMS(NEW, DELETE)                                                         \
-  static void* operator NEW(std::size_t bytes, ::tarn::HeapRef heap) {                             \
+  static void* operator NEW(std::size_t bytes, ::tarn::HeapRef heap) TARN_CLASS_NEW_NOEXCEPT {     \
     return ::tarn::class_allocate_in(heap, bytes, 1);                                              \
   }                                                                                                \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment, ::tarn::HeapRef heap) { \
+  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                         \
+                            ::tarn::HeapRef heap) TARN_CLASS_NEW_NOEXCEPT {                        \
     return ::tarn::class_allocate_in(heap, bytes, static_cast<std::size_t>(alignment));            \
   }                                                                                                \
   static void operator DELETE(void* p, ::tarn::HeapRef) noexcept {                                 \

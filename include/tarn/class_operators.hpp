@@ -67,12 +67,21 @@ class ClassMemory {
 
 }  // namespace tarn
 
+// `new` looks for null only behind operators that are noexcept: where there are no exceptions all
+// of them are.
+#if defined(__cpp_exceptions)
+#define TARN_CLASS_NEW_NOEXCEPT
+#else
+#define TARN_CLASS_NEW_NOEXCEPT noexcept
+#endif
+
 // The forms of one operator: `new` or `new[]`, `delete` or `delete[]`.
 #define TARN_CLASS_OPERATOR_FORMS(NEW, DELETE, ...)                                                \
-  static void* operator NEW(std::size_t bytes) {                                                   \
+  static void* operator NEW(std::size_t bytes) TARN_CLASS_NEW_NOEXCEPT {                           \
     return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes);                                      \
   }                                                                                                \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment) {                       \
+  static void* operator NEW(std::size_t bytes, std::align_val_t alignment)                         \
+      TARN_CLASS_NEW_NOEXCEPT {                                                                    \
     return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, alignment);                           \
   }                                                                                                \
   static void* operator NEW(std::size_t bytes, const std::nothrow_t&) noexcept {                   \
