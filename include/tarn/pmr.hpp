@@ -147,7 +147,9 @@ class DefaultResourceAlarm final : public std::pmr::memory_resource {
   using OnUse = void (*)(const DefaultUse&);
 
   explicit DefaultResourceAlarm(OnUse on_use = print_default_use) noexcept
-      : on_use_(on_use), before_(std::pmr::set_default_resource(this)) {}
+      : on_use_(on_use), before_(std::pmr::get_default_resource()) {
+    std::pmr::set_default_resource(this);  // Last: from here on other threads use it.
+  }
   ~DefaultResourceAlarm() override { std::pmr::set_default_resource(before_); }
   DefaultResourceAlarm(const DefaultResourceAlarm&) = delete;
   DefaultResourceAlarm& operator=(const DefaultResourceAlarm&) = delete;
