@@ -20,6 +20,7 @@
 #include <memory_resource>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "tarn/report.h"
 
@@ -103,7 +104,9 @@ class CheckingResource final : public std::pmr::memory_resource {
                             OnFault on_fault = report_resource_fault)
       : upstream_(upstream), name_(name), on_fault_(on_fault) {}
   // Reports what is live: on_fault must not throw then.
-  ~CheckingResource() override { report_live(); }
+  ~CheckingResource() override {
+    for (const auto& [p, note] : live_) on_fault_(leak_of(p, note));
+  }
   CheckingResource(const CheckingResource&) = delete;
   CheckingResource& operator=(const CheckingResource&) = delete;
 
@@ -120,13 +123,17 @@ class CheckingResource final : public std::pmr::memory_resource {
     return live_bytes_peak_;
   }
 
-  // A leak of each live block, in any order; their number.
+  // A leak of each block that is live now, in any order; their number. (on_fault may use the
+  // resource.)
   std::size_t report_live() const {
-    for (const auto& [p, note] : live_) {
-      on_fault_({ResourceFault::leak, name_, p, note.bytes, note.alignment, 0, 0,
-                 note.allocated_at, nullptr, nullptr});
+    std::vector<ResourceReport> leaks;
+    {
+      const std::lock_guard<std::mutex> held(lock_);
+      leaks.reserve(live_.size());
+      for (const auto& [p, note] : live_) leaks.push_back(leak_of(p, note));
     }
-    return live_.size();
+    for (const ResourceReport& leak : leaks) on_fault_(leak);
+    return leaks.size();
   }
 
   // For upstreams that end all their blocks at once (a monotonic_buffer_resource's release()):
@@ -209,6 +216,11 @@ class CheckingResource final : public std::pmr::memory_resource {
       report.freed_at = freed.freed_at;
       return;
     }
+  }
+
+  ResourceReport leak_of(const void* p, const Note& note) const {
+    return {ResourceFault::leak, name_,   p,      note.bytes, note.alignment, 0, 0,
+            note.allocated_at,   nullptr, nullptr};
   }
 
   static void fill_in(ResourceReport& report, const Note& note) {
