@@ -9,7 +9,6 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace {
@@ -156,23 +155,6 @@ TEST_F(SmrtHeap, AStalePoolIsReported) {
   EXPECT_DEATH(MemFreePtr(block), "tarn: ");
   int local = 0;
   EXPECT_DEATH(MemFreePtr(&local), "tarn: invalid free: ");
-}
-
-TEST_F(SmrtHeap, ThreadsMakeAndEndPools) {
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([this] {
-      for (int i = 0; i < 300; ++i) {
-        const MEM_POOL own = MemPoolInit(MEM_SERIALIZE);
-        EXPECT_NE(MemAllocPtr(own, 50, 0), nullptr);
-        EXPECT_EQ(MemPoolCount(own), 1u);
-        EXPECT_EQ(MemPoolFree(own), 1);
-        EXPECT_EQ(MemFreePtr(MemAllocPtr(pool, 100, 0)), 1);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(MemPoolCount(pool), 0u);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ struct tarn_mem_pool {
   tarn_heap heap;
   tarn_fixed fixed;
   size_t block_size;
-  size_t ceiling;
+  size_t ceiling;         /* As they were set last; atomic. */
   size_t floor;
   unsigned flags;
   unsigned state;         /* 0: free, 1: in use, 2: being made. Atomic, as the next ones. */
@@ -140,13 +140,17 @@ TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_take_place(void) {
 TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, unsigned flags) {
   struct tarn_mem_pool* const pool = tarn_mem_take_place();
   tarn_heap_options options;
+  tarn_heap heap;
   if (pool == NULL) return NULL;
   memset(&options, 0, sizeof options);
   options.bytes = sizeof options;
   options.name = "MemPool";
   options.region = region;
   options.region_bytes = region_bytes;
-  pool->heap = tarn_heap_create(&options);
+  /* Atomic, as MemPoolOfPtr looks at all pools. */
+  heap = tarn_heap_create(&options);
+  __atomic_store_n(&pool->heap.record, heap.record, __ATOMIC_RELAXED);
+  __atomic_store_n(&pool->heap.id, heap.id, __ATOMIC_RELAXED);
   pool->fixed.record = NULL;
   pool->block_size = pool->ceiling = pool->floor = 0;
   pool->flags = flags | (region == NULL ? 0 : (unsigned)MEM_POOL_REGION);
@@ -182,14 +186,18 @@ TARN_SMRTHEAP_INLINE int tarn_mem_end(struct tarn_mem_pool* pool) {
  * pages below that are not given back. */
 TARN_SMRTHEAP_INLINE int MemPoolSetFloor(MEM_POOL pool, size_t size) {
   if (pool == NULL || tarn_heap_set_floor(pool->heap, size) != 0) return 0;
-  pool->floor = size;
+  __atomic_store_n(&pool->floor, size, __ATOMIC_RELAXED);
   return 1;
+}
+
+TARN_SMRTHEAP_INLINE int tarn_mem_raise_floor(MEM_POOL pool, size_t size) {
+  return size <= __atomic_load_n(&pool->floor, __ATOMIC_RELAXED) || MemPoolSetFloor(pool, size);
 }
 
 /* Committed memory that is never exceeded; 0: none. */
 TARN_SMRTHEAP_INLINE int MemPoolSetCeiling(MEM_POOL pool, size_t size) {
   if (pool == NULL || tarn_heap_set_ceiling(pool->heap, size) != 0) return 0;
-  pool->ceiling = size;
+  __atomic_store_n(&pool->ceiling, size, __ATOMIC_RELAXED);
   return 1;
 }
 
@@ -270,7 +278,10 @@ TARN_SMRTHEAP_INLINE MEM_POOL MemPoolOfPtr(const void* mem) {
   struct tarn_mem_pool* p = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_ACQUIRE);
   for (; p != NULL; p = p->next) {
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != 1) continue;
-    if (p->heap.record == heap.record && p->heap.id == heap.id) return p;
+    if (__atomic_load_n(&p->heap.record, __ATOMIC_RELAXED) == heap.record &&
+        __atomic_load_n(&p->heap.id, __ATOMIC_RELAXED) == heap.id) {
+      return p;
+    }
   }
   return NULL;
 }
@@ -322,7 +333,7 @@ TARN_SMRTHEAP_INLINE int MemPoolPreAllocate(MEM_POOL pool, size_t size) {
   size_t left = 0;
   int done = 1;
   if (pool == NULL) return 0;
-  if (size > pool->floor && !MemPoolSetFloor(pool, size)) return 0;
+  if (!tarn_mem_raise_floor(pool, size)) return 0;
   if (pool->block_size == 0) return 1;
   for (left = size / pool->block_size; left != 0; --left) {
     void* const p = tarn_fixed_allocate(pool->fixed);
@@ -333,8 +344,7 @@ TARN_SMRTHEAP_INLINE int MemPoolPreAllocate(MEM_POOL pool, size_t size) {
   if (left != 0) {
     done = 0;
   } else if (first != NULL) { /* With what pages have beside these blocks, and live ones. */
-    const size_t committed = MemPoolSize(pool);
-    if (committed > pool->floor) done = MemPoolSetFloor(pool, committed);
+    done = tarn_mem_raise_floor(pool, MemPoolSize(pool));
   }
   while (first != NULL) {
     void* const p = first;
@@ -365,8 +375,8 @@ TARN_SMRTHEAP_INLINE int MemPoolInfo(MEM_POOL pool, MEM_POOL_INFO* info) {
   info->used = (size_t)stats.live_bytes;
   info->size = (size_t)stats.committed_bytes;
   info->peak = (size_t)stats.committed_bytes_peak;
-  info->ceiling = pool->ceiling;
-  info->floor = pool->floor;
+  info->ceiling = __atomic_load_n(&pool->ceiling, __ATOMIC_RELAXED);
+  info->floor = __atomic_load_n(&pool->floor, __ATOMIC_RELAXED);
   return 1;
 }
 

@@ -1,0 +1,78 @@
+// smrtheap_threads: several threads make and end pools, look for the pool of a block, and change
+// and ask what a pool has.
+//
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "smrtheap.hpp"
+
+namespace {
+
+class SmrtHeapThreads : public testing::Test {
+ protected:
+  ~SmrtHeapThreads() override { EXPECT_EQ(MemPoolFree(pool), 1); }
+  MEM_POOL pool = MemPoolInitFS(64, 100, MEM_SERIALIZE);
+};
+
+TEST_F(SmrtHeapThreads, MakeAndEndPools) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this] {
+      for (int i = 0; i < 300; ++i) {
+        const MEM_POOL own = MemPoolInit(MEM_SERIALIZE);
+        EXPECT_NE(MemAllocPtr(own, 50, 0), nullptr);
+        EXPECT_EQ(MemPoolCount(own), 1u);
+        EXPECT_EQ(MemPoolFree(own), 1);
+        EXPECT_EQ(MemFreePtr(MemAllocPtr(pool, 100, 0)), 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(MemPoolCount(pool), 0u);
+}
+
+// Pools come and go, in places that are used again, while others are looked for.
+TEST_F(SmrtHeapThreads, ThePoolOfABlock) {
+  void* const block = MemAllocPtr(pool, 100, 0);
+  std::atomic<int> makers{2};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        const MEM_POOL own = MemPoolInit(0);
+        EXPECT_EQ(MemPoolOfPtr(MemAllocPtr(own, 10, 0)), own);
+        EXPECT_EQ(MemPoolFree(own), 1);
+      }
+      --makers;
+    });
+  }
+  while (makers != 0) EXPECT_EQ(MemPoolOfPtr(block), pool);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(SmrtHeapThreads, Limits) {
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 3; ++t) {
+    threads.emplace_back([this, t] {
+      for (std::size_t i = 0; i < 200; ++i) {
+        EXPECT_EQ(MemPoolSetCeiling(pool, (1 + t) << 20), 1);
+        EXPECT_EQ(MemPoolSetFloor(pool, i << 6), 1);
+        EXPECT_EQ(MemPoolPreAllocate(pool, i << 8), 1);
+        MEM_POOL_INFO info;
+        EXPECT_EQ(MemPoolInfo(pool, &info), 1);
+        EXPECT_GE(info.ceiling, 1u << 20);
+        EXPECT_LE(info.ceiling, 3u << 20);
+        EXPECT_EQ(MemFreeFS(MemAllocFS(pool)), 1);
+        MemPoolShrink(pool);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(MemPoolCheck(pool), 1);
+}
+
+}  // namespace
