@@ -184,17 +184,12 @@ struct AllocatorCalls {
 // concept BlockAllocator in tarn/concepts.hpp. As large as a handle or a pointer. Two are equal
 // when they lead to the same place, whatever they allocate.
 template <class T, class A = HeapRef, class Propagation = PropagateMoves>
-class Allocator {
+class Allocator : public Propagation {
   using Calls = AllocatorCalls<T, A>;
 
  public:
   using value_type = T;
   using is_always_equal = std::false_type;
-  using propagate_on_container_copy_assignment =
-      typename Propagation::propagate_on_container_copy_assignment;
-  using propagate_on_container_move_assignment =
-      typename Propagation::propagate_on_container_move_assignment;
-  using propagate_on_container_swap = typename Propagation::propagate_on_container_swap;
   template <class U>
   struct rebind {
     using other = Allocator<U, A, Propagation>;

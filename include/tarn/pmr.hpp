@@ -62,15 +62,10 @@ class Resource final : public std::pmr::memory_resource {
 // Propagation says, when they are moved, swapped or assigned to. What is made in a container gets
 // the resource, too, if it can take one. There is no default.
 template <class T = std::byte, class Propagation = PropagateMoves>
-class PropagatingAllocator {
+class PropagatingAllocator : public Propagation {
  public:
   using value_type = T;
   using is_always_equal = std::false_type;
-  using propagate_on_container_copy_assignment =
-      typename Propagation::propagate_on_container_copy_assignment;
-  using propagate_on_container_move_assignment =
-      typename Propagation::propagate_on_container_move_assignment;
-  using propagate_on_container_swap = typename Propagation::propagate_on_container_swap;
   template <class U>
   struct rebind {
     using other = PropagatingAllocator<U, Propagation>;
