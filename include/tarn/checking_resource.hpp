@@ -156,6 +156,9 @@ class CheckingResource final : public std::pmr::memory_resource {
     const void* freed_at;
   };
 
+  // Each block has a place of its own: what some resources give for 0 bytes has not.
+  static std::size_t upstream_bytes(std::size_t bytes) noexcept { return bytes == 0 ? 1 : bytes; }
+
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     const void* const here = __builtin_return_address(0);
     struct Unnoted {  // Goes back when there is no memory for the note.
@@ -164,9 +167,9 @@ class CheckingResource final : public std::pmr::memory_resource {
       std::size_t bytes;
       std::size_t alignment;
       ~Unnoted() {
-        if (p != nullptr) self.upstream_->deallocate(p, bytes, alignment);
+        if (p != nullptr) self.upstream_->deallocate(p, upstream_bytes(bytes), alignment);
       }
-    } block{*this, upstream_->allocate(bytes, alignment), bytes, alignment};
+    } block{*this, upstream_->allocate(upstream_bytes(bytes), alignment), bytes, alignment};
     const std::lock_guard<std::mutex> held(lock_);
     live_.insert_or_assign(block.p, Note{bytes, alignment, here});
     live_bytes_ += bytes;
@@ -179,7 +182,7 @@ class CheckingResource final : public std::pmr::memory_resource {
   void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
     ResourceReport report{ResourceFault::invalid_free, name_, p, 0, 0, bytes, alignment,
                           nullptr, nullptr, __builtin_return_address(0)};
-    if (take(p, report)) return upstream_->deallocate(p, bytes, alignment);
+    if (take(p, report)) return upstream_->deallocate(p, upstream_bytes(bytes), alignment);
     on_fault_(report);
   }
 

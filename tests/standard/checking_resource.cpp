@@ -7,6 +7,7 @@
 
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tarn/heap.hpp"
@@ -96,6 +97,31 @@ TEST_F(CheckingResourceTest, Leaks) {
   checked_.forget_all();
   EXPECT_EQ(checked_.live_bytes(), 0u);
   heap_.clear();
+}
+
+// A resource that moves a pointer, as libc++'s std::pmr::monotonic_buffer_resource does it.
+class Bump final : public std::pmr::memory_resource {
+  void* do_allocate(std::size_t bytes, std::size_t) override {
+    return std::exchange(next_, next_ + bytes);
+  }
+  void do_deallocate(void*, std::size_t, std::size_t) override {}
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+  char room_[100] = {};
+  char* next_ = room_;
+};
+
+TEST_F(CheckingResourceTest, EmptyBlocksAreBlocks) {
+  Bump bump;
+  CheckingResource checked(&bump, "empty", note);
+  void* const one = checked.allocate(0, 1);
+  void* const other = checked.allocate(0, 1);
+  EXPECT_EQ(checked.live_blocks(), 2u);
+  checked.deallocate(one, 0, 1);
+  checked.deallocate(other, 0, 1);
+  EXPECT_EQ(checked.live_blocks(), 0u);
+  EXPECT_TRUE(seen_.empty());
 }
 
 TEST_F(CheckingResourceTest, UpstreamOutOfMemory) {
