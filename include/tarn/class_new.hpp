@@ -99,7 +99,7 @@ class ClassHooks {
 };
 
 inline void* class_allocate_in(HeapRef heap, std::size_t bytes, std::size_t alignment) {
-  return or_bad_alloc(heap.try_allocate(bytes, alignment));
+  return class_allocate([&]() noexcept { return heap.try_allocate(bytes, alignment); });
 }
 
 }  // namespace tarn

@@ -20,6 +20,19 @@
 
 namespace tarn {
 
+// As operator new must: what try_once() gives, after the new-handler was asked as long as there is
+// one; then std::bad_alloc. (Without exceptions: null.)
+template <class Try>
+void* class_allocate(const Try& try_once) {
+  for (;;) {
+    void* const p = try_once();
+    if (p != nullptr) return p;
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) return or_bad_alloc(p);
+    handler();
+  }
+}
+
 // What `new` is made of, whoever declares it.
 template <class Memory>
 class ClassMemory {
@@ -31,16 +44,8 @@ class ClassMemory {
     return bytes % most == 0 ? most : bytes & (~bytes + 1);
   }
 
-  // As operator new must: the new-handler is asked as long as there is one, then std::bad_alloc.
-  // (Without exceptions: null.)
   static void* allocate(std::size_t bytes, std::size_t alignment) {
-    for (;;) {
-      void* const p = Memory::try_allocate(bytes, alignment);
-      if (p != nullptr) return p;
-      const std::new_handler handler = std::get_new_handler();
-      if (handler == nullptr) return or_bad_alloc(p);
-      handler();
-    }
+    return class_allocate([&]() noexcept { return Memory::try_allocate(bytes, alignment); });
   }
   static void* allocate(std::size_t bytes) { return allocate(bytes, alignment_of(bytes)); }
   static void* allocate(std::size_t bytes, std::align_val_t alignment) {

@@ -169,6 +169,21 @@ TEST_F(ClassNewTest, OutOfMemoryAsksTheNewHandler) {
   EXPECT_TRUE(nodes.empty());
 }
 
+TEST_F(ClassNewTest, InAHeapThatIsNamedTheNewHandlerIsAsked) {
+  static Heap* full = nullptr;
+  Heap limited(small());
+  full = &limited;
+  EXPECT_NE(limited.try_allocate(65536), nullptr);
+  EXPECT_THROW((void)new (limited) Larger, std::bad_alloc);
+  std::set_new_handler([] {
+    std::set_new_handler(nullptr);
+    full->clear();
+  });
+  const std::unique_ptr<Node> node(new (limited) Larger);
+  EXPECT_TRUE(limited.owns(node.get()));
+  EXPECT_EQ(std::get_new_handler(), nullptr);
+}
+
 // Chosen when it is compiled.
 struct Event;
 tarn::StaticPool<24, 5, 8> events;
