@@ -3,6 +3,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -51,6 +53,34 @@ TEST_F(SmrtHeapThreads, ThePoolOfABlock) {
     });
   }
   while (makers != 0) EXPECT_EQ(MemPoolOfPtr(block), pool);
+  for (std::thread& thread : threads) thread.join();
+}
+
+// In the child of a fork pools that another thread was ending are none.
+TEST_F(SmrtHeapThreads, PoolsInTheChildOfAFork) {
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      while (!over) EXPECT_EQ(MemPoolFree(MemPoolInit(0)), 1);
+    });
+  }
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      MEM_POOL_INFO info;
+      bool found = false;
+      for (int more = MemPoolFirst(&info); more != 0; more = MemPoolNext(&info)) {
+        found = found || info.pool == pool;
+      }
+      ::_exit(found && MemPoolFree(MemPoolInit(0)) == 1 ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << i;
+  }
+  over = true;
   for (std::thread& thread : threads) thread.join();
 }
 

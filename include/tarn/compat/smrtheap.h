@@ -77,7 +77,8 @@ struct tarn_mem_pool {
   size_t ceiling;         /* As they were set last; atomic. */
   size_t floor;
   unsigned flags;
-  unsigned state;         /* 0: free, 1: in use, 2: being made. Atomic, as the next ones. */
+  unsigned state;         /* 0: free, 1: in use, 2: being made, 3: ending. Atomic, as the
+                             next one. */
   unsigned long freed_at; /* The number of pools that had been freed by then. */
   struct tarn_mem_pool* next;
   void* objects;          /* C++: those whose destructors are the pool's to run, and who does. */
@@ -174,7 +175,12 @@ TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitRegion(void* address, size_t size, unsi
 }
 
 TARN_SMRTHEAP_INLINE int tarn_mem_end(struct tarn_mem_pool* pool) {
-  if (tarn_heap_destroy(pool->heap) != 0) return 0;
+  /* Not in use, also in the child of a fork in this moment. */
+  __atomic_store_n(&pool->state, 3U, __ATOMIC_RELAXED);
+  if (tarn_heap_destroy(pool->heap) != 0) {
+    __atomic_store_n(&pool->state, 1U, __ATOMIC_RELEASE);
+    return 0;
+  }
   __atomic_store_n(&pool->freed_at, __atomic_add_fetch(&tarn_mem_all.freed, 1, __ATOMIC_RELAXED),
                    __ATOMIC_RELAXED);
   /* Release: partner of the exchange in tarn_mem_take_place. */
