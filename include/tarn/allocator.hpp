@@ -69,17 +69,27 @@ struct IsHandle : std::false_type {};
 template <class A>
 struct IsHandle<A, std::void_t<decltype(A::is_handle)>> : std::bool_constant<A::is_handle> {};
 
-// What an allocator is referred to by: HeapRef for a Heap, ArenaRef for an Arena, else itself.
+// What an allocator is referred to by: HeapRef for a Heap or a tarn_heap, ArenaRef for an Arena,
+// else itself.
 template <class A, class = void>
 struct Reference {
   using Type = A;
+  static constexpr bool is_of_owner = false;
 };
 template <class A>
 struct Reference<A, std::void_t<typename A::Ref>> {
   using Type = typename A::Ref;
+  static constexpr bool is_of_owner = true;
+};
+template <>
+struct Reference<tarn_heap> {
+  using Type = HeapRef;
+  static constexpr bool is_of_owner = false;
 };
 template <class A>
-using RefOf = typename Reference<std::remove_cv_t<std::remove_reference_t<A>>>::Type;
+using ReferenceTo = Reference<std::remove_cv_t<std::remove_reference_t<A>>>;
+template <class A>
+using RefOf = typename ReferenceTo<A>::Type;
 
 // Whether an A can be found from a From: lvalues of what owns memory, and handles.
 template <class A, class From, bool by_value = IsHandle<A>::value>
@@ -88,8 +98,7 @@ struct LeadsTo : std::bool_constant<std::is_lvalue_reference_v<From> &&
 template <class A, class From>
 struct LeadsTo<A, From, true>
     : std::bool_constant<std::is_convertible_v<From, A> &&
-                         (std::is_lvalue_reference_v<From> ||
-                          std::is_same_v<RefOf<From>, std::remove_reference_t<From>>)> {};
+                         (std::is_lvalue_reference_v<From> || !ReferenceTo<From>::is_of_owner)> {};
 
 // An allocator, wherever it is owned: a copy of the handle, or an address.
 template <class A>
