@@ -59,6 +59,8 @@ typedef struct tarn_sqlite3_thread {
   tarn_sqlite3_owner* opening;    /* The connection that is being made has it, */
   tarn_sqlite3_owner* ending;     /* the one that is being closed, */
   tarn_sqlite3_owner* closed;     /* and one that SQLite has closed, up to its last block. */
+  const sqlite3_vfs* vfs;         /* Whose xOpen it is in, */
+  const char* file_name;          /* and for what. */
 } tarn_sqlite3_thread;
 
 enum { TARN_SQLITE3_STATIC_MUTEXES = 16, TARN_SQLITE3_VFS_MAX = 32 };
@@ -78,6 +80,7 @@ typedef struct tarn_sqlite3_state {
   struct {
     sqlite3_vfs* vfs;
     tarn_sqlite3_file_open open; /* Its own. */
+    const void* data;            /* Its pAppData: what copies of it have in common. */
   } files[TARN_SQLITE3_VFS_MAX];
   sqlite3_mem_methods memory_before;
   sqlite3_mutex_methods mutexes_before;
@@ -249,21 +252,42 @@ static inline int tarn_sqlite3_mutex_notheld(sqlite3_mutex* opaque) {
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
+/* Programs copy a VFS, change a few functions and register that: the copy has our xOpen, or calls
+ * it with itself. So one that nobody has seen has the xOpen of what it is a copy of. */
+static inline tarn_sqlite3_file_open tarn_sqlite3_own_open(const sqlite3_vfs* vfs,
+                                                           int is_its_call) {
+  tarn_sqlite3_file_open own = NULL;
+  tarn_sqlite3_file_open copied = NULL;
+  int i;
+  pthread_mutex_lock(&tarn_sqlite3.lock);
+  for (i = 0; i != TARN_SQLITE3_VFS_MAX && tarn_sqlite3.files[i].vfs != NULL && own == NULL; ++i) {
+    if (tarn_sqlite3.files[i].vfs == vfs) {
+      if (!is_its_call) own = tarn_sqlite3.files[i].open;
+    } else if (copied == NULL && tarn_sqlite3.files[i].data == vfs->pAppData) {
+      copied = tarn_sqlite3.files[i].open;
+    }
+  }
+  pthread_mutex_unlock(&tarn_sqlite3.lock);
+  return own == NULL ? copied : own;
+}
+
 /* A VFS's own xOpen, and what it allocates is everybody's. */
 static inline int tarn_sqlite3_open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file,
                                          int flags, int* out_flags) {
-  tarn_sqlite3_file_open own = NULL;
+  tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
+  const sqlite3_vfs* const vfs_before = here->vfs;
+  const char* const name_before = here->file_name;
+  const int is_its_call = vfs == vfs_before && name == name_before;
+  const tarn_sqlite3_file_open own = tarn_sqlite3_own_open(vfs, is_its_call);
   int result;
-  int i;
-  pthread_mutex_lock(&tarn_sqlite3.lock);
-  for (i = 0; i != TARN_SQLITE3_VFS_MAX && own == NULL; ++i) {
-    if (tarn_sqlite3.files[i].vfs == vfs) own = tarn_sqlite3.files[i].open;
-  }
-  pthread_mutex_unlock(&tarn_sqlite3.lock);
   if (own == NULL) return SQLITE_CANTOPEN;
-  tarn_sqlite3_here.shared += 1;
+  here->vfs = vfs;
+  here->file_name = name;
+  here->shared += 1;
   result = own(vfs, name, file, flags, out_flags);
-  tarn_sqlite3_here.shared -= 1;
+  here->shared -= 1;
+  here->vfs = vfs_before;
+  here->file_name = name_before;
   return result;
 }
 
@@ -286,16 +310,18 @@ static inline int tarn_sqlite3_watch_files(void) {
     }
     tarn_sqlite3.files[i].vfs = vfs;
     tarn_sqlite3.files[i].open = vfs->xOpen;
+    tarn_sqlite3.files[i].data = vfs->pAppData;
     vfs->xOpen = tarn_sqlite3.open_file;
   }
   pthread_mutex_unlock(&tarn_sqlite3.lock);
   return fits;
 }
+/* Of those that are registered: others may not be there any more. What is known of them stays, in
+ * case that they come back. */
 static inline void tarn_sqlite3_leave_files(void) {
-  int i;
-  for (i = 0; i != TARN_SQLITE3_VFS_MAX && tarn_sqlite3.files[i].vfs != NULL; ++i) {
-    tarn_sqlite3.files[i].vfs->xOpen = tarn_sqlite3.files[i].open;
-    tarn_sqlite3.files[i].vfs = NULL;
+  sqlite3_vfs* vfs = sqlite3_vfs_find(NULL);
+  for (; vfs != NULL; vfs = vfs->pNext) {
+    if (vfs->xOpen == tarn_sqlite3.open_file) vfs->xOpen = tarn_sqlite3_own_open(vfs, 0);
   }
 }
 

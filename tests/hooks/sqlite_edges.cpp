@@ -1,0 +1,56 @@
+// sqlite_edges: what programs do with SQLite besides opening and closing: file systems that come
+// and go, closing that is refused, removal that comes too early, no statistics.
+//
+// SPDX-License-Identifier: MIT
+#include <memory>
+
+#include "sqlite.hpp"
+
+namespace {
+
+using sqlite::number;
+using sqlite::run;
+
+class Edges : public sqlite::Sqlite {};
+
+int open_with_itself(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
+                     int* out_flags) {
+  return sqlite3_vfs_find(nullptr)->xOpen(vfs, name, file, flags, out_flags);
+}
+
+// The usual way to a VFS of one's own: a copy of another, with some functions changed.
+TEST_F(Edges, CopiesOfFileSystemsOpenFiles) {
+  auto copy = std::make_unique<sqlite3_vfs>(*sqlite3_vfs_find(nullptr));
+  copy->zName = "copy";
+  auto changed = std::make_unique<sqlite3_vfs>(*copy);
+  changed->zName = "changed";
+  changed->xOpen = open_with_itself;
+  for (sqlite3_vfs* const vfs : {copy.get(), changed.get()}) {
+    ASSERT_EQ(sqlite3_vfs_register(vfs, 0), SQLITE_OK);
+    sqlite3* db = nullptr;
+    ASSERT_EQ(tarn_sqlite3_open(file(vfs->zName).c_str(), &db, sqlite::usual_flags, vfs->zName,
+                                nullptr), SQLITE_OK) << vfs->zName;
+    EXPECT_EQ(run(db, "CREATE TABLE t(a); INSERT INTO t VALUES (7)"), SQLITE_OK);
+    EXPECT_EQ(number(db, "SELECT a FROM t"), 7);
+    EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_vfs_unregister(vfs), SQLITE_OK);
+  }
+}
+
+// One that is not registered any more may be gone: it is not written to.
+TEST(EdgesOfInstall, LeavesFileSystemsThatAreGone) {
+  ASSERT_EQ(tarn_sqlite3_install(nullptr), SQLITE_OK);
+  auto gone = std::make_unique<sqlite3_vfs>(*sqlite3_vfs_find(nullptr));
+  gone->zName = "gone";
+  gone->xOpen = open_with_itself;
+  ASSERT_EQ(sqlite3_vfs_register(gone.get(), 0), SQLITE_OK);
+  sqlite3* db = nullptr;
+  ASSERT_EQ(tarn_sqlite3_open(":memory:", &db, sqlite::usual_flags, "gone", nullptr), SQLITE_OK);
+  EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_vfs_unregister(gone.get()), SQLITE_OK);
+  const auto seen = gone->xOpen;
+  EXPECT_EQ(tarn_sqlite3_remove(), SQLITE_OK);
+  EXPECT_EQ(gone->xOpen, seen);
+}
+
+}  // namespace
