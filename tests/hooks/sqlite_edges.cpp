@@ -53,4 +53,20 @@ TEST(EdgesOfInstall, LeavesFileSystemsThatAreGone) {
   EXPECT_EQ(gone->xOpen, seen);
 }
 
+// SQLite ends virtual tables before it says that the connection is busy.
+TEST_F(Edges, RefusedClosingLeavesNothing) {
+  sqlite3* const db = open(":memory:");
+  if (run(db, "CREATE VIRTUAL TABLE f USING fts5(a)") != SQLITE_OK) {
+    EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+    GTEST_SKIP() << "no virtual table in this SQLite";
+  }
+  sqlite3_stmt* statement = nullptr;
+  ASSERT_EQ(sqlite3_prepare_v2(db, "SELECT 1", -1, &statement, nullptr), SQLITE_OK);
+  EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_BUSY);
+  expect_equal_statistics();
+  EXPECT_EQ(sqlite3_finalize(statement), SQLITE_OK);
+  EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
+  EXPECT_EQ(all().heaps, 2u);
+}
+
 }  // namespace

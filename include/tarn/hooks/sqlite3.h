@@ -77,12 +77,13 @@ static inline void tarn_sqlite3_forget(const tarn_sqlite3_owner* owner) {
   pthread_mutex_unlock(&tarn_sqlite3.lock);
 }
 
+/* Blocks that were freed in a tarn_sqlite3_close which SQLite then refused are none. */
 static inline int tarn_sqlite3_owner_is_empty(const tarn_sqlite3_owner* owner) {
   tarn_heap_stats stats;
   memset(&stats, 0, sizeof stats);
   stats.bytes = sizeof stats;
   return owner->caches == NULL && tarn_heap_get_stats(owner->heap, &stats) == 0 &&
-         stats.live_blocks == 0;
+         stats.live_blocks == __atomic_load_n(&owner->ending_blocks, __ATOMIC_RELAXED);
 }
 
 /* When SQLite has closed a connection by itself. What it has handed out may still be there. */
