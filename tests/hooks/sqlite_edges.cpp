@@ -69,4 +69,13 @@ TEST_F(Edges, RefusedClosingLeavesNothing) {
   EXPECT_EQ(all().heaps, 2u);
 }
 
+TEST_F(Edges, ConnectionsOfSqlitesOwnKeepItInstalled) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);
+  ASSERT_EQ(run(db, "CREATE TABLE t(a); INSERT INTO t VALUES (7)"), SQLITE_OK);
+  ASSERT_EQ(tarn_sqlite3_remove(), SQLITE_BUSY);
+  EXPECT_EQ(number(db, "SELECT a FROM t"), 7);
+  EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
+}
+
 }  // namespace

@@ -191,12 +191,12 @@ static inline int tarn_sqlite3_install(const tarn_heap_options* options) {
 }
 
 /* Shuts SQLite down, and ends its heaps, with whatever is left in there; from here on it is as it
- * was before. SQLITE_BUSY when there are connections. */
+ * was before. SQLITE_BUSY when there are connections, by sqlite3_open too (each has a cache). */
 static inline int tarn_sqlite3_remove(void) {
   int result;
   if (!tarn_sqlite3.is_installed) return SQLITE_MISUSE;
   tarn_sqlite3_sweep();
-  if (tarn_sqlite3.shared.next != NULL) return SQLITE_BUSY;
+  if (tarn_sqlite3.shared.next != NULL || tarn_sqlite3.shared.caches != NULL) return SQLITE_BUSY;
   tarn_sqlite3_leave_files();
   result = sqlite3_shutdown();
   tarn_sqlite3_restore();
