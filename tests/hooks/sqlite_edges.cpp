@@ -3,6 +3,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "sqlite.hpp"
 
@@ -76,6 +78,27 @@ TEST_F(Edges, ConnectionsOfSqlitesOwnKeepItInstalled) {
   ASSERT_EQ(tarn_sqlite3_remove(), SQLITE_BUSY);
   EXPECT_EQ(number(db, "SELECT a FROM t"), 7);
   EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
+}
+
+// Without statistics SQLite frees under no mutex, while others end what is closed and empty.
+TEST(EdgesOfInstall, ClosesInManyThreadsWithoutStatistics) {
+  ASSERT_EQ(sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0), SQLITE_OK);
+  ASSERT_EQ(tarn_sqlite3_install(nullptr), SQLITE_OK);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([] {
+      for (int round = 0; round < 300; ++round) {
+        sqlite3* db = nullptr;
+        ASSERT_EQ(tarn_sqlite3_open(":memory:", &db, sqlite::usual_flags, nullptr, nullptr),
+                  SQLITE_OK);
+        EXPECT_EQ(run(db, "CREATE TABLE t(a)"), SQLITE_OK);
+        EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(tarn_sqlite3_remove(), SQLITE_OK);
+  EXPECT_EQ(sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 1), SQLITE_OK);
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ typedef struct tarn_sqlite3_mutex {
 typedef struct tarn_sqlite3_thread {
   tarn_sqlite3_mutex* held;       /* Recursive ones. */
   unsigned shared;                /* Others, and calls in which all is everybody's. */
+  int has_statistics;             /* The mutex of the statistics. */
   tarn_sqlite3_owner* opening;    /* The connection that is being made has it, */
   tarn_sqlite3_owner* ending;     /* the one that is being closed, */
   tarn_sqlite3_owner* closed;     /* and one that SQLite has closed, up to its last block. */
@@ -109,24 +110,42 @@ static inline void* tarn_sqlite3_allocate(int bytes) {
 static inline int tarn_sqlite3_size(void* p) { return (int)tarn_malloc_usable_size(p); }
 static inline int tarn_sqlite3_round(int bytes) { return (bytes + 7) & ~7; }
 
-/* Blocks of a connection that is being closed stay: they go with its heap, at once. The last block
- * of one that SQLite has closed by itself is the connection. */
+/* Whether the block's connection may be closed by now, and others may end its heap. */
+static inline int tarn_sqlite3_may_be_swept(const void* p) {
+  const tarn_sqlite3_mutex* const held = tarn_sqlite3_here.held;
+  return held == NULL || held->owner == NULL || tarn_heap_of(p).id != held->owner->heap.id;
+}
+
+/* The last block of a connection that SQLite has closed by itself is the connection. */
+static inline void tarn_sqlite3_give_back(void* p) {
+  tarn_sqlite3_owner* const closed = tarn_sqlite3_here.closed;
+  if (TARN_LIKELY(closed == NULL) || p != (void*)closed->db) {
+    tarn_heap_deallocate(p);
+    return;
+  }
+  tarn_sqlite3_here.closed = NULL;
+  tarn_heap_deallocate(p);
+  tarn_sqlite3.end_if_empty(closed);
+}
+
+/* Blocks of a connection that is being closed stay: they go with its heap, at once. Where SQLite
+ * does not count it frees under no mutex, so that tarn_sqlite3_sweep would not wait. */
 static inline void tarn_sqlite3_deallocate(void* p) {
-  tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
+  const tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
   tarn_sqlite3_owner* const ending = here->ending;
-  tarn_sqlite3_owner* const closed = here->closed;
+  pthread_mutex_t* const freeing = &tarn_sqlite3.statics[SQLITE_MUTEX_STATIC_MEM].lock;
   if (TARN_UNLIKELY(ending != NULL) && tarn_heap_of(p).id == ending->heap.id) {
     __atomic_add_fetch(&ending->ending_blocks, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&ending->ending_bytes, tarn_malloc_usable_size(p), __ATOMIC_RELAXED);
     return;
   }
-  if (TARN_LIKELY(closed == NULL) || p != (void*)closed->db) {
-    tarn_heap_deallocate(p);
+  if (TARN_LIKELY(here->has_statistics) || !tarn_sqlite3_may_be_swept(p)) {
+    tarn_sqlite3_give_back(p);
     return;
   }
-  here->closed = NULL;
-  tarn_heap_deallocate(p);
-  tarn_sqlite3.end_if_empty(closed);
+  pthread_mutex_lock(freeing);
+  tarn_sqlite3_give_back(p);
+  pthread_mutex_unlock(freeing);
 }
 static inline void* tarn_sqlite3_reallocate(void* p, int bytes) {
   const tarn_heap heap = tarn_heap_of(p);
@@ -191,6 +210,7 @@ static inline void tarn_sqlite3_mutex_taken(tarn_sqlite3_mutex* mutex) {
   tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
   if (mutex->kind != SQLITE_MUTEX_RECURSIVE) {
     here->shared += (unsigned)tarn_sqlite3_mutex_shares(mutex);
+    here->has_statistics |= mutex->kind == SQLITE_MUTEX_STATIC_MEM;
     return;
   }
   __atomic_store_n(&mutex->thread, (const void*)here, __ATOMIC_RELAXED);
@@ -229,6 +249,7 @@ static inline void tarn_sqlite3_mutex_leave(sqlite3_mutex* opaque) {
   tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
   if (mutex->kind != SQLITE_MUTEX_RECURSIVE) {
     here->shared -= (unsigned)tarn_sqlite3_mutex_shares(mutex);
+    if (mutex->kind == SQLITE_MUTEX_STATIC_MEM) here->has_statistics = 0;
   } else {
     tarn_sqlite3_mutex** link = &here->held;
     if (--mutex->depth != 0) return;
