@@ -205,6 +205,13 @@ impl Arena {
         // SAFETY: the arena lives; `run` gets the value once, before its memory goes.
         unsafe {
             if sys::tarn_arena_on_release(self.raw.as_ptr(), run::<T>, place.cast()) != 0 {
+                if mem::size_of::<T>() != 0 {
+                    sys::tarn_arena_deallocate(
+                        self.raw.as_ptr(),
+                        place.cast(),
+                        mem::size_of::<T>(),
+                    );
+                }
                 return Err(OutOfMemory);
             }
             place.write(value);

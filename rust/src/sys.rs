@@ -99,6 +99,7 @@ extern "C" {
         bytes: usize,
         alignment: usize,
     ) -> *mut c_void;
+    pub fn tarn_arena_deallocate(arena: *mut tarn_arena, p: *mut c_void, bytes: usize);
     pub fn tarn_arena_on_release(
         arena: *mut tarn_arena,
         run: Run,

@@ -142,3 +142,19 @@ fn resets_are_cheap_and_many() {
         assert_eq!(arena.used_and_held().0, 0);
     }
 }
+
+// Where there is room for the value and none for what is to drop it.
+#[test]
+fn refused_values_take_nothing() {
+    for shift in 0..4 {
+        let arena = Arena::options().chunk_bytes(4096).limit_bytes(8192).make().unwrap();
+        for _ in 0..shift {
+            arena.alloc(0_u64);
+        }
+        let mut before = arena.used_and_held().0;
+        while arena.try_alloc_dropped(1_u64).is_ok() {
+            before = arena.used_and_held().0;
+        }
+        assert_eq!(arena.used_and_held().0, before, "{}", shift);
+    }
+}
