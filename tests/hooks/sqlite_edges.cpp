@@ -101,4 +101,25 @@ TEST(EdgesOfInstall, ClosesInManyThreadsWithoutStatistics) {
   EXPECT_EQ(sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 1), SQLITE_OK);
 }
 
+void open_plainly(sqlite3_context* context, int, sqlite3_value**) {
+  auto** const made = static_cast<sqlite3**>(sqlite3_user_data(context));
+  tarn_sqlite3_begin_shared();
+  const int result = sqlite3_open_v2(":memory:", made, sqlite::usual_flags, nullptr);
+  tarn_sqlite3_end_shared();
+  sqlite3_result_int(context, result);
+}
+
+TEST_F(Edges, ConnectionsThatCallbacksOpenPlainlyLiveOn) {
+  sqlite3* const db = open(":memory:");
+  sqlite3* made = nullptr;
+  ASSERT_EQ(sqlite3_create_function(db, "plain", 0, SQLITE_UTF8, &made, open_plainly, nullptr,
+                                    nullptr), SQLITE_OK);
+  EXPECT_EQ(number(db, "SELECT plain()"), SQLITE_OK);
+  EXPECT_EQ(tarn_heap_of(made).id, tarn_sqlite3_heap(nullptr).id);
+  ASSERT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+  EXPECT_EQ(run(made, "CREATE TABLE t(a); INSERT INTO t VALUES (7)"), SQLITE_OK);
+  EXPECT_EQ(number(made, "SELECT a FROM t"), 7);
+  EXPECT_EQ(sqlite3_close(made), SQLITE_OK);
+}
+
 }  // namespace

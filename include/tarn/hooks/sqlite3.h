@@ -9,8 +9,8 @@
  *
  * Nothing else changes: whose a block is follows from the mutexes that a thread holds
  * (tarn/hooks/sqlite3_scope.h). Two rules are new: what SQLite has handed out for a connection
- * (error messages, tables, sqlite3_mprintf in a callback of its) is to be freed before that is
- * closed, and callbacks that keep such memory take it between tarn_sqlite3_begin_shared and _end.
+ * (messages, tables, sqlite3_mprintf in a callback of its) is to be freed before that is closed,
+ * and callbacks keep such memory, or call sqlite3_open, between tarn_sqlite3_begin_shared and _end.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_SQLITE3_H
