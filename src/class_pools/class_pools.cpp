@@ -196,7 +196,7 @@ int tarn_class_pools_get_class_stats(tarn_class_pools* pools, std::size_t number
   stats->deallocations = pool.allocations - pool.in_use;
   stats->failures = pool.failures;
   stats->requested_bytes = pool.requested_bytes;
-  stats->requested_bytes_min = pool.allocations == 0 ? 0 : pool.requested_min;
+  stats->requested_bytes_min = pool.requested_min == SIZE_MAX ? 0 : pool.requested_min;
   stats->requested_bytes_max = pool.requested_max;
   for_each_chunk(*pools, [&](const tarn_class_chunk& chunk) {
     if (chunk.pool != &pool) return;

@@ -160,6 +160,12 @@ TEST(Xallocator, WhatIsDestroyedIsUsableAgain) {
   xalloc_destroy();
   xalloc_destroy();
   EXPECT_EQ(block[0], 'x');
+  tarn_class_pool_stats stats{};  // There was no request since.
+  stats.bytes = sizeof stats;
+  for (std::size_t i = 0; tarn_xalloc_get_class_stats(i, &stats) == 0; ++i) {
+    EXPECT_EQ(stats.requested_bytes_min, 0u);
+    EXPECT_EQ(stats.requested_bytes_max, 0u);
+  }
   void* const other = xmalloc(2000);
   EXPECT_NE(other, nullptr);
   xalloc_destroy();
