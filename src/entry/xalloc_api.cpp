@@ -165,15 +165,18 @@ void* allocate(std::size_t bytes, std::size_t alignment, bool* is_zero) {
   return p;
 }
 
+// pre: no chunk is empty. So none means no live block.
 void end_if_empty() {
-  trim(pools);
-  tarn_class_pools_stats stats{};
-  stats.bytes = sizeof stats;
-  tarn_class_pools_get_stats(&pools, &stats);
-  if (stats.in_use == 0) {
-    has_ended = false;
-    tarn_class_pools_destroy(&pools);
-  }
+  if (pools.root != nullptr) return;
+  has_ended = false;
+  tarn_class_pools_destroy(&pools);
+}
+
+// Of this class a block was freed since the family ended: empty chunks went then, so none is empty
+// but the one that this has made its spare.
+TARN_COLD void note_freed_late(tarn_class_pool& pool) {
+  if (pool.spare != nullptr && pool.spare->live == 0) release_chunk(pools, pool.spare);
+  end_if_empty();
 }
 
 void deallocate(void* p, Caller caller) {
@@ -182,8 +185,9 @@ void deallocate(void* p, Caller caller) {
     const Entered entered;
     found = find_block(pools, p);
     if (found.verdict == Verdict::live) {
+      tarn_class_pool& pool = *found.chunk->pool;
       free_block(pools, found);
-      if (TARN_UNLIKELY(has_ended)) end_if_empty();
+      if (TARN_UNLIKELY(has_ended)) note_freed_late(pool);
     }
   }
   if (TARN_UNLIKELY(found.verdict != Verdict::live)) report_wrong(pools, found, p, caller);
@@ -269,6 +273,7 @@ TARN_EXPORT int tarn_xalloc_init(const tarn_class_pools_options* options) {
 TARN_EXPORT void tarn_xalloc_destroy(void) {
   const Entered entered;
   if (pools.class_count == 0) return;
+  trim(pools);
   end_if_empty();
   if (pools.class_count == 0) return;
   forget_counts(pools);

@@ -13,6 +13,7 @@
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
+#include <vector>
 
 #include "../xalloc.h"
 
@@ -173,6 +174,24 @@ TEST(Xallocator, WhatIsDestroyedIsUsableAgain) {
   xfree(other);
   xalloc_init();
   EXPECT_EQ(tarn_xalloc_check(), 1);
+}
+
+// Each has a chunk of its own. To look at all of them for each free would take minutes.
+TEST(Xallocator, WhatIsFreedAfterTheEndIsNotSearchedFor) {
+  const auto chunks = [] {
+    tarn_class_pools_stats stats{};
+    stats.bytes = sizeof stats;
+    EXPECT_EQ(tarn_xalloc_get_stats(&stats), 0);
+    return stats.chunks;
+  };
+  xalloc_destroy();
+  const auto before = chunks();
+  std::vector<void*> blocks(60'000);
+  for (void*& block : blocks) ASSERT_NE(block = tarn_xmalloc_aligned(128, 16), nullptr);
+  xalloc_destroy();
+  EXPECT_EQ(chunks(), before + blocks.size());
+  for (void* const block : blocks) xfree(block);
+  EXPECT_EQ(chunks(), before);
 }
 
 TEST(Xallocator, OptionsComeFirst) {
