@@ -81,11 +81,25 @@ void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t ali
   return take(pools, *chunk, bytes, is_zero);
 }
 
+namespace {
+
+Found foreign_in(tarn_class_chunk& chunk, const void* p) noexcept {
+  Found found{Verdict::foreign, &chunk, 0};
+  if (p >= chunk.first && p < block_at(chunk, chunk.touched)) {
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(p) - chunk.first);
+    found.start = block_at(chunk, offset / chunk.pool->stride);
+    found.bytes = chunk.pool->block_bytes;
+  }
+  return found;
+}
+
+}  // namespace
+
 Found find_block(tarn_class_pools& pools, const void* p) noexcept {
   tarn_class_chunk* const chunk = find_chunk(pools, p);
   if (chunk == nullptr) return {Verdict::foreign, nullptr, 0};
   const std::size_t index = index_of(*chunk, p);
-  if (index >= chunk->touched) return {Verdict::foreign, chunk, 0};
+  if (TARN_UNLIKELY(index >= chunk->touched)) return foreign_in(*chunk, p);
   const bool is_live = words_of(*chunk)[index] == live_block;
   return {is_live ? Verdict::live : Verdict::dead, chunk, index};
 }

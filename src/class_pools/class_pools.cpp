@@ -79,12 +79,8 @@ void report_wrong(const tarn_class_pools& pools, const Found& found, const void*
   report.pool_name = pools.name;
   report.pool = &pools;
   report.here = caller.here;
-  const tarn_class_chunk* const chunk = found.chunk;
-  if (!is_dead && chunk != nullptr && p >= chunk->first && p < block_at(*chunk, chunk->touched)) {
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(p) - chunk->first);
-    report.start = block_at(*chunk, offset / chunk->pool->stride);
-    report.bytes = chunk->pool->block_bytes;
-  }
+  report.start = found.start;
+  report.bytes = found.bytes;
   report_pool_misuse(report);
 }
 

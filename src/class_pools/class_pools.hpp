@@ -140,6 +140,9 @@ struct Found {
   Verdict verdict;
   tarn_class_chunk* chunk;
   std::size_t index;  // Of a live or dead block.
+  // Of the block that a foreign pointer lies in: its chunk may go while that is reported.
+  const void* start = nullptr;
+  std::size_t bytes = 0;
 };
 Found find_block(tarn_class_pools& pools, const void* p) noexcept;
 void free_block(tarn_class_pools& pools, const Found& found) noexcept;

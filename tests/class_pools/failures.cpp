@@ -225,5 +225,35 @@ TEST(ClassPoolsFailures, AReportLeavesTheLockFree) {
   pools.deallocate(q);
 }
 
+// As soon as it is free others come, and take all memory back.
+struct Raced {
+  void lock() {}
+  void unlock() {
+    if (pools == nullptr) return;
+    tarn_class_pools* const own = pools;
+    pools = nullptr;
+    tarn_class_pools_deallocate(own, block);
+    tarn_class_pools_trim(own);
+  }
+  tarn_class_pools* pools = nullptr;
+  void* block = nullptr;
+};
+
+TEST(ClassPoolsFailures, AReportNeedsNoChunk) {
+  CountingSource source;
+  tarn::LockedClassPools<Raced> pools(source);
+  void* const p = pools.allocate(100);
+  pools.lock().block = p;
+  pools.lock().pools = pools.get();
+  const auto before = std::signal(SIGABRT, [](int) { std::longjmp(back, 1); });
+  testing::internal::CaptureStderr();
+  if (setjmp(back) == 0) pools.deallocate(static_cast<char*>(p) + 8);
+  std::signal(SIGABRT, before);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("tarn: invalid free"), std::string::npos) << text;
+  EXPECT_NE(text.find("8 bytes"), std::string::npos) << text;
+  EXPECT_TRUE(source.chunks.size() == 1) << "its classes";
+}
+
 }  // namespace
 }  // namespace pools
