@@ -21,8 +21,9 @@ constexpr std::size_t chunk_bytes_most = block_bytes_most;
 bool are_sound(const tarn_class_pools_options& options) noexcept {
   constexpr unsigned known = TARN_CLASS_POOLS_KEEP_CHUNKS | TARN_CLASS_POOLS_TUNED_ONLY;
   if (options.bytes != sizeof(tarn_class_pools_options) || (options.flags & ~known) != 0 ||
-      options.class_count > tuned_max || options.chunk_bytes > chunk_bytes_most ||
-      options.chunk_bytes_max > chunk_bytes_most ||
+      options.class_count > tuned_max ||
+      (options.class_count != 0 && options.class_bytes == nullptr) ||
+      options.chunk_bytes > chunk_bytes_most || options.chunk_bytes_max > chunk_bytes_most ||
       (options.chunk_bytes_max != 0 && options.chunk_bytes_max < options.chunk_bytes) ||
       (options.lock.lock == nullptr) != (options.lock.unlock == nullptr)) {
     return false;

@@ -150,6 +150,7 @@ TEST(ClassPoolsFailures, OptionsThatMakeNoSense) {
   EXPECT_TRUE(fails([](Options& o) { o.class_bytes = descending; }));
   EXPECT_TRUE(fails([](Options& o) { o.class_bytes = zero; }));
   EXPECT_TRUE(fails([](Options& o) { o.class_bytes = huge; }));
+  EXPECT_TRUE(fails([](Options& o) { o.class_bytes = nullptr; }));
   EXPECT_TRUE(fails([](Options& o) { o.class_count = 1001; }));
   EXPECT_TRUE(fails([](Options& o) { o.flags = 64; }));
   EXPECT_TRUE(fails([](Options& o) { o.chunk_bytes = 2000, o.chunk_bytes_max = 1000; }));
