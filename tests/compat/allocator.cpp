@@ -166,6 +166,21 @@ TEST(CompatAllocatorDeathTest, ThreeModes) {
   use(as_allocator, 500);
 }
 
+// No objects: there is nothing to put into it, and blocks are the heap's.
+TEST(CompatAllocator, MemoryThatIsNotUsedLeaksNothing) {
+  struct Ended : LastingAllocator {
+    using LastingAllocator::LastingAllocator;
+    using LastingAllocator::Destroy;
+  };
+  alignas(16) static char memory[64];
+  Ended blocks(64, 0, memory);
+  void* const p = blocks.Allocate(64);
+  EXPECT_NE(p, static_cast<void*>(memory));
+  EXPECT_TRUE(blocks.Owns(p));
+  blocks.Destroy();
+  EXPECT_FALSE(blocks.Owns(p));
+}
+
 TEST(CompatAllocator, TheNewHandlerIsAsked) {
   static Allocator pool(16, 1);
   static void* held = pool.Allocate(16);

@@ -108,8 +108,7 @@ class LastingAllocator {
 
  protected:
   void Destroy() noexcept {
-    if (memory_ != nullptr) return;  // It is somebody else's.
-    tarn_fixed_allocator_destroy(&pool_);
+    if (memory_ == nullptr) tarn_fixed_allocator_destroy(&pool_);  // Else it is somebody else's.
     tarn_class_pools_destroy(&blocks_);
   }
 
