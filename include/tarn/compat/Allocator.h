@@ -190,14 +190,22 @@ class AllocatorPool : public Allocator {
   alignas(alignment) char memory_[Objects * stride + (Objects + 63) / 64 * 8 + 8]{};
 };
 
+// `new` looks for null only behind operators that are noexcept.
+#if defined(__cpp_exceptions)
+#define TARN_ALLOCATOR_NEW_NOEXCEPT
+#else
+#define TARN_ALLOCATOR_NEW_NOEXCEPT noexcept
+#endif
+
 // In a class, at its top (it ends with `private:`): its objects are blocks of one allocator. Those
 // of derived classes that are larger, arrays, and greater alignments are the global operators'.
 #define DECLARE_ALLOCATOR                                                                         \
  public:                                                                                          \
-  static void* operator new(std::size_t size) {                                                   \
+  static void* operator new(std::size_t size) TARN_ALLOCATOR_NEW_NOEXCEPT {                       \
     return _allocator.Serves(size, 1) ? _allocator.Allocate(size) : ::operator new(size);         \
   }                                                                                               \
-  static void* operator new(std::size_t size, std::align_val_t alignment) {                       \
+  static void* operator new(std::size_t size, std::align_val_t alignment)                         \
+      TARN_ALLOCATOR_NEW_NOEXCEPT {                                                               \
     return _allocator.Serves(size, std::size_t(alignment)) ? _allocator.Allocate(size)            \
                                                            : ::operator new(size, alignment);     \
   }                                                                                               \
