@@ -250,16 +250,13 @@ bool operator!=(const Allocator<T, A, Propagation>& a,
 // constant-initialised, and after main where it has no destructor (static pools and heaps have
 // neither constructor nor destructor to run).
 template <class T, auto& object>
-class StaticAllocator {
+class StaticAllocator : public PropagateAll {
   using A = std::remove_reference_t<decltype(object)>;
   using Calls = AllocatorCalls<T, A>;
 
  public:
   using value_type = T;
   using is_always_equal = std::true_type;
-  using propagate_on_container_copy_assignment = std::true_type;
-  using propagate_on_container_move_assignment = std::true_type;
-  using propagate_on_container_swap = std::true_type;
   template <class U>
   struct rebind {
     using other = StaticAllocator<U, object>;

@@ -162,7 +162,7 @@ bool operator!=(std::nullptr_t, const OffsetPtr<T>& a) noexcept {
 
 // Over an A that holds no addresses itself (a StaticPool, a StaticHeap), in the same memory.
 template <class T, class A>
-class OffsetAllocator {
+class OffsetAllocator : public PropagateMoves {
   static_assert(A::holds_no_addresses, "what the allocator keeps must be true in each process");
   static_assert(!TARN_WATCH,
                 "a tool would be told of blocks at this process's addresses, and see those of "
@@ -178,9 +178,6 @@ class OffsetAllocator {
   using size_type = std::size_t;
   using difference_type = std::ptrdiff_t;
   using is_always_equal = std::false_type;
-  using propagate_on_container_copy_assignment = std::false_type;
-  using propagate_on_container_move_assignment = std::true_type;
-  using propagate_on_container_swap = std::true_type;
   template <class U>
   struct rebind {
     using other = OffsetAllocator<U, A>;

@@ -89,16 +89,15 @@ int tarn_heap_owns(tarn_heap heap, const void* p) {
 }
 
 int tarn_heap_set_ceiling(tarn_heap heap, std::size_t bytes) {
-  return tarn::heap_set_limit(heap, tarn::Limit::ceiling, bytes, "tarn_heap_set_ceiling") ? 0 : -1;
+  return tarn::heap_set_limit(heap, &tarn::Limits::set_ceiling, bytes, "tarn_heap_set_ceiling");
 }
 
 int tarn_heap_set_floor(tarn_heap heap, std::size_t bytes) {
-  return tarn::heap_set_limit(heap, tarn::Limit::floor, bytes, "tarn_heap_set_floor") ? 0 : -1;
+  return tarn::heap_set_limit(heap, &tarn::Limits::set_floor, bytes, "tarn_heap_set_floor");
 }
 
 int tarn_heap_set_soft_mark(tarn_heap heap, std::size_t bytes) {
-  return tarn::heap_set_limit(heap, tarn::Limit::soft_mark, bytes, "tarn_heap_set_soft_mark") ? 0
-                                                                                              : -1;
+  return tarn::heap_set_limit(heap, &tarn::Limits::set_soft_mark, bytes, "tarn_heap_set_soft_mark");
 }
 
 int tarn_heap_look(tarn_heap heap, const void* p) { return tarn::heap_look(heap, p); }

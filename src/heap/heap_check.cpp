@@ -95,22 +95,12 @@ int state_in(const HeapRecord& record, const void* p) noexcept {
 
 }  // namespace
 
-bool heap_set_limit(tarn_heap heap, Limit limit, std::size_t bytes, const char* function) noexcept {
+int heap_set_limit(tarn_heap heap, SetLimit set, std::size_t bytes, const char* function) noexcept {
   HeapRecord* const record = heap_lock(heap, function);
-  if (record == nullptr) return false;
-  switch (limit) {
-    case Limit::ceiling:
-      record->limits.set_ceiling(bytes);
-      break;
-    case Limit::floor:
-      record->limits.set_floor(bytes);
-      break;
-    case Limit::soft_mark:
-      record->limits.set_soft_mark(bytes);
-      break;
-  }
+  if (record == nullptr) return -1;
+  (record->limits.*set)(bytes);
   open_heap(*record);
-  return true;
+  return 0;
 }
 
 int heap_check(tarn_heap heap) noexcept {

@@ -145,9 +145,9 @@ HeapRecord* heap_lock(tarn_heap heap, const char* function) noexcept;
 bool heap_unlock(tarn_heap heap) noexcept;
 int heap_walk(tarn_heap heap, unsigned flags, tarn_heap_visit visit, void* context) noexcept;
 
-// False with EINVAL as heap_lock.
-enum class Limit : std::uint8_t { ceiling, floor, soft_mark };
-bool heap_set_limit(tarn_heap heap, Limit limit, std::size_t bytes, const char* function) noexcept;
+// As the functions of tarn/heap.h: -1 with EINVAL as heap_lock.
+using SetLimit = void (Limits::*)(std::size_t) noexcept;
+int heap_set_limit(tarn_heap heap, SetLimit set, std::size_t bytes, const char* function) noexcept;
 
 int heap_check(tarn_heap heap) noexcept;
 int heap_look(tarn_heap heap, const void* p) noexcept;
