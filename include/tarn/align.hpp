@@ -17,6 +17,13 @@ constexpr std::size_t align_up(std::size_t n, std::size_t alignment) noexcept {
   return (n + alignment - 1) & ~(alignment - 1);
 }
 
+// What an object or an array of so many bytes can need: the largest power of two that divides the
+// size, `most` (one, too) at most.
+constexpr std::size_t natural_alignment(std::size_t bytes,
+                                        std::size_t most = alignof(std::max_align_t)) noexcept {
+  return bytes % most == 0 ? most : bytes & (~bytes + 1);
+}
+
 // False when the product does not fit; then *product is not meaningful.
 constexpr bool checked_multiply(std::size_t a, std::size_t b, std::size_t* product) noexcept {
   return !__builtin_mul_overflow(a, b, product);

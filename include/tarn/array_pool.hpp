@@ -71,12 +71,6 @@ struct OverflowNew {
 // for a bit per block.
 enum class ArrayChecks : unsigned char { cheap, exact };
 
-// The alignment that blocks of this size have in an array, at most that of any object.
-constexpr std::size_t natural_alignment(std::size_t block_bytes) noexcept {
-  const std::size_t lowest = block_bytes & (~block_bytes + 1);
-  return lowest < alignof(std::max_align_t) ? lowest : alignof(std::max_align_t);
-}
-
 // Of an odd number, modulo 2^bits of std::size_t (Newton's iteration; each step doubles the bits).
 constexpr std::size_t inverse_of_odd(std::size_t odd) noexcept {
   std::size_t inverse = odd;  // Right in three bits.

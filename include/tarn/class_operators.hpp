@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <new>
 
+#include "align.hpp"
 #include "errors.hpp"
 
 namespace tarn {
@@ -37,17 +38,14 @@ void* class_allocate(const Try& try_once) {
 template <class Memory>
 class ClassMemory {
  public:
-  // What an object or an array of so many bytes can need: `new` says more only if it is more than
-  // this. (Sizes are multiples of the alignment, arrays with their count in front, too.)
-  static constexpr std::size_t alignment_of(std::size_t bytes) noexcept {
-    constexpr std::size_t most = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-    return bytes % most == 0 ? most : bytes & (~bytes + 1);
-  }
-
   static void* allocate(std::size_t bytes, std::size_t alignment) {
     return class_allocate([&]() noexcept { return Memory::try_allocate(bytes, alignment); });
   }
-  static void* allocate(std::size_t bytes) { return allocate(bytes, alignment_of(bytes)); }
+  // `new` names an alignment only if it is more than this. (Sizes are multiples of the alignment,
+  // arrays with their count in front, too.)
+  static void* allocate(std::size_t bytes) {
+    return allocate(bytes, natural_alignment(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__));
+  }
   static void* allocate(std::size_t bytes, std::align_val_t alignment) {
     return allocate(bytes, static_cast<std::size_t>(alignment));
   }

@@ -22,7 +22,7 @@
 namespace tarn {
 
 // `blocks` blocks of `bytes` bytes. Their alignment is that of a StaticPool unless it is said.
-template <std::size_t bytes, std::size_t blocks, std::size_t alignment = static_alignment(bytes)>
+template <std::size_t bytes, std::size_t blocks, std::size_t alignment = natural_alignment(bytes)>
 struct Class {
   static constexpr std::size_t block_bytes = bytes;
   template <class Lock>

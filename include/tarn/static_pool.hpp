@@ -28,13 +28,6 @@
 
 namespace tarn {
 
-// For a block of `bytes` bytes unless something else is said: what a type of that size can need,
-// which is the largest power of two that divides it, at most std::max_align_t's.
-constexpr std::size_t static_alignment(std::size_t bytes) noexcept {
-  const std::size_t most = alignof(std::max_align_t);
-  return bytes % most == 0 ? most : bytes & (~bytes + 1);
-}
-
 using StaticStats = tarn_static_stats;
 
 // Who may use it:
@@ -47,7 +40,7 @@ using StaticStats = tarn_static_stats;
 // Misuse: a free of what is no live block of this pool, be it freed before, foreign, or inside of
 // one, is found before anything is changed; see tarn_static_misuse in tarn/static_bits.h.
 template <std::size_t bytes_of_block, std::size_t count,
-          std::size_t alignment_of_block = static_alignment(bytes_of_block), class Lock = NoLock>
+          std::size_t alignment_of_block = natural_alignment(bytes_of_block), class Lock = NoLock>
 class StaticPool : private Lock {
   static constexpr bool is_shared_ = std::is_same_v<Lock, LockFree>;
   static constexpr std::size_t stride_ = align_up(bytes_of_block, alignment_of_block);
