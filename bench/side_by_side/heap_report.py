@@ -4,6 +4,8 @@ SPDX-License-Identifier: MIT
 """
 from statistics import median
 
+from .machine import in_words, run_in_words
+
 # Of two threads: what is compared with what; the loop without allocation first.
 PAIRS = (("own_two", "a heap each", "bare", "own", 0.95),
          ("shared_two", "one heap", "bare", "own", 0.85),
@@ -96,16 +98,12 @@ def targets(rows, samples, bystanders):
 
 
 def markdown(record, rows):
-  machine = record["machine"]
   parts = [f"""# Heaps beside mimalloc's heaps, and beside one malloc
 
 Made by `bench/heaps` (`make bench-heaps`); docs/design/bench.md says what is measured and how.
 
-- Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory']}; \
-{machine['system']}, Linux {machine['kernel']}, {machine['libc']}, {machine['compiler']}; \
-transparent huge pages: {machine['huge_pages']}
-- Command: `{record['command']}`; {record['date']}; {record['repetitions']} rounds, interleaved; \
-{record['bystanders']:.2f} cores were busy with other things
+- Machine: {in_words(record['machine'])}
+- Command: {run_in_words(record)}
 - tarn {record['tarn']}, mimalloc {record['mimalloc']}
 
 Figures are medians ± half the range. glibc, tarn-malloc and mimalloc3-malloc have one malloc for

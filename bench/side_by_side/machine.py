@@ -42,6 +42,20 @@ def describe():
   }
 
 
+def in_words(about, options=""):
+  """One line of what describe() found; options: the compiler's, where all have the same."""
+  compiler = ", ".join(filter(None, (about["compiler"], options)))
+  return (f"{about['processor']}, {about['cores']} cores, {about['memory']}; {about['system']}, "
+          f"Linux {about['kernel']}, {about['libc']}, {compiler}; transparent huge pages: "
+          f"{about['huge_pages']}")
+
+
+def run_in_words(record):
+  """One line: the command, when it ran, and how busy the machine was besides."""
+  return (f"`{record['command']}`; {record['date']}; {record['repetitions']} rounds, interleaved; "
+          f"{record['bystanders']:.2f} cores were busy with other things")
+
+
 class Bystanders:
   """How many cores were busy with something else than this benchmark, on average."""
 

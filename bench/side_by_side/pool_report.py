@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 from statistics import median
 
 from .heap_report import table
+from .machine import in_words, run_in_words
 from .pool_suite import (BLOCK_BYTES, FLOOR, GAINERS, LISTS, SIZES, STATES, STORY_MAKERS, TARGETS)
 
 
@@ -222,17 +223,13 @@ def counts(rounds):
 
 
 def heading(record):
-  machine = record["machine"]
   left_out = "".join(f"- Left out: {line}\n" for line in record["failures"])
   return f"""# Pools and arenas beside others
 
 Made by `bench/pools`; docs/design/bench.md ("Pools") says what is measured and how. Not edited.
 
-- Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory']}; \
-{machine['system']}, Linux {machine['kernel']}, {machine['libc']}, {machine['compiler']}, -O2; \
-transparent huge pages: {machine['huge_pages']}
-- Command: `{record['command']}`; {record['date']}; {record['repetitions']} rounds, interleaved; \
-{record['bystanders']:.2f} cores were busy with other things
+- Machine: {in_words(record['machine'], '-O2')}
+- Command: {run_in_words(record)}
 - tarn {record['tarn']}; {'; '.join(record['peers'])}
 {left_out}
 Cells are medians [quartiles]; ratios are medians of the rounds' ratios. *fresh*: a new contestant

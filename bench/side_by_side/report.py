@@ -5,6 +5,8 @@ SPDX-License-Identifier: MIT
 import json
 from statistics import median
 
+from .machine import in_words
+
 
 def write_json(path, record):
   path.write_text(json.dumps(record, indent=1) + "\n")
@@ -90,12 +92,9 @@ def failures_section(record):
 
 
 def markdown(record):
-  machine = record["machine"]
   return f"""# Allocators side by side
 
-- Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory']}; \
-{machine['system']}, Linux {machine['kernel']}, {machine['libc']}, {machine['compiler']}; \
-transparent huge pages: {machine['huge_pages']}
+- Machine: {in_words(record['machine'])}
 - Command: `{record['command']}`
 - Rounds: {record['rounds']}, interleaved; {record['date']}; {record['bystanders']:.2f} cores \
 were busy with other things

@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 from statistics import median
 
 from .heap_report import table
+from .machine import in_words
 from .pool_report import cell
 
 FORMS = {"pairs": "free and malloc", "realloc": "realloc"}
@@ -78,12 +79,10 @@ def growth(rounds, fills):
 
 def markdown(record, rounds):
   fills = {steps: 3 * steps / (3 * steps + 1) for steps in STEPS}
-  m = record["machine"]
   text = [
       "# 1024 slots: unalloc beside malloc (S2.5)", "",
       "Made by `bench/slots`; bench/slot_tasks/main.cpp says what is measured. Not edited.", "",
-      f"- Machine: {m['processor']}, {m['cores']} cores, {m['memory']}; {m['system']}, Linux "
-      f"{m['kernel']}, {m['libc']}, {m['compiler']}, -O2",
+      f"- Machine: {in_words(record['machine'], '-O2')}",
       f"- Command: `{record['command']}`; {record['date']}; {record['rounds']} interleaved rounds "
       f"of {record['inner']} rounds of {record['iterations']:,} iterations, of which the median "
       f"counts; {record['bystanders']:.2f} cores were busy with other things",

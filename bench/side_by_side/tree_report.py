@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 from statistics import median
 
 from .heap_report import table
+from .machine import in_words, run_in_words
 from .pool_report import cell, verdict
 from .tree_suite import (LIVES, MOVES, PEER, ROWS, TARGETS, TIMES, UNLIMITED, WEIGHTS)
 
@@ -108,17 +109,13 @@ def matrix(rounds, label, columns):
 
 
 def heading(record):
-  machine = record["machine"]
   said = "".join(f"- {line}\n" for line in record["failures"])
   return f"""# Trees beside talloc
 
 Made by `bench/trees`; docs/design/bench.md ("Trees") says what is measured and how. Not edited.
 
-- Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory']}; \
-{machine['system']}, Linux {machine['kernel']}, {machine['libc']}, {machine['compiler']}, -O2; \
-transparent huge pages: {machine['huge_pages']}
-- Command: `{record['command']}`; {record['date']}; {record['repetitions']} rounds, interleaved; \
-{record['bystanders']:.2f} cores were busy with other things
+- Machine: {in_words(record['machine'], '-O2')}
+- Command: {run_in_words(record)}
 - tarn {record['tarn']}; {record['peer']}; {record['nodes']:,} nodes
 {said}
 Cells are medians [quartiles]; ratios are medians of the rounds' ratios. Times are of the

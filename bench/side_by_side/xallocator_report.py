@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 from statistics import median
 
 from .heap_report import table
+from .machine import in_words, run_in_words
 from .pool_report import cell
 
 STATES = ("bare", "used")
@@ -63,18 +64,14 @@ def verdicts(rounds):
 
 
 def markdown(record, rounds, names):
-  where = record["machine"]
   said = "".join(f"- {line}\n" for line in record["failures"])
   return f"""# The xallocator article's benchmark
 
 Made by `bench/xallocator`; docs/design/bench.md ("xallocator") says what is measured and how. \
 Not edited.
 
-- Machine: {where['processor']}, {where['cores']} cores, {where['memory']}; \
-{where['system']}, Linux {where['kernel']}, {where['libc']}, {where['compiler']}; \
-transparent huge pages: {where['huge_pages']}
-- Command: `{record['command']}`; {record['date']}; {record['repetitions']} rounds, interleaved; \
-{record['bystanders']:.1f} cores busy with something else
+- Machine: {in_words(record['machine'])}
+- Command: {run_in_words(record)}
 - tarn: {record['tarn']}; peers: {', '.join(record['peers']) or 'none'}
 {said}
 20,000 blocks of 2048 bytes, every other one freed; 20,000 of 4096; the other half of the first

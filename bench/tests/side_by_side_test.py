@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from side_by_side import figures, inputs, report  # noqa: E402
+from side_by_side import figures, hook_report, inputs, report  # noqa: E402
 from side_by_side.measure import Allocator, Failure, Meter  # noqa: E402
 from side_by_side.suite import Place, Task  # noqa: E402
 
@@ -83,6 +83,23 @@ class Report(unittest.TestCase):
         "summary": figures.summarise(samples, failures, ["glibc", "tarn"])})
     for part in ("Quick 9000", "bench/run -x", "Rounds: 7", "tarn on b, round 1: killed by SIGBUS",
                  "lost was not measured: not in the registry", "c was not run", "**failed**"):
+      self.assertIn(part, text)
+
+
+class Hooks(unittest.TestCase):
+
+  def test_ratios_are_of_each_round_and_the_heap_says_what_it_held(self):
+    results = {"in memory": {name: [{"seconds": seconds * turn, "mib": 40, "told": f"told {turn}"}
+                                    for turn in range(1, 6)]
+                             for name, seconds in zip(hook_report.CONTESTANTS, (4, 5, 3))}}
+    machine = dict.fromkeys(("processor", "cores", "memory", "system", "kernel", "libc",
+                             "compiler", "huge_pages"), "-")
+    text = hook_report.markdown({
+        "machine": machine, "command": "bench/hooks -x", "date": "-", "repetitions": 3,
+        "bystanders": 0.25, "tarn": "-", "sqlite": "-", "size": 50}, results, {1000: (50_000, 700)})
+    for part in ("| in memory, s | 12.00 [8.00, 16.00] | 15.00 [10.00, 20.00] | 9.00 [6.00, 12.00] "
+                 "| 0.75 |", "| 1,000 | 50,000 | 700 |", "told 5", "bench/hooks -x", "3 rounds",
+                 "0.25 cores"):
       self.assertIn(part, text)
 
 
