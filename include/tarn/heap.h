@@ -92,10 +92,11 @@ enum tarn_heap_flag {
   TARN_HEAP_SEPARATE = 1,
 
   /* Apart, locked in memory, kept out of core dumps, zero in the child of a fork (where blocks may
-   * still be freed), and each block wiped when it is freed, resized or cleared; the links of free
-   * blocks, a pointer at the start of each, are not wiped. Served under one lock, whatever
-   * `threads` says. What may be locked is limited (RLIMIT_MEMLOCK): where nothing may, the heap
-   * cannot be made (EPERM), and where no more may, it is out of memory. */
+   * still be freed; those that were free are not known there any more, and count as live), and
+   * each block wiped when it is freed, resized or cleared; the links of free blocks, a pointer at
+   * the start of each, are not wiped. Served under one lock, whatever `threads` says. What may be
+   * locked is limited (RLIMIT_MEMLOCK): where nothing may, the heap cannot be made (EPERM), and
+   * where no more may, it is out of memory. */
   TARN_HEAP_SECRET = 2
 };
 
