@@ -38,7 +38,7 @@ enum tarn_fixed_allocator_flag {
 typedef struct tarn_fixed_allocator_options {
   size_t bytes;       /* sizeof(tarn_fixed_allocator_options) */
   const char* name;   /* Not copied; null: none. */
-  size_t block_bytes; /* From 1 on; rounded up to the alignment, and to a pointer. */
+  size_t block_bytes; /* From 1 on; rounded up to a pointer's size, and to the alignment. */
   size_t alignment;   /* A power of two; 0: 16 (in memory of one's own: a pointer's). */
   size_t objects;     /* Not 0: a pool of so many. */
   void* memory;       /* Not null: the pool lies there; */

@@ -139,8 +139,9 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
   own.block_bytes = options->block_bytes;
   own.alignment = options->alignment;
   if (own.alignment == 0) own.alignment = options->memory != nullptr ? alignof(void*) : 16;
-  if (own.alignment < alignof(void*)) own.alignment = alignof(void*);
-  own.stride = align_up(own.block_bytes, own.alignment);
+  // A free block holds a link, wherever it lies: it is copied.
+  const std::size_t least = sizeof(void*);
+  own.stride = align_up(own.block_bytes < least ? least : own.block_bytes, own.alignment);
   if (options->memory != nullptr) {
     own.mode = TARN_FIXED_STATIC_POOL;
     auto* const memory = static_cast<char*>(options->memory);
@@ -157,8 +158,9 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
   if (!checked_multiply(options->objects, own.stride, &bytes) || bytes > bytes_max) {
     return os::fail(os::Error::no_memory);
   }
-  bytes += bits_bytes(options->objects);
-  own.piece = acquire_from(own.source, bytes, own.alignment);
+  constexpr std::size_t for_bits = alignof(std::uint64_t);
+  bytes = align_up(bytes, for_bits) + bits_bytes(options->objects);
+  own.piece = acquire_from(own.source, bytes, own.alignment < for_bits ? for_bits : own.alignment);
   if (own.piece.data == nullptr) return os::fail(os::Error::no_memory);
   lay_out(own, static_cast<char*>(own.piece.data), bytes, options->objects);
   return 0;

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstring>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -37,10 +39,19 @@ class FromPool {
 
 class alignas(64) FromMemory {
   DECLARE_ALLOCATOR
+  char own_[8] = {};  // Private, as what follows the name of a class.
+
  public:
   static LastingAllocator& allocator() { return _allocator; }
-  char text[64] = {};
+  char text[56] = {};
 };
+
+// (S4: the macro leaks `public:` into the class.)
+template <class T, class = void>
+struct ShowsItsOwn : std::false_type {};
+template <class T>
+struct ShowsItsOwn<T, std::void_t<decltype(std::declval<T&>().own_)>> : std::true_type {};
+static_assert(!ShowsItsOwn<FromMemory>::value);
 
 // Before the allocators of their classes, as far as order counts.
 FromHeap* const early = new FromHeap(7);
@@ -164,6 +175,41 @@ TEST(CompatAllocatorDeathTest, ThreeModes) {
   static AllocatorPool<char[40], 500> inside("packets");
   Allocator& as_allocator = inside;
   use(as_allocator, 500);
+}
+
+// As in the source, whatever the size: no block of the program's memory is lost to a rounding up.
+TEST(CompatAllocatorDeathTest, MemoryOfOnesOwnHasAllObjects) {
+  const auto dies = testing::KilledBySignal(SIGABRT);
+  for (const std::size_t size : {8u, 9u, 12u, 20u, 25u, 30u, 52u, 100u, 1001u}) {
+    std::vector<std::max_align_t> memory((size * 20 + 15) / 16 + 1);
+    auto* const start = reinterpret_cast<char*>(memory.data());
+    start[size * 20] = 'x';
+    Allocator own(size, 20, start, "packets");
+    std::vector<char*> blocks;
+    for (std::size_t i = 0; i < 20; ++i) {
+      blocks.push_back(static_cast<char*>(own.Allocate(size)));
+      EXPECT_EQ(blocks.back(), start + i * size);
+      std::memset(blocks.back(), static_cast<int>(i), size);
+    }
+    EXPECT_EQ(own.GetBlockCount(), 20u);
+    EXPECT_EQ(own.TryAllocate(1), nullptr);
+    for (char* const p : blocks) own.Deallocate(p);
+    EXPECT_TRUE(own.Check());
+    EXPECT_EXIT(own.Deallocate(blocks[3]), dies, "tarn: double free.*\"packets\"");
+    EXPECT_EXIT(own.Deallocate(blocks[3] + 4), dies, "tarn: invalid free");
+    EXPECT_EQ(start[size * 20], 'x');
+  }
+  // Of a class: its own alignment is enough.
+  struct Point {
+    float x, y, z;
+  };
+  alignas(Point) static char memory[sizeof(Point) * 100];
+  static LastingAllocator points(sizeof(Point), 100, memory, "points", alignof(Point));
+  EXPECT_EQ(points.GetBlockCount(), 100u);
+  // Smaller than a pointer: as many as there is room for.
+  Allocator small(4, 20, memory);
+  EXPECT_EQ(small.GetBlockCount(), 10u);
+  EXPECT_EQ(Allocator(3, 20).GetBlockCount(), 20u);
 }
 
 // No objects: there is nothing to put into it, and blocks are the heap's.

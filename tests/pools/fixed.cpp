@@ -125,6 +125,36 @@ TEST(FixedAllocator, MemoryOfOnesOwn) {
   EXPECT_EQ(few.block_count(), 3u);
 }
 
+// What is aligned to less than a pointer is not rounded up to one, and each free is proved.
+TEST(FixedAllocator, SmallAlignmentsLoseNothing) {
+  alignas(16) static unsigned char memory[21 * 12];
+  CountingSource source;
+  FixedAllocatorOptions options;
+  for (const std::size_t alignment : {1u, 2u, 4u}) {
+    options.alignment = alignment;
+    FixedAllocator own(12, 0, memory, sizeof memory, options);
+    EXPECT_EQ(own.block_count(), 21u);
+    FixedAllocator pool(12, 21, source, options);
+    EXPECT_NE(pool.get()->live_bits, nullptr);
+    FixedAllocator few(12, 20, memory, sizeof memory, options);
+    EXPECT_NE(few.get()->live_bits, nullptr);
+    for (FixedAllocator* const blocks : {&own, &pool, &few}) {
+      std::vector<unsigned char*> live;
+      while (void* const p = blocks->try_allocate()) live.push_back(static_cast<unsigned char*>(p));
+      for (std::size_t i = 0; i < live.size(); ++i) {
+        EXPECT_EQ(live[i], live[0] + i * 12);
+        std::memset(live[i], 0xff, 12);
+      }
+      EXPECT_TRUE(blocks->check());
+      for (unsigned char* const p : live) blocks->deallocate(p);
+      EXPECT_EQ(blocks->try_allocate(), live.back());
+      EXPECT_TRUE(blocks->check());
+    }
+  }
+  FixedAllocator small(3, 0, memory, sizeof memory, options);  // Room for a link.
+  EXPECT_EQ(small.block_count(), sizeof memory / sizeof(void*));
+}
+
 TEST(FixedAllocator, RefusesWhatMakesNoSense) {
   alignas(16) static unsigned char memory[16];
   EXPECT_THROW(FixedAllocator(0), tarn::InvalidOptions);

@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <new>
 
+#include "../align.hpp"
+#include "../class_operators.hpp"
 #include "../class_pools.h"
 #include "../fixed_allocator.h"
 
@@ -26,8 +28,9 @@
 class LastingAllocator {
  public:
   // size: of a block, from 1 on. objects: 0: as many as the heap has. memory: of objects * size
-  // bytes (or of memory_bytes), aligned; null: from the heap. name: not copied. alignment: a power
-  // of two; 0: 16, and in memory of one's own a pointer's.
+  // bytes (or of memory_bytes), aligned; null: from the heap. A block is no smaller than a pointer.
+  // name: not copied. alignment: a power of two; 0: 16, and in memory of one's own what an object
+  // of that size can need, a pointer's at most: so there are `objects` blocks.
   constexpr LastingAllocator(std::size_t size, std::size_t objects = 0, void* memory = nullptr,
                              const char* name = nullptr, std::size_t alignment = 0,
                              std::size_t memory_bytes = 0) noexcept
@@ -114,7 +117,8 @@ class LastingAllocator {
 
  private:
   std::size_t usual_alignment() const noexcept {
-    return alignment_ != 0 ? 1 : memory_ != nullptr ? alignof(void*) : 16;
+    if (alignment_ != 0) return 1;
+    return memory_ != nullptr ? tarn::natural_alignment(size_, alignof(void*)) : 16;
   }
   std::size_t heap_alignment() const noexcept { return alignment_ != 0 ? alignment_ : 16; }
 
@@ -135,7 +139,7 @@ class LastingAllocator {
     options.bytes = sizeof options;
     options.name = name_;
     options.block_bytes = size_;
-    options.alignment = alignment_;
+    options.alignment = alignment_ != 0 ? alignment_ : usual_alignment();
     options.objects = objects_;
     options.memory = memory_;
     options.memory_bytes = memory_ != nullptr ? memory_bytes_ : 0;
