@@ -43,23 +43,26 @@ class LastingAllocator {
   LastingAllocator(const LastingAllocator&) = delete;
   LastingAllocator& operator=(const LastingAllocator&) = delete;
 
-  // A block of `size` bytes, at most what the blocks have. When there is none it asks the
-  // new-handler, and without one throws std::bad_alloc (without exceptions: null); it is no
+  // A block of `size` bytes. When there is none it asks the new-handler, and without one throws
+  // std::bad_alloc (without exceptions: null), as at once for more than the blocks have; it is no
   // allocation then.
   void* Allocate(std::size_t size) {
-    for (;;) {
-      void* const p = TryAllocate(size);
-      if (p != nullptr) return p;
-      const std::new_handler handler = size > size_ ? nullptr : std::get_new_handler();
-      if (handler == nullptr) break;
-      handler();
-    }
+    if (size > size_) return tarn::or_bad_alloc(TryAllocate(size));
+    return tarn::class_allocate([&]() noexcept { return TryAllocate(size); });
+  }
+  // As `new (std::nothrow)` must: as above, and null instead of an exception.
+  void* Allocate(std::size_t size, const std::nothrow_t&) noexcept {
 #if defined(__cpp_exceptions)
-    throw std::bad_alloc();
+    try {
+      return Allocate(size);
+    } catch (...) {
+      return nullptr;
+    }
 #else
-    return nullptr;
+    return Allocate(size);
 #endif
   }
+  // Asks nobody.
   void* TryAllocate(std::size_t size) noexcept {
     if (size > size_ || !make()) return nullptr;
     return objects_ != 0 ? tarn_fixed_allocator_allocate(&pool_)
@@ -102,6 +105,18 @@ class LastingAllocator {
   bool Owns(const void* p) noexcept {
     return objects_ != 0 ? tarn_fixed_allocator_owns(&pool_, p) != 0
                          : tarn_class_pools_owns(&blocks_, p) != 0;
+  }
+  // For `delete` of what was asked for with an alignment, which is told no size: only such a one
+  // belongs to a `new` whose constructor throws. Blocks of the global operators are counted, and as
+  // long as there is none p must be one of these.
+  void* CountOther(void* p) noexcept {
+    if (p != nullptr) ++others_;
+    return p;
+  }
+  bool Takes(const void* p) noexcept {
+    if (p == nullptr || others_ == 0 || Owns(p)) return true;
+    --others_;
+    return false;
   }
   // Every invariant.
   bool Check() noexcept {
@@ -167,6 +182,7 @@ class LastingAllocator {
   const char* name_;
   std::size_t alignment_;
   std::size_t memory_bytes_;
+  std::size_t others_ = 0;         // Blocks of the global operators.
   std::uint64_t bits_[16]{};       // Of a pool whose memory has no room for them.
   tarn_fixed_allocator pool_{};    // With objects,
   tarn_class_pools blocks_{};      // or without.
@@ -210,33 +226,33 @@ class AllocatorPool : public Allocator {
   }                                                                                               \
   static void* operator new(std::size_t size, std::align_val_t alignment)                         \
       TARN_ALLOCATOR_NEW_NOEXCEPT {                                                               \
-    return _allocator.Serves(size, std::size_t(alignment)) ? _allocator.Allocate(size)            \
-                                                           : ::operator new(size, alignment);     \
+    return _allocator.Serves(size, std::size_t(alignment))                                        \
+               ? _allocator.Allocate(size)                                                        \
+               : _allocator.CountOther(::operator new(size, alignment));                          \
   }                                                                                               \
   static void* operator new(std::size_t size, const std::nothrow_t& nothrow) noexcept {           \
-    return _allocator.Serves(size, 1) ? _allocator.TryAllocate(size)                              \
+    return _allocator.Serves(size, 1) ? _allocator.Allocate(size, nothrow)                        \
                                       : ::operator new(size, nothrow);                            \
   }                                                                                               \
   static void* operator new(std::size_t size, std::align_val_t alignment,                         \
                             const std::nothrow_t& nothrow) noexcept {                             \
     return _allocator.Serves(size, std::size_t(alignment))                                        \
-               ? _allocator.TryAllocate(size)                                                     \
-               : ::operator new(size, alignment, nothrow);                                        \
+               ? _allocator.Allocate(size, nothrow)                                               \
+               : _allocator.CountOther(::operator new(size, alignment, nothrow));                 \
   }                                                                                               \
   static void* operator new(std::size_t, void* place) noexcept { return place; }                  \
   static void operator delete(void* p, std::size_t size) noexcept {                               \
     _allocator.Serves(size, 1) ? _allocator.Deallocate(p) : ::operator delete(p);                 \
   }                                                                                               \
-  static void operator delete(void* p, std::size_t size, std::align_val_t alignment) noexcept {   \
-    _allocator.Serves(size, std::size_t(alignment)) ? _allocator.Deallocate(p)                    \
-                                                    : ::operator delete(p, alignment);            \
+  static void operator delete(void* p, std::align_val_t alignment) noexcept {                     \
+    _allocator.Takes(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment);             \
   }                                                                                               \
   static void operator delete(void* p, const std::nothrow_t&) noexcept {                          \
     _allocator.Owns(p) ? _allocator.Deallocate(p) : ::operator delete(p);                         \
   }                                                                                               \
   static void operator delete(void* p, std::align_val_t alignment,                                \
                               const std::nothrow_t&) noexcept {                                   \
-    _allocator.Owns(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment);              \
+    _allocator.Takes(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment);             \
   }                                                                                               \
   static void operator delete(void*, void*) noexcept {}                                           \
   static void* operator new[](std::size_t size) { return ::operator new[](size); }                \
@@ -254,6 +270,13 @@ class AllocatorPool : public Allocator {
   static void operator delete[](void* p) noexcept { ::operator delete[](p); }                     \
   static void operator delete[](void* p, std::align_val_t alignment) noexcept {                   \
     ::operator delete[](p, alignment);                                                            \
+  }                                                                                               \
+  static void operator delete[](void* p, const std::nothrow_t& nothrow) noexcept {                \
+    ::operator delete[](p, nothrow);                                                              \
+  }                                                                                               \
+  static void operator delete[](void* p, std::align_val_t alignment,                              \
+                                const std::nothrow_t& nothrow) noexcept {                         \
+    ::operator delete[](p, alignment, nothrow);                                                   \
   }                                                                                               \
   static void operator delete[](void*, void*) noexcept {}                                         \
                                                                                                   \
