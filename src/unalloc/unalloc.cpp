@@ -91,13 +91,13 @@ TARN_INLINE tarn_heap the_heap() noexcept {
 }
 
 TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
-  const tarn_heap heap = the_heap();
-  if (heap.record == nullptr) return nullptr;
-  if (p == nullptr) return heap_allocate(heap, bytes, "unrealloc", site);
-  if (bytes == 0) {
+  if (p != nullptr && bytes == 0) {
     deallocate(p);
     return nullptr;
   }
+  const tarn_heap heap = the_heap();
+  if (heap.record == nullptr) return nullptr;
+  if (p == nullptr) return heap_allocate(heap, bytes, "unrealloc", site);
   return heap_reallocate(heap, p, bytes, "unrealloc", site);
 }
 

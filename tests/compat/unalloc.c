@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../heap.h"
 #include "check.h"
 
 size_t tarn_malloc_usable_size(const void* p); /* tarn.h's, which is not on the path. */
@@ -189,6 +190,22 @@ static void out_of_memory_changes_nothing(void) {
   unfree(p);
 }
 
+/* Without a heap, and without memory for one, unrealloc to nothing is a free all the same. */
+static void nothing_frees_without_a_heap(void) {
+  void* const p = tarn_malloc(500000);
+  CHECK(p != NULL);
+  const struct rlimit limit = {1 << 20, 1 << 20};
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  while ((kept = tarn_malloc(300000)) != NULL) continue;
+  tarn_heap_options options = {.bytes = sizeof options};
+  while (tarn_heap_create(&options).record != NULL) continue;
+  CHECK(unalloc(10) == NULL && errno == ENOMEM);
+  CHECK(unrealloc(NULL, 10) == NULL && errno == ENOMEM);
+  errno = 5;
+  CHECK(unrealloc(p, 0) == NULL && errno == 5);
+  CHECK((kept = tarn_malloc(300000)) != NULL); /* Where p was. */
+}
+
 static void* work(void* at) {
   void** const box = at;
   for (unsigned i = 0, bits = 1; i < 20000; ++i) {
@@ -309,6 +326,10 @@ int main(int argc, char** argv) {
     const struct rlimit limit = {(rlim_t)3 << 30, (rlim_t)3 << 30};
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
     out_of_memory_changes_nothing();
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "none") == 0) {
+    nothing_frees_without_a_heap();
     return 0;
   }
   if (getenv("UNALLOC_LATE") != NULL) { /* Nothing has been taken yet. */
