@@ -27,7 +27,12 @@ constexpr std::size_t shrink_part(std::size_t size) noexcept {
 
 }  // namespace
 
+// Where the page map has no root for an address there is no block either. (The hit path of free has
+// no instruction left for that question.)
 Span* span_of_block(const void* p, const char* function) noexcept {
+  if (TARN_UNLIKELY(address_of(p) >> address_bits != 0)) {
+    ended_heaps.report(Misuse::invalid_free, function, p);
+  }
   Span* const span = find_span(p);
   switch (span->kind_now()) {
     case SpanKind::page:

@@ -149,6 +149,21 @@ TEST_P(MisuseDeathTest, BlocksOfHeapsThatEnded) {
   }
 }
 
+// No address of a program's: no page map has an entry for it.
+TEST(AddressDeathTest, NoAddressAtAll) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Heap heap(options(TARN_HEAP_SHARED, "mine"));
+  for (const unsigned shift : {48u, 60u, 63u}) {
+    void* const p = reinterpret_cast<void*>((opaque(1) << shift) + 0x1000);
+    EXPECT_REPORT(static_cast<void>(tarn_heap_usable_bytes(p)),
+                  "^tarn: invalid free: tarn_heap_usable_bytes");
+    EXPECT_REPORT(static_cast<void>(tarn_heap_try_expand(p, 10)), "^tarn: invalid free");
+    EXPECT_REPORT(drop(tarn_heap_reallocate(heap, p, 10)), "^tarn: invalid free");
+    EXPECT_EQ(tarn_heap_owns(heap, p), 0);
+    EXPECT_EQ(tarn_heap_of(p).record, nullptr);
+  }
+}
+
 #ifdef TARN_DEBUG
 TEST(ConfinedDeathTest, AnotherThreadIsToldInDebugBuilds) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
