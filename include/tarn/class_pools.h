@@ -114,7 +114,7 @@ typedef struct tarn_class_pools_stats {
 } tarn_class_pools_stats;
 
 /* Makes pools. 0, or -1: EINVAL for options that make no sense, ENOMEM when the source has no room
- * for the classes themselves (some 130 bytes each, and 500). Afterwards they may be used and
+ * for the classes themselves (some 160 bytes each, and 500). Afterwards they may be used and
  * destroyed in any case; after an error they have no block. Linear in the classes. */
 TARN_API int tarn_class_pools_init(tarn_class_pools* pools,
                                    const tarn_class_pools_options* options);
@@ -164,16 +164,18 @@ TARN_API int tarn_class_pools_owns(tarn_class_pools* pools, const void* p);
  * Logarithmic in the chunks, and linear in what is free between. */
 TARN_API void* tarn_class_pools_next(tarn_class_pools* pools, const void* p, size_t* bytes);
 
-/* Gives all empty chunks back. Returns their bytes. Logarithmic in the chunks for each. */
+/* Gives all empty chunks back, and with the last one what finding them took. Returns the bytes.
+ * Logarithmic in the chunks for each. */
 TARN_API size_t tarn_class_pools_trim(tarn_class_pools* pools);
 
-/* Exact. 0, or -1 with EINVAL: there is no class of that number, from 0 on, by size. Linear in the
- * chunks of the class; all of them for tarn_class_pools_get_stats. */
+/* Exact. 0, or -1 with EINVAL: there is no class of that number, from 0 on, by size. Constant time;
+ * linear in the classes for all of them. */
 TARN_API int tarn_class_pools_get_class_stats(tarn_class_pools* pools, size_t number,
                                               tarn_class_pool_stats* stats);
 TARN_API int tarn_class_pools_get_stats(tarn_class_pools* pools, tarn_class_pools_stats* stats);
 
-/* 1 when every invariant holds. Linear in the blocks that were handed out. */
+/* 1 when every invariant holds. Linear in the classes and in the blocks that were handed out, and
+ * logarithmic in the chunks for each chunk. */
 TARN_API int tarn_class_pools_check(tarn_class_pools* pools);
 
 #ifdef __cplusplus

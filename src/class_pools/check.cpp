@@ -58,37 +58,42 @@ bool check_classes(const tarn_class_pools& pools) noexcept {
 
 }  // namespace
 
+// Of each class: in_use == the sum of `live`, and a spare is one of its chunks. Of all of them:
+// what the classes say of their chunks is what these are.
 bool check_class_pools(const tarn_class_pools& pools) noexcept {
   if (!check_classes(pools)) return false;
   std::size_t open = 0;
-  for (std::size_t i = 0; i < pools.class_count; ++i) {
-    if (!check_open(pools.classes[i], &open)) return false;
-  }
-  bool is_sound = true;
+  std::size_t spares = 0;
   std::uint64_t chunks = 0;
-  std::uint64_t live = 0;
+  std::uint64_t capacity = 0;
   std::size_t bytes = pools.table.bytes + pools.recents.bytes;
+  for (std::size_t i = 0; i < pools.class_count; ++i) {
+    tarn_class_pool& pool = pools.classes[i];
+    if (!check_open(pool, &open)) return false;
+    pool.unseen = pool.in_use;
+    spares += pool.spare != nullptr ? 1 : 0;
+    chunks += pool.chunks;
+    capacity += pool.capacity;
+    bytes += pool.held_bytes;
+  }
+  if (bytes != pools.held_bytes || chunks != pools.acquired - pools.released) return false;
+  bool is_sound = true;
   for_each_chunk(pools, [&](const tarn_class_chunk& chunk) {
     is_sound = is_sound && check_chunk(pools, chunk);
-    ++chunks;
-    bytes += chunk.bytes + chunk.colour;
-    live += chunk.live;
+    if (!is_sound) return;
+    tarn_class_pool& pool = *chunk.pool;
+    pool.unseen -= chunk.live;
+    spares -= pool.spare == &chunk ? 1 : 0;
+    --chunks;
+    capacity -= chunk.capacity;
+    bytes -= chunk.bytes + chunk.colour;
     if (!chunk.is_lone && chunk.live < chunk.capacity) --open;
   });
-  // Of each class: in_use == the sum of `live`; and a spare that is one of its chunks.
   for (std::size_t i = 0; i < pools.class_count; ++i) {
-    const tarn_class_pool& pool = pools.classes[i];
-    std::uint64_t in_use = pool.in_use;
-    bool has_spare = pool.spare == nullptr;
-    for_each_chunk(pools, [&](const tarn_class_chunk& chunk) {
-      if (chunk.pool == &pool) in_use -= chunk.live;
-      has_spare = has_spare || (pool.spare == &chunk && chunk.pool == &pool);
-    });
-    is_sound = is_sound && in_use == 0 && has_spare;
-    live -= pool.in_use;
+    is_sound = is_sound && pools.classes[i].unseen == 0;
   }
-  return is_sound && open == 0 && live == 0 && bytes == pools.held_bytes &&
-         chunks == pools.acquired - pools.released;
+  return is_sound && open == 0 && spares == 0 && chunks == 0 && capacity == 0 &&
+         bytes == pools.table.bytes + pools.recents.bytes;
 }
 
 }  // namespace tarn

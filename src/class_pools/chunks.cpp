@@ -77,6 +77,9 @@ tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
   if (memory.data == nullptr) return nullptr;
   ++pools.acquired;
   pools.held_bytes += memory.bytes;
+  ++pool.chunks;
+  pool.held_bytes += memory.bytes;
+  pool.capacity += capacity;
   if (pools.acquired - pools.released > pools.recent_count) grow_recent(pools);
   char* const start = static_cast<char*>(memory.data) + colour;
   auto* const chunk = new (start) tarn_class_chunk{};
@@ -148,6 +151,9 @@ void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
   if (chunk->is_watched) os::watch_open(chunk->first, chunk->capacity * pool.stride);
   ++pools.released;
   pools.held_bytes -= memory.bytes;
+  --pool.chunks;
+  pool.held_bytes -= memory.bytes;
+  pool.capacity -= chunk->capacity;
   release_to(pools.source, memory);
 }
 

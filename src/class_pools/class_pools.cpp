@@ -194,12 +194,9 @@ int tarn_class_pools_get_class_stats(tarn_class_pools* pools, std::size_t number
   stats->requested_bytes = pool.requested_bytes;
   stats->requested_bytes_min = pool.requested_min == SIZE_MAX ? 0 : pool.requested_min;
   stats->requested_bytes_max = pool.requested_max;
-  for_each_chunk(*pools, [&](const tarn_class_chunk& chunk) {
-    if (chunk.pool != &pool) return;
-    stats->capacity += chunk.capacity;
-    stats->held_bytes += chunk.bytes + chunk.colour;
-    ++stats->chunks;
-  });
+  stats->capacity = pool.capacity;
+  stats->held_bytes = pool.held_bytes;
+  stats->chunks = pool.chunks;
   return 0;
 }
 

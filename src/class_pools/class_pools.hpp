@@ -44,6 +44,10 @@ struct tarn_class_pool {
   tarn_class_chunk* open_end;
   tarn_class_chunk* spare;  // The one that was empty last.
   std::size_t chunk_bytes;  // Of the next one.
+  std::uint64_t chunks;
+  std::uint64_t held_bytes;  // Of them,
+  std::uint64_t capacity;    // and their blocks, live or not.
+  std::uint64_t unseen;      // A check's: blocks in use that it has not come to.
   std::uint64_t in_use;     // allocations - deallocations
   std::uint64_t in_use_peak;
   std::uint64_t allocations;

@@ -94,6 +94,9 @@ constinit std::atomic<bool> knows_forks{false};
 
 // The usual classes lie here, so that to be ready takes no memory.
 constexpr std::size_t usual_bytes = 8 * 1024;
+constexpr std::size_t usual_classes = log2_floor(block_bytes_most / least_block) + 1 + 2;
+static_assert(usual_classes * sizeof(tarn_class_pool) +
+                  (bucket_of(block_bytes_most) + 1) * sizeof(std::uint16_t) <= usual_bytes);
 alignas(64) constinit char usual[usual_bytes]{};
 constinit bool usual_taken = false;
 

@@ -303,6 +303,42 @@ TEST(ClassPools, StatisticsAreExact) {
   EXPECT_EQ(tarn_class_pools_get_class_stats(pools.get(), 1000, &stats), -1);
 }
 
+// Each block has a chunk of its own: to look at all of them for each question would take minutes.
+TEST(ClassPools, StatisticsOfManyChunksAreAtHand) {
+  CountingSource source;
+  ClassPools pools(source, tuned());
+  std::vector<void*> blocks(20'000);
+  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = pools.allocate(1 + i % 2000, 128);
+  const auto expect = [&] {
+    std::uint64_t chunks = 0;
+    std::uint64_t capacity = 0;
+    std::uint64_t held = 0;
+    for (std::size_t i = 0; i < pools.class_count(); ++i) {
+      const tarn_class_pool_stats stats = pools.class_stats(i);
+      chunks += stats.chunks;
+      capacity += stats.capacity;
+      held += stats.held_bytes;
+    }
+    ASSERT_EQ(chunks, pools.stats().chunks);
+    ASSERT_GE(capacity, pools.stats().in_use);
+    std::uint64_t granted = 0;
+    for (const auto& [data, bytes] : source.chunks) granted += bytes;
+    ASSERT_EQ(pools.stats().held_bytes, granted);
+    ASSERT_EQ(held, granted - pools.get()->table.bytes - pools.get()->recents.bytes);
+  };
+  for (int i = 0; i < 200; ++i) expect();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(pools.check());
+  for (std::size_t i = 0; i < blocks.size(); i += 2) pools.deallocate(blocks[i]);
+  for (std::size_t i = 0; i < blocks.size(); i += 2) blocks[i] = pools.allocate(i % 3000);
+  expect();
+  for (void* const p : blocks) pools.deallocate(p);
+  expect();
+  pools.trim();
+  expect();
+  EXPECT_EQ(pools.stats().chunks, 0u);
+  EXPECT_TRUE(pools.check());
+}
+
 TEST(ClassPools, AnyPointerMayBeAskedAbout) {
   ClassPools pools;
   auto* const p = static_cast<char*>(pools.allocate(100));
