@@ -52,6 +52,12 @@ tarn_class_pool* class_aligned(const tarn_class_pools& pools, tarn_class_pool* p
   return pool == end ? nullptr : pool;
 }
 
+// lone_alignment: 0: an ordinary one. Null: no memory.
+tarn_class_chunk* chunk_for(tarn_class_pools& pools, tarn_class_pool& pool,
+                            std::size_t lone_alignment) noexcept {
+  return lone_alignment != 0 ? new_lone_chunk(pools, pool, lone_alignment) : new_chunk(pools, pool);
+}
+
 }  // namespace
 
 void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t alignment,
@@ -61,7 +67,6 @@ void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t ali
     return nullptr;
   }
   tarn_class_pool* pool = class_for(pools, bytes);
-  tarn_class_chunk* chunk = nullptr;
   bool is_lone = false;
   if (TARN_UNLIKELY(alignment > least_block)) {
     tarn_class_pool* const aligned =
@@ -69,14 +74,16 @@ void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t ali
     is_lone = aligned == nullptr;
     if (!is_lone) pool = aligned;
   }
-  if (TARN_UNLIKELY(is_lone)) {
-    chunk = new_lone_chunk(pools, *pool, alignment);
-  } else {
-    chunk = pool->open != nullptr ? pool->open : new_chunk(pools, *pool);
-  }
+  tarn_class_chunk* chunk = is_lone ? nullptr : pool->open;
   if (TARN_UNLIKELY(chunk == nullptr)) {
-    ++pool->failures;
-    return nullptr;
+    const std::size_t lone_alignment = is_lone ? alignment : 0;
+    chunk = chunk_for(pools, *pool, lone_alignment);
+    // What other classes hold in reserve may be all that the source lacks.
+    if (chunk == nullptr && release_spares(pools)) chunk = chunk_for(pools, *pool, lone_alignment);
+    if (chunk == nullptr) {
+      ++pool->failures;
+      return nullptr;
+    }
   }
   return take(pools, *chunk, bytes, is_zero);
 }

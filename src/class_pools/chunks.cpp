@@ -177,6 +177,17 @@ void note_empty(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
   }
 }
 
+// Chunks that are to be kept are no reserve.
+bool release_spares(tarn_class_pools& pools) noexcept {
+  const std::uint64_t before = pools.released;
+  if ((pools.flags & TARN_CLASS_POOLS_KEEP_CHUNKS) != 0) return false;
+  for (std::size_t i = 0; i < pools.class_count; ++i) {
+    tarn_class_chunk* const spare = pools.classes[i].spare;
+    if (spare != nullptr && spare->live == 0) release_chunk(pools, spare);
+  }
+  return pools.released != before;
+}
+
 std::size_t trim(tarn_class_pools& pools) noexcept {
   const std::size_t before = pools.held_bytes;
   for_each_chunk(pools, [&](tarn_class_chunk& chunk) {

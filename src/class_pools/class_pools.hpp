@@ -118,6 +118,7 @@ tarn_class_chunk* new_lone_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
                                  std::size_t alignment) noexcept;
 void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept;
 void note_empty(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept;
+bool release_spares(tarn_class_pools& pools) noexcept;  // False: there were none.
 std::size_t trim(tarn_class_pools& pools) noexcept;
 // visit(chunk) may take that one out.
 template <class Visit>

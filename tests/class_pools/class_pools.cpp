@@ -339,6 +339,32 @@ TEST(ClassPools, StatisticsOfManyChunksAreAtHand) {
   EXPECT_TRUE(pools.check());
 }
 
+// What one class keeps for its next blocks is there for another one when nothing else is.
+TEST(ClassPools, SparesServeOtherClassesInTheEnd) {
+  for (const bool keep : {false, true}) {
+    tarn::StaticBuffer<20'000> buffer;
+    ClassPoolsOptions options;
+    options.block_bytes_max = 4096;
+    options.chunk_bytes = 8192;
+    options.keep_chunks = keep;
+    ClassPools pools(buffer, options);
+    std::size_t served = 0;
+    for (std::size_t bytes = 16; bytes <= 4096; bytes *= 2) {
+      void* const p = pools.try_allocate(bytes);
+      if (p != nullptr) ++served;
+      pools.deallocate(p);
+      ASSERT_TRUE(pools.check());
+    }
+    if (keep) {
+      EXPECT_LT(served, 9u);  // They were not to go.
+    } else {
+      EXPECT_EQ(served, 9u);
+    }
+    void* const aligned = pools.try_allocate(16, 1024);
+    EXPECT_EQ(aligned != nullptr, !keep);
+  }
+}
+
 TEST(ClassPools, AnyPointerMayBeAskedAbout) {
   ClassPools pools;
   auto* const p = static_cast<char*>(pools.allocate(100));
