@@ -30,7 +30,8 @@ enum tarn_class_pools_flag {
 };
 
 /* Called around each operation, its calls of the source included. A source of the pools' own heap
- * must not use them, then. `lock` may throw (C++): nothing has happened then. */
+ * must not use them, then. `lock` may throw (C++): nothing has happened then; but a block that
+ * moves is locked twice, and at the second both the old one and its copy stay. */
 typedef struct tarn_class_pools_lock {
   void (*lock)(void* context);   /* Both null: no lock. */
   void (*unlock)(void* context);
@@ -140,8 +141,10 @@ TARN_API TARN_ALLOCATES_SHARED(3) void* tarn_class_pools_allocate_aligned(tarn_c
                                                                           size_t bytes);
 
 /* The block with room for `bytes` bytes. It does not move if its class has that, so never to become
- * smaller; else contents are copied to a new one, aligned to 16. A null p is an allocation; 0 bytes
- * frees p and gives null. On failure p is as it was. */
+ * smaller; else contents are copied, without the lock, to a new one, aligned to 16. (Of a block
+ * with a chunk of its own: what was asked for, or once somebody has been told how many bytes may
+ * be used, these.) A null p is an allocation; 0 bytes frees p and gives null. On failure p is as it
+ * was. */
 TARN_API TARN_MUST_USE void* tarn_class_pools_reallocate(tarn_class_pools* pools, void* p,
                                                          size_t bytes);
 

@@ -32,6 +32,7 @@ void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
     }
   }
   words_of(chunk)[index] = live_block;
+  chunk.used = bytes;
   if (++chunk.live == chunk.capacity && !chunk.is_lone) {
     OpenChunks::remove(pool.open, pool.open_end, &chunk);
   }
@@ -128,6 +129,23 @@ void free_block(tarn_class_pools& pools, const Found& found) noexcept {
     OpenChunks::push_front(pool.open, pool.open_end, &chunk);
   }
   if (TARN_UNLIKELY(chunk.live == 0)) note_empty(pools, &chunk);
+}
+
+Resized resize_block(tarn_class_pools& pools, void* p, std::size_t bytes) noexcept {
+  Resized resized{find_block(pools, p)};
+  if (resized.found.verdict != Verdict::live) return resized;
+  tarn_class_chunk& chunk = *resized.found.chunk;
+  const bool is_one = chunk.capacity == 1;
+  const std::size_t room = chunk.pool->block_bytes;
+  if (bytes <= room) {
+    if (is_one && bytes > chunk.used) chunk.used = bytes;
+    resized.block = p;
+    return resized;
+  }
+  resized.contents = is_one ? chunk.used : room;
+  bool is_zero = false;
+  resized.block = allocate_block(pools, bytes, least_block, &is_zero);
+  return resized;
 }
 
 }  // namespace tarn

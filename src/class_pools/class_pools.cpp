@@ -44,19 +44,6 @@ void* allocate(tarn_class_pools& pools, std::size_t bytes, std::size_t alignment
   return block;
 }
 
-// How many bytes the live block at p may use.
-std::size_t require_live(tarn_class_pools& pools, const void* p, Caller caller) {
-  Found found{};
-  std::size_t bytes = 0;
-  {
-    const LockedPools locked(pools);
-    found = find_block(pools, p);
-    if (found.chunk != nullptr) bytes = found.chunk->pool->block_bytes;
-  }
-  if (found.verdict != Verdict::live) report_wrong(pools, found, p, caller);
-  return bytes;
-}
-
 void deallocate(tarn_class_pools& pools, void* p, Caller caller) {
   Found found{};
   {
@@ -117,13 +104,17 @@ void* tarn_class_pools_reallocate(tarn_class_pools* pools, void* p, std::size_t 
     deallocate(*pools, p, caller);
     return nullptr;
   }
-  const std::size_t room = require_live(*pools, p, caller);
-  if (bytes <= room) return p;
-  void* const moved = allocate(*pools, bytes, least_block, false);
-  if (moved == nullptr) return nullptr;
-  std::memcpy(moved, p, room);
+  Resized resized;
+  {
+    const LockedPools locked(*pools);
+    resized = resize_block(*pools, p, bytes);
+  }
+  if (resized.found.verdict != Verdict::live) report_wrong(*pools, resized.found, p, caller);
+  if (resized.block == nullptr) os::set_error(os::Error::no_memory);
+  if (resized.block == p || resized.block == nullptr) return resized.block;
+  std::memcpy(resized.block, p, resized.contents);
   deallocate(*pools, p, caller);
-  return moved;
+  return resized.block;
 }
 
 void tarn_class_pools_deallocate(tarn_class_pools* pools, void* p) {
@@ -134,7 +125,7 @@ void tarn_class_pools_deallocate(tarn_class_pools* pools, void* p) {
 std::size_t tarn_class_pools_usable_bytes(tarn_class_pools* pools, const void* p) {
   const LockedPools locked(*pools);
   const Found found = find_block(*pools, p);
-  return found.verdict == Verdict::live ? found.chunk->pool->block_bytes : 0;
+  return found.verdict == Verdict::live ? tell_usable(*found.chunk) : 0;
 }
 
 int tarn_class_pools_owns(tarn_class_pools* pools, const void* p) {
@@ -151,7 +142,7 @@ void* tarn_class_pools_next(tarn_class_pools* pools, const void* p, std::size_t*
   const LockedPools locked(*pools);
   if (p == reinterpret_cast<const void*>(UINTPTR_MAX)) return nullptr;
   const std::uintptr_t from = p == nullptr ? 0 : address_of(p) + 1;
-  const tarn_class_chunk* chunk =
+  tarn_class_chunk* chunk =
       ClassTree::find_from(pools->root, reinterpret_cast<const void*>(from));
   while (chunk != nullptr) {
     std::size_t index = 0;
@@ -160,7 +151,7 @@ void* tarn_class_pools_next(tarn_class_pools* pools, const void* p, std::size_t*
     }
     while (index < chunk->fresh && words_of(*chunk)[index] != live_block) ++index;
     if (index < chunk->fresh) {
-      if (bytes != nullptr) *bytes = chunk->pool->block_bytes;
+      if (bytes != nullptr) *bytes = tell_usable(*chunk);
       return block_at(*chunk, index);
     }
     chunk = ClassTree::find_from(pools->root,

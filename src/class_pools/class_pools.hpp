@@ -20,6 +20,7 @@ struct tarn_class_chunk {
   tarn_class_chunk* left;   // The tree's.
   tarn_class_chunk* right;
   std::size_t bytes;        // From here on.
+  std::size_t used;         // Of its one block: bytes that the program may have written to.
   tarn_class_pool* pool;
   char* first;              // Where its blocks begin.
   tarn_class_chunk* next;   // The open list's.
@@ -151,6 +152,21 @@ struct Found {
 };
 Found find_block(tarn_class_pools& pools, const void* p) noexcept;
 void free_block(tarn_class_pools& pools, const Found& found) noexcept;
+
+// The block at p with room for `bytes`. It has moved if its place is another one: then `contents`
+// bytes are to be copied there, and p is to be freed.
+struct Resized {
+  Found found;            // What p is; only of a live block what follows.
+  void* block = nullptr;  // Null: no memory.
+  std::size_t contents = 0;
+};
+Resized resize_block(tarn_class_pools& pools, void* p, std::size_t bytes) noexcept;
+
+// Bytes that the program may use at a live block, and knows of from now on.
+inline std::size_t tell_usable(tarn_class_chunk& chunk) noexcept {
+  if (chunk.capacity == 1) chunk.used = chunk.pool->block_bytes;
+  return chunk.pool->block_bytes;
+}
 
 [[noreturn]] void report_wrong(const tarn_class_pools& pools, const Found& found, const void* p,
                                Caller caller) noexcept;

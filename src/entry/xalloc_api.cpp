@@ -234,20 +234,18 @@ TARN_EXPORT void* tarn_xrealloc(void* p, std::size_t bytes) {
     deallocate(p, caller);
     return nullptr;
   }
-  Found found{};
-  std::size_t room = 0;
+  Resized resized;
   {
     const Entered entered;
-    found = find_block(pools, p);
-    if (found.chunk != nullptr) room = found.chunk->pool->block_bytes;
+    resized = resize_block(pools, p, bytes);
+    if (TARN_UNLIKELY(resized.block != nullptr && resized.block != p)) has_ended = false;
   }
-  if (found.verdict != Verdict::live) report_wrong(pools, found, p, caller);
-  if (bytes <= room) return p;
-  void* const moved = tarn_xmalloc(bytes);
-  if (moved == nullptr) return nullptr;
-  std::memcpy(moved, p, room);
+  if (resized.found.verdict != Verdict::live) report_wrong(pools, resized.found, p, caller);
+  if (resized.block == nullptr) os::set_error(os::Error::no_memory);
+  if (resized.block == p || resized.block == nullptr) return resized.block;
+  std::memcpy(resized.block, p, resized.contents);
   deallocate(p, caller);
-  return moved;
+  return resized.block;
 }
 
 TARN_EXPORT void tarn_xfree(void* p) {
