@@ -45,7 +45,8 @@ struct ClassPoolsOptions {
   bool tuned_only = false;
 };
 
-// Lock: any class with lock() and unlock(); see tarn/lock.hpp.
+// Lock: any class with lock() and unlock(); see tarn/lock.hpp. What lock() throws comes out of
+// functions that are not noexcept, and ends the process in those that are.
 template <class Lock>
 class LockedClassPools {
   static_assert(!std::is_same_v<Lock, LockFree>, "class pools need a lock");

@@ -34,9 +34,9 @@ TARN_API void tarn_xfree(void* p);
 TARN_API size_t tarn_xalloc_usable_bytes(const void* p);
 
 /* Has the family ready, with these options or (null) its own. It makes itself ready at the first
- * call, so nobody need do this. 0, or -1: EBUSY where it is ready already and `options` is not
- * null; else as tarn_class_pools_init. A lock in the options is as for tarn_xalloc_set_lock; none
- * there changes nothing. */
+ * call, so nobody need do this. 0, or -1: EBUSY where `options` is not null and it is ready, as it
+ * stays after tarn_xalloc_destroy while a block lives; else as tarn_class_pools_init. A lock in the
+ * options is as for tarn_xalloc_set_lock; none there changes nothing. */
 TARN_API int tarn_xalloc_init(const tarn_class_pools_options* options);
 
 /* Gives all memory back that holds no live block, and begins the statistics anew. Live blocks stay;
@@ -46,7 +46,8 @@ TARN_API void tarn_xalloc_destroy(void);
 
 /* The lock of the family: null, one of its own (the default), which the child of a fork finds free;
  * without functions, none: for programs of one thread; else yours, whose functions must not use the
- * family. Call it while nobody else uses that. It lasts beyond tarn_xalloc_destroy. */
+ * family. Call it while nobody else uses that, nor holds it (tarn_xalloc_lock). It lasts beyond
+ * tarn_xalloc_destroy. */
 TARN_API void tarn_xalloc_set_lock(const tarn_class_pools_lock* lock);
 
 /* Keep all other threads out until as many calls of the second, which does nothing where there was

@@ -258,6 +258,8 @@ TARN_EXPORT std::size_t tarn_xalloc_usable_bytes(const void* p) {
 }
 
 TARN_EXPORT int tarn_xalloc_init(const tarn_class_pools_options* options) {
+  // What is shorter must not be read further.
+  if (options != nullptr && options->bytes != sizeof *options) return os::fail(os::Error::invalid);
   const bool locks = options != nullptr && options->lock.lock != nullptr;
   if (options != nullptr && (options->lock.unlock != nullptr) != locks) {
     return os::fail(os::Error::invalid);

@@ -201,6 +201,13 @@ TEST(Xallocator, OptionsComeFirst) {
   EXPECT_EQ(tarn_xalloc_init(&options), -1);
   EXPECT_EQ(errno, EBUSY);
   EXPECT_EQ(tarn_xalloc_init(nullptr), 0);
+  xalloc_destroy();  // What `second` has lives on, so the family stays what it is.
+  EXPECT_EQ(tarn_xalloc_init(&options), -1);
+  EXPECT_EQ(errno, EBUSY);
+  // Those of another version are not read further than they go.
+  const auto shorter = std::make_unique<std::size_t>(sizeof(std::size_t));
+  EXPECT_EQ(tarn_xalloc_init(reinterpret_cast<tarn_class_pools_options*>(shorter.get())), -1);
+  EXPECT_EQ(errno, EINVAL);
 }
 
 TEST(Xallocator, TheOtherFunctions) {
