@@ -97,6 +97,8 @@ class LockedClassPools {
   std::size_t usable_bytes(const void* p) const noexcept {
     return tarn_class_pools_usable_bytes(&own_, p);
   }
+  // For tarn::malloc_table(): so its blocks need no size in front.
+  std::size_t block_bytes_of(const void* p) const noexcept { return usable_bytes(p); }
   bool owns(const void* p) const noexcept { return tarn_class_pools_owns(&own_, p) != 0; }
   bool check() const noexcept { return tarn_class_pools_check(&own_) != 0; }
   std::size_t trim() noexcept { return tarn_class_pools_trim(&own_); }

@@ -79,6 +79,12 @@ TARN_API tarn_malloc_table tarn_array_pool_malloc_table(struct tarn_array_pool* 
 TARN_API tarn_malloc_table tarn_shared_array_pool_malloc_table(
     struct tarn_shared_array_pool* pool);
 
+/* Blocks of class pools, of any size, reallocated where they are while their class suffices; and of
+ * those that the process shares (tarn/xalloc.h). Threads: as the pools; any. */
+struct tarn_class_pools;
+TARN_API tarn_malloc_table tarn_class_pools_malloc_table(struct tarn_class_pools* pools);
+TARN_API tarn_malloc_table tarn_xalloc_malloc_table(void);
+
 /* Blocks of an arena. Each has 16 bytes in front, for its size. The newest one grows where it is,
  * and gives its memory back when it is deallocated; that of others goes with the arena. */
 struct tarn_arena;

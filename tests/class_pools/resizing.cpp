@@ -30,11 +30,9 @@ class Zeros {
   void release(tarn::Chunk) noexcept {}
 
  private:
-  alignas(64) static char memory_[24 * mib];
-  static std::size_t used_;
+  alignas(64) inline static char memory_[24 * mib] = {};
+  inline static std::size_t used_ = 0;
 };
-char Zeros::memory_[24 * mib];
-std::size_t Zeros::used_;
 
 bool is_all(const char* p, std::size_t bytes, char value) {
   return std::all_of(p, p + bytes, [&](char byte) { return byte == value; });

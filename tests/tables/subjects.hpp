@@ -41,5 +41,6 @@ struct Kind {
 std::vector<Kind> kinds_in_c();
 std::vector<Kind> kinds_at_compile_time();
 std::vector<Kind> kinds_in_cpp();
+std::vector<Kind> kinds_of_class_pools();
 
 }  // namespace tables

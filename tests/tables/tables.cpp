@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "subjects.hpp"
+#include "tarn/class_pools.hpp"
+#include "tarn/malloc_table.hpp"
 
 namespace {
 
@@ -272,10 +274,27 @@ TEST_P(Tables, SurviveTheRefusalOfMemory) {
   EXPECT_GT(refused, 0) << "nothing was refused: the test is void";
 }
 
+// A request of 2^n takes 2^n.
+TEST(ClassPoolsTables, BlocksHaveNothingInFront) {
+  tarn::ClassPools pools;
+  const tarn_malloc_table in_c = tarn_class_pools_malloc_table(pools.get());
+  const tarn_malloc_table in_cpp = tarn::malloc_table(pools);
+  for (const tarn_malloc_table& table : {in_c, in_cpp}) {
+    const Calls calls(table);
+    auto* const p = calls.allocate(4096);
+    EXPECT_EQ(pools.stats().in_use_bytes, 4096u);
+    EXPECT_EQ(calls.usable(p), 4096u);
+    EXPECT_EQ(calls.reallocate(p, 10), p);
+    calls.deallocate(p);
+  }
+  EXPECT_EQ(tarn_class_pools_malloc_table(nullptr).allocate, nullptr);
+}
+
 std::vector<Kind> all_kinds() {
   std::vector<Kind> all = tables::kinds_in_c();
   for (const Kind& kind : tables::kinds_at_compile_time()) all.push_back(kind);
   for (const Kind& kind : tables::kinds_in_cpp()) all.push_back(kind);
+  for (const Kind& kind : tables::kinds_of_class_pools()) all.push_back(kind);
   return all;
 }
 
