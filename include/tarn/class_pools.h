@@ -74,6 +74,7 @@ typedef struct tarn_class_pools {
   tarn_chunk recents; /* and `recent` here, when that has grown. */
   struct tarn_class_chunk* recent_first[TARN_CLASS_POOLS_RECENT];
   tarn_source source;
+  tarn_chunk (*acquire_zeros)(size_t bytes, size_t alignment); /* Of the library's own: or null. */
   tarn_class_pools_lock lock;
   const char* name;
   unsigned flags;

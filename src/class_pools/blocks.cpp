@@ -19,8 +19,9 @@ void note_request(tarn_class_pool& pool, std::size_t bytes) noexcept {
 
 // pre: the chunk has room.
 void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
-           bool* is_zero) noexcept {
+           bool* zero) noexcept {
   tarn_class_pool& pool = *chunk.pool;
+  *zero = false;
   std::size_t index = chunk.free;
   if (index != no_index) {
     chunk.free = words_of(chunk)[index];
@@ -28,7 +29,7 @@ void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
     index = chunk.fresh++;
     if (index == chunk.touched) {
       ++chunk.touched;
-      *is_zero = pools.source.zeroed != 0;
+      *zero = chunk.is_zeros;
     }
   }
   words_of(chunk)[index] = live_block;
@@ -40,7 +41,7 @@ void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
   void* const block = block_at(chunk, index);
   if (TARN_UNLIKELY(chunk.is_watched)) {
     os::watch_allocated(&pools, block, pool.block_bytes);
-    *is_zero = false;  // Memcheck takes its contents for anything.
+    *zero = false;  // Memcheck takes its contents for anything.
   }
   return block;
 }
@@ -55,14 +56,15 @@ tarn_class_pool* class_aligned(const tarn_class_pools& pools, tarn_class_pool* p
 
 // lone_alignment: 0: an ordinary one. Null: no memory.
 tarn_class_chunk* chunk_for(tarn_class_pools& pools, tarn_class_pool& pool,
-                            std::size_t lone_alignment) noexcept {
-  return lone_alignment != 0 ? new_lone_chunk(pools, pool, lone_alignment) : new_chunk(pools, pool);
+                            std::size_t lone_alignment, bool zeros) noexcept {
+  return lone_alignment != 0 ? new_lone_chunk(pools, pool, lone_alignment, zeros)
+                             : new_chunk(pools, pool, zeros);
 }
 
 }  // namespace
 
 void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t alignment,
-                     bool* is_zero) noexcept {
+                     bool* zero) noexcept {
   if (TARN_UNLIKELY(bytes > class_bytes_most(pools) || pools.class_count == 0)) {
     ++pools.failures;
     return nullptr;
@@ -78,15 +80,17 @@ void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t ali
   tarn_class_chunk* chunk = is_lone ? nullptr : pool->open;
   if (TARN_UNLIKELY(chunk == nullptr)) {
     const std::size_t lone_alignment = is_lone ? alignment : 0;
-    chunk = chunk_for(pools, *pool, lone_alignment);
+    chunk = chunk_for(pools, *pool, lone_alignment, *zero);
     // What other classes hold in reserve may be all that the source lacks.
-    if (chunk == nullptr && release_spares(pools)) chunk = chunk_for(pools, *pool, lone_alignment);
+    if (chunk == nullptr && release_spares(pools)) {
+      chunk = chunk_for(pools, *pool, lone_alignment, *zero);
+    }
     if (chunk == nullptr) {
       ++pool->failures;
       return nullptr;
     }
   }
-  return take(pools, *chunk, bytes, is_zero);
+  return take(pools, *chunk, bytes, zero);
 }
 
 namespace {
@@ -143,8 +147,8 @@ Resized resize_block(tarn_class_pools& pools, void* p, std::size_t bytes) noexce
     return resized;
   }
   resized.contents = is_one ? chunk.used : room;
-  bool is_zero = false;
-  resized.block = allocate_block(pools, bytes, least_block, &is_zero);
+  bool zero = false;
+  resized.block = allocate_block(pools, bytes, least_block, &zero);
   return resized;
 }
 

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t watched_most = std::size_t{64} << 20;
 constexpr std::size_t coloured_least = 64 * 1024;
 constexpr std::size_t colours = 32;
+constexpr std::size_t zeros_least = 128 * 1024;  // Below, malloc's heap writes its zeros, too.
 
 // Where `recent` remembers who is asked about p. One of the largest chunks has some entries.
 constexpr unsigned recent_shift = 18;
@@ -66,14 +67,17 @@ std::size_t capacity_for(const tarn_class_pool& pool, std::size_t bytes) noexcep
 }
 
 tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
-                              std::size_t capacity, std::size_t alignment) noexcept {
+                              std::size_t capacity, std::size_t alignment, bool zeros) noexcept {
   const std::size_t blocks_bytes = capacity * pool.stride;
   // Headers of large chunks would share few sets of the processor's caches else.
   const std::size_t colour =
       capacity > 1 && blocks_bytes >= coloured_least ? pools.acquired % colours * line_bytes : 0;
   const std::size_t offset = first_offset(capacity, alignment);
-  const tarn_chunk memory =
-      acquire_from(pools.source, colour + offset + blocks_bytes, alignment);
+  const std::size_t bytes = colour + offset + blocks_bytes;
+  const bool asks_for_zeros =
+      zeros && pools.acquire_zeros != nullptr && capacity == 1 && bytes > zeros_least;
+  const tarn_chunk memory = asks_for_zeros ? pools.acquire_zeros(bytes, alignment)
+                                           : acquire_from(pools.source, bytes, alignment);
   if (memory.data == nullptr) return nullptr;
   ++pools.acquired;
   pools.held_bytes += memory.bytes;
@@ -85,6 +89,7 @@ tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
   auto* const chunk = new (start) tarn_class_chunk{};
   chunk->bytes = memory.bytes - colour;
   chunk->colour = static_cast<std::uint16_t>(colour);
+  chunk->is_zeros = asks_for_zeros || pools.source.zeroed != 0;
   chunk->pool = &pool;
   chunk->first = start + offset;
   chunk->free = no_index;
@@ -108,12 +113,12 @@ tarn_class_chunk* find_chunk(tarn_class_pools& pools, const void* p) noexcept {
 }
 
 // Where the source has none of that size, one of half of it, and so on down to one block.
-tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool) noexcept {
+tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool, bool zeros) noexcept {
   std::size_t capacity = capacity_for(pool, pool.chunk_bytes);
-  tarn_class_chunk* chunk = begin_chunk(pools, pool, capacity, line_bytes);
+  tarn_class_chunk* chunk = begin_chunk(pools, pool, capacity, line_bytes, zeros);
   while (chunk == nullptr && capacity > 1) {
     capacity /= 2;
-    chunk = begin_chunk(pools, pool, capacity, line_bytes);
+    chunk = begin_chunk(pools, pool, capacity, line_bytes, zeros);
   }
   if (chunk == nullptr) return nullptr;
   if (pool.chunk_bytes < pools.chunk_bytes_max) {
@@ -125,10 +130,10 @@ tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool) noex
 }
 
 tarn_class_chunk* new_lone_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
-                                 std::size_t alignment) noexcept {
+                                 std::size_t alignment, bool zeros) noexcept {
   if (alignment > block_bytes_most) return nullptr;
   const std::size_t at_least = alignment < line_bytes ? line_bytes : alignment;
-  tarn_class_chunk* const chunk = begin_chunk(pools, pool, 1, at_least);
+  tarn_class_chunk* const chunk = begin_chunk(pools, pool, 1, at_least, zeros);
   if (chunk != nullptr) chunk->is_lone = true;
   return chunk;
 }

@@ -31,7 +31,7 @@ class LockedPools {
 
 void* allocate(tarn_class_pools& pools, std::size_t bytes, std::size_t alignment, bool zero) {
   void* block = nullptr;
-  bool is_zero = false;
+  bool is_zero = zero;
   {
     const LockedPools locked(pools);
     block = allocate_block(pools, bytes, alignment, &is_zero);

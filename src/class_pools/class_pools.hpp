@@ -33,6 +33,7 @@ struct tarn_class_chunk {
   std::uint16_t colour;     // How far into what was granted it lies.
   bool is_lone;             // Of an alignment of its own.
   bool is_watched;          // A tool is told of its blocks.
+  bool is_zeros;            // Blocks from `touched` on read as zero.
 };
 
 // One class.
@@ -114,9 +115,10 @@ inline std::size_t index_of(const tarn_class_chunk& chunk, const void* p) noexce
 
 // Chunks (chunks.cpp).
 tarn_class_chunk* find_chunk(tarn_class_pools& pools, const void* p) noexcept;
-tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool) noexcept;
+// zeros: its first block is to read as zero, if that is for nothing.
+tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool, bool zeros) noexcept;
 tarn_class_chunk* new_lone_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
-                                 std::size_t alignment) noexcept;
+                                 std::size_t alignment, bool zeros) noexcept;
 void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept;
 void note_empty(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept;
 bool release_spares(tarn_class_pools& pools) noexcept;  // False: there were none.
@@ -137,8 +139,9 @@ struct Caller {
   const char* function;
   const void* here;
 };
+// *zero: whether it is to read as zero, and whether it does: then it need not be written.
 void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t alignment,
-                     bool* is_zero) noexcept;
+                     bool* zero) noexcept;
 
 // What a pointer that is to be freed is.
 enum class Verdict { live, dead, foreign };

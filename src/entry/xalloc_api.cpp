@@ -7,6 +7,7 @@
 
 #include "base/config.hpp"
 #include "class_pools/class_pools.hpp"
+#include "heap/heaps.hpp"
 #include "os/process.hpp"
 #include "os/thread.hpp"
 #include "tarn/xalloc.h"
@@ -108,6 +109,13 @@ tarn_chunk take_chunk(void*, std::size_t bytes, std::size_t alignment) {
   const tarn_source heap = tarn_source_default();
   return heap.acquire(heap.context, bytes, alignment);
 }
+// Of malloc's heap, too, whose fresh memory need not be written.
+tarn_chunk take_zeros(std::size_t bytes, std::size_t alignment) {
+  void* const data = heap_allocate_slow(
+      tarn_heap_main(),
+      {.bytes = bytes, .alignment = alignment, .zero = true, .function = "xcalloc"});
+  return {data, data == nullptr ? 0 : bytes};
+}
 void give_chunk(void*, tarn_chunk chunk) {
   if (chunk.data == usual) {
     usual_taken = false;
@@ -148,21 +156,24 @@ TARN_COLD int make(const tarn_class_pools_options* options) {
   source.bytes = sizeof source;
   source.acquire = take_chunk;
   source.release = give_chunk;
-  if (own.source == nullptr) own.source = &source;
+  const bool is_malloc_s = own.source == nullptr;
+  if (is_malloc_s) own.source = &source;
   own.lock = {};
   has_ended = false;
-  return tarn_class_pools_init(&pools, &own);
+  if (tarn_class_pools_init(&pools, &own) != 0) return -1;
+  if (is_malloc_s) pools.acquire_zeros = take_zeros;
+  return 0;
 }
 TARN_INLINE bool is_ready() {
   if (TARN_UNLIKELY(has_ended)) has_ended = false;
   return TARN_LIKELY(pools.class_count != 0) || make(nullptr) == 0;
 }
 
-void* allocate(std::size_t bytes, std::size_t alignment, bool* is_zero) {
+void* allocate(std::size_t bytes, std::size_t alignment, bool* zero) {
   void* p = nullptr;
   {
     const Entered entered;
-    if (is_ready()) p = allocate_block(pools, bytes, alignment, is_zero);
+    if (is_ready()) p = allocate_block(pools, bytes, alignment, zero);
   }
   if (TARN_UNLIKELY(p == nullptr)) os::set_error(os::Error::no_memory);
   return p;
@@ -205,8 +216,8 @@ using namespace tarn;
 extern "C" {
 
 TARN_EXPORT void* tarn_xmalloc(std::size_t bytes) {
-  bool is_zero = false;
-  return allocate(bytes, least_block, &is_zero);
+  bool zero = false;
+  return allocate(bytes, least_block, &zero);
 }
 
 TARN_EXPORT void* tarn_xmalloc_aligned(std::size_t alignment, std::size_t bytes) {
@@ -214,14 +225,14 @@ TARN_EXPORT void* tarn_xmalloc_aligned(std::size_t alignment, std::size_t bytes)
     os::set_error(os::Error::invalid);
     return nullptr;
   }
-  bool is_zero = false;
-  return allocate(bytes, alignment, &is_zero);
+  bool zero = false;
+  return allocate(bytes, alignment, &zero);
 }
 
 TARN_EXPORT void* tarn_xcalloc(std::size_t count, std::size_t bytes) {
   std::size_t product = 0;
   if (!checked_multiply(count, bytes, &product)) product = SIZE_MAX;
-  bool is_zero = false;
+  bool is_zero = true;
   void* const p = allocate(product, least_block, &is_zero);
   if (p != nullptr && !is_zero) std::memset(p, 0, product);
   return p;

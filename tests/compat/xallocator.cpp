@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
@@ -226,6 +228,41 @@ TEST(Xallocator, TheOtherFunctions) {
   for (int i = 0; i < 100; ++i) xfree(xmalloc(100'000));
   EXPECT_GT(tarn_xalloc_trim(), 0u);
   EXPECT_EQ(tarn_xalloc_trim(), 0u);
+}
+
+std::size_t resident_bytes() {
+  std::size_t pages = 0;
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  EXPECT_TRUE(file != nullptr && std::fscanf(file, "%*s %zu", &pages) == 1);
+  if (file != nullptr) std::fclose(file);
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// What the system gives is zero, and takes no memory until it is written to.
+TEST(Xallocator, ZeroedMemoryIsNotWrittenWhereItIsFresh) {
+  constexpr std::size_t bytes = std::size_t{1} << 28;
+  [[maybe_unused]] const std::size_t before = resident_bytes();
+  auto* const p = static_cast<unsigned char*>(tarn_xcalloc(bytes / 8, 8));
+  ASSERT_NE(p, nullptr);
+#if !defined(TARN_SANITIZED)
+  EXPECT_LT(resident_bytes(), before + bytes / 4);
+#endif
+  for (std::size_t i = 0; i < bytes; i += 4096) ASSERT_EQ(p[i + i / 4096 % 4096], 0);
+  xfree(p);
+  // Of all sizes, after they were used.
+  for (std::size_t size = 1; size < bytes / 16; size = size * 3 + 1) {
+    for (int turn = 0; turn < 3; ++turn) {
+      auto* const q = static_cast<unsigned char*>(tarn_xcalloc(size, 1));
+      ASSERT_TRUE(std::all_of(q, q + size, [](unsigned char byte) { return byte == 0; })) << size;
+      std::memset(q, 0xff, size);
+      auto* const other = static_cast<unsigned char*>(xmalloc(size));
+      std::memset(other, 0xff, size);
+      if (turn % 2 == 0) xfree(other);
+      xfree(q);
+      if (turn % 2 != 0) xfree(other);
+    }
+  }
+  EXPECT_EQ(tarn_xalloc_check(), 1);
 }
 
 // A lock of one's own: called in pairs; and none.
