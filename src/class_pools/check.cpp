@@ -66,7 +66,7 @@ bool check_class_pools(const tarn_class_pools& pools) noexcept {
   std::size_t spares = 0;
   std::uint64_t chunks = 0;
   std::uint64_t capacity = 0;
-  std::size_t bytes = pools.table.bytes + pools.recents.bytes;
+  std::uint64_t bytes = pools.table.bytes + pools.recents.bytes;
   for (std::size_t i = 0; i < pools.class_count; ++i) {
     tarn_class_pool& pool = pools.classes[i];
     if (!check_open(pool, &open)) return false;

@@ -49,13 +49,13 @@ class Message {
   int value_;
 };
 
-struct alignas(64) Wide {
+struct alignas(256) Wide {  // More than any block is aligned to by itself.
   XALLOCATOR_PUBLIC
   explicit Wide(bool throws = false) {
     if (throws) throw std::runtime_error("wide");
   }
   ~Wide() { bytes[0] = 0; }
-  char bytes[64] = {1};
+  char bytes[256] = {1};
 };
 
 class Shape : public XallocatorBase {
@@ -111,7 +111,7 @@ TEST(Xallocator, AlignedForms) {
   auto* const more = new (std::nothrow) Wide[3];
   for (const void* p : {static_cast<void*>(one), static_cast<void*>(two),
                         static_cast<void*>(many), static_cast<void*>(more)}) {
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 256, 0u);
   }
   EXPECT_EQ(in_use(), before + 4);
   delete one;

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 namespace {
 int held = 0;
 int gets = 0;
@@ -47,6 +49,9 @@ TEST(XallocatorStatic, SpillsAndThrows) {
   auto* const e = new (std::nothrow) Message;
   auto* const f = new Message;  // The last one is the largest class's.
   EXPECT_EQ(tarn_xstatic_usable_bytes(f), 1000u);
+  for (const void* const p : {a, b, c, static_cast<void*>(d), static_cast<void*>(e)}) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 16, 0u);
+  }
   EXPECT_EQ(new (std::nothrow) Message, nullptr);
   EXPECT_THROW(delete new Message, std::bad_alloc);
   EXPECT_EQ(held, 0);
