@@ -13,8 +13,8 @@ namespace tables {
 
 namespace {
 
-struct ClassPools : Subject {
-  explicit ClassPools(std::size_t n = 0) {
+struct ClassPoolsInC : Subject {
+  explicit ClassPoolsInC(std::size_t n = 0) {
     failing.inner = tarn_source_default();
     failing.failing = n;
     failing.onwards = 1;
@@ -25,7 +25,7 @@ struct ClassPools : Subject {
     options.source = &source;
     if (tarn_class_pools_init(&pools, &options) == 0) table = tarn_class_pools_malloc_table(&pools);
   }
-  ~ClassPools() override {
+  ~ClassPoolsInC() override {
     if (tarn_class_pools_check(&pools) != 1) std::abort();
     tarn_class_pools_destroy(&pools);
   }
@@ -33,8 +33,8 @@ struct ClassPools : Subject {
   tarn_class_pools pools;
 };
 
-struct OfCpp : Subject {
-  OfCpp() { table = tarn::malloc_table(pools); }
+struct ClassPoolsInCpp : Subject {
+  ClassPoolsInCpp() { table = tarn::malloc_table(pools); }
   tarn::ClassPools pools;
 };
 
@@ -44,17 +44,19 @@ struct Xalloc : Subject {
 };
 
 template <class S>
-std::unique_ptr<Subject> make() {
+std::unique_ptr<Subject> class_pools() {
   return std::make_unique<S>();
 }
-std::unique_ptr<Subject> make_failing(std::size_t n) { return std::make_unique<ClassPools>(n); }
+std::unique_ptr<Subject> failing_class_pools(std::size_t n) {
+  return std::make_unique<ClassPoolsInC>(n);
+}
 
 }  // namespace
 
 std::vector<Kind> kinds_of_class_pools() {
-  return {{"class_pools", make<ClassPools>, false, make_failing},
-          {"class_pools_class", make<OfCpp>},
-          {"xalloc", make<Xalloc>, true}};
+  return {{"class_pools", class_pools<ClassPoolsInC>, false, failing_class_pools},
+          {"class_pools_class", class_pools<ClassPoolsInCpp>},
+          {"xalloc", class_pools<Xalloc>, true}};
 }
 
 }  // namespace tables
