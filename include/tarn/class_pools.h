@@ -126,8 +126,9 @@ TARN_API void tarn_class_pools_destroy(tarn_class_pools* pools);
 
 /* At least `bytes` bytes aligned to 16; for 0 a block of the smallest class. The class's block that
  * was freed last comes first, but for chunks that got empty; blocks of a new chunk come in the
- * order of addresses. Null and ENOMEM when no class is large enough or the source has no memory.
- * Constant time, apart from the source's; logarithmic in the chunks where it takes a new one. */
+ * order of addresses. Null and ENOMEM when no class is large enough or the source has no memory,
+ * not even with what was empty given back (unless that is kept). Constant time, apart from the
+ * source's; logarithmic in the chunks where it takes a new one. */
 TARN_API TARN_ALLOCATES_SHARED(2) void* tarn_class_pools_allocate(tarn_class_pools* pools,
                                                                   size_t bytes);
 
@@ -136,7 +137,7 @@ TARN_API TARN_ALLOCATES_SHARED(2, 3) void* tarn_class_pools_allocate_zeroed(
     tarn_class_pools* pools, size_t count, size_t bytes);
 
 /* As tarn_class_pools_allocate, aligned to `alignment`, a power of two; else null and EINVAL. Above
- * 64 each block has a chunk of its own. */
+ * 64, and where no class near is aligned so, each block has a chunk of its own. */
 TARN_API TARN_ALLOCATES_SHARED(3) void* tarn_class_pools_allocate_aligned(tarn_class_pools* pools,
                                                                           size_t alignment,
                                                                           size_t bytes);

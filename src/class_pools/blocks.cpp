@@ -46,12 +46,14 @@ void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
   return block;
 }
 
-// Whose blocks are aligned so, as their chunks' first ones are; null: no class.
+// Whose blocks are aligned so, as their chunks' first ones are; null: no class that is near, which
+// powers of two always are.
 tarn_class_pool* class_aligned(const tarn_class_pools& pools, tarn_class_pool* pool,
                                std::size_t alignment) noexcept {
   const tarn_class_pool* const end = pools.classes + pools.class_count;
+  const std::size_t least = pool->stride < line_bytes ? line_bytes : pool->stride;
   while (pool != end && pool->stride % alignment != 0) ++pool;
-  return pool == end ? nullptr : pool;
+  return pool == end || pool->stride / 4 > least ? nullptr : pool;
 }
 
 // lone_alignment: 0: an ordinary one. Null: no memory.

@@ -231,6 +231,22 @@ TEST(ClassPools, AlignmentsHold) {
     few.deallocate(p);
   }
   EXPECT_EQ(few.try_allocate(397), nullptr);
+  // A class far above that is aligned so by chance is not taken for it.
+  static constexpr std::size_t apart[] = {48, 192, 1 << 20};
+  odd.classes = apart;
+  ClassPools sparse(odd);
+  EXPECT_EQ(sparse.usable_bytes(sparse.allocate(40, 64)), 192u);
+  for (const std::size_t bytes : {40u, 190u}) {
+    void* const p = sparse.allocate(bytes, 128);
+    EXPECT_LT(sparse.usable_bytes(p), 200u);
+  }
+  static constexpr std::size_t far[] = {48, 1 << 20};
+  odd.classes = far;
+  ClassPools sparser(odd);
+  void* const p = sparser.allocate(40, 64);
+  EXPECT_TRUE(tarn::is_aligned(p, 64));
+  EXPECT_EQ(sparser.usable_bytes(p), 48u);
+  EXPECT_LT(sparser.stats().held_bytes, 100'000u);
 }
 
 // (S4: xrealloc to a smaller size moves.)

@@ -1,6 +1,6 @@
 /* xallocator_static.c: the family of compat/xallocator.h out of static pools, whose sizes and
  * counts are said here, at compile time: no heap, no OS, no library. Compile it with the program,
- * as C or C++; everywhere with STATIC_POOLS and the same of these:
+ * as C11 or C++17; everywhere with STATIC_POOLS and the same of these:
  *
  *   MAX_BLOCKS              blocks of each class (32)
  *   XALLOCATOR_CLASSES(X)   the classes, ascending: X(bytes, blocks) X(bytes, blocks) ...; numbers
