@@ -1,0 +1,176 @@
+// The family of xallocator beside a model of its live blocks: allocations of all kinds, growth,
+// frees, trims, ends with live blocks and without, beginnings with other classes.
+//
+// SPDX-License-Identifier: MIT
+#include "xallocator.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <random>
+
+namespace {
+
+class Model {
+ public:
+  explicit Model(unsigned seed) : random_(seed) {}
+
+  void step() {
+    switch (below(16)) {
+      case 0:
+        if (below(4) == 0) end();
+        break;
+      case 1:
+        if (below(4) == 0) begin();
+        break;
+      case 2: tarn_xalloc_trim(); break;
+      case 3: free_some(below(100)); break;
+      case 4:
+      case 5: resize(); break;
+      case 6:
+      case 7:
+      case 8: free_some(1); break;
+      default: allocate();
+    }
+    check();
+  }
+
+  void finish() {
+    free_some(live_.size());
+    end();
+    EXPECT_EQ(stats().classes, 0u);
+  }
+
+ private:
+  struct Block {
+    std::size_t bytes;
+    unsigned char value;
+  };
+  using Blocks = std::map<unsigned char*, Block>;
+
+  std::size_t below(std::size_t n) { return random_() % n; }
+  std::size_t size() { return below(std::size_t{1} << below(21)); }
+
+  static tarn_class_pools_stats stats() {
+    tarn_class_pools_stats stats{};
+    stats.bytes = sizeof stats;
+    EXPECT_EQ(tarn_xalloc_get_stats(&stats), 0);
+    return stats;
+  }
+
+  // Of large blocks both ends are written to and looked at.
+  static std::size_t ends_bytes(std::size_t bytes) { return bytes < 2000 ? bytes : 1000; }
+  void put(void* p, std::size_t bytes) {
+    auto* const start = static_cast<unsigned char*>(p);
+    const Block block{bytes, static_cast<unsigned char>(random_())};
+    std::memset(start, block.value, ends_bytes(bytes));
+    std::memset(start + bytes - ends_bytes(bytes), block.value, ends_bytes(bytes));
+    ASSERT_TRUE(live_.emplace(start, block).second);
+    if (below(2) == 0) {
+      ASSERT_GE(tarn_xalloc_usable_bytes(p), bytes);
+    }
+  }
+  static void expect(const unsigned char* p, std::size_t bytes, unsigned char value) {
+    for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(p[i], value) << i;
+  }
+  static void expect(const unsigned char* p, const Block& block) {
+    const std::size_t ends = ends_bytes(block.bytes);
+    expect(p, ends, block.value);
+    expect(p + block.bytes - ends, ends, block.value);
+  }
+
+  void allocate() {
+    const std::size_t bytes = size();
+    const std::size_t kind = below(4);
+    void* const p = kind == 0   ? tarn_xcalloc(1, bytes)
+                    : kind == 1 ? tarn_xmalloc_aligned(std::size_t{1} << below(13), bytes)
+                                : xmalloc(bytes);
+    has_ended_ = false;
+    if (p == nullptr) return;  // There may be small classes only.
+    if (kind == 0) expect(static_cast<unsigned char*>(p), bytes, 0);
+    put(p, bytes);
+  }
+
+  Blocks::iterator any() {
+    auto block = live_.lower_bound(live_.begin()->first + below(1'000'000));
+    return block == live_.end() ? live_.begin() : block;
+  }
+
+  void resize() {
+    if (live_.empty()) return;
+    const auto block = any();
+    unsigned char* const before = block->first;
+    const Block was = block->second;
+    const std::size_t bytes = size() + 1;
+    auto* const p = static_cast<unsigned char*>(xrealloc(before, bytes));
+    if (p == nullptr) return expect(before, was);
+    if (p != before) has_ended_ = false;
+    if (bytes >= was.bytes) expect(p, was);
+    live_.erase(block);
+    put(p, bytes);
+  }
+
+  void free_some(std::size_t count) {
+    for (; count > 0 && !live_.empty(); --count) {
+      const auto block = any();
+      expect(block->first, block->second);
+      xfree(block->first);
+      live_.erase(block);
+    }
+  }
+
+  void end() {
+    xalloc_destroy();
+    has_ended_ = true;
+    EXPECT_EQ(stats().allocations, live_.size());
+  }
+
+  void begin() {
+    static constexpr std::size_t sizes[] = {24, 400, 5000};
+    tarn_class_pools_options options{};
+    options.bytes = sizeof options;
+    options.class_bytes = sizes;
+    options.class_count = below(4);
+    options.block_bytes_max = below(4) == 0 ? 64 : 0;
+    options.chunk_bytes = below(2) * below(50'000);
+    options.flags = below(2) == 0 ? unsigned{TARN_CLASS_POOLS_KEEP_CHUNKS} : 0;
+    const bool is_ready = stats().classes != 0;
+    const int result = tarn_xalloc_init(&options);
+    EXPECT_EQ(result, is_ready ? -1 : 0);
+    if (is_ready) {
+      EXPECT_EQ(errno, EBUSY);
+    } else {
+      has_ended_ = false;
+    }
+  }
+
+  void check() {
+    ASSERT_EQ(stats().in_use, live_.size());
+    if (below(8) == 0) {
+      ASSERT_EQ(tarn_xalloc_check(), 1);
+    }
+    if (!has_ended_) return;
+    // Each chunk that is left has a block that lives.
+    ASSERT_LE(stats().chunks, live_.size());
+    if (live_.empty()) {
+      ASSERT_EQ(stats().held_bytes, 0u);
+    }
+  }
+
+  std::mt19937 random_;
+  Blocks live_;
+  bool has_ended_ = false;
+};
+
+TEST(XallocatorModel, LivesThroughEndsAndBeginnings) {
+  for (unsigned seed = 1; seed <= 20 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Model model(seed);
+    for (int i = 0; i < 2000 && !testing::Test::HasFailure(); ++i) model.step();
+    model.finish();
+  }
+}
+
+}  // namespace
