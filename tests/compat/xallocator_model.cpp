@@ -165,7 +165,7 @@ class Model {
 };
 
 TEST(XallocatorModel, LivesThroughEndsAndBeginnings) {
-  for (unsigned seed = 1; seed <= 20 && !testing::Test::HasFailure(); ++seed) {
+  for (unsigned seed = 1; seed <= 10 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Model model(seed);
     for (int i = 0; i < 2000 && !testing::Test::HasFailure(); ++i) model.step();
