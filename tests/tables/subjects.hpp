@@ -15,6 +15,11 @@ namespace tables {
 struct Subject {
   virtual ~Subject() = default;
 
+  // From here on nobody gives it memory, or somebody does again; false: it asks nobody.
+  virtual bool refuse(bool) { return false; }
+  virtual long long live() const { return -1; }    // Blocks, by its own count; -1: it has none.
+  virtual bool is_sound() const { return true; }  // By its own check.
+
   tarn_malloc_table table{};
   std::size_t bytes_max = 100'000;   // The largest request that it serves,
   std::size_t alignment_max = 4096;  // and the greatest alignment;

@@ -24,9 +24,30 @@ struct Failing {
     own.onwards = 1;
     source = tarn_failing_source_get(&own);
   }
+  bool refuse(bool is_refused) {
+    own.calls = 0;
+    own.failing = is_refused ? 1 : 0;
+    return true;
+  }
   tarn_failing_source own{};
   tarn_source source;
 };
+
+long long live_in(const tarn_heap& heap) {
+  tarn_heap_stats stats{};
+  stats.bytes = sizeof stats;
+  return tarn_heap_get_stats(heap, &stats) == 0 ? static_cast<long long>(stats.live_blocks) : -2;
+}
+long long live_in(const tarn_pool& pool) {
+  tarn_pool_stats stats{};
+  stats.bytes = sizeof stats;
+  return tarn_pool_get_stats(&pool, &stats) == 0 ? static_cast<long long>(stats.live_blocks) : -2;
+}
+long long live_below(const void* node) {
+  tarn_tree_stats stats{};
+  stats.bytes = sizeof stats;
+  return tarn_tree_get_stats(node, &stats) == 0 ? static_cast<long long>(stats.nodes) - 1 : -2;
+}
 
 struct Default : Subject {
   Default() { table = tarn_malloc_table_default(); }
@@ -41,7 +62,17 @@ struct Heap : Subject {
     table = tarn_heap_malloc_table(&heap);
   }
   ~Heap() override { tarn_heap_destroy(heap); }
+  long long live() const override { return live_in(heap); }
+  bool is_sound() const override { return tarn_heap_check(heap) == 1; }
   tarn_heap heap;
+};
+
+// One that is full now and then.
+struct HeapWithCeiling : Heap {
+  HeapWithCeiling() : Heap(TARN_HEAP_FAST) {}
+  bool refuse(bool is_refused) override {
+    return tarn_heap_set_ceiling(heap, is_refused ? 1 : 0) == 0;
+  }
 };
 
 struct HeapOverSource : Subject {
@@ -54,6 +85,9 @@ struct HeapOverSource : Subject {
     if (heap.record != nullptr) table = tarn_heap_malloc_table(&heap);
   }
   ~HeapOverSource() override { tarn_heap_destroy(heap); }
+  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
+  long long live() const override { return live_in(heap); }
+  bool is_sound() const override { return tarn_heap_check(heap) == 1; }
   Failing failing;
   tarn_heap heap;
 };
@@ -71,6 +105,9 @@ struct Pool : Subject {
     alignment_max = 16;
   }
   ~Pool() override { tarn_pool_destroy(&pool); }
+  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
+  long long live() const override { return live_in(pool); }
+  bool is_sound() const override { return tarn_pool_check(&pool) == 1; }
   Failing failing;
   tarn_pool pool;
 };
@@ -88,6 +125,8 @@ struct FixedAllocator : Subject {
     alignment_max = 64;
   }
   ~FixedAllocator() override { tarn_fixed_allocator_destroy(&blocks_); }
+  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
+  bool is_sound() const override { return tarn_fixed_allocator_check(&blocks_) == 1; }
   Failing failing;
   tarn_fixed_allocator blocks_;
 };
@@ -106,6 +145,8 @@ struct ObjectCache : Subject {
     alignment_max = 16;
   }
   ~ObjectCache() override { tarn_object_cache_destroy(&cache); }
+  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
+  long long live() const override { return live_in(cache.pool); }
   Failing failing;
   tarn_object_cache cache;
 };
@@ -120,6 +161,8 @@ struct Arena : Subject {
     frees = false;
   }
   ~Arena() override { tarn_arena_destroy(&arena); }
+  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
+  bool is_sound() const override { return tarn_arena_check(&arena) == 1; }
   Failing failing;
   tarn_arena arena;
 };
@@ -134,6 +177,7 @@ struct SharedArena : Subject {
     frees = false;
   }
   ~SharedArena() override { tarn_shared_arena_destroy(&shared); }
+  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
   Failing failing;
   tarn_shared_arena shared;
 };
@@ -144,6 +188,8 @@ struct Tree : Subject {
     table = tarn_tree_malloc_table(node);
   }
   ~Tree() override { tarn_tree_dispose(node); }
+  long long live() const override { return live_below(node); }
+  bool is_sound() const override { return tarn_tree_check(node) == 1; }
   void* node;
 };
 
@@ -157,6 +203,9 @@ struct TreeOverSource : Subject {
     if (node != nullptr) table = tarn_tree_malloc_table(node);
   }
   ~TreeOverSource() override { tarn_tree_dispose(node); }
+  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
+  long long live() const override { return live_below(node); }
+  bool is_sound() const override { return tarn_tree_check(node) == 1; }
   Failing failing;
   void* node;
 };
@@ -176,6 +225,7 @@ struct ArrayPool : Subject {
     alignment_max = 16;
   }
   ~ArrayPool() override { std::free(blocks_); }
+  bool is_sound() const override { return tarn_array_pool_check(&pool) == 1; }
   std::vector<unsigned char> bookkeeping;
   void* blocks_;
   tarn_array_pool pool;
@@ -200,6 +250,7 @@ struct SharedArrayPool : Subject {
     std::free(blocks_);
     std::free(bookkeeping);
   }
+  bool is_sound() const override { return tarn_shared_array_pool_check(&pool) == 1; }
   void* bookkeeping;
   void* blocks_;
   tarn_shared_array_pool pool;
@@ -220,6 +271,7 @@ std::vector<Kind> kinds_in_c() {
   return {{"default", make<Default>, true},
           {"heap", make<Heap, TARN_HEAP_FAST>, true, make_failing<HeapOverSource>},
           {"checked_heap", make<Heap, TARN_HEAP_CHECKED>, true},
+          {"heap_with_ceiling", make<HeapWithCeiling>, true},
           {"passthrough_heap", make<Heap, TARN_HEAP_PASSTHROUGH>, true},
           {"pool", make<Pool, 0>, false, make_failing<Pool>},
           {"fixed_allocator", make<FixedAllocator, 0>, false, make_failing<FixedAllocator>},

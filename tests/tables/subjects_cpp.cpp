@@ -20,6 +20,22 @@ struct Over : Subject {
   explicit Over(Args&&... args) : allocator(std::forward<Args>(args)...) {
     table = tarn::malloc_table(allocator);
   }
+  bool refuse(bool is_refused) override {
+    if constexpr (requires { allocator.fail_from(1); }) {
+      allocator.fail_from(is_refused ? 1 : 0);
+      return true;
+    } else {
+      return false;
+    }
+  }
+  long long live() const override {
+    if constexpr (requires { allocator.in_use(); }) {
+      return static_cast<long long>(allocator.in_use());
+    } else {
+      return -1;
+    }
+  }
+  bool is_sound() const override { return allocator.check(); }
   A allocator;
 };
 

@@ -21,14 +21,33 @@ TARN_TABLE_OF_STATIC_HEAP(record_table, record_heap)
 
 struct Messages : Subject {
   Messages() : heap(new message_heap()) { table = message_table(heap.get()); }
+  long long live() const override {
+    return static_cast<long long>(message_heap_stats(heap.get()).blocks);
+  }
+  bool is_sound() const override { return message_heap_check(heap.get()) == 1; }
   std::unique_ptr<message_heap> heap;
 };
 struct Packets : Subject {
   Packets() : pool(new packet_pool()) { table = packet_table(pool.get()); }
+  long long live() const override {
+    return static_cast<long long>(packet_pool_stats(pool.get()).in_use);
+  }
+  bool is_sound() const override { return packet_pool_check(pool.get()) == 1; }
   std::unique_ptr<packet_pool> pool;
 };
 struct Records : Subject {
   Records() : heap(new record_heap()) { table = record_table(heap.get()); }
+  long long live() const override {
+    long long blocks = 0;
+    record_heap_each_class(
+        heap.get(),
+        [](const tarn_static_stats* stats, void* sum) {
+          *static_cast<long long*>(sum) += static_cast<long long>(stats->in_use);
+        },
+        &blocks);
+    return blocks;
+  }
+  bool is_sound() const override { return record_heap_check(heap.get()) == 1; }
   std::unique_ptr<record_heap> heap;
 };
 
