@@ -101,6 +101,30 @@ TEST(EdgesOfInstall, ClosesInManyThreadsWithoutStatistics) {
   EXPECT_EQ(sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 1), SQLITE_OK);
 }
 
+// Those that find no memory are closed by SQLite itself, while others end what is closed and empty.
+TEST_F(Edges, OpeningsThatFailInManyThreads) {
+  std::vector<std::thread> threads;
+  int failures[4] = {};
+  int refused[4] = {};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (unsigned round = 0; round < 1000; ++round) {
+        tarn_heap_options options = sqlite::heap_options();
+        options.ceiling_bytes = 20'480 + 4096 * (round % 3);  // Too little.
+        sqlite3* db = nullptr;
+        const int result =
+            tarn_sqlite3_open(":memory:", &db, sqlite::usual_flags, nullptr, &options);
+        ++(result == SQLITE_NOMEM && db == nullptr ? refused[t] : failures[t]);
+        tarn_sqlite3_close(db);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const int failed : failures) EXPECT_EQ(failed, 0);
+  for (const int count : refused) EXPECT_EQ(count, 1000);
+  EXPECT_EQ(all().heaps, 2u);
+}
+
 void open_plainly(sqlite3_context* context, int, sqlite3_value**) {
   auto** const made = static_cast<sqlite3**>(sqlite3_user_data(context));
   tarn_sqlite3_begin_shared();

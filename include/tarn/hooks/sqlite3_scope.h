@@ -190,11 +190,13 @@ static inline sqlite3_mutex* tarn_sqlite3_mutex_alloc(int kind) {
   return (sqlite3_mutex*)mutex;
 }
 
-/* A connection in tarn_sqlite3_close is ended there, by nobody else. */
+/* A connection in tarn_sqlite3_close is ended there, and one that could not be opened (without
+ * memory SQLite closes it) in tarn_sqlite3_open: by nobody else. */
 static inline void tarn_sqlite3_mutex_free(sqlite3_mutex* opaque) {
   tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
-  if (mutex->owner != NULL && mutex->owner != tarn_sqlite3_here.ending) {
-    tarn_sqlite3_here.closed = mutex->owner;
+  tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
+  if (mutex->owner != NULL && mutex->owner != here->ending && mutex->owner != here->opening) {
+    here->closed = mutex->owner;
     __atomic_store_n(&mutex->owner->is_closed, 1, __ATOMIC_RELEASE);
   }
   pthread_mutex_destroy(&mutex->lock);
