@@ -125,6 +125,20 @@ TEST_F(Edges, OpeningsThatFailInManyThreads) {
   EXPECT_EQ(all().heaps, 2u);
 }
 
+// Asking SQLite for one of its static mutexes leaves those alone that somebody holds.
+TEST_F(Edges, StaticMutexesAreMadeOnce) {
+  sqlite3_mutex* const mutex = sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP1);
+  sqlite3_mutex_enter(mutex);
+  EXPECT_EQ(sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP1), mutex);
+  EXPECT_NE(sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP2), mutex);
+  std::thread([mutex] { EXPECT_EQ(sqlite3_mutex_try(mutex), SQLITE_BUSY); }).join();
+  sqlite3_mutex_leave(mutex);
+  std::thread([mutex] {
+    EXPECT_EQ(sqlite3_mutex_try(mutex), SQLITE_OK);
+    sqlite3_mutex_leave(mutex);
+  }).join();
+}
+
 void open_plainly(sqlite3_context* context, int, sqlite3_value**) {
   auto** const made = static_cast<sqlite3**>(sqlite3_user_data(context));
   tarn_sqlite3_begin_shared();

@@ -173,6 +173,7 @@ static inline int tarn_sqlite3_install(const tarn_heap_options* options) {
   if (result == SQLITE_OK) result = tarn_sqlite3_owner_init(&state->shared, options);
   if (result != SQLITE_OK) return result;
   pthread_mutex_init(&state->lock, NULL);
+  tarn_sqlite3_make_statics();
   state->open_file = tarn_sqlite3_open_file;
   state->make_room = tarn_sqlite3_make_room;
   state->end_if_empty = tarn_sqlite3_end_if_empty;

@@ -163,14 +163,15 @@ static inline void tarn_sqlite3_memory_end(void* context) { (void)context; }
 
 /* --- Mutexes ---------------------------------------------------------------------------------- */
 
-static inline int tarn_sqlite3_mutexes_init(void) {
+/* Once: SQLite has xMutexInit called by each sqlite3_mutex_alloc of a static one. */
+static inline void tarn_sqlite3_make_statics(void) {
   int i;
   for (i = 0; i != TARN_SQLITE3_STATIC_MUTEXES; ++i) {
     pthread_mutex_init(&tarn_sqlite3.statics[i].lock, NULL);
     tarn_sqlite3.statics[i].kind = i;
   }
-  return SQLITE_OK;
 }
+static inline int tarn_sqlite3_mutexes_init(void) { return SQLITE_OK; }
 static inline int tarn_sqlite3_mutexes_end(void) { return SQLITE_OK; }
 
 static inline sqlite3_mutex* tarn_sqlite3_mutex_alloc(int kind) {
