@@ -39,6 +39,82 @@ TEST_F(Edges, CopiesOfFileSystemsOpenFiles) {
   }
 }
 
+// Opens what lies beside it under another name, as itself: as it was asked, and not once more.
+std::string redirected;
+int open_another(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
+                 int* out_flags) {
+  if (name != nullptr) redirected = std::string(name) + ".other";
+  return sqlite3_vfs_find(nullptr)->xOpen(vfs, name == nullptr ? nullptr : redirected.c_str(),
+                                          file, flags, out_flags);
+}
+
+TEST_F(Edges, FileSystemsThatChangeNames) {
+  sqlite3_vfs changed = *sqlite3_vfs_find(nullptr);
+  changed.zName = "renames";
+  changed.xOpen = open_another;
+  ASSERT_EQ(sqlite3_vfs_register(&changed, 0), SQLITE_OK);
+  sqlite3* const db = open(file("a.db"), nullptr, sqlite::usual_flags, "renames");
+  EXPECT_EQ(run(db, "PRAGMA journal_mode = OFF; CREATE TABLE t(a)"), SQLITE_OK);
+  EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+  EXPECT_EQ(access(file("a.db.other").c_str(), R_OK), 0);
+  EXPECT_NE(access(file("a.db").c_str(), R_OK), 0);
+  EXPECT_EQ(sqlite3_vfs_unregister(&changed), SQLITE_OK);
+}
+
+// Any number of them, one after the other.
+TEST_F(Edges, FileSystemsComeAndGo) {
+  std::vector<sqlite3_vfs> many(100, *sqlite3_vfs_find(nullptr));
+  for (sqlite3_vfs& vfs : many) {
+    vfs.zName = "one of many";
+    vfs.xOpen = open_with_itself;
+    ASSERT_EQ(sqlite3_vfs_register(&vfs, 0), SQLITE_OK);
+    sqlite3* const db = open(file("many.db"), nullptr, sqlite::usual_flags, "one of many");
+    EXPECT_EQ(run(db, "CREATE TABLE IF NOT EXISTS t(a)"), SQLITE_OK);
+    EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+    ASSERT_EQ(sqlite3_vfs_unregister(&vfs), SQLITE_OK);
+  }
+}
+
+int refuse_to_open(sqlite3_vfs*, const char*, sqlite3_file*, int, int*) { return SQLITE_PERM; }
+
+// Another one at the address of one that is gone is what it is a copy of.
+TEST_F(Edges, FileSystemsAtOneAddress) {
+  sqlite3_vfs vfs = *sqlite3_vfs_find(nullptr);
+  int data = 0;
+  vfs.zName = "one address";
+  vfs.xOpen = refuse_to_open;
+  vfs.pAppData = &data;
+  ASSERT_EQ(sqlite3_vfs_register(&vfs, 0), SQLITE_OK);
+  sqlite3* db = nullptr;
+  EXPECT_EQ(tarn_sqlite3_open(file("c.db").c_str(), &db, sqlite::usual_flags, "one address",
+                              nullptr), SQLITE_PERM);
+  ASSERT_EQ(sqlite3_vfs_unregister(&vfs), SQLITE_OK);
+  vfs = *sqlite3_vfs_find(nullptr);
+  vfs.zName = "the same";
+  ASSERT_EQ(sqlite3_vfs_register(&vfs, 0), SQLITE_OK);
+  db = open(file("c.db"), nullptr, sqlite::usual_flags, "the same");
+  EXPECT_EQ(run(db, "CREATE TABLE t(a)"), SQLITE_OK);
+  EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_vfs_unregister(&vfs), SQLITE_OK);
+}
+
+// Others register theirs while connections are opened.
+TEST_F(Edges, FileSystemsOfOtherThreads) {
+  std::thread other([] {
+    for (int i = 0; i < 500; ++i) {
+      auto vfs = std::make_unique<sqlite3_vfs>(*sqlite3_vfs_find(nullptr));
+      vfs->zName = "of another thread";
+      ASSERT_EQ(sqlite3_vfs_register(vfs.get(), 0), SQLITE_OK);
+      ASSERT_EQ(sqlite3_vfs_unregister(vfs.get()), SQLITE_OK);
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    sqlite3* const db = open(":memory:");
+    EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+  }
+  other.join();
+}
+
 // One that is not registered any more may be gone: it is not written to.
 TEST(EdgesOfInstall, LeavesFileSystemsThatAreGone) {
   ASSERT_EQ(tarn_sqlite3_install(nullptr), SQLITE_OK);

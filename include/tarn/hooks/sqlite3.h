@@ -179,7 +179,7 @@ static inline int tarn_sqlite3_install(const tarn_heap_options* options) {
   state->end_if_empty = tarn_sqlite3_end_if_empty;
   result = tarn_sqlite3_configure();
   if (result == SQLITE_OK) result = sqlite3_initialize();
-  if (result == SQLITE_OK && !tarn_sqlite3_watch_files()) result = SQLITE_FULL;
+  if (result == SQLITE_OK && !tarn_sqlite3_watch_files()) result = SQLITE_NOMEM;
   if (result != SQLITE_OK) {
     tarn_sqlite3_leave_files();
     sqlite3_shutdown();
@@ -229,7 +229,7 @@ static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, c
   tarn_sqlite3_sweep();
   owner = (tarn_sqlite3_owner*)tarn_malloc(sizeof *owner);
   if (owner == NULL) return SQLITE_NOMEM;
-  result = tarn_sqlite3_watch_files() ? tarn_sqlite3_owner_init(owner, options) : SQLITE_FULL;
+  result = tarn_sqlite3_watch_files() ? tarn_sqlite3_owner_init(owner, options) : SQLITE_NOMEM;
   if (result != SQLITE_OK) {
     tarn_free(owner);
     return result;

@@ -61,13 +61,26 @@ typedef struct tarn_sqlite3_thread {
   tarn_sqlite3_owner* ending;     /* the one that is being closed, */
   tarn_sqlite3_owner* closed;     /* and one that SQLite has closed, up to its last block. */
   const sqlite3_vfs* vfs;         /* Whose xOpen it is in, */
-  const char* file_name;          /* and for what. */
+  const char* file_name;          /* for what, */
+  const sqlite3_file* file;       /* and where. */
 } tarn_sqlite3_thread;
 
-enum { TARN_SQLITE3_STATIC_MUTEXES = 16, TARN_SQLITE3_VFS_MAX = 32 };
+enum { TARN_SQLITE3_STATIC_MUTEXES = 16 };
 
 typedef int (*tarn_sqlite3_file_open)(sqlite3_vfs* vfs, const char* name, sqlite3_file* file,
                                       int flags, int* out_flags);
+
+/* A VFS whose xOpen is ours, or was: as it was seen. Kept when it is gone, as copies of it may be
+ * there, or files that it has opened. */
+typedef struct tarn_sqlite3_vfs {
+  struct tarn_sqlite3_vfs* next; /* Seen later. */
+  const sqlite3_vfs* vfs;
+  tarn_sqlite3_file_open open;   /* Its own. */
+  const void* data;              /* Its pAppData. */
+  int (*remove)(sqlite3_vfs* vfs, const char* name, int syncs);
+  int (*access)(sqlite3_vfs* vfs, const char* name, int flags, int* result);
+  int (*complete)(sqlite3_vfs* vfs, const char* name, int bytes, char* path);
+} tarn_sqlite3_vfs;
 
 typedef struct tarn_sqlite3_state {
   pthread_mutex_t lock;
@@ -78,11 +91,7 @@ typedef struct tarn_sqlite3_state {
   tarn_sqlite3_file_open open_file;
   size_t (*make_room)(tarn_sqlite3_owner* owner); /* Gives back what its caches can do without. */
   void (*end_if_empty)(tarn_sqlite3_owner* owner);
-  struct {
-    sqlite3_vfs* vfs;
-    tarn_sqlite3_file_open open; /* Its own. */
-    const void* data;            /* Its pAppData: what copies of it have in common. */
-  } files[TARN_SQLITE3_VFS_MAX];
+  tarn_sqlite3_vfs* files;
   sqlite3_mem_methods memory_before;
   sqlite3_mutex_methods mutexes_before;
   sqlite3_pcache_methods2 caches_before;
@@ -277,23 +286,39 @@ static inline int tarn_sqlite3_mutex_notheld(sqlite3_mutex* opaque) {
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
+/* How much a VFS has of one that was seen. */
+static inline int tarn_sqlite3_likeness(const tarn_sqlite3_vfs* seen, const sqlite3_vfs* vfs) {
+  return (seen->vfs == vfs) + 2 * (vfs->pAppData != NULL && seen->data == vfs->pAppData) +
+         (seen->remove == vfs->xDelete) + (seen->access == vfs->xAccess) +
+         (seen->complete == vfs->xFullPathname);
+}
+
 /* Programs copy a VFS, change a few functions and register that: the copy has our xOpen, or calls
- * it with itself. So one that nobody has seen has the xOpen of what it is a copy of. */
+ * it with itself. So one that nobody has seen has the xOpen of what it is most like, and one that
+ * lies where another was is not taken for that. */
 static inline tarn_sqlite3_file_open tarn_sqlite3_own_open(const sqlite3_vfs* vfs,
                                                            int is_its_call) {
+  const tarn_sqlite3_vfs* seen;
   tarn_sqlite3_file_open own = NULL;
-  tarn_sqlite3_file_open copied = NULL;
-  int i;
+  int most = 0;
   pthread_mutex_lock(&tarn_sqlite3.lock);
-  for (i = 0; i != TARN_SQLITE3_VFS_MAX && tarn_sqlite3.files[i].vfs != NULL && own == NULL; ++i) {
-    if (tarn_sqlite3.files[i].vfs == vfs) {
-      if (!is_its_call) own = tarn_sqlite3.files[i].open;
-    } else if (copied == NULL && tarn_sqlite3.files[i].data == vfs->pAppData) {
-      copied = tarn_sqlite3.files[i].open;
-    }
+  for (seen = tarn_sqlite3.files; seen != NULL; seen = seen->next) {
+    const int likeness = tarn_sqlite3_likeness(seen, vfs);
+    if (likeness <= most || (is_its_call && seen->vfs == vfs)) continue;
+    most = likeness;
+    own = seen->open;
   }
   pthread_mutex_unlock(&tarn_sqlite3.lock);
-  return own == NULL ? copied : own;
+  return own;
+}
+
+/* Whether a VFS's xOpen has called another's with itself: for the same name, or a file that is part
+ * of its own. */
+static inline int tarn_sqlite3_is_its_call(const sqlite3_vfs* vfs, const char* name,
+                                           const sqlite3_file* file) {
+  const tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
+  const size_t offset = (size_t)(uintptr_t)file - (size_t)(uintptr_t)here->file;
+  return vfs == here->vfs && (name == here->file_name || offset < (size_t)vfs->szOsFile);
 }
 
 /* A VFS's own xOpen, and what it allocates is everybody's. */
@@ -302,43 +327,51 @@ static inline int tarn_sqlite3_open_file(sqlite3_vfs* vfs, const char* name, sql
   tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
   const sqlite3_vfs* const vfs_before = here->vfs;
   const char* const name_before = here->file_name;
-  const int is_its_call = vfs == vfs_before && name == name_before;
-  const tarn_sqlite3_file_open own = tarn_sqlite3_own_open(vfs, is_its_call);
+  const sqlite3_file* const file_before = here->file;
+  const tarn_sqlite3_file_open own =
+      tarn_sqlite3_own_open(vfs, tarn_sqlite3_is_its_call(vfs, name, file));
   int result;
   if (own == NULL) return SQLITE_CANTOPEN;
   here->vfs = vfs;
   here->file_name = name;
+  here->file = file;
   here->shared += 1;
   result = own(vfs, name, file, flags, out_flags);
   here->shared -= 1;
   here->vfs = vfs_before;
   here->file_name = name_before;
+  here->file = file_before;
   return result;
 }
 
-/* Puts that in the place of every VFS's xOpen. 0 when there are too many. The caller has SQLite
- * initialised, and no lock. */
+/* Puts that in the place of a VFS's xOpen. 0 when there is no memory. The state's lock is held. */
+static inline int tarn_sqlite3_watch(sqlite3_vfs* vfs) {
+  tarn_sqlite3_vfs** link = &tarn_sqlite3.files;
+  while (*link != NULL && (*link)->vfs != vfs) link = &(*link)->next;
+  if (*link == NULL) *link = (tarn_sqlite3_vfs*)tarn_calloc(1, sizeof **link);
+  if (*link == NULL) return 0;
+  (*link)->vfs = vfs;
+  (*link)->open = vfs->xOpen;
+  (*link)->data = vfs->pAppData;
+  (*link)->remove = vfs->xDelete;
+  (*link)->access = vfs->xAccess;
+  (*link)->complete = vfs->xFullPathname;
+  __atomic_store_n(&vfs->xOpen, tarn_sqlite3.open_file, __ATOMIC_RELAXED);
+  return 1;
+}
+
+/* The same for all that are registered. The caller has no lock; SQLite's list has one. */
 static inline int tarn_sqlite3_watch_files(void) {
-  sqlite3_vfs* vfs = sqlite3_vfs_find(NULL);
+  sqlite3_vfs* vfs = sqlite3_vfs_find(NULL); /* Initialises SQLite, too. */
+  sqlite3_mutex* const registering = sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_MASTER);
   int fits = 1;
+  sqlite3_mutex_enter(registering);
   pthread_mutex_lock(&tarn_sqlite3.lock);
-  for (; vfs != NULL; vfs = vfs->pNext) {
-    int i = 0;
-    if (vfs->xOpen == tarn_sqlite3.open_file) continue;
-    while (i != TARN_SQLITE3_VFS_MAX && tarn_sqlite3.files[i].vfs != NULL &&
-           tarn_sqlite3.files[i].vfs != vfs) {
-      ++i;
-    }
-    if (i == TARN_SQLITE3_VFS_MAX) {
-      fits = 0;
-      break;
-    }
-    tarn_sqlite3.files[i].vfs = vfs;
-    tarn_sqlite3.files[i].open = vfs->xOpen;
-    tarn_sqlite3.files[i].data = vfs->pAppData;
-    vfs->xOpen = tarn_sqlite3.open_file;
+  for (; vfs != NULL && fits; vfs = vfs->pNext) {
+    if (vfs->xOpen != tarn_sqlite3.open_file) fits = tarn_sqlite3_watch(vfs);
   }
   pthread_mutex_unlock(&tarn_sqlite3.lock);
+  sqlite3_mutex_leave(registering);
   return fits;
 }
 /* Of those that are registered: others may not be there any more. What is known of them stays, in
@@ -346,7 +379,9 @@ static inline int tarn_sqlite3_watch_files(void) {
 static inline void tarn_sqlite3_leave_files(void) {
   sqlite3_vfs* vfs = sqlite3_vfs_find(NULL);
   for (; vfs != NULL; vfs = vfs->pNext) {
-    if (vfs->xOpen == tarn_sqlite3.open_file) vfs->xOpen = tarn_sqlite3_own_open(vfs, 0);
+    tarn_sqlite3_file_open own = NULL;
+    if (vfs->xOpen == tarn_sqlite3.open_file) own = tarn_sqlite3_own_open(vfs, 0);
+    if (own != NULL) vfs->xOpen = own;
   }
 }
 
