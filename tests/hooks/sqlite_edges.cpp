@@ -15,6 +15,30 @@ using sqlite::run;
 
 class Edges : public sqlite::Sqlite {};
 
+// What an extension does that refuses, and leaves a statement.
+sqlite3_stmt* left_statement = nullptr;
+int leave_statement(sqlite3* db, char**, const sqlite3_api_routines*) {
+  EXPECT_EQ(sqlite3_prepare_v2(db, "SELECT 7", -1, &left_statement, nullptr), SQLITE_OK);
+  return SQLITE_ERROR;
+}
+
+TEST_F(Edges, StatementsOfOpeningsThatFail) {
+  const auto entry = reinterpret_cast<void (*)()>(leave_statement);
+  ASSERT_EQ(sqlite3_auto_extension(entry), SQLITE_OK);
+  sqlite3* db = nullptr;
+  EXPECT_EQ(tarn_sqlite3_open(":memory:", &db, sqlite::usual_flags, nullptr, nullptr),
+            SQLITE_ERROR);
+  EXPECT_EQ(db, nullptr);
+  EXPECT_EQ(sqlite3_cancel_auto_extension(entry), 1);
+  sqlite3_reset_auto_extension();
+  ASSERT_NE(left_statement, nullptr);
+  EXPECT_EQ(sqlite3_step(left_statement), SQLITE_ROW);
+  EXPECT_EQ(sqlite3_column_int(left_statement, 0), 7);
+  expect_equal_statistics();
+  EXPECT_EQ(sqlite3_finalize(left_statement), SQLITE_OK);
+  EXPECT_EQ(all().heaps, 2u);
+}
+
 int open_with_itself(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
                      int* out_flags) {
   return sqlite3_vfs_find(nullptr)->xOpen(vfs, name, file, flags, out_flags);
@@ -142,6 +166,10 @@ TEST_F(Edges, RefusedClosingLeavesNothing) {
   ASSERT_EQ(sqlite3_prepare_v2(db, "SELECT 1", -1, &statement, nullptr), SQLITE_OK);
   EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_BUSY);
   expect_equal_statistics();
+  tarn_heap_stats held{};
+  held.bytes = sizeof held;
+  ASSERT_EQ(tarn_heap_get_stats(tarn_sqlite3_heap(db), &held), 0);
+  EXPECT_EQ(held.live_blocks, stats(db).blocks) << "what was freed has gone";
   EXPECT_EQ(sqlite3_finalize(statement), SQLITE_OK);
   EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
   EXPECT_EQ(all().heaps, 2u);

@@ -77,13 +77,12 @@ static inline void tarn_sqlite3_forget(const tarn_sqlite3_owner* owner) {
   pthread_mutex_unlock(&tarn_sqlite3.lock);
 }
 
-/* Blocks that were freed in a tarn_sqlite3_close which SQLite then refused are none. */
 static inline int tarn_sqlite3_owner_is_empty(const tarn_sqlite3_owner* owner) {
   tarn_heap_stats stats;
   memset(&stats, 0, sizeof stats);
   stats.bytes = sizeof stats;
   return owner->caches == NULL && tarn_heap_get_stats(owner->heap, &stats) == 0 &&
-         stats.live_blocks == __atomic_load_n(&owner->ending_blocks, __ATOMIC_RELAXED);
+         stats.live_blocks == 0;
 }
 
 /* When SQLite has closed a connection by itself. What it has handed out may still be there. */
@@ -124,6 +123,23 @@ static inline void tarn_sqlite3_sweep(void) {
     tarn_free(swept);
     swept = next;
   }
+}
+
+/* Closes a connection and ends its heap; or gives back what was freed until SQLite refused. */
+static inline int tarn_sqlite3_end(sqlite3* db, tarn_sqlite3_owner* owner) {
+  tarn_sqlite3_owner* const before = tarn_sqlite3_here.ending;
+  int result;
+  tarn_sqlite3_here.ending = owner;
+  result = sqlite3_close(db);
+  tarn_sqlite3_here.ending = before;
+  if (result != SQLITE_OK) {
+    tarn_sqlite3_give_ended_back(owner);
+    return result;
+  }
+  tarn_sqlite3_forget(owner);
+  tarn_sqlite3_owner_end(owner);
+  tarn_free(owner);
+  return SQLITE_OK;
 }
 
 /* Null: everybody's. */
@@ -245,12 +261,9 @@ static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, c
   here->opening = NULL;
   owner->db = *db;
   if (result != SQLITE_OK) {
-    here->ending = owner;
-    sqlite3_close(*db);
+    /* An extension may have left a statement: then its end is the connection's. */
+    if (tarn_sqlite3_end(*db, owner) != SQLITE_OK) sqlite3_close_v2(*db);
     *db = NULL;
-    tarn_sqlite3_forget(owner);
-    tarn_sqlite3_owner_end(owner);
-    tarn_free(owner);
   }
   *here = before;
   return result;
@@ -262,18 +275,7 @@ static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, c
  * these connections, too, block by block; what is still in use then keeps the heap.) */
 static inline int tarn_sqlite3_close(sqlite3* db) {
   tarn_sqlite3_owner* const owner = tarn_sqlite3_owner_of(db);
-  tarn_sqlite3_owner* const before = tarn_sqlite3_here.ending;
-  int result;
-  if (owner == &tarn_sqlite3.shared) return sqlite3_close(db);
-  tarn_sqlite3_here.ending = owner;
-  result = sqlite3_close(db);
-  tarn_sqlite3_here.ending = before;
-  if (result != SQLITE_OK) return result;
-  tarn_sqlite3_here.closed = NULL;
-  tarn_sqlite3_forget(owner);
-  tarn_sqlite3_owner_end(owner);
-  tarn_free(owner);
-  return SQLITE_OK;
+  return owner == &tarn_sqlite3.shared ? sqlite3_close(db) : tarn_sqlite3_end(db, owner);
 }
 
 /* The connection's heap (null, or one that was opened otherwise: everybody's), for tarn's own

@@ -38,7 +38,8 @@ typedef struct tarn_sqlite3_owner {
   size_t page_count;         /* as shared caches have several locks. */
   size_t cache_heaps;
   sqlite3* db;               /* The connection, once it is there. */
-  uint64_t ending_blocks;    /* Freed while the connection was closed, and still in the heap. */
+  void* ended;               /* Blocks that are freed while it is closed: each leads to the next. */
+  uint64_t ending_blocks;    /* How many: they are still in the heap. */
   uint64_t ending_bytes;     /* Atomic. */
   int has_mutex;             /* The connection's, which is the first that is made for it. */
   int is_closed;             /* SQLite has freed that. Atomic; the connection may still be there. */
@@ -110,14 +111,17 @@ static inline tarn_sqlite3_owner* tarn_sqlite3_current(void) {
   return owner == NULL ? &tarn_sqlite3.shared : owner;
 }
 
-static inline void* tarn_sqlite3_allocate(int bytes) {
-  tarn_sqlite3_owner* const owner = tarn_sqlite3_current();
-  void* const p = tarn_heap_allocate(owner->heap, (size_t)bytes);
-  if (TARN_LIKELY(p != NULL) || tarn_sqlite3.make_room(owner) == 0) return p;
-  return tarn_heap_allocate(owner->heap, (size_t)bytes);
-}
 static inline int tarn_sqlite3_size(void* p) { return (int)tarn_malloc_usable_size(p); }
 static inline int tarn_sqlite3_round(int bytes) { return (bytes + 7) & ~7; }
+
+/* SQLite rounds up only when it counts; there must be room for a pointer (`ended`). */
+static inline void* tarn_sqlite3_allocate(int least) {
+  const size_t bytes = (size_t)tarn_sqlite3_round(least);
+  tarn_sqlite3_owner* const owner = tarn_sqlite3_current();
+  void* const p = tarn_heap_allocate(owner->heap, bytes);
+  if (TARN_LIKELY(p != NULL) || tarn_sqlite3.make_room(owner) == 0) return p;
+  return tarn_heap_allocate(owner->heap, bytes);
+}
 
 /* Whether the block's connection may be closed by now, and others may end its heap. */
 static inline int tarn_sqlite3_may_be_swept(const void* p) {
@@ -144,6 +148,8 @@ static inline void tarn_sqlite3_deallocate(void* p) {
   tarn_sqlite3_owner* const ending = here->ending;
   pthread_mutex_t* const freeing = &tarn_sqlite3.statics[SQLITE_MUTEX_STATIC_MEM].lock;
   if (TARN_UNLIKELY(ending != NULL) && tarn_heap_of(p).id == ending->heap.id) {
+    *(void**)p = ending->ended;
+    ending->ended = p;
     __atomic_add_fetch(&ending->ending_blocks, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&ending->ending_bytes, tarn_malloc_usable_size(p), __ATOMIC_RELAXED);
     return;
@@ -156,13 +162,23 @@ static inline void tarn_sqlite3_deallocate(void* p) {
   tarn_sqlite3_give_back(p);
   pthread_mutex_unlock(freeing);
 }
-static inline void* tarn_sqlite3_reallocate(void* p, int bytes) {
+/* When SQLite has refused to close it. */
+static inline void tarn_sqlite3_give_ended_back(tarn_sqlite3_owner* owner) {
+  while (owner->ended != NULL) {
+    void* const p = owner->ended;
+    owner->ended = *(void**)p;
+    tarn_heap_deallocate(p);
+  }
+  __atomic_store_n(&owner->ending_blocks, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&owner->ending_bytes, 0, __ATOMIC_RELAXED);
+}
+static inline void* tarn_sqlite3_reallocate(void* p, int least) {
+  const size_t bytes = (size_t)tarn_sqlite3_round(least);
   const tarn_heap heap = tarn_heap_of(p);
   tarn_sqlite3_owner* const owner = tarn_sqlite3_current();
-  void* const moved = tarn_heap_reallocate(heap, p, (size_t)bytes);
+  void* const moved = tarn_heap_reallocate(heap, p, bytes);
   if (TARN_LIKELY(moved != NULL) || owner->heap.id != heap.id) return moved;
-  return tarn_sqlite3.make_room(owner) == 0 ? NULL
-                                            : tarn_heap_reallocate(heap, p, (size_t)bytes);
+  return tarn_sqlite3.make_room(owner) == 0 ? NULL : tarn_heap_reallocate(heap, p, bytes);
 }
 static inline int tarn_sqlite3_memory_init(void* context) {
   (void)context;
