@@ -12,19 +12,22 @@ namespace hooks {
 // A heap for one test: its options, what it holds, and that it can be ended at any time.
 class Heap {
  public:
-  explicit Heap(std::size_t ceiling_bytes = 0, int mode = TARN_HEAP_FAST) {
+  explicit Heap(std::size_t ceiling_bytes = 0, int mode = TARN_HEAP_FAST)
+      : heap(made(ceiling_bytes, mode)) {}
+  ~Heap() { end(); }
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+  static tarn_heap made(std::size_t ceiling_bytes, int mode = TARN_HEAP_FAST) {
     tarn_heap_options options{};
     options.bytes = sizeof options;
     options.name = "hooks";
     options.ceiling_bytes = ceiling_bytes;
     options.mode = mode;
-    heap = tarn_heap_create(&options);
+    const tarn_heap heap = tarn_heap_create(&options);
     EXPECT_NE(heap.id, 0u);
+    return heap;
   }
-  ~Heap() { end(); }
-  Heap(const Heap&) = delete;
-  Heap& operator=(const Heap&) = delete;
-
   void end() {
     EXPECT_EQ(tarn_heap_destroy(heap), 0);
     heap = {};
@@ -38,8 +41,7 @@ class Heap {
   std::uint64_t blocks() const { return stats().live_blocks; }
   bool has(const void* p) const { return tarn_heap_of(p).id == heap.id; }
 
-  tarn_heap heap{};
+  tarn_heap heap;
 };
-
 
 }  // namespace hooks

@@ -172,13 +172,44 @@ TEST(Curl, SaysThatThereIsNoMemory) {
 TEST(Curl, InstallIsRefusedAfterInitialisation) {
   curl_global_cleanup();
   ASSERT_EQ(curl_global_init(CURL_GLOBAL_NOTHING), CURLE_OK);
-  const tarn_heap* const before = tarn_curl_heap;
   EXPECT_EQ(tarn_curl_install(&curl_heap->heap, CURL_GLOBAL_NOTHING), CURLE_FAILED_INIT);
-  EXPECT_EQ(tarn_curl_heap, before);
   CURL* const easy = curl_easy_init();
   EXPECT_FALSE(curl_heap->has(easy));
   curl_easy_cleanup(easy);
   curl_global_cleanup();
+  ASSERT_EQ(tarn_curl_install(&curl_heap->heap, CURL_GLOBAL_NOTHING), CURLE_OK);
+}
+
+// Nor is there a second heap beside the first.
+TEST(Curl, IsInstalledOnce) {
+  {
+    const Heap other;
+    EXPECT_EQ(tarn_curl_install(&other.heap, CURL_GLOBAL_NOTHING), CURLE_FAILED_INIT);
+    EXPECT_EQ(other.blocks(), 0u);
+  }
+  EXPECT_EQ(tarn_curl_install(&curl_heap->heap, CURL_GLOBAL_NOTHING), CURLE_FAILED_INIT);
+  CURL* const easy = curl_easy_init();
+  EXPECT_TRUE(curl_heap->has(easy));
+  curl_easy_cleanup(easy);
+}
+
+// After the last cleaning up it may be another heap, in which there is room for nothing at first.
+TEST(Curl, MayBeInstalledAnew) {
+  Heap other;
+  curl_global_cleanup();
+  ASSERT_EQ(tarn_curl_install(&other.heap, CURL_GLOBAL_NOTHING), CURLE_OK);
+  curl_slist* const list = curl_slist_append(nullptr, "a");
+  EXPECT_TRUE(other.has(list));
+  curl_slist_free_all(list);
+  curl_global_cleanup();
+  other.end();
+  other.heap = Heap::made(4096);
+  const CURLcode code = tarn_curl_install(&other.heap, CURL_GLOBAL_DEFAULT);
+  if (code == CURLE_OK) {
+    curl_global_cleanup();
+  } else {
+    curl_slist_free_all(curl_slist_append(nullptr, "a"));  // As if nothing had been.
+  }
   ASSERT_EQ(tarn_curl_install(&curl_heap->heap, CURL_GLOBAL_NOTHING), CURLE_OK);
 }
 

@@ -16,53 +16,107 @@
 #include <curl/curl.h>
 #include <string.h>
 
-#include "tarn/heap.h"
+#include "tarn/tarn.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-TARN_WEAK const tarn_heap* tarn_curl_heap;
+/* There are two sets of functions, each with its heap (null: tarn_malloc), and libcurl has one at
+ * most: so that an installation is told from the one before. */
+typedef struct tarn_curl_state {
+  const tarn_heap* heaps[2];
+  int place; /* The one that libcurl has, if it has one. */
+} tarn_curl_state;
+TARN_WEAK tarn_curl_state tarn_curl;
 
-static inline void* tarn_curl_allocate(size_t bytes) {
-  return tarn_heap_allocate(*tarn_curl_heap, bytes);
+static inline void* tarn_curl_allocate(const tarn_heap* heap, size_t bytes) {
+  return heap == NULL ? tarn_malloc(bytes) : tarn_heap_allocate(*heap, bytes);
 }
-static inline void* tarn_curl_allocate_zeroed(size_t count, size_t bytes) {
-  return tarn_heap_allocate_zeroed(*tarn_curl_heap, count, bytes);
+static inline void* tarn_curl_allocate_zeroed(const tarn_heap* heap, size_t count, size_t bytes) {
+  return heap == NULL ? tarn_calloc(count, bytes) : tarn_heap_allocate_zeroed(*heap, count, bytes);
 }
-static inline void* tarn_curl_reallocate(void* p, size_t bytes) {
-  return tarn_heap_reallocate(*tarn_curl_heap, p, bytes);
+static inline void* tarn_curl_reallocate(const tarn_heap* heap, void* p, size_t bytes) {
+  return heap == NULL ? tarn_realloc(p, bytes) : tarn_heap_reallocate(*heap, p, bytes);
 }
-static inline void tarn_curl_deallocate(void* p) { tarn_heap_deallocate(p); }
-static inline char* tarn_curl_copy(const char* text) {
+static inline char* tarn_curl_copy(const tarn_heap* heap, const char* text) {
   const size_t bytes = strlen(text) + 1;
-  char* const copy = (char*)tarn_curl_allocate(bytes);
+  char* const copy = (char*)tarn_curl_allocate(heap, bytes);
   return copy == NULL ? NULL : (char*)memcpy(copy, text, bytes);
 }
+static inline void tarn_curl_deallocate(void* p) { tarn_heap_deallocate(p); }
 
-/* Whether libcurl asks *heap: it says CURLE_OK where it was initialised before, and does not. */
-static inline int tarn_curl_is_installed(const tarn_heap* heap) {
-  struct curl_slist* const probe = curl_slist_append(NULL, "tarn");
-  const int is_ours = probe != NULL && tarn_heap_of(probe).id == heap->id;
+static inline void* tarn_curl_allocate_0(size_t bytes) {
+  return tarn_curl_allocate(tarn_curl.heaps[0], bytes);
+}
+static inline void* tarn_curl_allocate_1(size_t bytes) {
+  return tarn_curl_allocate(tarn_curl.heaps[1], bytes);
+}
+static inline void* tarn_curl_allocate_zeroed_0(size_t count, size_t bytes) {
+  return tarn_curl_allocate_zeroed(tarn_curl.heaps[0], count, bytes);
+}
+static inline void* tarn_curl_allocate_zeroed_1(size_t count, size_t bytes) {
+  return tarn_curl_allocate_zeroed(tarn_curl.heaps[1], count, bytes);
+}
+static inline void* tarn_curl_reallocate_0(void* p, size_t bytes) {
+  return tarn_curl_reallocate(tarn_curl.heaps[0], p, bytes);
+}
+static inline void* tarn_curl_reallocate_1(void* p, size_t bytes) {
+  return tarn_curl_reallocate(tarn_curl.heaps[1], p, bytes);
+}
+static inline char* tarn_curl_copy_0(const char* text) {
+  return tarn_curl_copy(tarn_curl.heaps[0], text);
+}
+static inline char* tarn_curl_copy_1(const char* text) {
+  return tarn_curl_copy(tarn_curl.heaps[1], text);
+}
+
+static inline CURLcode tarn_curl_initialise(int place, long flags) {
+  return place == 0
+             ? curl_global_init_mem(flags, tarn_curl_allocate_0, tarn_curl_deallocate,
+                                    tarn_curl_reallocate_0, tarn_curl_copy_0,
+                                    tarn_curl_allocate_zeroed_0)
+             : curl_global_init_mem(flags, tarn_curl_allocate_1, tarn_curl_deallocate,
+                                    tarn_curl_reallocate_1, tarn_curl_copy_1,
+                                    tarn_curl_allocate_zeroed_1);
+}
+
+/* Whether libcurl asks the functions of a place: it says CURLE_OK where it was initialised before,
+ * and does not. */
+static inline CURLcode tarn_curl_probe(int place) {
+  const tarn_heap* const heap = tarn_curl.heaps[place];
+  const tarn_heap probed = tarn_heap_create(NULL);
+  struct curl_slist* probe;
+  CURLcode code = CURLE_FAILED_INIT;
+  if (probed.id == 0) return CURLE_OUT_OF_MEMORY;
+  tarn_curl.heaps[place] = &probed;
+  probe = curl_slist_append(NULL, "tarn");
+  if (probe != NULL && tarn_heap_of(probe).id == probed.id) code = CURLE_OK;
   curl_slist_free_all(probe);
-  return is_ours;
+  tarn_curl.heaps[place] = heap;
+  tarn_heap_destroy(probed);
+  return code;
 }
 
 /* As curl_global_init_mem with `flags`, over *heap, which must stay there until the last
  * curl_global_cleanup. CURLE_FAILED_INIT, and nothing has changed, when libcurl has been
- * initialised already; its other errors. */
+ * initialised already, by this or otherwise; its other errors. */
 static inline CURLcode tarn_curl_install(const tarn_heap* heap, long flags) {
-  const tarn_heap* const before = tarn_curl_heap;
+  const int place = !tarn_curl.place;
   CURLcode code;
-  tarn_curl_heap = heap;
-  code = curl_global_init_mem(flags, tarn_curl_allocate, tarn_curl_deallocate,
-                              tarn_curl_reallocate, tarn_curl_copy, tarn_curl_allocate_zeroed);
-  if (code == CURLE_OK && !tarn_curl_is_installed(heap)) {
-    curl_global_cleanup(); /* One of several initialisations, which are counted. */
-    code = CURLE_FAILED_INIT;
+  tarn_curl.heaps[place] = heap;
+  code = tarn_curl_initialise(place, flags);
+  if (code == CURLE_OK) {
+    code = tarn_curl_probe(place);
+    if (code != CURLE_OK) curl_global_cleanup(); /* One of several, which are counted. */
   }
-  if (code != CURLE_OK) tarn_curl_heap = before;
-  return code;
+  if (code != CURLE_OK) {
+    tarn_curl.heaps[place] = NULL;
+    return code;
+  }
+  tarn_curl.heaps[!place] = NULL;
+  tarn_curl.place = place;
+  return CURLE_OK;
 }
 
 #ifdef __cplusplus
