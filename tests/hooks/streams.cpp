@@ -185,4 +185,29 @@ TEST(Lua, EndsAtOnceWithFinalizers) {
   EXPECT_EQ(tarn_lua_close(nullptr, &heap), 0);
 }
 
+// Finalizers have the memory that lua_close would let them have.
+TEST(Lua, FinalizersRunAtTheCeiling) {
+  Heap heap(1 << 20);
+  lua_State* const state = tarn_lua_open(&heap.heap);
+  ASSERT_NE(state, nullptr);
+  luaL_openlibs(state);
+  int ended = 0;
+  lua_pushlightuserdata(state, &ended);
+  lua_pushcclosure(
+      state,
+      [](lua_State* inside) {
+        ++*static_cast<int*>(lua_touserdata(inside, lua_upvalueindex(1)));
+        return 0;
+      },
+      1);
+  lua_setglobal(state, "note");
+  ASSERT_EQ(luaL_dostring(state,
+                          "t = {} for i = 1, 50 do t[i] = setmetatable({}, {__gc = function()"
+                          " for j = 1, 20 do local s = ('y'):rep(20000 + j) end note() end}) end"),
+            0);
+  EXPECT_EQ(tarn_lua_close(state, &heap.heap), 0);
+  EXPECT_EQ(ended, 50);
+  heap.heap = Heap::made(0);
+}
+
 }  // namespace
