@@ -4,6 +4,7 @@
 #include "tarn/hooks/cjson.h"
 #include "tarn/hooks/expat.h"
 
+#include <csetjmp>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -111,6 +112,37 @@ TEST(Expat, Nests) {
   EXPECT_GT(outer.blocks(), 0u);
   XML_ParserFree(parser);
   EXPECT_EQ(outer.blocks(), 0u);
+}
+
+// A handler that is left by an exception, or by a jump.
+void throw_from(void*, const XML_Char*, const XML_Char**) { throw 7; }
+TEST(Expat, ExceptionsEndTheThreadsWord) {
+  Heap heap;
+  XML_Parser const parser = tarn_expat_create(&heap.heap, nullptr, nullptr);
+  XML_SetElementHandler(parser, throw_from, nullptr);
+  EXPECT_THROW((void)tarn_expat_parse(parser, &heap.heap, "<a/>", 4, 1), int);
+  EXPECT_EQ(tarn_expat_heap, nullptr);
+  heap.end();
+}
+
+std::jmp_buf away;
+void jump_from(void*, const XML_Char*, const XML_Char**) { std::longjmp(away, 1); }
+TEST(Expat, JumpersSayTheWordThatWas) {
+  Heap outer;
+  Heap heap;
+  const tarn_heap* const before = tarn_expat_use(&outer.heap);
+  XML_Parser const parser = tarn_expat_create(&heap.heap, nullptr, nullptr);
+  XML_SetElementHandler(parser, jump_from, nullptr);
+  if (setjmp(away) == 0) {
+    tarn_expat_parse(parser, &heap.heap, "<a/>", 4, 1);
+    FAIL() << "nobody has jumped";
+  }
+  tarn_expat_use(&outer.heap);
+  heap.end();
+  XML_Parser const next = XML_ParserCreate_MM(nullptr, tarn_expat_suite(), nullptr);
+  EXPECT_GT(outer.blocks(), 0u);
+  XML_ParserFree(next);
+  tarn_expat_use(before);
 }
 
 TEST(Expat, WithoutAHeapUsesTarnMalloc) {

@@ -8,7 +8,8 @@
  * tarn_expat_create and tarn_expat_parse do, and tarn_expat_use is for all other calls of expat's
  * that allocate. A block that grows stays in its heap, and is freed wherever it is. Where nothing
  * was said blocks are tarn_malloc's. Out of memory, at a ceiling too: a null parser, or
- * XML_ERROR_NO_MEMORY. Threads: as expat, and as the heap was made.
+ * XML_ERROR_NO_MEMORY. Threads: as expat, and as the heap was made. Who leaves a handler by longjmp
+ * says by tarn_expat_use again what was said before tarn_expat_parse.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_EXPAT_H
@@ -47,22 +48,24 @@ static inline const XML_Memory_Handling_Suite* tarn_expat_suite(void) {
   return &suite;
 }
 
+/* What was said goes with the variable that remembers it: by an exception of a handler's, too. */
+static inline void tarn_expat_restore(const tarn_heap* const* before) { tarn_expat_use(*before); }
+#define TARN_EXPAT_UNTIL_RETURN(heap)                                                  \
+  __attribute__((cleanup(tarn_expat_restore), unused)) const tarn_heap* const before = \
+      tarn_expat_use(heap)
+
 /* As XML_ParserCreate_MM: a parser in *heap; null when there is no memory. */
 static inline XML_Parser tarn_expat_create(const tarn_heap* heap, const XML_Char* encoding,
                                            const XML_Char* separator) {
-  const tarn_heap* const before = tarn_expat_use(heap);
-  XML_Parser const parser = XML_ParserCreate_MM(encoding, tarn_expat_suite(), separator);
-  tarn_expat_use(before);
-  return parser;
+  TARN_EXPAT_UNTIL_RETURN(heap);
+  return XML_ParserCreate_MM(encoding, tarn_expat_suite(), separator);
 }
 
 /* As XML_Parse. Handlers that use other parsers do so in these' heaps. */
 static inline enum XML_Status tarn_expat_parse(XML_Parser parser, const tarn_heap* heap,
                                                const char* text, int length, int is_final) {
-  const tarn_heap* const before = tarn_expat_use(heap);
-  const enum XML_Status status = XML_Parse(parser, text, length, is_final);
-  tarn_expat_use(before);
-  return status;
+  TARN_EXPAT_UNTIL_RETURN(heap);
+  return XML_Parse(parser, text, length, is_final);
 }
 
 #ifdef __cplusplus
