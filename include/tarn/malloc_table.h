@@ -115,13 +115,14 @@ TARN_API tarn_malloc_table tarn_tree_malloc_table(void* node);
  *   TARN_TABLE_OF_STATIC_POOL(packet_table, packet_pool, 64) // Blocks of 64 bytes.
  *
  * Nothing is added to a block. Linear in a block's bytes where it moves. A static pool's `bytes` is
- * a multiple of 16, which does not compile otherwise; of a static heap's classes those serve that
- * are. */
+ * a multiple of 16, and it is aligned to 16 at least, which does not compile otherwise; of a static
+ * heap's classes those serve that are. */
 #define TARN_TABLE_OF_STATIC_HEAP(name, heap) \
   TARN_MALLOC_TABLE(name, struct heap, heap##_allocate, heap##_deallocate, heap##_block_bytes_of)
 
 #define TARN_TABLE_OF_STATIC_POOL(name, pool, block_bytes)                              \
-  typedef char name##_is_aligned[(block_bytes) % 16 == 0 ? 1 : -1];                     \
+  typedef char name##_is_aligned                                                        \
+      [(block_bytes) % 16 == 0 && __alignof__(struct pool) >= 16 ? 1 : -1];             \
   __attribute__((unused)) static inline void* name##_take(struct pool* self, size_t bytes, \
                                                           size_t alignment) {           \
     return bytes <= (block_bytes) && alignment <= 16 ? pool##_allocate(self) : NULL;    \
