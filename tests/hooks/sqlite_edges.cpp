@@ -264,4 +264,34 @@ TEST_F(Edges, ConnectionsThatCallbacksOpenPlainlyLiveOn) {
   EXPECT_EQ(sqlite3_close(made), SQLITE_OK);
 }
 
+// A callback of one connection opens another, and what is done for each that is opened uses the
+// first: that has what it allocates, or everybody.
+sqlite3* first_of_all = nullptr;
+int note_opening(sqlite3*, char**, const sqlite3_api_routines*) {
+  return first_of_all == nullptr ? SQLITE_OK : run(first_of_all, "CREATE TEMP TABLE noted(a)");
+}
+void open_within(sqlite3_context* context, int, sqlite3_value**) {
+  auto* const made = static_cast<sqlite3**>(sqlite3_user_data(context));
+  const tarn_heap_options options = sqlite::heap_options(TARN_HEAP_PASSTHROUGH);
+  sqlite3_result_int(context, tarn_sqlite3_open(":memory:", made, sqlite::usual_flags, nullptr,
+                                                &options));
+}
+
+TEST_F(Edges, OpeningsInCallbacksUseTheFirst) {
+  const tarn_heap_options options = sqlite::heap_options(TARN_HEAP_PASSTHROUGH);
+  ASSERT_EQ(sqlite3_auto_extension(reinterpret_cast<void (*)()>(note_opening)), SQLITE_OK);
+  sqlite3* const db = open(":memory:", &options);
+  sqlite3* made = nullptr;
+  ASSERT_EQ(sqlite3_create_function(db, "within", 0, SQLITE_UTF8, &made, open_within, nullptr,
+                                    nullptr), SQLITE_OK);
+  first_of_all = db;
+  EXPECT_EQ(number(db, "SELECT within()"), SQLITE_OK);
+  first_of_all = nullptr;
+  sqlite3_reset_auto_extension();
+  EXPECT_EQ(tarn_sqlite3_close(made), SQLITE_OK);
+  EXPECT_EQ(run(db, "INSERT INTO noted VALUES (7)"), SQLITE_OK) << "its table has not gone";
+  EXPECT_EQ(number(db, "SELECT a FROM noted"), 7);
+  EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+}
+
 }  // namespace

@@ -254,7 +254,8 @@ static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, c
   owner->next = tarn_sqlite3.shared.next;
   tarn_sqlite3.shared.next = owner;
   pthread_mutex_unlock(&tarn_sqlite3.lock);
-  memset(here, 0, sizeof *here); /* Perhaps in a callback of another connection. */
+  tarn_sqlite3_set_aside(before.held, 1);
+  memset(here, 0, sizeof *here);
   here->opening = owner;
   flags = (flags & ~SQLITE_OPEN_NOMUTEX) | SQLITE_OPEN_FULLMUTEX;
   result = sqlite3_open_v2(name, db, flags, vfs);
@@ -266,6 +267,7 @@ static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, c
     *db = NULL;
   }
   *here = before;
+  tarn_sqlite3_set_aside(before.held, 0);
   return result;
 }
 

@@ -50,6 +50,7 @@ typedef struct tarn_sqlite3_mutex {
   const void* thread; /* Who holds a recursive one; atomic: no thread but that finds itself. */
   unsigned depth;     /* These by the holder. */
   int kind;           /* SQLITE_MUTEX_... */
+  int is_aside;       /* Held, while its holder opens another connection: not among `held`. */
   tarn_sqlite3_owner* owner; /* Of a connection's; null: everybody's. */
   struct tarn_sqlite3_mutex* before; /* The recursive one that the thread has taken before. */
 } tarn_sqlite3_mutex;
@@ -247,6 +248,12 @@ static inline void tarn_sqlite3_mutex_taken(tarn_sqlite3_mutex* mutex) {
   here->held = mutex;
 }
 
+/* Those that a thread has when it begins to open a connection, in a callback of another one maybe,
+ * and when it is done. What it does with that other one meanwhile is everybody's. */
+static inline void tarn_sqlite3_set_aside(tarn_sqlite3_mutex* held, int is_aside) {
+  for (; held != NULL; held = held->before) held->is_aside = is_aside;
+}
+
 /* 1 when the thread has it already. */
 static inline int tarn_sqlite3_mutex_again(tarn_sqlite3_mutex* mutex) {
   if (mutex->kind != SQLITE_MUTEX_RECURSIVE) return 0;
@@ -254,6 +261,7 @@ static inline int tarn_sqlite3_mutex_again(tarn_sqlite3_mutex* mutex) {
     return 0;
   }
   mutex->depth += 1;
+  tarn_sqlite3_here.shared += (unsigned)mutex->is_aside;
   return 1;
 }
 
@@ -280,6 +288,7 @@ static inline void tarn_sqlite3_mutex_leave(sqlite3_mutex* opaque) {
     if (mutex->kind == SQLITE_MUTEX_STATIC_MEM) here->has_statistics = 0;
   } else {
     tarn_sqlite3_mutex** link = &here->held;
+    here->shared -= (unsigned)mutex->is_aside;
     if (--mutex->depth != 0) return;
     while (*link != mutex) link = &(*link)->before;
     *link = mutex->before;
