@@ -208,7 +208,8 @@ static inline int tarn_sqlite3_install(const tarn_heap_options* options) {
 }
 
 /* Shuts SQLite down, and ends its heaps, with whatever is left in there; from here on it is as it
- * was before. SQLITE_BUSY when there are connections, by sqlite3_open too (each has a cache). */
+ * was before, but for its threading mode, which stays serialized. SQLITE_BUSY when there are
+ * connections, by sqlite3_open too (each has a cache). */
 static inline int tarn_sqlite3_remove(void) {
   int result;
   if (!tarn_sqlite3.is_installed) return SQLITE_MISUSE;
