@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sqlite.hpp"
+#include "tarn/buffer_source.h"
 
 namespace {
 
@@ -291,6 +292,25 @@ TEST_F(Edges, OpeningsInCallbacksUseTheFirst) {
   EXPECT_EQ(tarn_sqlite3_close(made), SQLITE_OK);
   EXPECT_EQ(run(db, "INSERT INTO noted VALUES (7)"), SQLITE_OK) << "its table has not gone";
   EXPECT_EQ(number(db, "SELECT a FROM noted"), 7);
+  EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
+}
+
+// Options are read while a connection is opened, what they lead to as well.
+TEST_F(Edges, SourcesOfOptionsMayGo) {
+  tarn_buffer_source buffer;
+  std::vector<unsigned char> memory(8 << 20);
+  tarn_buffer_source_init(&buffer, memory.data(), memory.size());
+  sqlite3* db = nullptr;
+  {
+    auto source = std::make_unique<tarn_source>(tarn_buffer_source_get(&buffer));
+    tarn_heap_options options = sqlite::heap_options();
+    options.source = source.get();
+    db = open(":memory:", &options);
+    *source = {};
+  }
+  EXPECT_EQ(sqlite::fill(db, 1000, 400), SQLITE_OK) << "pages have a heap of their own";
+  EXPECT_GT(stats(db).heaps, 2u);
+  EXPECT_TRUE(sqlite::is_sound(db));
   EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
 }
 

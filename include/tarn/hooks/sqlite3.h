@@ -55,7 +55,10 @@ static inline int tarn_sqlite3_owner_init(tarn_sqlite3_owner* owner,
     pages->threads = options->threads;
     pages->mode = options->mode;
     pages->flags = options->flags;
-    pages->source = options->source;
+    if (options->source != NULL) {
+      owner->source = *options->source; /* The caller's may go. */
+      pages->source = &owner->source;
+    }
     owner->soft_bytes = options->soft_mark_bytes;
     if (owner->soft_bytes == 0) owner->soft_bytes = options->ceiling_bytes / 2;
   }

@@ -32,7 +32,8 @@ typedef struct tarn_sqlite3_owner {
   tarn_heap pages;           /* Page caches that are small; below `heap`, as the next are. */
   struct tarn_sqlite3_cache* caches; /* Under the state's lock, but for who has the connection. */
   struct tarn_sqlite3_owner* next;   /* Of all owners; under the state's lock. */
-  tarn_heap_options options; /* Of the heaps for pages. */
+  tarn_heap_options options; /* Of the heaps for pages, */
+  tarn_source source;        /* and what they have it from, if they have one. */
   size_t soft_bytes;         /* From so many bytes of pages on they are used again. 0: none. */
   size_t page_bytes;         /* Of all caches, with what goes with pages; these three are atomic, */
   size_t page_count;         /* as shared caches have several locks. */
