@@ -29,6 +29,11 @@ for compiler in g++ clang++-16; do
   for standard in c++17 c++20; do
     "$compiler" "-std=$standard" "${warnings[@]}" -x c++ - <<<'#include "tarn.hpp"'
   done
+  "$compiler" -std=c++17 -fsanitize=address "${warnings[@]}" -x c++ - <<<'#include "tarn.hpp"'
+  # Somebody's header may have included tarn.h already.
+  "$compiler" -std=c++17 "${warnings[@]}" -x c++ - <<<'#include "tarn.h"
+#include "tarn.hpp"
+extern tarn::Heap heap;'
 done
 gcc -std=c11 "${warnings[@]}" -x c - <<<'#include "tarn.h"'
 command -v clang++-16 >/dev/null || exit 0
