@@ -70,6 +70,15 @@ pthread_key_t end_key(ThreadEnded ended, ThreadEndFor whom, bool* ok) noexcept {
   return known - 1;
 }
 
+// A library of somebody's with tarn inside may be closed (dlclose) while threads live that used it:
+// when these end nothing of it may be called. At the end of the process this takes nothing away.
+[[gnu::destructor(101)]] void forget_ends() noexcept {
+  for (auto& key_plus_one : keys_plus_one) {
+    const std::uint32_t known = key_plus_one.exchange(key_none, std::memory_order_acq_rel);
+    if (known != key_none) pthread_key_delete(known - 1);
+  }
+}
+
 }  // namespace
 
 void word_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) noexcept {
