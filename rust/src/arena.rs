@@ -6,7 +6,6 @@ use std::ffi::c_void;
 use std::fmt::{self, Write};
 use std::io;
 use std::mem;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
 use std::slice;
 
@@ -194,12 +193,19 @@ impl Arena {
     /// As [`Arena::try_alloc`]; the value is dropped then.
     #[allow(clippy::mut_from_ref)]
     pub fn try_alloc_dropped<T: Send + 'static>(&self, value: T) -> Result<&mut T, OutOfMemory> {
-        unsafe extern "C" fn run<T>(value: *mut c_void) {
-            // SAFETY: the value that was put there, for the last time.
-            let dropped = AssertUnwindSafe(|| unsafe { ptr::drop_in_place(value.cast::<T>()) });
-            if catch_unwind(dropped).is_err() {
-                std::process::abort(); // There are frames of C between here and who could know.
+        // There are frames of C between a destructor and who could know that it panicked. Nothing
+        // is caught: what the panic carries may have a destructor that panics, too.
+        struct Abort;
+        impl Drop for Abort {
+            fn drop(&mut self) {
+                std::process::abort();
             }
+        }
+        unsafe extern "C" fn run<T>(value: *mut c_void) {
+            let abort = Abort;
+            // SAFETY: the value that was put there, for the last time.
+            unsafe { ptr::drop_in_place(value.cast::<T>()) };
+            mem::forget(abort);
         }
         let place: *mut T = self.try_place(Layout::new::<T>())?.as_ptr().cast();
         // SAFETY: the arena lives; `run` gets the value once, before its memory goes.
@@ -278,12 +284,22 @@ impl Arena {
             .unwrap_or_else(|_| handle_alloc_error(Layout::for_value(from)))
     }
 
-    /// A copy of a string; out of memory ends the process.
+    /// A copy of a string.
+    ///
+    /// # Errors
+    /// As [`Arena::try_alloc`].
+    #[allow(clippy::mut_from_ref)]
+    pub fn try_alloc_str(&self, text: &str) -> Result<&mut str, OutOfMemory> {
+        let bytes = self.try_alloc_slice_copy(text.as_bytes())?;
+        // SAFETY: the bytes of a str.
+        Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
+    }
+
+    /// As above; out of memory ends the process.
     #[allow(clippy::mut_from_ref)]
     pub fn alloc_str(&self, text: &str) -> &mut str {
-        let bytes = self.alloc_slice_copy(text.as_bytes());
-        // SAFETY: the bytes of a str.
-        unsafe { std::str::from_utf8_unchecked_mut(bytes) }
+        self.try_alloc_str(text)
+            .unwrap_or_else(|_| handle_alloc_error(Layout::for_value(text)))
     }
 
     /// Formatted where it stays: `arena.alloc_format(format_args!("{}-{}", a, b))`.
@@ -384,6 +400,9 @@ struct Growing<'arena> {
 
 impl fmt::Write for Growing<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
+        if text.is_empty() {
+            return Ok(()); // There may be no block, and null is no place even for no bytes.
+        }
         let used = self.used.checked_add(text.len()).ok_or(fmt::Error)?;
         if used > self.room {
             // SAFETY: the block is the arena's and has `room` bytes, or there is none yet.
@@ -399,7 +418,7 @@ impl fmt::Write for Growing<'_> {
         }
         // SAFETY: there is room, and `text` is not in it.
         unsafe {
-            ptr::copy_nonoverlapping(text.as_ptr(), self.start.wrapping_add(self.used), text.len());
+            ptr::copy_nonoverlapping(text.as_ptr(), self.start.add(self.used), text.len());
         }
         self.used = used;
         Ok(())

@@ -187,17 +187,38 @@ impl Heap {
     }
 
     /// A copy of a slice.
+    ///
+    /// # Errors
+    /// As [`Heap::try_alloc`].
+    pub fn try_alloc_slice_copy<T: Copy>(
+        &self,
+        from: &[T],
+    ) -> Result<HeapBox<'_, [T]>, OutOfMemory> {
+        self.try_alloc_slice_fill_with(from.len(), |i| from[i])
+    }
+
+    /// As above; out of memory ends the process.
     pub fn alloc_slice_copy<T: Copy>(&self, from: &[T]) -> HeapBox<'_, [T]> {
-        self.alloc_slice_fill_with(from.len(), |i| from[i])
+        self.try_alloc_slice_copy(from)
+            .unwrap_or_else(|_| handle_alloc_error(Layout::for_value(from)))
     }
 
     /// A copy of a string.
-    pub fn alloc_str(&self, text: &str) -> HeapBox<'_, str> {
-        let bytes = self.alloc_slice_copy(text.as_bytes());
+    ///
+    /// # Errors
+    /// As [`Heap::try_alloc`].
+    pub fn try_alloc_str(&self, text: &str) -> Result<HeapBox<'_, str>, OutOfMemory> {
+        let bytes = self.try_alloc_slice_copy(text.as_bytes())?;
         let place = NonNull::new(bytes.pointer.as_ptr() as *mut str);
         mem::forget(bytes);
         // The bytes are those of a str, and the pointer that of a slice: not null.
-        HeapBox::at(place.unwrap())
+        Ok(HeapBox::at(place.unwrap()))
+    }
+
+    /// As above; out of memory ends the process.
+    pub fn alloc_str(&self, text: &str) -> HeapBox<'_, str> {
+        self.try_alloc_str(text)
+            .unwrap_or_else(|_| handle_alloc_error(Layout::for_value(text)))
     }
 
     /// Ends all blocks, those of forgotten boxes; the heap stays. Borrowed blocks keep it from

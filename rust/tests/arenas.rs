@@ -56,6 +56,8 @@ fn text_is_formatted_where_it_stays() {
     assert_eq!(arena.alloc_str(""), "");
     assert_eq!(arena.alloc_format(format_args!("{}-{:03}", "page", 7)), "page-007");
     assert_eq!(arena.alloc_format(format_args!("")), "");
+    assert_eq!(arena.alloc_format(format_args!("{}", "")), "");
+    assert_eq!(arena.alloc_format(format_args!("{}{}{}", "", "x", "")), "x");
     let long = arena.alloc_format(format_args!("{} end", "x".repeat(100_000 - 4)));
     assert!(long.len() == 100_000 && long.ends_with(" end"));
 
@@ -124,6 +126,7 @@ fn limits_hold() {
     assert!((30..=65).contains(&count), "{}", count);
     assert_eq!(arena.try_alloc([0u8; 100_000]).unwrap_err(), OutOfMemory);
     assert_eq!(arena.try_alloc_slice_fill_with(usize::MAX, |i| i).unwrap_err(), OutOfMemory);
+    assert_eq!(arena.try_alloc_str(&"x".repeat(100_000)).unwrap_err(), OutOfMemory);
     let text = arena.try_alloc_format(format_args!("{}", "x".repeat(100_000)));
     assert_eq!(text.unwrap_err(), OutOfMemory);
     let order = Arc::new(Mutex::new(Vec::new()));
@@ -157,4 +160,36 @@ fn refused_values_take_nothing() {
         }
         assert_eq!(arena.used_and_held().0, before, "{}", shift);
     }
+}
+
+// A destructor that panics while the arena ends, with something that panics when it is dropped:
+// what would catch the one must not let the other go through the frames of C.
+#[test]
+fn panics_in_destructors_end_the_process() {
+    struct Payload;
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            panic!("in the payload");
+        }
+    }
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            std::panic::panic_any(Payload);
+        }
+    }
+    const CHILD: &str = "TARN_TEST_PANICS";
+    if std::env::var_os(CHILD).is_some() {
+        let mut arena = Arena::new();
+        arena.alloc_dropped(Panics);
+        let _ = catch_unwind(AssertUnwindSafe(|| arena.reset()));
+        std::process::exit(7); // Not to be reached.
+    }
+    let ended = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "panics_in_destructors_end_the_process"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    const SIGABRT: i32 = 6;
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended.status), Some(SIGABRT));
 }

@@ -107,6 +107,10 @@ fn ceilings_hold() {
     assert_eq!(heap.try_alloc_slice_fill_with(usize::MAX, |i| i).unwrap_err(), OutOfMemory);
     assert_eq!(heap.try_alloc_slice_fill_with(usize::MAX / 8, |i| i as u8).unwrap_err(),
                OutOfMemory);
+    let text = "x".repeat(2 << 20);
+    assert_eq!(heap.try_alloc_str(&text).unwrap_err(), OutOfMemory);
+    assert_eq!(heap.try_alloc_slice_copy(text.as_bytes()).unwrap_err(), OutOfMemory);
+    assert_eq!(&*heap.try_alloc_str("fits").unwrap(), "fits");
     assert_eq!(refused.to_string(), "out of memory, or at a limit");
 }
 
