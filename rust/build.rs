@@ -7,13 +7,20 @@
 //
 // SPDX-License-Identifier: MIT
 use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn tool(variable: &str, usual: &str) -> OsString {
+// The variable may hold a wrapper and options, too: "ccache g++".
+fn tool(variable: &str, usual: &str) -> Command {
     println!("cargo:rerun-if-env-changed={}", variable);
-    env::var_os(variable).unwrap_or_else(|| usual.into())
+    let value = env::var(variable).unwrap_or_else(|_| usual.into());
+    if Path::new(&value).exists() {
+        return Command::new(value);
+    }
+    let mut words = value.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or(usual));
+    command.args(words);
+    command
 }
 
 fn run(command: &mut Command) {
@@ -35,7 +42,7 @@ fn amalgamate(root: &Path, out: &Path) {
 
 fn compile_library(out: &Path) {
     let object = out.join("tarn.o");
-    run(Command::new(tool("CXX", "c++"))
+    run(tool("CXX", "c++")
         .args(["-std=c++20", "-O2", "-fPIC", "-fno-exceptions", "-fno-rtti", "-fno-builtin-malloc"])
         .args(["-fno-semantic-interposition", "-fvisibility=hidden", "-ftls-model=initial-exec"])
         .arg("-c")
@@ -47,14 +54,14 @@ fn compile_library(out: &Path) {
 
 fn archive(library: &Path, object: &Path) {
     let _ = std::fs::remove_file(library);
-    run(Command::new(tool("AR", "ar")).arg("crs").arg(library).arg(object));
+    run(tool("AR", "ar").arg("crs").arg(library).arg(object));
 }
 
 // What is inline in the headers, as functions that Rust can call.
 fn compile_shim(manifest: &Path, include: &Path, header: &str, out: &Path) {
     println!("cargo:rerun-if-changed=src/shim.c");
     let object = out.join("shim.o");
-    run(Command::new(tool("CC", "cc"))
+    run(tool("CC", "cc")
         .args(["-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"])
         .arg(format!("-DTARN_RUST_HEADER=\"{}\"", header))
         .arg("-I")
@@ -80,6 +87,9 @@ fn main() {
     println!("cargo:rustc-link-search=native={}", out.display());
     println!("cargo:rustc-link-lib=static=tarn_shim");
     if let Some(folder) = env::var_os("TARN_LIB_DIR").map(PathBuf::from) {
+        if folder.is_relative() {
+            panic!("TARN_LIB_DIR: {} is no absolute path", folder.display());
+        }
         let library = folder.join("libtarn_plain.a");
         if !library.exists() {
             panic!("TARN_LIB_DIR: there is no {}", library.display());

@@ -127,10 +127,14 @@ fn main() {
 }
 EOF
     cd "$folder/program"
-    TARN_LIB_DIR=$lib cargo run --offline --quiet >"$folder/out" 2>&1 ||
+    # CC may name a wrapper, too.
+    TARN_LIB_DIR=$lib CC="env $CC" cargo run --offline --quiet >"$folder/out" 2>&1 ||
       fail "cargo run: $(cat "$folder/out")"
     grep -q '^tarn [0-9.]* has 1 blocks, one in a heap$' "$folder/out" ||
       fail "printed: $(cat "$folder/out")"
+    # cargo and rustc would look for it from different folders.
+    TARN_LIB_DIR=lib cargo build --offline --quiet >"$folder/out" 2>&1 && fail "lib was found"
+    grep -q 'TARN_LIB_DIR: lib is no absolute path' "$folder/out" || fail "$(cat "$folder/out")"
     ;;
   amalgamation)  # What lies in share/tarn is all that a project needs to copy.
     cp "$prefix"/share/tarn/tarn.* "$folder"
