@@ -23,9 +23,13 @@ install(EXPORT tarn_targets NAMESPACE tarn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}
 # The library as two files, for projects that copy sources (docs/packaging.md).
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_Interpreter_FOUND AND EXISTS ${PROJECT_SOURCE_DIR}/dev/amalgamate)
+  set(tarn_data_folder "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_DATADIR}")
+    set(tarn_data_folder "${CMAKE_INSTALL_DATADIR}")
+  endif()
   install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\"
     \"${PROJECT_SOURCE_DIR}/dev/amalgamate\"
-    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/tarn\"
+    \"\$ENV{DESTDIR}${tarn_data_folder}/tarn\"
     COMMAND_ERROR_IS_FATAL ANY)")
 endif()
 
@@ -38,6 +42,14 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tarn-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/tarn-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
 
+# By relative paths, so that a prefix may be moved; folders may be of any depth, or elsewhere.
+file(RELATIVE_PATH tarn_prefix_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
+  "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" tarn_prefix_from_pc "${tarn_prefix_from_pc}")
+set(tarn_pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(tarn_pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tarn.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tarn.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tarn.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -106,6 +106,22 @@ EOF
     cmake -S "$folder/project" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release >"$folder/log" 2>&1 ||
       fail "configure: $(tail -n 20 "$folder/log")"
     ;;
+  folders)  # Of other names and depths than the usual ones; nothing is built.
+    mkdir -p "$folder/own/lib/of/machine/pkgconfig" "$folder/own/include/of/version"
+    cmake -S "$(dirname "$consumer")/.." -B "$folder/build" -DCMAKE_INSTALL_PREFIX="$folder/first" \
+      -DCMAKE_INSTALL_LIBDIR=lib/of/machine -DCMAKE_INSTALL_INCLUDEDIR=include/of/version \
+      -DTARN_BUILD_TESTS=OFF -DTARN_BUILD_TOOLS=OFF -DTARN_BUILD_EXAMPLES=OFF \
+      -DTARN_BUILD_BENCH=OFF >"$folder/log" 2>&1 || fail "configure: $(tail -n 20 "$folder/log")"
+    cp "$folder/build/tarn.pc" "$folder/own/lib/of/machine/pkgconfig"
+    export PKG_CONFIG_PATH=$folder/own/lib/of/machine/pkgconfig
+    for name in libdir includedir prefix; do
+      realpath "$(pkg-config --variable=$name tarn)" >>"$folder/out"
+    done
+    printf '%s\n' "$folder"/own/{lib/of/machine,include/of/version,} | sed 's#/$##' |
+      diff - "$folder/out" || fail "tarn.pc leads elsewhere"
+    grep -rq 'INCLUDE_DIRECTORIES "${_IMPORT_PREFIX}/include/of/version"' \
+      "$folder/build/CMakeFiles/Export" || fail "the targets lead to other headers"
+    ;;
   cargo)  # A program in Rust over the installed library.
     command -v cargo >/dev/null || { echo "install_test: no cargo" >&2; exit 77; }
     mkdir -p "$folder/program/src"

@@ -37,8 +37,10 @@ function(vcpkg_cmake_configure)
   endforeach()
 endfunction()
 function(vcpkg_cmake_install)
-  execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${CURRENT_PACKAGES_DIR}
-                  COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+  foreach(folder ${CURRENT_PACKAGES_DIR} ${CURRENT_PACKAGES_DIR}/debug)
+    execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${folder}
+                    COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+  endforeach()
 endfunction()
 function(vcpkg_cmake_config_fixup)
   cmake_parse_arguments(PARSE_ARGV 0 given "" "CONFIG_PATH" "")
@@ -73,6 +75,9 @@ class Vcpkg(unittest.TestCase):
                              "-P", str(script)], capture_output=True, text=True, check=False)
       self.assertEqual(done.returncode, 0, done.stderr)
       self.assertTrue((Path(folder) / "made/share/LICENSE").exists())
+      # vcpkg refuses packages with these.
+      for part in ("include", "share"):
+        self.assertFalse((Path(folder) / "made/debug" / part).exists(), part)
 
 
 class Conan(unittest.TestCase):

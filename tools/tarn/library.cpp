@@ -40,9 +40,15 @@ std::vector<fs::path> usual_places() {
   std::error_code error;
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
   if (error) return {};
-  const fs::path prefix = executable.parent_path().parent_path();
-  return {prefix / "lib" / "libtarn.so", prefix / "lib" / triplet / "libtarn.so",
-          prefix / "lib64" / "libtarn.so"};
+  const fs::path bin = executable.parent_path();
+  const fs::path prefix = bin.parent_path();
+  // As installed; then as where somebody moved it.
+  std::vector<fs::path> places{(bin / TARN_LIB_FROM_BIN / "libtarn.so").lexically_normal()};
+  for (const fs::path& folder : {fs::path("lib"), "lib" / fs::path(triplet), fs::path("lib64")}) {
+    const fs::path place = prefix / folder / "libtarn.so";
+    if (place != places.front()) places.push_back(place);
+  }
+  return places;
 }
 
 }  // namespace
