@@ -105,6 +105,9 @@ endif()
 EOF
     cmake -S "$folder/project" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release >"$folder/log" 2>&1 ||
       fail "configure: $(tail -n 20 "$folder/log")"
+    # The outer project's warnings are its own affair.
+    grep -q system_malloc "$folder/build/compile_commands.json" || fail "no commands"
+    ! grep -q -e -Werror "$folder/build/compile_commands.json" || fail "warnings are errors"
     ;;
   folders)  # Of other names and depths than the usual ones; nothing is built.
     mkdir -p "$folder/own/lib/of/machine/pkgconfig" "$folder/own/include/of/version"
