@@ -1,6 +1,7 @@
 // classes: `tarn classes`: the tables are the best there are, requests are counted exactly, and
 // what makes no sense is refused.
 // SPDX-License-Identifier: MIT
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -216,8 +217,33 @@ TEST_F(Classes, BadCommandLinesAreRefused) {
   }
   expect_refused({"classes", "--uniform", "1:2", "--code", "c"}, "leave it or");
   expect_refused({"classes", "--library", "x", "a"}, "--library is for a program");
+  expect_refused({"classes", "--json", "-", "--save", "-", "a"}, "need a file each");
+  expect_refused({"classes", "--json", "b", "--save", "b", "a"}, "need a file each");
+  expect_refused({"classes", "--json", "-", "--code", "c", "a"}, "--code goes to stdout");
+  expect_refused({"classes", "--save", "-", "--code", "c", "a"}, "--code goes to stdout");
   EXPECT_THAT(run({"classes", "--help"}).output, HasSubstr("tarn classes [OPTIONS] FILE"));
   EXPECT_THAT(run({"--help"}).output, HasSubstr("classes"));
+}
+
+TEST_F(Classes, WhatCannotBeWrittenIsSaid) {
+  write_file("sizes", "10 5\n");
+  expect_refused({"classes", "--save", "no/such", "sizes"},
+                 "--save: cannot write 'no/such': No such file");
+  expect_refused({"classes", "--save", "no/such", "--", "touch", "ran"}, "--save: cannot write");
+  EXPECT_FALSE(std::filesystem::exists(folder() / "ran")) << "nothing is counted in vain";
+  const Result full = run({"classes", "--save", "/dev/full", "sizes"});
+  EXPECT_EQ(full.exit_status(), 125);
+  EXPECT_THAT(full.errors, HasSubstr("--save: cannot write '/dev/full': No space left"));
+  const std::string command = std::string(TARN_COMMAND) + " classes sizes >/dev/full";
+  EXPECT_EQ(WEXITSTATUS(std::system(("cd " + folder().string() + " && " + command).c_str())), 125);
+  // A file may be read and written at once; one that is not to be written stays as it is.
+  EXPECT_EQ(run({"classes", "--save", "sizes", "sizes"}).exit_status(), 0);
+  EXPECT_EQ(read_file("sizes"), "# size in bytes, requests\n10 5\n");
+  write_file("wrong", "x\n");
+  EXPECT_EQ(run({"classes", "--save", "sizes", "wrong"}).exit_status(), 2);
+  EXPECT_EQ(read_file("sizes"), "# size in bytes, requests\n10 5\n");
+  EXPECT_EQ(run({"classes", "--save", "fresh", "wrong"}).exit_status(), 2);
+  EXPECT_FALSE(std::filesystem::exists(folder() / "fresh"));
 }
 
 TEST_F(Classes, WhatCannotBeCountedIsSaid) {

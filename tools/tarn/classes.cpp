@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <charconv>
-#include <fstream>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -61,6 +62,13 @@ bool parse_bytes(std::string_view text, std::size_t* bytes) {
   return true;
 }
 
+// What could not be shown was not done; a report on stderr is beside what the program does.
+void print(int descriptor, std::string_view text) {
+  if (write_fully(descriptor, text) || descriptor != STDOUT_FILENO) return;
+  throw Failure(status_refused,
+                fmt::format("classes: cannot write to stdout: {}", std::strerror(errno)));
+}
+
 Ending uniform(const ClassesOptions& options, ResultFile& json) {
   const std::size_t colon = options.uniform.find(':');
   std::size_t least = 0;
@@ -75,7 +83,7 @@ Ending uniform(const ClassesOptions& options, ResultFile& json) {
   }
   const std::vector<TableFigures> tables = uniform_tables(least, most);
   if (json.is_wanted()) json.write(uniform_json(least, most, tables));
-  if (!json.is_stdout()) write_fully(STDOUT_FILENO, uniform_text(least, most, tables));
+  if (!json.is_stdout()) print(STDOUT_FILENO, uniform_text(least, most, tables));
   return {};
 }
 
@@ -103,29 +111,26 @@ ClassesResult judge(SizeCounts counts, std::string source, std::size_t wanted) {
   return result;
 }
 
-void save_sizes(const SizeCounts& counts, const std::string& file) {
-  if (file == "-") return write_fully(STDOUT_FILENO, text_of_sizes(counts));
-  std::ofstream stream(file);
-  stream << text_of_sizes(counts);
-  stream.close();
-  if (!stream) {
-    throw Failure(status_refused, fmt::format("--save: cannot write '{}'", text_of_name(file)));
-  }
-}
+// Opened before a program runs: what was counted is not lost to a path that cannot be written.
+struct ResultFiles {
+  ResultFile json;
+  ResultFile save;
 
-void show(const ClassesResult& result, const ClassesOptions& options, ResultFile& json,
+  bool is_stdout() const noexcept { return json.is_stdout() || save.is_stdout(); }
+};
+
+void show(const ClassesResult& result, const ClassesOptions& options, ResultFiles& files,
           int descriptor) {
-  if (!options.save.empty()) save_sizes(result.counts, options.save);
-  if (json.is_wanted()) json.write(classes_json(result));
-  const bool has_said = json.is_stdout() || options.save == "-";
-  if (has_said && descriptor == STDOUT_FILENO && options.code.empty()) return;
-  write_fully(descriptor,
-              options.code.empty()
-                  ? classes_text(result)
-                  : classes_code(result, options.code == "c" ? Language::c : Language::cpp));
+  if (files.save.is_wanted()) files.save.write_text(text_of_sizes(result.counts));
+  if (files.json.is_wanted()) files.json.write(classes_json(result));
+  if (files.is_stdout() && descriptor == STDOUT_FILENO) return;
+  print(descriptor,
+        options.code.empty()
+            ? classes_text(result)
+            : classes_code(result, options.code == "c" ? Language::c : Language::cpp));
 }
 
-Ending of_program(const ClassesOptions& options, ResultFile& json) {
+Ending of_program(const ClassesOptions& options, ResultFiles& files) {
   Terminal terminal(ColorChoice::automatic, false);
   const SizeRecord record = record_sizes(options.words, find_library(options.library), terminal);
   if (record.outcome.end_signal != 0 && record.outcome.pid == 0) {
@@ -143,7 +148,7 @@ Ending of_program(const ClassesOptions& options, ResultFile& json) {
     terminal.warn(text_of_nothing(name));
     return ending;
   }
-  show(judge(record.counts, name, options.classes), options, json, STDERR_FILENO);
+  show(judge(record.counts, name, options.classes), options, files, STDERR_FILENO);
   return ending;
 }
 
@@ -162,6 +167,13 @@ void check(const ClassesOptions& options) {
     throw Failure(status_usage,
                   "classes: --uniform shows ready-made tables; leave it or --classes, --code and "
                   "--save out");
+  }
+  if (!options.json.empty() && options.json == options.save) {
+    throw Failure(status_usage, "classes: --json and --save need a file each");
+  }
+  if (!options.code.empty() && options.words.empty() &&
+      (options.json == "-" || options.save == "-")) {
+    throw Failure(status_usage, "classes: --code goes to stdout; --json and --save need a file");
   }
   if (!options.library.empty() && options.words.empty()) {
     throw Failure(status_usage, "classes: --library is for a program");
@@ -193,13 +205,13 @@ void add_classes_verb(CLI::App& app, ClassesOptions& options) {
 
 Ending classes_verb(const ClassesOptions& options) {
   check(options);
-  ResultFile json(options.json);
-  if (!options.uniform.empty()) return uniform(options, json);
-  if (!options.words.empty()) return of_program(options, json);
+  ResultFiles files{ResultFile(options.json), ResultFile(options.save, "--save")};
+  if (!options.uniform.empty()) return uniform(options, files.json);
+  if (!options.words.empty()) return of_program(options, files);
   const std::string source = options.file == "-" ? "standard input" : options.file;
   SizeCounts counts = read_sizes(options.file);
   if (counts.empty()) throw Failure(status_usage, "classes: " + text_of_nothing(source));
-  show(judge(std::move(counts), source, options.classes), options, json, STDOUT_FILENO);
+  show(judge(std::move(counts), source, options.classes), options, files, STDOUT_FILENO);
   return {};
 }
 

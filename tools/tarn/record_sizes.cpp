@@ -40,7 +40,8 @@ class SizeFile {
   explicit SizeFile(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     void* map = MAP_FAILED;
-    if (file.is_open() && ::ftruncate(file.number(), sizeof(tarn_sizes)) == 0) {
+    // With its blocks: the program would die (SIGBUS) of a disk that is full later.
+    if (file.is_open() && (errno = ::posix_fallocate(file.number(), 0, sizeof(tarn_sizes))) == 0) {
       map = ::mmap(nullptr, sizeof(tarn_sizes), PROT_READ, MAP_SHARED, file.number(), 0);
     }
     if (map == MAP_FAILED) {

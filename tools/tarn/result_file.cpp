@@ -11,24 +11,27 @@
 #include <nlohmann/json.hpp>
 
 #include "failure.hpp"
+#include "quantity.hpp"
 
 namespace tarn {
 
 namespace {
 
-[[noreturn]] void refuse(int status, const std::string& path, int error) {
-  throw Failure(status,
-                fmt::format("--json: cannot write '{}': {}", path, std::strerror(error)));
+[[noreturn]] void refuse(int status, const std::string& option, const std::string& path,
+                         int error) {
+  throw Failure(status, fmt::format("{}: cannot write '{}': {}", option, text_of_name(path),
+                                    std::strerror(error)));
 }
 
 }  // namespace
 
-ResultFile::ResultFile(const std::string& path) : path_(path) {
+ResultFile::ResultFile(const std::string& path, std::string_view option)
+    : path_(path), option_(option) {
   if (!is_wanted() || is_stdout()) return;
   is_made_here_ = ::access(path_.c_str(), F_OK) != 0;
   // No O_TRUNC: should the program not even start, an older result is still there.
   file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-  if (!file_.is_open()) refuse(status_usage, path_, errno);
+  if (!file_.is_open()) refuse(status_usage, option_, path_, errno);
 }
 
 ResultFile::~ResultFile() {
@@ -38,18 +41,21 @@ ResultFile::~ResultFile() {
 void ResultFile::write(const nlohmann::ordered_json& json) {
   if (!is_wanted()) return;
   // Names of programs and arguments are bytes, JSON is Unicode: what is not becomes U+FFFD.
-  const std::string text =
-      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  write_text(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+void ResultFile::write_text(std::string_view text) {
+  if (!is_wanted()) return;
   const int target = is_stdout() ? STDOUT_FILENO : file_.number();
   // A pipe or a device has no length to cut; its end is where it is.
   if (!is_stdout() && ::ftruncate(target, 0) != 0 && errno != EINVAL) {
-    refuse(status_refused, path_, errno);
+    refuse(status_refused, option_, path_, errno);
   }
   is_written_ = true;
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(target, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) refuse(status_refused, path_, written < 0 ? errno : ENOSPC);
+    if (written <= 0) refuse(status_refused, option_, path_, written < 0 ? errno : ENOSPC);
     done += static_cast<std::size_t>(written);
   }
 }

@@ -1,10 +1,11 @@
-// result_file: where --json goes; opened before the program runs, so that a run is never lost to a
-// path that cannot be written, and left untouched unless there is something to write.
+// result_file: where --json or --save goes; opened before the program runs, so that a run is never
+// lost to a path that cannot be written, and left untouched unless there is something to write.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "descriptor.hpp"
 
@@ -12,8 +13,9 @@ namespace tarn {
 
 class ResultFile {
  public:
-  // Empty: nothing is wanted. "-": stdout. Throws Failure if the file cannot be written.
-  explicit ResultFile(const std::string& path);
+  // Empty: nothing is wanted. "-": stdout. Throws Failure if the file cannot be written; `option`
+  // is for it.
+  explicit ResultFile(const std::string& path, std::string_view option = "--json");
   ~ResultFile();
   ResultFile(const ResultFile&) = delete;
   ResultFile& operator=(const ResultFile&) = delete;
@@ -22,9 +24,11 @@ class ResultFile {
   bool is_stdout() const noexcept { return path_ == "-"; }
   // Replaces what the file held. Throws Failure if not all of it could be written.
   void write(const nlohmann::ordered_json& json);
+  void write_text(std::string_view text);
 
  private:
   std::string path_;
+  std::string option_;
   Descriptor file_;
   bool is_made_here_ = false;
   bool is_written_ = false;

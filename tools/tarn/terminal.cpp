@@ -44,13 +44,14 @@ std::string_view code_of(Style style) {
 
 }  // namespace
 
-void write_fully(int descriptor, std::string_view text) noexcept {
+bool write_fully(int descriptor, std::string_view text) noexcept {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
+    if (written <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+  return true;
 }
 
 Terminal::Terminal(ColorChoice choice, bool is_quiet)

@@ -37,8 +37,8 @@ class Terminal {
   bool shows_bar_ = false;
 };
 
-// Writes all of `text`, whatever the kernel takes at a time; gives up silently on an error, since
-// there is nowhere left to say so.
-void write_fully(int descriptor, std::string_view text) noexcept;
+// Writes all of `text`, whatever the kernel takes at a time. False, with errno, on an error; of
+// stderr there is nowhere left to say so.
+bool write_fully(int descriptor, std::string_view text) noexcept;
 
 }  // namespace tarn
