@@ -280,6 +280,9 @@ TEST_F(Classes, AProgramKeepsItsStatusAndOutput) {
   const Result fixed = run({"classes", "--", TARN_SUBJECT_STATIC, "exit", "0"});
   EXPECT_EQ(fixed.exit_status(), 125);
   EXPECT_THAT(fixed.errors, HasSubstr("was not counted"));
+  const Result cut = run({"classes", "--", TARN_SUBJECT, "cut_sizes"});
+  EXPECT_EQ(cut.exit_status(), 125) << cut.signal();
+  EXPECT_THAT(cut.errors, HasSubstr("was not counted"));
   EXPECT_EQ(leftovers(), std::vector<std::string>());
 }
 

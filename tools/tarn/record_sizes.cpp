@@ -4,12 +4,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "../sizes/sizes.h"
 #include "account_folder.hpp"
@@ -17,6 +17,7 @@
 #include "failure.hpp"
 #include "library.hpp"
 #include "program.hpp"
+#include "quantity.hpp"
 
 namespace tarn {
 
@@ -34,29 +35,34 @@ std::string find_counter(const std::string& library) {
   return check_library(beside.string(), "--library");
 }
 
-// The file that the program's processes map and add to.
+// The file that the program's processes map and add to. Read, not mapped: they may cut it short.
 class SizeFile {
  public:
-  explicit SizeFile(const std::string& path) {
-    const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    void* map = MAP_FAILED;
+  explicit SizeFile(const std::string& path)
+      : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) {
     // With its blocks: the program would die (SIGBUS) of a disk that is full later.
-    if (file.is_open() && (errno = ::posix_fallocate(file.number(), 0, sizeof(tarn_sizes))) == 0) {
-      map = ::mmap(nullptr, sizeof(tarn_sizes), PROT_READ, MAP_SHARED, file.number(), 0);
-    }
-    if (map == MAP_FAILED) {
+    if (file_.is_open()) errno = ::posix_fallocate(file_.number(), 0, sizeof(tarn_sizes));
+    if (!file_.is_open() || errno != 0) {
       throw Failure(status_refused, fmt::format("cannot make {}: {}", path, std::strerror(errno)));
     }
-    sizes_ = static_cast<const tarn_sizes*>(map);
   }
-  ~SizeFile() { ::munmap(const_cast<tarn_sizes*>(sizes_), sizeof(tarn_sizes)); }
-  SizeFile(const SizeFile&) = delete;
-  SizeFile& operator=(const SizeFile&) = delete;
 
-  const tarn_sizes& sizes() const noexcept { return *sizes_; }
+  // All zero where the file is too short.
+  std::unique_ptr<tarn_sizes> read() const {
+    auto sizes = std::make_unique<tarn_sizes>();
+    auto* const start = reinterpret_cast<char*>(sizes.get());
+    for (std::size_t done = 0; done < sizeof(tarn_sizes);) {
+      const ssize_t got = ::pread(file_.number(), start + done, sizeof(tarn_sizes) - done,
+                                  static_cast<off_t>(done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return std::make_unique<tarn_sizes>();
+      done += static_cast<std::size_t>(got);
+    }
+    return sizes;
+  }
 
  private:
-  const tarn_sizes* sizes_;
+  Descriptor file_;
 };
 
 void set_sizes_file(std::vector<std::string>& environment, const std::string& path) {
@@ -101,8 +107,9 @@ SizeRecord record_sizes(const std::vector<std::string>& words, const std::string
   }
   record.outcome = run_child(launch, gate);
   check_started(record.outcome, words.front());
-  record.processes = file.sizes().magic == TARN_SIZES_MAGIC ? file.sizes().processes : 0;
-  if (record.processes != 0) record.counts = counts_of(file.sizes(), words.front());
+  const std::unique_ptr<tarn_sizes> sizes = file.read();
+  record.processes = sizes->magic == TARN_SIZES_MAGIC ? sizes->processes : 0;
+  if (record.processes != 0) record.counts = counts_of(*sizes, text_of_name(words.front()));
   gate.drain();
   return record;
 }
