@@ -34,6 +34,17 @@ void* class_allocate(const Try& try_once) {
   }
 }
 
+// `new` names an alignment only if it is more than this. (Sizes are multiples of the alignment.)
+constexpr std::align_val_t alignment_of_object(std::size_t bytes) noexcept {
+  return std::align_val_t{natural_alignment(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__)};
+}
+// The number of objects may lie in front, also where they are aligned to less.
+constexpr std::align_val_t alignment_of_array(std::size_t bytes) noexcept {
+  constexpr std::align_val_t of_number{alignof(std::size_t)};
+  const std::align_val_t of_objects = alignment_of_object(bytes);
+  return bytes > sizeof(std::size_t) && of_objects < of_number ? of_number : of_objects;
+}
+
 // What `new` is made of, whoever declares it.
 template <class Memory>
 class ClassMemory {
@@ -41,25 +52,19 @@ class ClassMemory {
   static void* allocate(std::size_t bytes, std::size_t alignment) {
     return class_allocate([&]() noexcept { return Memory::try_allocate(bytes, alignment); });
   }
-  // `new` names an alignment only if it is more than this. (Sizes are multiples of the alignment,
-  // arrays with their count in front, too.)
-  static void* allocate(std::size_t bytes) {
-    return allocate(bytes, natural_alignment(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__));
-  }
   static void* allocate(std::size_t bytes, std::align_val_t alignment) {
     return allocate(bytes, static_cast<std::size_t>(alignment));
   }
 
-  template <class... Alignment>
-  static void* try_allocate(std::size_t bytes, Alignment... alignment) noexcept {
+  static void* try_allocate(std::size_t bytes, std::align_val_t alignment) noexcept {
 #if defined(__cpp_exceptions)
     try {
-      return allocate(bytes, alignment...);
+      return allocate(bytes, alignment);
     } catch (...) {
       return nullptr;
     }
 #else
-    return allocate(bytes, alignment...);
+    return allocate(bytes, alignment);
 #endif
   }
 
@@ -78,17 +83,17 @@ class ClassMemory {
 #define TARN_CLASS_NEW_NOEXCEPT noexcept
 #endif
 
-// The forms of one operator: `new` or `new[]`, `delete` or `delete[]`.
-#define TARN_CLASS_OPERATOR_FORMS(NEW, DELETE, ...)                                                \
+// The forms of one operator: `new` or `new[]`, `delete` or `delete[]`; how its blocks are aligned.
+#define TARN_CLASS_OPERATOR_FORMS(NEW, DELETE, ALIGNMENT, ...)                                     \
   static void* operator NEW(std::size_t bytes) TARN_CLASS_NEW_NOEXCEPT {                           \
-    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes);                                      \
+    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, ::tarn::ALIGNMENT(bytes));            \
   }                                                                                                \
   static void* operator NEW(std::size_t bytes, std::align_val_t alignment)                         \
       TARN_CLASS_NEW_NOEXCEPT {                                                                    \
     return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, alignment);                           \
   }                                                                                                \
   static void* operator NEW(std::size_t bytes, const std::nothrow_t&) noexcept {                   \
-    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes);                                  \
+    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, ::tarn::ALIGNMENT(bytes));        \
   }                                                                                                \
   static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                         \
                             const std::nothrow_t&) noexcept {                                      \
@@ -112,7 +117,7 @@ class ClassMemory {
 // In a class, where its operators are to have the access that they get there. The argument is the
 // type.
 #define TARN_CLASS_OPERATORS(...)                                                                  \
-  TARN_CLASS_OPERATOR_FORMS(new, delete, __VA_ARGS__)                                              \
-  TARN_CLASS_OPERATOR_FORMS(new[], delete[], __VA_ARGS__)
+  TARN_CLASS_OPERATOR_FORMS(new, delete, alignment_of_object, __VA_ARGS__)                         \
+  TARN_CLASS_OPERATOR_FORMS(new[], delete[], alignment_of_array, __VA_ARGS__)
 
 #endif

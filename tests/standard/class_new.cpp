@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tarn/arena.hpp"
+#include "tarn/array_pool.hpp"
 #include "tarn/pool.hpp"
 #include "tarn/static_pool.hpp"
 
@@ -212,6 +213,30 @@ TEST(ClassObjectTest, PoolThenHeap) {
     EXPECT_FALSE(events.owns(larger.get()));
   }
   EXPECT_EQ(events.stats().in_use, 0u);
+}
+
+// Arrays of small objects have a larger number in front.
+tarn::ArrayPool<9, 12, 4, tarn::OverflowNull> twelves;
+struct Small {
+  TARN_CLASS_NEW(tarn::ClassObject<twelves>)
+  ~Small() { value = 0; }
+  std::uint32_t value = 1;
+};
+
+TEST(ClassObjectTest, TheNumberOfAnArrayIsAligned) {
+  std::vector<std::unique_ptr<Small[]>> arrays;
+  for (int i = 0; i < 9; ++i) {
+    arrays.emplace_back(new Small[1]);  // Of 12 bytes.
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arrays.back().get()) % alignof(std::size_t), 0u);
+    arrays.emplace_back(new (std::nothrow) Small[1]);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arrays.back().get()) % alignof(std::size_t), 0u);
+  }
+  struct alignas(4) Three {
+    TARN_CLASS_NEW(tarn::ClassObject<twelves>)
+    char bytes[12];
+  };
+  const std::unique_ptr<Three> one(new Three);
+  EXPECT_TRUE(twelves.owns(one.get()));  // Objects need no more than their own.
 }
 
 // Chosen while the program runs.
