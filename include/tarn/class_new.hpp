@@ -10,7 +10,8 @@
 //                                                        // takes tables of any allocator
 //
 // All forms: single objects and arrays, over-aligned, sized, nothrow, into memory that is given,
-// `new (heap) T`; each with its delete, so that a constructor that throws leaks nothing.
+// `new (heap) T` (not for ClassHooks); each with its delete, so that a constructor that throws
+// leaks nothing.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_CLASS_NEW_HPP
@@ -19,6 +20,7 @@
 #include <atomic>
 #include <cstddef>
 #include <new>
+#include <type_traits>
 
 #include "tarn/class_operators.hpp"
 #include "tarn/heap.hpp"
@@ -32,6 +34,8 @@ namespace tarn {
 template <class Tag>
 class ClassHeap {
  public:
+  static constexpr bool frees_heap_blocks = true;
+
   static void use(HeapRef heap) noexcept { heap_ = heap; }
   static HeapRef heap() noexcept { return heap_ ? heap_ : HeapRef::main(); }
 
@@ -50,6 +54,8 @@ class ClassHeap {
 template <auto& object, bool strict = false>
 class ClassObject {
  public:
+  static constexpr bool frees_heap_blocks = true;
+
   static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
     void* const p = object.try_allocate(bytes, alignment);
     if (p != nullptr || strict) return p;
@@ -98,25 +104,45 @@ class ClassHooks {
   static inline std::atomic<std::size_t> live_{0};
 };
 
+// What `new (heap) T` takes: a HeapRef where Memory says that its deallocate() takes blocks of any
+// heap (`static constexpr bool frees_heap_blocks = true`), as T's delete is one for all. Else what
+// nothing can be made of: the expression does not compile.
+class NoHeap {
+  NoHeap() = default;
+};
+template <class Memory, class = void>
+struct HeapOfNew {
+  using Type = NoHeap;
+};
+template <class Memory>
+struct HeapOfNew<Memory, std::enable_if_t<Memory::frees_heap_blocks>> {
+  using Type = HeapRef;
+};
+template <class Memory>
+using HeapForNew = typename HeapOfNew<Memory>::Type;
+
 inline void* class_allocate_in(HeapRef heap, std::size_t bytes, std::size_t alignment) {
   return class_allocate([&]() noexcept { return heap.try_allocate(bytes, alignment); });
 }
+inline void* class_allocate_in(NoHeap, std::size_t, std::size_t) noexcept { return nullptr; }
 
 }  // namespace tarn
 
 // `new (heap) T`, and its delete, of one operator.
-#define TARN_CLASS_HEAP_FORMS(NEW, DELETE)                                                         \
-  static void* operator NEW(std::size_t bytes, ::tarn::HeapRef heap) TARN_CLASS_NEW_NOEXCEPT {     \
+#define TARN_CLASS_HEAP_FORMS(NEW, DELETE, ...)                                                    \
+  static void* operator NEW(std::size_t bytes, ::tarn::HeapForNew<__VA_ARGS__> heap)               \
+      TARN_CLASS_NEW_NOEXCEPT {                                                                    \
     return ::tarn::class_allocate_in(heap, bytes, 1);                                              \
   }                                                                                                \
   static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                         \
-                            ::tarn::HeapRef heap) TARN_CLASS_NEW_NOEXCEPT {                        \
+                            ::tarn::HeapForNew<__VA_ARGS__> heap) TARN_CLASS_NEW_NOEXCEPT {        \
     return ::tarn::class_allocate_in(heap, bytes, static_cast<std::size_t>(alignment));            \
   }                                                                                                \
-  static void operator DELETE(void* p, ::tarn::HeapRef) noexcept {                                 \
+  static void operator DELETE(void* p, ::tarn::HeapForNew<__VA_ARGS__>) noexcept {                 \
     ::tarn::HeapRef::deallocate(p);                                                                \
   }                                                                                                \
-  static void operator DELETE(void* p, std::align_val_t, ::tarn::HeapRef) noexcept {               \
+  static void operator DELETE(void* p, std::align_val_t,                                           \
+                              ::tarn::HeapForNew<__VA_ARGS__>) noexcept {                          \
     ::tarn::HeapRef::deallocate(p);                                                                \
   }
 
@@ -124,8 +150,8 @@ inline void* class_allocate_in(HeapRef heap, std::size_t bytes, std::size_t alig
 // argument is the type that says where memory comes from.
 #define TARN_CLASS_NEW(...)                                                                        \
   TARN_CLASS_OPERATORS(__VA_ARGS__)                                                                \
-  TARN_CLASS_HEAP_FORMS(new, delete)                                                               \
-  TARN_CLASS_HEAP_FORMS(new[], delete[])
+  TARN_CLASS_HEAP_FORMS(new, delete, __VA_ARGS__)                                                  \
+  TARN_CLASS_HEAP_FORMS(new[], delete[], __VA_ARGS__)
 
 namespace tarn {
 

@@ -245,6 +245,12 @@ struct Token : ClassNew<Token, tarn::ClassHooks<Token>> {
 };
 struct alignas(64) Wide_token : Token {};
 
+// Its delete would give the heap's block to the table.
+template <class T>
+concept InAHeap = requires(Heap& heap) { new (heap) T; };
+static_assert(InAHeap<Node> && InAHeap<Event> && InAHeap<Strict>);
+static_assert(!InAHeap<Token> && !InAHeap<Wide_token>);
+
 TEST(ClassHooksTest, AnyAllocatorsTable) {
   using Hooks = tarn::ClassHooks<Token>;
   {
