@@ -72,10 +72,14 @@ class ClassObject {
 template <class Tag>
 class ClassHooks {
  public:
-  // Null: malloc's heap. False, and nothing is done, while objects live: they must go back to where
-  // they are from. Not while other threads allocate for this Tag.
+  // Null: malloc's heap. False, and nothing is done, while objects live (they must go back to where
+  // they are from), and for a table without functions, as that of a pool whose blocks are aligned
+  // to less than 16 is. Not while other threads allocate for this Tag.
   static bool use(const tarn_malloc_table* table) noexcept {
     if (live_.load(std::memory_order_relaxed) != 0) return false;
+    if (table != nullptr && (table->allocate == nullptr || table->deallocate == nullptr)) {
+      return false;
+    }
     table_ = table == nullptr ? tarn_malloc_table{} : *table;
     return true;
   }

@@ -280,6 +280,21 @@ TEST(ClassHooksTest, AnyAllocatorsTable) {
   EXPECT_TRUE(Hooks::use(nullptr));
 }
 
+TEST(ClassHooksTest, ATableWithoutFunctionsIsNone) {
+  using Hooks = tarn::ClassHooks<Token>;
+  tarn::Pool pool(sizeof(Token));
+  const tarn_malloc_table chosen = tarn_pool_malloc_table(pool.get());
+  ASSERT_TRUE(Hooks::use(&chosen));
+  tarn::Pool narrow(24);  // Of blocks that are aligned to 8.
+  const tarn_malloc_table none = tarn_pool_malloc_table(narrow.get());
+  EXPECT_FALSE(Hooks::use(&none));
+  {
+    const std::unique_ptr<Token> one(new Token);
+    EXPECT_TRUE(pool.owns(one.get()));
+  }
+  EXPECT_TRUE(Hooks::use(nullptr));
+}
+
 TEST(ClassObjectTest, StrictIsOutOfMemory) {
   const std::unique_ptr<Strict> one(new Strict);
   const std::unique_ptr<Strict> two(new Strict);
