@@ -159,15 +159,12 @@ inline void* class_allocate_in(NoHeap, std::size_t, std::size_t) noexcept { retu
 
 namespace tarn {
 
-// The same as a base class, of one class or of the root of a hierarchy.
+// The same as a base class, of one class or of the root of a hierarchy. (Its constructor and
+// destructor are public: what is an aggregate without this base can still be made by `T{}`.)
 template <class Class, class Memory = ClassHeap<Class>>
 class ClassNew {
  public:
   TARN_CLASS_NEW(Memory)
-
- protected:
-  ClassNew() = default;
-  ~ClassNew() = default;
 };
 
 }  // namespace tarn

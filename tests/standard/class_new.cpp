@@ -215,6 +215,23 @@ TEST(ClassObjectTest, PoolThenHeap) {
   EXPECT_EQ(events.stats().in_use, 0u);
 }
 
+// With a base that is nothing to them aggregates are made as ever.
+struct Point : ClassNew<Point> {
+  int x = 1;
+  int y = 2;
+};
+
+TEST_F(ClassNewTest, Aggregates) {
+  ClassHeap<Point>::use(heap_);
+  const std::unique_ptr<Point> plain(new Point{});
+  const std::unique_ptr<Point> named(new Point{{}, 1, 5});
+  EXPECT_EQ(plain->x + named->y, 6);
+  EXPECT_EQ(live(), 2u);
+  const Point here{};
+  EXPECT_EQ(here.y, 2);
+  ClassHeap<Point>::use(HeapRef());
+}
+
 // Arrays of small objects have a larger number in front.
 tarn::ArrayPool<9, 12, 4, tarn::OverflowNull> twelves;
 struct Small {
