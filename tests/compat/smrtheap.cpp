@@ -28,6 +28,14 @@ struct Counted {
   int number;
 };
 
+// Without a destructor of its own.
+struct Positive {
+  explicit Positive(int n) : number(n) {
+    if (n <= 0) throw std::invalid_argument("positive");
+  }
+  int number;
+};
+
 struct alignas(64) Wide {
   explicit Wide(bool fail = false) {
     if (fail) throw std::invalid_argument("told to");
@@ -90,6 +98,8 @@ TEST_F(SmrtHeap, AThrowingConstructorLeaksNothing) {
   EXPECT_THROW(new (pool) Wide(true), std::invalid_argument);
   EXPECT_THROW((new (pool) Wide[2]{Wide(), Wide(true)}), std::invalid_argument);
   EXPECT_THROW(MemNew<Counted>(pool, -1), std::invalid_argument);
+  EXPECT_THROW(MemNew<Positive>(pool, -1), std::invalid_argument);
+  EXPECT_THROW(MemNew<Wide>(pool, true), std::invalid_argument);
   EXPECT_EQ(MemPoolCount(pool), 0u);
   EXPECT_EQ(Counted::live, 0);
 }

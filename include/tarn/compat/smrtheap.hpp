@@ -114,28 +114,26 @@ inline void tarn_mem_unlink(tarn_mem_object* header) noexcept {
 // first. std::bad_alloc.
 template <class T, class... Args>
 T* MemNew(MEM_POOL pool, Args&&... args) {
-  if constexpr (std::is_trivially_destructible_v<T>) {
-    void* const p = tarn_mem_new(sizeof(T), alignof(T), pool);
-    return p == nullptr ? nullptr : ::new (p) T(std::forward<Args>(args)...);
-  } else {
-    constexpr std::size_t bytes = tarn_mem_offset<T> + sizeof(T);
-    struct Memory {
-      void* p;
-      ~Memory() { MemFreePtr(p); }
-    } memory{tarn_mem_new(bytes, alignof(T), pool)};
-    if (memory.p == nullptr) return nullptr;  // Without exceptions.
+  constexpr bool has_header = !std::is_trivially_destructible_v<T>;
+  constexpr std::size_t offset = has_header ? tarn_mem_offset<T> : 0;
+  struct Memory {
+    void* p;
+    ~Memory() { MemFreePtr(p); }
+  } memory{tarn_mem_new(offset + sizeof(T), alignof(T), pool)};
+  if (memory.p == nullptr) return nullptr;  // Without exceptions.
+  void* const place = static_cast<char*>(memory.p) + offset;
+  T* const object = ::new (place) T(std::forward<Args>(args)...);
+  if constexpr (has_header) {
     auto* const header = ::new (memory.p) tarn_mem_object();
-    T* const object = ::new (static_cast<void*>(tarn_mem_object_of<T>(header)))
-        T(std::forward<Args>(args)...);
-    memory.p = nullptr;
     header->destroy = [](tarn_mem_object* self) {
       tarn_mem_unlink(self);
       tarn_mem_object_of<T>(self)->~T();
       MemFreePtr(self);
     };
     tarn_mem_link(pool, header);
-    return object;
   }
+  memory.p = nullptr;
+  return object;
 }
 
 // Destroys what MemNew made, of the type it was made as; null is ignored.
