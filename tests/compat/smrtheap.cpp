@@ -141,6 +141,25 @@ TEST_F(SmrtHeap, ThePoolDestroysItsObjects) {
   EXPECT_EQ(Counted::ended, (std::vector<int>{5, 0, 3, 4, 2, 1}));
 }
 
+// A visitor cannot end the pool: its objects live on.
+TEST_F(SmrtHeap, AWalkedPoolIsNotFreed) {
+  MemNew<Counted>(pool, 1);
+  MemNew<Counted>(pool, 2);
+  const auto visit = [](const MEM_POOL_ENTRY* entry, void* context) {
+    MEM_POOL ours = nullptr;
+    std::memcpy(&ours, context, sizeof ours);
+    EXPECT_EQ(MemPoolOfPtr(entry->entry), ours);
+    EXPECT_EQ(MemPoolFree(ours), 0);
+    EXPECT_EQ(Counted::live, 2);
+    return 3;
+  };
+  EXPECT_EQ(MemPoolWalk(pool, visit, &pool), 3);
+  EXPECT_EQ(MemPoolCount(pool), 2u);
+  EXPECT_EQ(MemPoolFree(pool), 1);
+  pool = nullptr;
+  EXPECT_EQ(Counted::live, 0);
+}
+
 // MemNew is told the type: it aligns as that says.
 TEST_F(SmrtHeap, AnyAlignment) {
   struct alignas(16384) Table {

@@ -221,10 +221,14 @@ TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitFS(size_t block_size, size_t count, uns
   return NULL;
 }
 
-/* Ends the pool with all its blocks, whatever they are, without a look at any. */
+/* Ends the pool with all its blocks, whatever they are, without a look at any. 0, and nothing done,
+ * from a visitor of a walk through the pool. */
 TARN_SMRTHEAP_INLINE int MemPoolFree(MEM_POOL pool) {
   if (pool == NULL) return 0;
-  if (pool->end_objects != NULL) pool->end_objects(pool);
+  if (pool->end_objects != NULL) {
+    if (tarn_heap_thaw(pool->heap) != 0) return 0; /* Only asks: it could not be ended. */
+    pool->end_objects(pool);
+  }
   return tarn_mem_end(pool);
 }
 
