@@ -98,6 +98,40 @@ static void of_one_size(void) {
   }
 }
 
+static int is_zero(const char* p, size_t from, size_t to) {
+  for (; from < to; ++from) {
+    if (p[from] != 0) return 0;
+  }
+  return 1;
+}
+
+/* All blocks of a pool with MEM_ZEROINIT are zero, also where they grow without being told. */
+static void a_pool_of_zeros(void) {
+  const MEM_POOL pool = MemPoolInit(MEM_ZEROINIT);
+  const MEM_POOL bytes = MemPoolInitFS(1, 10, MEM_ZEROINIT);
+  char* p = MemAllocPtr(pool, 5000, 0);
+  char* blocks[20];
+  size_t i;
+  memset(p, 'x', MemSizePtr(p));
+  MemFreePtr(p);
+  p = MemAllocPtr(pool, 100, 0);
+  CHECK(is_zero(p, 0, 100));
+  memset(p, 'y', 100);
+  p = MemReAllocPtr(p, 5000, 0);
+  CHECK(p[99] == 'y' && is_zero(p, 100, 5000));
+  memset(p, 'y', 5000);
+  p = MemReAllocPtr(p, 4990, MEM_RESIZE_IN_PLACE);
+  p = MemReAllocPtr(p, 5000, 0);
+  CHECK(p[4989] == 'y' && is_zero(p, 4990, 5000));
+  for (i = 0; i < 20; ++i) memset(blocks[i] = MemAllocFS(bytes), 'z', 8);
+  for (i = 0; i < 20; ++i) MemFreeFS(blocks[i]);
+  for (i = 0; i < 20; ++i) {
+    p = MemReAllocPtr(MemAllocFS(bytes), 8, 0);
+    CHECK(is_zero(p, 0, 8));
+  }
+  CHECK(MemPoolFree(pool) && MemPoolFree(bytes));
+}
+
 static int add_up(const MEM_POOL_ENTRY* entry, void* context) {
   *(size_t*)context += entry->size;
   return 0;
@@ -272,6 +306,7 @@ void smrtheap(void) {
   an_older_count();
   of_any_size();
   of_one_size();
+  a_pool_of_zeros();
   what_pools_have();
   limits();
   preallocation();

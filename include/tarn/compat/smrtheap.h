@@ -31,7 +31,8 @@ typedef struct tarn_mem_pool* MEM_POOL;
 enum {
   MEM_SERIALIZE = 1,       /* Of a pool: several threads use it. (They may in any case.) */
   MEM_ZEROINIT = 2,        /* Of a block: it is zero. Of a resized one: what it has more, too, if it
-                              was made with this. Of a pool: all its blocks of any size are so. */
+                              was made with this. Of a pool: all its blocks, resized ones, too
+                              (these look for their pool: linear in the pools). */
   MEM_RESIZE_IN_PLACE = 4, /* Of a resize: null, and nothing done, if the block would move. */
   MEM_POOL_REGION = 8      /* In MEM_POOL_INFO: the pool lies in memory that the program gave. */
 };
@@ -90,8 +91,9 @@ typedef struct tarn_mem_process {
   struct tarn_mem_pool* pools; /* Only ever grows. */
   unsigned long freed;
   MEM_ERROR_FN on_error;
+  int has_zeroed; /* There was a pool with MEM_ZEROINIT. */
 } tarn_mem_process;
-__attribute__((weak, visibility("default"))) tarn_mem_process tarn_mem_all = {0, 0, 0};
+__attribute__((weak, visibility("default"))) tarn_mem_process tarn_mem_all = {0, 0, 0, 0};
 
 /* The handler, for all pools; null: none. Gives the one before. */
 TARN_SMRTHEAP_INLINE MEM_ERROR_FN MemSetErrorHandler(MEM_ERROR_FN handler) {
@@ -143,6 +145,9 @@ TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, u
   tarn_heap_options options;
   tarn_heap heap;
   if (pool == NULL) return NULL;
+  if ((flags & MEM_ZEROINIT) != 0) {
+    __atomic_store_n(&tarn_mem_all.has_zeroed, 1, __ATOMIC_RELAXED);
+  }
   memset(&options, 0, sizeof options);
   options.bytes = sizeof options;
   options.name = "MemPool";
@@ -268,7 +273,7 @@ TARN_SMRTHEAP_INLINE void* MemAllocFS(MEM_POOL pool) {
   do {
     p = tarn_fixed_allocate(pool->fixed);
   } while (p == NULL && tarn_mem_retry(pool, pool->block_size));
-  if (p != NULL && (pool->flags & MEM_ZEROINIT) != 0) memset(p, 0, pool->block_size);
+  if (p != NULL && (pool->flags & MEM_ZEROINIT) != 0) memset(p, 0, tarn_heap_usable_bytes(p));
   return p;
 }
 
@@ -305,6 +310,10 @@ TARN_SMRTHEAP_INLINE void* MemReAllocPtr(void* mem, size_t size, unsigned flags)
   void* p = NULL;
   if (mem == NULL) return NULL;
   if (size == 0) size = 1;
+  if (__atomic_load_n(&tarn_mem_all.has_zeroed, __ATOMIC_RELAXED) != 0) {
+    const MEM_POOL pool = MemPoolOfPtr(mem);
+    if (pool != NULL) flags |= pool->flags & MEM_ZEROINIT;
+  }
   if ((flags & MEM_RESIZE_IN_PLACE) != 0) {
     p = size <= before || tarn_heap_try_expand(mem, size) ? mem : NULL;
   } else {
