@@ -175,6 +175,15 @@ TEST_F(SmrtHeap, AnyAlignment) {
   }
 }
 
+// More than one block of places holds.
+TEST_F(SmrtHeap, ManyPools) {
+  std::vector<MEM_POOL> pools(3 * TARN_MEM_PLACES / 2);
+  for (MEM_POOL& each : pools) each = MemPoolInit(0);
+  for (const MEM_POOL each : pools) ASSERT_EQ(MemPoolOfPtr(MemAllocPtr(each, 8, 0)), each);
+  EXPECT_DEATH(MemFreePtr(pools.back()), "tarn: (invalid|double) free: ");
+  for (const MEM_POOL each : pools) ASSERT_EQ(MemPoolFree(each), 1);
+}
+
 TEST_F(SmrtHeap, AStalePoolIsReported) {
   const MEM_POOL stale = MemPoolInit(0);
   void* const block = MemAllocPtr(stale, 100, 0);
@@ -184,6 +193,7 @@ TEST_F(SmrtHeap, AStalePoolIsReported) {
   EXPECT_DEATH(MemFreePtr(block), "tarn: ");
   int local = 0;
   EXPECT_DEATH(MemFreePtr(&local), "tarn: invalid free: ");
+  EXPECT_DEATH(MemFreePtr(pool), "tarn: invalid free: ");  // Meant as MemPoolFree.
 }
 
 }  // namespace

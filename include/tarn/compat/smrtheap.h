@@ -86,14 +86,24 @@ struct tarn_mem_pool {
   void (*end_objects)(struct tarn_mem_pool* pool);
 };
 
+/* Places that were never used, and those that were: one large block, inside which no block begins,
+ * so that MemFreePtr(pool) is told from MemPoolFree(pool). Pages that are not used are not touched. */
+enum { TARN_MEM_PLACES = 128 * 1024 / sizeof(struct tarn_mem_pool) + 1 };
+struct tarn_mem_places {
+  struct tarn_mem_places* older;
+  unsigned long used; /* Atomic; more, perhaps, than there are. */
+  struct tarn_mem_pool pools[TARN_MEM_PLACES];
+};
+
 /* One for the process: weak, so that it is one for all files that include this. */
 typedef struct tarn_mem_process {
   struct tarn_mem_pool* pools; /* Only ever grows. */
   unsigned long freed;
   MEM_ERROR_FN on_error;
   int has_zeroed; /* There was a pool with MEM_ZEROINIT. */
+  struct tarn_mem_places* places;
 } tarn_mem_process;
-__attribute__((weak, visibility("default"))) tarn_mem_process tarn_mem_all = {0, 0, 0, 0};
+__attribute__((weak, visibility("default"))) tarn_mem_process tarn_mem_all = {0, 0, 0, 0, 0};
 
 /* The handler, for all pools; null: none. Gives the one before. */
 TARN_SMRTHEAP_INLINE MEM_ERROR_FN MemSetErrorHandler(MEM_ERROR_FN handler) {
@@ -116,6 +126,28 @@ TARN_SMRTHEAP_INLINE int tarn_mem_is_old(const struct tarn_mem_pool* p, unsigned
   return (long)(freed - __atomic_load_n(&p->freed_at, __ATOMIC_RELAXED)) >= 64;
 }
 
+/* One that was never used; null when out of memory. */
+TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_new_place(void) {
+  struct tarn_mem_places* now = __atomic_load_n(&tarn_mem_all.places, __ATOMIC_ACQUIRE);
+  for (;;) {
+    struct tarn_mem_places* more = NULL;
+    if (now != NULL) {
+      const unsigned long i = __atomic_fetch_add(&now->used, 1, __ATOMIC_RELAXED);
+      if (i < (unsigned long)TARN_MEM_PLACES) return &now->pools[i];
+    }
+    more = (struct tarn_mem_places*)tarn_heap_allocate_zeroed(tarn_heap_main(), 1, sizeof *more);
+    if (more == NULL) return NULL;
+    more->older = now;
+    /* Release: partner of the acquiring loads. */
+    if (__atomic_compare_exchange_n(&tarn_mem_all.places, &now, more, 0, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+      now = more;
+    } else {
+      tarn_heap_deallocate(more);
+    }
+  }
+}
+
 /* The place of a pool that was freed long ago, or a new one; null when out of memory. */
 TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_take_place(void) {
   const unsigned long freed = __atomic_load_n(&tarn_mem_all.freed, __ATOMIC_RELAXED);
@@ -130,7 +162,7 @@ TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_take_place(void) {
     if (tarn_mem_is_old(p, freed)) return p; /* Freed only after the first look: no. */
     __atomic_store_n(&p->state, 0U, __ATOMIC_RELEASE);
   }
-  p = (struct tarn_mem_pool*)tarn_heap_allocate_zeroed(tarn_heap_main(), 1, sizeof *p);
+  p = tarn_mem_new_place();
   if (p == NULL) return NULL;
   p->state = 2;
   p->next = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_RELAXED);
@@ -405,8 +437,8 @@ TARN_SMRTHEAP_INLINE size_t MemPoolCount(MEM_POOL pool) {
   return MemPoolInfo(pool, &info) ? info.count : 0;
 }
 
-/* The youngest pool, and the one after info->pool; 0 when there is none. A pool that another thread
- * frees in this moment is misuse. */
+/* A pool, and the one after info->pool, until each was shown once (in no order); 0 when there is
+ * none. A pool that another thread frees in this moment is misuse. */
 TARN_SMRTHEAP_INLINE int tarn_mem_info_from(struct tarn_mem_pool* p, MEM_POOL_INFO* info) {
   for (; p != NULL; p = p->next) {
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == 1) return MemPoolInfo(p, info);
