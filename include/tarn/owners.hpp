@@ -87,6 +87,11 @@ class Deleter<T, HeapRef> {
   }
 };
 
+// An array may become one of constant elements.
+template <class From, class To>
+inline constexpr bool is_array_of =
+    std::is_convertible_v<From (*)[], To (*)[]> && !std::is_same_v<From, To>;
+
 // From the end.
 template <class T>
 void destroy_array(T* array, std::size_t count) noexcept {
@@ -97,6 +102,8 @@ template <class T, class A>
 class Deleter<T[], A> {
  public:
   Deleter(AllocatorPlace<A> place, std::size_t count) noexcept : place_(place), count_(count) {}
+  template <class U, class = std::enable_if_t<is_array_of<U, T>>>
+  Deleter(const Deleter<U[], A>& other) noexcept : place_(other.place_), count_(other.count_) {}
 
   void operator()(T* array) noexcept {
     destroy_array(array, count_);
@@ -106,6 +113,9 @@ class Deleter<T[], A> {
   std::size_t size() const noexcept { return count_; }
 
  private:
+  template <class U, class B>
+  friend class Deleter;
+
   AllocatorPlace<A> place_;
   std::size_t count_;
 };
@@ -113,7 +123,10 @@ class Deleter<T[], A> {
 template <class T>
 class Deleter<T[], HeapRef> {
  public:
+  constexpr Deleter() noexcept = default;
   Deleter(const AllocatorPlace<HeapRef>&, std::size_t count) noexcept : count_(count) {}
+  template <class U, class = std::enable_if_t<is_array_of<U, T>>>
+  Deleter(const Deleter<U[], HeapRef>& other) noexcept : count_(other.size()) {}
 
   void operator()(T* array) noexcept {
     destroy_array(array, count_);
@@ -122,7 +135,7 @@ class Deleter<T[], HeapRef> {
   std::size_t size() const noexcept { return count_; }
 
  private:
-  std::size_t count_;
+  std::size_t count_ = 0;
 };
 
 template <class T, class A = HeapRef>

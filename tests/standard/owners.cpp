@@ -45,6 +45,10 @@ struct Circle : Name, Shape {
 static_assert(sizeof(Unique<int>) == sizeof(void*));
 static_assert(std::is_convertible_v<Unique<Circle>, Unique<Shape>>);
 static_assert(std::is_convertible_v<Unique<Circle>, Unique<const Circle>>);
+static_assert(std::is_convertible_v<Unique<int[]>, Unique<const int[]>>);
+static_assert(std::is_convertible_v<Unique<int[], tarn::Pool>, Unique<const int[], tarn::Pool>>);
+static_assert(!std::is_convertible_v<Unique<const int[]>, Unique<int[]>>);
+static_assert(!std::is_convertible_v<Unique<Circle[]>, Unique<Name[]>>, "of another size");
 static_assert(!std::is_convertible_v<Unique<Shape>, Unique<Circle>>);
 struct Plain {};
 struct MorePlain : Plain {};
@@ -118,6 +122,11 @@ TEST(Owners, Arrays) {
     EXPECT_EQ(constant[2], "");
     const auto none = allocate_unique<int[]>(heap, 0);
     EXPECT_EQ(none.get_deleter().size(), 0u);
+    Unique<const std::string[]> read_only;  // As a member that is filled in later.
+    EXPECT_EQ(read_only, nullptr);
+    read_only = std::move(names);
+    EXPECT_EQ(read_only.get_deleter().size(), 20u);
+    EXPECT_EQ(read_only[19].size(), 100u);
   }
   EXPECT_EQ(heap.stats().live_blocks, 0u);
   EXPECT_THROW((void)allocate_unique<int[]>(heap, SIZE_MAX / 2), std::bad_array_new_length);
@@ -128,7 +137,8 @@ TEST(Owners, PoolsAndArenas) {
   {
     auto circle = allocate_unique<Circle>(counted, 1.0);
     tarn::Unique<Shape, tarn::Counted<tarn::Arena>> shape = std::move(circle);
-    const auto texts = allocate_unique<std::string[]>(counted, 3);
+    const tarn::Unique<const std::string[], tarn::Counted<tarn::Arena>> texts =
+        allocate_unique<std::string[]>(counted, 3);
     EXPECT_EQ(counted.counts().live, 2u);
   }
   EXPECT_EQ(counted.counts().live, 0u);
