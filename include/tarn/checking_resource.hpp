@@ -137,7 +137,7 @@ class CheckingResource final : public std::pmr::memory_resource {
   }
 
   // For upstreams that end all their blocks at once (a monotonic_buffer_resource's release()):
-  // nothing is live any more.
+  // nothing is live any more. (Else each is live until its place is given out again.)
   void forget_all() {
     const std::lock_guard<std::mutex> held(lock_);
     live_.clear();
@@ -146,9 +146,9 @@ class CheckingResource final : public std::pmr::memory_resource {
 
  private:
   struct Note {
-    std::size_t bytes;
-    std::size_t alignment;
-    const void* allocated_at;
+    std::size_t bytes = 0;
+    std::size_t alignment = 0;
+    const void* allocated_at = nullptr;
   };
   struct Freed {
     const void* p;
@@ -171,8 +171,9 @@ class CheckingResource final : public std::pmr::memory_resource {
       }
     } block{*this, upstream_->allocate(upstream_bytes(bytes), alignment), bytes, alignment};
     const std::lock_guard<std::mutex> held(lock_);
-    live_.insert_or_assign(block.p, Note{bytes, alignment, here});
-    live_bytes_ += bytes;
+    Note& note = live_[block.p];  // Of nothing; or of a block that the upstream has ended itself.
+    live_bytes_ = live_bytes_ - note.bytes + bytes;
+    note = {bytes, alignment, here};
     if (live_bytes_ > live_bytes_peak_) live_bytes_peak_ = live_bytes_;
     void* const p = block.p;
     block.p = nullptr;

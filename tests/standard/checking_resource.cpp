@@ -124,6 +124,23 @@ TEST_F(CheckingResourceTest, EmptyBlocksAreBlocks) {
   EXPECT_TRUE(seen_.empty());
 }
 
+// What an upstream ends by itself ends for the resource when its place is given out again.
+TEST_F(CheckingResourceTest, AnUpstreamThatEndsItsBlocks) {
+  char room[1000];
+  std::pmr::monotonic_buffer_resource upstream(room, sizeof room);
+  CheckingResource checked(&upstream, "monotonic", note);
+  void* const before = checked.allocate(100);
+  upstream.release();
+  void* const after = checked.allocate(50);
+  ASSERT_EQ(before, after);
+  EXPECT_EQ(checked.live_blocks(), 1u);
+  EXPECT_EQ(checked.live_bytes(), 50u);
+  EXPECT_EQ(checked.live_bytes_peak(), 100u);
+  checked.deallocate(after, 50);
+  EXPECT_EQ(checked.live_bytes(), 0u);
+  EXPECT_TRUE(seen_.empty());
+}
+
 TEST_F(CheckingResourceTest, UpstreamOutOfMemory) {
   EXPECT_THROW((void)checked_.allocate(SIZE_MAX / 2), std::bad_alloc);
   EXPECT_EQ(checked_.live_blocks(), 0u);
