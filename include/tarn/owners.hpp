@@ -92,10 +92,16 @@ template <class From, class To>
 inline constexpr bool is_array_of =
     std::is_convertible_v<From (*)[], To (*)[]> && !std::is_same_v<From, To>;
 
-// From the end.
+// From the end; elements may be arrays.
 template <class T>
 void destroy_array(T* array, std::size_t count) noexcept {
-  for (std::size_t i = count; i > 0; --i) array[i - 1].~T();
+  for (std::size_t i = count; i > 0; --i) {
+    if constexpr (std::is_array_v<T>) {
+      destroy_array(array[i - 1], std::extent_v<T>);
+    } else {
+      array[i - 1].~T();
+    }
+  }
 }
 
 template <class T, class A>

@@ -107,6 +107,8 @@ TEST(Owners, ThrowingConstructorsLeakNothing) {
   EXPECT_THROW((void)allocate_unique<Circle>(heap, -1.0), std::invalid_argument);
   EXPECT_THROW((void)allocate_shared<Circle>(heap, -1.0), std::invalid_argument);
   EXPECT_THROW((void)allocate_unique<Third[]>(heap, 10), std::runtime_error);
+  Third::count = -3;  // In the third row.
+  EXPECT_THROW((void)allocate_unique<Third[][2]>(heap, 10), std::runtime_error);
   EXPECT_EQ(Third::live, 0);
   EXPECT_EQ(heap.stats().live_blocks, 0u);
   EXPECT_EQ(Shape::live, 0);
@@ -122,6 +124,9 @@ TEST(Owners, Arrays) {
     EXPECT_EQ(constant[2], "");
     const auto none = allocate_unique<int[]>(heap, 0);
     EXPECT_EQ(none.get_deleter().size(), 0u);
+    auto rows = allocate_unique<std::string[][3]>(heap, 4);
+    for (std::size_t i = 0; i < 12; ++i) rows[i / 3][i % 3].assign(100, 'r');
+    EXPECT_EQ(rows.get_deleter().size(), 4u);
     Unique<const std::string[]> read_only;  // As a member that is filled in later.
     EXPECT_EQ(read_only, nullptr);
     read_only = std::move(names);
