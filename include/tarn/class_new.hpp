@@ -9,9 +9,8 @@
 //   tarn::ClassHeap<Node>::use(graph_heap);              // or while the program runs; ClassHooks
 //                                                        // takes tables of any allocator
 //
-// All forms: single objects and arrays, over-aligned, sized, nothrow, into memory that is given,
-// `new (heap) T` (not for ClassHooks); each with its delete, so that a constructor that throws
-// leaks nothing.
+// All forms: objects and arrays, over-aligned, sized, nothrow, in given memory, `new (heap) T` (not
+// for ClassHooks); each with its delete, so that a throwing constructor leaks nothing.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_CLASS_NEW_HPP
@@ -152,6 +151,9 @@ inline void* class_allocate_in(NoHeap, std::size_t, std::size_t) noexcept { retu
 
 // In a class, where its operators are to have the access that they get there (public, mostly). The
 // argument is the type that says where memory comes from.
+// (Not in a promise type of coroutines: these offer their parameters to operator new, and a single
+// one that is a pointer would be taken for memory that is given. tarn/coroutine.hpp has operators
+// for these.)
 #define TARN_CLASS_NEW(...)                                                                        \
   TARN_CLASS_OPERATORS(__VA_ARGS__)                                                                \
   TARN_CLASS_HEAP_FORMS(new, delete, __VA_ARGS__)                                                  \

@@ -10,7 +10,7 @@
 //
 // The allocator below, the container and its elements all lie in that memory. Containers must be of
 // a kind that keeps `pointer`s: std::vector and libc++'s are, Boost.Container's are, libstdc++'s
-// nodes (list, map ...) are not.
+// nodes (list, map ...) and its std::vector<bool> are not.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_OFFSET_ALLOCATOR_HPP

@@ -86,8 +86,8 @@ struct tarn_mem_pool {
   void (*end_objects)(struct tarn_mem_pool* pool);
 };
 
-/* Places that were never used, and those that were: one large block, inside which no block begins,
- * so that MemFreePtr(pool) is told from MemPoolFree(pool). Pages that are not used are not touched. */
+/* Places of pools, used and not, in one large block: no block begins inside it, so that a free of a
+ * pool is told. Pages that are not used are not touched. */
 enum { TARN_MEM_PLACES = 128 * 1024 / sizeof(struct tarn_mem_pool) + 1 };
 struct tarn_mem_places {
   struct tarn_mem_places* older;
