@@ -57,6 +57,12 @@ TEST(ArrayPoolFaults, WrongFreesAreReported) {
   pool.Free(p);
   EXPECT_DEATH(pool.Free(p), "tarn: double free: ");
   EXPECT_DEATH(pool.Free(p + 1), "tarn: invalid free: ");
+  // Also while other blocks live.
+  void* const one = pool.Allocate();
+  void* const other = pool.Allocate();
+  pool.Free(one);
+  EXPECT_DEATH(pool.Free(one), "tarn: double free: ");
+  pool.Free(other);
   int local = 0;
   EXPECT_DEATH(pool.Free(&local), "tarn: invalid free: ");
 }

@@ -70,8 +70,26 @@ static void arenas(void) {
   DeleteArena(NULL);
 }
 
+/* Chunks have the bytes that were asked for. */
+static void the_steps_of_an_arena(void) {
+  const size_t steps[] = {2000, 30000, 500000};
+  size_t s;
+  for (s = 0; s < 3; ++s) {
+    Arena* const arena = GetArena(steps[s]);
+    size_t i;
+    tarn_arena_stats stats;
+    memset(&stats, 0, sizeof stats);
+    stats.bytes = sizeof stats;
+    for (i = 0; i < 10 * steps[s] / 100; ++i) CHECK(ArenaAlloc(arena, 100, 1) != NULL);
+    tarn_arena_get_stats(arena, &stats);
+    CHECK(stats.chunks >= 9 && stats.chunks <= 20);
+    DeleteArena(arena);
+  }
+}
+
 void fixed_pool(void) {
   pools();
   chunks_go_back();
   arenas();
+  the_steps_of_an_arena();
 }
