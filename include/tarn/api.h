@@ -8,6 +8,13 @@
 #define TARN_API __attribute__((visibility("default")))
 #define TARN_ALLOCATES(...) __attribute__((malloc, alloc_size(__VA_ARGS__), warn_unused_result))
 #define TARN_ALLOCATES_ONE __attribute__((malloc, warn_unused_result))
+/* As TARN_ALLOCATES of functions that are given a tarn_heap: clang counts that as two arguments,
+ * and would take another one than is named for the size. */
+#if defined(__clang__)
+#define TARN_ALLOCATES_IN_HEAP(...) TARN_ALLOCATES_ONE
+#else
+#define TARN_ALLOCATES_IN_HEAP(...) TARN_ALLOCATES(__VA_ARGS__)
+#endif
 #define TARN_MUST_USE __attribute__((warn_unused_result))
 /* As TARN_ALLOCATES where others have the address, too. */
 #define TARN_ALLOCATES_SHARED(...) __attribute__((alloc_size(__VA_ARGS__), warn_unused_result))
@@ -19,6 +26,7 @@
 #define TARN_API
 #define TARN_ALLOCATES(...)
 #define TARN_ALLOCATES_ONE
+#define TARN_ALLOCATES_IN_HEAP(...)
 #define TARN_MUST_USE
 #define TARN_ALLOCATES_SHARED(...)
 #define TARN_WEAK

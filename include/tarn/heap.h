@@ -208,15 +208,15 @@ TARN_API int tarn_heap_delete(tarn_heap heap);
 TARN_API int tarn_heap_clear(tarn_heap heap);
 
 /* At least `size` bytes aligned to 16; for size 0 a block that may only be freed. */
-TARN_API TARN_ALLOCATES(2) void* tarn_heap_allocate(tarn_heap heap, size_t size);
+TARN_API TARN_ALLOCATES_IN_HEAP(2) void* tarn_heap_allocate(tarn_heap heap, size_t size);
 
 /* As above for count * size bytes, all zero. The product is checked. */
-TARN_API TARN_ALLOCATES(2, 3) void* tarn_heap_allocate_zeroed(tarn_heap heap, size_t count,
-                                                              size_t size);
+TARN_API TARN_ALLOCATES_IN_HEAP(2, 3) void* tarn_heap_allocate_zeroed(tarn_heap heap, size_t count,
+                                                                      size_t size);
 
 /* Aligned to `alignment`, a power of two; else null and EINVAL. */
-TARN_API TARN_ALLOCATES(3) void* tarn_heap_allocate_aligned(tarn_heap heap, size_t alignment,
-                                                            size_t size);
+TARN_API TARN_ALLOCATES_IN_HEAP(3) void* tarn_heap_allocate_aligned(tarn_heap heap,
+                                                                    size_t alignment, size_t size);
 
 /* Blocks of one exact size in a heap: no header, no rounding up but to the alignment (and to 8
  * bytes at least), pages of their own once the heap has some use. They are freed like all others,
