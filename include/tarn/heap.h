@@ -252,7 +252,8 @@ TARN_API void tarn_heap_deallocate(void* p);
 TARN_API void tarn_heap_deallocate_sized(void* p, size_t size);
 
 /* Bytes that may be used at p, at least what was asked for; 0 for null. Exactly that in heaps whose
- * mode is not fast. */
+ * mode is not fast. (As with malloc's: gcc with _FORTIFY_SOURCE knows what was asked for only, and
+ * stops a program that uses more.) */
 TARN_API size_t tarn_heap_usable_bytes(const void* p);
 
 /* The heap of a block; the zero value when p is no block of tarn's. malloc's is one. */
