@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "tarn/align.hpp"
+#include "tarn/errors.hpp"
 #include "tarn/heap.hpp"
 
 namespace tarn {
@@ -159,10 +160,10 @@ struct AllocatorCalls {
                   "is larger than its element");
     std::size_t bytes = 0;
     if (TARN_UNLIKELY(!checked_multiply(count, sizeof(T), &bytes) || bytes > PTRDIFF_MAX)) {
-      refuse<std::bad_array_new_length>();
+      throw_or_trap<std::bad_array_new_length>();
     }
     void* const p = a.try_allocate(bytes, alignof(T));
-    if (TARN_UNLIKELY(p == nullptr)) refuse<std::bad_alloc>();
+    if (TARN_UNLIKELY(p == nullptr)) throw_or_trap<std::bad_alloc>();
     return static_cast<T*>(p);
   }
 
@@ -177,16 +178,6 @@ struct AllocatorCalls {
   }
 
   static constexpr std::size_t count_max() noexcept { return PTRDIFF_MAX / sizeof(T); }
-
- private:
-  template <class Exception>
-  [[noreturn]] static void refuse() {
-#if defined(__cpp_exceptions)
-    throw Exception();
-#else
-    __builtin_trap();
-#endif
-  }
 };
 
 // Over a heap, or whatever has try_allocate(bytes, alignment) and deallocate(p, bytes, alignment):

@@ -20,6 +20,16 @@ class InvalidOptions : public std::exception {
   const char* text_;  // Static.
 };
 
+// For callers that expect no null: without exceptions it ends the program.
+template <class Exception>
+[[noreturn]] void throw_or_trap() {
+#if defined(__cpp_exceptions)
+  throw Exception();
+#else
+  __builtin_trap();
+#endif
+}
+
 // The pointer, or std::bad_alloc for null where there are exceptions.
 inline void* or_bad_alloc(void* p) {
 #if defined(__cpp_exceptions)

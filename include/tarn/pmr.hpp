@@ -28,8 +28,9 @@
 namespace tarn {
 
 // Over whatever it is made from (A: what that is, or the handle to it); std::bad_alloc when there
-// is no memory, or not of that size or alignment. Two over the same place are equal, as far as the
-// program was compiled with run-time type information. Threads: as the allocator.
+// is no memory, or not of that size or alignment; without exceptions a trap, as nobody expects null
+// of a memory_resource. Two over the same place are equal, as far as the program was compiled with
+// run-time type information. Threads: as the allocator.
 template <class A = HeapRef>
 class Resource final : public std::pmr::memory_resource {
  public:
@@ -40,7 +41,9 @@ class Resource final : public std::pmr::memory_resource {
 
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    return or_bad_alloc(place_.get().try_allocate(bytes, alignment));
+    void* const p = place_.get().try_allocate(bytes, alignment);
+    if (TARN_UNLIKELY(p == nullptr)) throw_or_trap<std::bad_alloc>();
+    return p;
   }
   void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
     place_.get().deallocate(p, bytes, alignment);

@@ -1,8 +1,18 @@
-// no_exceptions: class-level new where there are none gives null, and makes nothing there.
+// no_exceptions: class-level new where there are none gives null, and makes nothing there;
+// containers and memory resources, which expect no null, end the program.
 //
 // SPDX-License-Identifier: MIT
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory_resource>
+
 #include "check.h"
+#include "tarn/checking_resource.hpp"
 #include "tarn/class_new.hpp"
+#include "tarn/containers.hpp"
+#include "tarn/pmr.hpp"
 
 namespace {
 
@@ -16,6 +26,19 @@ struct alignas(64) Wide : tarn::ClassNew<Wide> {
   Wide() { bytes[0] = 1; }
   char bytes[1 << 17];
 };
+
+// Whether it is ended by a signal, and not by an access to memory that is none.
+template <class What>
+bool traps(What what) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    what();
+    ::_exit(0);
+  }
+  int status = 0;
+  CHECK(child > 0 && ::waitpid(child, &status, 0) == child);
+  return WIFSIGNALED(status) && (WTERMSIG(status) == SIGILL || WTERMSIG(status) == SIGTRAP);
+}
 
 }  // namespace
 
@@ -31,6 +54,12 @@ int main() {
   CHECK(new (heap) Wide == nullptr);
   CHECK(new Wide == nullptr);
   CHECK(new Wide[2] == nullptr);
+  CHECK(traps([&] { tarn::Vector<char>(heap).reserve(100000); }));
+  CHECK(traps([&] {
+    tarn::Resource<> resource(heap);
+    tarn::CheckingResource checked(&resource);
+    std::pmr::vector<char>(&checked).reserve(100000);
+  }));
   CHECK(heap.set_ceiling(0));
   const Large* const large = new Large;
   CHECK(large != nullptr && large->bytes[0] == 1);
