@@ -287,6 +287,10 @@ TEST(ClassHooksTest, AnyAllocatorsTable) {
   }
   EXPECT_EQ(pool.stats().live_blocks, 0u);
   tarn::Arena arena;
+  tarn_malloc_table only_16 = tarn_arena_malloc_table(arena.get());
+  only_16.allocate_aligned = nullptr;
+  ASSERT_TRUE(Hooks::use(&only_16));
+  EXPECT_THROW(new Wide_token, std::bad_alloc);
   const tarn_malloc_table in_arena = tarn_arena_malloc_table(arena.get());
   ASSERT_TRUE(Hooks::use(&in_arena));
   {

@@ -285,6 +285,13 @@ void sizes() {
     CHECK(reinterpret_cast<std::uintptr_t>(wide.data()) % 256 == 0);
   }
   CHECK(heap.stats().live_blocks == 1);
+  Heap young("young");  // Its first blocks lie close.
+  Allocator<Wide> of_wide(young);
+  for (int i = 0; i < 4; ++i) {
+    (void)!young.allocate(16);
+    const Wide* const one = of_wide.allocate(1);
+    CHECK(reinterpret_cast<std::uintptr_t>(one) % 256 == 0);
+  }
 }
 
 // The three rules of propagation, on one container.
