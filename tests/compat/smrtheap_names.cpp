@@ -20,10 +20,10 @@ namespace {
 struct EndsPool {
   void operator()(MEM_POOL pool) const { EXPECT_EQ(MemPoolFree(pool), 1); }
 };
-using Pool = std::unique_ptr<tarn_mem_pool, EndsPool>;
+using OwnedPool = std::unique_ptr<tarn_mem_pool, EndsPool>;
 
 TEST(SmrtHeapNames, BlocksOfAnySize) {
-  const Pool pool(MemPoolInit(MEM_SERIALIZE));
+  const OwnedPool pool(MemPoolInit(MEM_SERIALIZE));
   ASSERT_NE(pool, nullptr);
   auto* text = static_cast<char*>(MemAllocPtr(pool.get(), 100, MEM_ZEROINIT));
   ASSERT_NE(text, nullptr);
@@ -50,7 +50,7 @@ TEST(SmrtHeapNames, BlocksOfOneSize) {
     Link* next;
     int value;
   };
-  const Pool pool(MemPoolInitFS(sizeof(Link), 1000, 0));
+  const OwnedPool pool(MemPoolInitFS(sizeof(Link), 1000, 0));
   ASSERT_NE(pool, nullptr);
   EXPECT_EQ(MemPoolPreAllocate(pool.get(), 1000 * sizeof(Link)), 1);
   EXPECT_EQ(MemPoolCount(pool.get()), 0u);
@@ -76,7 +76,7 @@ TEST(SmrtHeapNames, BlocksOfOneSize) {
 }
 
 TEST(SmrtHeapNames, WhatAPoolHas) {
-  const Pool pool(MemPoolInitFS(48, 10, MEM_ZEROINIT));
+  const OwnedPool pool(MemPoolInitFS(48, 10, MEM_ZEROINIT));
   std::set<void*> blocks = {MemAllocFS(pool.get()), MemAllocPtr(pool.get(), 300'000, 0),
                             new (pool.get()) std::size_t[10]};
   EXPECT_EQ(MemPoolSetCeiling(pool.get(), std::size_t{1} << 20), 1);
@@ -105,17 +105,18 @@ TEST(SmrtHeapNames, WhatAPoolHas) {
 }
 
 TEST(SmrtHeapNames, AllPoolsOnceEach) {
-  const Pool pools[3] = {Pool(MemPoolInit(0)), Pool(MemPoolInit(0)), Pool(MemPoolInitFS(8, 1, 0))};
+  const OwnedPool pools[3] = {OwnedPool(MemPoolInit(0)), OwnedPool(MemPoolInit(0)),
+                              OwnedPool(MemPoolInitFS(8, 1, 0))};
   std::multiset<MEM_POOL> seen;
   MEM_POOL_INFO info;
   for (int more = MemPoolFirst(&info); more != 0; more = MemPoolNext(&info)) seen.insert(info.pool);
-  for (const Pool& pool : pools) EXPECT_EQ(seen.count(pool.get()), 1u);
+  for (const OwnedPool& pool : pools) EXPECT_EQ(seen.count(pool.get()), 1u);
   EXPECT_EQ(seen.size(), 3u);
 }
 
 TEST(SmrtHeapNames, InARegion) {
   const auto region = std::make_unique<char[]>(100'000);
-  const Pool pool(MemPoolInitRegion(region.get(), 100'000, 0));
+  const OwnedPool pool(MemPoolInitRegion(region.get(), 100'000, 0));
   ASSERT_NE(pool, nullptr);
   const char* const text = new (pool.get()) char[100];
   EXPECT_TRUE(text >= region.get() && text + 100 <= region.get() + 100'000);
@@ -133,7 +134,7 @@ int free_reserve(const MEM_ERROR_INFO* info) {
 }
 
 TEST(SmrtHeapNames, TheErrorHandlerMayMakeRoom) {
-  const Pool pool(MemPoolInit(0));
+  const OwnedPool pool(MemPoolInit(0));
   ASSERT_EQ(MemPoolSetCeiling(pool.get(), std::size_t{1} << 20), 1);
   const MEM_ERROR_FN before = MemSetErrorHandler(free_reserve);
   reserve = MemAllocPtr(pool.get(), 900'000, 0);
