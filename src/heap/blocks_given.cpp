@@ -120,9 +120,6 @@ void deallocate_attention(Page* page) noexcept {
 
 std::size_t usable_bytes(const void* p, const char* function) noexcept {
   if (p == nullptr) return 0;
-  if (TARN_UNLIKELY(address_of(p) >> address_bits != 0)) {
-    report_misuse(Misuse::invalid_free, function, p);  // No address of a program's.
-  }
   return usable_bytes_in(span_of_block(p, function), p, function);
 }
 
