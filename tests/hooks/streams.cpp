@@ -158,6 +158,19 @@ TEST(Lua, OpensOrSaysNo) {
   EXPECT_GT(refused, 0);
 }
 
+// note() in Lua adds one to *count.
+void give_note(lua_State* state, int* count) {
+  lua_pushlightuserdata(state, count);
+  lua_pushcclosure(
+      state,
+      [](lua_State* inside) {
+        ++*static_cast<int*>(lua_touserdata(inside, lua_upvalueindex(1)));
+        return 0;
+      },
+      1);
+  lua_setglobal(state, "note");
+}
+
 TEST(Lua, EndsAtOnceWithFinalizers) {
   tarn_heap_options options{};
   options.bytes = sizeof options;
@@ -167,15 +180,7 @@ TEST(Lua, EndsAtOnceWithFinalizers) {
   ASSERT_NE(state, nullptr);
   luaL_openlibs(state);
   int ended = 0;
-  lua_pushlightuserdata(state, &ended);
-  lua_pushcclosure(
-      state,
-      [](lua_State* inside) {
-        ++*static_cast<int*>(lua_touserdata(inside, lua_upvalueindex(1)));
-        return 0;
-      },
-      1);
-  lua_setglobal(state, "note");
+  give_note(state, &ended);
   ASSERT_EQ(luaL_dostring(state,
                           "t = {} for i = 1, 100 do t[i] = setmetatable({}, {__gc = function()"
                           " local s = ('y'):rep(1000) note(s) end}) end"), 0);
@@ -192,15 +197,7 @@ TEST(Lua, FinalizersRunAtTheCeiling) {
   ASSERT_NE(state, nullptr);
   luaL_openlibs(state);
   int ended = 0;
-  lua_pushlightuserdata(state, &ended);
-  lua_pushcclosure(
-      state,
-      [](lua_State* inside) {
-        ++*static_cast<int*>(lua_touserdata(inside, lua_upvalueindex(1)));
-        return 0;
-      },
-      1);
-  lua_setglobal(state, "note");
+  give_note(state, &ended);
   ASSERT_EQ(luaL_dostring(state,
                           "t = {} for i = 1, 50 do t[i] = setmetatable({}, {__gc = function()"
                           " for j = 1, 20 do local s = ('y'):rep(20000 + j) end note() end}) end"),
