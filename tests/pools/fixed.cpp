@@ -128,6 +128,7 @@ TEST(FixedAllocator, MemoryOfOnesOwn) {
 // What is aligned to less than a pointer is not rounded up to one, and each free is proved.
 TEST(FixedAllocator, SmallAlignmentsLoseNothing) {
   alignas(16) static unsigned char memory[21 * 12];
+  alignas(16) static unsigned char other_memory[21 * 12];
   CountingSource source;
   FixedAllocatorOptions options;
   for (const std::size_t alignment : {1u, 2u, 4u}) {
@@ -136,7 +137,7 @@ TEST(FixedAllocator, SmallAlignmentsLoseNothing) {
     EXPECT_EQ(own.block_count(), 21u);
     FixedAllocator pool(12, 21, source, options);
     EXPECT_NE(pool.get()->live_bits, nullptr);
-    FixedAllocator few(12, 20, memory, sizeof memory, options);
+    FixedAllocator few(12, 20, other_memory, sizeof other_memory, options);
     EXPECT_NE(few.get()->live_bits, nullptr);
     for (FixedAllocator* const blocks : {&own, &pool, &few}) {
       std::vector<unsigned char*> live;
