@@ -23,6 +23,7 @@ std::vector<Kind> all_kinds() {
   std::vector<Kind> all = tables::kinds_in_c();
   for (const Kind& kind : tables::kinds_at_compile_time()) all.push_back(kind);
   for (const Kind& kind : tables::kinds_in_cpp()) all.push_back(kind);
+  for (const Kind& kind : tables::kinds_of_class_pools()) all.push_back(kind);
   return all;
 }
 

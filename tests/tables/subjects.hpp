@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "tarn/adaptors.h"
 #include "tarn/malloc_table.h"
 
 namespace tables {
@@ -25,6 +26,23 @@ struct Subject {
   std::size_t alignment_max = 4096;  // and the greatest alignment;
   std::size_t blocks = 100;          // so many of the largest at the same time, surely.
   bool frees = true;                 // A freed block's memory is used again.
+};
+
+// A source that fails as it is told, in front of `options.source`.
+struct Failing {
+  explicit Failing(std::size_t n) {
+    own.inner = tarn_source_default();
+    own.failing = n;
+    own.onwards = 1;
+    source = tarn_failing_source_get(&own);
+  }
+  bool refuse(bool is_refused) {
+    own.calls = 0;
+    own.failing = is_refused ? 1 : 0;
+    return true;
+  }
+  tarn_failing_source own{};
+  tarn_source source;
 };
 
 inline std::unique_ptr<Subject> limited(std::unique_ptr<Subject> subject, std::size_t bytes_max,

@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "subjects.hpp"
-#include "tarn/adaptors.h"
 #include "tarn/fixed_allocator.h"
 #include "tarn/object_cache.h"
 #include "tarn/region_array_pool.h"
@@ -15,23 +14,6 @@
 namespace tables {
 
 namespace {
-
-// A source that fails as it is told, in front of `options.source`.
-struct Failing {
-  explicit Failing(std::size_t n) {
-    own.inner = tarn_source_default();
-    own.failing = n;
-    own.onwards = 1;
-    source = tarn_failing_source_get(&own);
-  }
-  bool refuse(bool is_refused) {
-    own.calls = 0;
-    own.failing = is_refused ? 1 : 0;
-    return true;
-  }
-  tarn_failing_source own{};
-  tarn_source source;
-};
 
 long long live_in(const tarn_heap& heap) {
   tarn_heap_stats stats{};

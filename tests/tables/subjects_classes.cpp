@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "subjects.hpp"
-#include "tarn/adaptors.h"
 #include "tarn/class_pools.hpp"
 #include "tarn/malloc_table.hpp"
 #include "tarn/xalloc.h"
@@ -13,34 +12,48 @@ namespace tables {
 
 namespace {
 
+long long live_by(const tarn_class_pools_stats& stats) {
+  return static_cast<long long>(stats.in_use);
+}
+
 struct ClassPoolsInC : Subject {
-  explicit ClassPoolsInC(std::size_t n = 0) {
-    failing.inner = tarn_source_default();
-    failing.failing = n;
-    failing.onwards = 1;
-    const tarn_source source = tarn_failing_source_get(&failing);
+  explicit ClassPoolsInC(std::size_t n = 0) : failing(n) {
     tarn_class_pools_options options{};
     options.bytes = sizeof options;
     options.chunk_bytes = 4096;
-    options.source = &source;
+    options.source = &failing.source;
     if (tarn_class_pools_init(&pools, &options) == 0) table = tarn_class_pools_malloc_table(&pools);
   }
   ~ClassPoolsInC() override {
-    if (tarn_class_pools_check(&pools) != 1) std::abort();
+    if (!ClassPoolsInC::is_sound()) std::abort();
     tarn_class_pools_destroy(&pools);
   }
-  tarn_failing_source failing{};
-  tarn_class_pools pools;
+  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
+  long long live() const override {
+    tarn_class_pools_stats stats{};
+    stats.bytes = sizeof stats;
+    return tarn_class_pools_get_stats(&pools, &stats) == 0 ? live_by(stats) : -2;
+  }
+  bool is_sound() const override { return tarn_class_pools_check(&pools) == 1; }
+  Failing failing;
+  mutable tarn_class_pools pools;  // Questions take its lock.
 };
 
 struct ClassPoolsInCpp : Subject {
   ClassPoolsInCpp() { table = tarn::malloc_table(pools); }
+  bool is_sound() const override { return pools.check(); }
   tarn::ClassPools pools;
 };
 
 struct Xalloc : Subject {
   Xalloc() { table = tarn_xalloc_malloc_table(); }
   ~Xalloc() override { tarn_xalloc_destroy(); }
+  long long live() const override {
+    tarn_class_pools_stats stats{};
+    stats.bytes = sizeof stats;
+    return tarn_xalloc_get_stats(&stats) == 0 ? live_by(stats) : -2;
+  }
+  bool is_sound() const override { return tarn_xalloc_check() == 1; }
 };
 
 template <class S>
