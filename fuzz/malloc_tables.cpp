@@ -19,16 +19,8 @@ namespace {
 using tables::Kind;
 using tables::Subject;
 
-std::vector<Kind> all_kinds() {
-  std::vector<Kind> all = tables::kinds_in_c();
-  for (const Kind& kind : tables::kinds_at_compile_time()) all.push_back(kind);
-  for (const Kind& kind : tables::kinds_in_cpp()) all.push_back(kind);
-  for (const Kind& kind : tables::kinds_of_class_pools()) all.push_back(kind);
-  return all;
-}
-
 std::unique_ptr<Subject> make(Input& input) {
-  static const std::vector<Kind> kinds = all_kinds();
+  static const std::vector<Kind> kinds = tables::all_kinds();
   const Kind& kind = kinds[input.below(kinds.size())];
   // Where a source can refuse it has one, which does not at first.
   return kind.make_failing == nullptr ? kind.make() : kind.make_failing(0);

@@ -290,15 +290,7 @@ TEST(ClassPoolsTables, BlocksHaveNothingInFront) {
   EXPECT_EQ(tarn_class_pools_malloc_table(nullptr).allocate, nullptr);
 }
 
-std::vector<Kind> all_kinds() {
-  std::vector<Kind> all = tables::kinds_in_c();
-  for (const Kind& kind : tables::kinds_at_compile_time()) all.push_back(kind);
-  for (const Kind& kind : tables::kinds_in_cpp()) all.push_back(kind);
-  for (const Kind& kind : tables::kinds_of_class_pools()) all.push_back(kind);
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Tables, testing::ValuesIn(all_kinds()),
+INSTANTIATE_TEST_SUITE_P(All, Tables, testing::ValuesIn(tables::all_kinds()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
