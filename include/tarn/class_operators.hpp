@@ -34,6 +34,20 @@ void* class_allocate(const Try& try_once) {
   }
 }
 
+// What `new (std::nothrow)` is made of one that throws.
+template <class Allocate>
+void* null_if_it_throws(const Allocate& allocate) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+    return allocate();
+  } catch (...) {
+    return nullptr;
+  }
+#else
+  return allocate();
+#endif
+}
+
 // `new` names an alignment only if it is more than this. (Sizes are multiples of the alignment.)
 constexpr std::align_val_t alignment_of_object(std::size_t bytes) noexcept {
   return std::align_val_t{natural_alignment(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__)};
@@ -57,15 +71,7 @@ class ClassMemory {
   }
 
   static void* try_allocate(std::size_t bytes, std::align_val_t alignment) noexcept {
-#if defined(__cpp_exceptions)
-    try {
-      return allocate(bytes, alignment);
-    } catch (...) {
-      return nullptr;
-    }
-#else
-    return allocate(bytes, alignment);
-#endif
+    return null_if_it_throws([&] { return allocate(bytes, alignment); });
   }
 
   static void deallocate(void* p) noexcept {

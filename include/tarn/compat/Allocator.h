@@ -52,15 +52,7 @@ class LastingAllocator {
   }
   // As `new (std::nothrow)` must: as above, and null instead of an exception.
   void* Allocate(std::size_t size, const std::nothrow_t&) noexcept {
-#if defined(__cpp_exceptions)
-    try {
-      return Allocate(size);
-    } catch (...) {
-      return nullptr;
-    }
-#else
-    return Allocate(size);
-#endif
+    return tarn::null_if_it_throws([&] { return Allocate(size); });
   }
   // Asks nobody.
   void* TryAllocate(std::size_t size) noexcept {
