@@ -13,8 +13,15 @@
 
 namespace tarn::os {
 
-// Fresh zero memory, readable and writable, not yet backed; null when the OS refuses.
+// Fresh zero memory, readable and writable, not yet backed; null when the OS refuses, as it does
+// where memory for all of it cannot exist.
 void* vm_reserve(std::size_t bytes) noexcept;
+
+// Likewise, for what is hardly used: the OS is told not to count it.
+void* vm_reserve_sparse(std::size_t bytes) noexcept;
+
+// Memory and swap of the machine, more than which no request can have; SIZE_MAX: not known.
+std::size_t vm_bytes_there_can_be() noexcept;
 
 // Gives address space back. False when the OS refuses (it may, at its limit of mappings): then the
 // range is still the caller's.

@@ -48,7 +48,7 @@ bool Metadata::provide(std::size_t bytes) noexcept {
     return true;
   }
   const std::size_t wanted = room > region_bytes ? align_up(room, slice_bytes) : region_bytes;
-  void* const start = os::vm_reserve(wanted);
+  void* const start = os::vm_reserve_sparse(wanted);
   if (start == nullptr) return false;
   os::vm_name(start, wanted, "tarn: metadata");
   begin_region(start, wanted);

@@ -33,7 +33,7 @@ bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
     if (root_[i].load() != 0) continue;
     void* leaf = first_leaf_;
     if (first_leaf_used_) {
-      leaf = os::vm_reserve(leaf_bytes);
+      leaf = os::vm_reserve_sparse(leaf_bytes);
       if (leaf == nullptr) return false;
       os::vm_name(leaf, leaf_bytes, "tarn: page map");
     }
@@ -59,7 +59,7 @@ bool PageMap::cover_from_static(const std::byte* start, std::size_t bytes) noexc
 
 PageMap::Reserve PageMap::reserve_leaves(std::size_t bytes) noexcept {
   const std::size_t count = (bytes >> leaf_shift) + 2;
-  void* const leaves = os::vm_reserve(count * leaf_bytes);
+  void* const leaves = os::vm_reserve_sparse(count * leaf_bytes);
   if (leaves == nullptr) return {};
   os::vm_name(leaves, count * leaf_bytes, "tarn: page map");
   return {static_cast<Entry*>(leaves), count};

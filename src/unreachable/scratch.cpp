@@ -24,7 +24,7 @@ void* Scratch::take(std::size_t bytes) noexcept {
   if (chunks_ == nullptr || chunks_->bytes - used_ < size) {
     const std::size_t least = size + sizeof(Chunk);
     const std::size_t wanted = least < chunk_bytes ? chunk_bytes : align_up(least, slice_bytes);
-    void* const start = os::vm_reserve(wanted);
+    void* const start = os::vm_reserve_sparse(wanted);
     if (start == nullptr) return nullptr;
     chunks_ = new (start) Chunk{chunks_, nullptr, nullptr, wanted};
     const os::LockedUnlessHeld locked(lock_);

@@ -59,6 +59,10 @@ void* vm_reserve(std::size_t bytes) noexcept {
   return start;
 }
 
+void* vm_reserve_sparse(std::size_t bytes) noexcept { return vm_reserve(bytes); }
+
+std::size_t vm_bytes_there_can_be() noexcept { return SIZE_MAX; }
+
 bool vm_release(void* start, std::size_t bytes) noexcept {
   if (call_fails() || munmap(start, bytes) != 0) return false;
   reserved_bytes.fetch_sub(bytes);

@@ -348,7 +348,7 @@ bool Standstill::begin(int signal, unsigned wait_ms) noexcept {
     return false;
   }
   if (places == nullptr) {
-    places = static_cast<Place*>(vm_reserve(places_max * sizeof(Place)));
+    places = static_cast<Place*>(vm_reserve_sparse(places_max * sizeof(Place)));
     if (places == nullptr) {
       errno = ENOMEM;
       return false;

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "layout/geometry.hpp"
@@ -34,14 +35,27 @@ bool succeeds(Call call) noexcept {
   return done;
 }
 
-}  // namespace
-
-void* vm_reserve(std::size_t bytes) noexcept {
+void* map(std::size_t bytes, int flags) noexcept {
   const int saved = errno;
-  void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const start =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   errno = saved;
   return start == MAP_FAILED ? nullptr : start;
+}
+
+}  // namespace
+
+void* vm_reserve(std::size_t bytes) noexcept { return map(bytes, 0); }
+
+void* vm_reserve_sparse(std::size_t bytes) noexcept { return map(bytes, MAP_NORESERVE); }
+
+std::size_t vm_bytes_there_can_be() noexcept {
+  const int saved = errno;
+  struct sysinfo machine {};
+  const bool known = sysinfo(&machine) == 0;
+  errno = saved;
+  if (!known) return SIZE_MAX;
+  return (static_cast<std::size_t>(machine.totalram) + machine.totalswap) * machine.mem_unit;
 }
 
 bool vm_release(void* start, std::size_t bytes) noexcept {
