@@ -50,6 +50,8 @@ Span* span_of_block(const void* p, const char* function) noexcept {
     case SpanKind::dirty:
     case SpanKind::clean:
     case SpanKind::purging:
+    case SpanKind::unmapping:
+    case SpanKind::lost:
       ended_heaps.report(Misuse::double_free, function, p);
     case SpanKind::moving:
     case SpanKind::notes:

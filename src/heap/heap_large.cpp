@@ -18,7 +18,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
   if (HeapRecord* const refused_by = charge(record, slices << slice_shift)) {
     return {Outcome::refused, nullptr, refused_by};
   }
-  Span* const span = large_take(request.bytes, request.alignment, record.zone);
+  Span* const span = large_take(request.bytes, request.alignment, request.zero, record.zone);
   if (span == nullptr) {
     cancel_charge(record, slices << slice_shift);
     return {Outcome::out_of_memory, nullptr, nullptr};
@@ -29,7 +29,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
     if (!closed_by_another(record)) {
       record.large.push_front(span);
       add_live(record, static_cast<std::int64_t>(span->bytes()));
-      return {Outcome::done, span->base, nullptr, span->zeroed};
+      return {Outcome::done, span->base, nullptr, request.zero};
     }
   }
   large_give(span, record.zone);

@@ -280,6 +280,8 @@ tarn_heap heap_of(const void* p) noexcept {
     case SpanKind::clean:
     case SpanKind::dirty:
     case SpanKind::purging:
+    case SpanKind::unmapping:
+    case SpanKind::lost:
       break;
   }
   return {};

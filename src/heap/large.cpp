@@ -7,6 +7,7 @@
 
 #include "heap/live_bytes.hpp"
 #include "heap/process.hpp"
+#include "os/vm.hpp"
 
 namespace tarn {
 
@@ -78,12 +79,34 @@ void* grow_elsewhere(Span* span, std::size_t slices) noexcept {
 
 }  // namespace
 
-Span* large_take(std::size_t bytes, std::size_t alignment, Zone* zone) noexcept {
+namespace {
+
+// From this size on memory that is to read as zero is better fresh from the OS than written: the
+// program may use little of it.
+constexpr std::size_t fresh_bytes_min = std::size_t{4} << 20;
+
+Span* take_for(std::size_t slices, std::size_t alignment, bool zero, Zone* zone) noexcept {
+  if (zone != nullptr) return zone->take(slices, alignment);
+  const bool fresh = zero && slices >= slices_for(fresh_bytes_min);
+  return store.take(slices, alignment, fresh ? Fit::zero : Fit::warm);
+}
+
+void make_zero(Span* span, Zone* zone) noexcept {
+  if (span->zeroed) return;
+  const bool fresh = zone == nullptr && span->bytes() >= fresh_bytes_min &&
+                     os::vm_purge(span->base, span->bytes());
+  if (!fresh) memset(span->base, 0, span->bytes());
+}
+
+}  // namespace
+
+Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, Zone* zone) noexcept {
   if (bytes > request_bytes_max || alignment > request_bytes_max) return nullptr;
   const std::size_t slices = bytes == 0 ? 1 : slices_for(bytes);
   const std::size_t aligned = alignment <= slice_bytes ? 1 : alignment >> slice_shift;
-  Span* const span = make_large(take_span(zone, slices, aligned), zone);
+  Span* const span = make_large(take_for(slices, aligned, zero, zone), zone);
   if (span == nullptr) return nullptr;
+  if (zero) make_zero(span, zone);
   static_cast<Page*>(span)->set_requested(bytes);
   count(span, true);
   return span;
@@ -95,10 +118,9 @@ void large_give(Span* span, Zone* zone) noexcept {
 }
 
 void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
-  Span* const span = large_take(bytes, alignment, nullptr);
+  Span* const span = large_take(bytes, alignment, zero, nullptr);
   if (span == nullptr) return nullptr;
   add_live(main_record, static_cast<std::int64_t>(span->bytes()));
-  if (zero && !span->zeroed) memset(span->base, 0, bytes);
   return span->base;
 }
 

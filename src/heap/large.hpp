@@ -9,9 +9,9 @@
 
 namespace tarn {
 
-// A block's span, counted in the totals; null when out of memory. alignment: as below. zone: of the
-// heap that it is for; null: from the store. What becomes of it is the caller's business.
-Span* large_take(std::size_t bytes, std::size_t alignment, Zone* zone) noexcept;
+// A block's span, counted in the totals; null when out of memory. alignment, zero: as below. zone:
+// of the heap that it is for; null: from the store. What becomes of it is the caller's business.
+Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, Zone* zone) noexcept;
 void large_give(Span* span, Zone* zone) noexcept;
 
 // Longer or shorter where it lies; false when that cannot be. A small excess may stay.
@@ -21,7 +21,7 @@ bool large_resize(Span* span, std::size_t slices, Zone* zone) noexcept;
 // the store
 bool large_remap(Span* span, std::size_t slices) noexcept;
 
-// alignment: in bytes, a power of two. `zero`: the block reads as zero.
+// alignment: in bytes, a power of two. `zero`: the block reads as zero, to the end of its span.
 void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept;
 void large_free(Span* span) noexcept;
 

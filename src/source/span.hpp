@@ -19,7 +19,9 @@ enum class SpanKind : std::uint8_t {
   idle,     // The descriptor is spare (or stands for memory that is not ours: the foreign span).
   clean,    // Free, in the store; reads as zero and is not backed, as far as the store knows.
   dirty,    // Free, in the store; backed.
-  purging,  // Free, on its way from dirty to clean outside the lock.
+  purging,  // Free, on its way from dirty to clean outside the lock; Store::purging_ has it.
+  unmapping,  // Likewise, without its memory by now, on its way to be no longer ours.
+  lost,     // Nobody's: a fork has left it half-changed.
   page,     // Blocks of one class.
   nursery,  // The first blocks of a heap, of any size.
   large,    // One block.
@@ -41,12 +43,13 @@ struct alignas(cache_line_bytes) Span {
   };
   Span* next = nullptr;           // Store: its bin. Page: its queue. Idle: the spare list.
   Span* prev = nullptr;
-  Span* newer = nullptr;          // Dirty: the purge order. Page: the mail list (newer only).
+  Span* newer = nullptr;          // Dirty, purging: their lists. Page: the mail list (newer only).
   union {
     Span* older = nullptr;
     Span* prev_of_heap;
   };
-  std::atomic<std::uint64_t> remote{0};  // Page: see pages/remote.hpp. 0 in other kinds.
+  // Page: see pages/remote.hpp. Purging, unmapping: the number of the thread at it. Else 0.
+  std::atomic<std::uint64_t> remote{0};
 
   std::size_t bytes() const noexcept { return std::size_t{slices} << slice_shift; }
   std::byte* end() const noexcept { return base + bytes(); }

@@ -12,6 +12,7 @@
 namespace tarn {
 
 constinit Store store;
+constinit PurgePolicy policy;
 
 namespace {
 
@@ -31,19 +32,16 @@ Span* Store::make_span_locked(std::byte* base, std::size_t slices) noexcept {
 }
 
 // A free span is whole while its entries lead to it: see store_fork.cpp.
-void Store::insert_locked(Span* span, SpanKind kind) noexcept {
+void Store::insert_free_locked(Span* span, SpanKind kind) noexcept {
   span->set_kind(kind);
   TARN_FORK_FENCE();
   page_map.set_ends(span);
-  if (kind == SpanKind::clean) {
-    clean_.insert(span);
-    return;
-  }
-  dirty_.insert(span);
-  span->newer = nullptr;
-  span->older = newest_;
-  (newest_ != nullptr ? newest_->newer : oldest_) = span;
-  newest_ = span;
+  (kind == SpanKind::clean ? clean_ : dirty_).insert(span);
+}
+
+void Store::insert_locked(Span* span, SpanKind kind) noexcept {
+  insert_free_locked(span, kind);
+  if (kind == SpanKind::dirty) by_age_.push_back(span);
 }
 
 void Store::remove_locked(Span* span) noexcept {
@@ -54,9 +52,7 @@ void Store::remove_locked(Span* span) noexcept {
     return;
   }
   dirty_.remove(span);
-  (span->newer != nullptr ? span->newer->older : newest_) = span->older;
-  (span->older != nullptr ? span->older->newer : oldest_) = span->newer;
-  span->newer = span->older = nullptr;
+  by_age_.remove(span);
 }
 
 // Joins a span that is on no list with its free neighbours of the same kind.
@@ -104,17 +100,9 @@ bool Store::grow_locked(std::size_t slices) noexcept {
   return true;
 }
 
-// Gives free address space back so that a larger piece may be had: the last resort.
+// Gives free address space back so that a larger piece may be had.
 bool Store::release_clean_locked() noexcept {
   bool released = false;
-  for (Span* span = oldest_; span != nullptr;) {
-    Span* const newer = span->newer;
-    if (os::vm_purge(span->base, span->bytes())) {
-      remove_locked(span);
-      insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
-    }
-    span = newer;
-  }
   Span* refused = nullptr;  // The OS may say no to one (it would split a mapping), yes to others.
   for (Span* span = clean_.find(1, 1); span != nullptr; span = clean_.find(1, 1)) {
     remove_locked(span);
@@ -136,6 +124,39 @@ bool Store::release_clean_locked() noexcept {
     insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
   }
   return released;
+}
+
+void Store::clean_dirty_locked() noexcept {
+  for (Span* span = by_age_.head(); span != nullptr;) {
+    Span* const newer = span->newer;
+    if (os::vm_purge(span->base, span->bytes())) {
+      remove_locked(span);
+      insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
+    }
+    span = newer;
+  }
+}
+
+// The last resort: warm memory and all.
+bool Store::release_free_locked() noexcept {
+  clean_dirty_locked();
+  return release_clean_locked();
+}
+
+// A new chunk; where the OS refuses one, in place of what is free. What is warm goes last, and
+// nothing goes that would not make room enough: for more than the machine has, or where the OS
+// refuses even what would be missing then.
+bool Store::grow_or_release_locked(std::size_t slices) noexcept {
+  if (grow_locked(slices)) return true;
+  const std::size_t bytes = slices << slice_shift;
+  if (bytes > os::vm_bytes_there_can_be()) return false;
+  const std::size_t free_bytes = (clean_.slices() + dirty_.slices()) << slice_shift;
+  if (free_bytes < bytes) {
+    void* const probe = os::vm_reserve(bytes - free_bytes);
+    if (probe == nullptr || !os::vm_release(probe, bytes - free_bytes)) return false;
+  }
+  if (release_clean_locked() && grow_locked(slices)) return true;
+  return release_free_locked() && grow_locked(slices);
 }
 
 // A span that is on no list goes back to where it was without its first slices, if any are left.
@@ -169,40 +190,62 @@ Span* Store::cut_locked(Span* span, std::size_t slices, std::size_t alignment) n
   return taken;
 }
 
-Span* Store::find_locked(std::size_t slices, std::size_t alignment) noexcept {
-  Span* span = dirty_.find(slices, alignment);
-  if (span == nullptr) span = clean_.find(slices, alignment);
-  if (span == nullptr && alignment > 1) {
-    const std::size_t room = slices + alignment - 1;  // Holds wherever it begins.
-    span = dirty_.find(room, 1);
-    if (span == nullptr) span = clean_.find(room, 1);
-  }
-  return span;
+Span* Store::find_locked(const SpanBins& bins, std::size_t slices, std::size_t alignment) noexcept {
+  Span* const span = bins.find(slices, alignment);
+  if (span != nullptr || alignment == 1) return span;
+  return bins.find(slices + alignment - 1, 1);  // Holds wherever it begins.
 }
+
+namespace {
 
 // Room for a quarter more, so that a block which grows in small steps is not copied at each.
-Span* Store::find_roomy_locked(std::size_t slices, Fit fit) noexcept {
-  const std::size_t room = slices + slices / 4;
-  Span* const span = dirty_.find(room, 1);
-  return span != nullptr || fit == Fit::roomy ? span : clean_.find(room, 1);
+constexpr std::size_t with_room(std::size_t slices) noexcept { return slices + slices / 4; }
+
+}  // namespace
+
+Span* Store::find_dirty_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
+  if (fit == Fit::zero && find_locked(clean_, slices, alignment) != nullptr) return nullptr;
+  const bool roomy = fit == Fit::roomy || fit == Fit::roomy_cold;
+  return find_locked(dirty_, roomy ? with_room(slices) : slices, alignment);
 }
 
-// The smallest that fits, or a new chunk; giving all free memory back is the last resort.
-Span* Store::find_or_grow_locked(std::size_t slices, std::size_t alignment) noexcept {
+// The smallest that fits, or a new chunk; giving free memory back is the last resort.
+Span* Store::find_clean_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
+  if (fit == Fit::roomy) return nullptr;
+  if (fit == Fit::roomy_cold) return clean_.find(with_room(slices), 1);
+  Span* const span = find_locked(clean_, slices, alignment);
+  if (span != nullptr || !grow_or_release_locked(slices + alignment - 1)) return span;
+  return find_locked(clean_, slices, alignment);
+}
+
+// How much is to be purged before so many clean slices are taken, so that the process gets no
+// larger than it was at its peak, as far as dirty memory goes; some more, so that takes of a few
+// slices purge now and then, not each.
+std::size_t Store::excess_locked(std::size_t slices) const noexcept {
+  constexpr std::size_t least = (std::size_t{1} << 20) >> slice_shift;
+  const std::size_t wanted = reserved_slices_ - clean_.slices() + slices;
+  const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
+  if (wanted <= committed_slices_peak_ || dirty_.slices() <= keep || purge_refused_) return 0;
+  const std::size_t most = dirty_.slices() - keep;
+  const std::size_t excess = wanted - committed_slices_peak_;
+  return excess < least ? (least < most ? least : most) : (excess < most ? excess : most);
+}
+
+// Null, and nothing done, with *excess set, where so much has to be purged first.
+Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit,
+                         std::size_t* excess) noexcept {
   // Two to cut, one for a new chunk. Giving free memory back makes spares where none can be had.
-  if (!descriptors_.provide(3) && !(release_clean_locked() && descriptors_.provide(3))) {
+  if (!descriptors_.provide(3) && !(release_free_locked() && descriptors_.provide(3))) {
     return nullptr;
   }
-  Span* const span = find_locked(slices, alignment);
-  if (span != nullptr) return span;
-  const std::size_t room = slices + alignment - 1;
-  if (!grow_locked(room) && !(release_clean_locked() && grow_locked(room))) return nullptr;
-  return find_locked(slices, alignment);
-}
-
-Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
-  Span* const span = fit == Fit::warm ? find_or_grow_locked(slices, alignment)
-                                      : find_roomy_locked(slices, fit);
+  Span* span = find_dirty_locked(slices, alignment, fit);
+  if (span == nullptr) {
+    if (excess != nullptr && fit != Fit::roomy) {
+      *excess = excess_locked(slices);
+      if (*excess != 0) return nullptr;
+    }
+    span = find_clean_locked(slices, alignment, fit);
+  }
   if (span == nullptr || !descriptors_.provide(2)) return nullptr;
   remove_locked(span);
   Span* const taken = cut_locked(span, slices, alignment);
@@ -217,8 +260,15 @@ void Store::note_committed_locked() noexcept {
 
 Span* Store::take(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
   if (slices > span_slices_max || alignment > span_slices_max - slices) return nullptr;
+  std::size_t excess = 0;
+  {
+    os::Locked locked(lock_);
+    Span* const span = take_locked(slices, alignment, fit, &excess);
+    if (span != nullptr || excess == 0) return span;
+  }
+  make_room(excess);
   os::Locked locked(lock_);
-  return take_locked(slices, alignment, fit);
+  return take_locked(slices, alignment, fit, nullptr);
 }
 
 void Store::give(Span* span) noexcept {
@@ -231,17 +281,13 @@ void Store::give(Span* span) noexcept {
     span->stamp_ms = now;
     insert_locked(span, SpanKind::dirty);
   }
-  // Relaxed: a hint; purge() looks again under the lock.
-  if (now >= purge_due_ms_.load(std::memory_order_relaxed)) {
-    purge(now, purge_delay_ms_.load(std::memory_order_relaxed),
-          purge_keep_slices_.load(std::memory_order_relaxed) << slice_shift);
-  }
+  purge_when_due(now);
 }
 
 void* Store::allocate_record(std::size_t bytes) noexcept {
   os::Locked locked(lock_);
   void* const record = records_.allocate(bytes);
-  if (record != nullptr || !release_clean_locked()) return record;
+  if (record != nullptr || !release_free_locked()) return record;
   return records_.allocate(bytes);
 }
 
@@ -269,13 +315,6 @@ bool Store::cover_from_static(const std::byte* start, std::size_t bytes) noexcep
   return page_map.cover_from_static(start, bytes);
 }
 
-void Store::configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes) noexcept {
-  purge_delay_ms_.store(purge_delay_ms, std::memory_order_relaxed);
-  purge_keep_slices_.store(purge_keep_bytes >> slice_shift, std::memory_order_relaxed);
-  // What is free may be older than a shorter delay already.
-  purge_due_ms_.store(0, std::memory_order_relaxed);
-}
-
 StoreTotals Store::totals() noexcept {
   os::LockedUnlessHeld locked(lock_);
   StoreTotals t;
@@ -295,15 +334,19 @@ bool Store::check() noexcept {
   os::Locked locked(lock_);
   if (!dirty_.check(SpanKind::dirty) || !clean_.check(SpanKind::clean)) return false;
   if (!descriptors_.check()) return false;
+  if (!by_age_.check() || !purging_.check()) return false;
   std::size_t ordered = 0;
-  const Span* before = nullptr;
-  for (const Span* s = oldest_; s != nullptr; s = s->newer) {
-    if (s->older != before || s->kind_now() != SpanKind::dirty) return false;
+  for (const Span* s = by_age_.head(); s != nullptr; s = s->newer) {
+    if (s->kind_now() != SpanKind::dirty) return false;
     if (page_map.span_of(s->base) != s || page_map.span_of(s->end() - 1) != s) return false;
     ordered += s->slices;
-    before = s;
   }
-  return before == newest_ && ordered == dirty_.slices() &&
+  std::size_t purging = 0;
+  for (const Span* s = purging_.head(); s != nullptr; s = s->newer) {
+    if (s->kind_now() != SpanKind::purging && s->kind_now() != SpanKind::unmapping) return false;
+    purging += s->slices;
+  }
+  return ordered == dirty_.slices() && purging == purging_slices_ &&
          dirty_.slices() + clean_.slices() + purging_slices_ <= reserved_slices_;
 }
 

@@ -4,8 +4,9 @@
 //
 //   reserved = in use (pages, large) + dirty + purging + clean
 //
-//   take:  dirty, smallest fit -> clean, smallest fit -> a new chunk -> everything free given back,
-//          and once more
+//   take:  dirty, smallest fit -> clean, smallest fit -> a new chunk -> free memory given back, and
+//          once more. Clean memory is not taken on top of dirty memory where that would make the
+//          process larger than it ever was: as much is purged first.
 //   give:  joined with dirty neighbours, put at the young end of the purge order
 //   purge: old end of the order -> madvise outside the lock -> joined with clean neighbours
 //
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/list.hpp"
 #include "os/thread.hpp"
 #include "source/descriptors.hpp"
 #include "source/page_map.hpp"
@@ -42,6 +44,7 @@ struct StoreTotals {
 // Which free memory a taker wants.
 enum class Fit : std::uint8_t {
   warm,   // The smallest dirty span that fits, else the smallest clean one.
+  zero,   // The smallest clean span that fits, else as warm: for a block that is to read as zero.
   roomy,  // A dirty one with room behind it, for a block that grows; else none.
   roomy_cold,  // As roomy, or a clean one.
 };
@@ -75,6 +78,17 @@ class Store {
   // Gives back what has been free for `delay_ms` by `now_ms`, down to `keep_bytes`. Returns bytes.
   std::size_t purge(std::uint64_t now_ms, std::uint64_t delay_ms, std::size_t keep_bytes) noexcept;
 
+  // As above with the delay and the rest that are configured, once they are due, and a part of it:
+  // so much that no caller waits long for the OS, and all that is due goes within a second or two
+  // while there are callers. Two loads when nothing is due.
+  void purge_when_due(std::uint64_t now_ms) noexcept {
+    // Relaxed: a hint; the purge looks again under the lock.
+    if (TARN_UNLIKELY(now_ms >= purge_due_ms_.load(std::memory_order_relaxed))) purge_step(now_ms);
+  }
+
+  // When there will be something to purge, as things are; UINT64_MAX: not before the next give.
+  std::uint64_t purge_due_ms() noexcept;
+
   // As above, at once: at least `wanted` bytes, if there are as many.
   std::size_t purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept;
 
@@ -96,7 +110,8 @@ class Store {
   StoreTotals totals() noexcept;
   void count_map_call() noexcept { map_calls_.fetch_add(1, std::memory_order_relaxed); }
 
-  // In the child of a fork. What a vanished thread held half-done stays reserved, unused.
+  // In the child of a fork. What a vanished thread was purging is dirty again; what one held
+  // half-changed stays reserved, unused.
   void recover_after_fork() noexcept;
 
   // Calls visit(span) for every descriptor there is, idle ones too, under the lock. This and
@@ -123,46 +138,79 @@ class Store {
  private:
   friend struct StoreAccess;  // Of the tests.
 
-  Span* take_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
-  Span* find_locked(std::size_t slices, std::size_t alignment) noexcept;
+  // How much is purged: what has been free for so long, down to so much, and at most so much.
+  struct Purge {
+    std::uint64_t now_ms;
+    std::uint64_t delay_ms;
+    std::size_t keep_slices;
+    std::size_t most_slices;
+  };
+
+  Span* take_locked(std::size_t slices, std::size_t alignment, Fit fit,
+                    std::size_t* excess) noexcept;
+  static Span* find_locked(const SpanBins& bins, std::size_t slices,
+                           std::size_t alignment) noexcept;
+  Span* find_clean_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
+  Span* find_dirty_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
+  std::size_t excess_locked(std::size_t slices) const noexcept;
+  void make_room(std::size_t slices) noexcept;
   void put_rest_locked(Span* span, std::size_t slices) noexcept;
   Span* cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
   bool grow_locked(std::size_t slices) noexcept;
+  bool grow_or_release_locked(std::size_t slices) noexcept;
   bool release_clean_locked() noexcept;
+  void clean_dirty_locked() noexcept;
+  bool release_free_locked() noexcept;
   void insert_locked(Span* span, SpanKind kind) noexcept;
+  void insert_free_locked(Span* span, SpanKind kind) noexcept;
   void remove_locked(Span* span) noexcept;
   Span* join_locked(Span* span, SpanKind kind) noexcept;
-  Span* find_or_grow_locked(std::size_t slices, std::size_t alignment) noexcept;
-  Span* find_roomy_locked(std::size_t slices, Fit fit) noexcept;
+  bool extend_locked(Span* span, std::size_t slices, std::size_t* excess) noexcept;
   Span* begin_remap(Span* span, bool has_spare) noexcept;
   Span* make_span_locked(std::byte* base, std::size_t slices) noexcept;
-  Span* collect_old_locked(std::uint64_t now_ms, std::uint64_t delay_ms,
-                           std::size_t keep_slices) noexcept;
-  void finish_purged_locked(Span* span, bool purged) noexcept;
+  bool is_due_locked(const Span* span, const Purge& purge) const noexcept;
+  Span* collect_locked(Purge& purge) noexcept;
+  Span* cut_for_purge_locked(Span* span, std::size_t slices) noexcept;
+  void begin_purge_locked(Span* span) noexcept;
+  void end_purge_locked(Span* span) noexcept;
   bool drop(Span* span, std::uint64_t now_ms) noexcept;
+  bool unmap(Span* span) noexcept;
+  std::size_t purge(Purge purge) noexcept;
+  void purge_step(std::uint64_t now_ms) noexcept;
+  std::uint64_t due_locked(std::uint64_t now_ms) const noexcept;
+  void repair_purging() noexcept;
+  void repair_lists() noexcept;
+  void repair_span(Span* span) noexcept;
   static Span* join_chain(Span* chain) noexcept;
   void note_committed_locked() noexcept;
 
   os::Lock lock_;
   SpanBins dirty_;
   SpanBins clean_;
-  Span* newest_ = nullptr;  // Dirty spans by time of release, linked by newer and older.
-  Span* oldest_ = nullptr;
+  List<Span, &Span::newer, &Span::older> by_age_;   // Dirty spans, the oldest first.
+  List<Span, &Span::newer, &Span::older> purging_;  // Spans that threads are purging, unmapping.
   Descriptors descriptors_;
   Records records_;
 
   std::size_t reserved_slices_ = 0;
   std::size_t committed_slices_peak_ = 0;
   std::size_t purging_slices_ = 0;
+  bool purge_refused_ = false;  // By the OS, the last time: locked memory, perhaps.
   std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // From the OS, for zones.
   std::atomic<std::uint64_t> map_calls_{0};
   std::uint64_t purge_calls_ = 0;
   std::uint64_t purged_slices_ = 0;
   std::atomic<std::uint64_t> purge_due_ms_{0};  // No look at the purge order before this time.
-  std::atomic<std::uint64_t> purge_delay_ms_{500};
-  std::atomic<std::size_t> purge_keep_slices_{256};
 };
 
 extern Store store;
+
+// What was configured. Apart from the store, all of which is zero at first and so takes no room in
+// the file, nor memory before it is used.
+struct PurgePolicy {
+  std::atomic<std::uint64_t> delay_ms{500};
+  std::atomic<std::size_t> keep_slices{256};
+};
+extern PurgePolicy policy;
 
 }  // namespace tarn

@@ -1,11 +1,16 @@
-// store_fork: the store in the child of a fork whose other threads are gone. A thread that held the
-// lock may have left lists, joins and cuts half-done, so the lists are built again, from the
-// descriptors that can be trusted.
+// store_fork: the store in the child of a fork whose other threads are gone.
 //
-// A free span is changed only while no entry of the page map leads to it: remove_locked() clears
-// its entries before anything else and insert_locked() sets them last. So a descriptor that says
-// `clean` or `dirty`, and to which both its ends lead, is whole. Others that say so count as being
-// purged, for good: their memory stays reserved and unused, a few spans at most.
+// What one of them was purging is on a list, whole, and dirty again: it may or may not have lost
+// its contents. Addresses that one was giving back may be another mapping's by now, so they are
+// left alone; their memory was given back before. What this thread itself was purging (it forked in
+// a signal handler) stays with it.
+//
+// A thread that held the lock may have left lists, joins and cuts half-done, so the lists are built
+// again, from the descriptors that can be trusted. A free span is changed only while no entry of
+// the page map leads to it: remove_locked() clears its entries before anything else and
+// insert_locked() sets them last. So a descriptor that says `clean` or `dirty`, and to which both
+// its ends lead, is whole. Others that say so are lost: their memory stays reserved and unused, a
+// few spans at most.
 //
 // SPDX-License-Identifier: MIT
 #include "source/store.hpp"
@@ -13,40 +18,79 @@
 namespace tarn {
 
 void Store::recover_after_fork() noexcept {
-  if (!lock_.recover_after_fork()) return;
+  if (lock_.recover_after_fork()) {
+    repair_lists();
+  } else {
+    repair_purging();
+  }
+}
+
+void Store::repair_purging() noexcept {
+  for (Span* span = purging_.head(); span != nullptr;) {
+    Span* const next = span->newer;
+    if (span->remote.load(std::memory_order_relaxed) != os::thread_id()) {
+      const bool is_ours = span->kind_now() == SpanKind::purging;
+      end_purge_locked(span);
+      if (is_ours) {
+        insert_locked(join_locked(span, SpanKind::dirty), SpanKind::dirty);
+      } else {
+        reserved_slices_ -= span->slices;
+        descriptors_.give(span);
+      }
+    }
+    span = next;
+  }
+}
+
+void Store::repair_lists() noexcept {
   descriptors_.forget_spares();
   records_.repair();
   dirty_ = {};
   clean_ = {};
-  newest_ = oldest_ = nullptr;
+  by_age_.abandon();
+  purging_.abandon();
   purging_slices_ = 0;
-  descriptors_.for_each([this](Span* span) {
-    const SpanKind kind = span->kind_now();
-    switch (kind) {
-      case SpanKind::idle:
-        return descriptors_.give(span);
-      case SpanKind::purging:  // In the hands of a vanished thread, for good.
-        purging_slices_ += span->slices;
-        return;
-      case SpanKind::page:
-      case SpanKind::nursery:
-      case SpanKind::large:
-      case SpanKind::moving:
-      case SpanKind::checked:
-      case SpanKind::lone:
-      case SpanKind::notes:
-        return;
-      case SpanKind::clean:
-      case SpanKind::dirty:
-        break;
-    }
-    if (page_map.span_of(span->base) == span && page_map.span_of(span->end() - 1) == span) {
-      return insert_locked(span, kind);  // The purge order is lost: that of the records will do.
-    }
-    span->set_kind(SpanKind::purging);
-    purging_slices_ += span->slices;
-  });
+  descriptors_.for_each([this](Span* span) { repair_span(span); });
   purge_due_ms_.store(0, std::memory_order_relaxed);
+}
+
+// Puts a span that is on no list where it belongs.
+void Store::repair_span(Span* span) noexcept {
+  const SpanKind kind = span->kind_now();
+  switch (kind) {
+    case SpanKind::idle:
+      return descriptors_.give(span);
+    case SpanKind::purging:
+    case SpanKind::unmapping:
+      if (span->remote.load(std::memory_order_relaxed) == os::thread_id()) {
+        purging_.push_back(span);
+        purging_slices_ += span->slices;
+      } else if (kind == SpanKind::purging) {
+        span->remote.store(0, std::memory_order_relaxed);
+        insert_locked(span, SpanKind::dirty);
+      } else {
+        span->remote.store(0, std::memory_order_relaxed);
+        reserved_slices_ -= span->slices;
+        descriptors_.give(span);
+      }
+      return;
+    case SpanKind::page:
+    case SpanKind::nursery:
+    case SpanKind::large:
+    case SpanKind::moving:
+    case SpanKind::checked:
+    case SpanKind::lone:
+    case SpanKind::notes:
+    case SpanKind::lost:
+      return;
+    case SpanKind::clean:
+    case SpanKind::dirty:
+      break;
+  }
+  if (page_map.span_of(span->base) == span && page_map.span_of(span->end() - 1) == span) {
+    return insert_locked(span, kind);  // The purge order is lost: that of the records will do.
+  }
+  span->set_kind(SpanKind::lost);
 }
 
 }  // namespace tarn

@@ -88,8 +88,7 @@ std::size_t Store::give_all(Span* chain, std::size_t warm_bytes) noexcept {
     }
     {
       os::Locked locked(lock_);
-      span->set_kind(SpanKind::purging);
-      purging_slices_ += span->slices;
+      begin_purge_locked(span);
     }
     if (drop(span, now)) dropped += bytes;
   }

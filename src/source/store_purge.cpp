@@ -1,109 +1,204 @@
-// store_purge: giving memory back. Old dirty spans leave the bins under the lock, lose their pages
-// outside it, and come back clean; meanwhile their kind is `purging`, so that no neighbour joins
-// them.
+// store_purge: giving memory back. Dirty spans, the oldest first, leave the bins under the lock,
+// lose their pages outside it, and come back clean; meanwhile their kind is `purging`, so that no
+// neighbour joins them, and they are on a list for the child of a fork.
 //
 // SPDX-License-Identifier: MIT
 #include "base/check.hpp"
+#include "os/process.hpp"
 #include "os/vm.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
 
 namespace {
+
 constexpr int batch_spans = 32;  // Spans that one pass takes off the lists.
 
 // From this size on address space goes back too: it costs one call, and limits may count it.
 constexpr std::size_t release_slices_min = (std::size_t{128} << 20) >> slice_shift;
+
+// What is due goes in steps of a quarter of all that is dirty, within these bounds: some ten
+// milliseconds of the OS at most, and the next not at once.
+constexpr std::size_t step_slices_min = (std::size_t{32} << 20) >> slice_shift;
+constexpr std::size_t step_slices_max = (std::size_t{256} << 20) >> slice_shift;
+constexpr std::uint64_t step_pause_ms = 10;
+
+std::size_t step_slices(std::size_t dirty) noexcept {
+  const std::size_t part = dirty / 4;
+  return part < step_slices_min ? step_slices_min
+                                : part > step_slices_max ? step_slices_max : part;
+}
+
 }  // namespace
 
-Span* Store::collect_old_locked(std::uint64_t now_ms, std::uint64_t delay_ms,
-                                std::size_t keep_slices) noexcept {
-  Span* batch = nullptr;
-  for (int i = 0; i < batch_spans && oldest_ != nullptr; ++i) {
-    Span* const span = oldest_;
-    if (now_ms < span->stamp_ms + delay_ms) {  // A stamp may be younger than now_ms.
-      purge_due_ms_.store(span->stamp_ms + delay_ms, std::memory_order_relaxed);
-      break;
-    }
-    if (dirty_.slices() < keep_slices + span->slices) {
-      purge_due_ms_.store(now_ms + delay_ms, std::memory_order_relaxed);
-      break;
-    }
+void Store::configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes) noexcept {
+  policy.delay_ms.store(purge_delay_ms, std::memory_order_relaxed);
+  policy.keep_slices.store(purge_keep_bytes >> slice_shift, std::memory_order_relaxed);
+  // What is free may be older than a shorter delay already.
+  purge_due_ms_.store(0, std::memory_order_relaxed);
+}
+
+// Has it been free for long enough, and would enough be left without it? pre: it is the oldest
+bool Store::is_due_locked(const Span* span, const Purge& purge) const noexcept {
+  // A stamp may be younger than now_ms.
+  const bool is_old = purge.delay_ms == 0 || purge.now_ms >= span->stamp_ms + purge.delay_ms;
+  const std::size_t going = span->slices < purge.most_slices ? span->slices : purge.most_slices;
+  return is_old && dirty_.slices() >= purge.keep_slices + going;
+}
+
+void Store::begin_purge_locked(Span* span) noexcept {
+  span->remote.store(os::thread_id(), std::memory_order_relaxed);
+  span->set_kind(SpanKind::purging);
+  purging_.push_back(span);
+  purging_slices_ += span->slices;
+}
+
+// The span is in nobody's hands but the caller's.
+void Store::end_purge_locked(Span* span) noexcept {
+  purging_.remove(span);
+  purging_slices_ -= span->slices;
+  span->remote.store(0, std::memory_order_relaxed);
+  span->set_kind(SpanKind::large);
+}
+
+// The last slices of a dirty span, if there is a descriptor for them; what is before them keeps its
+// place and its age. Else all of it.
+Span* Store::cut_for_purge_locked(Span* span, std::size_t slices) noexcept {
+  if (span->slices <= slices || !descriptors_.provide(1)) {
     remove_locked(span);
-    span->set_kind(SpanKind::purging);
-    purging_slices_ += span->slices;
+    return span;
+  }
+  page_map.clear_ends(span->base, span->slices);
+  TARN_FORK_FENCE();
+  dirty_.remove(span);
+  Span* const tail = make_span_locked(span->end() - (slices << slice_shift), slices);
+  tail->stamp_ms = span->stamp_ms;
+  span->slices -= static_cast<std::uint32_t>(slices);
+  insert_free_locked(span, SpanKind::dirty);
+  return tail;
+}
+
+// Takes spans off the lists, for the caller to drop; null when there is nothing to purge.
+Span* Store::collect_locked(Purge& purge) noexcept {
+  Span* batch = nullptr;
+  for (int i = 0; i < batch_spans && purge.most_slices != 0; ++i) {
+    Span* const oldest = by_age_.head();
+    if (oldest == nullptr || !is_due_locked(oldest, purge)) break;
+    Span* const span = cut_for_purge_locked(oldest, purge.most_slices);
+    begin_purge_locked(span);
+    purge.most_slices -= span->slices < purge.most_slices ? span->slices : purge.most_slices;
     span->next = batch;
     batch = span;
   }
-  if (oldest_ == nullptr) purge_due_ms_.store(now_ms + delay_ms, std::memory_order_relaxed);
   return batch;
 }
 
-void Store::finish_purged_locked(Span* span, bool purged) noexcept {
-  purging_slices_ -= span->slices;
+// The addresses of a span without contents go back; false when the OS refuses. pre: being purged
+bool Store::unmap(Span* span) noexcept {
+  {
+    os::Locked locked(lock_);
+    span->set_kind(SpanKind::unmapping);
+  }
+  const bool released = os::vm_release(span->base, span->bytes());
+  count_map_call();
+  os::Locked locked(lock_);
+  if (!released) {
+    span->set_kind(SpanKind::purging);
+    return false;
+  }
+  end_purge_locked(span);
+  reserved_slices_ -= span->slices;
+  descriptors_.give(span);
+  return true;
+}
+
+// A span that is being purged loses its contents, and the process its addresses, if they are many.
+// Contents first: the child of a fork cannot tell whether addresses are still its own, so it must
+// be able to leave them alone. False when the OS refuses: then the span is dirty.
+bool Store::drop(Span* span, std::uint64_t now_ms) noexcept {
+  const bool purged = os::vm_purge(span->base, span->bytes());
+  if (span->slices >= release_slices_min && unmap(span)) return true;
+  os::Locked locked(lock_);
+  end_purge_locked(span);
+  purge_refused_ = !purged;
   if (!purged) {
+    span->stamp_ms = now_ms;
     insert_locked(span, SpanKind::dirty);
-    return;
+    return false;
   }
   ++purge_calls_;
   purged_slices_ += span->slices;
   insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
+  return true;
 }
 
-// A span that is being purged loses its contents, or the process its addresses. False when the OS
-// refuses: then it is dirty.
-bool Store::drop(Span* span, std::uint64_t now_ms) noexcept {
-  if (span->slices >= release_slices_min && os::vm_release(span->base, span->bytes())) {
-    count_map_call();
-    os::Locked locked(lock_);
-    purging_slices_ -= span->slices;
-    reserved_slices_ -= span->slices;
-    descriptors_.give(span);
-    return true;
-  }
-  const bool purged = os::vm_purge(span->base, span->bytes());
-  os::Locked locked(lock_);
-  span->stamp_ms = now_ms;
-  finish_purged_locked(span, purged);
-  return purged;
-}
-
-std::size_t Store::purge(std::uint64_t now_ms, std::uint64_t delay_ms,
-                         std::size_t keep_bytes) noexcept {
+std::size_t Store::purge(Purge purge) noexcept {
   std::size_t given = 0;
-  bool refused = false;
-  for (;;) {
+  for (bool refused = false; !refused;) {
     Span* batch = nullptr;
     {
       os::Locked locked(lock_);
-      batch = collect_old_locked(now_ms, delay_ms, keep_bytes >> slice_shift);
+      batch = collect_locked(purge);
     }
-    if (batch == nullptr || refused) {
-      TARN_ASSERT(batch == nullptr);
-      return given;
-    }
+    if (batch == nullptr) return given;
     while (batch != nullptr) {
       Span* const span = batch;
       batch = span->next;
       span->next = nullptr;
       const std::size_t bytes = span->bytes();
-      const bool dropped = drop(span, now_ms);
+      const bool dropped = drop(span, purge.now_ms);
       if (dropped) given += bytes;
       refused = refused || !dropped;
     }
-    if (refused) return given;
   }
+  return given;
+}
+
+std::size_t Store::purge(std::uint64_t now_ms, std::uint64_t delay_ms,
+                         std::size_t keep_bytes) noexcept {
+  return purge(Purge{now_ms, delay_ms, keep_bytes >> slice_shift, SIZE_MAX});
 }
 
 std::size_t Store::purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept {
-  std::size_t dirty = 0;
+  return purge(Purge{now_ms, 0, 0, slices_for(wanted)});
+}
+
+// Before clean memory is taken in place of dirty memory that cannot serve. Whatever its age.
+void Store::make_room(std::size_t slices) noexcept {
+  const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
+  purge(Purge{os::clock_coarse_ms(), 0, keep, slices});
+}
+
+// What is given from now on is due later than this.
+std::uint64_t Store::due_locked(std::uint64_t now_ms) const noexcept {
+  const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
+  const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
+  const Span* const oldest = by_age_.head();
+  if (oldest == nullptr || dirty_.slices() < keep + oldest->slices) return now_ms + delay;
+  const std::uint64_t due = oldest->stamp_ms + delay;
+  const std::uint64_t pause = delay < step_pause_ms ? delay : step_pause_ms;
+  return due > now_ms + pause ? due : now_ms + pause;
+}
+
+void Store::purge_step(std::uint64_t now_ms) noexcept {
+  Purge step{now_ms, policy.delay_ms.load(std::memory_order_relaxed),
+             policy.keep_slices.load(std::memory_order_relaxed), SIZE_MAX};
   {
     os::Locked locked(lock_);
-    dirty = dirty_.slices() << slice_shift;
+    if (step.delay_ms != 0) step.most_slices = step_slices(dirty_.slices());
+    purge_due_ms_.store(now_ms + step_pause_ms, std::memory_order_relaxed);  // For others.
   }
-  // What is to stay may end in the middle of a span, which then stays whole.
-  const std::size_t given = wanted < dirty ? purge(now_ms, 0, dirty - wanted) : 0;
-  return given >= wanted ? given : given + purge(now_ms, 0, 0);
+  purge(step);
+  os::Locked locked(lock_);
+  purge_due_ms_.store(due_locked(now_ms), std::memory_order_relaxed);
+}
+
+std::uint64_t Store::purge_due_ms() noexcept {
+  os::Locked locked(lock_);
+  const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
+  const Span* const oldest = by_age_.head();
+  if (oldest == nullptr || dirty_.slices() < keep + oldest->slices) return UINT64_MAX;
+  return oldest->stamp_ms + policy.delay_ms.load(std::memory_order_relaxed);
 }
 
 }  // namespace tarn

@@ -15,14 +15,15 @@ constexpr std::size_t clean_slices_enough = (std::size_t{16} << 20) >> slice_shi
 bool is_free(SpanKind kind) noexcept { return kind == SpanKind::clean || kind == SpanKind::dirty; }
 }  // namespace
 
-bool Store::extend(Span* span, std::size_t slices) noexcept {
-  TARN_ASSERT(slices > span->slices);
-  if (slices > span_slices_max) return false;
+bool Store::extend_locked(Span* span, std::size_t slices, std::size_t* excess) noexcept {
   const std::size_t missing = slices - span->slices;
-  os::Locked locked(lock_);
   Span* const right = page_map.span_of(span->end());
   if (!is_free(right->kind_now()) || right->base != span->end() || right->slices < missing) {
     return false;
+  }
+  if (right->kind_now() == SpanKind::clean && excess != nullptr) {
+    *excess = excess_locked(missing);
+    if (*excess != 0) return false;
   }
   page_map.clear_ends(span->base, span->slices);
   remove_locked(right);
@@ -34,10 +35,30 @@ bool Store::extend(Span* span, std::size_t slices) noexcept {
   return true;
 }
 
+bool Store::extend(Span* span, std::size_t slices) noexcept {
+  TARN_ASSERT(slices > span->slices);
+  if (slices > span_slices_max) return false;
+  std::size_t excess = 0;
+  {
+    os::Locked locked(lock_);
+    if (extend_locked(span, slices, &excess)) return true;
+  }
+  if (excess == 0) return false;
+  make_room(excess);
+  os::Locked locked(lock_);
+  return extend_locked(span, slices, nullptr);
+}
+
 bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
   TARN_ASSERT(slices > span->slices);
   if (slices > span_slices_max || spare > span_slices_max - slices) return false;
   const std::size_t bytes = (slices + spare) << slice_shift;
+  std::size_t excess = 0;
+  {
+    os::Locked locked(lock_);
+    excess = excess_locked(slices - span->slices);
+  }
+  if (excess != 0) make_room(excess);
   Span* const rest = begin_remap(span, spare != 0);
   if (rest == nullptr) return false;
   PageMap::Reserve leaves = PageMap::reserve_leaves(bytes);

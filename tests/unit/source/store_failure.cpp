@@ -40,18 +40,54 @@ TEST_F(StoreFailureTest, NullWhenNoChunkCanBeHad) {
   give_span(span);
 }
 
-TEST_F(StoreFailureTest, TheLastResortGivesBackWhatIsFree) {
-  const std::size_t slices = too_many();
-  Span* const warm = take_span(100);
-  give_span(warm);
-  const std::size_t before = os::fake::bytes_reserved();
-  os::fake::fail_at(1, false);  // The chunk; then everything free goes, and it is asked for again.
-  Span* const span = take_span(slices);
+// A store with clean and with dirty memory, and an OS that has no more than is left when so much of
+// it has been given back and `slices` have been taken.
+class ShortOfAddressesTest : public StoreFailureTest {
+ protected:
+  void SetUp() override {
+    StoreFailureTest::SetUp();
+    give_span(take_span(100));
+    ASSERT_EQ(free_slices(SpanKind::dirty), 100u);
+    slices_ = too_many();
+    before_ = os::fake::bytes_reserved();
+  }
+  void TearDown() override {
+    os::fake::limit_bytes(0);
+    StoreFailureTest::TearDown();
+  }
+  void limit_after(std::size_t given_slices) const {
+    os::fake::limit_bytes(before_ + (slices_ - given_slices) * slice_bytes);
+  }
+
+  std::size_t slices_ = 0;
+  std::size_t before_ = 0;
+};
+
+TEST_F(ShortOfAddressesTest, CleanMemoryGoesAndWarmMemoryStays) {
+  limit_after(free_slices(SpanKind::clean));
+  Span* const span = take_span(slices_);
   ASSERT_NE(span, nullptr);
-  EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
-  EXPECT_LT(os::fake::bytes_reserved(), before + slices * slice_bytes);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 100u);
   EXPECT_TRUE(store.check());
   give_span(span);
+}
+
+TEST_F(ShortOfAddressesTest, TheLastResortIsWarmMemory) {
+  limit_after(free_slices(SpanKind::clean) + 100);
+  Span* const span = take_span(slices_);
+  ASSERT_NE(span, nullptr);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
+  EXPECT_LT(os::fake::bytes_reserved(), before_ + slices_ * slice_bytes);
+  EXPECT_TRUE(store.check());
+  give_span(span);
+}
+
+TEST_F(ShortOfAddressesTest, NothingGoesForWhatCannotBeHadEvenSo) {
+  limit_after(free_slices(SpanKind::clean) + 101);
+  EXPECT_EQ(store.take(slices_, 1), nullptr);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 100u);
+  EXPECT_EQ(os::fake::bytes_reserved(), before_);
+  EXPECT_TRUE(store.check());
 }
 
 TEST_F(StoreFailureTest, AShrinkWithoutADescriptorLeavesTheSpanAsItIs) {

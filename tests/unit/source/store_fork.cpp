@@ -13,7 +13,13 @@ namespace tarn {
 
 struct StoreAccess {
   static void lock() { store.lock_.lock(); }
+  static void unlock() { store.lock_.unlock(); }
   static void remove(Span* span) { store.remove_locked(span); }
+  static void begin_purge(Span* span) {
+    store.remove_locked(span);
+    store.begin_purge_locked(span);
+  }
+  static std::size_t purging() { return store.purging_slices_; }
 };
 
 namespace {
@@ -37,6 +43,7 @@ class StoreForkTest : public testing::Test {
   template <class Half, class Body>
   void in_child(Half half, Body body) {
     in_unrepaired_child([&] {
+      survivor_ = os::thread_id();
       std::thread([&] {
         StoreAccess::lock();
         half();
@@ -70,6 +77,7 @@ class StoreForkTest : public testing::Test {
   }
 
   std::vector<Span*> spans_;
+  std::uint64_t survivor_ = 0;  // In a child: who is left.
 };
 
 TEST_F(StoreForkTest, ListsThatAreWholeStayAsTheyAre) {
@@ -92,7 +100,7 @@ TEST_F(StoreForkTest, ASpanThatWasBeingTakenIsLeftAlone) {
         half_taken->base += slice_bytes;  // And it still says dirty, and its old length.
       },
       [&] {
-        EXPECT_EQ(half_taken->kind_now(), SpanKind::purging);
+        EXPECT_EQ(half_taken->kind_now(), SpanKind::lost);
         EXPECT_EQ(free_slices(SpanKind::dirty), dirty - 14);
         EXPECT_EQ(store.totals().committed_bytes, (dirty + 11 + 13 + 15 + 17) * slice_bytes);
       });
@@ -101,7 +109,7 @@ TEST_F(StoreForkTest, ASpanThatWasBeingTakenIsLeftAlone) {
 TEST_F(StoreForkTest, ASpanWithOneEndOnTheMapIsLeftAlone) {
   Span* const half_given = spans_[2];
   in_child([&] { page_map.clear(half_given->end() - slice_bytes, 1); },
-           [&] { EXPECT_EQ(half_given->kind_now(), SpanKind::purging); });
+           [&] { EXPECT_EQ(half_given->kind_now(), SpanKind::lost); });
 }
 
 // A second fork from such a child finds the same again.
@@ -114,6 +122,77 @@ TEST_F(StoreForkTest, RecoveryCanBeRepeated) {
              EXPECT_TRUE(store.check());
              EXPECT_EQ(free_slices(SpanKind::dirty), dirty);
            });
+}
+
+// What a thread that has vanished was doing outside the lock, when another may have held it.
+class StoreForkPurgeTest : public StoreForkTest, public testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    StoreForkTest::SetUp();
+    dirty_ = free_slices(SpanKind::dirty);
+    reserved_ = store.totals().reserved_bytes;
+  }
+  // As a purge begins.
+  void begin_purge(std::size_t i, SpanKind kind) {
+    StoreAccess::begin_purge(spans_[i]);
+    spans_[i]->set_kind(kind);
+  }
+  template <class Half, class Body>
+  void in_child(Half half, Body body) {
+    StoreForkTest::in_child(
+        [&] {
+          half();
+          if (!GetParam()) StoreAccess::unlock();
+        },
+        body);
+  }
+
+  std::size_t dirty_ = 0;
+  std::uint64_t reserved_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(Lock, StoreForkPurgeTest, testing::Bool(), [](const auto& info) {
+  return info.param ? "Held" : "Free";
+});
+
+TEST_P(StoreForkPurgeTest, WhatWasBeingAdvisedIsDirtyAgain) {
+  in_child(
+      [&] {
+        begin_purge(2, SpanKind::purging);
+        begin_purge(6, SpanKind::purging);
+      },
+      [&] {
+        EXPECT_EQ(free_slices(SpanKind::dirty), dirty_);
+        EXPECT_EQ(StoreAccess::purging(), 0u);
+        EXPECT_EQ(store.totals().reserved_bytes, reserved_);
+      });
+}
+
+// The addresses may be gone, or something else's.
+TEST_P(StoreForkPurgeTest, WhatWasBeingUnmappedIsLeftAlone) {
+  in_child([&] { begin_purge(4, SpanKind::unmapping); },
+           [&] {
+             EXPECT_EQ(free_slices(SpanKind::dirty), dirty_ - 14);
+             EXPECT_EQ(StoreAccess::purging(), 0u);
+             EXPECT_EQ(store.totals().reserved_bytes, reserved_ - 14 * slice_bytes);
+             EXPECT_NE(page_map.span_of(spans_[4]->base), spans_[4]);
+           });
+}
+
+// Forked in a signal handler that interrupted the purge, which goes on in the child.
+TEST_P(StoreForkPurgeTest, WhatThisThreadPurgesStaysWithIt) {
+  in_child(
+      [&] {
+        begin_purge(2, SpanKind::purging);
+        begin_purge(4, SpanKind::unmapping);
+        for (const std::size_t i : {2, 4}) spans_[i]->remote.store(survivor_);
+      },
+      [&] {
+        EXPECT_EQ(free_slices(SpanKind::dirty), dirty_ - 12 - 14);
+        EXPECT_EQ(StoreAccess::purging(), 12u + 14u);
+        EXPECT_EQ(spans_[2]->kind_now(), SpanKind::purging);
+        EXPECT_EQ(spans_[4]->kind_now(), SpanKind::unmapping);
+      });
 }
 
 }  // namespace

@@ -116,5 +116,124 @@ TEST_F(PurgeTest, ARefusalEndsThePurgeAndLosesNothing) {
   EXPECT_EQ(store.purge(time_in(0), 0, 0), 50 * slice_bytes);
 }
 
+// What is due goes in steps, whoever comes by.
+TEST_F(PurgeTest, WhatIsDueGoesInSteps) {
+  constexpr std::size_t step = (std::size_t{32} << 20) >> slice_shift;
+  store.configure(100, keep_everything);
+  give_span(take_span(2 * step));
+  store.configure(100, 0);
+  store.purge_when_due(time_in(100));
+  EXPECT_EQ(free_slices(SpanKind::dirty), step);
+  store.purge_when_due(time_in(100));
+  EXPECT_EQ(free_slices(SpanKind::dirty), step) << "not at once";
+  store.purge_when_due(time_in(120));
+  EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
+  EXPECT_TRUE(store.check());
+}
+
+TEST_F(PurgeTest, APartOfASpanGoesWhenThatIsEnough) {
+  make_dirty(1, 100);
+  EXPECT_EQ(store.purge_some(time_in(0), 30 * slice_bytes), 30 * slice_bytes);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 70u);
+  EXPECT_TRUE(store.check());
+}
+
+TEST_F(PurgeTest, SaysWhenSomethingIsDue) {
+  store.configure(1000, 0);
+  EXPECT_EQ(store.purge_due_ms(), UINT64_MAX);
+  const std::uint64_t before = time_in(0);
+  make_dirty(1, 100);
+  EXPECT_GE(store.purge_due_ms(), before + 1000);
+  EXPECT_LE(store.purge_due_ms(), time_in(1000));
+  store.configure(1000, 101 * slice_bytes);
+  EXPECT_EQ(store.purge_due_ms(), UINT64_MAX) << "it stays";
+  store.configure(3600000, 0);
+}
+
+// Clean memory on top of dirty memory that cannot serve would make the process larger than it was.
+class PeakTest : public PurgeTest {
+ protected:
+  void SetUp() override {
+    PurgeTest::SetUp();
+    // The peak that other tests have left: all of it in use.
+    std::size_t in_use = 0;
+    const std::size_t peak = store.totals().committed_bytes_peak >> slice_shift;
+    if (peak > in_use) base_ = take_span(peak - in_use);
+    make_dirty(4, 1000);
+    store.configure(3600000, 0);
+    peak_ = store.totals().committed_bytes_peak;
+    ASSERT_EQ(store.totals().committed_bytes, peak_);
+  }
+  void TearDown() override {
+    store.configure(3600000, keep_everything);
+    if (base_ != nullptr) give_span(base_);
+    PurgeTest::TearDown();
+  }
+
+  Span* base_ = nullptr;
+  std::uint64_t peak_ = 0;
+};
+
+TEST_F(PeakTest, AsMuchIsPurgedAsIsTakenClean) {
+  Span* const span = take_span(2500);
+  EXPECT_EQ(store.totals().committed_bytes_peak, peak_);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 1500u);
+  give_span(span);
+}
+
+TEST_F(PeakTest, WhatFitsStaysWarm) {
+  Span* const span = take_span(900);
+  EXPECT_FALSE(span->zeroed);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 3100u);
+  give_span(span);
+}
+
+TEST_F(PeakTest, TheProcessGrowsWhenNothingDirtyIsLeft) {
+  Span* const span = take_span(5000);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
+  EXPECT_EQ(store.totals().committed_bytes_peak, peak_ + 1000 * slice_bytes);
+  give_span(span);
+}
+
+TEST_F(PeakTest, WhatIsToStayStays) {
+  store.configure(3600000, 3500 * slice_bytes);
+  Span* const span = take_span(2500);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 3500u);
+  give_span(span);
+}
+
+TEST_F(PeakTest, ARefusalIsNotAskedForAgain) {
+  const std::size_t too_many = free_slices(SpanKind::clean) + 4000;
+  const auto calls_of_a_take = [&] {
+    os::fake::fail_at(1, true);
+    EXPECT_EQ(store.take(too_many, 1), nullptr);
+    return os::fake::calls();
+  };
+  const std::uint64_t first = calls_of_a_take();
+  EXPECT_EQ(calls_of_a_take(), first - 4) << "without those for four dirty spans";
+  os::fake::fail_at(0, false);
+  EXPECT_TRUE(store.check());
+}
+
+TEST_F(PeakTest, WhatIsToReadAsZeroTakesCleanMemoryFirst) {
+  store.purge_some(time_in(0), 1000 * slice_bytes);  // One of the four.
+  Span* const span = take_span(500, 1, Fit::zero);
+  EXPECT_TRUE(span->zeroed);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 3000u);
+  give_span(span);
+}
+
+TEST_F(PeakTest, GrowingInPlaceCountsToo) {
+  Span* const span = take_span(900);
+  store.purge(time_in(0), 0, 0);  // What is behind it, too.
+  give_span(take_span(3050));
+  ASSERT_EQ(store.totals().committed_bytes, peak_ - 50 * slice_bytes);
+  ASSERT_EQ(free_slices(SpanKind::dirty), 3050u);
+  ASSERT_TRUE(store.extend(span, 1000));
+  EXPECT_EQ(store.totals().committed_bytes_peak, peak_);
+  EXPECT_LT(free_slices(SpanKind::dirty), 3000u);
+  give_span(span);
+}
+
 }  // namespace
 }  // namespace tarn
