@@ -40,6 +40,19 @@ TEST(PagePlan, EachPageIsFourTimesTheOneBeforeUpToTheFullSize) {
   }
 }
 
+// Of random small sizes, as a program has that asks for whatever its strings and nodes need.
+TEST(PagePlan, LittleIsTouchedBesideTheBlocks) {
+  double wasted = 0;
+  std::size_t sizes = 0;
+  for (std::size_t bytes = 16; bytes < 2016; ++bytes, ++sizes) {
+    const std::size_t block = class_block_bytes[class_of(bytes)];
+    const std::size_t blocks = page_plans[class_of(bytes)].full * slice_bytes / block;
+    const std::size_t touched = slices_for(blocks * block) * slice_bytes;
+    wasted += static_cast<double>(touched) / static_cast<double>(blocks * bytes) - 1;
+  }
+  EXPECT_LT(wasted / static_cast<double>(sizes), 0.05);
+}
+
 TEST(PagePlan, KnowsTheMostBlocksOfAPage) {
   std::size_t most = 0;
   for (std::size_t c = 0; c < class_count; ++c) {
