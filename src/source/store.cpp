@@ -247,6 +247,7 @@ Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit,
     span = find_clean_locked(slices, alignment, fit);
   }
   if (span == nullptr || !descriptors_.provide(2)) return nullptr;
+  if (span->kind_now() == SpanKind::clean && fit != Fit::zero) note_taken_clean_locked(slices);
   remove_locked(span);
   Span* const taken = cut_locked(span, slices, alignment);
   note_committed_locked();
@@ -275,12 +276,16 @@ void Store::give(Span* span) noexcept {
   TARN_ASSERT(span->slices != 0);
   TARN_ASSERT(span->kind_now() == SpanKind::large || span->kind_now() == SpanKind::page);
   const std::uint64_t now = os::clock_coarse_ms();
+  std::size_t surplus = 0;
   {
+    const std::size_t slices = span->slices;
     os::Locked locked(lock_);
     span = join_locked(span, SpanKind::dirty);
     span->stamp_ms = now;
     insert_locked(span, SpanKind::dirty);
+    surplus = surplus_locked(slices);
   }
+  if (TARN_UNLIKELY(surplus != 0)) purge_surplus(now, surplus);
   purge_when_due(now);
 }
 

@@ -8,7 +8,8 @@
 //          once more. Clean memory is not taken on top of dirty memory where that would make the
 //          process larger than it ever was: as much is purged first.
 //   give:  joined with dirty neighbours, put at the young end of the purge order
-//   purge: old end of the order -> madvise outside the lock -> joined with clean neighbours
+//   purge: old end of the order -> madvise outside the lock -> joined with clean neighbours; what
+//          has been free for long enough, and at once what is more than is likely to be wanted again
 //
 // Lock order: orphans (heap) before store. Nothing is called under the store's lock but the OS.
 //
@@ -176,6 +177,10 @@ class Store {
   bool drop(Span* span, std::uint64_t now_ms) noexcept;
   bool unmap(Span* span) noexcept;
   std::size_t purge(Purge purge) noexcept;
+  std::size_t surplus_locked(std::size_t given) const noexcept;
+  std::size_t warm_enough_locked() const noexcept;
+  void purge_surplus(std::uint64_t now_ms, std::size_t slices) noexcept;
+  void note_taken_clean_locked(std::size_t slices) noexcept;
   void purge_step(std::uint64_t now_ms) noexcept;
   std::uint64_t due_locked(std::uint64_t now_ms) const noexcept;
   void repair_purging() noexcept;
@@ -195,6 +200,9 @@ class Store {
   std::size_t reserved_slices_ = 0;
   std::size_t committed_slices_peak_ = 0;
   std::size_t purging_slices_ = 0;
+  std::size_t surplus_purged_ = 0;       // Slices, of late, before their time,
+  std::uint64_t surplus_purged_ms_ = 0;  // the last of them then,
+  std::size_t missed_slices_ = 0;        // and how many were wanted again soon.
   bool purge_refused_ = false;  // By the OS, the last time: locked memory, perhaps.
   std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // From the OS, for zones.
   std::atomic<std::uint64_t> map_calls_{0};

@@ -23,6 +23,10 @@ constexpr std::size_t step_slices_min = (std::size_t{32} << 20) >> slice_shift;
 constexpr std::size_t step_slices_max = (std::size_t{256} << 20) >> slice_shift;
 constexpr std::uint64_t step_pause_ms = 10;
 
+// Dirty memory that is never too much, and what is too little for a purge of its own.
+constexpr std::size_t warm_slices_least = (std::size_t{8} << 20) >> slice_shift;
+constexpr std::size_t surplus_slices_least = (std::size_t{1} << 20) >> slice_shift;
+
 std::size_t step_slices(std::size_t dirty) noexcept {
   const std::size_t part = dirty / 4;
   return part < step_slices_min ? step_slices_min
@@ -169,6 +173,52 @@ void Store::make_room(std::size_t slices) noexcept {
   purge(Purge{os::clock_coarse_ms(), 0, keep, slices});
 }
 
+// So much dirty memory is likely to be wanted again: a quarter of what is in use, and what was missed
+// after it had been purged early.
+std::size_t Store::warm_enough_locked() const noexcept {
+  const std::size_t in_use = reserved_slices_ - clean_.slices() - dirty_.slices() - purging_slices_;
+  std::size_t enough = policy.keep_slices.load(std::memory_order_relaxed);
+  for (const std::size_t other : {warm_slices_least, in_use / 4, missed_slices_}) {
+    if (enough < other) enough = other;
+  }
+  return enough;
+}
+
+// How much is to be purged now that so much has come, whatever its age: a program that has freed
+// most of what it had may not call again in time.
+std::size_t Store::surplus_locked(std::size_t given) const noexcept {
+  const std::size_t enough = warm_enough_locked();
+  if (dirty_.slices() < enough || purge_refused_) return 0;
+  const std::size_t surplus = dirty_.slices() - enough;
+  const std::size_t most = given > step_slices_min ? given : step_slices_min;
+  return surplus < surplus_slices_least ? 0 : surplus < most ? surplus : most;
+}
+
+void Store::purge_surplus(std::uint64_t now_ms, std::size_t slices) noexcept {
+  Purge surplus{now_ms, 0, 0, slices};
+  {
+    os::Locked locked(lock_);
+    surplus.keep_slices = warm_enough_locked();
+  }
+  const std::size_t purged = purge(surplus) >> slice_shift;
+  os::Locked locked(lock_);
+  surplus_purged_ += purged;
+  surplus_purged_ms_ = now_ms;
+}
+
+// Was it purged too early? Then more stays warm, until some of that gets old (purge_step).
+void Store::note_taken_clean_locked(std::size_t slices) noexcept {
+  if (TARN_LIKELY(surplus_purged_ == 0)) return;
+  const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
+  if (os::clock_coarse_ms() > surplus_purged_ms_ + delay) {
+    surplus_purged_ = 0;
+    return;
+  }
+  missed_slices_ += slices;
+  if (missed_slices_ > committed_slices_peak_) missed_slices_ = committed_slices_peak_;
+  surplus_purged_ -= slices < surplus_purged_ ? slices : surplus_purged_;
+}
+
 // What is given from now on is due later than this.
 std::uint64_t Store::due_locked(std::uint64_t now_ms) const noexcept {
   const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
@@ -188,8 +238,9 @@ void Store::purge_step(std::uint64_t now_ms) noexcept {
     if (step.delay_ms != 0) step.most_slices = step_slices(dirty_.slices());
     purge_due_ms_.store(now_ms + step_pause_ms, std::memory_order_relaxed);  // For others.
   }
-  purge(step);
+  const std::size_t purged = purge(step) >> slice_shift;
   os::Locked locked(lock_);
+  missed_slices_ -= purged < missed_slices_ ? purged : missed_slices_;
   purge_due_ms_.store(due_locked(now_ms), std::memory_order_relaxed);
 }
 
