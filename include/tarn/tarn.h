@@ -74,6 +74,14 @@ TARN_API int tarn_malloc_trim(size_t pad);
  * Time linear in its pages with free blocks. A later allocation costs a little more, once. */
 TARN_API void tarn_thread_idle(void);
 
+/* Has a thread of tarn's own give freed memory back in time (TARN_OPTIONS purge_delay_ms) while the
+ * program sleeps; otherwise threads that allocate and free do it by the way. As
+ * TARN_OPTIONS=background_purge=1, but at once; any number of calls make one thread. It blocks all
+ * signals, sleeps while nothing is free, and ends with the process or when the library is closed.
+ * The child of a fork has its own, made when it allocates. 0; -1 with errno when the OS refuses the
+ * thread: then nothing has changed, and a later call tries again. */
+TARN_API int tarn_purge_in_background(void);
+
 /* A file descriptor that poll(2) and its like report (POLLPRI) whenever threads of the process's
  * cgroup, or of the machine where the cgroup does not say, have waited for memory for stall_ms
  * within window_ms milliseconds (Linux's pressure stall information; without privileges the window

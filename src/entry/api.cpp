@@ -6,6 +6,7 @@
 #include "entry/family.hpp"
 #include "heap/process.hpp"
 #include "heap/recovery.hpp"
+#include "heap/upkeep.hpp"
 #include "os/pressure.hpp"
 
 #define TARN_STRING(x) TARN_STRING_OF(x)
@@ -49,6 +50,8 @@ std::size_t tarn_malloc_usable_size(const void* p) {
 }
 
 void tarn_thread_idle(void) { tarn::thread_idle(); }
+
+int tarn_purge_in_background(void) { return tarn::background.start() ? 0 : -1; }
 
 int tarn_pressure_open(unsigned stall_ms, unsigned window_ms) {
   // What the kernel takes; the product below cannot overflow then.

@@ -31,6 +31,7 @@ TARN_COLD void* allocate_large_again(std::size_t bytes, std::size_t alignment, b
 }
 
 TARN_INLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  upkeep();
   void* const block = large_allocate(bytes, alignment, zero);
   return TARN_LIKELY(block != nullptr) ? block : allocate_large_again(bytes, alignment, zero);
 }
@@ -44,6 +45,7 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(thread_is_ending)) return late.allocate(size_class);
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
+  count_refill(*thread);
   Busy busy(*thread);
   ThreadHeap& heap = *current_heap;
   Page* const page = refill(heap, size_class);

@@ -110,6 +110,7 @@ void thread_idle() noexcept {
   put_down_all(thread);
   put_down_left_over(thread);
   registry.for_each_share(thread, [](ThreadHeap& share) noexcept { put_down_share(share); });
+  store.purge_when_due(os::clock_coarse_ms());
 }
 
 namespace {

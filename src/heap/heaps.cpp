@@ -162,6 +162,7 @@ void* refill_inside(Page* page, std::size_t bytes) noexcept {
     if (TARN_LIKELY(refilled != nullptr)) block = page_pop(refilled);
   }
   thread.inside.store(false, std::memory_order_release);
+  count_refill(thread);
   if (TARN_LIKELY(block != nullptr)) call_due_marks(*record);
   return block;
 }

@@ -7,11 +7,10 @@
 
 #include "base/check.hpp"
 #include "heap/closing.hpp"
-#include "heap/late.hpp"
-#include "heap/orphans.hpp"
-#include "heap/registry.hpp"
+#include "heap/upkeep.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
+#include "source/store.hpp"
 
 namespace tarn {
 
@@ -37,6 +36,7 @@ void Process::start_once() noexcept {
   if (!os::environment_known() || configuring_.exchange(true, std::memory_order_acq_rel)) return;
   settings_.read_environment();
   store.configure(settings_[Option::purge_delay_ms], settings_[Option::purge_keep_kib] * 1024);
+  if (settings_[Option::background_purge] != 0) background.want();
   open_account();
   configured_.store(true, std::memory_order_release);
 }
@@ -91,18 +91,6 @@ void Process::keep_warm(std::size_t bytes) noexcept {
   store.configure(settings_[Option::purge_delay_ms], bytes);
 }
 
-void Process::recover_after_fork() noexcept {
-  store.recover_after_fork();
-  const Thread* const in_use = late.recover_after_fork();
-  orphans.recover_after_fork(current_thread, in_use);
-  registry.recover_after_fork(current_thread, in_use);
-  if (const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire)) {
-    hooks->repair(main_record);
-    registry.for_each_known(hooks->repair);
-  }
-  renew_account();
-}
-
 void Process::add_live(std::int64_t delta) noexcept {
   if (delta == 0) return;
   const std::int64_t now = live_bytes_.fetch_add(delta, std::memory_order_relaxed) + delta;
@@ -133,5 +121,6 @@ __attribute__((constructor(101))) static void tarn_library_start() noexcept {
   tarn::barriers_known();
 }
 __attribute__((destructor(101))) static void tarn_library_end() noexcept {
+  tarn::background.end();
   tarn::process.finish();
 }

@@ -6,7 +6,9 @@
 #include "heap/orphans.hpp"
 #include "heap/process.hpp"
 #include "heap/record.hpp"
+#include "os/process.hpp"
 #include "os/thread.hpp"
+#include "source/store.hpp"
 
 namespace tarn {
 
@@ -21,6 +23,7 @@ void thread_ended(void* value) noexcept {
   set_current_thread(no_thread());
   thread_is_ending = true;
   orphans.give(*thread);
+  store.purge_when_due(os::clock_coarse_ms());
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ inline constexpr std::size_t heap_slots = 64;
 
 struct alignas(cache_line_bytes) Thread {
   ThreadHeap heap;
+  std::uint32_t refills = 0;    // See upkeep.hpp.
   std::atomic<bool> busy{false};  // On a slow path: lists may be half-changed (fork looks).
   std::atomic<bool> inside{false};  // On a hit path of a heap that others may close.
   std::atomic<ThreadState> state{ThreadState::live};
@@ -187,6 +188,16 @@ extern TARN_INITIAL_EXEC __thread bool thread_is_ending;
 
 // The calling thread's record, made or adopted when it has none; null when out of memory.
 Thread* thread_start() noexcept;
+
+// Gives back what is due, and makes the background's thread if it is wanted and not there. May
+// allocate. pre: the calling thread is not busy, holds no lock and is inside no heap. (upkeep.hpp)
+void upkeep() noexcept;
+
+// For each refill of the thread. pre: as above
+inline constexpr std::uint32_t refills_between = 64;
+TARN_INLINE void count_refill(Thread& thread) noexcept {
+  if (TARN_UNLIKELY(++thread.refills % refills_between == 0)) upkeep();
+}
 
 // Marks the time in which a fork must not trust the thread's lists. Does not nest.
 class Busy {

@@ -25,6 +25,10 @@ TARN_INLINE ThreadId thread_id() noexcept {
 void word_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) noexcept;
 void word_wake(std::atomic<std::uint32_t>* word) noexcept;
 
+// As word_wait, at most for `ms` milliseconds.
+void word_wait_for(std::atomic<std::uint32_t>* word, std::uint32_t expected,
+                   std::uint64_t ms) noexcept;
+
 // A mutual exclusion of one word: 0, or the holder's id, with the top bit set when others may sleep
 // on it. So the child of a fork can tell a lock that nobody is left to release.
 class Lock {
@@ -122,6 +126,15 @@ enum class ThreadEndFor { heap, scratch };
 using ThreadEnded = void (*)(void* value);
 bool thread_on_end(ThreadEnded ended, void* value,
                    ThreadEndFor whom = ThreadEndFor::heap) noexcept;
+
+// A thread of the library's own, which runs `work` on a small stack with all signals blocked and
+// shows itself as `name` (15 characters at most). Making it allocates: no lock may be held. False
+// with errno set when the OS refuses.
+struct OwnThread {
+  std::uintptr_t handle = 0;
+};
+bool thread_begin_own(void (*work)(), const char* name, OwnThread* thread) noexcept;
+void thread_join_own(OwnThread thread) noexcept;
 
 // Has `child` called in the child after each fork: before fork returns there, or before a lock is
 // waited for, whichever comes first. (Other libraries' handlers may run before ours, and allocate.)

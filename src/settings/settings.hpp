@@ -17,8 +17,9 @@ enum class Option : std::uint8_t {
   large_move_kib,
   check_tree_threads,
   unalloc_steps,
+  background_purge,
 };
-inline constexpr std::size_t option_count = 5;
+inline constexpr std::size_t option_count = 6;
 
 struct OptionRow {
   const char* name;
@@ -38,6 +39,8 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
     {"check_tree_threads", 0, 0, 1,
      "1: reports subtrees (tarn/tree.h) that a thread uses although they are another one's"},
     {"unalloc_steps", 1, 1, 8, "size classes a doubling of unalloc (tarn/unalloc.h)"},
+    {"background_purge", 0, 0, 1,
+     "1: a thread of tarn's own gives freed memory back while the program sleeps"},
 }};
 
 inline constexpr std::size_t account_path_bytes_max = 4096;

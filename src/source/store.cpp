@@ -218,6 +218,15 @@ Span* Store::find_clean_locked(std::size_t slices, std::size_t alignment, Fit fi
   return find_locked(clean_, slices, alignment);
 }
 
+// So large the process may become without giving dirty memory back: as it was already, and somewhat
+// more than it ever used where dirty memory was missed after it had made room.
+std::size_t Store::bound_locked() const noexcept {
+  const std::size_t most = in_use_slices_peak_ / 2;
+  const std::size_t missed = room_.missed() < most ? room_.missed() : most;
+  const std::size_t bound = in_use_slices_peak_ + missed;
+  return bound > committed_slices_peak_ ? bound : committed_slices_peak_;
+}
+
 // How much is to be purged before so many clean slices are taken, so that the process gets no
 // larger than it was at its peak, as far as dirty memory goes; some more, so that takes of a few
 // slices purge now and then, not each.
@@ -225,9 +234,10 @@ std::size_t Store::excess_locked(std::size_t slices) const noexcept {
   constexpr std::size_t least = (std::size_t{1} << 20) >> slice_shift;
   const std::size_t wanted = reserved_slices_ - clean_.slices() + slices;
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
-  if (wanted <= committed_slices_peak_ || dirty_.slices() <= keep || purge_refused_) return 0;
+  const std::size_t bound = bound_locked();
+  if (wanted <= bound || dirty_.slices() <= keep || purge_refused_) return 0;
   const std::size_t most = dirty_.slices() - keep;
-  const std::size_t excess = wanted - committed_slices_peak_;
+  const std::size_t excess = wanted - bound;
   return excess < least ? (least < most ? least : most) : (excess < most ? excess : most);
 }
 
@@ -247,7 +257,9 @@ Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit,
     span = find_clean_locked(slices, alignment, fit);
   }
   if (span == nullptr || !descriptors_.provide(2)) return nullptr;
-  if (span->kind_now() == SpanKind::clean && fit != Fit::zero) note_taken_clean_locked(slices);
+  // Not where room was made for it: dirty memory could not have served.
+  const bool could_be_warm = fit != Fit::zero && excess != nullptr;
+  if (span->kind_now() == SpanKind::clean && could_be_warm) note_taken_clean_locked(slices);
   remove_locked(span);
   Span* const taken = cut_locked(span, slices, alignment);
   note_committed_locked();
@@ -257,6 +269,8 @@ Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit,
 void Store::note_committed_locked() noexcept {
   const std::size_t committed = reserved_slices_ - clean_.slices();
   if (committed > committed_slices_peak_) committed_slices_peak_ = committed;
+  const std::size_t in_use = in_use_locked();
+  if (in_use > in_use_slices_peak_) in_use_slices_peak_ = in_use;
 }
 
 Span* Store::take(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
@@ -287,6 +301,7 @@ void Store::give(Span* span) noexcept {
   }
   if (TARN_UNLIKELY(surplus != 0)) purge_surplus(now, surplus);
   purge_when_due(now);
+  purger.ring();
 }
 
 void* Store::allocate_record(std::size_t bytes) noexcept {

@@ -4,12 +4,11 @@
 //
 //   reserved = in use (pages, large) + dirty + purging + clean
 //
-//   take:  dirty, smallest fit -> clean, smallest fit -> a new chunk -> free memory given back, and
-//          once more. Clean memory is not taken on top of dirty memory where that would make the
-//          process larger than it ever was: as much is purged first.
+//   take:  dirty, smallest fit -> clean, smallest fit, for which dirty memory is purged where the
+//          process would grow else -> a new chunk -> free memory given back, and once more
 //   give:  joined with dirty neighbours, put at the young end of the purge order
-//   purge: old end of the order -> madvise outside the lock -> joined with clean neighbours; what
-//          has been free for long enough, and at once what is more than is likely to be wanted again
+//   purge: old end of the order -> madvise outside the lock -> joined with clean neighbours: what
+//          has been free for long, and at once what is more than is likely to be wanted again
 //
 // Lock order: orphans (heap) before store. Nothing is called under the store's lock but the OS.
 //
@@ -21,6 +20,7 @@
 #include <cstdint>
 
 #include "base/list.hpp"
+#include "os/sleeper.hpp"
 #include "os/thread.hpp"
 #include "source/descriptors.hpp"
 #include "source/page_map.hpp"
@@ -48,6 +48,26 @@ enum class Fit : std::uint8_t {
   zero,   // The smallest clean span that fits, else as warm: for a block that is to read as zero.
   roomy,  // A dirty one with room behind it, for a block that grows; else none.
   roomy_cold,  // As roomy, or a clean one.
+};
+
+// Slices that were purged before their time, and whether that was right: what is taken clean soon
+// after could have been warm. Under the store's lock.
+class EarlyPurges {
+ public:
+  void note_purged(std::size_t slices, std::uint64_t now_ms) noexcept;
+  void note_again(std::size_t slices, std::uint64_t now_ms, std::uint64_t delay_ms,
+                  std::size_t enough) noexcept;
+  void note_taken_clean(std::size_t slices, std::uint64_t delay_ms) noexcept;
+  void note_grown_old(std::size_t slices) noexcept;
+
+  // How much more should have stayed.
+  std::size_t missed() const noexcept { return missed_; }
+
+ private:
+  std::size_t purged_ = 0;
+  std::uint64_t purged_ms_ = 0;  // The last of them.
+  std::size_t in_a_row_ = 0;     // Without a pause.
+  std::size_t missed_ = 0;
 };
 
 class Store {
@@ -86,6 +106,10 @@ class Store {
     // Relaxed: a hint; the purge looks again under the lock.
     if (TARN_UNLIKELY(now_ms >= purge_due_ms_.load(std::memory_order_relaxed))) purge_step(now_ms);
   }
+
+  // Who purges for programs that do not call, if there is such a thread: woken when memory becomes
+  // free.
+  os::Sleeper purger;
 
   // When there will be something to purge, as things are; UINT64_MAX: not before the next give.
   std::uint64_t purge_due_ms() noexcept;
@@ -155,6 +179,7 @@ class Store {
   Span* find_dirty_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
   std::size_t excess_locked(std::size_t slices) const noexcept;
   void make_room(std::size_t slices) noexcept;
+  std::size_t bound_locked() const noexcept;
   void put_rest_locked(Span* span, std::size_t slices) noexcept;
   Span* cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
   bool grow_locked(std::size_t slices) noexcept;
@@ -169,7 +194,7 @@ class Store {
   bool extend_locked(Span* span, std::size_t slices, std::size_t* excess) noexcept;
   Span* begin_remap(Span* span, bool has_spare) noexcept;
   Span* make_span_locked(std::byte* base, std::size_t slices) noexcept;
-  bool is_due_locked(const Span* span, const Purge& purge) const noexcept;
+  std::size_t spare_locked(std::size_t keep_slices) const noexcept;
   Span* collect_locked(Purge& purge) noexcept;
   Span* cut_for_purge_locked(Span* span, std::size_t slices) noexcept;
   void begin_purge_locked(Span* span) noexcept;
@@ -188,6 +213,9 @@ class Store {
   void repair_span(Span* span) noexcept;
   static Span* join_chain(Span* chain) noexcept;
   void note_committed_locked() noexcept;
+  std::size_t in_use_locked() const noexcept {
+    return reserved_slices_ - clean_.slices() - dirty_.slices() - purging_slices_;
+  }
 
   os::Lock lock_;
   SpanBins dirty_;
@@ -199,10 +227,10 @@ class Store {
 
   std::size_t reserved_slices_ = 0;
   std::size_t committed_slices_peak_ = 0;
+  std::size_t in_use_slices_peak_ = 0;
   std::size_t purging_slices_ = 0;
-  std::size_t surplus_purged_ = 0;       // Slices, of late, before their time,
-  std::uint64_t surplus_purged_ms_ = 0;  // the last of them then,
-  std::size_t missed_slices_ = 0;        // and how many were wanted again soon.
+  EarlyPurges surplus_;  // Of more than is likely to be wanted again,
+  EarlyPurges room_;     // and of what had to make room for clean memory.
   bool purge_refused_ = false;  // By the OS, the last time: locked memory, perhaps.
   std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // From the OS, for zones.
   std::atomic<std::uint64_t> map_calls_{0};

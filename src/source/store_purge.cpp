@@ -24,8 +24,14 @@ constexpr std::size_t step_slices_max = (std::size_t{256} << 20) >> slice_shift;
 constexpr std::uint64_t step_pause_ms = 10;
 
 // Dirty memory that is never too much, and what is too little for a purge of its own.
-constexpr std::size_t warm_slices_least = (std::size_t{8} << 20) >> slice_shift;
+constexpr std::size_t warm_slices_least = (std::size_t{48} << 20) >> slice_shift;
 constexpr std::size_t surplus_slices_least = (std::size_t{1} << 20) >> slice_shift;
+
+// For each slice that was missed so many more stay: few mistakes until there are none.
+constexpr std::size_t missed_factor = 8;
+
+// The smallest part of a span that goes alone.
+constexpr std::size_t part_slices_least = (std::size_t{1} << 20) >> slice_shift;
 
 std::size_t step_slices(std::size_t dirty) noexcept {
   const std::size_t part = dirty / 4;
@@ -40,14 +46,19 @@ void Store::configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes
   policy.keep_slices.store(purge_keep_bytes >> slice_shift, std::memory_order_relaxed);
   // What is free may be older than a shorter delay already.
   purge_due_ms_.store(0, std::memory_order_relaxed);
+  os::Locked locked(lock_);
+  surplus_ = {};
+  room_ = {};
 }
 
-// Has it been free for long enough, and would enough be left without it? pre: it is the oldest
-bool Store::is_due_locked(const Span* span, const Purge& purge) const noexcept {
-  // A stamp may be younger than now_ms.
-  const bool is_old = purge.delay_ms == 0 || purge.now_ms >= span->stamp_ms + purge.delay_ms;
-  const std::size_t going = span->slices < purge.most_slices ? span->slices : purge.most_slices;
-  return is_old && dirty_.slices() >= purge.keep_slices + going;
+// So many slices of the oldest span can go: all of it, or a part that is worth a call, if so much
+// is to stay. 0: none.
+std::size_t Store::spare_locked(std::size_t keep_slices) const noexcept {
+  const Span* const oldest = by_age_.head();
+  if (oldest == nullptr || dirty_.slices() <= keep_slices) return 0;
+  const std::size_t spare = dirty_.slices() - keep_slices;
+  if (oldest->slices <= spare) return oldest->slices;
+  return spare >= part_slices_least ? spare : 0;
 }
 
 void Store::begin_purge_locked(Span* span) noexcept {
@@ -86,9 +97,13 @@ Span* Store::cut_for_purge_locked(Span* span, std::size_t slices) noexcept {
 Span* Store::collect_locked(Purge& purge) noexcept {
   Span* batch = nullptr;
   for (int i = 0; i < batch_spans && purge.most_slices != 0; ++i) {
+    std::size_t going = spare_locked(purge.keep_slices);
+    if (going == 0) break;
     Span* const oldest = by_age_.head();
-    if (oldest == nullptr || !is_due_locked(oldest, purge)) break;
-    Span* const span = cut_for_purge_locked(oldest, purge.most_slices);
+    // A stamp may be younger than now_ms.
+    if (purge.delay_ms != 0 && purge.now_ms < oldest->stamp_ms + purge.delay_ms) break;
+    if (going > purge.most_slices) going = purge.most_slices;
+    Span* const span = cut_for_purge_locked(oldest, going);
     begin_purge_locked(span);
     purge.most_slices -= span->slices < purge.most_slices ? span->slices : purge.most_slices;
     span->next = batch;
@@ -170,15 +185,54 @@ std::size_t Store::purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept
 // Before clean memory is taken in place of dirty memory that cannot serve. Whatever its age.
 void Store::make_room(std::size_t slices) noexcept {
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
-  purge(Purge{os::clock_coarse_ms(), 0, keep, slices});
+  const std::uint64_t now = os::clock_coarse_ms();
+  const std::size_t purged = purge(Purge{now, 0, keep, slices}) >> slice_shift;
+  os::Locked locked(lock_);
+  const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
+  room_.note_again(purged, now, delay, in_use_slices_peak_ / 8);
 }
 
-// So much dirty memory is likely to be wanted again: a quarter of what is in use, and what was missed
-// after it had been purged early.
+// Once is a program that changes what it does. Again and again is one that had better stay warm.
+void EarlyPurges::note_again(std::size_t slices, std::uint64_t now_ms, std::uint64_t delay_ms,
+                             std::size_t enough) noexcept {
+  if (now_ms > purged_ms_ + delay_ms) in_a_row_ = 0;
+  in_a_row_ += slices;
+  note_purged(slices, now_ms);
+  if (in_a_row_ > enough) missed_ += missed_factor * slices;
+}
+
+void EarlyPurges::note_purged(std::size_t slices, std::uint64_t now_ms) noexcept {
+  purged_ += slices;
+  purged_ms_ = now_ms;
+}
+
+void EarlyPurges::note_taken_clean(std::size_t slices, std::uint64_t delay_ms) noexcept {
+  if (TARN_LIKELY(purged_ == 0)) return;
+  if (os::clock_coarse_ms() > purged_ms_ + delay_ms) {
+    purged_ = 0;
+    return;
+  }
+  const std::size_t missed = slices < purged_ ? slices : purged_;
+  purged_ -= missed;
+  missed_ += missed_factor * missed;
+}
+
+// What was kept warm for nothing.
+void EarlyPurges::note_grown_old(std::size_t slices) noexcept {
+  missed_ -= slices < missed_ ? slices : missed_;
+}
+
+void Store::note_taken_clean_locked(std::size_t slices) noexcept {
+  const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
+  surplus_.note_taken_clean(slices, delay);
+  room_.note_taken_clean(slices, delay);
+}
+
+// So much dirty memory is likely to be wanted again: half of what is in use, and what was missed.
 std::size_t Store::warm_enough_locked() const noexcept {
-  const std::size_t in_use = reserved_slices_ - clean_.slices() - dirty_.slices() - purging_slices_;
+  const std::size_t in_use = in_use_locked();
   std::size_t enough = policy.keep_slices.load(std::memory_order_relaxed);
-  for (const std::size_t other : {warm_slices_least, in_use / 4, missed_slices_}) {
+  for (const std::size_t other : {warm_slices_least, in_use / 2, surplus_.missed()}) {
     if (enough < other) enough = other;
   }
   return enough;
@@ -202,30 +256,15 @@ void Store::purge_surplus(std::uint64_t now_ms, std::size_t slices) noexcept {
   }
   const std::size_t purged = purge(surplus) >> slice_shift;
   os::Locked locked(lock_);
-  surplus_purged_ += purged;
-  surplus_purged_ms_ = now_ms;
-}
-
-// Was it purged too early? Then more stays warm, until some of that gets old (purge_step).
-void Store::note_taken_clean_locked(std::size_t slices) noexcept {
-  if (TARN_LIKELY(surplus_purged_ == 0)) return;
-  const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
-  if (os::clock_coarse_ms() > surplus_purged_ms_ + delay) {
-    surplus_purged_ = 0;
-    return;
-  }
-  missed_slices_ += slices;
-  if (missed_slices_ > committed_slices_peak_) missed_slices_ = committed_slices_peak_;
-  surplus_purged_ -= slices < surplus_purged_ ? slices : surplus_purged_;
+  surplus_.note_purged(purged, now_ms);
 }
 
 // What is given from now on is due later than this.
 std::uint64_t Store::due_locked(std::uint64_t now_ms) const noexcept {
   const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
-  const Span* const oldest = by_age_.head();
-  if (oldest == nullptr || dirty_.slices() < keep + oldest->slices) return now_ms + delay;
-  const std::uint64_t due = oldest->stamp_ms + delay;
+  if (spare_locked(keep) == 0) return now_ms + delay;
+  const std::uint64_t due = by_age_.head()->stamp_ms + delay;
   const std::uint64_t pause = delay < step_pause_ms ? delay : step_pause_ms;
   return due > now_ms + pause ? due : now_ms + pause;
 }
@@ -240,16 +279,16 @@ void Store::purge_step(std::uint64_t now_ms) noexcept {
   }
   const std::size_t purged = purge(step) >> slice_shift;
   os::Locked locked(lock_);
-  missed_slices_ -= purged < missed_slices_ ? purged : missed_slices_;
+  surplus_.note_grown_old(purged);
+  room_.note_grown_old(purged);
   purge_due_ms_.store(due_locked(now_ms), std::memory_order_relaxed);
 }
 
 std::uint64_t Store::purge_due_ms() noexcept {
   os::Locked locked(lock_);
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
-  const Span* const oldest = by_age_.head();
-  if (oldest == nullptr || dirty_.slices() < keep + oldest->slices) return UINT64_MAX;
-  return oldest->stamp_ms + policy.delay_ms.load(std::memory_order_relaxed);
+  if (spare_locked(keep) == 0) return UINT64_MAX;
+  return by_age_.head()->stamp_ms + policy.delay_ms.load(std::memory_order_relaxed);
 }
 
 }  // namespace tarn

@@ -25,7 +25,7 @@ bool Store::extend_locked(Span* span, std::size_t slices, std::size_t* excess) n
     *excess = excess_locked(missing);
     if (*excess != 0) return false;
   }
-  if (right->kind_now() == SpanKind::clean) note_taken_clean_locked(missing);
+  if (right->kind_now() == SpanKind::clean && excess != nullptr) note_taken_clean_locked(missing);
   page_map.clear_ends(span->base, span->slices);
   remove_locked(right);
   put_rest_locked(right, missing);

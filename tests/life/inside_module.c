@@ -11,6 +11,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int use_blocks(void) {
+  if (tarn_purge_in_background() != 0) return 0; /* Ends when the plugin is closed. */
   void* const kept = tarn_malloc(100); /* Outlives the plugin; nobody can free it. */
   const tarn_heap heap = tarn_heap_create(NULL);
   void* const block = tarn_heap_allocate(heap, 3000);

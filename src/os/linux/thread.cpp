@@ -87,6 +87,16 @@ void word_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) noexcep
   errno = saved;
 }
 
+void word_wait_for(std::atomic<std::uint32_t>* word, std::uint32_t expected,
+                   std::uint64_t ms) noexcept {
+  const int saved = errno;
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(ms / 1000);
+  time.tv_nsec = static_cast<long>(ms % 1000) * 1'000'000;
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &time, nullptr, 0);
+  errno = saved;
+}
+
 void word_wake(std::atomic<std::uint32_t>* word) noexcept {
   const int saved = errno;
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);

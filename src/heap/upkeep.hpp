@@ -1,0 +1,56 @@
+// upkeep: what somebody has to see to now and then, so that memory goes back in time although the
+// program frees nothing that reaches the store: whoever refills comes by every 64th time, takers of
+// large blocks and ending threads each time (upkeep(), in thread.hpp), and a thread of the
+// library's own where it is wanted.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/config.hpp"
+#include "os/thread.hpp"
+
+namespace tarn {
+
+// The thread that purges while the program sleeps. It waits without a time as long as nothing is
+// free, allocates nothing, and takes no lock for longer than another purging thread does.
+class Background {
+ public:
+  // It is made by the next upkeep().
+  void want() noexcept { wanted_.store(true, std::memory_order_relaxed); }
+
+  // Made if it is wanted and not there; what the OS has refused is not asked for again.
+  void provide() noexcept {
+    if (TARN_UNLIKELY(wanted_.load(std::memory_order_relaxed)) &&
+        state_.load(std::memory_order_relaxed) == State::none) {
+      begin();
+    }
+  }
+
+  // Wants it and makes it; false with errno set when the OS refuses. pre: as upkeep()
+  bool start() noexcept;
+
+  // At the library's end: nothing of it may run afterwards. Waits for a purge under way, but not
+  // for ever: the caller may have interrupted who holds the lock that the thread waits for.
+  void end() noexcept;
+
+  // In the child of a fork, where it is not: the next upkeep() makes another one.
+  void recover_after_fork() noexcept;
+
+ private:
+  enum class State : std::uint32_t { none, starting, there, refused, ended };
+
+  bool begin() noexcept;
+  static void run() noexcept;
+
+  std::atomic<bool> wanted_{false};
+  std::atomic<State> state_{State::none};
+  std::atomic<std::uint32_t> left_{0};  // The thread has done its last.
+  os::OwnThread thread_{};
+};
+
+extern Background background;
+
+}  // namespace tarn
