@@ -9,6 +9,7 @@
 #include "heap/closing.hpp"
 #include "heap/upkeep.hpp"
 #include "os/process.hpp"
+#include "os/vm.hpp"
 #include "report/report.hpp"
 #include "source/store.hpp"
 
@@ -31,6 +32,8 @@ void child_of_fork() noexcept { process.recover_after_fork(); }
 void Process::start_once() noexcept {
   if (!started_.exchange(true, std::memory_order_acq_rel)) {
     TARN_CHECK(os::page_bytes() <= slice_bytes);  // Else purging a span would reach its neighbours.
+    // Of static memory it is nearly all, and a small program touches a page here and there.
+    os::vm_avoid_huge(&page_map, sizeof page_map);
     os::process_on_fork(child_of_fork);
   }
   if (!os::environment_known() || configuring_.exchange(true, std::memory_order_acq_rel)) return;

@@ -155,14 +155,14 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcep
   record->maker = os::thread_id();
   record->belongs_to = nullptr;
   record->gone = false;
-  set_up_table(*record, options, ids_given_ + 1);
+  set_up_table(*record, options, main_heap_id + ids_given_ + 1);
   record->parent = parent;
   if (parent != nullptr) ++parent->children;
   set_up(record->limits, options);
   record->live_bytes.store(0, std::memory_order_relaxed);
   record->live_bytes_peak.store(0, std::memory_order_relaxed);
   put_name(record->name, options.name);
-  record->id.store(++ids_given_, std::memory_order_release);
+  record->id.store(new_id_locked(), std::memory_order_release);
   live_.push_back(record);
   record->gate.unlock();  // Who closes it from here on finds the new id.
   return record;
@@ -257,7 +257,7 @@ FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
     FixedClass& known = record.fixed(i);
     if (known.block_bytes != block_bytes) continue;
     // A table's classes get theirs here: ids are places in the threads' slots, and few ask.
-    if (known.id == 0) known.id.store(++ids_given_, std::memory_order_relaxed);
+    if (known.id == 0) known.id.store(new_id_locked(), std::memory_order_relaxed);
     return &known;
   }
   if (count == fixed_classes_max) {
@@ -271,7 +271,7 @@ FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
   // A class of its own even where another has blocks as large: what was asked for is known of its
   // blocks.
   FixedClass& made = set_up_class(record, count, heap_id, block_bytes, class_count + count);
-  made.id.store(++ids_given_, std::memory_order_relaxed);
+  made.id.store(new_id_locked(), std::memory_order_relaxed);
   record.fixed_count.store(count + 1, std::memory_order_release);
   return &made;
 }

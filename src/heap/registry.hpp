@@ -129,6 +129,7 @@ class Registry {
   void leave_region_locked(ThreadHeap& share, HeapRecord& record) noexcept;
   void keep_counts(ThreadHeap& share, HeapRecord& record) noexcept;
   void rebuild() noexcept;
+  std::uint64_t new_id_locked() noexcept { return main_heap_id + ++ids_given_; }
 
   os::Lock lock_;
   List<HeapRecord> live_;
@@ -140,7 +141,7 @@ class Registry {
   alignas(HeapRecord) std::byte static_memory_[static_records_][sizeof(HeapRecord)] = {};
   ThreadHeap* spare_shares_ = nullptr;  // Linked by next_of_record.
   std::atomic<HeapRecord*> known_{nullptr};
-  std::uint64_t ids_given_ = main_heap_id;
+  std::uint64_t ids_given_ = 0;  // Since malloc's own: all of this is zero at first, and no file's.
 
   // By shares that have been given back, and by nurseries.
   struct PastCounts {

@@ -17,7 +17,7 @@ namespace tarn::os {
 // where memory for all of it cannot exist.
 void* vm_reserve(std::size_t bytes) noexcept;
 
-// Likewise, for what is hardly used: the OS is told not to count it.
+// Likewise, for what is hardly used: the OS is told not to count it, nor to back it by huge pages.
 void* vm_reserve_sparse(std::size_t bytes) noexcept;
 
 // Memory and swap of the machine, more than which no request can have; SIZE_MAX: not known.
@@ -27,10 +27,11 @@ std::size_t vm_bytes_there_can_be() noexcept;
 // range is still the caller's.
 bool vm_release(void* start, std::size_t bytes) noexcept;
 
-// For what was just reserved: asks for huge pages; has it backed by memory now; and by that of one
-// node of a machine whose memory is not all alike (before any of it is backed). False when the OS
-// cannot, or has no such thing or node.
+// For what was just reserved: asks for huge pages, or for small ones; has it backed by memory now;
+// and by that of one node of a machine whose memory is not all alike (before any of it is backed).
+// False when the OS cannot, or has no such thing or node.
 bool vm_prefer_huge(void* start, std::size_t bytes) noexcept;
+void vm_avoid_huge(void* start, std::size_t bytes) noexcept;  // Also for static memory.
 bool vm_populate(void* start, std::size_t bytes) noexcept;
 bool vm_bind(void* start, std::size_t bytes, unsigned node) noexcept;
 

@@ -95,6 +95,8 @@ bool Store::grow_locked(std::size_t slices) noexcept {
     return false;
   }
   os::vm_name(chunk, wanted << slice_shift, "tarn: heap");
+  // A small program has little more than this one.
+  if (reserved_slices_ == 0) os::vm_avoid_huge(chunk, wanted << slice_shift);
   reserved_slices_ += wanted;
   insert_locked(join_locked(make_span_locked(base, wanted), SpanKind::clean), SpanKind::clean);
   return true;

@@ -70,6 +70,7 @@ bool vm_release(void* start, std::size_t bytes) noexcept {
 }
 
 bool vm_prefer_huge(void*, std::size_t) noexcept { return !call_fails(); }
+void vm_avoid_huge(void*, std::size_t) noexcept {}
 bool vm_populate(void*, std::size_t) noexcept { return !call_fails(); }
 bool vm_bind(void*, std::size_t, unsigned node) noexcept { return !call_fails() && node == 0; }
 

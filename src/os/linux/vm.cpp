@@ -11,6 +11,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "base/bits.hpp"
 #include "layout/geometry.hpp"
 
 #ifndef PR_SET_VMA
@@ -47,7 +48,11 @@ void* map(std::size_t bytes, int flags) noexcept {
 
 void* vm_reserve(std::size_t bytes) noexcept { return map(bytes, 0); }
 
-void* vm_reserve_sparse(std::size_t bytes) noexcept { return map(bytes, MAP_NORESERVE); }
+void* vm_reserve_sparse(std::size_t bytes) noexcept {
+  void* const start = map(bytes, MAP_NORESERVE);
+  if (start != nullptr) vm_avoid_huge(start, bytes);
+  return start;
+}
 
 std::size_t vm_bytes_there_can_be() noexcept {
   const int saved = errno;
@@ -64,6 +69,13 @@ bool vm_release(void* start, std::size_t bytes) noexcept {
 
 bool vm_prefer_huge(void* start, std::size_t bytes) noexcept {
   return succeeds([=] { return madvise(start, bytes, MADV_HUGEPAGE); });
+}
+
+void vm_avoid_huge(void* start, std::size_t bytes) noexcept {
+  const std::uintptr_t first = align_up(address_of(start), slice_bytes);
+  const std::uintptr_t end = (address_of(start) + bytes) & ~(slice_bytes - 1);
+  if (first >= end) return;
+  succeeds([=] { return madvise(reinterpret_cast<void*>(first), end - first, MADV_NOHUGEPAGE); });
 }
 
 bool vm_populate(void* start, std::size_t bytes) noexcept {
