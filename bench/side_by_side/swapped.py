@@ -140,8 +140,18 @@ def swap_file(folder, size_bytes):
     take_away(path)
 
 
-def run_within(folder, command, timeout):
+def most_charged(folder):
+  """The most bytes that the group was charged since it was made; None where the kernel tells not."""
+  for name in ("memory.max_usage_in_bytes", "memory.peak"):
+    try:
+      return int((folder / name).read_text())
+    except OSError:
+      continue
+  return None
+
+
+def run_within(folder, command, timeout, environment=None):
   """The finished process, started inside the group."""
   return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                        timeout=timeout, check=False,
+                        timeout=timeout, check=False, env=environment,
                         preexec_fn=lambda: write(folder / "cgroup.procs", "0"))

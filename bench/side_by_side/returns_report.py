@@ -1,0 +1,218 @@
+"""Tables and plot of what bench/returns has measured.
+
+Samples are lists: [round, task or row, contestant, figures]. Cells are medians over the rounds, with
+half the range where there are several.
+
+SPDX-License-Identifier: MIT
+"""
+from .heap_report import cell, table
+from .machine import in_words, run_in_words
+from .report import colours
+from .returns_suite import (BACKGROUND, DEMANDS, LIMIT_FACTOR, OURS, PEAKS, ROWS, SLOW_FACTOR,
+                            SLOW_SECONDS, resident_at, tasks)
+
+BASELINE = "glibc"
+TIMES = (1, 5, 12)  # Seconds after the peak.
+PEAK_FACTOR = 1.05
+SMALL_MIB, GIVEN_BACK_MIB = 64, 8  # Of 512 MB freed: 12 s later; after a trim, or in the background.
+
+
+def find(record, task, name, read):
+  """What read() makes of each round's figures, without None."""
+  values = [read(figures) for _, of_task, contestant, figures in record["samples"]
+            if of_task == task and contestant == name]
+  return [value for value in values if value is not None]
+
+
+def names_in(record):
+  return [name for name, _ in record["contestants"]]
+
+
+def peak_mib(figures):
+  return figures["peak_kib"] / 1024
+
+
+def given_back_mib(figures):
+  return figures["given_back_kib"] / 1024 if "given_back_kib" in figures else None
+
+
+def reader_at(seconds):
+  return lambda figures: resident_at(figures, seconds)
+
+
+def ratios(record, task, ours, theirs, read):
+  """Of each round in which both ran."""
+  by_round = {}
+  for number, of_task, contestant, figures in record["samples"]:
+    if of_task == task and contestant in (ours, theirs):
+      by_round.setdefault(number, {})[contestant] = read(figures)
+  return [row[ours] / row[theirs] for row in by_round.values()
+          if row.get(ours) is not None and row.get(theirs)]
+
+
+def task_table(record, read, digits=0):
+  names = names_in(record)
+  lines = [[task.name, *[cell(find(record, task.name, name, read), digits) for name in names]]
+           for task in tasks()]
+  return table(["", *names], [line for line in lines if set(line[1:]) != {"–"}])
+
+
+def judged(text, values, most, digits=0):
+  if not values:
+    return []
+  worst = max(values)
+  return [[text, f"{most:g}", f"{worst:,.{digits}f}", "met" if worst <= most else "**missed**"]]
+
+
+def targets(record):
+  lines = []
+  for task in tasks():
+    lines += judged(f"{task.name}: peak, tarn's over glibc's",
+                    ratios(record, task.name, OURS, BASELINE, peak_mib), PEAK_FACTOR, 2)
+  for peak in PEAKS:
+    lines += judged(f"{peak}/small: MiB resident after {TIMES[-1]} s",
+                    find(record, f"{peak}/small", OURS, reader_at(TIMES[-1])), SMALL_MIB)
+  for peak in PEAKS:
+    lines += judged(f"{peak}/idle: MiB resident after `malloc_trim`",
+                    find(record, f"{peak}/idle", OURS, given_back_mib), GIVEN_BACK_MIB, 1)
+    lines += judged(f"{peak}/idle: MiB resident after {TIMES[-1]} s, background",
+                    find(record, f"{peak}/idle", BACKGROUND, reader_at(TIMES[-1])),
+                    GIVEN_BACK_MIB, 1)
+  return table(["", "at most", "the worst round", ""], lines)
+
+
+def row_table(record, row):
+  title, figures = ROWS[row]
+  lines = [[name, *[cell([value / divisor for value in
+                          find(record, row, name, lambda found, key=key: found.get(key))], digits)
+                    for key, _, divisor, digits in figures]] for name in names_in(record)]
+  lines = [line for line in lines if set(line[1:]) != {"–"}]
+  if not lines:
+    return ""
+  return f"**{row}**: {title}\n\n" + table(["", *[words for _, words, *_ in figures]], lines)
+
+
+def calls(record):
+  found = {figures["given_back_by"]: name for _, _, name, figures in record["samples"]
+           if "given_back_by" in figures}
+  return ", ".join(sorted(f"`{call}`" for call in found))
+
+
+def failures(record):
+  return "".join(f"- Not measured: {failure}\n" for failure in record["failures"])
+
+
+def head(record):
+  versions = ", ".join(f"{name} {version}" for name, version in record["contestants"])
+  return (f"- Machine: {in_words(record['machine'], '-O3')}\n- Command: {run_in_words(record)}\n"
+          f"- {record['tarn']}; {versions}\n{failures(record)}")
+
+
+def free_section(record):
+  at = "".join(f"### {seconds} s after the peak\n\n{task_table(record, reader_at(seconds))}\n"
+               for seconds in TIMES)
+  rows = "\n".join(filter(None, (row_table(record, row) for row in ROWS)))
+  return f"""{head(record)}
+{record['mib']} MiB make each peak. Before *large* and *thread* take as much again there are \
+{record['pause']:g} s. MiB are resident
+memory (`statm`), peaks `VmHWM`. Default options, but for those *background*: \
+`TARN_OPTIONS=background_purge=1`, and jemalloc's
+`background_thread:true`, which its authors recommend.
+
+## Targets
+
+{targets(record)}
+## Peak, MiB
+
+{task_table(record, peak_mib)}
+## Resident over time, MiB
+
+![resident memory over time](returns.svg)
+
+{at}## After the call that gives all back, MiB
+
+Each allocator's own: {calls(record)}. Called when the demand is over.
+
+{task_table(record, given_back_mib, 1)}
+## Page faults, thousands
+
+{task_table(record, lambda figures: figures['faults'] / 1000, 1)}
+## Seconds of work: the peak made and freed, and what the demand takes
+
+{task_table(record, lambda figures: figures['work_s'], 2)}
+## Wall time, seconds, sleeps included
+
+{task_table(record, lambda figures: figures['wall_s'], 2)}
+## Single figures
+
+{rows}"""
+
+
+def limited_section(record):
+  names = names_in(record)
+  lines = []
+  for task in tasks():
+    limits = [limit / 2**20 for _, name, limit, _ in record["limits"] if name == task.name]
+    ends = [find(record, task.name, name, lambda figures: figures["outcome"]) for name in names]
+    if limits:
+      lines.append([task.name, cell(limits, 0),
+                    *[", ".join(dict.fromkeys(found)) or "–" for found in ends]])
+  kinds = {kind for *_, kind in record["limits"]}
+  charged = ("what a control group of its own was charged while glibc ran it" if kinds == {"group"}
+             else "glibc's peak RSS, since this kernel does not say what a group was charged")
+  return f"""## Limited to {LIMIT_FACTOR} times what glibc needs
+
+{head(record)}
+The limit of a task is {LIMIT_FACTOR} times {charged}, with the same seed, in the
+same round: memory, page tables and page cache. Before memory is taken again there are \
+{record['pause']:g} s. *Killed*: by the kernel; *refused*:
+`malloc` returned null; *slow*: more than {SLOW_FACTOR:g} times the work time of glibc without a \
+limit (and of {SLOW_SECONDS:g} s).
+
+{table(["", "limit, MiB", *names], lines)}"""
+
+
+def markdown(free, limited):
+  parts = ["# Memory goes back\n\nMade by `bench/returns`; docs/design/bench.md (\"Returns\") says "
+           "what is measured and how. Not edited.\n"]
+  if free:
+    parts.append(free_section(free))
+  if limited:
+    parts.append(limited_section(limited))
+  return "\n".join(parts)
+
+
+def plot(path, record):
+  """A panel for each peak and demand, of the first round; False where nothing can draw."""
+  try:
+    import matplotlib
+  except ImportError:
+    return False
+  matplotlib.use("svg")
+  from matplotlib import pyplot
+  matplotlib.rcParams["svg.hashsalt"] = "tarn"
+  names = names_in(record)
+  colour = colours(names)
+  figure, panels = pyplot.subplots(len(PEAKS), len(DEMANDS), figsize=(16, 14), squeeze=False)
+  for row, peak in enumerate(PEAKS):
+    for column, demand in enumerate(DEMANDS):
+      panel = panels[row][column]
+      for number, task, name, figures in record["samples"]:
+        if number == 0 and task == f"{peak}/{demand}":
+          points = figures["samples"]
+          panel.plot([ms / 1000 for ms, _ in points], [kib / 1024 for _, kib in points],
+                     label=name, color=colour[name], zorder=3 if name == OURS else 2,
+                     linewidth=2.2 if name == OURS else 1.1)
+      panel.set_title(f"{PEAKS[peak]}; {DEMANDS[demand]}", fontsize=8)
+      panel.set_ylim(bottom=0)
+      panel.grid(alpha=0.25)
+      panel.tick_params(labelsize=7)
+  lines = {label: line for panel in panels.flat
+           for line, label in zip(*panel.get_legend_handles_labels())}
+  figure.legend(lines.values(), lines.keys(), loc="lower center", ncol=5, fontsize=8)
+  figure.supxlabel("seconds after the peak was freed", y=0.045, fontsize=9)
+  figure.supylabel("resident, MiB", fontsize=9)
+  figure.tight_layout(rect=(0.01, 0.06, 1, 1))
+  figure.savefig(path, metadata={"Date": None})
+  pyplot.close(figure)
+  return True
