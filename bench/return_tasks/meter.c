@@ -92,7 +92,7 @@ void samples_print(void) {
   }
 }
 
-/* malloc_trim is there in every process: it counts only where it is of the same library as malloc. */
+/* malloc_trim is there in every process: it counts only where it is of malloc's own library. */
 const char* give_all_back(void) {
   Dl_info of_malloc, of_trim;
   union {

@@ -1,7 +1,7 @@
 """Tables and plot of what bench/returns has measured.
 
-Samples are lists: [round, task or row, contestant, figures]. Cells are medians over the rounds, with
-half the range where there are several.
+Samples are lists: [round, task or row, contestant, figures]. Cells are medians over the rounds,
+with half the range where there are several.
 
 SPDX-License-Identifier: MIT
 """
@@ -14,7 +14,8 @@ from .returns_suite import (BACKGROUND, DEMANDS, LIMIT_FACTOR, OURS, PEAKS, ROWS
 BASELINE = "glibc"
 TIMES = (1, 5, 12)  # Seconds after the peak.
 PEAK_FACTOR = 1.05
-SMALL_MIB, GIVEN_BACK_MIB = 64, 8  # Of 512 MB freed: 12 s later; after a trim, or in the background.
+# Of 512 MB freed: 12 s later; after a trim, or in the background.
+SMALL_MIB, GIVEN_BACK_MIB = 64, 8
 
 
 def find(record, task, name, read):

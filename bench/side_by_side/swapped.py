@@ -141,7 +141,7 @@ def swap_file(folder, size_bytes):
 
 
 def most_charged(folder):
-  """The most bytes that the group was charged since it was made; None where the kernel tells not."""
+  """The most bytes that the group was charged so far; None where the kernel does not tell."""
   for name in ("memory.max_usage_in_bytes", "memory.peak"):
     try:
       return int((folder / name).read_text())
