@@ -210,7 +210,8 @@ def plot(path, record):
       panel.tick_params(labelsize=7)
   lines = {label: line for panel in panels.flat
            for line, label in zip(*panel.get_legend_handles_labels())}
-  figure.legend(lines.values(), lines.keys(), loc="lower center", ncol=5, fontsize=8)
+  shown = [name for name in names if name in lines]
+  figure.legend([lines[name] for name in shown], shown, loc="lower center", ncol=5, fontsize=8)
   figure.supxlabel("seconds after the peak was freed", y=0.045, fontsize=9)
   figure.supylabel("resident, MiB", fontsize=9)
   figure.tight_layout(rect=(0.01, 0.06, 1, 1))
