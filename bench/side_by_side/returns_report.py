@@ -109,12 +109,22 @@ def head(record):
           f"- {record['tarn']}; {versions}\n{failures(record)}")
 
 
+def seeds(record):
+  """Which, and what one alone is worth."""
+  first, count = record["seed"], record["repetitions"]
+  if count == 1:
+    return (f"**One seed only ({first}), so ratios to glibc say little**: whether glibc trims "
+            "changes with the seed.\n")
+  return f"Seeds {first} to {first + count - 1}; the worst is judged."
+
+
 def free_section(record):
   at = "".join(f"### {seconds} s after the peak\n\n{task_table(record, reader_at(seconds))}\n"
                for seconds in TIMES)
   rows = "\n".join(filter(None, (row_table(record, row) for row in ROWS)))
   return f"""{head(record)}
-{record['mib']} MiB make each peak. Before *large* and *thread* take as much again there are \
+{seeds(record)} {record['mib']} MiB make each peak. Before *large* and *thread* take as \
+much again there are \
 {record['pause']:g} s. MiB are resident
 memory (`statm`), peaks `VmHWM`. Default options, but for those *background*: \
 `TARN_OPTIONS=background_purge=1`, and jemalloc's
@@ -164,7 +174,7 @@ def limited_section(record):
   return f"""## Limited to {LIMIT_FACTOR} times what glibc needs
 
 {head(record)}
-The limit of a task is {LIMIT_FACTOR} times {charged}, with the same seed, in the
+{seeds(record)} The limit of a task is {LIMIT_FACTOR} times {charged}, with the same seed, in the
 same round: memory, page tables and page cache. Before memory is taken again there are \
 {record['pause']:g} s. *Killed*: by the kernel; *refused*:
 `malloc` returned null; *slow*: more than {SLOW_FACTOR:g} times the work time of glibc without a \

@@ -98,7 +98,8 @@ class Runner(unittest.TestCase):
   def test_glibc_alone_from_run_to_report(self):
     with tempfile.TemporaryDirectory() as folder:
       command = [str(RUNNER), "--no-build", "--no-peers", "--allocators", "none", "--program",
-                 PROGRAM, "--mib", "8", "--seconds", "0.5", "--pause", "0.1", "--only",
+                 PROGRAM, "--mib", "8", "--seconds", "0.5", "--pause", "0.1",
+                 "--rounds", "1", "--seed", "2", "--only",
                  "small/idle", "large/large", "resident", "--output", folder]
       done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
       self.assertEqual(done.returncode, 0, done.stderr)
@@ -106,6 +107,7 @@ class Runner(unittest.TestCase):
       self.assertEqual([name for _, name, *_ in record["samples"]],
                        ["resident", "small/idle", "large/large"])
       self.assertFalse(record["whole"])
+      self.assertEqual(record["seed"], 2)
       text = (Path(folder) / "returns.md").read_text()
       self.assertIn("| small/idle |", text)
       self.assertNotIn(folder, text)
@@ -160,7 +162,8 @@ class Report(unittest.TestCase):
     machine = dict.fromkeys(("processor", "cores", "memory", "kernel", "system", "libc",
                              "compiler", "huge_pages"), "x")
     return {"machine": machine, "command": "bench/returns", "date": "today", "repetitions": 1,
-            "bystanders": 0.0, "tarn": "tarn commit x", "mib": 512, "seconds": 12, "pause": 3,
+            "bystanders": 0.0, "tarn": "tarn commit x", "seed": 1, "mib": 512, "seconds": 12,
+            "pause": 3,
             "failures": ["tarn, background: refused"],
             "contestants": [["glibc", "2"], ["tarn", "1"]], "samples": samples}
 
@@ -178,6 +181,16 @@ class Report(unittest.TestCase):
     text = returns_report.targets(self.record(105, given, given_back_by="malloc_trim",
                                               given_back_kib=8 * 1024))
     self.assertEqual((text.count("missed"), text.count("| met")), (0, 3))
+
+  def test_the_worst_seed_is_judged_and_one_alone_is_called_so(self):
+    record = self.record(500, [[0, 1024]])
+    record["samples"] = [[number, "small/thread", name, figures(peak, [[0, 1024]])]
+                         for number, peaks in enumerate(((1041, 562), (526, 562)))
+                         for name, peak in zip(("glibc", "tarn"), peaks)]
+    self.assertIn("| 1.07 | **missed** |", returns_report.targets(record))
+    self.assertIn("One seed only", returns_report.markdown(record, None))
+    record["repetitions"] = 2
+    self.assertIn("Seeds 1 to 2; the worst", returns_report.markdown(record, None))
 
   def test_markdown(self):
     free = self.record(105, [[0, 1024], [12000, 1024]])
