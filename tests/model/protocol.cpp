@@ -37,6 +37,7 @@ Task<void> Run::perform(Thread& t, Do what) {
     case Action::start: co_await start(t); break;
     case Action::end: co_await end(t); break;
     case Action::trim: co_await trim(t); break;
+    case Action::purge: co_await purge(t); break;
   }
   if (ref == none) co_return;
   t.saw(ref);
@@ -75,7 +76,7 @@ std::uint64_t Run::key() const {
   return hash;
 }
 
-unsigned Run::in_mail(Byte page) const {
+unsigned Run::times_in_mail(Byte page) const {
   unsigned count = 0;
   for (const Record& record : shared_.records) {
     unsigned walked = 0;
@@ -91,10 +92,15 @@ unsigned Run::in_mail(Byte page) const {
 // carved.
 void Run::check_page(Byte page) const {
   const Page& p = shared_.pages[page];
+  if (p.word.state == purged) {
+    require(p.live == 0, "a block of a purged page is live");
+    require(p.live_count() == p.word.count, "the owner's count of a purged page is wrong");
+    return;
+  }
   unsigned seen = p.live;
   unsigned remote = 0;
   for (const Byte list : {p.free, p.local_free, p.word.head}) {
-    for (Byte b = list; b != none; b = p.next[b]) {
+    for (Byte b = list; b != none; b = link(page, b)) {
       require((seen & 1u << b) == 0, "a block is in two places");
       seen |= 1u << b;
       remote += list == p.word.head;
@@ -114,8 +120,10 @@ void Run::check_place(Byte page) const {
   bool queued = false;
   for (const Byte q : record.queue) queued = queued || q == page;
   require(queued == (p.queued != 0), "the page and the queue disagree");
-  require((p.word.state == mailed) == (in_mail(page) == 1), "the word and the mail disagree");
+  require(in_mail(p.word.state) == (times_in_mail(page) == 1),
+          "the word and the mail disagree");
   require(p.word.state != dead, "a page in use is dead");
+  require(p.word.state != purging, "a page is purged for ever");
   if (p.word.state == listed) {
     const bool apart = is(Mistake::threshold_apart);
     require(p.word.count < (apart ? p.threshold : p.word.threshold),
@@ -125,8 +133,10 @@ void Run::check_place(Byte page) const {
   }
   if (record.current == page) {
     require(p.kept == -1 && p.word.state != listed, "a current page is listed");
+    require(p.word.state == open || p.word.state == mailed_open, "a current page does not say so");
     return;
   }
+  require(p.word.state != mailed_open, "a page that is not current says that it is");
   require(p.word.state != open, "frees of a page that is not current are never posted");
   if (queued) {
     require(p.kept == 0, "a queued page is asleep");
@@ -144,7 +154,7 @@ void Run::finished() const {
   for (Byte page = 0; page < pages_max; ++page) {
     const Page& p = shared_.pages[page];
     if (p.holder == none) {
-      require(in_mail(page) == 0 && p.live == 0, "a page that was given is in use");
+      require(times_in_mail(page) == 0 && p.live == 0, "a page that was given is in use");
       continue;
     }
     check_page(page);

@@ -24,8 +24,10 @@ inline constexpr unsigned hand_max = 4;
 
 using Byte = std::uint8_t;
 inline constexpr Byte none = 0xff;  // No page, block, record or actor.
+inline constexpr Byte gone = 0xfe;  // A link in memory that has been purged.
 
-enum State : Byte { dead, open, listed, mailed };  // As pages/remote.hpp.
+enum State : Byte { dead, open, listed, mailed, mailed_open, purging, purged };  // As pages/remote.hpp.
+constexpr bool in_mail(State state) { return state >= mailed; }
 
 // What the model can be told to do wrong: each must be found.
 enum class Mistake {
@@ -47,6 +49,17 @@ enum class Mistake {
   mail_linked_late,           // read_mail() reads the link after the page may be posted again.
   threshold_apart,            // The threshold is beside the word, which may come back the same.
   wake_forgets_kept,          // page_attention() does not count what the countdown left out.
+  purges_live_blocks,         // page_begin_purge() does not ask whether every block is free.
+  purge_looks_once,           // ... and asks before its swap only.
+  purge_reads_kept_last,      // ... or after its swap only, and reads the countdown first.
+  purge_drops_frees,          // ... and takes a word back that frees have come to.
+  use_stays_mailed,           // page_use() does not say that a page in the mail is current.
+  sleeps_mailed_open,         // page_list() leaves a page mailed_open that is not current any more.
+  uses_purging_page,          // page_use() does not mind state purging.
+  collects_purging_page,      // page_collect_unless_mailed() likewise.
+  purged_keeps_lists,         // The owner goes on with the lists of a purged page.
+  purger_serves_nobody,       // The purger does not look whether the owner has ended.
+  purger_keeps_mail,          // ... or does not put what it did not purge back.
 };
 
 struct Word {  // pages/remote.hpp, Remote
@@ -108,6 +121,7 @@ enum class Action : Byte {
   start,           // The thread gets a record.
   end,             // The thread ends.
   trim,
+  purge,           // The pages in the mail of other threads.
 };
 
 struct Do {
@@ -155,7 +169,12 @@ class Run {
   Task<bool> page_list(Thread& t, Byte page, Byte threshold);
   Task<bool> page_open(Thread& t, Byte page);
   Task<void> page_settle(Thread& t, Byte page, bool received);
+  Task<bool> page_use(Thread& t, Byte page);
   Task<bool> page_kill(Thread& t, Byte page);
+  Task<bool> page_is_free(Thread& t, Byte page, Byte count);
+  Task<bool> page_begin_purge(Thread& t, Byte page);
+  Task<void> page_end_purge(Thread& t, Byte page);
+  void page_renew(Byte page);
   void page_give(Byte page);
   void page_attach(Byte page, Word collected);
   // heap/thread_heap
@@ -173,6 +192,11 @@ class Run {
   Task<void> read_mail(Thread& t, Byte record);
   Task<void> put_down_current_page(Thread& t, Byte record);
   Task<void> post(Thread& t, Byte page, Byte owner);
+  Task<void> push_mail(Thread& t, Byte owner, Byte page);
+  Task<void> count_all(Thread& t, Byte page);
+  // heap/idle_mail
+  Task<void> purge(Thread& t);
+  Task<void> purge_mail(Thread& t, Byte owner);
   // heap/orphans
   Task<void> start(Thread& t);
   Task<void> end(Thread& t);
@@ -188,8 +212,9 @@ class Run {
   void touch(const Thread& t, Byte page) const;
   void unlock(Thread& t);
   Byte take_from_hand(Thread& t);
+  Byte link(Byte page, Byte block) const;
 
-  unsigned in_mail(Byte page) const;
+  unsigned times_in_mail(Byte page) const;
   void check_page(Byte page) const;
   void check_place(Byte page) const;
 

@@ -24,7 +24,7 @@ Task<void> Run::allocate(Thread& t) {
   Page& p = at(page);
   const Byte block = p.free;
   require(block != none && (p.live & 1u << block) == 0, "a block is handed out twice");
-  p.free = p.next[block];
+  p.free = link(page, block);
   p.next[block] = none;
   ++p.countdown;
   p.live |= static_cast<Byte>(1u << block);
@@ -126,14 +126,18 @@ Task<bool> Run::put_to_sleep(Thread& t, Byte page) {
 
 // take_queued
 Task<Byte> Run::take_queued(Thread& t) {
-  const Byte page = record_of(t.record).queue[0];
-  if (page == none) co_return none;
-  touch(t, page);
-  dequeue(t.record, page);
-  const bool opened = co_await page_open(t, page);
-  static_cast<void>(opened);  // A page in the mail stays there, and is used all the same.
-  make_current(t.record, page);
-  co_return record_of(t.record).current;
+  for (std::size_t i = 0; i < pages_max; ++i) {
+    const Byte page = record_of(t.record).queue[i];
+    if (page == none) co_return none;
+    touch(t, page);
+    t.saw(i);
+    const bool used = co_await page_use(t, page);
+    if (!used) continue;
+    dequeue(t.record, page);
+    make_current(t.record, page);
+    co_return record_of(t.record).current;
+  }
+  co_return none;
 }
 
 // take_fresh and page_take
@@ -154,12 +158,24 @@ Byte Run::take_fresh(Thread& t) {
 Task<void> Run::page_attention(Thread& t, Byte page) {
   Page& p = at(page);
   if (p.kept > 0) {
-    if (!is(Mistake::wake_forgets_kept)) p.countdown = static_cast<std::int8_t>(p.live_count());
-    p.kept = 0;
+    if (is(Mistake::wake_forgets_kept)) {
+      p.kept = 0;
+    } else {
+      co_await count_all(t, page);
+    }
     enqueue(t.record, page);
     co_return;
   }
   co_await retire(t, t.record, page);
+}
+
+// page_count_all
+Task<void> Run::count_all(Thread& t, Byte page) {
+  Page& p = at(page);
+  p.countdown = static_cast<std::int8_t>(p.live_count());
+  if (p.kept == 0) co_return;
+  co_await t.step();  // Who purges may look in between.
+  p.kept = 0;
 }
 
 // retire
@@ -185,7 +201,8 @@ Task<void> Run::place(Thread& t, Byte record, Byte page) {
 // settle_mailed and page_collect
 Task<void> Run::settle_mailed(Thread& t, Byte record, Byte page) {
   touch(t, page);
-  require(at(page).word.state == mailed, "a page in the mail does not say so");
+  require(in_mail(at(page).word.state), "a page in the mail does not say so");
+  require(at(page).word.state != purging, "a page in the mail is being purged");
   if (t.saw(record_of(record).current == page)) {
     co_await t.step();
     page_attach(page, std::exchange(at(page).word, Word{open, 0, none, 0}));
@@ -228,7 +245,7 @@ Task<void> Run::put_down_current_page(Thread& t, Byte record) {
   Page& p = at(page);
   while (p.free != none) {
     const Byte block = p.free;
-    p.free = p.next[block];
+    p.free = link(page, block);
     p.next[block] = p.local_free;
     p.local_free = block;
   }
@@ -260,6 +277,16 @@ Task<void> Run::post(Thread& t, Byte page, Byte known) {
     owner = t.saw(at(page).owner);
   }
   require(owner != none, "a page is posted that nobody owns");
+  co_await push_mail(t, owner, page);
+  if (is(Mistake::poster_serves_nobody)) co_return;
+  scope.again(owner);
+  co_await t.step();
+  if (t.saw(record_of(owner).state) == RecordState::orphan) co_await serve(t, owner);
+}
+
+// push_mail
+Task<void> Run::push_mail(Thread& t, Byte owner, Byte page) {
+  Scope scope(t);
   co_await t.step();
   Byte first = record_of(owner).mail;
   for (;;) {
@@ -270,10 +297,6 @@ Task<void> Run::post(Thread& t, Byte page, Byte known) {
     first = record_of(owner).mail;
   }
   record_of(owner).mail = page;
-  if (is(Mistake::poster_serves_nobody)) co_return;
-  scope.again(owner);
-  co_await t.step();
-  if (t.saw(record_of(owner).state) == RecordState::orphan) co_await serve(t, owner);
 }
 
 // Orphans::serve
@@ -400,6 +423,50 @@ Task<void> Run::trim(Thread& t) {
     record_of(shared_.orphans[i]).warm = 0;
   }
   unlock(t);
+}
+
+// purge_idle_mail, at once
+Task<void> Run::purge(Thread& t) {
+  Scope scope(t);
+  for (Byte record = 0; record < records_max; ++record) {
+    if (record == t.record) continue;
+    scope.again(record);
+    co_await t.step();
+    if (t.saw(record_of(record).state) == RecordState::live) co_await purge_mail(t, record);
+  }
+}
+
+// One round for one thread. Pages go back one at a time, the purged ones last.
+Task<void> Run::purge_mail(Thread& t, Byte owner) {
+  Scope scope(t);
+  co_await t.step();
+  Byte page = std::exchange(record_of(owner).mail, none);
+  if (t.saw(page) == none) co_return;
+  Byte taken = none;
+  while (page != none) {
+    scope.again(page * 256u + taken);
+    co_await t.step();
+    const Byte next = t.saw(at(page).newer);
+    const bool free = co_await page_begin_purge(t, page);
+    if (free) {
+      at(page).newer = taken;
+      taken = page;
+    } else if (!is(Mistake::purger_keeps_mail)) {
+      co_await push_mail(t, owner, page);
+    }
+    page = next;
+  }
+  while (taken != none) {
+    scope.again(taken);
+    const Byte next = t.saw(at(taken).newer);
+    co_await page_end_purge(t, taken);
+    co_await push_mail(t, owner, taken);
+    taken = next;
+  }
+  if (is(Mistake::purger_serves_nobody)) co_return;
+  scope.again(owner);
+  co_await t.step();
+  if (t.saw(record_of(owner).state) == RecordState::orphan) co_await serve(t, owner);
 }
 
 void Run::make_current(Byte record, Byte page) {

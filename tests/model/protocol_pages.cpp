@@ -14,6 +14,7 @@ Task<bool> Run::page_free_remote(Thread& t, Byte page, Byte block) {
   for (;;) {
     scope.again(seen.packed());
     require(seen.state != dead, "the page of a live block is dead");
+    require(seen.state != purged, "the page of a live block is purged");
     at(page).next[block] = seen.head;
     const auto count = static_cast<Byte>(seen.count + 1);
     bool posts = seen.state == listed && count >= seen.threshold;
@@ -44,10 +45,19 @@ Task<Word> Run::page_collect_unless_mailed(Thread& t, Byte page, State state) {
   Word seen = at(page).word;
   for (;;) {
     scope.again(seen.packed());
-    const bool stays = seen.state == mailed && !is(Mistake::collect_unposts);
+    if (seen.state == purging && !is(Mistake::collects_purging_page)) {
+      scope.result(0);
+      co_return Word{};
+    }
+    const bool stays = in_mail(seen.state) && !is(Mistake::collect_unposts);
+    const State in_mail_state = seen.state == mailed_open ? mailed_open : mailed;
     co_await t.step();
     if (at(page).word == seen) {
-      at(page).word = {stays ? mailed : state, 0, none, 0};
+      at(page).word = {stays ? in_mail_state : state, 0, none, 0};
+      if (seen.state == purged) {
+        page_renew(page);
+        seen = Word{};
+      }
       scope.result(seen.packed());
       co_return seen;
     }
@@ -61,6 +71,8 @@ Task<bool> Run::page_list(Thread& t, Byte page, Byte threshold) {
   co_await t.step();
   const Word seen = at(page).word;
   t.saw(seen.packed());
+  if (seen.state == purging) co_return scope.result(true);
+  if (seen.state == purged) co_return scope.result(false);
   const bool careless = is(Mistake::list_keeps_frees) || is(Mistake::list_forgets_frees);
   if (seen.count != 0 && !careless) co_return scope.result(false);
   if (seen.state == mailed) co_return scope.result(true);
@@ -71,7 +83,11 @@ Task<bool> Run::page_list(Thread& t, Byte page, Byte threshold) {
     co_return scope.result(true);
   }
   if (!(at(page).word == seen) && !is(Mistake::list_forgets_frees)) co_return scope.result(false);
-  at(page).word = {listed, 0, none, is(Mistake::threshold_apart) ? Byte{0} : threshold};
+  if (seen.state == mailed_open) {
+    if (!is(Mistake::sleeps_mailed_open)) at(page).word.state = mailed;
+  } else {
+    at(page).word = {listed, 0, none, is(Mistake::threshold_apart) ? Byte{0} : threshold};
+  }
   co_return scope.result(true);
 }
 
@@ -79,14 +95,17 @@ Task<bool> Run::page_list(Thread& t, Byte page, Byte threshold) {
 Task<void> Run::page_settle(Thread& t, Byte page, bool received) {
   Scope scope(t);
   Page& p = at(page);
-  p.countdown = static_cast<std::int8_t>(p.live_count());
-  p.kept = 0;
+  co_await count_all(t, page);
   for (;;) {
     scope.again(received);
     Word collected;
     if (received) {
       co_await t.step();
       collected = std::exchange(p.word, Word{open, 0, none, 0});
+      if (collected.state == purged) {
+        page_renew(page);
+        collected = Word{};
+      }
     } else {
       collected = co_await page_collect_unless_mailed(t, page, open);
     }
@@ -110,7 +129,7 @@ Task<bool> Run::page_open(Thread& t, Byte page) {
   Word seen = at(page).word;
   for (;;) {
     scope.again(seen.packed());
-    if (seen.state == mailed && !is(Mistake::adopts_mailed_page)) co_return scope.result(false);
+    if (in_mail(seen.state) && !is(Mistake::adopts_mailed_page)) co_return scope.result(false);
     co_await t.step();
     if (at(page).word == seen) {
       at(page).word.state = open;
@@ -121,13 +140,87 @@ Task<bool> Run::page_open(Thread& t, Byte page) {
   }
 }
 
+// page_use
+Task<bool> Run::page_use(Thread& t, Byte page) {
+  Scope scope(t);
+  co_await t.step();
+  Word seen = at(page).word;
+  for (;;) {
+    scope.again(seen.packed());
+    if (seen.state == purging && !is(Mistake::uses_purging_page)) co_return scope.result(false);
+    if (seen.state == mailed && is(Mistake::use_stays_mailed)) co_return scope.result(true);
+    Word used = {in_mail(seen.state) ? mailed_open : open, seen.count, seen.head, 0};
+    if (seen.state == purged) used = {mailed_open, 0, none, 0};
+    co_await t.step();
+    if (at(page).word == seen) {
+      at(page).word = used;
+      if (seen.state == purged) page_renew(page);
+      co_return scope.result(true);
+    }
+    seen = at(page).word;
+  }
+}
+
+// page_is_free: `count` is what others have freed. Any thread.
+Task<bool> Run::page_is_free(Thread& t, Byte page, Byte count) {
+  Scope scope(t);
+  if (is(Mistake::purges_live_blocks)) co_return scope.result(true);
+  const Page& p = at(page);
+  const bool countdown_first = is(Mistake::purge_reads_kept_last);
+  co_await t.step();
+  const int first = t.saw(countdown_first ? p.countdown : p.kept);
+  co_await t.step();
+  const int second = countdown_first ? p.kept : p.countdown;
+  co_return scope.result(first + second == count);
+}
+
+// page_begin_purge
+Task<bool> Run::page_begin_purge(Thread& t, Byte page) {
+  Scope scope(t);
+  co_await t.step();
+  const Word seen = at(page).word;
+  t.saw(seen.packed());
+  if (seen.state != mailed) co_return scope.result(false);
+  bool is_free = true;
+  if (!is(Mistake::purge_reads_kept_last)) is_free = co_await page_is_free(t, page, seen.count);
+  if (!is_free) co_return scope.result(false);
+  co_await t.step();
+  if (!(at(page).word == seen)) co_return scope.result(false);
+  at(page).word.state = purging;
+  if (!is(Mistake::purge_looks_once)) is_free = co_await page_is_free(t, page, seen.count);
+  if (is_free) co_return scope.result(true);
+  co_await t.step();
+  if (is(Mistake::purge_drops_frees)) at(page).word = seen;
+  at(page).word.state = mailed;
+  co_return scope.result(false);
+}
+
+// os::vm_purge and page_end_purge
+Task<void> Run::page_end_purge(Thread& t, Byte page) {
+  co_await t.step();
+  require(at(page).live == 0, "a live block is purged");
+  at(page).next.fill(gone);
+  co_await t.step();
+  require(at(page).word.state == purging, "somebody has used a page that is being purged");
+  at(page).word = {purged, at(page).word.count, none, 0};
+}
+
+// page_renew
+void Run::page_renew(Byte page) {
+  if (is(Mistake::purged_keeps_lists)) return;
+  Page& p = at(page);
+  p.free = p.local_free = none;
+  p.countdown = p.kept = 0;
+  p.carved = 0;
+}
+
 // page_kill
 Task<bool> Run::page_kill(Thread& t, Byte page) {
   co_await t.step();
   Page& p = at(page);
   const bool empty = p.word.state == listed && p.word.count == 0;
   const bool dies = empty || is(Mistake::retire_ignores_mail);
-  require(dies || p.word.state == mailed, "only the mail may keep an empty page alive");
+  require(dies || in_mail(p.word.state), "only the mail may keep an empty page alive");
   if (dies) p.word = {dead, 0, none, 0};
   co_return t.saw(dies);
 }
@@ -137,7 +230,7 @@ void Run::page_give(Byte page) {
   const Page& p = at(page);
   require(p.live == 0, "a page is given with blocks that the program has");
   require(p.live_count() == 0 && !p.queued, "a page is given that its owner still counts on");
-  require(in_mail(page) == 0, "a page is given that is in the mail");
+  require(times_in_mail(page) == 0, "a page is given that is in the mail");
   for (const Record& record : shared_.records) {
     require(record.current != page, "a page is given that is current");
   }
@@ -151,13 +244,20 @@ void Run::page_attach(Byte page, Word collected) {
   p.countdown = static_cast<std::int8_t>(p.countdown - collected.count);
   Byte last = collected.head;
   unsigned walked = 1;
-  while (p.next[last] != none) {
+  while (link(page, last) != none) {
     require(++walked <= collected.count, "the list of remote frees is longer than its count");
-    last = p.next[last];
+    last = link(page, last);
   }
   require(walked == collected.count, "the list of remote frees is shorter than its count");
   p.next[last] = p.local_free;
   p.local_free = collected.head;
+}
+
+// A link of a free block, as it lies in memory.
+Byte Run::link(Byte page, Byte block) const {
+  const Byte next = shared_.pages[page].next[block];
+  require(next != gone, "a list leads through memory that has been purged");
+  return next;
 }
 
 // page_carve, one block at a time.

@@ -72,6 +72,17 @@ constexpr Wrong mistakes[] = {
     {"mail_linked_late", Mistake::mail_linked_late},
     {"threshold_apart", Mistake::threshold_apart},
     {"wake_forgets_kept", Mistake::wake_forgets_kept},
+    {"purges_live_blocks", Mistake::purges_live_blocks},
+    {"purge_looks_once", Mistake::purge_looks_once},
+    {"purge_reads_kept_last", Mistake::purge_reads_kept_last},
+    {"purge_drops_frees", Mistake::purge_drops_frees},
+    {"use_stays_mailed", Mistake::use_stays_mailed},
+    {"sleeps_mailed_open", Mistake::sleeps_mailed_open},
+    {"uses_purging_page", Mistake::uses_purging_page},
+    {"collects_purging_page", Mistake::collects_purging_page},
+    {"purged_keeps_lists", Mistake::purged_keeps_lists},
+    {"purger_serves_nobody", Mistake::purger_serves_nobody},
+    {"purger_keeps_mail", Mistake::purger_keeps_mail},
 };
 
 class MistakeTest : public testing::TestWithParam<Wrong> {};

@@ -52,6 +52,26 @@ void orphaned_page(Shared& s, const Scenario& scenario) {
   s.orphans[0] = 0;
 }
 
+// As asleep_full, and all its blocks have been freed by others: in the mail.
+void mailed_free(Shared& s, const Scenario& scenario) {
+  all_out(s, scenario, true);
+  Page& p = s.pages[0];
+  p.live = 0;
+  p.word = {mailed, scenario.capacity, 0, 0};
+  for (Byte b = 0; b + 1 < scenario.capacity; ++b) p.next[b] = static_cast<Byte>(b + 1);
+  s.records[0].mail = 0;
+}
+
+// As mailed_free, but block 0 has been freed by the owner: queued as well.
+void queued_mailed_free(Shared& s, const Scenario& scenario) {
+  queued_page(s, scenario);
+  Page& p = s.pages[0];
+  p.live = 0;
+  p.word = {mailed, static_cast<Byte>(scenario.capacity - 1), 1, 0};
+  for (Byte b = 1; b + 1 < scenario.capacity; ++b) p.next[b] = static_cast<Byte>(b + 1);
+  s.records[0].mail = 0;
+}
+
 // Two pages asleep, each with all its blocks out.
 void two_asleep(Shared& s, const Scenario& scenario) {
   all_out(s, scenario, true);
@@ -82,6 +102,7 @@ class Collection {
   void add_owners();
   void add_ends();
   void add_adoptions();
+  void add_purges();
 
   std::vector<Scenario> all;
 
@@ -190,6 +211,51 @@ void Collection::add_adoptions() {
        .started = {0}});
 }
 
+void Collection::add_purges() {
+  add({.name = "purge_beside_the_owner",
+       .prepare = mailed_free,
+       .programs = {{{allocate}, {allocate}, {free_hand}, {free_hand}}, {{purge}}},
+       .started = {0}});
+  add({.name = "purge_of_a_queued_page",
+       .prepare = queued_mailed_free,
+       .programs = {{{allocate}, {allocate}, {free_hand}, {trim}}, {{purge}, {purge}}},
+       .started = {0}});
+  add({.name = "purge_beside_frees",
+       .prepare = asleep_full,
+       .programs = {{{free_block, 0, 0}, {allocate}},
+                    {{free_block, 0, 1}, {free_block, 0, 2}},
+                    {{purge}}},
+       .started = {0}});
+  add({.name = "purge_and_a_word_that_comes_back",
+       .capacity = static_cast<Byte>(threshold_ + 1),
+       .prepare = queued_mailed_free,
+       .programs = {{{allocate}, {allocate}, {free_hand}, {allocate}, {allocate}, {pass}, {pass}},
+                    {{free_passed}, {free_passed}},
+                    {{purge}}},
+       .started = {0}});
+  add({.name = "purge_and_end",
+       .prepare = queued_mailed_free,
+       .programs = {{{end}}, {{purge}}, {{allocate}, {allocate}}},
+       .started = {0}});
+  add({.name = "purge_end_and_frees",
+       .warm_max = 0,
+       .prepare = asleep_full,
+       .programs = {{{free_block, 0, 0}, {end}}, {{free_block, 0, 1}, {free_block, 0, 2}}, {{purge}}},
+       .started = {0}});
+  add({.name = "purge_of_two_pages",
+       .capacity = static_cast<Byte>(threshold_ + 1),
+       .pages = 3,
+       .prepare = two_asleep,
+       .programs = {{{free_block, 0, 0}, {allocate}, {free_hand}},
+                    {{free_block, 1, 0}, {free_block, 1, 1}, {free_block, 0, 1}},
+                    {{purge}}},
+       .started = {0}});
+  add({.name = "two_purge",
+       .prepare = mailed_free,
+       .programs = {{{allocate}, {trim}}, {{purge}}, {{purge}}},
+       .started = {0}});
+}
+
 std::vector<Scenario> make_scenarios() {
   std::vector<Scenario> all;
   for (const Byte threshold : {Byte{1}, Byte{2}}) {
@@ -197,6 +263,7 @@ std::vector<Scenario> make_scenarios() {
     collection.add_owners();
     collection.add_ends();
     collection.add_adoptions();
+    collection.add_purges();
     all.insert(all.end(), collection.all.begin(), collection.all.end());
   }
   return all;
@@ -238,7 +305,7 @@ constexpr Situation situations[] = {{current_full, 0},
 
 Scenario made_up_scenario(std::uint64_t seed) {
   constexpr Action actions[] = {allocate, allocate, allocate, free_hand, free_hand,
-                                pass,     free_passed, end,   end,       trim};
+                                pass,     free_passed, end,   end,       trim,  purge};
   Sequence sequence(seed);
   Scenario scenario;
   scenario.name = "made up";
