@@ -29,6 +29,12 @@ class Watched {
   TARN_INLINE operator T() const noexcept { return read(); }
   TARN_INLINE T operator->() const noexcept { return read(); }
 
+  // For two variables that are read in the opposite order by others.
+  TARN_INLINE void release(T value) noexcept {
+    __atomic_store_n(&value_, value, __ATOMIC_RELEASE);
+  }
+  TARN_INLINE T acquire() const noexcept { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
+
   // What was written, not what is there by then: whoever has read it may have moved on.
   TARN_INLINE T operator+=(T n) noexcept { return write(static_cast<T>(read() + n)); }
   TARN_INLINE T operator-=(T n) noexcept { return write(static_cast<T>(read() - n)); }

@@ -21,13 +21,20 @@ class FreeBlocks {
     add(page.local_free);
     // Acquire: pairs with the frees that built the list.
     const Remote seen{page.remote.load(std::memory_order_acquire)};
-    if (seen.count() != 0) add(page.block_at(decode_head(seen.head())));
+    if (seen.head() != 0) add(page.block_at(decode_head(seen.head())));
+    // At the end: a list may have vanished while it was walked.
+    if (TARN_UNLIKELY(page_has_no_lists(&page))) add_all();
   }
   bool has(std::size_t i) const noexcept { return (bits_[i / 64] >> (i % 64) & 1) != 0; }
   std::size_t carved() const noexcept { return carved_; }
   std::size_t count() const noexcept { return count_; }
 
  private:
+  void add_all() noexcept {
+    for (std::size_t i = 0; i < carved_; ++i) bits_[i / 64] |= std::uint64_t{1} << (i % 64);
+    count_ = carved_;
+  }
+
   // Another thread may be putting a block in front: a link that leads astray ends the list.
   void add(const Block* block) noexcept {
     for (; block != nullptr; block = block->next) {

@@ -4,6 +4,7 @@
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_zone.hpp"
+#include "heap/idle_mail.hpp"
 #include "heap/orphans.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
@@ -141,7 +142,8 @@ std::size_t give_spare_of(HeapRecord& record, std::uint64_t id, bool waits) noex
 
 std::size_t trim(std::size_t keep_bytes) noexcept {
   put_down_everywhere();
-  return store.purge(os::clock_coarse_ms(), 0, keep_bytes);
+  const std::size_t given = idle_mail.purge(true);
+  return given + store.purge(os::clock_coarse_ms(), 0, keep_bytes);
 }
 
 std::size_t give_spare(std::size_t wanted) noexcept {
@@ -152,7 +154,8 @@ std::size_t give_spare(std::size_t wanted) noexcept {
   });
   if (given >= wanted) return given;
   put_down_everywhere();
-  return given + store.purge_some(os::clock_coarse_ms(), wanted - given);
+  given += store.purge_some(os::clock_coarse_ms(), wanted - given);
+  return given < wanted ? given + idle_mail.purge(true) : given;
 }
 
 std::size_t give_spare_below(HeapRecord& top) noexcept {

@@ -6,6 +6,7 @@
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_freeze.hpp"
+#include "heap/idle_mail.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/orphans.hpp"
 #include "heap/registry.hpp"
@@ -128,7 +129,8 @@ void recount_committed(HeapRecord* known) noexcept {
 // its work (in a signal handler) goes on with what it has.
 void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
   const auto goes_on = [&](const Thread* t) noexcept {
-    return t == late || (t == survivor && t->busy.load(std::memory_order_relaxed));
+    return t == late || (t == survivor && t->busy.load(std::memory_order_relaxed)) ||
+           idle_mail.is_in_hand(*t);
   };
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     if (!goes_on(t)) t->mail.store(nullptr, std::memory_order_relaxed);
@@ -139,7 +141,8 @@ void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
     const Remote seen{page->remote.load(std::memory_order_relaxed)};
     Thread* owner = page->owner.load(std::memory_order_relaxed);
     if (owner == &frozen_owner) owner = page->heap->thread;
-    if (seen.state() != RemoteState::mailed || owner == nullptr || goes_on(owner)) return;
+    if (!is_in_mail(seen.state()) || owner == nullptr || goes_on(owner)) return;
+    page_repair_purge(page);
     page->newer = owner->mail.load(std::memory_order_relaxed);
     owner->mail.store(page, std::memory_order_relaxed);
   });
@@ -188,9 +191,9 @@ void Registry::recover_after_fork(const Thread* survivor, const Thread* late) no
     if (r->secret && r->zone != nullptr && !at_work) write_off_wiped(*r);
   }
   HeapRecord* const known = known_.load(std::memory_order_relaxed);
-  if (known == nullptr) return;
-  deliver_mail_anew(survivor, late);
-  if (at_work_anywhere) return;
+  const bool mail_in_hands = idle_mail.recover_after_fork();
+  if (known != nullptr || mail_in_hands) deliver_mail_anew(survivor, late);
+  if (known == nullptr || at_work_anywhere) return;
   recount_committed(known);
   recount_frozen(known);
 }

@@ -18,7 +18,7 @@ namespace {
 bool seize(Page& page) noexcept {
   Remote seen{page.remote.load(std::memory_order_relaxed)};
   for (;;) {
-    if (seen.state() == RemoteState::mailed) return false;
+    if (is_in_mail(seen.state())) return false;
     // Acquire: what the last thread that freed here did.
     if (page.remote.compare_exchange_weak(seen.word, Remote::empty(RemoteState::dead).word,
                                           std::memory_order_acq_rel, std::memory_order_relaxed)) {
@@ -51,7 +51,7 @@ bool seize_empty(Page& page, bool received) noexcept {
   if (countdown == 0 || live != seen.count()) return false;
   const RemoteState state = seen.state();
   if (state != RemoteState::open && state != RemoteState::listed &&
-      !(received && state == RemoteState::mailed)) {
+      !(received && is_in_mail(state))) {
     return false;
   }
   return page.remote.compare_exchange_strong(seen.word, Remote::empty(RemoteState::dead).word,

@@ -136,6 +136,13 @@ struct HeapSlot {
 };
 inline constexpr std::size_t heap_slots = 64;
 
+// What the last look at a thread's mail found (idle_mail.hpp).
+struct MailLook {
+  std::uint64_t reads = UINT64_MAX;  // How often the owner had read it,
+  const Page* first = nullptr;       // what was left in front of it,
+  std::uint32_t passed = 0;          // and how often that was passed over since.
+};
+
 struct alignas(cache_line_bytes) Thread {
   ThreadHeap heap;
   std::uint32_t refills = 0;    // See upkeep.hpp.
@@ -154,6 +161,8 @@ struct alignas(cache_line_bytes) Thread {
 
   // Pages posted by remote frees, linked by `newer`. Others push (release), the owner takes all.
   alignas(cache_line_bytes) std::atomic<Page*> mail{nullptr};
+  Counter mail_reads{};  // By the owner.
+  MailLook mail_look{};  // By others: see idle_mail.hpp.
 };
 
 // The record of threads that have none yet. Its pages are all empty, so allocating goes the slow

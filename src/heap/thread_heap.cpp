@@ -178,10 +178,11 @@ bool provide_bin(ThreadHeap& heap, std::size_t size_class) noexcept {
 }
 
 Page* take_queued(ThreadHeap& heap, std::size_t size_class) noexcept {
-  auto* const page = static_cast<Page*>(heap.bin(size_class).queue.head());
-  if (page == nullptr) return nullptr;
+  Span* s = heap.bin(size_class).queue.head();
+  while (s != nullptr && TARN_UNLIKELY(!page_use(static_cast<Page*>(s)))) s = s->next;
+  if (s == nullptr) return nullptr;
+  auto* const page = static_cast<Page*>(s);
   dequeue(*page);
-  page_open(page);
   make_current(*page);
   return page;
 }
@@ -256,19 +257,20 @@ Page* take_asleep(ThreadHeap& heap, std::size_t size_class) noexcept {
   return nullptr;
 }
 
-void push_mail(Thread& owner, Page& page) noexcept {
-  Page* first = owner.mail.load(std::memory_order_relaxed);
+// From the first page to the last, linked by `newer`.
+void push_mail(Thread& owner, Page& first, Page& last) noexcept {
+  Page* after = owner.mail.load(std::memory_order_relaxed);
   do {
-    page.newer = first;
+    last.newer = after;
     // Release: pairs with read_mail. Sequentially consistent: see post().
-  } while (!owner.mail.compare_exchange_weak(first, &page, std::memory_order_seq_cst,
+  } while (!owner.mail.compare_exchange_weak(after, &first, std::memory_order_seq_cst,
                                              std::memory_order_relaxed));
 }
 
 void settle_mailed(Page& page) noexcept {
   HeapRecord& record = *page.heap->record;
   if (TARN_UNLIKELY(&record != &main_record) && keeps_off(record)) {
-    return push_mail(*page.heap->thread, page);  // It waits until the heap is open again.
+    return push_mail(*page.heap->thread, page, page);  // It waits until the heap is open again.
   }
   if (page.heap->current_of(page.size_class) == &page) {
     page_attach(&page, page_collect(&page, RemoteState::open));
@@ -312,8 +314,7 @@ Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
 
 void page_attention(Page& page) noexcept {
   if (page.kept > 0) {
-    page.countdown = page.live();
-    page.kept = 0;
+    page_count_all(&page);
     note_live(*page.heap, page, page.countdown);
     enqueue(page);
     return;
@@ -324,6 +325,7 @@ void page_attention(Page& page) noexcept {
 void read_mail(Thread& thread) noexcept {
   // Acquire: pairs with post(). Sequentially consistent for orphans: see post().
   Page* page = thread.mail.exchange(nullptr, std::memory_order_seq_cst);
+  thread.mail_reads.add(1);
   while (page != nullptr) {
     auto* const next = static_cast<Page*>(page->newer);  // Before the page may be posted again.
     settle_mailed(*page);
@@ -377,10 +379,18 @@ void post(Page* page) noexcept {
   // acquired with the remote word.
   Thread* owner = page->owner.load(std::memory_order_relaxed);
   if (TARN_UNLIKELY(owner == &frozen_owner)) owner = page->heap_now()->thread;
-  push_mail(*owner, *page);
+  push_mail(*owner, *page, *page);
   // Sequentially consistent with the push: either this thread sees that the owner has ended, or who
   // ends it sees the mail.
   if (owner->state.load(std::memory_order_seq_cst) == ThreadState::orphan) orphans.serve(*owner);
+}
+
+void return_mail(Thread& owner, Page* pages) noexcept {
+  Page* last = pages;
+  while (last->newer != nullptr) last = static_cast<Page*>(last->newer);
+  push_mail(owner, *pages, *last);
+  // Sequentially consistent: as post().
+  if (owner.state.load(std::memory_order_seq_cst) == ThreadState::orphan) orphans.serve(owner);
 }
 
 namespace {

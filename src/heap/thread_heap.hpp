@@ -46,6 +46,10 @@ bool stays(const Page& page, std::size_t going) noexcept;
 // The thread's shares of deleted heaps serve nobody: what they have is given back as it gets empty.
 void put_down_left_over(Thread& thread) noexcept;
 
+// Puts pages, linked by `newer`, into the mail of a thread that has ended perhaps: then they are
+// looked at. pre: the calling thread has taken them out of that mail
+void return_mail(Thread& owner, Page* pages) noexcept;
+
 // Posts a page that page_free_remote put in state mailed. Any thread.
 void post(Page* page) noexcept;
 

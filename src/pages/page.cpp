@@ -27,7 +27,20 @@ constexpr std::uint32_t small_threshold_most = 8;
 
 static_assert(page_blocks_most() <= remote_count_max && page_blocks_max == remote_count_max);
 
-Collected decode(const Page* page, Remote seen) noexcept {
+// Owner, of a page whose contents are gone: all of it is to be carved again.
+void renew(Page* page) noexcept {
+  page->free = page->local_free = nullptr;
+  page->countdown = 0;
+  page->kept = 0;
+  page->carved = 0;
+}
+
+// What the owner has found in the word and taken out of it.
+Collected received(Page* page, Remote seen) noexcept {
+  if (TARN_UNLIKELY(seen.state() == RemoteState::purged)) {
+    renew(page);
+    return {};
+  }
   if (seen.count() == 0) return {};
   return {page->block_at(decode_head(seen.head())), seen.count()};
 }
@@ -92,26 +105,40 @@ Collected page_collect(Page* page, RemoteState state) noexcept {
   // Acquire: pairs with page_free_remote; release: what the owner wrote, for who posts next.
   const Remote seen{
       page->remote.exchange(Remote::empty(state).word, std::memory_order_acq_rel)};
-  return decode(page, seen);
+  return received(page, seen);
 }
+
+namespace {
+
+// What becomes of a state when its owner takes the blocks, and wants `state` outside the mail.
+RemoteState emptied_state(RemoteState seen, RemoteState state) noexcept {
+  if (TARN_LIKELY(!is_in_mail(seen))) return state;
+  return seen == RemoteState::mailed_open ? seen : RemoteState::mailed;
+}
+
+}  // namespace
 
 Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   for (;;) {
-    const bool mailed = seen.state() == RemoteState::mailed;
-    const Remote emptied = Remote::empty(mailed ? RemoteState::mailed : state);
+    if (TARN_UNLIKELY(seen.state() == RemoteState::purging)) return {};
+    const Remote emptied = Remote::empty(emptied_state(seen.state(), state));
     if (page->remote.compare_exchange_weak(seen.word, emptied.word, std::memory_order_acq_rel,
                                            std::memory_order_relaxed)) {
-      return decode(page, seen);
+      return received(page, seen);
     }
   }
 }
 
 bool page_list(Page* page, std::uint32_t threshold) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
-  if (seen.count() != 0) return false;
-  if (seen.state() == RemoteState::mailed) return true;
-  const Remote listed = Remote::make(RemoteState::listed, threshold, 0, 0);
+  const RemoteState state = seen.state();
+  if (TARN_UNLIKELY(state == RemoteState::purging)) return true;
+  if (seen.count() != 0 || state == RemoteState::purged) return false;
+  if (state == RemoteState::mailed) return true;
+  const Remote listed = state == RemoteState::mailed_open
+                            ? Remote::empty(RemoteState::mailed)
+                            : Remote::make(RemoteState::listed, threshold, 0, 0);
   return page->remote.compare_exchange_strong(seen.word, listed.word, std::memory_order_acq_rel,
                                               std::memory_order_relaxed);
 }
@@ -126,8 +153,7 @@ std::uint32_t page_threshold(const Page* page) noexcept {
 }
 
 void page_settle(Page* page, bool received) noexcept {
-  page->countdown = page->live();
-  page->kept = 0;
+  page_count_all(page);
   std::uint32_t threshold = 0;
   do {
     page_attach(page, received ? page_collect(page, RemoteState::open)
@@ -141,10 +167,27 @@ void page_settle(Page* page, bool received) noexcept {
 bool page_open(Page* page) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   for (;;) {
-    if (seen.state() == RemoteState::mailed) return false;
+    if (is_in_mail(seen.state())) return false;
     const Remote opened = Remote::make(RemoteState::open, 0, seen.count(), seen.head());
     if (page->remote.compare_exchange_weak(seen.word, opened.word, std::memory_order_acq_rel,
                                            std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+}
+
+bool page_use(Page* page) noexcept {
+  Remote seen{page->remote.load(std::memory_order_relaxed)};
+  for (;;) {
+    const RemoteState state = seen.state();
+    if (TARN_UNLIKELY(state == RemoteState::purging)) return false;
+    const bool purged = state == RemoteState::purged;
+    const RemoteState used = is_in_mail(state) ? RemoteState::mailed_open : RemoteState::open;
+    const Remote word = purged ? Remote::empty(used) : Remote::make(used, 0, seen.count(), seen.head());
+    // Acquire: pairs with page_end_purge. Release: what the owner wrote, for who purges later.
+    if (page->remote.compare_exchange_weak(seen.word, word.word, std::memory_order_acq_rel,
+                                           std::memory_order_relaxed)) {
+      if (TARN_UNLIKELY(purged)) renew(page);
       return true;
     }
   }
@@ -161,7 +204,8 @@ RemoteFree page_free_remote(Page* page, Block* block) noexcept {
   const std::size_t offset = page->offset_of(block);
   Remote seen{page->remote.load(std::memory_order_acquire)};
   for (;;) {
-    if (seen.state() == RemoteState::dead) return RemoteFree::dead;
+    if (TARN_UNLIKELY(seen.state() == RemoteState::dead)) return RemoteFree::dead;
+    if (TARN_UNLIKELY(seen.state() == RemoteState::purged)) return RemoteFree::dead;
     block->next = seen.count() == 0 ? nullptr : page->block_at(decode_head(seen.head()));
     const std::uint32_t count = seen.count() + 1;
     const bool posts = seen.state() == RemoteState::listed && count >= seen.threshold();
@@ -187,6 +231,7 @@ void page_attach(Page* page, Collected collected) noexcept {
 }
 
 bool page_check(const Page* page) noexcept {
+  if (page_has_no_lists(page)) return page->carved <= page->capacity;
   std::uint32_t listed = 0;
   for (const Block* list : std::initializer_list<const Block*>{page->free, page->local_free}) {
     for (const Block* b = list; b != nullptr; b = b->next) {

@@ -142,17 +142,24 @@ void page_give(Page* page, Zone* zone = nullptr) noexcept;
 // Returns how many. pre: page->free == nullptr
 std::uint32_t page_carve(Page* page) noexcept;
 
+// Owner: all live blocks are in the countdown, and none is kept apart. In this order, so that who
+// reads `kept` first never counts too few: see page_begin_purge().
+inline void page_count_all(Page* page) noexcept {
+  page->countdown = page->live();
+  page->kept.release(0);
+}
+
 // Owner: how many blocks wait to be popped. Walks the list.
 std::uint64_t page_untaken(const Page* page) noexcept;
 
 // Owner: takes what the remote word holds and leaves it in `state`.
 Collected page_collect(Page* page, RemoteState state) noexcept;
 
-// Owner: as page_collect, but a page in the mail stays in state mailed.
+// Owner: as page_collect, but a page in the mail stays there. Nothing while it is being purged.
 Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept;
 
 // Owner: open or listed -> listed with this threshold. False, and nothing done, when remote frees
-// have come in: collect first. A page in the mail stays there.
+// have come in: collect first. A page in the mail stays there, and is no longer current.
 bool page_list(Page* page, std::uint32_t threshold) noexcept;
 
 // The frees, local or remote, that wake a full page: a part of its capacity.
@@ -160,11 +167,16 @@ std::uint32_t page_threshold(const Page* page) noexcept;
 
 // Owner, page not current: takes in remote frees until none is left and leaves the page listed, its
 // threshold at most the live blocks that remain: if others free them all, the last free is posted.
-// A page in the mail stays there; `received`: it has just been taken out. Sets kept to 0.
+// A page in the mail stays there, as it is while it is being purged; `received`: it has just been
+// taken out. Sets kept to 0.
 void page_settle(Page* page, bool received) noexcept;
 
 // Owner: listed -> open, keeping what the word holds. False when the page is in the mail; it stays.
 bool page_open(Page* page) noexcept;
+
+// Owner, about to make it the current page: as page_open, but a page in the mail is used there. False
+// while it is being purged: it stays as it is.
+bool page_use(Page* page) noexcept;
 
 // Owner: listed and empty -> dead. False when the page is in the mail.
 bool page_kill(Page* page) noexcept;
@@ -173,6 +185,20 @@ enum class RemoteFree : std::uint8_t { done, post, dead };
 
 // Any thread: gives `block` back. `post`: the caller put the page in state mailed and must post it.
 RemoteFree page_free_remote(Page* page, Block* block) noexcept;
+
+// Any thread that has taken the page out of its owner's mail: mailed -> purging, if every block is
+// free. False, and nothing done, when one is not, or when it is not certain. From here on the
+// contents may go: nobody looks at them.
+bool page_begin_purge(Page* page) noexcept;
+
+// Likewise, purging -> purged: the contents may have gone. The page must go back into the mail.
+void page_end_purge(Page* page) noexcept;
+
+// In the child of a fork: the thread that was purging the page is gone.
+void page_repair_purge(Page* page) noexcept;
+
+// Every block is free, and no list of the page may be followed. Any thread, no purge beginning.
+bool page_has_no_lists(const Page* page) noexcept;
 
 // Owner: puts a collected list in front of local_free and settles the count.
 void page_attach(Page* page, Collected collected) noexcept;

@@ -9,6 +9,9 @@
 //   open    the owner looks by itself (its current page of the class)
 //   listed  the owner will not look: whoever brings `count` to `threshold` posts the page
 //   mailed  on its way in the owner's mail, or about to be; only the receiver leaves this state
+//   mailed_open  likewise, and the owner has made it its current page meanwhile
+//   purging      likewise, in the hands of a thread that purges it for its owner
+//   purged       likewise; every block was free, and the contents are gone: no list leads anywhere
 //
 // The threshold is part of the word, so that a swap which succeeds has seen the one in force.
 //
@@ -20,7 +23,10 @@
 
 namespace tarn {
 
-enum class RemoteState : std::uint8_t { dead = 0, open = 1, listed = 2, mailed = 3 };
+enum class RemoteState : std::uint8_t { dead, open, listed, mailed, mailed_open, purging, purged };
+
+// On its way to its owner: only the receiver makes it open or listed.
+constexpr bool is_in_mail(RemoteState state) noexcept { return state >= RemoteState::mailed; }
 
 inline constexpr std::uint32_t remote_count_max = (1u << 14) - 1;  // Blocks of a page at most.
 

@@ -133,6 +133,7 @@ class Store {
 
   void configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes) noexcept;
   StoreTotals totals() noexcept;
+  void count_purged(std::size_t bytes) noexcept;  // Of spans in use.
   void count_map_call() noexcept { map_calls_.fetch_add(1, std::memory_order_relaxed); }
 
   // In the child of a fork. What a vanished thread was purging is dirty again; what one held

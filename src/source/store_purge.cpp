@@ -93,6 +93,12 @@ Span* Store::cut_for_purge_locked(Span* span, std::size_t slices) noexcept {
   return tail;
 }
 
+void Store::count_purged(std::size_t bytes) noexcept {
+  os::Locked locked(lock_);
+  ++purge_calls_;
+  purged_slices_ += bytes >> slice_shift;
+}
+
 // Takes spans off the lists, for the caller to drop; null when there is nothing to purge.
 Span* Store::collect_locked(Purge& purge) noexcept {
   Span* batch = nullptr;

@@ -357,6 +357,7 @@ void Grounds::fill(Ground& ground) noexcept {
 
 void Grounds::fill_page(Ground& ground) noexcept {
   const Page& page = *ground.page;
+  if (page_has_no_lists(&page)) return;  // None is live.
   for (std::uint32_t i = 0; i < ground.places; ++i) set_live(ground, i);
   std::uint32_t listed = strike_list(ground, page.free);
   listed += strike_list(ground, page.local_free);

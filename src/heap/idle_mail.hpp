@@ -1,0 +1,44 @@
+// idle_mail: memory that was freed for threads which do not look at their mail. Pages in there that
+// have no live block lose their contents where they are; docs/design/pages.md says how the owner
+// comes to know. One thread at a time does it for all.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "heap/thread.hpp"
+#include "os/thread.hpp"
+
+namespace tarn {
+
+class IdleMail {
+ public:
+  // Purges the free pages of malloc's heap in the mail of other threads: of all at once, else of
+  // those that have not read their mail since the last look. Returns how many bytes have gone. The
+  // first look at a thread costs some loads, a look that finds nothing new likewise. pre: the
+  // calling thread holds no lock; it may be busy
+  std::size_t purge(bool at_once) noexcept;
+
+  // In the child of a fork: true when the thread that was purging is gone, with mail in its hands.
+  bool recover_after_fork() noexcept { return lock_.recover_after_fork(); }
+
+  // In the child of a fork: whether this thread was purging, and has mail of that thread in its
+  // hands.
+  bool is_in_hand(const Thread& owner) const noexcept {
+    return served_ == &owner && lock_.held_by_this_thread();
+  }
+
+ private:
+  friend struct IdleMailAccess;  // Of the tests.
+
+  std::size_t purge_locked(bool at_once) noexcept;
+  std::size_t serve(Thread& owner) noexcept;
+
+  os::Lock lock_;  // Before the orphans' and the store's.
+  const Thread* served_ = nullptr;  // Whose mail is out of its place.
+};
+
+extern IdleMail idle_mail;
+
+}  // namespace tarn
