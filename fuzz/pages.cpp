@@ -5,6 +5,7 @@
 #include "pages/page.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <vector>
 
@@ -28,7 +29,8 @@ class PageModel {
   }
 
   void step(Input& input) {
-    switch (input.below(10)) {
+    if (state_ == RemoteState::purged) return step_purged(input);
+    switch (input.below(12)) {
       case 0:
       case 1:
       case 2: allocate(input.below(20) + 1); break;
@@ -38,6 +40,19 @@ class PageModel {
       case 6: collect(input); break;
       case 7: list(input.below(page_->capacity) + 1); break;
       case 8: settle(input.byte() % 2 == 0); break;
+      case 9: use(); break;
+      case 10: purge(); break;
+      default: open();
+    }
+    check();
+  }
+
+  // What an owner may come to do that does not know yet.
+  void step_purged(Input& input) {
+    switch (input.below(4)) {
+      case 0: collect(input); break;
+      case 1: settle(input.byte() % 2 == 0); break;
+      case 2: use(); break;
       default: open();
     }
     check();
@@ -106,7 +121,13 @@ class PageModel {
     if (posts) state_ = RemoteState::mailed;
   }
 
+  bool is_in_mail() const { return tarn::is_in_mail(state_); }
+
   void take_in(Collected collected) {
+    if (state_ == RemoteState::purged) {
+      TARN_REQUIRE(collected.count == 0);
+      return renewed();
+    }
     TARN_REQUIRE(collected.count == pending_.size());
     std::size_t walked = 0;
     for (Block* b = collected.head; b != nullptr; b = b->next, ++walked) {
@@ -121,15 +142,46 @@ class PageModel {
     const RemoteState wanted = RemoteState::open;
     const bool receives = input.byte() % 2 == 0;
     take_in(receives ? page_collect(page_, wanted) : page_collect_unless_mailed(page_, wanted));
-    if (receives || state_ != RemoteState::mailed) state_ = wanted;
+    if (receives || !is_in_mail()) {
+      state_ = wanted;
+    } else if (state_ == RemoteState::purged) {
+      state_ = RemoteState::mailed;
+    }
+  }
+
+  // The owner has learnt that the contents are gone.
+  void renewed() {
+    pending_.clear();
+    TARN_REQUIRE(live_.empty() && page_->live() == 0 && page_->carved == 0);
+    TARN_REQUIRE(page_->free == nullptr && page_->local_free == nullptr);
+  }
+
+  void use() {
+    TARN_REQUIRE(page_use(page_));
+    if (state_ == RemoteState::purged) renewed();
+    state_ = is_in_mail() ? RemoteState::mailed_open : RemoteState::open;
+  }
+
+  void purge() {
+    const bool begins = page_begin_purge(page_);
+    TARN_REQUIRE(begins == (state_ == RemoteState::mailed && live_.empty()));
+    if (!begins) return;
+    TARN_REQUIRE(page_has_no_lists(page_) && page_collect_unless_mailed(page_, state_).count == 0);
+    TARN_REQUIRE(!page_use(page_) && !page_open(page_) && !page_kill(page_));
+    std::memset(page_->base, 0xee, page_->bytes());
+    page_end_purge(page_);
+    state_ = RemoteState::purged;
   }
 
   // Taken out of the mail, or put down by its owner; only a page in the mail can be received.
   void settle(bool taken_out) {
-    const bool received = taken_out && state_ == RemoteState::mailed;
+    const bool received = taken_out && is_in_mail();
     page_settle(page_, received);
     pending_.clear();
-    if (!received && state_ == RemoteState::mailed) return;
+    if (!received && is_in_mail()) {
+      state_ = RemoteState::mailed;
+      return;
+    }
     state_ = RemoteState::listed;
     // So that the last free is posted in any case.
     threshold_ = live_.empty() ? page_threshold(page_)
@@ -139,14 +191,18 @@ class PageModel {
   void list(std::size_t threshold) {
     const bool listed = page_list(page_, static_cast<std::uint32_t>(threshold));
     TARN_REQUIRE(listed == pending_.empty());
-    if (!listed || state_ == RemoteState::mailed) return;
+    if (!listed) return;
+    if (is_in_mail()) {
+      state_ = RemoteState::mailed;
+      return;
+    }
     state_ = RemoteState::listed;
     threshold_ = threshold;
   }
 
   void open() {
     const bool opened = page_open(page_);
-    TARN_REQUIRE(opened == (state_ != RemoteState::mailed));
+    TARN_REQUIRE(opened == !is_in_mail());
     if (opened) state_ = RemoteState::open;
   }
 
@@ -155,7 +211,7 @@ class PageModel {
     TARN_REQUIRE(page_->live() == live_.size() + pending_.size());
     const Remote remote{page_->remote.load(std::memory_order_relaxed)};
     TARN_REQUIRE(remote.state() == state_ && remote.count() == pending_.size());
-    TARN_REQUIRE((remote.head() == 0) == pending_.empty());
+    TARN_REQUIRE((remote.head() == 0) == (pending_.empty() || state_ == RemoteState::purged));
     TARN_REQUIRE(remote.head() == 0 ||
                  pending_.contains(page_->block_at(decode_head(remote.head()))));
   }

@@ -9,11 +9,7 @@
 //   open    the owner looks by itself (its current page of the class)
 //   listed  the owner will not look: whoever brings `count` to `threshold` posts the page
 //   mailed  on its way in the owner's mail, or about to be; only the receiver leaves this state
-//   mailed_open  likewise, and the owner has made it its current page meanwhile
-//   purging      likewise, in the hands of a thread that purges it for its owner
-//   purged       likewise; every block was free, and the contents are gone: no list leads anywhere
-//
-// The threshold is part of the word, so that a swap which succeeds has seen the one in force.
+//   mailed_open, purging, purged: likewise (below)
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,7 +19,16 @@
 
 namespace tarn {
 
-enum class RemoteState : std::uint8_t { dead, open, listed, mailed, mailed_open, purging, purged };
+// The threshold is part of the word, so that a swap which succeeds has seen the one in force.
+enum class RemoteState : std::uint8_t {
+  dead,
+  open,
+  listed,
+  mailed,
+  mailed_open,  // As mailed, and the owner has made it its current page meanwhile.
+  purging,      // As mailed, in the hands of a thread that purges it for its owner.
+  purged,       // As mailed; every block was free, and what the lists led through is gone.
+};
 
 // On its way to its owner: only the receiver makes it open or listed.
 constexpr bool is_in_mail(RemoteState state) noexcept { return state >= RemoteState::mailed; }

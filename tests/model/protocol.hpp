@@ -26,7 +26,8 @@ using Byte = std::uint8_t;
 inline constexpr Byte none = 0xff;  // No page, block, record or actor.
 inline constexpr Byte gone = 0xfe;  // A link in memory that has been purged.
 
-enum State : Byte { dead, open, listed, mailed, mailed_open, purging, purged };  // As pages/remote.hpp.
+// As pages/remote.hpp.
+enum State : Byte { dead, open, listed, mailed, mailed_open, purging, purged };
 constexpr bool in_mail(State state) { return state >= mailed; }
 
 // What the model can be told to do wrong: each must be found.

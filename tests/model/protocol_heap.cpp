@@ -425,50 +425,6 @@ Task<void> Run::trim(Thread& t) {
   unlock(t);
 }
 
-// purge_idle_mail, at once
-Task<void> Run::purge(Thread& t) {
-  Scope scope(t);
-  for (Byte record = 0; record < records_max; ++record) {
-    if (record == t.record) continue;
-    scope.again(record);
-    co_await t.step();
-    if (t.saw(record_of(record).state) == RecordState::live) co_await purge_mail(t, record);
-  }
-}
-
-// One round for one thread. Pages go back one at a time, the purged ones last.
-Task<void> Run::purge_mail(Thread& t, Byte owner) {
-  Scope scope(t);
-  co_await t.step();
-  Byte page = std::exchange(record_of(owner).mail, none);
-  if (t.saw(page) == none) co_return;
-  Byte taken = none;
-  while (page != none) {
-    scope.again(page * 256u + taken);
-    co_await t.step();
-    const Byte next = t.saw(at(page).newer);
-    const bool free = co_await page_begin_purge(t, page);
-    if (free) {
-      at(page).newer = taken;
-      taken = page;
-    } else if (!is(Mistake::purger_keeps_mail)) {
-      co_await push_mail(t, owner, page);
-    }
-    page = next;
-  }
-  while (taken != none) {
-    scope.again(taken);
-    const Byte next = t.saw(at(taken).newer);
-    co_await page_end_purge(t, taken);
-    co_await push_mail(t, owner, taken);
-    taken = next;
-  }
-  if (is(Mistake::purger_serves_nobody)) co_return;
-  scope.again(owner);
-  co_await t.step();
-  if (t.saw(record_of(owner).state) == RecordState::orphan) co_await serve(t, owner);
-}
-
 void Run::make_current(Byte record, Byte page) {
   Page& p = at(page);
   require(p.kept == 0 && !p.queued, "a page is made current that is queued or asleep");

@@ -161,50 +161,6 @@ Task<bool> Run::page_use(Thread& t, Byte page) {
   }
 }
 
-// page_is_free: `count` is what others have freed. Any thread.
-Task<bool> Run::page_is_free(Thread& t, Byte page, Byte count) {
-  Scope scope(t);
-  if (is(Mistake::purges_live_blocks)) co_return scope.result(true);
-  const Page& p = at(page);
-  const bool countdown_first = is(Mistake::purge_reads_kept_last);
-  co_await t.step();
-  const int first = t.saw(countdown_first ? p.countdown : p.kept);
-  co_await t.step();
-  const int second = countdown_first ? p.kept : p.countdown;
-  co_return scope.result(first + second == count);
-}
-
-// page_begin_purge
-Task<bool> Run::page_begin_purge(Thread& t, Byte page) {
-  Scope scope(t);
-  co_await t.step();
-  const Word seen = at(page).word;
-  t.saw(seen.packed());
-  if (seen.state != mailed) co_return scope.result(false);
-  bool is_free = true;
-  if (!is(Mistake::purge_reads_kept_last)) is_free = co_await page_is_free(t, page, seen.count);
-  if (!is_free) co_return scope.result(false);
-  co_await t.step();
-  if (!(at(page).word == seen)) co_return scope.result(false);
-  at(page).word.state = purging;
-  if (!is(Mistake::purge_looks_once)) is_free = co_await page_is_free(t, page, seen.count);
-  if (is_free) co_return scope.result(true);
-  co_await t.step();
-  if (is(Mistake::purge_drops_frees)) at(page).word = seen;
-  at(page).word.state = mailed;
-  co_return scope.result(false);
-}
-
-// os::vm_purge and page_end_purge
-Task<void> Run::page_end_purge(Thread& t, Byte page) {
-  co_await t.step();
-  require(at(page).live == 0, "a live block is purged");
-  at(page).next.fill(gone);
-  co_await t.step();
-  require(at(page).word.state == purging, "somebody has used a page that is being purged");
-  at(page).word = {purged, at(page).word.count, none, 0};
-}
-
 // page_renew
 void Run::page_renew(Byte page) {
   if (is(Mistake::purged_keeps_lists)) return;

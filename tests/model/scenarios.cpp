@@ -240,7 +240,9 @@ void Collection::add_purges() {
   add({.name = "purge_end_and_frees",
        .warm_max = 0,
        .prepare = asleep_full,
-       .programs = {{{free_block, 0, 0}, {end}}, {{free_block, 0, 1}, {free_block, 0, 2}}, {{purge}}},
+       .programs = {{{free_block, 0, 0}, {end}},
+                    {{free_block, 0, 1}, {free_block, 0, 2}},
+                    {{purge}}},
        .started = {0}});
   add({.name = "purge_of_two_pages",
        .capacity = static_cast<Byte>(threshold_ + 1),

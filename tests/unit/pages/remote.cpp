@@ -13,7 +13,8 @@ namespace tarn {
 namespace {
 
 constexpr RemoteState states[] = {RemoteState::dead, RemoteState::open, RemoteState::listed,
-                                  RemoteState::mailed};
+                                  RemoteState::mailed, RemoteState::mailed_open,
+                                  RemoteState::purging, RemoteState::purged};
 
 TEST(Remote, ZeroIsDeadAndEmpty) {
   const Remote zero{};

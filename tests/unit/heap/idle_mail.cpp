@@ -1,0 +1,253 @@
+// Memory that was freed for threads which do not look at their mail.
+//
+// SPDX-License-Identifier: MIT
+#include "heap/idle_mail.hpp"
+
+#include <thread>
+
+#include "actor.hpp"
+#include "child.hpp"
+#include "heap/registry.hpp"
+#include "os/fake/fake.hpp"
+
+namespace tarn {
+
+struct IdleMailAccess {
+  static void begin(const Thread& owner) {
+    idle_mail.lock_.lock();
+    idle_mail.served_ = &owner;
+  }
+};
+
+namespace {
+
+constexpr std::size_t block_bytes = 32;
+
+class IdleMailTest : public testing::Test {
+ protected:
+  ~IdleMailTest() override {
+    owner_.free_extra();
+    owner_.end();
+    other_.end();
+    expect_nothing_in_use();
+  }
+  // A page asleep, all of whose blocks are out.
+  Page* sleeping_page() {
+    blocks_ = owner_.fill_page(block_bytes);
+    return Actor::page_of(blocks_[0]);
+  }
+  Page* freed_page() {
+    Page* const page = sleeping_page();
+    free_by(other_, blocks_.size());
+    return page;
+  }
+  void free_by(Actor& actor, std::size_t count) {
+    for (; count > 0; --count) {
+      actor.free(blocks_.back());
+      blocks_.pop_back();
+    }
+  }
+  void read_mail_of(Actor& actor) {
+    actor.run([&] { read_mail(actor.record()); });
+  }
+  std::size_t pages_in_mail() {
+    std::size_t count = 0;
+    for (const Span* s = mail(); s != nullptr; s = s->newer) ++count;
+    return count;
+  }
+  Page* mail() { return owner_.record().mail.load(); }
+  bool is_sound() { return thread_heap_check(owner_.record().heap); }
+
+  Actor owner_;
+  Actor other_;
+  std::vector<void*> blocks_;
+};
+
+TEST_F(IdleMailTest, AFreePageIsPurgedWhereItIs) {
+  Page* const page = freed_page();
+  ASSERT_EQ(mail(), page);
+  const std::size_t purged = os::fake::bytes_purged();
+  const StoreTotals before = store.totals();
+  EXPECT_EQ(idle_mail.purge(true), page->bytes());
+  EXPECT_EQ(os::fake::bytes_purged() - purged, page->bytes());
+  EXPECT_EQ(store.totals().purged_bytes - before.purged_bytes, page->bytes());
+  EXPECT_EQ(store.totals().committed_bytes, before.committed_bytes) << "it is still the owner's";
+  EXPECT_EQ(mail(), page);
+  EXPECT_EQ(state_of(page), RemoteState::purged);
+  EXPECT_EQ(page->live(), pending_of(page));
+  EXPECT_TRUE(is_sound());
+  EXPECT_EQ(idle_mail.purge(true), 0u) << "once";
+  EXPECT_EQ(mail(), page);
+  read_mail_of(owner_);
+  EXPECT_NE(page->kind_now(), SpanKind::page) << "the owner finds it empty";
+  EXPECT_TRUE(is_sound());
+}
+
+TEST_F(IdleMailTest, TrimDoesIt) {
+  const Page* const page = freed_page();
+  other_.trim();
+  EXPECT_EQ(state_of(page), RemoteState::purged);
+}
+
+TEST_F(IdleMailTest, APageWithALiveBlockStaysAsItIs) {
+  Page* const page = sleeping_page();
+  free_by(other_, blocks_.size() - 1);
+  EXPECT_EQ(idle_mail.purge(true), 0u);
+  EXPECT_EQ(mail(), page);
+  EXPECT_EQ(state_of(page), RemoteState::mailed);
+  free_by(other_, 1);
+  EXPECT_EQ(idle_mail.purge(true), page->bytes());
+}
+
+TEST_F(IdleMailTest, AQueuedPageIsUsedAgainFromItsStart) {
+  Page* const page = sleeping_page();
+  free_by(owner_, page_threshold(page));
+  ASSERT_TRUE(page->queued);
+  free_by(other_, blocks_.size());
+  ASSERT_EQ(state_of(page), RemoteState::mailed);
+  EXPECT_EQ(idle_mail.purge(true), page->bytes());
+  EXPECT_TRUE(is_sound());
+  // Its owner comes to it through the queue, in the mail as it is.
+  Page* mailed = owner_.record().mail.exchange(nullptr);
+  ASSERT_EQ(mailed, page);
+  std::vector<void*> more;
+  while (owner_.current(block_bytes) != page) more.push_back(owner_.allocate(block_bytes));
+  EXPECT_EQ(state_of(page), RemoteState::mailed_open);
+  while (owner_.current(block_bytes) == page) more.push_back(owner_.allocate(block_bytes));
+  EXPECT_EQ(page->carved, page->capacity);
+  EXPECT_EQ(page->live(), page->capacity);
+  EXPECT_EQ(state_of(page), RemoteState::mailed);
+  EXPECT_TRUE(is_sound());
+  return_mail(owner_.record(), mailed);
+  read_mail_of(owner_);
+  EXPECT_EQ(state_of(page), RemoteState::listed);
+  for (void* block : more) owner_.free(block);
+}
+
+// Neighbours lose their memory in one call, and others do not keep them from it.
+TEST_F(IdleMailTest, ManyPages) {
+  std::vector<std::vector<void*>> pages;
+  for (int i = 0; i < 600; ++i) {  // More than the first round has.
+    pages.push_back(owner_.fill_page(block_bytes));
+    owner_.free_extra();
+  }
+  std::size_t freed_bytes = 0;
+  void* kept = nullptr;
+  for (const auto& blocks : pages) {
+    const Page* const page = Actor::page_of(blocks[0]);
+    freed_bytes += page->bytes();
+    for (void* block : blocks) {
+      if (kept == nullptr) {
+        kept = block;
+        freed_bytes = 0;
+      } else {
+        other_.free(block);
+      }
+    }
+  }
+  const std::size_t in_mail = pages_in_mail();
+  const std::uint64_t calls = store.totals().purge_calls;
+  EXPECT_EQ(idle_mail.purge(true), freed_bytes);
+  EXPECT_LT(store.totals().purge_calls - calls, pages.size() / 2);
+  EXPECT_EQ(pages_in_mail(), in_mail);
+  EXPECT_TRUE(is_sound());
+  read_mail_of(owner_);
+  EXPECT_TRUE(is_sound());
+  owner_.free(kept);
+}
+
+TEST_F(IdleMailTest, TheRegularLookWaitsForAMailThatNobodyReads) {
+  Page* const page = freed_page();
+  EXPECT_EQ(idle_mail.purge(false), 0u) << "the first look";
+  read_mail_of(owner_);
+  ASSERT_NE(page->kind_now(), SpanKind::page);
+  owner_.free_extra();
+  Page* const next = freed_page();
+  EXPECT_EQ(idle_mail.purge(false), 0u) << "it has been read since";
+  EXPECT_EQ(idle_mail.purge(false), next->bytes());
+}
+
+TEST_F(IdleMailTest, TheRegularLookPassesOverWhatIsNotNew) {
+  Page* const page = sleeping_page();
+  free_by(other_, blocks_.size() - 1);
+  EXPECT_EQ(idle_mail.purge(false), 0u);
+  EXPECT_EQ(idle_mail.purge(false), 0u) << "looked at, and a block was live";
+  free_by(other_, 1);
+  std::size_t given = 0;
+  int looks = 0;
+  for (; given == 0 && looks < 20; ++looks) given = idle_mail.purge(false);
+  EXPECT_EQ(given, page->bytes());
+  EXPECT_EQ(looks, 8);
+}
+
+TEST_F(IdleMailTest, AThreadsOwnMailIsItsOwn) {
+  Page* const page = freed_page();
+  owner_.run([&] { EXPECT_EQ(idle_mail.purge(true), 0u); });
+  EXPECT_EQ(state_of(page), RemoteState::mailed);
+}
+
+TEST_F(IdleMailTest, WhereTheSystemRefusesThePageIsFreeAllTheSame) {
+  Page* const page = freed_page();
+  os::fake::fail_at(1, false);
+  EXPECT_EQ(idle_mail.purge(true), 0u);
+  os::fake::fail_at(0, false);
+  EXPECT_EQ(state_of(page), RemoteState::purged);
+  read_mail_of(owner_);
+  EXPECT_NE(page->kind_now(), SpanKind::page);
+}
+
+// The owner ends while its page is in the hands of who purges it.
+TEST_F(IdleMailTest, AnOwnerThatEndsMeanwhileHasItsMailReadForIt) {
+  Page* const page = freed_page();
+  owner_.free_extra();
+  Thread& record = owner_.record();
+  ASSERT_EQ(record.mail.exchange(nullptr), page);
+  page->newer = nullptr;
+  ASSERT_TRUE(page_begin_purge(page));
+  owner_.end();
+  EXPECT_EQ(page->kind_now(), SpanKind::page);
+  page_end_purge(page);
+  return_mail(record, page);
+  EXPECT_EQ(record.mail.load(), nullptr);
+  EXPECT_NE(page->kind_now(), SpanKind::page);
+}
+
+// Forks, and the thread that was purging is gone: before the page lost its contents, or after.
+TEST_F(IdleMailTest, AVanishedPurgersPagesAreDeliveredInTheChild) {
+  Page* const page = freed_page();
+  in_unrepaired_child([&] {
+    std::thread([&] { IdleMailAccess::begin(owner_.record()); }).join();
+    ASSERT_EQ(owner_.record().mail.exchange(nullptr), page);
+    ASSERT_TRUE(page_begin_purge(page));
+    orphans.recover_after_fork(&other_.record(), nullptr);
+    registry.recover_after_fork(&other_.record(), nullptr);
+    EXPECT_EQ(state_of(page), RemoteState::purged);
+    EXPECT_EQ(mail(), page);
+    EXPECT_EQ(page->newer, nullptr);
+    trim(0);
+    EXPECT_NE(page->kind_now(), SpanKind::page);
+    EXPECT_EQ(idle_mail.purge(true), 0u);
+  });
+}
+
+// A thread that purges may fork in a signal handler; it goes on in the child where it was.
+TEST_F(IdleMailTest, ASurvivingPurgerKeepsWhatItHasInItsHands) {
+  Page* const page = freed_page();
+  in_unrepaired_child([&] {
+    IdleMailAccess::begin(owner_.record());
+    EXPECT_EQ(idle_mail.purge(true), 0u);
+    ASSERT_EQ(owner_.record().mail.exchange(nullptr), page);
+    page->newer = nullptr;
+    ASSERT_TRUE(page_begin_purge(page));
+    orphans.recover_after_fork(&other_.record(), nullptr);
+    registry.recover_after_fork(&other_.record(), nullptr);
+    EXPECT_EQ(state_of(page), RemoteState::purging);
+    EXPECT_EQ(mail(), nullptr);
+    page_end_purge(page);
+    return_mail(owner_.record(), page);
+    EXPECT_NE(page->kind_now(), SpanKind::page) << "its owner has become an orphan";
+  });
+}
+
+}  // namespace
+}  // namespace tarn
