@@ -5,7 +5,6 @@
 #include "heap/closing.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/idle_mail.hpp"
-#include "heap/orphans.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
 #include "heap/thread_heap.hpp"

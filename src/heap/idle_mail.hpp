@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "heap/orphans.hpp"  // For who gives memory back, or repairs it after a fork.
 #include "heap/thread.hpp"
 #include "os/thread.hpp"
 

@@ -8,7 +8,6 @@
 #include "heap/heap_freeze.hpp"
 #include "heap/idle_mail.hpp"
 #include "heap/live_bytes.hpp"
-#include "heap/orphans.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
 

@@ -183,7 +183,8 @@ bool page_use(Page* page) noexcept {
     if (TARN_UNLIKELY(state == RemoteState::purging)) return false;
     const bool purged = state == RemoteState::purged;
     const RemoteState used = is_in_mail(state) ? RemoteState::mailed_open : RemoteState::open;
-    const Remote word = purged ? Remote::empty(used) : Remote::make(used, 0, seen.count(), seen.head());
+    const Remote word =
+        purged ? Remote::empty(used) : Remote::make(used, 0, seen.count(), seen.head());
     // Acquire: pairs with page_end_purge. Release: what the owner wrote, for who purges later.
     if (page->remote.compare_exchange_weak(seen.word, word.word, std::memory_order_acq_rel,
                                            std::memory_order_relaxed)) {

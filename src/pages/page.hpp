@@ -174,8 +174,8 @@ void page_settle(Page* page, bool received) noexcept;
 // Owner: listed -> open, keeping what the word holds. False when the page is in the mail; it stays.
 bool page_open(Page* page) noexcept;
 
-// Owner, about to make it the current page: as page_open, but a page in the mail is used there. False
-// while it is being purged: it stays as it is.
+// Owner, about to make it the current page: as page_open, but a page in the mail is used there.
+// False while it is being purged: it stays as it is.
 bool page_use(Page* page) noexcept;
 
 // Owner: listed and empty -> dead. False when the page is in the mail.

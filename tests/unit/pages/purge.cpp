@@ -12,8 +12,7 @@
 namespace tarn {
 namespace {
 
-// Eight blocks, of which `local` have been freed by the owner and all others by other threads: it is
-// in the mail, asleep or queued.
+// A page of eight blocks, all of them out, that is not its owner's current one.
 class PurgeTest : public testing::Test {
  protected:
   void SetUp() override {
