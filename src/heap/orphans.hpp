@@ -1,9 +1,13 @@
 // orphans: the records of threads that have ended, with the pages they left, and all records there
 // are. Its lock comes before the store's.
 //
+//   list_           orphan <-> orphan <-> ...          newest first: the next thread takes that
+//   offered_[class] bin of an orphan <-> bin <-> ...   those with pages that wait for an adopter
+//
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,9 +30,13 @@ class Orphans {
   // Takes a record whose thread ends, and ends its being busy. pre: it is the calling thread's.
   void give(Thread& thread) noexcept;
 
-  // Makes `heap` the owner of a page of the class that an orphan has queued; null when it finds
-  // none soon. The page is on no list.
+  // Makes `heap` the owner of a page of the class that an orphan has queued; null when there is
+  // none, or all that it finds soon are in the mail. The page is on no list.
   Page* adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept;
+
+  // A page of the class is queued in an orphan's heap: adopters look there. Nothing for shares of
+  // other heaps. pre: the lock is held
+  void offer(ThreadHeap& orphan, std::size_t size_class) noexcept;
 
   // Acts as the owner of an orphan that got mail.
   void serve(Thread& thread) noexcept;
@@ -59,9 +67,15 @@ class Orphans {
 
   void count_started() noexcept;  // Lock held.
   Thread* give_locked(Thread& thread) noexcept;
+  bool offer_next_locked() noexcept;
+  void withdraw_locked(Thread& thread) noexcept;
+  Page* adopt_offered_locked(std::size_t size_class) noexcept;
+  void add_vanished(Thread& thread) noexcept;
 
   os::Lock lock_;
   List<Thread> list_;                       // Newest first, so the warm ones come first.
+  Thread* unoffered_ = nullptr;  // From here on the bins of a fork's orphans are to be offered.
+  std::array<List<Bin>, class_count> offered_;  // Some bins there may have got empty.
   std::atomic<std::uint32_t> count_{0};     // Read without the lock as a hint.
   std::uint32_t warm_count_ = 0;
   std::atomic<Thread*> known_{nullptr};     // All records. Release on push, acquire on walk.

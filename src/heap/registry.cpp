@@ -294,6 +294,7 @@ void Registry::give_shares(HeapRecord& record) noexcept {
   // First: a fork must not find shares on the list that are on another one already.
   ThreadHeap* const shares = record.thread_heaps.load(std::memory_order_relaxed);
   record.thread_heaps.store(nullptr, std::memory_order_relaxed);
+  record.adopt_next = nullptr;
   TARN_FORK_FENCE();
   ThreadHeap* next = nullptr;
   for (ThreadHeap* h = shares; h != nullptr; h = next) {

@@ -75,6 +75,7 @@ void lose_shares(HeapRecord& record) noexcept {
     lose(share);
   }
   record.thread_heaps.store(nullptr, std::memory_order_relaxed);
+  record.adopt_next = nullptr;
 }
 
 // pre: another thread held its lock, or had it closed.

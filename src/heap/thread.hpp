@@ -67,7 +67,10 @@ struct Bin {
   ClassCounts counts;
   std::uint32_t pages = 0;  // Pages of the class, asleep ones too.
   Entries entries;          // That hold its current page: of a class of the heap's table.
+  bool offered = false;     // On the orphans' list of the class, with these links.
   Page* current = no_page();  // Of a class of the heap's own: see ThreadHeap::current_of().
+  Bin* next = nullptr;
+  Bin* prev = nullptr;
 };
 
 // Bins of neighbouring classes, made when the first of them is used and never freed.

@@ -30,6 +30,10 @@ namespace {
 constexpr int put_backs_max = 2;
 
 void enqueue(Page& page) noexcept {
+  const Thread& thread = *page.heap->thread;
+  if (TARN_UNLIKELY(thread.state.load(std::memory_order_relaxed) == ThreadState::orphan)) {
+    orphans.offer(*page.heap, page.size_class);
+  }
   if (page.queued) return;
   page.queued = true;
   page.heap->bin(page.size_class).queue.push_back(&page);

@@ -14,6 +14,29 @@ namespace tarn {
 
 struct OrphansAccess {
   static void lock() { orphans.lock_.lock(); }
+
+  // Each bin that has pages for adopters is on the list of its class, once, if it is an orphan's.
+  static bool check() {
+    std::set<const Bin*> offered;
+    for (std::size_t c = 0; c < class_count; ++c) {
+      const List<Bin>& bins = orphans.offered_[c];
+      if (!bins.check()) return false;
+      for (const Bin* bin = bins.head(); bin != nullptr; bin = bin->next) {
+        if (!bin->offered || !offered.insert(bin).second) return false;
+      }
+    }
+    bool is_offered = true;
+    for (const Thread* t = orphans.list_.head(); t != nullptr; t = t->next) {
+      is_offered = is_offered && t != orphans.unoffered_;
+      for (std::size_t c = 0; c < class_count; ++c) {
+        const Bin* const bin = t->heap.find_bin(c);
+        if (bin == nullptr) continue;
+        if (bin->offered != (offered.erase(bin) == 1)) return false;
+        if (is_offered && !bin->offered && !bin->queue.empty()) return false;
+      }
+    }
+    return offered.empty();  // None of a living thread.
+  }
 };
 
 namespace {
@@ -25,9 +48,35 @@ class OrphansTest : public testing::Test {
  protected:
   OrphansTest() { trim(0); }
   ~OrphansTest() override {
+    EXPECT_TRUE(OrphansAccess::check());
     survivor_.end();
     expect_nothing_in_use();
   }
+
+  // A thread that has ended, with one page that an adopter can have, and its one live block.
+  struct Ended {
+    void* block;
+    Page* page;
+    Thread* record;
+  };
+  static std::vector<Ended> end_all(std::deque<Actor>& actors) {
+    std::vector<Ended> ended;
+    for (Actor& actor : actors) {
+      void* const block = actor.allocate(bytes);
+      ended.push_back({block, Actor::page_of(block), &actor.record()});
+    }
+    for (Actor& actor : actors) actor.end();
+    return ended;
+  }
+
+  // The oldest first. All have put their pages down.
+  static std::vector<Ended> end_many(std::size_t count) {
+    std::deque<Actor> actors(count);
+    const std::vector<Ended> ended = end_all(actors);
+    trim(0);
+    return ended;
+  }
+
   Actor survivor_;
 };
 
@@ -133,6 +182,80 @@ TEST_F(OrphansTest, ARefillAdoptsAPageWithFreeBlocks) {
   EXPECT_EQ(page->live(), 0u) << "all of them local frees now";
 }
 
+// However many there are, and whatever the others have.
+TEST_F(OrphansTest, ARefillFindsTheOnlyPageOfItsClass) {
+  constexpr std::size_t rare_bytes = 720;
+  std::deque<Actor> actors(30);
+  void* const rare = actors[0].allocate(rare_bytes);
+  Page* const page = Actor::page_of(rare);
+  const std::vector<Ended> ended = end_all(actors);
+  trim(0);
+  EXPECT_TRUE(OrphansAccess::check());
+  void* const block = survivor_.allocate(rare_bytes);
+  EXPECT_EQ(Actor::page_of(block), page);
+  EXPECT_EQ(page->owner.load(), &survivor_.record());
+  survivor_.free(rare);
+  survivor_.free(block);
+  for (const Ended& e : ended) survivor_.free(e.block);
+}
+
+TEST_F(OrphansTest, AllPagesAreAdoptedBeforeAFreshOne) {
+  const std::vector<Ended> ended = end_many(40);
+  std::set<const Page*> pages;
+  for (const Ended& e : ended) EXPECT_TRUE(pages.insert(e.page).second);
+  std::vector<void*> blocks;
+  while (!pages.empty()) {
+    blocks.push_back(survivor_.allocate(bytes));
+    const Page* const page = Actor::page_of(blocks.back());
+    EXPECT_EQ(page->owner.load(), &survivor_.record());
+    pages.erase(page);
+    ASSERT_LT(blocks.size(), 40 * std::size_t{page->capacity}) << "not a page beside those";
+  }
+  EXPECT_EQ(survivor_.pages(bytes), 40u);
+  for (const Ended& e : ended) {
+    EXPECT_EQ(Actor::pages_of(*e.record, bytes), 0u);
+    EXPECT_TRUE(thread_heap_check(e.record->heap));
+    survivor_.free(e.block);
+  }
+  EXPECT_TRUE(thread_heap_check(survivor_.record().heap));
+  for (void* block : blocks) survivor_.free(block);
+}
+
+TEST_F(OrphansTest, TheYoungestOrphansPagesAreAdoptedFirst) {
+  std::deque<Actor> actors(warm_max + 3);
+  const std::vector<Ended> ended = end_all(actors);  // Three put their pages down,
+  void* const block = survivor_.allocate(bytes);
+  EXPECT_EQ(Actor::page_of(block), ended[2].page);  // of which this is the one that did so last.
+  for (const Ended& e : ended) survivor_.free(e.block);
+  survivor_.free(block);
+}
+
+TEST_F(OrphansTest, PagesOfARecordThatIsInUseAgainAreNotAdopted) {
+  const std::vector<Ended> ended = end_many(2);
+  Actor next;
+  EXPECT_EQ(&next.record(), ended[1].record);
+  EXPECT_TRUE(OrphansAccess::check());
+  void* const block = survivor_.allocate(bytes);
+  EXPECT_EQ(Actor::page_of(block), ended[0].page);
+  next.end();
+  EXPECT_TRUE(OrphansAccess::check());
+  for (const Ended& e : ended) survivor_.free(e.block);
+  survivor_.free(block);
+}
+
+// Other threads are about to serve it. The bin goes behind the others.
+TEST_F(OrphansTest, ABinWhosePagesAreInTheMailIsPassedOver) {
+  const std::vector<Ended> ended = end_many(2);
+  Page* const first = ended[1].page;
+  first->remote.store(Remote::empty(RemoteState::mailed).word);
+  void* const block = survivor_.allocate(bytes);
+  EXPECT_EQ(Actor::page_of(block), ended[0].page);
+  EXPECT_TRUE(OrphansAccess::check());
+  post(first);
+  for (const Ended& e : ended) survivor_.free(e.block);
+  survivor_.free(block);
+}
+
 TEST_F(OrphansTest, APageInTheMailIsNotAdopted) {
   Actor owner;
   std::vector<void*> blocks = owner.fill_page(bytes);
@@ -169,12 +292,39 @@ TEST_F(OrphansTest, ARecordThatVanishedBusyIsLostAndTheOthersAreOrphans) {
     EXPECT_EQ(quiet.record().state.load(), ThreadState::orphan);
     EXPECT_EQ(busy.record().state.load(), ThreadState::lost);
     EXPECT_EQ(survivor_.record().state.load(), ThreadState::live);
+    EXPECT_TRUE(OrphansAccess::check());
     Actor next;
     EXPECT_NE(&next.record(), &busy.record());
     survivor_.free(block);
     expect_nothing_in_use();
   });
   quiet.free(block);
+}
+
+// Its pages wait for adopters without anybody having looked at them in the child.
+TEST_F(OrphansTest, PagesOfVanishedThreadsAreAdopted) {
+  const std::vector<Ended> ended = end_many(3);
+  std::deque<Actor> actors(12);  // Three of them with those pages.
+  std::vector<void*> blocks;
+  for (Actor& actor : actors) blocks.push_back(actor.allocate(bytes));
+  const std::vector<void*> more = actors[5].fill_page(bytes);
+  Page* const queued = Actor::page_of(more[0]);
+  for (std::uint32_t n = 0; n < page_threshold(queued); ++n) actors[5].free(more[n]);
+  ASSERT_TRUE(queued->queued);
+  in_unrepaired_child([&] {
+    orphans.recover_after_fork(&survivor_.record(), nullptr);
+    void* const block = survivor_.allocate(bytes);
+    EXPECT_EQ(Actor::page_of(block), queued);
+    EXPECT_TRUE(OrphansAccess::check());
+    Actor next;  // The first of those that wait to be looked at.
+    next.end();
+    trim(0);
+    EXPECT_TRUE(OrphansAccess::check());
+  });
+  for (std::size_t n = page_threshold(queued); n < more.size(); ++n) actors[5].free(more[n]);
+  actors[5].free_extra();
+  for (std::size_t i = 0; i < actors.size(); ++i) actors[i].free(blocks[i]);
+  for (const Ended& e : ended) survivor_.free(e.block);
 }
 
 // The thread that held the lock may have been in the middle of the list.
@@ -191,13 +341,33 @@ TEST_F(OrphansTest, AListThatVanishedHalfChangedIsMadeAgain) {
     std::thread(OrphansAccess::lock).join();
     orphans.recover_after_fork(&survivor_.record(), nullptr);
     std::set<Thread*> found;
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 100; ++i) {  // Of other tests there are more.
       Thread* const taken = orphans.take(Orphans::Counted::no);
       EXPECT_TRUE(found.insert(taken).second);
     }
     for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(found.count(records[i]), i != 4);
     EXPECT_EQ(records[4]->state.load(), ThreadState::lost);
   });
+}
+
+TEST_F(OrphansTest, OffersThatVanishedHalfChangedAreMadeAgain) {
+  const std::vector<Ended> ended = end_many(6);
+  in_unrepaired_child([&] {
+    const std::size_t c = class_of(bytes);
+    ended[2].record->heap.bin(c).next = nullptr;  // Damaged,
+    Busy::begin(*ended[4].record);                // and one was being changed itself.
+    std::thread(OrphansAccess::lock).join();
+    orphans.recover_after_fork(&survivor_.record(), nullptr);
+    EXPECT_TRUE(OrphansAccess::check());
+    std::set<const Page*> pages;
+    for (const Ended& e : ended) pages.insert(e.page);
+    for (std::size_t n = 0; n < 40 * std::size_t{ended[0].page->capacity}; ++n) {
+      pages.erase(Actor::page_of(survivor_.allocate(bytes)));
+    }
+    EXPECT_EQ(pages, std::set<const Page*>{ended[4].page}) << "nobody's any more";
+    EXPECT_TRUE(OrphansAccess::check());
+  });
+  for (const Ended& e : ended) survivor_.free(e.block);
 }
 
 // A thread may fork in a signal handler while it holds the lock; then it goes on in the child.
