@@ -114,6 +114,41 @@ TEST_P(Threads, PagesOfEndedThreadsAreUsedByOthers) {
   expect_nothing_left(heap_);
 }
 
+TEST_P(Threads, PagesOfManyEndedThreadsAreUsedByOne) {
+  constexpr unsigned threads_count = 40;
+  constexpr unsigned blocks_count = 2'000;
+  make_grown_up(heap_);
+  std::vector<std::vector<Block>> kept(threads_count);
+  std::latch all(threads_count);
+  std::vector<std::thread> threads;
+  for (unsigned id = 0; id < threads_count; ++id) {
+    threads.emplace_back([&, id] {
+      std::vector<Block> blocks;
+      for (unsigned i = 0; i < blocks_count; ++i) blocks.push_back(make(heap_, 200, i));
+      all.arrive_and_wait();  // So that each has a record of its own.
+      for (unsigned i = 0; i < blocks_count; ++i) {
+        if (i % 20 == 0) {
+          kept[id].push_back(blocks[i]);
+        } else {
+          end(blocks[i]);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::size_t before = committed(heap_);
+  std::vector<Block> own;
+  for (unsigned i = 0; i < threads_count * blocks_count * 8 / 10; ++i) {
+    own.push_back(make(heap_, 200, i));
+  }
+  EXPECT_LE(committed(heap_), before + before / 10);
+  for (const std::vector<Block>& blocks : kept) {
+    for (const Block& block : blocks) end(block);
+  }
+  for (const Block& block : own) end(block);
+  expect_nothing_left(heap_);
+}
+
 TEST_P(Threads, MoreThreadsThanStayWarm) {
   constexpr int threads_count = 12;
   std::vector<Block> blocks(threads_count * 100);
