@@ -7,6 +7,7 @@
 
 #include "actor.hpp"
 #include "child.hpp"
+#include "heap/heaps.hpp"
 #include "heap/registry.hpp"
 #include "os/fake/fake.hpp"
 
@@ -196,6 +197,32 @@ TEST_F(IdleMailTest, WhereTheSystemRefusesThePageIsFreeAllTheSame) {
   EXPECT_NE(page->kind_now(), SpanKind::page);
 }
 
+// It may be closed, walked, frozen, or of memory that is not the system's.
+TEST_F(IdleMailTest, APageOfAHeapOfOnesOwnIsLeftAlone) {
+  tarn_heap_options options{};
+  options.bytes = sizeof options;
+  const tarn_heap heap = heap_create(&options);
+  owner_.run([&] { deallocate(heap_allocate(heap, 60'000, "test")); });  // No nursery from here on.
+  const auto allocate = [&] {
+    void* p = nullptr;
+    owner_.run([&] { p = heap_allocate(heap, block_bytes, "test"); });
+    return p;
+  };
+  blocks_.push_back(allocate());
+  Page* const page = Actor::page_of(blocks_[0]);
+  ASSERT_EQ(page->kind_now(), SpanKind::page);
+  void* next = allocate();
+  for (; Actor::page_of(next) == page; next = allocate()) blocks_.push_back(next);
+  free_by(other_, blocks_.size());
+  ASSERT_EQ(mail(), page);
+  EXPECT_EQ(idle_mail.purge(true), 0u);
+  EXPECT_EQ(mail(), page);
+  EXPECT_EQ(state_of(page), RemoteState::mailed);
+  EXPECT_TRUE(heap_delete(heap));
+  EXPECT_EQ(idle_mail.purge(true), page->bytes()) << "now it is malloc's";
+  owner_.free(next);
+}
+
 // The owner ends while its page is in the hands of who purges it.
 TEST_F(IdleMailTest, AnOwnerThatEndsMeanwhileHasItsMailReadForIt) {
   Page* const page = freed_page();
@@ -232,6 +259,9 @@ TEST_F(IdleMailTest, AVanishedPurgersPagesAreDeliveredInTheChild) {
 
 // A thread that purges may fork in a signal handler; it goes on in the child where it was.
 TEST_F(IdleMailTest, ASurvivingPurgerKeepsWhatItHasInItsHands) {
+  tarn_heap_options options{};
+  options.bytes = sizeof options;
+  heap_delete(heap_create(&options));  // Where there are heaps, mail is delivered anew.
   Page* const page = freed_page();
   in_unrepaired_child([&] {
     IdleMailAccess::begin(owner_.record());

@@ -245,11 +245,11 @@ TEST_F(OrphansTest, PagesOfARecordThatIsInUseAgainAreNotAdopted) {
 
 // Other threads are about to serve it. The bin goes behind the others.
 TEST_F(OrphansTest, ABinWhosePagesAreInTheMailIsPassedOver) {
-  const std::vector<Ended> ended = end_many(2);
-  Page* const first = ended[1].page;
+  const std::vector<Ended> ended = end_many(2);  // The older one has offered its page last.
+  Page* const first = ended[0].page;
   first->remote.store(Remote::empty(RemoteState::mailed).word);
   void* const block = survivor_.allocate(bytes);
-  EXPECT_EQ(Actor::page_of(block), ended[0].page);
+  EXPECT_EQ(Actor::page_of(block), ended[1].page);
   EXPECT_TRUE(OrphansAccess::check());
   post(first);
   for (const Ended& e : ended) survivor_.free(e.block);
@@ -316,9 +316,17 @@ TEST_F(OrphansTest, PagesOfVanishedThreadsAreAdopted) {
     void* const block = survivor_.allocate(bytes);
     EXPECT_EQ(Actor::page_of(block), queued);
     EXPECT_TRUE(OrphansAccess::check());
-    Actor next;  // The first of those that wait to be looked at.
-    next.end();
     trim(0);
+    EXPECT_TRUE(OrphansAccess::check());
+  });
+  in_unrepaired_child([&] {
+    orphans.recover_after_fork(&survivor_.record(), nullptr);
+    // Among those taken are the first that wait to be looked at.
+    for (int i = 0; i < 100; ++i) {
+      orphans.take(Orphans::Counted::no);
+      EXPECT_TRUE(OrphansAccess::check());
+    }
+    EXPECT_NE(Actor::page_of(survivor_.allocate(bytes)), queued) << "a living thread's";
     EXPECT_TRUE(OrphansAccess::check());
   });
   for (std::size_t n = page_threshold(queued); n < more.size(); ++n) actors[5].free(more[n]);
