@@ -16,9 +16,9 @@ namespace tarn {
 class IdleMail {
  public:
   // Purges the free pages of malloc's heap in the mail of other threads: of all at once, else of
-  // those that have not read their mail since the last look. Returns how many bytes have gone. The
-  // first look at a thread costs some loads, a look that finds nothing new likewise. pre: the
-  // calling thread holds no lock; it may be busy
+  // those that have not read their mail since the last look. Returns how many bytes have gone. A look
+  // that finds nothing due costs some loads for each thread. pre: the calling thread has neither the
+  // orphans' lock nor the store's, and for `at_once` no lock at all; it may be busy
   std::size_t purge(bool at_once) noexcept;
 
   // In the child of a fork: true when the thread that was purging is gone, with mail in its hands.
@@ -36,7 +36,7 @@ class IdleMail {
   std::size_t purge_locked(bool at_once) noexcept;
   std::size_t serve(Thread& owner) noexcept;
 
-  os::Lock lock_;  // Before the orphans' and the store's.
+  os::Lock lock_;  // Before the orphans' and the store's; waited for only where no other is held.
   const Thread* served_ = nullptr;  // Whose mail is out of its place.
 };
 

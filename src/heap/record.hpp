@@ -93,7 +93,7 @@ struct HeapRecord {
   os::Lock lock{};  // Nursery, large, the list of ThreadHeaps; serialised: all of it.
   std::atomic<std::uint32_t> fixed_count{0};  // Classes of its own. Release on making.
   std::atomic<ThreadHeap*> thread_heaps{nullptr};  // Linked by next_of_record; grows while open.
-  ThreadHeap* adopt_next = nullptr;  // Of these, where to look for pages of ended threads; null: first.
+  ThreadHeap* adopt_next = nullptr;  // The one whose pages are looked at for adoption; null: first.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> large{};
   Zone* zone = nullptr;  // Where its memory comes from; null: the store.
   HeapRecord* parent = nullptr;

@@ -1,5 +1,5 @@
-/* idle_owner: a thread allocates and then sleeps, and another one frees all of it. malloc_trim gives
- * the memory back all the same, and the sleeper goes on with it when it wakes up.
+/* idle_owner: a thread allocates and then sleeps, and another one frees all of it. malloc_trim
+ * gives the memory back all the same, and the sleeper goes on with it when it wakes up.
  *
  * SPDX-License-Identifier: MIT */
 #include <malloc.h>
