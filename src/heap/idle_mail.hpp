@@ -16,9 +16,9 @@ namespace tarn {
 class IdleMail {
  public:
   // Purges the free pages of malloc's heap in the mail of other threads: of all at once, else of
-  // those that have not read their mail since the last look. Returns how many bytes have gone. A look
-  // that finds nothing due costs some loads for each thread. pre: the calling thread has neither the
-  // orphans' lock nor the store's, and for `at_once` no lock at all; it may be busy
+  // those that have not read their mail since the last look. Returns how many bytes have gone. A
+  // look that finds nothing due costs some loads for each thread. pre: the calling thread has
+  // neither the orphans' lock nor the store's, and for `at_once` no lock at all; it may be busy
   std::size_t purge(bool at_once) noexcept;
 
   // In the child of a fork: true when the thread that was purging is gone, with mail in its hands.

@@ -64,6 +64,24 @@ class IdleMailTest : public testing::Test {
   std::vector<void*> blocks_;
 };
 
+// The first test: no heap has been made yet, for whose sake mail would be delivered anew.
+TEST_F(IdleMailTest, AVanishedPurgersPagesAreDeliveredInTheChild) {
+  Page* const page = freed_page();
+  in_unrepaired_child([&] {
+    std::thread([&] { IdleMailAccess::begin(owner_.record()); }).join();
+    ASSERT_EQ(owner_.record().mail.exchange(nullptr), page);
+    ASSERT_TRUE(page_begin_purge(page));
+    orphans.recover_after_fork(&other_.record(), nullptr);
+    registry.recover_after_fork(&other_.record(), nullptr);
+    EXPECT_EQ(state_of(page), RemoteState::purged);
+    EXPECT_EQ(mail(), page);
+    EXPECT_EQ(page->newer, nullptr);
+    trim(0);
+    EXPECT_NE(page->kind_now(), SpanKind::page);
+    EXPECT_EQ(idle_mail.purge(true), 0u);
+  });
+}
+
 TEST_F(IdleMailTest, AFreePageIsPurgedWhereItIs) {
   Page* const page = freed_page();
   ASSERT_EQ(mail(), page);
@@ -237,24 +255,6 @@ TEST_F(IdleMailTest, AnOwnerThatEndsMeanwhileHasItsMailReadForIt) {
   return_mail(record, page);
   EXPECT_EQ(record.mail.load(), nullptr);
   EXPECT_NE(page->kind_now(), SpanKind::page);
-}
-
-// Forks, and the thread that was purging is gone: before the page lost its contents, or after.
-TEST_F(IdleMailTest, AVanishedPurgersPagesAreDeliveredInTheChild) {
-  Page* const page = freed_page();
-  in_unrepaired_child([&] {
-    std::thread([&] { IdleMailAccess::begin(owner_.record()); }).join();
-    ASSERT_EQ(owner_.record().mail.exchange(nullptr), page);
-    ASSERT_TRUE(page_begin_purge(page));
-    orphans.recover_after_fork(&other_.record(), nullptr);
-    registry.recover_after_fork(&other_.record(), nullptr);
-    EXPECT_EQ(state_of(page), RemoteState::purged);
-    EXPECT_EQ(mail(), page);
-    EXPECT_EQ(page->newer, nullptr);
-    trim(0);
-    EXPECT_NE(page->kind_now(), SpanKind::page);
-    EXPECT_EQ(idle_mail.purge(true), 0u);
-  });
 }
 
 // A thread that purges may fork in a signal handler; it goes on in the child where it was.
