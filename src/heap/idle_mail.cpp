@@ -152,6 +152,17 @@ std::size_t IdleMail::purge_locked(bool at_once) noexcept {
   return given;
 }
 
+bool IdleMail::is_there() noexcept {
+  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    // Sequentially consistent: see post().
+    if (t->state.load(std::memory_order_relaxed) == ThreadState::live &&
+        t->mail.load(std::memory_order_seq_cst) != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::size_t IdleMail::purge(bool at_once) noexcept {
   if (lock_.held_by_this_thread()) return 0;  // In a signal handler.
   if (at_once) {

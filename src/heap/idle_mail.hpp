@@ -21,6 +21,9 @@ class IdleMail {
   // neither the orphans' lock nor the store's, and for `at_once` no lock at all; it may be busy
   std::size_t purge(bool at_once) noexcept;
 
+  // Whether a thread that lives has mail: whatever is freed for it comes there without a word.
+  static bool is_there() noexcept;
+
   // In the child of a fork: true when the thread that was purging is gone, with mail in its hands.
   bool recover_after_fork() noexcept { return lock_.recover_after_fork(); }
 

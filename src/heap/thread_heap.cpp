@@ -384,6 +384,7 @@ void post(Page* page) noexcept {
   Thread* owner = page->owner.load(std::memory_order_relaxed);
   if (TARN_UNLIKELY(owner == &frozen_owner)) owner = page->heap_now()->thread;
   push_mail(*owner, *page, *page);
+  store.purger.ring();  // The push comes before its load: who sleeps has looked for mail before.
   // Sequentially consistent with the push: either this thread sees that the owner has ended, or who
   // ends it sees the mail.
   if (owner->state.load(std::memory_order_seq_cst) == ThreadState::orphan) orphans.serve(*owner);

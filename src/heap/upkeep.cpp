@@ -4,6 +4,7 @@
 #include "heap/upkeep.hpp"
 
 #include "heap/heap_scope.hpp"
+#include "heap/idle_mail.hpp"
 #include "heap/thread.hpp"
 #include "os/process.hpp"
 #include "source/store.hpp"
@@ -15,26 +16,71 @@ constinit Background background;
 namespace {
 
 constexpr std::uint64_t nap_ms_least = 10;  // Between two looks, however much is due.
+constexpr std::uint64_t mail_pause_ms_most = 8000;
 constexpr std::uint64_t end_wait_ms = 1000;  // For a purge that is under way at the end,
 constexpr std::uint64_t end_look_ms = 50;    // and how often it is looked for.
 
 }  // namespace
 
+namespace {
+
+// No look at the mail of others before this time, and how large the process was at the last one
+// that did not wait for that.
+std::atomic<std::uint64_t> mail_due_ms{0};
+std::atomic<std::size_t> peak_looked_at{0};
+
+// What was freed for others before the process grows by more than a 32nd, or than this.
+constexpr std::size_t growth_slices_least = (std::size_t{4} << 20) >> slice_shift;
+
+bool has_grown() noexcept {
+  // Relaxed, all of it: hints; two threads may look at once.
+  const std::size_t peak = store.committed_slices_peak();
+  const std::size_t before = peak_looked_at.load(std::memory_order_relaxed);
+  const std::size_t part = before / 32;
+  if (peak < before + (part < growth_slices_least ? growth_slices_least : part)) return false;
+  peak_looked_at.store(peak, std::memory_order_relaxed);
+  return true;
+}
+
+std::size_t look_at_mail(std::uint64_t now_ms) noexcept {
+  if (TARN_UNLIKELY(has_grown())) return idle_mail.purge(true);
+  if (TARN_LIKELY(now_ms < mail_due_ms.load(std::memory_order_relaxed))) return 0;
+  const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
+  mail_due_ms.store(now_ms + delay, std::memory_order_relaxed);
+  return idle_mail.purge(false);
+}
+
+// From one look that finds nothing in the mail to the next.
+std::uint64_t longer(std::uint64_t pause_ms) noexcept {
+  if (pause_ms == 0) return policy.delay_ms.load(std::memory_order_relaxed) + 1;
+  return pause_ms < mail_pause_ms_most ? 2 * pause_ms : pause_ms;
+}
+
+}  // namespace
+
 void upkeep() noexcept {
-  store.purge_when_due(os::clock_coarse_ms());
+  const std::uint64_t now = os::clock_coarse_ms();
+  store.purge_when_due(now);
+  look_at_mail(now);
   background.provide();
 }
 
 void Background::run() noexcept {
+  std::uint64_t mail_pause = 0;
   while (store.purger.goes_on()) {
     const std::uint64_t now = os::clock_coarse_ms();
     store.purge_when_due(now);
-    store.purger.lie_down();  // Before the look: who gives after it wakes the thread.
+    if (look_at_mail(now) != 0) mail_pause = 0;
+    store.purger.lie_down();  // Before the looks: who brings something after them wakes the thread.
     const std::uint64_t due = store.purge_due_ms();
-    if (due == UINT64_MAX) {
+    std::uint64_t pause = due == UINT64_MAX ? due : due > now ? due - now : 0;
+    // What lies in the mail may become free at any time without a word.
+    mail_pause = IdleMail::is_there() ? longer(mail_pause) : 0;
+    if (mail_pause != 0 && mail_pause < pause) pause = mail_pause;
+    if (pause == UINT64_MAX) {
       store.purger.sleep();
     } else {
-      store.purger.nap(due > now + nap_ms_least ? due - now : nap_ms_least);
+      store.purger.nap(pause > nap_ms_least ? pause : nap_ms_least);
     }
   }
   background.left_.store(1, std::memory_order_release);

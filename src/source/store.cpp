@@ -206,7 +206,8 @@ constexpr std::size_t with_room(std::size_t slices) noexcept { return slices + s
 }  // namespace
 
 Span* Store::find_dirty_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
-  if (fit == Fit::zero && find_locked(clean_, slices, alignment) != nullptr) return nullptr;
+  const bool clean_will_do = fit == Fit::zero && dirty_.slices() < 2 * slices;
+  if (clean_will_do && find_locked(clean_, slices, alignment) != nullptr) return nullptr;
   const bool roomy = fit == Fit::roomy || fit == Fit::roomy_cold;
   return find_locked(dirty_, roomy ? with_room(slices) : slices, alignment);
 }
@@ -226,7 +227,8 @@ std::size_t Store::bound_locked() const noexcept {
   const std::size_t most = in_use_slices_peak_ / 2;
   const std::size_t missed = room_.missed() < most ? room_.missed() : most;
   const std::size_t bound = in_use_slices_peak_ + missed;
-  return bound > committed_slices_peak_ ? bound : committed_slices_peak_;
+  const std::size_t peak = committed_slices_peak();
+  return bound > peak ? bound : peak;
 }
 
 // How much is to be purged before so many clean slices are taken, so that the process gets no
@@ -270,7 +272,9 @@ Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit,
 
 void Store::note_committed_locked() noexcept {
   const std::size_t committed = reserved_slices_ - clean_.slices();
-  if (committed > committed_slices_peak_) committed_slices_peak_ = committed;
+  if (committed > committed_slices_peak()) {
+    committed_slices_peak_.store(committed, std::memory_order_relaxed);
+  }
   const std::size_t in_use = in_use_locked();
   if (in_use > in_use_slices_peak_) in_use_slices_peak_ = in_use;
 }
@@ -345,7 +349,7 @@ StoreTotals Store::totals() noexcept {
   t.reserved_bytes = (reserved_slices_ << slice_shift) + descriptors_.bytes_reserved() +
                      records_.bytes_reserved() + elsewhere;
   t.committed_bytes = ((reserved_slices_ - clean_.slices()) << slice_shift) + elsewhere;
-  t.committed_bytes_peak = (committed_slices_peak_ << slice_shift) + elsewhere;
+  t.committed_bytes_peak = (committed_slices_peak() << slice_shift) + elsewhere;
   t.map_calls = map_calls_.load(std::memory_order_relaxed);
   t.purge_calls = purge_calls_;
   t.purged_bytes = purged_slices_ << slice_shift;

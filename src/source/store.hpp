@@ -45,7 +45,7 @@ struct StoreTotals {
 // Which free memory a taker wants.
 enum class Fit : std::uint8_t {
   warm,   // The smallest dirty span that fits, else the smallest clean one.
-  zero,   // The smallest clean span that fits, else as warm: for a block that is to read as zero.
+  zero,   // For a block that is to read as zero: a clean one first, unless twice as much is dirty.
   roomy,  // A dirty one with room behind it, for a block that grows; else none.
   roomy_cold,  // As roomy, or a clean one.
 };
@@ -116,6 +116,11 @@ class Store {
 
   // As above, at once: at least `wanted` bytes, if there are as many.
   std::size_t purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept;
+
+  // The most slices that were in use, dirty or being purged at a time: a hint.
+  std::size_t committed_slices_peak() const noexcept {
+    return committed_slices_peak_.load(std::memory_order_relaxed);
+  }
 
   // A record for another room, never freed; null when out of memory.
   void* allocate_record(std::size_t bytes) noexcept;
@@ -227,7 +232,7 @@ class Store {
   Records records_;
 
   std::size_t reserved_slices_ = 0;
-  std::size_t committed_slices_peak_ = 0;
+  std::atomic<std::size_t> committed_slices_peak_{0};
   std::size_t in_use_slices_peak_ = 0;
   std::size_t purging_slices_ = 0;
   EarlyPurges surplus_;  // Of more than is likely to be wanted again,

@@ -9,6 +9,7 @@ enum { ROUNDS = 10 };
 
 static const size_t huge_bytes = 1024 * MEBIBYTE;
 static const size_t used_bytes = 32 * MEBIBYTE;
+static const size_t warm_bytes = 48 * MEBIBYTE; /* That the library keeps at least. */
 
 static void expect_zeros(const char* zeros, size_t size, size_t step) {
   for (size_t i = 0; i < size; i += step) CHECK(zeros[i] == 0);
@@ -71,9 +72,10 @@ int main(void) {
   free_ends_and_take_zeros();
   expect_peak("zeros after a free", 16 * MEBIBYTE);
   double_one_block();
-  expect_peak("growth", 16 * MEBIBYTE);
+  /* It is copied where memory that is warm has room for it. */
+  expect_peak("growth", 16 * MEBIBYTE + warm_bytes);
   take_zeros_after_use();
   take_sparse_zeros();
-  expect_peak("zeros after use", 16 * MEBIBYTE + used_bytes / 2 * 3);
+  expect_peak("zeros after use", 16 * MEBIBYTE + warm_bytes + used_bytes);
   return 0;
 }

@@ -231,10 +231,18 @@ TEST_F(PeakTest, ARefusalIsNotAskedForAgain) {
 }
 
 TEST_F(PeakTest, WhatIsToReadAsZeroTakesCleanMemoryFirst) {
-  store.purge_some(time_in(0), 1000 * slice_bytes);  // One of the four.
-  Span* const span = take_span(500, 1, Fit::zero);
+  store.purge_some(time_in(0), 3000 * slice_bytes);  // Three of the four.
+  Span* const span = take_span(600, 1, Fit::zero);
   EXPECT_TRUE(span->zeroed);
-  EXPECT_EQ(free_slices(SpanKind::dirty), 3000u);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 1000u);
+  give_span(span);
+}
+
+TEST_F(PeakTest, MuchDirtyMemoryIsTakenFirstEvenSo) {
+  store.purge_some(time_in(0), 1000 * slice_bytes);
+  Span* const span = take_span(900, 1, Fit::zero);
+  EXPECT_FALSE(span->zeroed);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 2100u);
   give_span(span);
 }
 
