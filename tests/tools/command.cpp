@@ -38,6 +38,12 @@ std::pair<int, int> open_pipe() {
 
 }  // namespace
 
+testing::AssertionResult contains(std::string_view text, std::string_view piece) {
+  const bool is_there = text.find(piece) != std::string_view::npos;
+  return (is_there ? testing::AssertionSuccess() : testing::AssertionFailure())
+         << '"' << piece << (is_there ? "\" is in: " : "\" is not in: ") << text;
+}
+
 int Result::exit_status() const { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1; }
 int Result::signal() const { return WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0; }
 bool Result::has_core() const { return WIFSIGNALED(wait_status) && WCOREDUMP(wait_status); }

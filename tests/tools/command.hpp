@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tarn::test {
@@ -21,6 +21,10 @@ struct Result {
   int signal() const;
   bool has_core() const;
 };
+
+// Shows the text where that is not as expected. (A matcher would need gmock, which distributions
+// have in a package apart.)
+testing::AssertionResult contains(std::string_view text, std::string_view piece);
 
 // A process that runs beside the test; killed at the end if the test did not wait for it.
 class Running {

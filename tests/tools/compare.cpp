@@ -11,9 +11,6 @@ namespace tarn::test {
 
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
 class Compare : public CommandTest {};
 
 // A contender whose runs took these wall times, and ten times as many KiB at most.
@@ -33,9 +30,9 @@ TEST_F(Compare, TableAndVerdict) {
   EXPECT_EQ(result.exit_status(), 0);
   for (const char* const row : {"wall time", "user time", "kernel time", "peak RSS",
                                 "minor faults"}) {
-    EXPECT_THAT(result.errors, HasSubstr(row));
+    EXPECT_TRUE(contains(result.errors, row));
   }
-  EXPECT_THAT(result.errors, HasSubstr("no difference that 3 pairs of runs can show"));
+  EXPECT_TRUE(contains(result.errors, "no difference that 3 pairs of runs can show"));
   EXPECT_EQ(leftovers(), std::vector<std::string>());
 }
 
@@ -95,11 +92,11 @@ TEST_F(Compare, FailureStopsUnlessAllowed) {
   const std::vector<std::string> fails = {"sh", "-c", "echo why >&2; exit 4"};
   const Result shown = run_on_fake({"--compare", "2", "--json", "x.json"}, fails);
   EXPECT_EQ(shown.exit_status(), 4);
-  EXPECT_THAT(shown.errors, HasSubstr("why\ntarn: the program exited with 4 in run 1 (without"));
+  EXPECT_TRUE(contains(shown.errors, "why\ntarn: the program exited with 4 in run 1 (without"));
   EXPECT_FALSE(std::filesystem::exists(folder() / "x.json"));
   const Result hidden = run_on_fake({"--compare", "2", "--warmup", "0"}, fails);
   EXPECT_EQ(hidden.exit_status(), 4);
-  EXPECT_THAT(hidden.errors, HasSubstr("its last words on stderr:\nwhy"));
+  EXPECT_TRUE(contains(hidden.errors, "its last words on stderr:\nwhy"));
   EXPECT_EQ(run_on_fake({"--compare", "2", "--allow-failure"}, fails).exit_status(), 0);
   EXPECT_EQ(run_on_fake({"--compare", "2"}, {"no-such-program"}).exit_status(), 127);
 }
@@ -111,24 +108,24 @@ TEST_F(Compare, InterruptionEndsTheWholeComparison) {
   ::kill(running.pid(), SIGINT);
   const Result result = running.finish();
   EXPECT_EQ(result.signal(), SIGINT);
-  EXPECT_THAT(result.errors, HasSubstr("interrupted"));
+  EXPECT_TRUE(contains(result.errors, "interrupted"));
   EXPECT_EQ(leftovers(), std::vector<std::string>());
 }
 
 TEST_F(Compare, InactiveTarnIsTold) {
   const Result result = run({"run", "--library", TARN_EMPTY_LIBRARY, "--compare", "1", "--",
                              TARN_SUBJECT, "exit", "0"});
-  EXPECT_THAT(result.errors, HasSubstr("tarn was not active"));
-  EXPECT_THAT(run_on_fake({"--compare", "1"}, {TARN_SUBJECT, "exit", "0"}).errors,
-              Not(HasSubstr("not active")));
+  EXPECT_TRUE(contains(result.errors, "tarn was not active"));
+  const Result active = run_on_fake({"--compare", "1"}, {TARN_SUBJECT, "exit", "0"});
+  EXPECT_FALSE(contains(active.errors, "not active"));
 }
 
 TEST(Verdict, SaysFasterOnlyWhenPairsShowIt) {
   const Contender base = contender_with("without", {100, 101, 99, 100, 102, 100, 99, 101});
   const Contender fast = contender_with("tarn", {88, 89, 87, 88, 90, 88, 87, 89});
-  EXPECT_THAT(verdict_of(fast, base), HasSubstr("tarn is faster: 12 % less time (95 % CI 12 % to"));
-  EXPECT_THAT(verdict_of(fast, base), HasSubstr("12 % less peak memory"));
-  EXPECT_THAT(verdict_of(base, fast), HasSubstr("without is slower: 14 % more time"));
+  EXPECT_TRUE(contains(verdict_of(fast, base), "tarn is faster: 12 % less time (95 % CI 12 % to"));
+  EXPECT_TRUE(contains(verdict_of(fast, base), "12 % less peak memory"));
+  EXPECT_TRUE(contains(verdict_of(base, fast), "without is slower: 14 % more time"));
 }
 
 TEST(Verdict, SaysSoWhenNothingIsShown) {
@@ -140,8 +137,8 @@ TEST(Verdict, SaysSoWhenNothingIsShown) {
 TEST(Verdict, FewPairsShowNothingHoweverFarApart) {
   const Contender base = contender_with("without", {100, 100, 100, 100, 100});
   const Contender fast = contender_with("tarn", {10, 10, 10, 10, 10});
-  EXPECT_THAT(verdict_of(fast, base), HasSubstr("no difference that 5 pairs of runs can show"));
-  EXPECT_THAT(verdict_of(fast, base), HasSubstr("so far 90 % less time"));
+  EXPECT_TRUE(contains(verdict_of(fast, base), "no difference that 5 pairs of runs can show"));
+  EXPECT_TRUE(contains(verdict_of(fast, base), "so far 90 % less time"));
 }
 
 TEST(Verdict, RatioOfNothingIsUnknown) {
