@@ -25,6 +25,11 @@ void free(void* block) { (void)block; }
 const char* subject_message = "<jemalloc>: Error in something\n";
 #endif
 
+#ifdef SUBJECT_TARN
+#include <tarn/tarn.h>
+void* (*subject_allocate)(size_t) = tarn_malloc;
+#endif
+
 /* Counts every signal until SIGUSR1 comes, then prints what came. */
 static int count_signals(void) {
   sigset_t all;

@@ -25,6 +25,10 @@ struct Mark {
   }
 };
 
+// tarn's functions stand in programs that leave malloc alone (tarn::tarn), too.
+constexpr std::string_view tarn_functions = "tarn's functions";
+constexpr std::string_view tarn_malloc = "tarn's malloc";
+
 // Symbols that only the allocator itself defines: beginnings of them, mangled names included.
 constexpr std::array symbol_marks = {
     Mark{"jemalloc", "je_malloc"},
@@ -41,7 +45,7 @@ constexpr std::array symbol_marks = {
     Mark{"rpmalloc", "rpmalloc", true},
     Mark{"mozjemalloc", "moz_arena_malloc"},
     Mark{"the Go runtime's heap", "runtime.mallocgc"},
-    Mark{"tarn", "tarn_malloc", true},
+    Mark{tarn_functions, "tarn_malloc", true},
 };
 
 // What their messages and their environment variables leave in stripped files.
@@ -52,6 +56,7 @@ constexpr std::array data_marks = {
     Mark{"PartitionAlloc", "partition_alloc/partition_"},
     Mark{"snmalloc", "snmalloc"},
     Mark{"rpmalloc", "rpmalloc"},
+    Mark{tarn_malloc, "tarn: committed bytes = "},  // of malloc_stats (src/entry/malloc.cpp)
 };
 
 constexpr std::array library_marks = {
@@ -84,14 +89,16 @@ Found search(const Elf& elf) {
   return found;
 }
 
-void search_data(const Elf& elf, Found& found) {
+std::set<std::string_view> search_data(const Elf& elf) {
+  std::set<std::string_view> allocators;
   std::size_t longest = 0;
   for (const Mark& mark : data_marks) longest = std::max(longest, mark.text.size());
   elf.visit_read_only_data(longest, [&](std::string_view piece) {
     for (const Mark& mark : data_marks) {
-      if (piece.find(mark.text) != std::string_view::npos) found.allocators.insert(mark.allocator);
+      if (piece.find(mark.text) != std::string_view::npos) allocators.insert(mark.allocator);
     }
   });
+  return allocators;
 }
 
 bool note_libraries(const Elf& elf, const std::string& name, Inspection& inspection) {
@@ -117,14 +124,26 @@ bool note_libraries(const Elf& elf, const std::string& name, Inspection& inspect
 void add_allocator_notes(const Elf& elf, const std::string& name, Inspection& inspection) {
   const bool is_static = elf.interpreter().empty();
   Found found = search(elf);
-  if (found.allocators.contains("tarn")) {
+  const bool has_functions = found.allocators.erase(tarn_functions) != 0;
+  if (found.has_malloc && search_data(elf).contains(tarn_malloc)) {
     inspection.notes.push_back(
         {"linked_tarn", fmt::format("{} has tarn's malloc linked in already", name)});
     return;
   }
+  if (has_functions) {
+    inspection.notes.push_back(
+        {"linked_heaps", fmt::format("{} has tarn's functions linked in beside malloc: what it "
+                                     "allocates by their names stays there, and is not counted "
+                                     "here",
+                                     name)});
+  }
   // A program that is linked with an allocator's library names it in its own messages as well.
   const bool is_linked = note_libraries(elf, name, inspection);
-  if (!is_linked && found.allocators.empty()) search_data(elf, found);
+  // One whose symbols show tarn's functions was not stripped of them.
+  if (!is_linked && !has_functions && found.allocators.empty()) {
+    found.allocators = search_data(elf);
+    found.allocators.erase(tarn_malloc);  // Words alone: a copy of this command, for one.
+  }
   std::string names;
   for (const std::string_view allocator : found.allocators) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", allocator);
