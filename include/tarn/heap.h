@@ -210,7 +210,8 @@ TARN_API int tarn_heap_clear(tarn_heap heap);
 /* At least `size` bytes aligned to 16; for size 0 a block that may only be freed. */
 TARN_API TARN_ALLOCATES_IN_HEAP(2) void* tarn_heap_allocate(tarn_heap heap, size_t size);
 
-/* As above for count * size bytes, all zero. The product is checked. */
+/* As above for count * size bytes; they and all that tarn_heap_usable_bytes says are zero. The
+ * product is checked. */
 TARN_API TARN_ALLOCATES_IN_HEAP(2, 3) void* tarn_heap_allocate_zeroed(tarn_heap heap, size_t count,
                                                                       size_t size);
 

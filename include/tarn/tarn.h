@@ -28,7 +28,8 @@ extern "C" {
 /* At least `size` bytes aligned to 16; for size 0 a block that may only be freed. */
 TARN_API TARN_ALLOCATES(1) void* tarn_malloc(size_t size);
 
-/* As tarn_malloc for count * size bytes, all zero. The product is checked. */
+/* As tarn_malloc for count * size bytes; they and all that tarn_malloc_usable_size says are zero.
+ * The product is checked. */
 TARN_API TARN_ALLOCATES(1, 2) void* tarn_calloc(size_t count, size_t size);
 
 /* The block at its new size, moved if need be, contents kept up to the smaller size. A null p is
@@ -49,7 +50,8 @@ TARN_API void tarn_free_sized(void* p, size_t size);
 TARN_API void tarn_free_aligned_sized(void* p, size_t alignment, size_t size);
 
 /* Stores a block aligned to `alignment` in *p and returns 0; or returns EINVAL (alignment is not a
- * power of two times sizeof(void*)) or ENOMEM, and leaves *p and errno alone. */
+ * power of two times sizeof(void*)) or ENOMEM, and leaves *p alone. As in glibc errno is ENOMEM then,
+ * too, and else as it was. */
 TARN_API int tarn_posix_memalign(void** p, size_t alignment, size_t size);
 
 /* Aligned to `alignment`, a power of two; else null and EINVAL. Any size is allowed. */

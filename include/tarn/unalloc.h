@@ -39,7 +39,7 @@ TARN_API int tarn_unalloc_use_classes(const size_t* class_bytes, size_t class_co
  * be freed or resized. */
 TARN_API TARN_ALLOCATES(1) void* tarn_unalloc(size_t size);
 
-/* As above for count * size bytes, all zero. The product is checked. */
+/* As above for count * size bytes; the whole block is zero. The product is checked. */
 TARN_API TARN_ALLOCATES(1, 2) void* tarn_uncalloc(size_t count, size_t size);
 
 /* The block at its new size, contents kept up to the smaller size. Neither moved nor copied while

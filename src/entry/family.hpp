@@ -62,12 +62,13 @@ inline void* memalign_rounded(std::size_t alignment, std::size_t bytes) noexcept
   return allocate_aligned(bytes, alignment == 0 ? 1 : std::bit_ceil(alignment));
 }
 
+// As glibc: errno says ENOMEM, too, where there is no memory, and is else as it was.
 inline int posix_memalign_checked(void** p, std::size_t alignment, std::size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const int saved = errno;
   void* const block = allocate_aligned(bytes, alignment);
-  errno = saved;
   if (block == nullptr) return ENOMEM;
+  errno = saved;
   *p = block;
   return 0;
 }

@@ -60,11 +60,22 @@ TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes) noexce
   return try_again(bytes, [&] { return refilled(size_class, bytes); });
 }
 
+TARN_INLINE void* from_refill(std::size_t size_class, std::size_t bytes) noexcept {
+  void* const block = refilled(size_class, bytes);
+  return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes);
+}
+
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes,
                                         const void* site) noexcept {
   if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false, site);
-  void* const block = refilled(size_class, bytes);
-  return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes);
+  return from_refill(size_class, bytes);
+}
+
+TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
+                                         const void* site) noexcept {
+  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, true, site);
+  void* const block = from_refill(size_class, bytes);
+  return block == nullptr ? nullptr : memset(block, 0, class_block_bytes[size_class]);
 }
 
 TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {
@@ -98,9 +109,12 @@ void* allocate_zeroed(std::size_t bytes) noexcept {
     }
     return allocate_large(bytes, 1, true);
   }
-  void* const block = allocate(bytes);
-  if (TARN_LIKELY(block != nullptr)) memset(block, 0, bytes);
-  return block;
+  const std::size_t size_class = class_of(bytes);
+  Page* const page = current_heap->current[size_class];
+  if (TARN_UNLIKELY(page->free == nullptr)) {
+    return allocate_zeroed_slow(size_class, bytes, __builtin_return_address(0));
+  }
+  return memset(page_pop(page), 0, page->block_bytes);
 }
 
 void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {

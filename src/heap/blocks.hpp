@@ -61,7 +61,7 @@ TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
   deallocate_local(p, page);
 }
 
-// Zeroed. Never wraps: pre: bytes is a checked product.
+// All that usable_bytes() says of it reads as zero: programs zero no more when they come to use it.
 void* allocate_zeroed(std::size_t bytes) noexcept;
 
 // pre: alignment is a power of two.

@@ -198,7 +198,9 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
     switch (attempt.outcome) {
       case Outcome::done:
         call_due_marks(*record);
-        if (request.zero && !attempt.zeroed) memset(attempt.block, 0, request.bytes);
+        if (request.zero && !attempt.zeroed) {
+          memset(attempt.block, 0, usable_bytes(attempt.block, request.function));
+        }
         return attempt.block;
       case Outcome::again:
         continue;

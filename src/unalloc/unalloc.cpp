@@ -140,7 +140,7 @@ void* tarn_uncalloc(std::size_t count, std::size_t size) {
                                      .site = __builtin_return_address(0)});
   }
   void* const block = heap_allocate(heap, bytes, "uncalloc");
-  if (TARN_LIKELY(block != nullptr)) memset(block, 0, bytes);
+  if (TARN_LIKELY(block != nullptr)) memset(block, 0, usable_bytes(block, "uncalloc"));
   return block;
 }
 

@@ -140,8 +140,10 @@ static void zeroed_memory_is_zero_again(void) {
     for (int turn = 0; turn < 3; ++turn) {
       unsigned char* const p = uncalloc(bytes, 1);
       CHECK(p != NULL);
-      for (size_t i = 0; i < bytes; ++i) CHECK(p[i] == 0);
-      memset(p, 0xff, bytes);
+      const size_t usable = tarn_malloc_usable_size(p);
+      CHECK(usable >= bytes);
+      for (size_t i = 0; i < usable; ++i) CHECK(p[i] == 0);
+      memset(p, 0xff, usable);
       unfree(p);
     }
   }

@@ -1,4 +1,4 @@
-// contents: calloc's zeros over memory that was used before, and live blocks that never overlap.
+// contents: calloc's zeros over memory that was used before, to the end of what may be used, and live blocks that never overlap.
 //
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
@@ -33,7 +33,8 @@ void expect_zeroed_after_use(std::size_t size, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     blocks[i] = i % 2 == 0 ? FAMILY(calloc)(1, size) : FAMILY(calloc)(size, 1);
     ASSERT_NE(blocks[i], nullptr);
-    ASSERT_TRUE(is_zero(blocks[i], size)) << size << ", block " << i;
+    const std::size_t usable = FAMILY(malloc_usable_size)(blocks[i]);
+    ASSERT_TRUE(is_zero(blocks[i], usable)) << size << ", block " << i << " of " << usable;
   }
   soil_and_free(blocks);
 }
@@ -64,7 +65,7 @@ TEST(Contents, CallocIsZeroAfterBlocksShrink) {
     for (std::size_t i = 0; i < zeroed.size(); ++i) {
       zeroed[i] = FAMILY(calloc)(1, size / (i + 1));
       ASSERT_NE(zeroed[i], nullptr);
-      EXPECT_TRUE(is_zero(zeroed[i], size / (i + 1))) << size << ' ' << i;
+      EXPECT_TRUE(is_zero(zeroed[i], FAMILY(malloc_usable_size)(zeroed[i]))) << size << ' ' << i;
     }
     for (void* each : zeroed) FAMILY(free)(each);
     FAMILY(free)(block);

@@ -38,6 +38,18 @@ TEST(Errno, FreeKeepsIt) {
   for (int round = 0; round < 5; ++round) expect_free_keeps_errno(take_many());
 }
 
+TEST(Errno, PosixMemalignKeepsItUnlessThereIsNoMemory) {
+  for (const std::size_t size : sizes) {
+    void* block = nullptr;
+    errno = witness;
+    EXPECT_EQ(FAMILY(posix_memalign)(&block, 8192, size), 0);
+    EXPECT_EQ(errno, witness);
+    FAMILY(free)(block);
+    EXPECT_EQ(FAMILY(posix_memalign)(&block, opaque(24), size), EINVAL);
+    EXPECT_EQ(errno, witness);
+  }
+}
+
 TEST(Errno, FreeOfNothingKeepsIt) {
   errno = witness;
   FAMILY(free)(nullptr);

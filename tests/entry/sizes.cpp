@@ -93,8 +93,10 @@ TEST(Sizes, PosixMemalignReturnsItsErrorAndLeavesThePointerAlone) {
   for (const std::size_t size : too_large) {
     for (const std::size_t alignment : {std::size_t{8}, std::size_t{64}, std::size_t{1} << 21}) {
       void* block = before;
+      errno = 0;
       EXPECT_EQ(FAMILY(posix_memalign)(&block, alignment, opaque(size)), ENOMEM) << size;
       EXPECT_EQ(block, before);
+      EXPECT_EQ(errno, ENOMEM) << "as glibc";
     }
   }
 }

@@ -92,11 +92,18 @@ TEST_P(TableHeaps, AlignedRequestsGetAClassThatIsAligned) {
 }
 
 TEST_P(TableHeaps, OtherFormsOfRequests) {
-  const auto* const zeroed =
-      static_cast<unsigned char*>(tarn_heap_allocate_zeroed(heap_, 7, 100));
+  void* const used = tarn_heap_allocate(heap_, 768);
+  fill(used, 768, 1);
+  tarn_heap_deallocate(used);
+  void* const zeroed = tarn_heap_allocate_zeroed(heap_, 7, 100);
   EXPECT_EQ(usable(zeroed), 768u);
-  EXPECT_TRUE(is_zero(zeroed, 700));
+  EXPECT_TRUE(is_zero(zeroed, 768));
   const tarn_heap before = tarn_heap_set_default(heap_);
+  fill(zeroed, 768, 1);
+  tarn_heap_deallocate(zeroed);
+  void* const of_malloc = tarn_calloc(7, 100);
+  EXPECT_EQ(usable(of_malloc), 768u);
+  EXPECT_TRUE(is_zero(of_malloc, 768));
   EXPECT_EQ(usable(tarn_malloc(600)), 768u);
   EXPECT_EQ(usable(tarn_malloc(200'000)), in_slices(200'000));
   EXPECT_EQ(usable(tarn_aligned_alloc(64, 65)), 768u);
