@@ -50,8 +50,8 @@ TARN_API void tarn_free_sized(void* p, size_t size);
 TARN_API void tarn_free_aligned_sized(void* p, size_t alignment, size_t size);
 
 /* Stores a block aligned to `alignment` in *p and returns 0; or returns EINVAL (alignment is not a
- * power of two times sizeof(void*)) or ENOMEM, and leaves *p alone. As in glibc errno is ENOMEM then,
- * too, and else as it was. */
+ * power of two times sizeof(void*)) or ENOMEM, and leaves *p alone. As in glibc errno is ENOMEM
+ * then, too, and else as it was. */
 TARN_API int tarn_posix_memalign(void** p, size_t alignment, size_t size);
 
 /* Aligned to `alignment`, a power of two; else null and EINVAL. Any size is allowed. */

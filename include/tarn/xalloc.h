@@ -4,7 +4,9 @@
  *
  * Any thread, under one lock. Usable before main and to the end of the process, whoever comes first
  * or last; in the child of a fork as in its parent. Classes: powers of two, 396 and 768, or those
- * that tarn_xalloc_init names. Memory comes from malloc's heap (tarn/heap.h).
+ * that tarn_xalloc_init names. Memory comes from malloc's heap (tarn/heap.h). The lock is left
+ * while the source is called, and owners of other memory that malloc asks (tarn/recover.h): they
+ * may use the family.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_XALLOC_H
@@ -46,8 +48,8 @@ TARN_API void tarn_xalloc_destroy(void);
 
 /* The lock of the family: null, one of its own (the default), which the child of a fork finds free;
  * without functions, none: for programs of one thread; else yours, whose functions must not use the
- * family. Call it while nobody else uses that, nor holds it (tarn_xalloc_lock). It lasts beyond
- * tarn_xalloc_destroy. */
+ * family, nor throw once the source has been called. Call it while nobody else uses that, nor holds
+ * it (tarn_xalloc_lock). It lasts beyond tarn_xalloc_destroy. */
 TARN_API void tarn_xalloc_set_lock(const tarn_class_pools_lock* lock);
 
 /* Keep all other threads out until as many calls of the second, which does nothing where there was

@@ -56,11 +56,13 @@ tarn_class_pool* class_aligned(const tarn_class_pools& pools, tarn_class_pool* p
   return pool == end || pool->stride / 4 > least ? nullptr : pool;
 }
 
-// lone_alignment: 0: an ordinary one. Null: no memory.
+// lone_alignment: 0: an ordinary one. Null: no memory, nor has a block of the class come back while
+// the source was asked.
 tarn_class_chunk* chunk_for(tarn_class_pools& pools, tarn_class_pool& pool,
                             std::size_t lone_alignment, bool zeros) noexcept {
-  return lone_alignment != 0 ? new_lone_chunk(pools, pool, lone_alignment, zeros)
-                             : new_chunk(pools, pool, zeros);
+  if (lone_alignment != 0) return new_lone_chunk(pools, pool, lone_alignment, zeros);
+  tarn_class_chunk* const chunk = new_chunk(pools, pool, zeros);
+  return chunk != nullptr ? chunk : pool.open;
 }
 
 }  // namespace

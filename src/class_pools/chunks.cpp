@@ -1,4 +1,5 @@
-// chunks: how chunks begin, are found, get empty and end.
+// chunks: how chunks begin, are found, get empty and end. In each call of the source others may use
+// the pools: all is then as `check()` has it, and what was read before is read again.
 //
 // SPDX-License-Identifier: MIT
 #include <new>
@@ -28,11 +29,14 @@ void use_recent(tarn_class_pools& pools, tarn_class_chunk** entries, std::size_t
   pools.recent_count = count;
   __builtin_memset(entries, 0, count * sizeof *entries);
 }
-void drop_recent(tarn_class_pools& pools) noexcept {
-  if (pools.recents.data == nullptr) return;
-  pools.held_bytes -= pools.recents.bytes;
-  release_to(pools.source, pools.recents);
-  pools.recents = {};
+// The memory of other entries, or none; what was there goes back.
+std::size_t exchange_recents(tarn_class_pools& pools, tarn_chunk memory) noexcept {
+  const tarn_chunk before = pools.recents;
+  pools.recents = memory;
+  pools.held_bytes += memory.bytes;
+  pools.held_bytes -= before.bytes;
+  if (before.data != nullptr) release_to(pools.source, before);
+  return before.bytes;
 }
 
 // With as many chunks as entries there are sixteen times as many entries, if there is memory.
@@ -41,10 +45,9 @@ void grow_recent(tarn_class_pools& pools) noexcept {
   const tarn_chunk memory =
       acquire_from(pools.source, count * sizeof(tarn_class_chunk*), line_bytes);
   if (memory.data == nullptr) return;
-  drop_recent(pools);
-  pools.recents = memory;
-  pools.held_bytes += memory.bytes;
+  if (pools.recent_count >= count) return release_to(pools.source, memory);  // Another has.
   use_recent(pools, static_cast<tarn_class_chunk**>(memory.data), count);
+  exchange_recents(pools, memory);
 }
 
 tarn_chunk granted(const tarn_class_chunk& chunk) noexcept {
@@ -74,6 +77,7 @@ tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
       capacity > 1 && blocks_bytes >= coloured_least ? pools.acquired % colours * line_bytes : 0;
   const std::size_t offset = first_offset(capacity, alignment);
   const std::size_t bytes = colour + offset + blocks_bytes;
+  if (pools.acquired - pools.released >= pools.recent_count) grow_recent(pools);
   const bool asks_for_zeros =
       zeros && pools.acquire_zeros != nullptr && capacity == 1 && bytes > zeros_least;
   const tarn_chunk memory = asks_for_zeros ? pools.acquire_zeros(bytes, alignment)
@@ -84,7 +88,6 @@ tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
   ++pool.chunks;
   pool.held_bytes += memory.bytes;
   pool.capacity += capacity;
-  if (pools.acquired - pools.released > pools.recent_count) grow_recent(pools);
   char* const start = static_cast<char*>(memory.data) + colour;
   auto* const chunk = new (start) tarn_class_chunk{};
   chunk->bytes = memory.bytes - colour;
@@ -194,15 +197,17 @@ bool release_spares(tarn_class_pools& pools) noexcept {
 }
 
 std::size_t trim(tarn_class_pools& pools) noexcept {
-  const std::size_t before = pools.held_bytes;
+  std::size_t given = 0;
   for_each_chunk(pools, [&](tarn_class_chunk& chunk) {
-    if (chunk.live == 0) release_chunk(pools, &chunk);
+    if (chunk.live != 0) return;
+    given += granted(chunk).bytes;
+    release_chunk(pools, &chunk);
   });
   if (pools.root == nullptr && pools.recents.data != nullptr) {
-    drop_recent(pools);
     use_recent(pools, pools.recent_first, TARN_CLASS_POOLS_RECENT);
+    given += exchange_recents(pools, {});
   }
-  return before - pools.held_bytes;
+  return given;
 }
 
 }  // namespace tarn

@@ -134,7 +134,8 @@ void for_each_chunk(const tarn_class_pools& pools, Visit visit) noexcept {
   }
 }
 
-// The operations without a lock (blocks.cpp). Caller: of a free, for reports.
+// The operations without a lock (blocks.cpp). Others may use the pools while the source is called,
+// but not destroy them. Caller: of a free, for reports.
 struct Caller {
   const char* function;
   const void* here;
@@ -173,6 +174,9 @@ inline std::size_t tell_usable(tarn_class_chunk& chunk) noexcept {
 
 [[noreturn]] void report_wrong(const tarn_class_pools& pools, const Found& found, const void* p,
                                Caller caller) noexcept;
+
+// Pools that have no chunk yet get another place. `from` is none any more, `to` was none.
+void move_class_pools(tarn_class_pools& from, tarn_class_pools& to) noexcept;
 
 // As if there had been no request but those of the live blocks.
 void forget_counts(tarn_class_pools& pools) noexcept;

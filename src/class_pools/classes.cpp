@@ -105,6 +105,16 @@ void forget_counts(tarn_class_pools& pools) noexcept {
   }
 }
 
+void move_class_pools(tarn_class_pools& from, tarn_class_pools& to) noexcept {
+  to = from;
+  to.recent = to.recent_first;
+  if (to.is_watched != 0) {
+    os::watch_pool_end(&from);
+    os::watch_pool_begin(&to);
+  }
+  from = {};
+}
+
 }  // namespace tarn
 
 using namespace tarn;

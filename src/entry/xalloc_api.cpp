@@ -1,5 +1,6 @@
 // xalloc_api: the class pools that the process shares, of tarn/xalloc.h. Constant-initialised,
-// ready at the first call, never ended. Lock order: the gate, malloc's locks.
+// ready at the first call, never ended. Lock order: the gate, malloc's locks. The gate is left
+// where a source may call functions of the program's, which may use the family.
 //
 // SPDX-License-Identifier: MIT
 #include <atomic>
@@ -91,43 +92,71 @@ class Gate {
 constinit Gate gate;
 constinit tarn_class_pools pools{};  // Ready if they have classes.
 constinit bool has_ended = false;    // With live blocks, since the last allocation.
+constinit tarn_source users_source{};  // Whose memory they have, if it is not malloc's.
+constinit unsigned asking = 0;         // Calls of a source that others may come in during:
+TARN_INITIAL_EXEC __thread unsigned asking_here = 0;  // those of this thread.
 constinit std::atomic<bool> knows_forks{false};
 
-// The usual classes lie here, so that to be ready takes no memory.
+// The usual classes lie here, so that to be ready takes no memory, and no call.
 constexpr std::size_t usual_bytes = 8 * 1024;
 constexpr std::size_t usual_classes = log2_floor(block_bytes_most / least_block) + 1 + 2;
 static_assert(usual_classes * sizeof(tarn_class_pool) +
                   (bucket_of(block_bytes_most) + 1) * sizeof(std::uint16_t) <= usual_bytes);
 alignas(64) constinit char usual[usual_bytes]{};
-constinit bool usual_taken = false;
+tarn_chunk take_usual(void*, std::size_t bytes, std::size_t) { return {usual, bytes}; }
+
+// An operation leaves the gate to ask a source. malloc's heap may have to ask owners of other
+// memory for some (tarn/recover.h), and these may free blocks of the family, or take some.
+class Asking {
+ public:
+  Asking() {
+    ++asking;
+    ++asking_here;
+    gate.leave();
+  }
+  ~Asking() {
+    gate.enter();
+    --asking_here;
+    --asking;
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+};
 
 tarn_chunk take_chunk(void*, std::size_t bytes, std::size_t alignment) {
-  if (!usual_taken && bytes <= usual_bytes && alignment <= 64 && pools.class_count == 0) {
-    usual_taken = true;
-    return {usual, bytes};
-  }
+  const Asking outside;
   const tarn_source heap = tarn_source_default();
   return heap.acquire(heap.context, bytes, alignment);
 }
 // Of malloc's heap, too, whose fresh memory need not be written.
 tarn_chunk take_zeros(std::size_t bytes, std::size_t alignment) {
+  const Asking outside;
   void* const data = heap_allocate_slow(
       tarn_heap_main(),
       {.bytes = bytes, .alignment = alignment, .zero = true, .function = "xcalloc"});
   return {data, data == nullptr ? 0 : bytes};
 }
+// Nobody is called when memory comes back to malloc's heap.
 void give_chunk(void*, tarn_chunk chunk) {
-  if (chunk.data == usual) {
-    usual_taken = false;
-    return;
-  }
   const tarn_source heap = tarn_source_default();
   heap.release(heap.context, chunk);
+}
+tarn_chunk take_from_users(void*, std::size_t bytes, std::size_t alignment) {
+  const Asking outside;
+  return users_source.acquire(users_source.context, bytes, alignment);
+}
+void give_to_users(void*, tarn_chunk chunk) {
+  const Asking outside;
+  if (users_source.release != nullptr) users_source.release(users_source.context, chunk);
 }
 
 // A relaxed look: who does not know that it has been done does it again, and twice nests.
 TARN_COLD void know_forks() {
-  os::process_around_fork([] { gate.before_fork(); }, [] { gate.after_fork(); });
+  os::process_around_fork([] { gate.before_fork(); }, [] { gate.after_fork(); },
+                          [] {
+                            asking = asking_here;
+                            gate.after_fork();
+                          });
   knows_forks.store(true, std::memory_order_relaxed);
 }
 
@@ -144,29 +173,54 @@ class Entered {
 };
 
 // pre, of all below: entered
-TARN_COLD int make(const tarn_class_pools_options* options) {
+
+void use_malloc() {
+  pools.source.acquire = take_chunk;
+  pools.source.release = give_chunk;
+  pools.acquire_zeros = take_zeros;
+}
+
+// The usual classes.
+TARN_COLD int make() {
   constexpr std::size_t tuned[] = {396, 768};  // The source's.
+  tarn_source source{};
+  source.bytes = sizeof source;
+  source.acquire = take_usual;
   tarn_class_pools_options own{};
   own.bytes = sizeof own;
   own.name = "xmalloc";
   own.class_bytes = tuned;
   own.class_count = 2;
-  if (options != nullptr) own = *options;
-  tarn_source source{};
-  source.bytes = sizeof source;
-  source.acquire = take_chunk;
-  source.release = give_chunk;
-  const bool is_malloc_s = own.source == nullptr;
-  if (is_malloc_s) own.source = &source;
-  own.lock = {};
-  has_ended = false;
+  own.source = &source;
   if (tarn_class_pools_init(&pools, &own) != 0) return -1;
-  if (is_malloc_s) pools.acquire_zeros = take_zeros;
+  use_malloc();
   return 0;
 }
 TARN_INLINE bool is_ready() {
   if (TARN_UNLIKELY(has_ended)) has_ended = false;
-  return TARN_LIKELY(pools.class_count != 0) || make(nullptr) == 0;
+  return TARN_LIKELY(pools.class_count != 0) || make() == 0;
+}
+
+// Not entered: the memory for the classes may come from a source of the program's.
+int make_with(const tarn_class_pools_options& options) {
+  tarn_class_pools made{};
+  tarn_class_pools_options own = options;
+  own.lock = {};
+  if (tarn_class_pools_init(&made, &own) != 0) return -1;
+  {
+    const Entered entered;
+    if (pools.class_count == 0) {
+      has_ended = false;
+      move_class_pools(made, pools);
+      users_source = pools.source;
+      pools.source.acquire = take_from_users;
+      pools.source.release = give_to_users;
+      if (options.source == nullptr) use_malloc();
+      return 0;
+    }
+  }
+  tarn_class_pools_destroy(&made);
+  return os::fail(os::Error::busy);
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment, bool* zero) {
@@ -179,11 +233,24 @@ void* allocate(std::size_t bytes, std::size_t alignment, bool* zero) {
   return p;
 }
 
-// pre: no chunk is empty. So none means no live block.
-void end_if_empty() {
-  if (pools.root != nullptr) return;
+// pre: no chunk is empty. So none means no live block. False: there are some, or somebody is
+// asking, who goes on with the classes.
+bool end_if_empty() {
+  if (pools.root != nullptr || asking != 0) return false;
   has_ended = false;
-  tarn_class_pools_destroy(&pools);
+  const tarn_source source =
+      pools.source.acquire == take_chunk ? tarn_source_default() : users_source;
+  const tarn_chunk left[] = {pools.recents, pools.table};
+  pools.table = pools.recents = {};
+  if (pools.class_count != 0) tarn_class_pools_destroy(&pools);
+  // From here on there are none, so others may come in and make new ones.
+  gate.leave();
+  for (const tarn_chunk& chunk : left) {
+    const bool is_source_s = chunk.data != nullptr && chunk.data != usual;
+    if (is_source_s && source.release != nullptr) source.release(source.context, chunk);
+  }
+  gate.enter();
+  return true;
 }
 
 // Of this class a block was freed since the family ended: empty chunks went then, so none is empty
@@ -278,8 +345,9 @@ TARN_EXPORT int tarn_xalloc_init(const tarn_class_pools_options* options) {
   {
     const Entered entered;
     if (pools.class_count != 0) return options == nullptr ? 0 : os::fail(os::Error::busy);
-    if (make(options) != 0) return -1;
+    if (options == nullptr) return make();
   }
+  if (make_with(*options) != 0) return -1;
   if (locks) gate.set(&options->lock);
   return 0;
 }
@@ -288,8 +356,7 @@ TARN_EXPORT void tarn_xalloc_destroy(void) {
   const Entered entered;
   if (pools.class_count == 0) return;
   trim(pools);
-  end_if_empty();
-  if (pools.class_count == 0) return;
+  if (end_if_empty()) return;
   forget_counts(pools);
   has_ended = true;
 }
@@ -307,7 +374,7 @@ TARN_EXPORT void tarn_xalloc_unlock(void) {
 
 TARN_EXPORT int tarn_xalloc_get_class_stats(std::size_t number, tarn_class_pool_stats* stats) {
   const Entered entered;
-  if (pools.class_count == 0) make(nullptr);
+  if (pools.class_count == 0) make();
   return tarn_class_pools_get_class_stats(&pools, number, stats);
 }
 

@@ -144,7 +144,7 @@ void process_on_fork(void (*child)()) noexcept;
 // As above, before fork returns in the child, and for others than the first. It may allocate.
 void process_on_fork_also(void (*child)()) noexcept;
 
-// Has `before` called in the parent before each fork, and `after` in both processes after it.
-void process_around_fork(void (*before)(), void (*after)()) noexcept;
+// Has `before` called in the parent before each fork, and after it one of the others.
+void process_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
 }  // namespace tarn::os

@@ -1,4 +1,5 @@
-// contents: calloc's zeros over memory that was used before, to the end of what may be used, and live blocks that never overlap.
+// contents: calloc's zeros over memory that was used before, to the end of what may be used, and
+// live blocks that never overlap.
 //
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>

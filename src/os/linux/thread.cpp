@@ -171,9 +171,9 @@ void process_on_fork_also(void (*child)()) noexcept {
   errno = saved;
 }
 
-void process_around_fork(void (*before)(), void (*after)()) noexcept {
+void process_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
   const int saved = errno;
-  pthread_atfork(before, after, after);
+  pthread_atfork(before, in_parent, in_child);
   errno = saved;
 }
 
