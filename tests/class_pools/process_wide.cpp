@@ -189,9 +189,9 @@ TEST(ProcessWide, ThreadsMeetInIt) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(blocks_in_use(), 0u);
+  source.during = nullptr;  // Else the end itself has it take memory.
   tarn_xalloc_destroy();
   EXPECT_EQ(source.bytes, 0);
-  EXPECT_EQ(source.cache.size(), 0u);
 }
 
 #if !defined(TARN_SANITIZED)
