@@ -46,6 +46,7 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
   count_refill(*thread);
+  os::await_fork();
   Busy busy(*thread);
   ThreadHeap& heap = *current_heap;
   Page* const page = refill(heap, size_class);

@@ -141,6 +141,20 @@ void thread_join_own(OwnThread thread) noexcept;
 // Called once.
 void process_on_fork(void (*child)()) noexcept;
 
+// How many forks are under way, and in the upper half how many there were.
+inline constexpr std::uint32_t fork_under_way = 1;
+inline constexpr std::uint32_t fork_one = 1 << 16;
+extern std::atomic<std::uint32_t> forks;
+bool await_fork_slow() noexcept;
+
+// Called by threads that are about to use memory, with nothing half-done. While another thread forks
+// they wait until it has forked, at most some milliseconds, once for each fork; true if so. Else
+// the fork waits for their page faults (docs/design/heap.md).
+inline bool await_fork() noexcept {
+  const std::uint32_t seen = forks.load(std::memory_order_relaxed);
+  return TARN_UNLIKELY(seen % fork_one != 0) && await_fork_slow();
+}
+
 // As above, before fork returns in the child, and for others than the first. It may allocate.
 void process_on_fork_also(void (*child)()) noexcept;
 

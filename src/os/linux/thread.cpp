@@ -4,6 +4,7 @@
 #include "os/thread.hpp"
 
 #include <cerrno>
+#include <climits>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <new>
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 namespace tarn::os {
+
+constinit std::atomic<std::uint32_t> forks{0};
 
 namespace {
 
@@ -45,7 +48,29 @@ bool is_unrepaired_child() noexcept {
   return fork_mark != nullptr && fork_mark->load(std::memory_order_relaxed) == 0;
 }
 
+// Threads wait once for each fork, and not for long: one that holds a lock which the fork is to
+// take delays it by that much.
+constexpr timespec fork_wait_most{0, 10'000'000};
+TARN_INITIAL_EXEC __thread bool is_forking = false;
+TARN_INITIAL_EXEC __thread std::uint32_t fork_waited_for = 0;
+
+void fork_begins() noexcept {
+  is_forking = true;
+  // Relaxed: nothing else is told by it.
+  forks.fetch_add(fork_one + fork_under_way, std::memory_order_relaxed);
+}
+
+void fork_is_over() noexcept {
+  is_forking = false;
+  forks.fetch_sub(fork_under_way, std::memory_order_relaxed);
+  const int saved = errno;
+  syscall(SYS_futex, &forks, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  errno = saved;
+}
+
 void repair_after_fork() noexcept {
+  is_forking = false;
+  forks.store(0, std::memory_order_relaxed);
   if (fork_mark != nullptr && fork_mark->exchange(1, std::memory_order_relaxed) != 0) return;
   fork_child();
 }
@@ -149,6 +174,17 @@ bool barrier_in_all_threads() noexcept {
   return done;
 }
 
+bool await_fork_slow() noexcept {
+  const std::uint32_t seen = forks.load(std::memory_order_relaxed);
+  const std::uint32_t number = seen / fork_one;
+  if (is_forking || seen % fork_one == 0 || fork_waited_for == number) return false;
+  fork_waited_for = number;
+  const int saved = errno;
+  syscall(SYS_futex, &forks, FUTEX_WAIT_PRIVATE, seen, &fork_wait_most, nullptr, 0);
+  errno = saved;
+  return true;
+}
+
 void yield() noexcept { sched_yield(); }
 
 bool thread_on_end(ThreadEnded ended, void* value, ThreadEndFor whom) noexcept {
@@ -161,7 +197,7 @@ void process_on_fork(void (*child)()) noexcept {
   const int saved = errno;
   fork_child = child;
   fork_mark = make_fork_mark();
-  pthread_atfork(nullptr, nullptr, repair_after_fork);
+  pthread_atfork(fork_begins, fork_is_over, repair_after_fork);
   errno = saved;
 }
 
