@@ -147,9 +147,9 @@ inline constexpr std::uint32_t fork_one = 1 << 16;
 extern std::atomic<std::uint32_t> forks;
 bool await_fork_slow() noexcept;
 
-// Called by threads that are about to use memory, with nothing half-done. While another thread forks
-// they wait until it has forked, at most some milliseconds, once for each fork; true if so. Else
-// the fork waits for their page faults (docs/design/heap.md).
+// Called by threads that are about to use memory, with nothing half-done. While another thread
+// forks they wait until it has forked, at most some milliseconds, once for each fork; true if so.
+// Else the fork waits for their page faults (docs/design/heap.md).
 inline bool await_fork() noexcept {
   const std::uint32_t seen = forks.load(std::memory_order_relaxed);
   return TARN_UNLIKELY(seen % fork_one != 0) && await_fork_slow();
