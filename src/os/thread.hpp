@@ -12,7 +12,7 @@
 namespace tarn::os {
 
 // Not 0, below 2^31, different for all threads that are alive. In the child of a fork the surviving
-// thread keeps the one that it had.
+// thread keeps the one that it had, and no other thread of that process is given the same.
 using ThreadId = std::uint32_t;
 extern TARN_INITIAL_EXEC __thread ThreadId known_thread_id;
 ThreadId ask_thread_id() noexcept;

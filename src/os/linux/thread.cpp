@@ -26,12 +26,33 @@ constexpr int spins_before_sleep = 64;
 std::atomic<std::uint32_t> keys_plus_one[2]{};
 constexpr std::uint32_t key_none = 0;
 
-// A word that reads as zero in the child of a fork, and stays in one of vfork, which shares its
+// Words that read as zero in the child of a fork, and stay in one of vfork, which shares its
 // parent's memory and must not repair it. Null where the kernel has no such memory (before 4.14).
-std::atomic<std::uint32_t>* fork_mark = nullptr;
+struct ForkMark {
+  std::atomic<std::uint32_t> is_repaired;
+  std::atomic<std::uint32_t> is_numbered;  // New threads have numbers of this process's own.
+};
+ForkMark* fork_mark = nullptr;
 void (*fork_child)() = nullptr;
 
-std::atomic<std::uint32_t>* make_fork_mark() noexcept {
+// A thread's number is the kernel's, below 2^22 (PID_MAX_LIMIT), and above it the generation of the
+// process in which the thread asked. The survivor of a fork keeps a number that in the child is no
+// thread's as far as the kernel knows, so a new thread may get the kernel's part of it; the
+// generation then tells the two apart.
+constexpr int generation_shift = 22;
+constexpr std::uint32_t generation_mask = (std::uint32_t{1} << 9) - 1;  // Below the locks' top bit.
+std::atomic<std::uint32_t> generation{0};
+
+// Any generation will do but the survivor's: all others of the process ask in it from here on.
+void begin_generation(ThreadId survivor) noexcept {
+  const std::uint32_t now = generation.load(std::memory_order_relaxed);
+  const std::uint32_t next = (now + 1) & generation_mask;
+  const bool is_survivors = survivor >> generation_shift == next;
+  generation.store(is_survivors ? (next + 1) & generation_mask : next, std::memory_order_relaxed);
+  if (fork_mark != nullptr) fork_mark->is_numbered.store(1, std::memory_order_relaxed);
+}
+
+ForkMark* make_fork_mark() noexcept {
   const auto bytes = static_cast<std::size_t>(getpagesize());
   void* const page =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -40,12 +61,12 @@ std::atomic<std::uint32_t>* make_fork_mark() noexcept {
     munmap(page, bytes);
     return nullptr;
   }
-  return new (page) std::atomic<std::uint32_t>{1};
+  return new (page) ForkMark{1, 1};
 }
 
 // True in the child of a fork whose `child` has not been called yet.
 bool is_unrepaired_child() noexcept {
-  return fork_mark != nullptr && fork_mark->load(std::memory_order_relaxed) == 0;
+  return fork_mark != nullptr && fork_mark->is_repaired.load(std::memory_order_relaxed) == 0;
 }
 
 // Threads wait once for each fork, and not for long: one that holds a lock which the fork is to
@@ -71,7 +92,11 @@ void fork_is_over() noexcept {
 void repair_after_fork() noexcept {
   is_forking = false;
   forks.store(0, std::memory_order_relaxed);
-  if (fork_mark != nullptr && fork_mark->exchange(1, std::memory_order_relaxed) != 0) return;
+  if (fork_mark != nullptr &&
+      fork_mark->is_repaired.exchange(1, std::memory_order_relaxed) != 0) {
+    return;
+  }
+  begin_generation(known_thread_id);
   fork_child();
 }
 
@@ -131,7 +156,12 @@ void word_wake(std::atomic<std::uint32_t>* word) noexcept {
 __thread ThreadId known_thread_id = 0;
 
 ThreadId ask_thread_id() noexcept {
-  known_thread_id = static_cast<ThreadId>(gettid());
+  // A child that was made without libc's handlers, or is about to call them.
+  if (fork_mark != nullptr && fork_mark->is_numbered.load(std::memory_order_relaxed) == 0) {
+    begin_generation(0);
+  }
+  const std::uint32_t asked_in = generation.load(std::memory_order_relaxed);
+  known_thread_id = static_cast<ThreadId>(gettid()) | asked_in << generation_shift;
   return known_thread_id;
 }
 

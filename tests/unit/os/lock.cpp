@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.hpp"
+
 namespace tarn::os {
 namespace {
 
@@ -101,6 +103,81 @@ TEST(ThreadId, IsKeptByTheSurvivorOfAFork) {
   int status = -1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
+}
+
+// The kernel gives a number again when its thread has ended and all others have been used; a parent
+// that has ended takes with it what the survivor goes by. Planted here: the survivor has what it would
+// have if its number had been that of a thread of the child.
+void expect_two_numbers(ThreadId generation_of_parent) {
+  std::atomic<pid_t> kernel_number{0};
+  std::atomic<bool> planted{false};
+  Lock lock;
+  std::thread other([&] {
+    kernel_number.store(gettid());
+    while (!planted.load()) std::this_thread::yield();
+    EXPECT_FALSE(lock.held_by_this_thread());
+    EXPECT_FALSE(lock.try_lock());
+  });
+  while (kernel_number.load() == 0) std::this_thread::yield();
+  known_thread_id = generation_of_parent + static_cast<ThreadId>(kernel_number.load());
+  lock.lock();
+  planted.store(true);
+  other.join();
+  EXPECT_TRUE(lock.held_by_this_thread());
+}
+
+void nothing() {}
+
+// Once for all tests: what fork and the bare system call are told apart by.
+void watch_forks() {
+  static const bool once = (process_on_fork(nothing), true);
+  static_cast<void>(once);
+}
+
+TEST(ThreadId, OfASurvivorIsNoNewThreads) {
+  watch_forks();
+  const ThreadId generation = thread_id() - static_cast<ThreadId>(gettid());
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    expect_two_numbers(generation);
+    _exit(HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "see the child's messages";
+}
+
+TEST(ThreadId, OfASurvivorIsNoNewThreadsBeforeTheRepair) {
+  watch_forks();
+  const ThreadId generation = thread_id() - static_cast<ThreadId>(gettid());
+  in_unrepaired_child([&] { expect_two_numbers(generation); });
+}
+
+// More often than there are generations; each parent ends at once, as a daemon's does.
+TEST(ThreadId, OfASurvivorOfManyForksIsNoNewThreads) {
+  constexpr int generations = 512;
+  watch_forks();
+  const ThreadId generation = thread_id() - static_cast<ThreadId>(gettid());
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (int forks = 1; forks < generations + 4; ++forks) {
+      const pid_t next = fork();
+      if (next != 0) _exit(next < 0 ? 1 : 0);
+      if (forks > generations - 4) expect_two_numbers(generation);
+    }
+    const char result = HasFailure() ? 'n' : 'y';
+    _exit(write(ends[1], &result, 1) == 1 ? 0 : 1);
+  }
+  close(ends[1]);
+  waitpid(child, nullptr, 0);
+  char result = 0;
+  EXPECT_EQ(read(ends[0], &result, 1), 1);
+  EXPECT_EQ(result, 'y') << "see the children's messages";
+  close(ends[0]);
 }
 
 }  // namespace
