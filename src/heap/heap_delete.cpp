@@ -37,6 +37,16 @@ void disown(HeapRecord& record) noexcept {
   record.young.store(false, std::memory_order_relaxed);
 }
 
+// The empty nursery, or null where there is none, and what it has counted: the record's next heap has
+// one of its own.
+Page* take_nursery_off(HeapRecord& record) noexcept {
+  Nursery& nursery = record.nursery;
+  Page* const page = nursery.page;
+  if (page != nullptr) uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
+  nursery.clear();
+  return page;
+}
+
 }  // namespace
 
 bool heap_delete(tarn_heap heap) noexcept {
@@ -56,12 +66,7 @@ bool heap_delete(tarn_heap heap) noexcept {
     disown(*record);
     registry.give_shares(*record);
   }
-  Page* empty = nullptr;
-  if (record->nursery.page != nullptr && record->nursery.empty()) {
-    empty = record->nursery.page;
-    uncharge(*record, std::size_t{record->nursery.slices_charged} << slice_shift);
-    record->nursery.clear();
-  }
+  Page* const empty = record->nursery.empty() ? take_nursery_off(*record) : nullptr;
   bool over = record->nursery.page == nullptr;
   if (record->checks != nullptr) over = checks_disown(*record);
   tell_blocks_end(*record, true);  // Not before the blocks are malloc's: it needs no gate.

@@ -143,6 +143,7 @@ void nursery_free(Page* page, void* p) noexcept {
     deleted = record.id.load(std::memory_order_relaxed) == 0;
     if (!deleted && empty_stays(record, std::size_t{nursery.slices_charged} << slice_shift)) return;
     take_off(record);
+    if (deleted) nursery.clear();  // Of what it has counted, too.
   }
   nursery_give(page, record.zone);
   if (deleted) return registry.give(record);  // Its last memory.

@@ -47,6 +47,64 @@ TEST_P(Keep, BlocksOfADeletedHeapAreMallocs) {
   }
 }
 
+// Of ten sizes: what the nursery is for.
+std::vector<void*> ten_sizes(tarn_heap heap) {
+  std::vector<void*> blocks;
+  for (std::size_t i = 1; i <= 10; ++i) blocks.push_back(tarn_heap_allocate(heap, 16 * i));
+  return blocks;
+}
+
+void free_all(std::vector<void*>& blocks) {
+  for (void* const p : blocks) tarn_free(p);
+  blocks.clear();
+}
+
+// Makes heaps until one is in the record; the zero value when none is. `others`: those before it.
+tarn_heap heap_in(const void* record, std::vector<tarn_heap>& others) {
+  for (int i = 0; i < 10'000; ++i) {
+    const tarn_heap heap = tarn_heap_create(nullptr);
+    if (heap.record == record) return heap;
+    others.push_back(heap);
+  }
+  return {};
+}
+
+enum class NurseryEnds { after_the_heap, with_it, before_it };
+class KeepNursery : public testing::TestWithParam<NurseryEnds> {};
+INSTANTIATE_TEST_SUITE_P(When, KeepNursery,
+                         testing::Values(NurseryEnds::after_the_heap, NurseryEnds::with_it,
+                                         NurseryEnds::before_it));
+
+TEST_P(KeepNursery, OfADeletedHeapIsNoneOfTheRecordsNextOne) {
+  const tarn_heap fresh = tarn_heap_create(nullptr);
+  std::vector<void*> blocks = ten_sizes(fresh);
+  const tarn_heap_stats wanted = stats_of(fresh);
+  EXPECT_EQ(wanted.committed_bytes, slice);
+  for (int i = 0; i < 40; ++i) {  // Classes leave the nursery, and have pages.
+    const std::vector<void*> more = ten_sizes(fresh);
+    blocks.insert(blocks.end(), more.begin(), more.end());
+  }
+  if (GetParam() != NurseryEnds::after_the_heap) free_all(blocks);
+  if (GetParam() == NurseryEnds::before_it) tarn_heap_trim(fresh, 0);
+  ASSERT_EQ(tarn_heap_delete(fresh), 0);
+  free_all(blocks);
+
+  std::vector<tarn_heap> others;
+  const tarn_heap next = heap_in(fresh.record, others);
+  for (const tarn_heap other : others) EXPECT_EQ(tarn_heap_destroy(other), 0);
+  ASSERT_FALSE(is_none(next)) << "the record has not come back";
+  blocks = ten_sizes(next);
+  const tarn_heap_stats stats = stats_of(next);
+  EXPECT_EQ(stats.committed_bytes, wanted.committed_bytes);
+  EXPECT_EQ(stats.pages, 1u);
+  tarn_free(blocks.back());
+  blocks.pop_back();
+  EXPECT_EQ(stats_of(next).requested_is_exact, 1) << "all sizes are those of their blocks";
+  EXPECT_EQ(stats_of(next).requested_bytes, wanted.requested_bytes - 160);
+  free_all(blocks);
+  EXPECT_EQ(tarn_heap_destroy(next), 0);
+}
+
 TEST(KeepMemory, ComesBackWhenTheBlocksAreFreed) {
   tarn_malloc_trim(0);
   const auto committed_now = [] {
