@@ -76,25 +76,32 @@ bool heap_delete(tarn_heap heap) noexcept {
   return true;
 }
 
+// Each share is looked at when its heap has been deleted, and when its last page goes: whoever deletes
+// many heaps, or has many that live on as blocks, pays for none of the others.
 void put_down_left_over(Thread& thread) noexcept {
   thread.has_left_over.store(false, std::memory_order_relaxed);
-  ThreadHeap* empty = nullptr;
-  registry.for_each_share(thread, [&](ThreadHeap& share) noexcept {
-    if (share.record != &main_record) return;
-    if (!share.left_over) {
-      put_down_current_pages(share);
-      settle_queues(share);
-      share.left_over = true;
-    }
-    if (!share.pages.empty()) return;
-    share.next_of_record = empty;
-    empty = &share;
-  });
-  while (empty != nullptr) {
-    ThreadHeap& share = *empty;
-    empty = share.next_of_record;
-    registry.give_share(share);
+  ThreadHeap* next = nullptr;
+  for (ThreadHeap* share = registry.take_left_over(thread); share != nullptr; share = next) {
+    next = share->next_of_record;
+    put_down_current_pages(*share);
+    settle_queues(*share);
+    share->left_over = true;
+    if (share->pages.empty()) note_emptied(*share);
   }
+  ThreadHeap* const emptied = thread.emptied;
+  thread.emptied = nullptr;
+  for (ThreadHeap* share = emptied; share != nullptr; share = next) {
+    next = share->next_of_record;
+    registry.give_share(*share);
+  }
+}
+
+void note_emptied(ThreadHeap& share) noexcept {
+  Thread& thread = *share.thread;
+  share.next_of_record = thread.emptied;
+  TARN_FORK_FENCE();
+  thread.emptied = &share;
+  thread.has_left_over.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace tarn

@@ -209,6 +209,10 @@ ThreadHeap* Registry::take_share_locked(const HeapRecord& record) noexcept {
   if (memory == nullptr) return nullptr;
   auto* const share = new (memory) ThreadHeap;
   share->current.fill(no_page());
+  if (is_region(record)) return share;
+  share->next_known = known_shares_;
+  TARN_FORK_FENCE();
+  known_shares_ = share;
   return share;
 }
 
@@ -308,6 +312,9 @@ void Registry::give_shares(HeapRecord& record) noexcept {
       keep_counts(*h, record);
       h->record = &main_record;
       if (h->thread == &locked_owner) continue;
+      h->next_of_record = h->thread->left_over;
+      TARN_FORK_FENCE();
+      h->thread->left_over = h;
       h->thread->has_left_over.store(true, std::memory_order_relaxed);
     }
   }
@@ -318,6 +325,13 @@ void Registry::give_shares(HeapRecord& record) noexcept {
 void Registry::leave_region_locked(ThreadHeap& share, HeapRecord& record) noexcept {
   keep_counts(share, record);
   if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
+}
+
+ThreadHeap* Registry::take_left_over(Thread& thread) noexcept {
+  os::Locked locked(lock_);
+  ThreadHeap* const shares = thread.left_over;
+  thread.left_over = nullptr;
+  return shares;
 }
 
 void Registry::give_share(ThreadHeap& share) noexcept {
@@ -366,8 +380,8 @@ void Registry::give_share_locked(ThreadHeap& share, HeapRecord& record) noexcept
   share.look_again_at = 0;
   share.live_is_sure = false;
   if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
-  share.thread = nullptr;
   share.left_over = false;
+  share.thread = nullptr;
   share.next_of_record = spare_shares_;
   spare_shares_ = &share;
 }

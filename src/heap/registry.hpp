@@ -59,6 +59,9 @@ class Registry {
   // here on, and stay with their threads.
   void give_shares(HeapRecord& record) noexcept;
 
+  // The thread's shares of heaps that were deleted since the last call, linked by next_of_record.
+  ThreadHeap* take_left_over(Thread& thread) noexcept;
+
   // Takes back a share of a deleted heap that has no pages any more.
   void give_share(ThreadHeap& share) noexcept;
 
@@ -140,6 +143,7 @@ class Registry {
   std::size_t static_used_ = 0;
   alignas(HeapRecord) std::byte static_memory_[static_records_][sizeof(HeapRecord)] = {};
   ThreadHeap* spare_shares_ = nullptr;  // Linked by next_of_record.
+  ThreadHeap* known_shares_ = nullptr;
   std::atomic<HeapRecord*> known_{nullptr};
   std::uint64_t ids_given_ = 0;  // Since malloc's own: all of this is zero at first, and no file's.
 

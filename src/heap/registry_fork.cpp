@@ -150,7 +150,7 @@ void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
 
 }  // namespace
 
-// From the records' own words: which are in use, and what shares they have.
+// From the records' own words, which are in use, and what shares they have; and from the shares'.
 void Registry::rebuild() noexcept {
   live_.abandon();
   spare_.abandon();
@@ -167,6 +167,14 @@ void Registry::rebuild() noexcept {
     for (ThreadHeap* h = r->thread_heaps; h != nullptr; h = h->next_of_record) {
       if (h->thread == &locked_owner) continue;
       h->thread->heaps.push_front(h);
+    }
+  }
+  for (ThreadHeap* h = known_shares_; h != nullptr; h = h->next_known) {
+    if (h->thread == nullptr) {
+      h->next_of_record = spare_shares_;
+      spare_shares_ = h;
+    } else if (h->record == &main_record && h->thread != &locked_owner) {
+      h->thread->heaps.push_front(h);  // Of a deleted heap.
     }
   }
 }

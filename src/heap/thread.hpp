@@ -99,9 +99,10 @@ struct ThreadHeap {
   Watched<HeapRecord*> record;  // malloc's, once the heap has been deleted.
   HeapRecord* refused_by = nullptr;  // Whose ceiling the last refill met.
   bool left_over = false;  // Of a deleted heap, and put down.
-  ThreadHeap* next_of_record = nullptr;  // Spare: the registry's list.
+  ThreadHeap* next_of_record = nullptr;  // Spare: the registry's. Of a deleted heap: the thread's.
   ThreadHeap* next_of_thread = nullptr;
   ThreadHeap* prev_of_thread = nullptr;
+  ThreadHeap* next_known = nullptr;  // All but those of regions, newest first; written once.
 
   // Null where no page of the group was ever wanted. Any thread.
   Bin* find_bin(std::size_t size_class) const noexcept {
@@ -157,7 +158,9 @@ struct alignas(cache_line_bytes) Thread {
   Thread* next = nullptr;       // Orphans.
   Thread* prev = nullptr;
   Thread* next_known = nullptr;  // All records, newest first; written once.
-  std::atomic<bool> has_left_over{false};  // A heap was deleted: its shares are to be put down.
+  std::atomic<bool> has_left_over{false};  // There is something on one of the next two lists.
+  ThreadHeap* left_over = nullptr;  // Of deleted heaps, to be put down; under the registry's lock.
+  ThreadHeap* emptied = nullptr;  // Of deleted heaps, put down, and by now without pages.
   // Its shares of other heaps; under the registry's lock.
   List<ThreadHeap, &ThreadHeap::next_of_thread, &ThreadHeap::prev_of_thread> heaps{};
   std::array<HeapSlot, heap_slots> slots{};  // By id % heap_slots.

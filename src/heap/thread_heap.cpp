@@ -76,6 +76,7 @@ void retire(Page& page) noexcept {
   const std::size_t bytes = page.bytes();
   page_give(&page, heap.record->zone);
   if (heap.record != &main_record) uncharge(*heap.record, bytes);
+  if (TARN_UNLIKELY(heap.left_over) && heap.pages.empty()) note_emptied(heap);
 }
 
 // Puts a settled page where it belongs.
