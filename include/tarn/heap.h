@@ -40,11 +40,15 @@ enum tarn_heap_threads {
 
 /* At a ceiling, or when a region is full or a source gives no more: gives memory of the heap back,
  * if it can, and returns how much (0: it cannot). Called with no lock held, by the thread that
- * allocates; it may use any heap. The request is tried again as long as it returns more than 0.
- * Then others are asked who registered for that (tarn/recover.h). */
+ * allocates, with malloc serving from its own heap, whatever the thread's default. It may use any
+ * heap. This one, too, but it is not called again within itself: what finds no room then is null.
+ * The request is tried again as long as it returns more than 0. Then others are asked who
+ * registered for that (tarn/recover.h). A call that has begun goes on while another thread
+ * destroys the heap: what `context` leads to must outlive the allocations that are in progress. */
 typedef size_t (*tarn_heap_reclaim)(tarn_heap heap, size_t wanted_bytes, void* context);
 
-/* The heap has passed its soft mark, upwards; called likewise. */
+/* The heap has passed its soft mark, upwards; called likewise. If the callback itself makes it pass
+ * again, the next allocation that takes more than a free block calls it. */
 typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* context);
 
 /* The least that a region may be. Up to 8 KiB for its address, itself and the first descriptors, 2
@@ -376,7 +380,8 @@ TARN_API tarn_heap tarn_heap_next(tarn_heap heap);
 /* Has malloc and its family serve the calling thread from the heap (where tarn is the process's
  * malloc, tarn_malloc and its family always), until it is set again: to what this returns,
  * usually. The zero value stands for malloc's own. If the heap is destroyed meanwhile, the next
- * malloc is misuse. */
+ * malloc is misuse. Functions that a heap calls (reclaim, soft mark, its source) are served from
+ * malloc's own. */
 TARN_API tarn_heap tarn_heap_set_default(tarn_heap heap);
 
 /* The name, as far as it was kept; "" when there is none. Valid until the heap is destroyed. */

@@ -21,7 +21,8 @@ typedef struct tarn_chunk {
 
 /* Whoever takes chunks copies the struct; what `context` leads to must outlive the last chunk. The
  * functions are called by the thread that needs or frees memory, with no lock of tarn's held; they
- * may use other heaps, pools and arenas, not the one that calls them. */
+ * may use other heaps, pools and arenas, not the one that calls them. A heap calls them with malloc
+ * serving from its own heap, whatever the thread's default (tarn_heap_set_default). */
 typedef struct tarn_source {
   size_t bytes; /* sizeof(tarn_source) */
 

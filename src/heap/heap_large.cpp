@@ -81,6 +81,7 @@ bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
   auto* const page = static_cast<Page*>(span);
   HeapRecord* record = nullptr;
   bool resized = false;
+  std::uint64_t due_for = 0;  // The id of the heap, if a soft mark is.
   {
     const LockedOpen open([&] { return page->record_now(); });
     record = &open.record();
@@ -88,9 +89,10 @@ bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
     resized = record == &main_record ? large_resize(span, slices_for(bytes), nullptr)
                                      : resize_locked(*record, span, bytes, may_move);
     if (resized) page->set_requested(bytes);
+    if (resized && marks_due(*record)) due_for = record->handle().id;
   }
   if (record->zone != nullptr) tend_zone(*record);
-  if (resized) call_due_marks(*record);
+  if (due_for != 0) call_due_marks(*record, due_for);
   return resized;
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "heap/callbacks.hpp"
 #include "heap/closing.hpp"
 #include "os/vm.hpp"
 
@@ -39,6 +40,7 @@ class ShownName {
 
 Piece take_piece(const ZoneTraits& traits, std::size_t bytes, const char* name) noexcept {
   if (traits.source.acquire != nullptr) {
+    const OutOfScope malloc_itself;
     const tarn_chunk chunk = traits.source.acquire(traits.source.context, bytes, slice_bytes);
     return {chunk.data, chunk.data == nullptr ? 0 : chunk.bytes};
   }
@@ -54,6 +56,7 @@ void give_piece(const ZoneTraits& traits, const Piece& piece) noexcept {
   if (traits.region) return;
   if (traits.source.acquire != nullptr) {
     if (traits.source.release != nullptr) {
+      const OutOfScope malloc_itself;
       traits.source.release(traits.source.context, {piece.start, piece.bytes});
     }
     return;
@@ -151,6 +154,7 @@ void end_zone(Zone& zone) noexcept {
 }
 
 bool grow_zone(HeapRecord& record, std::uint64_t id, const Request& request) noexcept {
+  if (Callback::runs(record, CallbackFor::chunk)) return false;
   ZoneTraits traits;
   std::size_t wanted = 0;
   char name[TARN_HEAP_NAME_BYTES];
@@ -168,8 +172,12 @@ bool grow_zone(HeapRecord& record, std::uint64_t id, const Request& request) noe
       request.alignment <= slice_bytes ? 1 : request.alignment >> slice_shift;
   const std::size_t least = Zone::chunk_bytes_for(slices_wanted(request), alignment);
   if (least == 0) return false;
-  Piece piece = take_piece(traits, wanted < least ? least : wanted, name);
-  if (piece.start == nullptr && wanted > least) piece = take_piece(traits, least, name);
+  Piece piece;
+  {
+    const Callback running(record, CallbackFor::chunk);
+    piece = take_piece(traits, wanted < least ? least : wanted, name);
+    if (piece.start == nullptr && wanted > least) piece = take_piece(traits, least, name);
+  }
   if (piece.start == nullptr) return false;
   bool added = false;
   {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "heap/callbacks.hpp"
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
@@ -93,10 +94,9 @@ Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::si
   return attempt;
 }
 
-Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) noexcept {
-  Visit visit(record, id);
-  if (visit.thread() == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
-  if (visit.ended()) return {Outcome::ended, nullptr, nullptr};
+// pre: the calling thread is inside the heap
+Attempt try_inside(HeapRecord& record, std::uint64_t id, Thread& thread,
+                   const Request& request) noexcept {
   if (record.checks != nullptr) return checks_allocate(record, request);
   const std::size_t size_class = class_for(record, request);
   if (request.block != nullptr && request.block_class == size_class) {
@@ -104,7 +104,7 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   }
   if (TARN_UNLIKELY(is_frozen(record))) return {Outcome::frozen, nullptr, nullptr};
   if (size_class == no_class) return heap_large_allocate(record, request);
-  Attempt attempt = from_pages(record, id, *visit.thread(), size_class, request);
+  Attempt attempt = from_pages(record, id, thread, size_class, request);
   const bool has_none =
       attempt.outcome == Outcome::refused || attempt.outcome == Outcome::out_of_memory;
   if (has_none && nursery_has_room(record, size_class, request, attempt)) return attempt;
@@ -114,19 +114,45 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   return heap_large_allocate(record, request);
 }
 
-// The heap's own callback. Of a destroyed heap only the ceiling is left.
-bool reclaimed(HeapRecord& heap, std::size_t bytes) noexcept {
-  const Limits& limits = heap.limits;
-  const tarn_heap called = heap.handle();
-  return limits.reclaim != nullptr && called.id != 0 &&
-         limits.reclaim(called, bytes, limits.context) != 0;
+Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) noexcept {
+  const Visit visit(record, id);
+  if (visit.thread() == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  if (visit.ended()) return {Outcome::ended, nullptr, nullptr};
+  Attempt attempt = try_inside(record, id, *visit.thread(), request);
+  attempt.marks_due = marks_due(record);
+  return attempt;
+}
+
+// A request that a heap could not serve.
+struct Need {
+  HeapRecord& record;
+  std::uint64_t id;
+  std::size_t bytes;
+};
+
+// The callback of the heap, or of the ancestor that refuses. Of a destroyed one only the ceiling is
+// left. While the thread is inside the heap, the record of the other stays what it is.
+bool reclaimed(const Need& need, HeapRecord& top) noexcept {
+  tarn_heap_reclaim reclaim = nullptr;
+  tarn_heap called{};
+  void* context = nullptr;
+  {
+    const Visit visit(need.record, need.id);
+    if (visit.thread() == nullptr || visit.ended()) return false;
+    reclaim = top.limits.reclaim;
+    called = top.handle();
+    context = top.limits.context;
+  }
+  if (reclaim == nullptr || called.id == 0 || Callback::runs(top, CallbackFor::room)) return false;
+  const Callback running(top, CallbackFor::room);
+  return reclaim(called, need.bytes, context) != 0;
 }
 
 // Makes room under the ceiling of scope.top, or in its zone; false when there is none to be had.
-bool relieve(const RecoveryScope& scope, std::size_t bytes, int tries) noexcept {
+bool relieve(const Need& need, const RecoveryScope& scope, int tries) noexcept {
   HeapRecord& top = *scope.top;
   if (tries == 0 && heap_collect(top) != 0) return true;
-  if (!reclaimed(top, bytes) && !recover_for(scope, bytes, tries)) return false;
+  if (!reclaimed(need, top) && !recover_for(scope, need.bytes, tries)) return false;
   heap_collect(top);  // What was freed may have emptied pages of other threads.
   return true;
 }
@@ -142,10 +168,9 @@ bool takes_from_os(HeapRecord& record, std::uint64_t id) noexcept {
 }
 
 // As above, for a heap that found no memory.
-bool relieve_of_memory(HeapRecord& record, std::uint64_t id, std::size_t bytes,
-                       int tries) noexcept {
-  if (record.zone != nullptr && relieve({&record, false}, bytes, tries)) return true;
-  return takes_from_os(record, id) && recover_for({}, bytes, tries);
+bool relieve_of_memory(const Need& need, int tries) noexcept {
+  if (need.record.zone != nullptr && relieve(need, {&need.record, false}, tries)) return true;
+  return takes_from_os(need.record, need.id) && recover_for({}, need.bytes, tries);
 }
 
 }  // namespace
@@ -154,16 +179,18 @@ void* refill_inside(Page* page, std::size_t bytes) noexcept {
   Thread& thread = *current_thread;
   void* block = nullptr;
   HeapRecord* record = nullptr;
+  std::uint64_t due_for = 0;  // The id of the heap, if a mark is.
   if (TARN_LIKELY(page != no_page())) {
     ThreadHeap& share = *page->heap;
     record = share.record;
     Busy busy(thread);
     Page* const refilled = refill_for(share, page->size_class, bytes);
     if (TARN_LIKELY(refilled != nullptr)) block = page_pop(refilled);
+    if (block != nullptr && marks_due(*record)) due_for = record->handle().id;
   }
   thread.inside.store(false, std::memory_order_release);
   count_refill(thread);
-  if (TARN_LIKELY(block != nullptr)) call_due_marks(*record);
+  if (TARN_UNLIKELY(due_for != 0)) call_due_marks(*record, due_for);
   return block;
 }
 
@@ -192,12 +219,13 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
     return request.zero ? allocate_zeroed(request.bytes)
                         : allocate_aligned(request.bytes, request.alignment);
   }
+  const Need need{*record, heap.id, request.bytes};
   int grown = 0;
   for (int relieved = 0;;) {
     const Attempt attempt = try_once(*record, heap.id, request);
     switch (attempt.outcome) {
       case Outcome::done:
-        call_due_marks(*record);
+        if (attempt.marks_due) call_due_marks(*record, heap.id);
         if (request.zero && !attempt.zeroed) {
           memset(attempt.block, 0, usable_bytes(attempt.block, request.function));
         }
@@ -205,7 +233,7 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
       case Outcome::again:
         continue;
       case Outcome::refused:
-        if (relieve({attempt.refused_by}, request.bytes, relieved++)) continue;
+        if (relieve(need, {attempt.refused_by}, relieved++)) continue;
         break;
       case Outcome::out_of_memory:
         if (record->id.load(std::memory_order_relaxed) != heap.id) break;
@@ -213,7 +241,7 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
             grow_zone(*record, heap.id, request)) {
           continue;
         }
-        if (relieve_of_memory(*record, heap.id, request.bytes, relieved++)) continue;
+        if (relieve_of_memory(need, relieved++)) continue;
         break;
       case Outcome::frozen:
         errno = EPERM;

@@ -39,6 +39,7 @@ struct Attempt {
   void* block;
   HeapRecord* refused_by;
   bool zeroed = false;  // The block is known to read as zero.
+  bool marks_due = false;  // Soft marks of the heap or its ancestors are to be called.
 };
 
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept;

@@ -281,8 +281,9 @@ void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexc
   }
   if (moved != nullptr && now < before && !record->checks->deleted) uncharge(*record, before - now);
   enter(*record, note, moved == nullptr ? p : moved, moved == nullptr ? requested : bytes, 0);
+  const std::uint64_t due_for = marks_due(*record) ? record->handle().id : 0;
   record->lock.unlock();
-  if (moved != nullptr) call_due_marks(*record);
+  if (due_for != 0) call_due_marks(*record, due_for);
   return moved;
 }
 
