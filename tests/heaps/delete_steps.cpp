@@ -1,6 +1,6 @@
 // What tarn_heap_delete takes, and the thread's next refill, in instructions: as many whether the
-// thread has few other heaps or many, and few or many that were deleted and live on as blocks. Not in
-// builds with sanitizers, whose instructions are others.
+// thread has few other heaps or many, and few or many that were deleted and live on as blocks. Not
+// in builds with sanitizers, whose instructions are others.
 //
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>

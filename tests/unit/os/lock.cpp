@@ -106,8 +106,8 @@ TEST(ThreadId, IsKeptByTheSurvivorOfAFork) {
 }
 
 // The kernel gives a number again when its thread has ended and all others have been used; a parent
-// that has ended takes with it what the survivor goes by. Planted here: the survivor has what it would
-// have if its number had been that of a thread of the child.
+// that has ended takes with it what the survivor goes by. Planted here: the survivor has what it
+// would have if its number had been that of a thread of the child.
 void expect_two_numbers(ThreadId generation_of_parent) {
   std::atomic<pid_t> kernel_number{0};
   std::atomic<bool> planted{false};
