@@ -12,7 +12,9 @@ namespace tarn {
 
 namespace {
 
-enum class Barriers : std::uint8_t { unknown, there, missing };
+// Refused: not since the process began, so there are slots that were filled without a fence, and
+// threads that hit there. No slot is filled from then on, visitors fence, and closers wait.
+enum class Barriers : std::uint8_t { unknown, there, missing, refused };
 std::atomic<Barriers> barriers{Barriers::unknown};
 
 // A read-modify-write is a fence that ThreadSanitizer knows.
@@ -35,6 +37,17 @@ bool ask_barriers() noexcept {
   report_confined_heap(record.name, record.id.load(std::memory_order_relaxed));
 }
 
+// False where no barrier can be had otherwise than by fences of all, as there was none from the start.
+bool pass_barrier() noexcept {
+  if (ask_barriers()) {
+    if (os::barrier_in_all_threads()) return true;
+    barriers.store(Barriers::refused, std::memory_order_relaxed);  // By a seccomp filter, say.
+  }
+  if (barriers.load(std::memory_order_relaxed) == Barriers::missing) return false;
+  os::wait_for_stores();
+  return true;
+}
+
 // The visitor's half of the protocol where there is no membarrier.
 void fence_as_visitor() noexcept {
   if (TARN_UNLIKELY(!ask_barriers())) fence();
@@ -42,7 +55,7 @@ void fence_as_visitor() noexcept {
 
 void barrier_as_closer() noexcept {
   fence();
-  if (ask_barriers()) os::barrier_in_all_threads();
+  pass_barrier();
 }
 
 void empty_slot(Thread& thread, std::uint64_t id) noexcept {
@@ -72,7 +85,7 @@ bool is_at_work(const Thread& thread) noexcept {
 
 bool barriers_known() noexcept { return ask_barriers(); }
 
-bool barrier_for_reader() noexcept { return ask_barriers() && os::barrier_in_all_threads(); }
+bool barrier_for_reader() noexcept { return pass_barrier(); }
 
 namespace {
 

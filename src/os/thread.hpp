@@ -83,6 +83,13 @@ class Lock {
 // False where the OS has no such thing; then nothing has happened. A few microseconds.
 bool barrier_in_all_threads() noexcept;
 
+// As above, but for the time that it takes: what other threads stored before the call is seen, and
+// what this thread stored is seen by all that they load from the return on. Any processor has passed
+// on by then what it stored, long ago. Two milliseconds, for a process that was refused the above.
+void wait_for_stores() noexcept;
+
+// For waiting until another thread has done something. In the child of a fork that has not been
+// repaired yet it is repaired first, as for a lock: the other thread may be gone.
 void yield() noexcept;
 
 class Locked {

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <ctime>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <new>
@@ -215,7 +216,18 @@ bool await_fork_slow() noexcept {
   return true;
 }
 
-void yield() noexcept { sched_yield(); }
+void wait_for_stores() noexcept {
+  const int saved = errno;
+  timespec left{0, 2'000'000};
+  while (syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &left, &left) != 0 && errno == EINTR) {
+  }
+  errno = saved;
+}
+
+void yield() noexcept {
+  if (is_unrepaired_child()) repair_after_fork();
+  sched_yield();
+}
 
 bool thread_on_end(ThreadEnded ended, void* value, ThreadEndFor whom) noexcept {
   bool ok = false;
