@@ -21,7 +21,8 @@ TARN_INLINE ThreadId thread_id() noexcept {
   return TARN_LIKELY(id != 0) ? id : ask_thread_id();
 }
 
-// Sleeps while *word == expected, at most until wake(). Spurious returns are allowed.
+// Sleeps while *word == expected, at most until wake(). Spurious returns are allowed; in the child of
+// a fork that has not been repaired yet it is repaired instead, as for a lock.
 void word_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) noexcept;
 void word_wake(std::atomic<std::uint32_t>* word) noexcept;
 

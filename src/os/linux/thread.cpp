@@ -133,6 +133,7 @@ pthread_key_t end_key(ThreadEnded ended, ThreadEndFor whom, bool* ok) noexcept {
 }  // namespace
 
 void word_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) noexcept {
+  if (is_unrepaired_child()) return repair_after_fork();
   const int saved = errno;
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
   errno = saved;
