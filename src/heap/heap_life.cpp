@@ -132,7 +132,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
   if (ends) registry.give(*record);
   if (chain != nullptr) store.give_all(chain, warm_bytes);
   if (zone != nullptr && ends) end_zone(*zone);
-  if (zone != nullptr && !ends) tend_zone(*record);
+  if (zone != nullptr && !ends) trim_zone(*record, heap.id, false);  // It may end meanwhile.
   return true;
 }
 

@@ -98,7 +98,7 @@ std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept {
   if (record == nullptr) return 0;
   if (record == &main_record) return trim(keep_bytes);
   const std::size_t given = collect_one(*record, heap.id, {true, keep_bytes});
-  if (record->zone != nullptr) give_surplus(*record, true);
+  if (!trim_zone(*record, heap.id, true)) live_record(heap, "tarn_heap_trim");  // Reports.
   if (given != 0) store.purge(os::clock_coarse_ms(), 0, 0);
   return given;
 }

@@ -160,7 +160,8 @@ bool grow_zone(HeapRecord& record, std::uint64_t id, const Request& request) noe
   char name[TARN_HEAP_NAME_BYTES];
   {
     const Visit visit(record, id);
-    if (visit.thread() == nullptr || visit.ended() || record.zone->traits().region) return false;
+    if (visit.thread() == nullptr || visit.ended() || record.zone == nullptr) return false;
+    if (record.zone->traits().region) return false;
     traits = record.zone->traits();
     wanted = record.zone->chunk_bytes() / 4;
     memcpy(name, record.name, sizeof name);
@@ -188,12 +189,31 @@ bool grow_zone(HeapRecord& record, std::uint64_t id, const Request& request) noe
   return added;
 }
 
-void give_surplus(HeapRecord& record, bool all) noexcept {
+bool trim_zone(HeapRecord& record, std::uint64_t id, bool all) noexcept {
+  for (;;) {
+    ZoneTraits traits;
+    Piece piece;
+    {
+      const Visit visit(record, id);
+      if (visit.thread() == nullptr || visit.ended()) return visit.thread() == nullptr;
+      Zone* const zone = record.zone;
+      if (zone == nullptr) return true;
+      traits = zone->traits();
+      if (!zone->take_out(&piece, all)) {
+        zone->purge(all);
+        return true;
+      }
+    }
+    give_piece(traits, piece);  // Calls the source, perhaps: the heap may end meanwhile.
+  }
+}
+
+void give_surplus(HeapRecord& record) noexcept {
   Zone& zone = *record.zone;
   const ZoneTraits traits = zone.traits();
   Piece piece;
-  while (zone.take_out(&piece, all)) give_piece(traits, piece);
-  zone.purge(all);
+  while (zone.take_out(&piece, false)) give_piece(traits, piece);
+  zone.purge(false);
 }
 
 void wipe(void* start, std::size_t bytes) noexcept {

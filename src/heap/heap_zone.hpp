@@ -27,12 +27,16 @@ void end_zone(Zone& zone) noexcept;
 // has ended. pre: as make_zone()
 bool grow_zone(HeapRecord& record, std::uint64_t id, const Request& request) noexcept;
 
-// Gives back chunks that are empty and what else is free, if it is much or `all` is wanted. pre: as
-// make_zone()
-void give_surplus(HeapRecord& record, bool all) noexcept;
+// Gives back chunks that are empty and what else is free, if it is much or `all` is wanted. False
+// when the heap has ended, before or meanwhile. pre: as make_zone()
+bool trim_zone(HeapRecord& record, std::uint64_t id, bool all) noexcept;
+
+// As that, if it is much, after a free: nobody ends the heap meanwhile, and no gate is waited at.
+// pre: as make_zone(); it has a zone
+void give_surplus(HeapRecord& record) noexcept;
 
 inline void tend_zone(HeapRecord& record) noexcept {
-  if (TARN_UNLIKELY(record.zone->has_surplus())) give_surplus(record, false);
+  if (TARN_UNLIKELY(record.zone->has_surplus())) give_surplus(record);
 }
 
 // Overwrites memory with zeros, whatever a compiler thinks of it.

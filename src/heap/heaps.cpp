@@ -167,9 +167,14 @@ bool takes_from_os(HeapRecord& record, std::uint64_t id) noexcept {
   return !traits.region && !traits.secret && traits.source.acquire == nullptr;
 }
 
-// As above, for a heap that found no memory.
+bool has_zone(HeapRecord& record, std::uint64_t id) noexcept {
+  const Visit visit(record, id);
+  return visit.thread() != nullptr && !visit.ended() && record.zone != nullptr;
+}
+
+// As relieve(), for a heap that found no memory.
 bool relieve_of_memory(const Need& need, int tries) noexcept {
-  if (need.record.zone != nullptr && relieve(need, {&need.record, false}, tries)) return true;
+  if (has_zone(need.record, need.id) && relieve(need, {&need.record, false}, tries)) return true;
   return takes_from_os(need.record, need.id) && recover_for({}, need.bytes, tries);
 }
 
@@ -237,10 +242,7 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
         break;
       case Outcome::out_of_memory:
         if (record->id.load(std::memory_order_relaxed) != heap.id) break;
-        if (record->zone != nullptr && grown++ < growths_max &&
-            grow_zone(*record, heap.id, request)) {
-          continue;
-        }
+        if (grown++ < growths_max && grow_zone(*record, heap.id, request)) continue;
         if (relieve_of_memory(need, relieved++)) continue;
         break;
       case Outcome::frozen:

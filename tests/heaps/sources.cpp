@@ -6,7 +6,9 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <sys/mman.h>
 #include <thread>
+#include <utility>
 
 #include "heap.hpp"
 
@@ -260,6 +262,59 @@ TEST(SourceOptions, WhatIsNotTakenBackStays) {
     EXPECT_NE(tarn_heap_allocate(heap, 4 * mib), nullptr);
   }
   EXPECT_EQ(source.chunks(), 2u);
+}
+
+// Its release has another thread do something, and waits for that: the first time.
+struct Releasing {
+  void (*meanwhile)(tarn_heap) = nullptr;
+  tarn_heap heap{};
+};
+
+tarn_heap releasing_heap(Releasing* releasing) {
+  tarn_source source{};
+  source.bytes = sizeof source;
+  source.acquire = [](void*, std::size_t bytes, std::size_t) {
+    void* const start =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return start == MAP_FAILED ? tarn_chunk{} : tarn_chunk{start, bytes};
+  };
+  source.release = [](void* context, tarn_chunk chunk) {
+    auto* const in = static_cast<Releasing*>(context);
+    if (auto* const act = std::exchange(in->meanwhile, nullptr)) std::thread(act, in->heap).join();
+    munmap(chunk.data, chunk.bytes);  // What is read there now ends the process.
+  };
+  source.context = releasing;
+  source.chunk_bytes = 64 * kib;
+  const tarn_heap_options wanted = from(source);
+  releasing->heap = tarn_heap_create(&wanted);
+  for (int i = 0; i < 20; ++i) {  // A chunk each, and more than are kept.
+    EXPECT_NE(tarn_heap_allocate(releasing->heap, 600 * kib), nullptr);
+  }
+  return releasing->heap;
+}
+
+void destroy_it(tarn_heap heap) { EXPECT_EQ(tarn_heap_destroy(heap), 0); }
+
+TEST(SourceThreads, AHeapMayEndWhileItsChunksGoBackAfterAClear) {
+  Releasing releasing;
+  const tarn_heap heap = releasing_heap(&releasing);
+  releasing.meanwhile = destroy_it;
+  EXPECT_EQ(tarn_heap_clear(heap), 0);
+}
+
+TEST(SourceThreadsDeathTest, AHeapThatEndsWhileItIsTrimmedIsReported) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto trim_what_ends = [] {
+    Releasing releasing;
+    const tarn_heap heap = releasing_heap(&releasing);
+    EXPECT_EQ(tarn_heap_clear(heap), 0);
+    std::vector<void*> blocks;
+    for (int i = 0; i < 5; ++i) blocks.push_back(tarn_heap_allocate(heap, 150 * kib));
+    for (void* const p : blocks) tarn_heap_deallocate(p);  // Their empty chunks are kept.
+    releasing.meanwhile = destroy_it;
+    tarn_heap_trim(heap, 0);
+  };
+  EXPECT_DEATH(trim_what_ends(), "tarn_heap_trim");
 }
 
 TEST(SourceThreads, AskTogether) {
