@@ -79,9 +79,9 @@ TARN_API int tarn_recover_get_stats(tarn_recover_stats* stats);
  *   - by any thread that allocates, calls tarn_recover or serves pressure, by several at a time,
  *     with no lock of the library held, and malloc serving from its own heap;
  *   - wherever the program allocates, so perhaps under locks of the program's, of a pool or arena
- *     that was growing, or amid a change of a tree. It waits for none of these, nor for a lock
- *     under which anybody
- *     allocates: it tries, and returns 0 where it is taken;
+ *     that was growing. It waits for none of these, nor for a lock under which anybody allocates:
+ *     it tries, and returns 0 where it is taken;
+ *   - not for what the links and names of a tree's nodes need, amid a change of the tree;
  *   - never in a callback of the same thread.
  * It may allocate, free, register and unregister, itself too (who is registered while owners are
  * asked is asked the next time). It must not end the thread (nor let it be cancelled), throw, or
@@ -165,8 +165,9 @@ TARN_API int tarn_reclaimer_get_stats(const tarn_reclaimer* reclaimer, tarn_recl
  * its block is malloc's as all others, and may vanish still. Meanwhile others may lock, unlock and
  * recover; refilling allocates, discarding and ending free, and come before or after it, as other
  * such calls do (tarn_heap_destroy). Once the heap has ended refilling is use after destroy. In
- * the child of a fork what vanished threads had locked stays (but can be ended), and what they
- * were filling has vanished, as has what lay in a secret heap. */
+ * the child of a fork what vanished threads had locked stays (but can be ended, as long as it has
+ * no more locks than it had at the fork: whose they were is not known), and what they were filling
+ * has vanished, as has what lay in a secret heap. */
 typedef struct tarn_purgeable {
   uint64_t word; /* 0: not registered. All of it is the library's. */
   void* block;

@@ -12,6 +12,8 @@ namespace tarn {
 
 constinit std::atomic<const RecoveryHooks*> recovery_hooks{nullptr};
 
+__thread int WithoutOwners::depth_ = 0;
+
 namespace {
 
 // What a ceiling leaves is not missing. A zone says nothing of the kind.

@@ -38,6 +38,21 @@ extern std::atomic<const RecoveryHooks*> recovery_hooks;
 // empty no page. pre: as RecoveryHooks::recover
 bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexcept;
 
+// While this lives, no owner is asked for what the calling thread allocates: the thread is amid a
+// change of something that an owner's callback might change, too.
+class WithoutOwners {
+ public:
+  WithoutOwners() noexcept { ++depth_; }
+  ~WithoutOwners() { --depth_; }
+  WithoutOwners(const WithoutOwners&) = delete;
+  WithoutOwners& operator=(const WithoutOwners&) = delete;
+
+  static bool is_wanted() noexcept { return depth_ != 0; }
+
+ private:
+  static TARN_INITIAL_EXEC __thread int depth_;
+};
+
 // The machine is short of memory: gives all that is spare, and has owners make up what that lacks
 // to an eighth of what is committed. pre: as above
 void relieve_pressure() noexcept;

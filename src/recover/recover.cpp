@@ -20,7 +20,7 @@ TARN_INITIAL_EXEC __thread bool asking = false;
 // pre: wanted > 0
 std::size_t ask_once(const RecoveryScope& scope, std::size_t wanted) noexcept {
   // An ending thread's own objects, on which callbacks may rely, are perhaps gone.
-  if (asking || thread_is_ending) return 0;
+  if (asking || thread_is_ending || WithoutOwners::is_wanted()) return 0;
   asking = true;
   std::size_t given = 0;
   {

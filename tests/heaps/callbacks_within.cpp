@@ -1,5 +1,5 @@
-// What a heap calls, and allocates: from malloc, while that heap is the thread's default, or from that
-// heap by name. None of it may call itself without end.
+// What a heap calls, and allocates: from malloc, while that heap is the thread's default, or from
+// that heap by name. None of it may call itself without end.
 //
 // SPDX-License-Identifier: MIT
 #include "heap.hpp"

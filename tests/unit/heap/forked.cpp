@@ -55,7 +55,8 @@ TEST_F(Forked, AThreadOnASlowPathIsNotWaitedFor) {
 }
 
 TEST_F(Forked, AVisitorIsNotWaitedFor) {
-  fork_while([this] { record().visitors.fetch_add(1); }, [this] { record().visitors.fetch_sub(1); });
+  fork_while([this] { record().visitors.fetch_add(1); },
+             [this] { record().visitors.fetch_sub(1); });
 }
 
 // It was about to post the page.
