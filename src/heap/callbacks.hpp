@@ -1,15 +1,15 @@
 // callbacks: what holds while a heap calls a function of the program, at a limit or for a chunk.
 //
 // malloc's own heap serves the thread then, whatever its default heap is: it may be the very heap
-// that calls. And no function is called within itself for the same heap, when it allocates from that
-// heap by name: such an allocation does without.
+// that calls. And no function is called within itself for the same heap, when it allocates from
+// that heap by name: such an allocation does without.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
 
-#include "heap/heap_scope.hpp"
+#include "heap/heap_scope.hpp"  // For who calls nothing, but leaves the scope.
 #include "heap/record.hpp"
 
 namespace tarn {

@@ -37,7 +37,7 @@ bool ask_barriers() noexcept {
   report_confined_heap(record.name, record.id.load(std::memory_order_relaxed));
 }
 
-// False where no barrier can be had otherwise than by fences of all, as there was none from the start.
+// False where there was none from the start: then all fence.
 bool pass_barrier() noexcept {
   if (ask_barriers()) {
     if (os::barrier_in_all_threads()) return true;

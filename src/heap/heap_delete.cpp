@@ -37,8 +37,8 @@ void disown(HeapRecord& record) noexcept {
   record.young.store(false, std::memory_order_relaxed);
 }
 
-// The empty nursery, or null where there is none, and what it has counted: the record's next heap has
-// one of its own.
+// The empty nursery, or null where there is none, and what it has counted: the record's next heap
+// has one of its own.
 Page* take_nursery_off(HeapRecord& record) noexcept {
   Nursery& nursery = record.nursery;
   Page* const page = nursery.page;
@@ -76,8 +76,8 @@ bool heap_delete(tarn_heap heap) noexcept {
   return true;
 }
 
-// Each share is looked at when its heap has been deleted, and when its last page goes: whoever deletes
-// many heaps, or has many that live on as blocks, pays for none of the others.
+// Each share is looked at when its heap has been deleted, and when its last page goes: whoever
+// deletes many heaps, or has many that live on as blocks, pays for none of the others.
 void put_down_left_over(Thread& thread) noexcept {
   thread.has_left_over.store(false, std::memory_order_relaxed);
   ThreadHeap* next = nullptr;

@@ -8,7 +8,6 @@
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
-#include "heap/heap_scope.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/limits.hpp"
 #include "heap/registry.hpp"

@@ -21,8 +21,8 @@ TARN_INLINE ThreadId thread_id() noexcept {
   return TARN_LIKELY(id != 0) ? id : ask_thread_id();
 }
 
-// Sleeps while *word == expected, at most until wake(). Spurious returns are allowed; in the child of
-// a fork that has not been repaired yet it is repaired instead, as for a lock.
+// Sleeps while *word == expected, at most until wake(). Spurious returns are allowed; in the child
+// of a fork that has not been repaired yet it is repaired instead, as for a lock.
 void word_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) noexcept;
 void word_wake(std::atomic<std::uint32_t>* word) noexcept;
 
@@ -85,8 +85,9 @@ class Lock {
 bool barrier_in_all_threads() noexcept;
 
 // As above, but for the time that it takes: what other threads stored before the call is seen, and
-// what this thread stored is seen by all that they load from the return on. Any processor has passed
-// on by then what it stored, long ago. Two milliseconds, for a process that was refused the above.
+// what this thread stored is seen by all that they load from the return on. Any processor has
+// passed on by then what it stored, long ago. Two milliseconds, for a process that was refused the
+// above.
 void wait_for_stores() noexcept;
 
 // For waiting until another thread has done something. In the child of a fork that has not been
