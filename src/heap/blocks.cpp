@@ -104,13 +104,14 @@ void* allocate_stepped(std::size_t bytes) noexcept {
 }
 
 void* allocate_zeroed(std::size_t bytes) noexcept {
-  if (bytes > block_bytes_max) {
+  if (TARN_UNLIKELY(bytes > block_bytes_max)) {
     if (TARN_UNLIKELY(in_scope())) {
       return scope_allocate(bytes, 1, true, __builtin_return_address(0));
     }
     return allocate_large(bytes, 1, true);
   }
-  const std::size_t size_class = class_of(bytes);
+  const std::size_t size_class = TARN_LIKELY(bytes <= linear_bytes_max) ? linear_class_of(bytes)
+                                                                        : stepped_class_of(bytes);
   Page* const page = current_heap->current[size_class];
   if (TARN_UNLIKELY(page->free == nullptr)) {
     return allocate_zeroed_slow(size_class, bytes, __builtin_return_address(0));

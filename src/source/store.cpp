@@ -44,7 +44,26 @@ void Store::insert_locked(Span* span, SpanKind kind) noexcept {
   if (kind == SpanKind::dirty) by_age_.push_back(span);
 }
 
+// Neighbours only, until they are settled. A fork may see any step of it.
+void Store::change_locked(const Span* span) noexcept {
+  if (change_start_ == nullptr) {
+    change_end_ = span->end();
+    TARN_FORK_FENCE();
+    change_start_ = span->base;
+  }
+  TARN_ASSERT(span->base <= change_end_ && span->end() >= change_start_);
+  if (span->base < change_start_) change_start_ = span->base;
+  if (span->end() > change_end_) change_end_ = span->end();
+  TARN_FORK_FENCE();
+}
+
+void Store::settle_locked() noexcept {
+  TARN_FORK_FENCE();
+  change_start_ = nullptr;
+}
+
 void Store::remove_locked(Span* span) noexcept {
+  change_locked(span);
   page_map.clear_ends(span->base, span->slices);
   TARN_FORK_FENCE();
   if (span->kind_now() == SpanKind::clean) {
@@ -99,6 +118,7 @@ bool Store::grow_locked(std::size_t slices) noexcept {
   if (reserved_slices_ == 0) os::vm_avoid_huge(chunk, wanted << slice_shift);
   reserved_slices_ += wanted;
   insert_locked(join_locked(make_span_locked(base, wanted), SpanKind::clean), SpanKind::clean);
+  settle_locked();
   return true;
 }
 
@@ -108,6 +128,7 @@ bool Store::release_clean_locked() noexcept {
   Span* refused = nullptr;  // The OS may say no to one (it would split a mapping), yes to others.
   for (Span* span = clean_.find(1, 1); span != nullptr; span = clean_.find(1, 1)) {
     remove_locked(span);
+    settle_locked();  // A child may not have it any more.
     if (!os::vm_release(span->base, span->bytes())) {
       span->set_kind(SpanKind::large);
       span->next = refused;
@@ -124,6 +145,7 @@ bool Store::release_clean_locked() noexcept {
     refused = span->next;
     span->next = nullptr;
     insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
+    settle_locked();
   }
   return released;
 }
@@ -134,6 +156,7 @@ void Store::clean_dirty_locked() noexcept {
     if (os::vm_purge(span->base, span->bytes())) {
       remove_locked(span);
       insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
+      settle_locked();
     }
     span = newer;
   }
@@ -151,14 +174,17 @@ bool Store::release_free_locked() noexcept {
 bool Store::grow_or_release_locked(std::size_t slices) noexcept {
   if (grow_locked(slices)) return true;
   const std::size_t bytes = slices << slice_shift;
-  if (bytes > os::vm_bytes_there_can_be()) return false;
-  const std::size_t free_bytes = (clean_.slices() + dirty_.slices()) << slice_shift;
-  if (free_bytes < bytes) {
-    void* const probe = os::vm_reserve(bytes - free_bytes);
-    if (probe == nullptr || !os::vm_release(probe, bytes - free_bytes)) return false;
-  }
+  if (bytes > os::vm_bytes_there_can_be() || !free_will_do_locked(bytes)) return false;
   if (release_clean_locked() && grow_locked(slices)) return true;
   return release_free_locked() && grow_locked(slices);
+}
+
+// Whether there would be so many addresses if all that is free were given back.
+bool Store::free_will_do_locked(std::size_t bytes) noexcept {
+  const std::size_t free_bytes = (clean_.slices() + dirty_.slices()) << slice_shift;
+  if (free_bytes >= bytes) return true;
+  void* const probe = os::vm_reserve(bytes - free_bytes);
+  return probe != nullptr && os::vm_release(probe, bytes - free_bytes);
 }
 
 // A span that is on no list goes back to where it was without its first slices, if any are left.
@@ -266,6 +292,7 @@ Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit,
   if (span->kind_now() == SpanKind::clean && could_be_warm) note_taken_clean_locked(slices);
   remove_locked(span);
   Span* const taken = cut_locked(span, slices, alignment);
+  settle_locked();
   note_committed_locked();
   return taken;
 }
@@ -300,9 +327,11 @@ void Store::give(Span* span) noexcept {
   {
     const std::size_t slices = span->slices;
     os::Locked locked(lock_);
+    change_locked(span);
     span = join_locked(span, SpanKind::dirty);
     span->stamp_ms = now;
     insert_locked(span, SpanKind::dirty);
+    settle_locked();
     surplus = surplus_locked(slices);
   }
   if (TARN_UNLIKELY(surplus != 0)) purge_surplus(now, surplus);

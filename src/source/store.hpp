@@ -190,14 +190,18 @@ class Store {
   Span* cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
   bool grow_locked(std::size_t slices) noexcept;
   bool grow_or_release_locked(std::size_t slices) noexcept;
+  bool free_will_do_locked(std::size_t bytes) noexcept;
   bool release_clean_locked() noexcept;
   void clean_dirty_locked() noexcept;
   bool release_free_locked() noexcept;
   void insert_locked(Span* span, SpanKind kind) noexcept;
   void insert_free_locked(Span* span, SpanKind kind) noexcept;
   void remove_locked(Span* span) noexcept;
+  void change_locked(const Span* span) noexcept;
+  void settle_locked() noexcept;
   Span* join_locked(Span* span, SpanKind kind) noexcept;
   bool extend_locked(Span* span, std::size_t slices, std::size_t* excess) noexcept;
+  bool release_for(std::size_t bytes) noexcept;
   Span* begin_remap(Span* span, bool has_spare) noexcept;
   Span* make_span_locked(std::byte* base, std::size_t slices) noexcept;
   std::size_t spare_locked(std::size_t keep_slices) const noexcept;
@@ -217,6 +221,8 @@ class Store {
   void repair_purging() noexcept;
   void repair_lists() noexcept;
   void repair_span(Span* span) noexcept;
+  bool is_changing(const Span* span) const noexcept;
+  void repair_change(Span* whole) noexcept;
   static Span* join_chain(Span* chain) noexcept;
   void note_committed_locked() noexcept;
   std::size_t in_use_locked() const noexcept {
@@ -230,6 +236,11 @@ class Store {
   List<Span, &Span::newer, &Span::older> purging_;  // Spans that threads are purging, unmapping.
   Descriptors descriptors_;
   Records records_;
+
+  // Free memory whose descriptors are being changed under the lock, or that is being taken: for the
+  // child of a fork it is nobody's, whatever state they are in. Null: none.
+  std::byte* change_start_ = nullptr;
+  std::byte* change_end_ = nullptr;
 
   std::size_t reserved_slices_ = 0;
   std::atomic<std::size_t> committed_slices_peak_{0};

@@ -9,8 +9,8 @@
 // again, from the descriptors that can be trusted. A free span is changed only while no entry of
 // the page map leads to it: remove_locked() clears its entries before anything else and
 // insert_locked() sets them last. So a descriptor that says `clean` or `dirty`, and to which both
-// its ends lead, is whole. Others that say so are lost: their memory stays reserved and unused, a
-// few spans at most.
+// its ends lead, is whole. What was being changed (change_locked) is one dirty span, as nobody has it.
+// Others are lost: their memory stays reserved and unused.
 //
 // SPDX-License-Identifier: MIT
 #include "source/store.hpp"
@@ -33,6 +33,7 @@ void Store::repair_purging() noexcept {
       end_purge_locked(span);
       if (is_ours) {
         insert_locked(join_locked(span, SpanKind::dirty), SpanKind::dirty);
+        settle_locked();
       } else {
         reserved_slices_ -= span->slices;
         descriptors_.give(span);
@@ -50,8 +51,32 @@ void Store::repair_lists() noexcept {
   by_age_.abandon();
   purging_.abandon();
   purging_slices_ = 0;
-  descriptors_.for_each([this](Span* span) { repair_span(span); });
+  Span* changed = nullptr;
+  descriptors_.for_each([&](Span* span) {
+    if (!is_changing(span)) return repair_span(span);
+    if (changed != nullptr) descriptors_.give(changed);
+    changed = span;
+  });
+  repair_change(changed);
   purge_due_ms_.store(0, std::memory_order_relaxed);
+}
+
+bool Store::is_changing(const Span* span) const noexcept {
+  return change_start_ != nullptr && span->kind_now() != SpanKind::idle &&
+         span->base >= change_start_ && span->base < change_end_;
+}
+
+// One dirty span, for which there is some descriptor.
+void Store::repair_change(Span* whole) noexcept {
+  if (whole != nullptr) {
+    whole->base = change_start_;
+    whole->slices = static_cast<std::uint32_t>((change_end_ - change_start_) >> slice_shift);
+    whole->next = nullptr;
+    whole->remote.store(0, std::memory_order_relaxed);
+    page_map.clear(whole->base, whole->slices);
+    insert_locked(whole, SpanKind::dirty);
+  }
+  settle_locked();
 }
 
 // Puts a span that is on no list where it belongs.

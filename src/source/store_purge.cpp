@@ -83,6 +83,7 @@ Span* Store::cut_for_purge_locked(Span* span, std::size_t slices) noexcept {
     remove_locked(span);
     return span;
   }
+  change_locked(span);
   page_map.clear_ends(span->base, span->slices);
   TARN_FORK_FENCE();
   dirty_.remove(span);
@@ -111,6 +112,7 @@ Span* Store::collect_locked(Purge& purge) noexcept {
     if (going > purge.most_slices) going = purge.most_slices;
     Span* const span = cut_for_purge_locked(oldest, going);
     begin_purge_locked(span);
+    settle_locked();
     purge.most_slices -= span->slices < purge.most_slices ? span->slices : purge.most_slices;
     span->next = batch;
     batch = span;
@@ -144,17 +146,19 @@ bool Store::drop(Span* span, std::uint64_t now_ms) noexcept {
   const bool purged = os::vm_purge(span->base, span->bytes());
   if (span->slices >= release_slices_min && unmap(span)) return true;
   os::Locked locked(lock_);
+  change_locked(span);
   end_purge_locked(span);
   purge_refused_ = !purged;
-  if (!purged) {
+  if (purged) {
+    ++purge_calls_;
+    purged_slices_ += span->slices;
+    insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
+  } else {
     span->stamp_ms = now_ms;
     insert_locked(span, SpanKind::dirty);
-    return false;
   }
-  ++purge_calls_;
-  purged_slices_ += span->slices;
-  insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
-  return true;
+  settle_locked();
+  return purged;
 }
 
 std::size_t Store::purge(Purge purge) noexcept {

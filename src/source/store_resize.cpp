@@ -28,6 +28,7 @@ bool Store::extend_locked(Span* span, std::size_t slices, std::size_t* excess) n
   if (right->kind_now() == SpanKind::clean && excess != nullptr) note_taken_clean_locked(missing);
   page_map.clear_ends(span->base, span->slices);
   remove_locked(right);
+  settle_locked();  // From here on it may be part of a block.
   put_rest_locked(right, missing);
   span->slices += static_cast<std::uint32_t>(missing);
   span->zeroed = false;
@@ -50,6 +51,12 @@ bool Store::extend(Span* span, std::size_t slices) noexcept {
   return extend_locked(span, slices, nullptr);
 }
 
+// All that is free goes, if that may leave room for so much more.
+bool Store::release_for(std::size_t bytes) noexcept {
+  os::Locked locked(lock_);
+  return free_will_do_locked(bytes) && release_free_locked();
+}
+
 bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
   TARN_ASSERT(slices > span->slices);
   if (slices > span_slices_max || spare > span_slices_max - slices) return false;
@@ -65,6 +72,9 @@ bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
   PageMap::Reserve leaves = PageMap::reserve_leaves(bytes);
   void* moved = nullptr;
   if (leaves.count != 0) moved = os::vm_grow(span->base, span->bytes(), bytes);
+  if (moved == nullptr && spare == 0 && release_for(bytes - span->bytes())) {
+    moved = os::vm_grow(span->base, span->bytes(), bytes);
+  }
   count_map_call();
   {
     os::Locked locked(lock_);
@@ -85,6 +95,7 @@ bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
         descriptors_.give(rest);
       } else {
         insert_locked(join_locked(rest, SpanKind::clean), SpanKind::clean);
+        settle_locked();
       }
       note_committed_locked();
     }

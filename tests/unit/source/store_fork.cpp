@@ -18,7 +18,9 @@ struct StoreAccess {
   static void begin_purge(Span* span) {
     store.remove_locked(span);
     store.begin_purge_locked(span);
+    store.settle_locked();
   }
+  static void change(const Span* span) { store.change_locked(span); }
   static std::size_t purging() { return store.purging_slices_; }
 };
 
@@ -90,7 +92,8 @@ TEST_F(StoreForkTest, ListsThatAreWholeStayAsTheyAre) {
            });
 }
 
-TEST_F(StoreForkTest, ASpanThatWasBeingTakenIsLeftAlone) {
+// Nobody has it.
+TEST_F(StoreForkTest, ASpanThatWasBeingTakenIsFree) {
   Span* const half_taken = spans_[4];
   ASSERT_EQ(half_taken->kind_now(), SpanKind::dirty);
   const std::size_t dirty = free_slices(SpanKind::dirty);
@@ -100,10 +103,32 @@ TEST_F(StoreForkTest, ASpanThatWasBeingTakenIsLeftAlone) {
         half_taken->base += slice_bytes;  // And it still says dirty, and its old length.
       },
       [&] {
-        EXPECT_EQ(half_taken->kind_now(), SpanKind::lost);
-        EXPECT_EQ(free_slices(SpanKind::dirty), dirty - 14);
+        EXPECT_EQ(half_taken->kind_now(), SpanKind::dirty);
+        EXPECT_EQ(half_taken->slices, 14u);
+        EXPECT_EQ(free_slices(SpanKind::dirty), dirty);
         EXPECT_EQ(store.totals().committed_bytes, (dirty + 11 + 13 + 15 + 17) * slice_bytes);
       });
+}
+
+// Between two free neighbours, of which one has been joined with it.
+TEST_F(StoreForkTest, ASpanThatWasBeingGivenIsFree) {
+  Span* const half_given = spans_[3];
+  Span* const joined = spans_[4];
+  const std::size_t dirty = free_slices(SpanKind::dirty);
+  in_unrepaired_child([&] {
+    std::thread([&] {
+      StoreAccess::lock();
+      page_map.clear_ends(half_given->base, half_given->slices);
+      StoreAccess::change(half_given);
+      StoreAccess::remove(joined);
+      half_given->slices += joined->slices;
+      StoreAccess::remove(spans_[2]);
+    }).join();
+    store.recover_after_fork();
+    EXPECT_TRUE(store.check());
+    EXPECT_EQ(free_slices(SpanKind::dirty), dirty + 13);
+    EXPECT_EQ(page_map.span_of(spans_[2]->base)->slices, 12u + 13u + 14u);
+  });
 }
 
 TEST_F(StoreForkTest, ASpanWithOneEndOnTheMapIsLeftAlone) {
