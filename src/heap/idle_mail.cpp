@@ -14,9 +14,12 @@ constinit IdleMail idle_mail;
 
 namespace {
 
-// Pages of a round, which are out of their owner's reach for its time. Each round has twice as many
-// as the one before it: it walks past all pages that are in front.
-constexpr std::size_t round_pages_first = 256;
+// What a round purges, which is out of the owner's reach for its time. Each has twice as much as
+// the one before it: it walks past all pages that are in front.
+constexpr std::size_t round_bytes_first = std::size_t{16} << 20;
+
+// What a look that is not at once gives back: some milliseconds of the OS.
+constexpr std::size_t step_bytes = std::size_t{64} << 20;
 
 // Mail that has got nothing new may still have pages that have got empty: every so many looks.
 constexpr std::uint32_t looks_passed = 8;
@@ -78,11 +81,12 @@ std::size_t purge_chain(Thread& owner, Page* chain) noexcept {
 // it is left alone. A page in the mail stays its heap's, unless that becomes malloc's.
 bool may_be_purged(const Page& page) noexcept { return page.heap_now()->record == &main_record; }
 
-// Takes up to `most` pages out of the chain for which a purge has begun. Returns how many.
-std::size_t take_free_pages(Page** chain, Page** taken, std::size_t most) noexcept {
-  std::size_t count = 0;
+// Takes pages out of the chain, for which a purge has begun, until they have `wanted` bytes. False
+// when all of the chain has been looked at.
+bool take_free_pages(Page** chain, Page** taken, std::size_t wanted) noexcept {
+  std::size_t bytes = 0;
   Page* before = nullptr;
-  for (Page* page = *chain; page != nullptr && count < most;) {
+  for (Page* page = *chain; page != nullptr;) {
     auto* const next = static_cast<Page*>(page->newer);
     if (may_be_purged(*page) && page_begin_purge(page)) {
       if (before == nullptr) {
@@ -92,13 +96,14 @@ std::size_t take_free_pages(Page** chain, Page** taken, std::size_t most) noexce
       }
       page->newer = *taken;
       *taken = page;
-      ++count;
+      bytes += page->bytes();
+      if (bytes >= wanted) return true;
     } else {
       before = page;
     }
     page = next;
   }
-  return count;
+  return false;
 }
 
 // Whether the owner has not looked at its mail since the last look of others at it.
@@ -118,36 +123,39 @@ bool is_due(Thread& owner) noexcept {
 
 }  // namespace
 
-std::size_t IdleMail::serve(Thread& owner) noexcept {
+std::size_t IdleMail::serve(Thread& owner, std::size_t most_bytes) noexcept {
   std::size_t given = 0;
-  for (std::size_t most = round_pages_first;; most *= 2) {
+  owner.mail_look.first = nullptr;
+  std::size_t round = round_bytes_first;
+  for (bool has_more = true; has_more && given < most_bytes; round *= 2) {
     served_ = &owner;
     TARN_FORK_FENCE();
     // Acquire: pairs with post().
     Page* mail = owner.mail.exchange(nullptr, std::memory_order_acquire);
     Page* taken = nullptr;
-    const std::size_t count = take_free_pages(&mail, &taken, most);
+    const std::size_t rest = most_bytes - given;
+    has_more = take_free_pages(&mail, &taken, rest < round ? rest : round);
     if (mail != nullptr) return_mail(owner, mail);
     given += purge_chain(owner, taken);
     TARN_FORK_FENCE();
     served_ = nullptr;
-    if (count < most) break;
+    // A page that was posted a moment ago may be taken for one that was looked at: it is passed
+    // over a few times.
+    if (!has_more) owner.mail_look.first = owner.mail.load(std::memory_order_relaxed);
   }
-  // A page that was posted a moment ago may be taken for one that was looked at: it is passed over
-  // a few times.
-  owner.mail_look.first = owner.mail.load(std::memory_order_relaxed);
   return given;
 }
 
 std::size_t IdleMail::purge_locked(bool at_once) noexcept {
+  const std::size_t most = at_once ? SIZE_MAX : step_bytes;
   std::size_t given = 0;
-  for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+  for (Thread* t = orphans.first_known(); t != nullptr && given < most; t = t->next_known) {
     // Who posts to an orphan has its mail read; of a lost thread nothing is certain.
     if (t == current_thread || t->state.load(std::memory_order_relaxed) != ThreadState::live) {
       continue;
     }
     const bool wanted = at_once ? t->mail.load(std::memory_order_relaxed) != nullptr : is_due(*t);
-    if (wanted) given += serve(*t);
+    if (wanted) given += serve(*t, most - given);
   }
   return given;
 }

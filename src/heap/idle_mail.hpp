@@ -16,9 +16,10 @@ namespace tarn {
 class IdleMail {
  public:
   // Purges the free pages of malloc's heap in the mail of other threads: of all at once, else of
-  // those that have not read their mail since the last look. Returns how many bytes have gone. A
-  // look that finds nothing due costs some loads for each thread. pre: the calling thread has
-  // neither the orphans' lock nor the store's, and for `at_once` no lock at all; it may be busy
+  // those that have not read their mail since the last look, and so much that the caller does not
+  // wait long. Returns how many bytes have gone: if any, more may be due. A look that finds nothing
+  // due costs some loads for each thread. pre: the calling thread has neither the orphans' lock nor
+  // the store's, and for `at_once` no lock at all; it may be busy
   std::size_t purge(bool at_once) noexcept;
 
   // Whether a thread that lives has mail: whatever is freed for it comes there without a word.
@@ -37,7 +38,7 @@ class IdleMail {
   friend struct IdleMailAccess;  // Of the tests.
 
   std::size_t purge_locked(bool at_once) noexcept;
-  std::size_t serve(Thread& owner) noexcept;
+  std::size_t serve(Thread& owner, std::size_t most_bytes) noexcept;
 
   os::Lock lock_;  // Before the orphans' and the store's; waited for only where no other is held.
   const Thread* served_ = nullptr;  // Whose mail is out of its place.

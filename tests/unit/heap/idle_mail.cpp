@@ -199,6 +199,23 @@ TEST_F(IdleMailTest, TheRegularLookPassesOverWhatIsNotNew) {
   EXPECT_EQ(looks, 8);
 }
 
+TEST_F(IdleMailTest, TheRegularLookGoesInSteps) {
+  constexpr std::size_t large_bytes = 100'000;
+  constexpr std::size_t step_bytes = std::size_t{64} << 20;  // As idle_mail.cpp.
+  std::size_t made_bytes = 0;
+  while (made_bytes < step_bytes + step_bytes / 2) {
+    blocks_.push_back(owner_.allocate(large_bytes));
+    made_bytes += Actor::page_of(blocks_.back())->block_bytes;
+  }
+  ASSERT_EQ(Actor::page_of(blocks_[0])->kind_now(), SpanKind::page);
+  free_by(other_, blocks_.size());
+  EXPECT_EQ(idle_mail.purge(false), 0u);
+  const std::size_t first = idle_mail.purge(false);
+  EXPECT_GE(first, step_bytes);
+  EXPECT_LT(first, made_bytes * 5 / 6);
+  EXPECT_GT(idle_mail.purge(false), made_bytes / 6) << "the rest is not passed over";
+}
+
 TEST_F(IdleMailTest, AThreadsOwnMailIsItsOwn) {
   Page* const page = freed_page();
   owner_.run([&] { EXPECT_EQ(idle_mail.purge(true), 0u); });
