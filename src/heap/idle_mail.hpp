@@ -18,8 +18,8 @@ class IdleMail {
   // Purges the free pages of malloc's heap in the mail of other threads: of all at once, else of
   // those that have not read their mail since the last look, and so much that the caller does not
   // wait long. Returns how many bytes have gone: if any, more may be due. A look that finds nothing
-  // due costs some loads for each thread. pre: the calling thread has neither the orphans' lock nor
-  // the store's, and for `at_once` no lock at all; it may be busy
+  // due costs some loads for each thread. pre: the calling thread has none of the locks that are
+  // taken within: the orphans', a zone's, the store's; it may be busy
   std::size_t purge(bool at_once) noexcept;
 
   // Whether a thread that lives has mail: whatever is freed for it comes there without a word.
@@ -40,7 +40,7 @@ class IdleMail {
   std::size_t purge_locked(bool at_once) noexcept;
   std::size_t serve(Thread& owner, std::size_t most_bytes) noexcept;
 
-  os::Lock lock_;  // Before the orphans' and the store's; waited for only where no other is held.
+  os::Lock lock_;  // Before the orphans', zones' and the store's.
   const Thread* served_ = nullptr;  // Whose mail is out of its place.
 };
 
