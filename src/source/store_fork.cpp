@@ -9,8 +9,8 @@
 // again, from the descriptors that can be trusted. A free span is changed only while no entry of
 // the page map leads to it: remove_locked() clears its entries before anything else and
 // insert_locked() sets them last. So a descriptor that says `clean` or `dirty`, and to which both
-// its ends lead, is whole. What was being changed (change_locked) is one dirty span, as nobody has it.
-// Others are lost: their memory stays reserved and unused.
+// its ends lead, is whole. What was being changed (change_locked) is one dirty span, as nobody has
+// it. Others are lost: their memory stays reserved and unused.
 //
 // SPDX-License-Identifier: MIT
 #include "source/store.hpp"
