@@ -5,6 +5,7 @@
 
 #include "heap/heap_scope.hpp"
 #include "heap/idle_mail.hpp"
+#include "heap/orphans.hpp"
 #include "heap/thread.hpp"
 #include "os/process.hpp"
 #include "source/store.hpp"
@@ -65,14 +66,32 @@ void upkeep() noexcept {
   background.provide();
 }
 
+namespace {
+
+// While the program sleeps nothing has to stay warm.
+void give_rest_when_due(std::uint64_t now_ms) noexcept {
+  if (now_ms < store.rest_due_ms()) return;
+  orphans.trim();
+  store.purge(now_ms, 0, 0);
+}
+
+std::uint64_t next_due_ms() noexcept {
+  const std::uint64_t due = store.purge_due_ms();
+  const std::uint64_t rest = store.rest_due_ms();
+  return due < rest ? due : rest;
+}
+
+}  // namespace
+
 void Background::run() noexcept {
   std::uint64_t mail_pause = 0;
   while (store.purger.goes_on()) {
     const std::uint64_t now = os::clock_coarse_ms();
     store.purge_when_due(now);
+    give_rest_when_due(now);
     if (look_at_mail(now) != 0) mail_pause = 0;
     store.purger.lie_down();  // Before the looks: who brings something after them wakes the thread.
-    const std::uint64_t due = store.purge_due_ms();
+    const std::uint64_t due = next_due_ms();
     std::uint64_t pause = due == UINT64_MAX ? due : due > now ? due - now : 0;
     // What lies in the mail may become free at any time without a word.
     mail_pause = IdleMail::is_there() ? longer(mail_pause) : 0;

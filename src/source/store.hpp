@@ -114,6 +114,10 @@ class Store {
   // When there will be something to purge, as things are; UINT64_MAX: not before the next give.
   std::uint64_t purge_due_ms() noexcept;
 
+  // When nothing will have been given for a long while, so that what is to stay warm serves nobody;
+  // UINT64_MAX: nothing is dirty.
+  std::uint64_t rest_due_ms() noexcept;
+
   // As above, at once: at least `wanted` bytes, if there are as many.
   std::size_t purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept;
 

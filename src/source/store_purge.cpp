@@ -27,6 +27,9 @@ constexpr std::uint64_t step_pause_ms = 10;
 constexpr std::size_t warm_slices_least = (std::size_t{48} << 20) >> slice_shift;
 constexpr std::size_t surplus_slices_least = (std::size_t{1} << 20) >> slice_shift;
 
+// After so many delays without a give the program sleeps.
+constexpr std::uint64_t rest_delays = 4;
+
 // For each slice that was missed so many more stay: few mistakes until there are none.
 constexpr std::size_t missed_factor = 8;
 
@@ -299,6 +302,13 @@ std::uint64_t Store::purge_due_ms() noexcept {
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
   if (spare_locked(keep) == 0) return UINT64_MAX;
   return by_age_.head()->stamp_ms + policy.delay_ms.load(std::memory_order_relaxed);
+}
+
+std::uint64_t Store::rest_due_ms() noexcept {
+  os::Locked locked(lock_);
+  const Span* const youngest = by_age_.tail();
+  if (youngest == nullptr) return UINT64_MAX;
+  return youngest->stamp_ms + rest_delays * policy.delay_ms.load(std::memory_order_relaxed);
 }
 
 }  // namespace tarn
