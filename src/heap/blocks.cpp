@@ -30,8 +30,19 @@ TARN_COLD void* allocate_large_again(std::size_t bytes, std::size_t alignment, b
   return try_again(bytes, [&] { return large_allocate(bytes, alignment, zero); });
 }
 
+// Of large blocks 4 MiB are worth a look at what is due, as 64 refills are.
+constexpr std::size_t bytes_of_a_refill = (std::size_t{4} << 20) / refills_between;
+
+// A thread that has no record has nowhere to count.
+void count_large(std::size_t bytes) noexcept {
+  if (current_thread == no_thread()) return upkeep();
+  const std::size_t refills = bytes / bytes_of_a_refill;
+  count_refills(*current_thread,
+                static_cast<std::uint32_t>(refills < refills_between ? refills : refills_between));
+}
+
 TARN_INLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
-  upkeep();
+  count_large(bytes);
   void* const block = large_allocate(bytes, alignment, zero);
   return TARN_LIKELY(block != nullptr) ? block : allocate_large_again(bytes, alignment, zero);
 }
@@ -45,7 +56,7 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(thread_is_ending)) return late.allocate(size_class);
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
-  count_refill(*thread);
+  count_refills(*thread);
   os::await_fork();
   Busy busy(*thread);
   ThreadHeap& heap = *current_heap;

@@ -193,7 +193,7 @@ void* refill_inside(Page* page, std::size_t bytes) noexcept {
     if (block != nullptr && marks_due(*record)) due_for = record->handle().id;
   }
   thread.inside.store(false, std::memory_order_release);
-  count_refill(thread);
+  count_refills(thread);
   if (TARN_UNLIKELY(due_for != 0)) call_due_marks(*record, due_for);
   return block;
 }

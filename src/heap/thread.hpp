@@ -208,10 +208,12 @@ Thread* thread_start() noexcept;
 // allocate. pre: the calling thread is not busy, holds no lock and is inside no heap. (upkeep.hpp)
 void upkeep() noexcept;
 
-// For each refill of the thread. pre: as above
+// For each refill of the thread, and for what is worth so many. pre: as above
 inline constexpr std::uint32_t refills_between = 64;
-TARN_INLINE void count_refill(Thread& thread) noexcept {
-  if (TARN_UNLIKELY(++thread.refills % refills_between == 0)) upkeep();
+TARN_INLINE void count_refills(Thread& thread, std::uint32_t refills = 1) noexcept {
+  const std::uint32_t before = thread.refills;
+  thread.refills = before + refills;
+  if (TARN_UNLIKELY((before ^ thread.refills) >= refills_between)) upkeep();
 }
 
 // Marks the time in which a fork must not trust the thread's lists. Does not nest.

@@ -1,6 +1,6 @@
 // upkeep: what somebody has to see to now and then, so that memory goes back in time although the
 // program frees nothing that reaches the store: whoever refills comes by every 64th time, takers of
-// large blocks and ending threads each time (upkeep(), in thread.hpp), and a thread of the
+// large blocks every 4 MiB (upkeep(), in thread.hpp), ending threads each time, and a thread of the
 // library's own where it is wanted.
 //
 // SPDX-License-Identifier: MIT

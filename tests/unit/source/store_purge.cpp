@@ -150,6 +150,16 @@ TEST_F(PurgeTest, SaysWhenSomethingIsDue) {
   store.configure(3600000, 0);
 }
 
+TEST_F(PurgeTest, SaysWhenWhatIsKeptServesNobody) {
+  store.configure(1000, keep_everything);
+  EXPECT_EQ(store.rest_due_ms(), UINT64_MAX);
+  make_dirty(1, 10);
+  EXPECT_EQ(store.purge_due_ms(), UINT64_MAX);
+  EXPECT_GT(store.rest_due_ms(), time_in(1000));
+  EXPECT_LE(store.rest_due_ms(), time_in(4000));
+  store.configure(3600000, 0);
+}
+
 // Clean memory on top of dirty memory that cannot serve would make the process larger than it was.
 class PeakTest : public PurgeTest {
  protected:
