@@ -158,15 +158,18 @@ bool put_to_sleep(Page& page) noexcept {
   unpin(page);
   const std::uint32_t enough = page_threshold(&page);
   const std::uint32_t threshold = freed < enough ? enough - freed : 1;
-  if (!page_list(&page, threshold)) {
-    make_current(page);
-    page_attach(&page, page_collect_unless_mailed(&page, RemoteState::open));
-    return false;
-  }
+  // Before it is listed: from then on it may be in the mail and not current, and a purger asks whether
+  // all that is counted here is free.
   const std::uint32_t live = page.countdown;
   const std::uint32_t wakes = threshold < live ? threshold : live;
   page.countdown = wakes;
   page.kept = static_cast<std::int32_t>(live - wakes);
+  if (!page_list(&page, threshold)) {
+    page_count_all(&page);
+    make_current(page);
+    page_attach(&page, page_collect_unless_mailed(&page, RemoteState::open));
+    return false;
+  }
   set_current(*page.heap, page.size_class, no_page());
   note_live(*page.heap, page, live);
   return true;

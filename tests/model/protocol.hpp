@@ -55,6 +55,7 @@ enum class Mistake {
   purge_reads_kept_last,      // ... or after its swap only, and reads the countdown first.
   purge_drops_frees,          // ... and takes a word back that frees have come to.
   use_stays_mailed,           // page_use() does not say that a page in the mail is current.
+  sleep_counts_late,          // put_to_sleep() lists the page, then says what wakes it.
   sleeps_mailed_open,         // page_list() leaves a page mailed_open that is not current any more.
   uses_purging_page,          // page_use() does not mind state purging.
   collects_purging_page,      // page_collect_unless_mailed() likewise.
@@ -181,6 +182,7 @@ class Run {
   // heap/thread_heap
   Task<bool> refill(Thread& t);
   Task<bool> reuse_freed(Thread& t, Byte page);
+  Task<void> keep_apart(Thread& t, Byte page);
   Task<bool> put_to_sleep(Thread& t, Byte page);
   Task<void> put_back(Thread& t, Byte page);
   Task<Byte> take_queued(Thread& t);

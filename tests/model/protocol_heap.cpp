@@ -108,18 +108,28 @@ Task<void> Run::put_back(Thread& t, Byte page) {
   co_await place(t, t.record, page);
 }
 
-// put_to_sleep
-Task<bool> Run::put_to_sleep(Thread& t, Byte page) {
-  unpin(page);
-  const bool lists = co_await page_list(t, page, scenario_.threshold);
-  if (!lists) {
-    make_current(t.record, page);
-    co_return false;
-  }
+// Of put_to_sleep: the countdown is what wakes the page.
+Task<void> Run::keep_apart(Thread& t, Byte page) {
   Page& p = at(page);
   const std::int8_t live = p.countdown;
   p.countdown = std::min(static_cast<std::int8_t>(scenario_.threshold), live);
+  if (p.countdown == live) co_return;
+  co_await t.step();  // Who purges may look in between.
   p.kept = static_cast<std::int8_t>(live - p.countdown);
+}
+
+// put_to_sleep
+Task<bool> Run::put_to_sleep(Thread& t, Byte page) {
+  unpin(page);
+  const bool late = is(Mistake::sleep_counts_late);
+  if (!late) co_await keep_apart(t, page);
+  const bool lists = co_await page_list(t, page, scenario_.threshold);
+  if (!lists) {
+    if (!late) co_await count_all(t, page);
+    make_current(t.record, page);
+    co_return false;
+  }
+  if (late) co_await keep_apart(t, page);
   record_of(t.record).current = none;
   co_return true;
 }

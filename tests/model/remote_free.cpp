@@ -77,6 +77,7 @@ constexpr Wrong mistakes[] = {
     {"purge_reads_kept_last", Mistake::purge_reads_kept_last},
     {"purge_drops_frees", Mistake::purge_drops_frees},
     {"use_stays_mailed", Mistake::use_stays_mailed},
+    {"sleep_counts_late", Mistake::sleep_counts_late},
     {"sleeps_mailed_open", Mistake::sleeps_mailed_open},
     {"uses_purging_page", Mistake::uses_purging_page},
     {"collects_purging_page", Mistake::collects_purging_page},

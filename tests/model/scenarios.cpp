@@ -45,6 +45,13 @@ void queued_page(Shared& s, const Scenario& scenario) {
   s.records[0].queue[0] = 0;
 }
 
+// As current_full, in the mail, where the owner uses it.
+void mailed_full(Shared& s, const Scenario& scenario) {
+  current_full(s, scenario);
+  s.pages[0].word = {mailed_open, 0, none, 0};
+  s.records[0].mail = 0;
+}
+
 // As queued_page, and the owner has ended.
 void orphaned_page(Shared& s, const Scenario& scenario) {
   queued_page(s, scenario);
@@ -232,6 +239,11 @@ void Collection::add_purges() {
        .programs = {{{allocate}, {allocate}, {free_hand}, {allocate}, {allocate}, {pass}, {pass}},
                     {{free_passed}, {free_passed}},
                     {{purge}}},
+       .started = {0}});
+  add({.name = "purge_and_sleep_in_the_mail",
+       .capacity = static_cast<Byte>(threshold_ + 1),
+       .prepare = mailed_full,
+       .programs = {{{allocate}, {free_hand}, {allocate}}, {{free_block, 0, 0}}, {{purge}}},
        .started = {0}});
   add({.name = "purge_and_end",
        .prepare = queued_mailed_free,
