@@ -158,8 +158,8 @@ bool put_to_sleep(Page& page) noexcept {
   unpin(page);
   const std::uint32_t enough = page_threshold(&page);
   const std::uint32_t threshold = freed < enough ? enough - freed : 1;
-  // Before it is listed: from then on it may be in the mail and not current, and a purger asks whether
-  // all that is counted here is free.
+  // Before it is listed: from then on it may be in the mail and not current, and a purger asks
+  // whether all that is counted here is free.
   const std::uint32_t live = page.countdown;
   const std::uint32_t wakes = threshold < live ? threshold : live;
   page.countdown = wakes;

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "heap/upkeep.hpp"
 
+#include <cerrno>
+
 #include "heap/heap_scope.hpp"
 #include "heap/idle_mail.hpp"
 #include "heap/orphans.hpp"
@@ -18,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t nap_ms_least = 10;  // Between two looks, however much is due.
 constexpr std::uint64_t mail_pause_ms_most = 8000;
+constexpr std::uint64_t doze_ms_least = 2000;  // A shorter one is not worth being woken from.
 constexpr std::uint64_t end_wait_ms = 1000;  // For a purge that is under way at the end,
 constexpr std::uint64_t end_look_ms = 50;    // and how often it is looked for.
 
@@ -95,9 +98,12 @@ void Background::run() noexcept {
     std::uint64_t pause = due == UINT64_MAX ? due : due > now ? due - now : 0;
     // What lies in the mail may become free at any time without a word.
     mail_pause = IdleMail::is_there() ? longer(mail_pause) : 0;
+    const bool for_mail = pause == UINT64_MAX && mail_pause >= doze_ms_least;
     if (mail_pause != 0 && mail_pause < pause) pause = mail_pause;
     if (pause == UINT64_MAX) {
       store.purger.sleep();
+    } else if (for_mail) {
+      if (store.purger.doze(pause)) mail_pause = 0;
     } else {
       store.purger.nap(pause > nap_ms_least ? pause : nap_ms_least);
     }
@@ -107,6 +113,8 @@ void Background::run() noexcept {
 }
 
 bool Background::begin() noexcept {
+  // The child of a vfork has its parent's memory, but threads of its own, which end at its exec.
+  if (home_.load(std::memory_order_relaxed) != os::process_id()) return false;
   State seen = State::none;
   if (!state_.compare_exchange_strong(seen, State::starting, std::memory_order_relaxed)) {
     return seen != State::refused && seen != State::ended;
@@ -115,9 +123,27 @@ bool Background::begin() noexcept {
   left_.store(0, std::memory_order_relaxed);
   const OutOfScope not_the_programs_default;  // libc allocates for the thread.
   const bool begun = os::thread_begin_own(run, "tarn-purge", &thread_);
+  seen = State::starting;
   // Release: pairs with end().
-  state_.store(begun ? State::there : State::refused, std::memory_order_release);
+  if (!state_.compare_exchange_strong(seen, begun ? State::there : State::refused,
+                                      std::memory_order_acq_rel) &&
+      begun) {  // The library has ended meanwhile.
+    store.purger.end();
+    os::thread_join_own(thread_);
+    return false;
+  }
   return begun;
+}
+
+void Background::want() noexcept {
+  home_.store(os::process_id(), std::memory_order_relaxed);
+  wanted_.store(true, std::memory_order_release);
+}
+
+void Background::begin_quietly() noexcept {
+  const int saved = errno;
+  begin();
+  errno = saved;
 }
 
 bool Background::start() noexcept {
@@ -143,6 +169,7 @@ void Background::end() noexcept {
 void Background::recover_after_fork() noexcept {
   if (state_.load(std::memory_order_relaxed) == State::ended) return;
   state_.store(State::none, std::memory_order_relaxed);
+  home_.store(os::process_id(), std::memory_order_relaxed);
 }
 
 }  // namespace tarn

@@ -19,13 +19,13 @@ namespace tarn {
 class Background {
  public:
   // It is made by the next upkeep().
-  void want() noexcept { wanted_.store(true, std::memory_order_relaxed); }
+  void want() noexcept;
 
   // Made if it is wanted and not there; what the OS has refused is not asked for again.
   void provide() noexcept {
     if (TARN_UNLIKELY(wanted_.load(std::memory_order_relaxed)) &&
         state_.load(std::memory_order_relaxed) == State::none) {
-      begin();
+      begin_quietly();
     }
   }
 
@@ -43,10 +43,12 @@ class Background {
   enum class State : std::uint32_t { none, starting, there, refused, ended };
 
   bool begin() noexcept;
+  void begin_quietly() noexcept;
   static void run() noexcept;
 
   std::atomic<bool> wanted_{false};
   std::atomic<State> state_{State::none};
+  std::atomic<std::uint64_t> home_{0};  // The process whose memory this is.
   std::atomic<std::uint32_t> left_{0};  // The thread has done its last.
   os::OwnThread thread_{};
 };

@@ -35,6 +35,13 @@ class Sleeper {
     change(napping_, awake_);
   }
 
+  // The thread's, after it found what somebody may turn into work without a word: for so long, or
+  // until somebody rings. Whether somebody did. pre: lie_down()
+  bool doze(std::uint64_t ms) noexcept {
+    if (word_.load(std::memory_order_acquire) == asleep_) word_wait_for(&word_, asleep_, ms);
+    return !change(asleep_, awake_);
+  }
+
   // Anybody's, after bringing work: a load when it does not sleep. What was brought is seen, if it
   // was brought under a lock under which the thread looks, or sequentially consistently.
   void ring() noexcept {

@@ -1,7 +1,8 @@
-/* background_purge fork|exit|refused|signals: the thread that purges while the program sleeps,
+/* background_purge fork|vfork|exit|refused|signals: the thread that purges while the program sleeps,
  * asked for in TARN_OPTIONS.
  *
  *   fork      the child of a fork has none, and makes its own when it allocates; again and again
+ *   vfork     nor has that of a vfork, whose memory is its parent's: it makes none
  *   exit      processes end while it is at work, from main and from other threads
  *   refused   the system refuses threads: the program goes on without
  *   signals   it takes none of the program's signals
@@ -70,6 +71,18 @@ static void expect_in_children(int generations) {
   wait_for(child);
 }
 
+static void expect_none_of_a_vfork(void) {
+  const pid_t child = vfork();
+  if (child == 0) {
+    for (int i = 0; i < 100; ++i) free(peak_take(300000));
+    _exit(0);
+  }
+  wait_for(child);
+  use_and_free();
+  CHECK(purgers() == 1);
+  CHECK(purged_asleep());
+}
+
 static void* leave(void* argument) {
   use_and_free();
   exit(0);
@@ -135,6 +148,7 @@ int main(int count, char** words) {
   CHECK(count == 2);
   begin(120);
   if (strcmp(words[1], "fork") == 0) expect_in_children(3);
+  if (strcmp(words[1], "vfork") == 0) expect_none_of_a_vfork();
   if (strcmp(words[1], "exit") == 0) expect_to_end();
   if (strcmp(words[1], "refused") == 0) expect_to_do_without();
   if (strcmp(words[1], "signals") == 0) expect_no_signal();
