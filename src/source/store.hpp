@@ -56,7 +56,7 @@ class EarlyPurges {
  public:
   void note_purged(std::size_t slices, std::uint64_t now_ms) noexcept;
   void note_again(std::size_t slices, std::uint64_t now_ms, std::uint64_t delay_ms,
-                  std::size_t enough) noexcept;
+                  std::size_t dirty) noexcept;
   void note_taken_clean(std::size_t slices, std::uint64_t delay_ms) noexcept;
   void note_grown_old(std::size_t slices) noexcept;
 
@@ -66,7 +66,8 @@ class EarlyPurges {
  private:
   std::size_t purged_ = 0;
   std::uint64_t purged_ms_ = 0;  // The last of them.
-  std::size_t in_a_row_ = 0;     // Without a pause.
+  std::size_t in_a_row_ = 0;     // Without a pause,
+  std::size_t dirty_first_ = 0;  // and how much was dirty when that began.
   std::size_t missed_ = 0;
 };
 

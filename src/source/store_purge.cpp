@@ -199,19 +199,25 @@ std::size_t Store::purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept
 void Store::make_room(std::size_t slices) noexcept {
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
   const std::uint64_t now = os::clock_coarse_ms();
+  std::size_t dirty = 0;
+  {
+    os::Locked locked(lock_);
+    dirty = dirty_.slices();
+  }
   const std::size_t purged = purge(Purge{now, 0, keep, slices}) >> slice_shift;
   os::Locked locked(lock_);
-  const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
-  room_.note_again(purged, now, delay, in_use_slices_peak_ / 8);
+  room_.note_again(purged, now, policy.delay_ms.load(std::memory_order_relaxed), dirty);
 }
 
-// Once is a program that changes what it does. Again and again is one that had better stay warm.
+// A program that changes what it does purges what was dirty when it began, once. One that purges
+// more than that in a row goes to and fro, and had better stay warm.
 void EarlyPurges::note_again(std::size_t slices, std::uint64_t now_ms, std::uint64_t delay_ms,
-                             std::size_t enough) noexcept {
+                             std::size_t dirty) noexcept {
   if (now_ms > purged_ms_ + delay_ms) in_a_row_ = 0;
+  if (in_a_row_ == 0) dirty_first_ = dirty;
   in_a_row_ += slices;
   note_purged(slices, now_ms);
-  if (in_a_row_ > enough) missed_ += missed_factor * slices;
+  if (in_a_row_ > dirty_first_) missed_ += missed_factor * slices;
 }
 
 void EarlyPurges::note_purged(std::size_t slices, std::uint64_t now_ms) noexcept {
@@ -238,7 +244,6 @@ void EarlyPurges::note_grown_old(std::size_t slices) noexcept {
 void Store::note_taken_clean_locked(std::size_t slices) noexcept {
   const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
   surplus_.note_taken_clean(slices, delay);
-  room_.note_taken_clean(slices, delay);
 }
 
 // So much dirty memory is likely to be wanted again: half of what is in use, and what was missed.

@@ -1,5 +1,5 @@
-/* background_purge fork|vfork|exit|refused|signals: the thread that purges while the program sleeps,
- * asked for in TARN_OPTIONS.
+/* background_purge fork|vfork|exit|refused|signals: the thread that purges while the program
+ * sleeps, asked for in TARN_OPTIONS.
  *
  *   fork      the child of a fork has none, and makes its own when it allocates; again and again
  *   vfork     nor has that of a vfork, whose memory is its parent's: it makes none

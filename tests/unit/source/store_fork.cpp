@@ -210,7 +210,7 @@ TEST_P(StoreForkPurgeTest, WhatThisThreadPurgesStaysWithIt) {
       [&] {
         begin_purge(2, SpanKind::purging);
         begin_purge(4, SpanKind::unmapping);
-        for (const std::size_t i : {2, 4}) spans_[i]->remote.store(survivor_);
+        for (const std::size_t i : {2u, 4u}) spans_[i]->remote.store(survivor_);
       },
       [&] {
         EXPECT_EQ(free_slices(SpanKind::dirty), dirty_ - 12 - 14);
