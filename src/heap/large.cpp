@@ -77,10 +77,6 @@ void* grow_elsewhere(Span* span, std::size_t slices) noexcept {
   return p;
 }
 
-}  // namespace
-
-namespace {
-
 // From this size on memory that is to read as zero is better fresh from the OS than written: the
 // program may use little of it.
 constexpr std::size_t fresh_bytes_min = std::size_t{4} << 20;

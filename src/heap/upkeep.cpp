@@ -24,10 +24,6 @@ constexpr std::uint64_t doze_ms_least = 2000;  // A shorter one is not worth bei
 constexpr std::uint64_t end_wait_ms = 1000;  // For a purge that is under way at the end,
 constexpr std::uint64_t end_look_ms = 50;    // and how often it is looked for.
 
-}  // namespace
-
-namespace {
-
 // No look at the mail of others before this time, and how large the process was at the last one
 // that did not wait for that.
 std::atomic<std::uint64_t> mail_due_ms{0};

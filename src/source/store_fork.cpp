@@ -58,6 +58,7 @@ void Store::repair_lists() noexcept {
     changed = span;
   });
   repair_change(changed);
+  repair_purging();
   purge_due_ms_.store(0, std::memory_order_relaxed);
 }
 
@@ -87,17 +88,8 @@ void Store::repair_span(Span* span) noexcept {
       return descriptors_.give(span);
     case SpanKind::purging:
     case SpanKind::unmapping:
-      if (span->remote.load(std::memory_order_relaxed) == os::thread_id()) {
-        purging_.push_back(span);
-        purging_slices_ += span->slices;
-      } else if (kind == SpanKind::purging) {
-        span->remote.store(0, std::memory_order_relaxed);
-        insert_locked(span, SpanKind::dirty);
-      } else {
-        span->remote.store(0, std::memory_order_relaxed);
-        reserved_slices_ -= span->slices;
-        descriptors_.give(span);
-      }
+      purging_.push_back(span);
+      purging_slices_ += span->slices;
       return;
     case SpanKind::page:
     case SpanKind::nursery:

@@ -216,7 +216,7 @@ void EarlyPurges::note_again(std::size_t slices, std::uint64_t now_ms, std::uint
   if (now_ms > purged_ms_ + delay_ms) in_a_row_ = 0;
   if (in_a_row_ == 0) dirty_first_ = dirty;
   in_a_row_ += slices;
-  note_purged(slices, now_ms);
+  purged_ms_ = now_ms;
   if (in_a_row_ > dirty_first_) missed_ += missed_factor * slices;
 }
 

@@ -100,4 +100,36 @@ inline void expect_nothing_in_use() {
   }
 }
 
+// Somebody whose blocks another one frees.
+class TwoActorsTest : public testing::Test {
+ protected:
+  static constexpr std::size_t bytes = 32;  // Many blocks a page, so thresholds are above one.
+
+  ~TwoActorsTest() override {
+    owner_.free_extra();
+    owner_.end();
+    other_.end();
+    expect_nothing_in_use();
+  }
+  // A page asleep, with all its blocks out.
+  Page* sleeping_page() {
+    blocks_ = owner_.fill_page(bytes);
+    return Actor::page_of(blocks_[0]);
+  }
+  void free_by(Actor& actor, std::size_t count) {
+    for (; count > 0; --count) {
+      actor.free(blocks_.back());
+      blocks_.pop_back();
+    }
+  }
+  static void read_mail_of(Actor& actor) {
+    actor.run([&] { read_mail(actor.record()); });
+  }
+  Page* mail() { return owner_.record().mail.load(); }
+
+  Actor owner_;
+  Actor other_;
+  std::vector<void*> blocks_;
+};
+
 }  // namespace tarn

@@ -22,46 +22,19 @@ struct IdleMailAccess {
 
 namespace {
 
-constexpr std::size_t block_bytes = 32;
-
-class IdleMailTest : public testing::Test {
+class IdleMailTest : public TwoActorsTest {
  protected:
-  ~IdleMailTest() override {
-    owner_.free_extra();
-    owner_.end();
-    other_.end();
-    expect_nothing_in_use();
-  }
-  // A page asleep, all of whose blocks are out.
-  Page* sleeping_page() {
-    blocks_ = owner_.fill_page(block_bytes);
-    return Actor::page_of(blocks_[0]);
-  }
   Page* freed_page() {
     Page* const page = sleeping_page();
     free_by(other_, blocks_.size());
     return page;
-  }
-  void free_by(Actor& actor, std::size_t count) {
-    for (; count > 0; --count) {
-      actor.free(blocks_.back());
-      blocks_.pop_back();
-    }
-  }
-  void read_mail_of(Actor& actor) {
-    actor.run([&] { read_mail(actor.record()); });
   }
   std::size_t pages_in_mail() {
     std::size_t count = 0;
     for (const Span* s = mail(); s != nullptr; s = s->newer) ++count;
     return count;
   }
-  Page* mail() { return owner_.record().mail.load(); }
   bool is_sound() { return thread_heap_check(owner_.record().heap); }
-
-  Actor owner_;
-  Actor other_;
-  std::vector<void*> blocks_;
 };
 
 // The first test: no heap has been made yet, for whose sake mail would be delivered anew.
@@ -130,9 +103,9 @@ TEST_F(IdleMailTest, AQueuedPageIsUsedAgainFromItsStart) {
   Page* mailed = owner_.record().mail.exchange(nullptr);
   ASSERT_EQ(mailed, page);
   std::vector<void*> more;
-  while (owner_.current(block_bytes) != page) more.push_back(owner_.allocate(block_bytes));
+  while (owner_.current(bytes) != page) more.push_back(owner_.allocate(bytes));
   EXPECT_EQ(state_of(page), RemoteState::mailed_open);
-  while (owner_.current(block_bytes) == page) more.push_back(owner_.allocate(block_bytes));
+  while (owner_.current(bytes) == page) more.push_back(owner_.allocate(bytes));
   EXPECT_EQ(page->carved, page->capacity);
   EXPECT_EQ(page->live(), page->capacity);
   EXPECT_EQ(state_of(page), RemoteState::mailed);
@@ -147,7 +120,7 @@ TEST_F(IdleMailTest, AQueuedPageIsUsedAgainFromItsStart) {
 TEST_F(IdleMailTest, ManyPages) {
   std::vector<std::vector<void*>> pages;
   for (int i = 0; i < 600; ++i) {  // More than the first round has.
-    pages.push_back(owner_.fill_page(block_bytes));
+    pages.push_back(owner_.fill_page(bytes));
     owner_.free_extra();
   }
   std::size_t freed_bytes = 0;
@@ -240,7 +213,7 @@ TEST_F(IdleMailTest, APageOfAHeapOfOnesOwnIsLeftAlone) {
   owner_.run([&] { deallocate(heap_allocate(heap, 60'000, "test")); });  // No nursery from here on.
   const auto allocate = [&] {
     void* p = nullptr;
-    owner_.run([&] { p = heap_allocate(heap, block_bytes, "test"); });
+    owner_.run([&] { p = heap_allocate(heap, bytes, "test"); });
     return p;
   };
   blocks_.push_back(allocate());

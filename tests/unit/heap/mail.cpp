@@ -8,36 +8,7 @@
 namespace tarn {
 namespace {
 
-constexpr std::size_t bytes = 32;  // Many blocks a page, so thresholds are above one.
-
-class MailTest : public testing::Test {
- protected:
-  ~MailTest() override {
-    owner_.free_extra();
-    owner_.end();
-    other_.end();
-    expect_nothing_in_use();
-  }
-  // A page asleep, with all its blocks out.
-  Page* sleeping_page() {
-    blocks_ = owner_.fill_page(bytes);
-    return Actor::page_of(blocks_[0]);
-  }
-  void free_by(Actor& actor, std::size_t count) {
-    for (; count > 0; --count) {
-      actor.free(blocks_.back());
-      blocks_.pop_back();
-    }
-  }
-  void read_mail_of(Actor& actor) {
-    actor.run([&] { read_mail(actor.record()); });
-  }
-  Page* mail() { return owner_.record().mail.load(); }
-
-  Actor owner_;
-  Actor other_;
-  std::vector<void*> blocks_;
-};
+class MailTest : public TwoActorsTest {};
 
 TEST_F(MailTest, BelowTheThresholdNothingIsPosted) {
   Page* const page = sleeping_page();
