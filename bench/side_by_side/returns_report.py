@@ -118,6 +118,13 @@ def seeds(record):
   return f"Seeds {first} to {first + count - 1}; the worst is judged."
 
 
+def busyness(record):
+  """What seconds are worth where contestants ran together."""
+  count = record.get("at_once", 1)
+  return (f"\n{count} contestants of a task ran at a time: these are times of a busy machine.\n"
+          if count > 1 else "")
+
+
 def free_section(record):
   at = "".join(f"### {seconds} s after the peak\n\n{task_table(record, reader_at(seconds))}\n"
                for seconds in TIMES)
@@ -149,7 +156,7 @@ Each allocator's own: {calls(record)}. Called when the demand is over.
 
 {task_table(record, lambda figures: figures['faults'] / 1000, 1)}
 ## Seconds of work: the peak made and freed, and what the demand takes
-
+{busyness(record)}
 {task_table(record, lambda figures: figures['work_s'], 2)}
 ## Wall time, seconds, sleeps included
 

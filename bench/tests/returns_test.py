@@ -85,7 +85,8 @@ class Runner(unittest.TestCase):
   def test_options_are_checked(self):
     for words, said in ((("--rounds", "0"), "at least 1"), (("--library", "x"), "NAME=PATH"),
                         (("--library", "x=/no/such"), "NAME=PATH"),
-                        (("--pause", "13"), "less than")):
+                        (("--pause", "13"), "less than"), (("--at-once", "0"), "at least 1"),
+                        (("--limited", "--at-once", "2"), "not for --limited")):
       done = subprocess.run([str(RUNNER), *words], capture_output=True, text=True, check=False)
       self.assertEqual(done.returncode, 2)
       self.assertIn(said, done.stderr)
@@ -99,7 +100,7 @@ class Runner(unittest.TestCase):
     with tempfile.TemporaryDirectory() as folder:
       command = [str(RUNNER), "--no-build", "--no-peers", "--allocators", "none", "--program",
                  PROGRAM, "--mib", "8", "--seconds", "0.5", "--pause", "0.1",
-                 "--rounds", "1", "--seed", "2", "--only",
+                 "--rounds", "1", "--seed", "2", "--at-once", "2", "--only",
                  "small/idle", "large/large", "resident", "--output", folder]
       done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
       self.assertEqual(done.returncode, 0, done.stderr)
@@ -110,6 +111,7 @@ class Runner(unittest.TestCase):
       self.assertEqual(record["seed"], 2)
       text = (Path(folder) / "returns.md").read_text()
       self.assertIn("| small/idle |", text)
+      self.assertIn("2 contestants of a task ran at a time", text)
       self.assertNotIn(folder, text)
 
 
