@@ -2,13 +2,14 @@
 # Makefile: the front door. Every target first installs what it needs and lacks (dev/setup says so).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench bench-heaps dist clean
+.PHONY: help demo test test-long bench bench-heaps dist clean
 
 help:
 	@echo 'tarn: a memory-management library for C and C++'
 	@echo
 	@echo '  make demo    build tarn, and compare it with the system malloc (under three minutes)'
-	@echo '  make test    run every test and check (about twenty minutes on two cores)'
+	@echo '  make test    run what a change can break (at most twelve minutes on two cores)'
+	@echo '  make test-long  run the rest: every folder, all rounds, real programs (half an hour)'
 	@echo '  make bench   compare with other allocators, side by side (an hour)'
 	@echo '  make bench-heaps  measure heaps beside those of mimalloc (a quarter of an hour)'
 	@echo '  make dist    write the library as two files, dist/tarn.hpp and dist/tarn.cpp'
@@ -21,8 +22,12 @@ demo:
 	@dev/demo
 
 test:
-	@dev/setup build tools test programs
+	@dev/setup build tools test
 	@dev/test
+
+test-long:
+	@dev/setup build tools test programs
+	@dev/test --long
 
 bench:
 	@dev/setup build tools test bench

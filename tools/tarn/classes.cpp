@@ -26,7 +26,7 @@ namespace {
 
 constexpr double knee_part = 0.005;  // Of what is asked for, that one more class must save.
 
-constexpr const char* footer =
+constexpr const char* classes_footer =
     "FILE has a size in bytes on each line, or a size and how often it is asked for; # begins a\n"
     "comment, - is stdin. With a program, each of its requests is counted, and those of the\n"
     "programs that it starts; the result goes to stderr then, and the exit status is the\n"
@@ -186,7 +186,7 @@ void add_classes_verb(CLI::App& app, ClassesOptions& options) {
   CLI::App* const classes =
       app.add_subcommand("classes", "Find the best size classes for a program");
   classes->formatter(std::make_shared<ClassesFormatter>());
-  classes->footer(footer);
+  classes->footer(classes_footer);
   classes->add_option("FILE", options.file, "Sizes (- for stdin)")->type_name("");
   classes->add_option("--classes", options.classes, "So many classes, instead of those worth it")
       ->type_name("K")

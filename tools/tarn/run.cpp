@@ -22,7 +22,7 @@ namespace tarn {
 
 namespace {
 
-constexpr const char* footer =
+constexpr const char* run_footer =
     "Everything after -- is the program, found as a shell would find it, and its arguments. The\n"
     "exit status is the program's; 126 and 127 mean that it could not be started, 125 that this\n"
     "machine refused something, 2 that this command line is wrong. What tarn itself says goes to\n"
@@ -117,7 +117,7 @@ Ending plain_run(const RunOptions& options, Terminal& terminal, ResultFile& resu
 void add_run_verb(CLI::App& app, RunOptions& options) {
   CLI::App* const run = app.add_subcommand("run", "Run a program on tarn's malloc");
   run->formatter(std::make_shared<RunFormatter>());
-  run->footer(footer);
+  run->footer(run_footer);
   run->add_flag("--stats", options.has_class_table, "Show allocations by size class, with slack");
   run->add_option("--json", options.json, "Write everything as JSON to FILE (- for stdout)")
       ->type_name("FILE");

@@ -10,6 +10,7 @@
 
 #include "os/fake/fake.hpp"
 #include "tarn/recover.hpp"
+#include "tarn/tarn.h"
 #include "tarn/tree.h"
 
 namespace tarn {
