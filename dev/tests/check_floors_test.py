@@ -60,6 +60,35 @@ class CheckFloors(SampleTest):
         self.write("src/base/two.hpp", '#include "one.hpp"\n')
         self.assert_fails("circle of includes: src/base/one.hpp -> src/base/two.hpp", self.root)
 
+    def knot(self):
+        """Two components whose sources include each other's headers: no circle of files."""
+        self.write("src/base/one.hpp", "")
+        self.write("src/base/two.hpp", "")
+        self.write("src/base/one.cpp", '#include "base/one.hpp"\n#include "base/two.hpp"\n')
+        self.write("src/base/two_part.cpp", '#include "base/two.hpp"\n#include "base/one.hpp"\n')
+
+    def test_components_may_not_form_a_circle(self):
+        self.knot()
+        self.assert_fails("2 components of base are in circles, at most 0: one two", self.root)
+
+    def test_a_part_with_a_header_of_its_own_is_a_component(self):
+        self.knot()
+        self.write("src/base/two_part.hpp", "")
+        self.assert_passes(self.root)
+
+    def test_a_knot_that_is_in_the_law_is_suffered_until_it_is_smaller(self):
+        self.knot()
+        law = (self.root / "src/floors.txt").read_text()
+        self.write("src/floors.txt", law + "knot base 2\n", head=False)
+        self.assert_passes(self.root)
+        (self.root / "src/base/two_part.cpp").unlink()
+        self.assert_fails("only 0 components of base are in circles: say so", self.root)
+
+    def test_a_knot_of_a_room_that_is_not_there_is_no_law(self):
+        law = (self.root / "src/floors.txt").read_text()
+        self.write("src/floors.txt", law + "knot attic 2\n", head=False)
+        self.assert_fails("write one line", self.root)
+
     def test_tools_and_examples_see_public_headers_only(self):
         for top in ("tools", "examples", "bench"):
             path = self.write(f"{top}/bad/main.cpp", '#include "base/bits.hpp"\n')
