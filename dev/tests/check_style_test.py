@@ -108,6 +108,9 @@ class CheckStyle(SampleTest):
     def test_many_project_includes(self):
         text = "".join(f'#include "base/f{n}.hpp"\n' for n in range(9))
         self.fails("includes 9 project files", "src/heap/h.hpp", text)
+        self.passes("src/heap/h.cpp", text)
+        self.fails("includes 17 project files, at most 16", "src/heap/h.cpp",
+                   "".join(f'#include "base/f{n}.hpp"\n' for n in range(17)))
 
     def test_system_includes_are_not_counted(self):
         text = "".join(f'#include "base/f{n}.hpp"\n' for n in range(8))

@@ -44,7 +44,6 @@ class Steps(unittest.TestCase):
             whole = test.Steps(1, True).extent(preset)
             for word in ("-DTARN_TESTS=", "-DTARN_TEST_AMOUNT=100", "-DTARN_BUILD_EXAMPLES=ON"):
                 self.assertIn(word, whole)
-        self.assertIn("-DTARN_TESTS=", test.Steps(1, False).extent("tsan"))
         self.assertEqual(test.Steps(1, True).extent("min"), ())
 
     def test_the_folders_of_the_short_run_are_there(self):

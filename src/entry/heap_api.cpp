@@ -6,6 +6,7 @@
 #include "base/bits.hpp"
 #include "heap/blocks.hpp"
 #include "heap/heap_freeze.hpp"
+#include "heap/heaps.hpp"
 #include "heap/record.hpp"
 #include "tarn/heap.h"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "base/config.hpp"
-#include "heap/passthrough.hpp"
+#include "os/system_malloc.hpp"
 #include "report/report.hpp"
 #include "tarn/heap.h"
 #include "tarn/heap_source.h"

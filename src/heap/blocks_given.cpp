@@ -5,13 +5,19 @@
 #include <cerrno>
 #include <cstring>
 
+#include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/ended.hpp"
 #include "heap/heap_large.hpp"
+#include "heap/heap_nursery.hpp"
 #include "heap/heap_scope.hpp"
 #include "heap/heap_zone.hpp"
+#include "heap/heaps.hpp"
 #include "heap/large.hpp"
+#include "heap/late.hpp"
+#include "heap/passthrough.hpp"
+#include "heap/recovery.hpp"
 #include "heap/thread_heap.hpp"
 
 namespace tarn {

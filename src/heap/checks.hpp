@@ -12,8 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heap/heaps.hpp"
-#include "heap/passthrough.hpp"
 #include "heap/places.hpp"
 #include "heap/record.hpp"
 #include "report/report.hpp"

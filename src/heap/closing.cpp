@@ -4,6 +4,7 @@
 #include "heap/closing.hpp"
 
 #include "base/check.hpp"
+#include "heap/late.hpp"
 #include "heap/orphans.hpp"
 #include "heap/registry.hpp"
 #include "report/report.hpp"

@@ -14,9 +14,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "heap/late.hpp"
 #include "heap/record.hpp"
-#include "heap/recovery.hpp"  // For who ends blocks, or finds no memory.
 #include "heap/thread.hpp"
 #include "report/report.hpp"
 

@@ -3,9 +3,12 @@
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 
+#include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/free_blocks.hpp"
+#include "heap/heaps.hpp"
+#include "heap/passthrough.hpp"
 #include "heap/places.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"

@@ -7,8 +7,11 @@
 
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/heap_nursery.hpp"
+#include "heap/heaps.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
+#include "heap/recovery.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
 #include "heap/thread_heap.hpp"

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "base/bits.hpp"
+#include "heap/ended.hpp"
 #include "heap/heaps.hpp"
 #include "heap/registry.hpp"
 #include "report/report.hpp"

@@ -9,10 +9,12 @@
 #include <cerrno>
 
 #include "heap/closing.hpp"
+#include "heap/heaps.hpp"
 #include "heap/share.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/vm.hpp"
 #include "source/store.hpp"
+#include "source/zone.hpp"
 
 namespace tarn {
 

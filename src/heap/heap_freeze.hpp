@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "heap/heaps.hpp"
+#include "heap/record.hpp"
 
 namespace tarn {
 

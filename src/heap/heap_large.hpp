@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heap/heaps.hpp"
 #include "heap/record.hpp"
+#include "heap/request.hpp"
 
 namespace tarn {
 

@@ -4,13 +4,18 @@
 #include <cerrno>
 
 #include "heap/checks.hpp"
+#include "heap/class_table.hpp"
 #include "heap/closing.hpp"
+#include "heap/ended.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/heap_zone.hpp"
+#include "heap/heaps.hpp"
 #include "heap/limits.hpp"
 #include "heap/process.hpp"
+#include "heap/recovery.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
+#include "os/system_malloc.hpp"
 
 namespace tarn {
 

@@ -2,9 +2,10 @@
 // what it is charged, and who may touch it.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_nursery.hpp"
+
 #include "heap/closing.hpp"
 #include "heap/heap_zone.hpp"
-#include "heap/heaps.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/registry.hpp"

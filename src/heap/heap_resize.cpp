@@ -4,10 +4,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_zone.hpp"
+#include "heap/heaps.hpp"
 #include "heap/large.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"

@@ -1,10 +1,16 @@
 // heap_trim: giving back what is empty, of one heap or of all.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/heap_nursery.hpp"
 #include "heap/heap_zone.hpp"
+#include "heap/heaps.hpp"
 #include "heap/idle_mail.hpp"
+#include "heap/late.hpp"
+#include "heap/orphans.hpp"
+#include "heap/recovery.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
 #include "heap/thread_heap.hpp"

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "heap/record.hpp"
-#include "heap/heaps.hpp"
+#include "heap/request.hpp"
 #include "source/zone.hpp"
 
 namespace tarn {

@@ -1,15 +1,23 @@
 // heaps: allocation. Nursery, large blocks, resizing, beginning and end have files of their own.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heaps.hpp"
+
 #include <cerrno>
 #include <cstring>
 
+#include "heap/blocks.hpp"
 #include "heap/callbacks.hpp"
 #include "heap/checks.hpp"
+#include "heap/class_table.hpp"
 #include "heap/closing.hpp"
+#include "heap/ended.hpp"
 #include "heap/heap_large.hpp"
+#include "heap/heap_nursery.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/limits.hpp"
+#include "heap/passthrough.hpp"
+#include "heap/recovery.hpp"
 #include "heap/registry.hpp"
 #include "heap/thread_heap.hpp"
 

@@ -7,57 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heap/blocks.hpp"
 #include "heap/record.hpp"
+#include "heap/request.hpp"
 #include "heap/thread.hpp"
 
 namespace tarn {
 
-struct Request {
-  std::size_t bytes;
-  std::size_t alignment = block_align;
-  bool zero = false;
-  const char* function;  // Of the caller, for reports.
-  const FixedClass* fixed = nullptr;  // Blocks of one size.
-  const void* site = nullptr;  // Return address of the public function, for reports.
-  bool may_end = false;  // The caller names no heap: when it has ended, null and no report.
-  void* block = nullptr;  // To be resized, in a page of the heap: if the class of the request is
-  std::size_t block_class = 0;  // this one, its own, it is what comes back.
-};
-
-enum class Outcome : std::uint8_t {
-  done,
-  again,          // The heap was closed, or is no longer young: from the start.
-  refused,        // By a ceiling.
-  out_of_memory,
-  ended,          // The heap was destroyed meanwhile.
-  frozen,
-};
-
-struct Attempt {
-  Outcome outcome;
-  void* block;
-  HeapRecord* refused_by;
-  bool zeroed = false;  // The block is known to read as zero.
-  bool marks_due = false;  // Soft marks of the heap or its ancestors are to be called.
-};
-
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept;
-
-// From the nursery of a heap whose lock is held; `again` when the class, or all, has outgrown it.
-// pre: is_in_nursery()
-Attempt nursery_allocate(HeapRecord& record, std::size_t size_class,
-                         const Request& request) noexcept;
-
-// A block from a nursery that the class has left, when there is no page for it. False: `attempt`
-// says what refuses. The calling thread is inside the heap (Visit).
-bool nursery_has_room(HeapRecord& record, std::size_t size_class, const Request& request,
-                      Attempt& attempt) noexcept;
-
-// Whether the class has no pages of its own yet. Lock held.
-inline bool is_in_nursery(const HeapRecord& record, std::size_t size_class) noexcept {
-  return record.young.load(std::memory_order_relaxed) && !record.nursery.has_left(size_class);
-}
 
 // A block of the class of `page`, the current one of a share of the calling thread, which has none
 // left; null, and nothing done, where that takes more than a refill. pre: the thread is inside the
@@ -177,11 +133,7 @@ inline HeapRecord* record_of(const Span* span, const void* p) noexcept {
 // The record of a live heap; null with EINVAL for the zero handle. Reports a heap that has ended.
 HeapRecord* live_record(tarn_heap heap, const char* function) noexcept;
 
-// Frees of blocks that malloc's slow path finds not to be its own. pre: p is the start of a block
-void nursery_free(Page* page, void* p) noexcept;
+// A free of a block of a serialised heap. pre: p is the start of a block
 void locked_free(Page* page, void* p) noexcept;
-void nursery_give(Page* page, Zone* zone) noexcept;  // An empty one, to where it came from.
-void nursery_retire(HeapRecord& record) noexcept;  // If it is empty. pre: closed
-std::size_t nursery_bytes(const Page* page, const void* p) noexcept;  // 0: no block begins there.
 
 }  // namespace tarn

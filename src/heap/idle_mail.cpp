@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/idle_mail.hpp"
 
+#include "heap/orphans.hpp"
 #include "heap/record.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/vm.hpp"

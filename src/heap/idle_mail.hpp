@@ -7,7 +7,6 @@
 
 #include <cstddef>
 
-#include "heap/orphans.hpp"  // For who gives memory back, or repairs it after a fork.
 #include "heap/thread.hpp"
 #include "os/thread.hpp"
 

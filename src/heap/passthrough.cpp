@@ -11,6 +11,7 @@
 #include "heap/closing.hpp"
 #include "heap/limits.hpp"
 #include "heap/registry.hpp"
+#include "os/system_malloc.hpp"
 #include "source/store.hpp"
 
 namespace tarn {

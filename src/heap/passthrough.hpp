@@ -10,12 +10,6 @@
 
 namespace tarn {
 
-// The system's malloc: entry/system_malloc.cpp where tarn is none, else entry/libc_malloc.cpp.
-bool system_malloc_known() noexcept;
-void* system_allocate(std::size_t bytes, std::size_t alignment) noexcept;
-void* system_reallocate(void* p, std::size_t bytes) noexcept;
-void system_free(void* p) noexcept;
-
 // The calling thread is inside the heap (Visit).
 Attempt passthrough_allocate(HeapRecord& record, const Request& request) noexcept;
 

@@ -15,9 +15,9 @@
 #include <cstdint>
 
 #include "base/list.hpp"
-#include "heap/heaps.hpp"
 #include "heap/notes.hpp"
 #include "heap/record.hpp"
+#include "heap/request.hpp"
 
 namespace tarn {
 

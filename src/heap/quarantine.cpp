@@ -7,6 +7,7 @@
 
 #include "base/fill.hpp"
 #include "heap/checks.hpp"
+#include "source/page_map.hpp"
 
 namespace tarn {
 

@@ -10,6 +10,7 @@
 #include "base/check.hpp"
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/ended.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/share.hpp"
 #include "heap/thread_heap.hpp"
@@ -17,7 +18,6 @@
 namespace tarn {
 
 constinit Registry registry;
-constinit HeapRecord main_record{.id = main_heap_id, .young = false, .name = "malloc"};
 
 namespace {
 

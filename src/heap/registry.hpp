@@ -12,8 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heap/class_table.hpp"  // For who makes a heap and who serves one.
-#include "heap/ended.hpp"        // Likewise.
 #include "heap/record.hpp"
 #include "heap/thread.hpp"
 #include "os/thread.hpp"

@@ -5,9 +5,13 @@
 #include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/ended.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/idle_mail.hpp"
+#include "heap/late.hpp"
 #include "heap/live_bytes.hpp"
+#include "heap/orphans.hpp"
+#include "heap/passthrough.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
 

@@ -73,11 +73,4 @@ class Losing {
   HeapRecord& record_;
 };
 
-// Blocks that have been handed out and not been freed by anyone.
-inline std::uint32_t live_blocks_seen(const Page& page) noexcept {
-  const std::uint32_t known = page.live();
-  const std::uint32_t freed = Remote{page.remote.load(std::memory_order_relaxed)}.count();
-  return known > freed ? known - freed : 0;
-}
-
 }  // namespace tarn

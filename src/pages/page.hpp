@@ -206,4 +206,11 @@ void page_attach(Page* page, Collected collected) noexcept;
 // Owner, quiescent: walks the free lists. O(capacity).
 bool page_check(const Page* page) noexcept;
 
+// Blocks that have been handed out and not been freed by anyone.
+inline std::uint32_t live_blocks_seen(const Page& page) noexcept {
+  const std::uint32_t known = page.live();
+  const std::uint32_t freed = Remote{page.remote.load(std::memory_order_relaxed)}.count();
+  return known > freed ? known - freed : 0;
+}
+
 }  // namespace tarn

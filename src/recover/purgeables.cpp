@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "base/check.hpp"
+#include "heap/blocks.hpp"
 #include "heap/closing.hpp"
 #include "heap/heaps.hpp"
 #include "heap/registry.hpp"

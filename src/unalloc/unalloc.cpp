@@ -4,6 +4,7 @@
 // offers it; whose offer comes second ends its own. A choice of classes is an offer, too.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/blocks.hpp"
 #include "tarn/unalloc.h"
 
 #include <atomic>

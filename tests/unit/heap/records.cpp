@@ -11,6 +11,7 @@
 
 #include "heap/closing.hpp"
 #include "heap/heaps.hpp"
+#include "heap/late.hpp"
 #include "heap/registry.hpp"
 
 namespace tarn {

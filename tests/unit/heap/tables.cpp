@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "heap/blocks.hpp"
 #include "heap/heaps.hpp"
 #include "heap/registry.hpp"
 #include "heap/thread_heap.hpp"

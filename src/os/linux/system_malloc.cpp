@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include <cstdlib>
 
-#include "heap/passthrough.hpp"
+#include "layout/size_class.hpp"
+#include "os/system_malloc.hpp"
 
 namespace tarn {
 

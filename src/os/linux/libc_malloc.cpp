@@ -3,7 +3,8 @@
 // none; then there are no passthrough heaps.
 //
 // SPDX-License-Identifier: MIT
-#include "heap/passthrough.hpp"
+#include "layout/size_class.hpp"
+#include "os/system_malloc.hpp"
 
 extern "C" {
 [[gnu::weak]] void* __libc_malloc(std::size_t bytes);
