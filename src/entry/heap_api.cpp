@@ -5,8 +5,10 @@
 
 #include "base/bits.hpp"
 #include "heap/blocks.hpp"
+#include "heap/handle.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/heaps.hpp"
+#include "heap/lookup.hpp"
 #include "heap/record.hpp"
 #include "tarn/heap.h"
 

@@ -10,7 +10,10 @@
 #include "heap/large.hpp"
 #include "heap/late.hpp"
 #include "heap/recovery.hpp"
+#include "heap/scope.hpp"
 #include "heap/thread_heap.hpp"
+#include "heap/thread_life.hpp"
+#include "heap/upkeep.hpp"
 
 namespace tarn {
 

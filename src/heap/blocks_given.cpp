@@ -11,13 +11,14 @@
 #include "heap/ended.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_nursery.hpp"
-#include "heap/heap_scope.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/heaps.hpp"
 #include "heap/large.hpp"
 #include "heap/late.hpp"
+#include "heap/lookup.hpp"
 #include "heap/passthrough.hpp"
 #include "heap/recovery.hpp"
+#include "heap/scope.hpp"
 #include "heap/thread_heap.hpp"
 
 namespace tarn {

@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
-#include "heap/heap_scope.hpp"  // For who calls nothing, but leaves the scope.
 #include "heap/record.hpp"
+#include "heap/scope.hpp"
 
 namespace tarn {
 

@@ -7,6 +7,7 @@
 #include "heap/late.hpp"
 #include "heap/orphans.hpp"
 #include "heap/registry.hpp"
+#include "heap/thread_life.hpp"
 #include "report/report.hpp"
 
 namespace tarn {

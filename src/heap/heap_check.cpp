@@ -8,6 +8,7 @@
 #include "heap/closing.hpp"
 #include "heap/free_blocks.hpp"
 #include "heap/heaps.hpp"
+#include "heap/lookup.hpp"
 #include "heap/passthrough.hpp"
 #include "heap/places.hpp"
 #include "heap/registry.hpp"

@@ -5,6 +5,7 @@
 
 #include "base/bits.hpp"
 #include "heap/ended.hpp"
+#include "heap/handle.hpp"
 #include "heap/heaps.hpp"
 #include "heap/registry.hpp"
 #include "report/report.hpp"

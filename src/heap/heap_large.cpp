@@ -8,6 +8,7 @@
 #include "heap/large.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
+#include "heap/marks.hpp"
 #include "heap/process.hpp"
 
 namespace tarn {

@@ -7,6 +7,7 @@
 #include "heap/class_table.hpp"
 #include "heap/closing.hpp"
 #include "heap/ended.hpp"
+#include "heap/handle.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/heaps.hpp"

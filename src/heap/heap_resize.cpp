@@ -7,12 +7,14 @@
 #include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/handle.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/heaps.hpp"
 #include "heap/large.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
+#include "heap/lookup.hpp"
 #include "heap/passthrough.hpp"
 
 namespace tarn {

@@ -1,15 +1,14 @@
-// heap_scope: a heap as what malloc serves a thread from. malloc's hit path asks nothing: it reads
-// from a view in which no class has a page, so each call comes to the slow path and goes from there
-// to the heap.
+// heap_scope: see heap_scope.hpp.
 //
 // SPDX-License-Identifier: MIT
 #include "heap/heap_scope.hpp"
 
+#include "heap/handle.hpp"
 #include "heap/heaps.hpp"
+#include "heap/scope.hpp"
+#include "heap/thread_life.hpp"
 
 namespace tarn {
-
-__thread tarn_heap scoped_heap{};
 
 void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero,
                      const void* site) noexcept {

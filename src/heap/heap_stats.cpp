@@ -9,6 +9,7 @@
 
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/handle.hpp"
 #include "heap/heaps.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"

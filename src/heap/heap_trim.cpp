@@ -4,6 +4,7 @@
 #include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/handle.hpp"
 #include "heap/heap_nursery.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/heaps.hpp"

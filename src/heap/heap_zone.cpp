@@ -8,6 +8,7 @@
 
 #include "heap/callbacks.hpp"
 #include "heap/closing.hpp"
+#include "heap/scope.hpp"
 #include "os/vm.hpp"
 
 namespace tarn {

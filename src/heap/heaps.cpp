@@ -11,15 +11,16 @@
 #include "heap/checks.hpp"
 #include "heap/class_table.hpp"
 #include "heap/closing.hpp"
-#include "heap/ended.hpp"
+#include "heap/handle.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_nursery.hpp"
 #include "heap/heap_zone.hpp"
-#include "heap/limits.hpp"
-#include "heap/passthrough.hpp"
+#include "heap/marks.hpp"
 #include "heap/recovery.hpp"
 #include "heap/registry.hpp"
+#include "heap/scope.hpp"
 #include "heap/thread_heap.hpp"
+#include "heap/upkeep.hpp"
 
 namespace tarn {
 
@@ -264,18 +265,6 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
   }
 }
 
-HeapRecord* live_record(tarn_heap heap, const char* function) noexcept {
-  auto* const record = static_cast<HeapRecord*>(heap.record);
-  if (record == nullptr || heap.id == 0) {  // A destroyed heap's record has the id 0, too.
-    errno = EINVAL;
-    return nullptr;
-  }
-  if (TARN_LIKELY(record->id.load(std::memory_order_relaxed) == heap.id)) return record;
-  char name[TARN_HEAP_NAME_BYTES];
-  ended_heaps.name_of(heap.id, name);
-  report_ended_heap(function, name, heap.id);
-}
-
 void locked_free(Page* page, void* p) noexcept {
   ThreadHeap& share = *page->heap;
   HeapRecord* record = nullptr;
@@ -292,39 +281,6 @@ void locked_free(Page* page, void* p) noexcept {
   }
   if (record == nullptr) return registry.give_share(share);
   if (record->zone != nullptr) tend_zone(*record);
-}
-
-tarn_heap heap_of(const void* p) noexcept {
-  if (address_of(p) >> address_bits != 0) return {};
-  Span* const span = find_span(p);
-  auto* const page = static_cast<Page*>(span);
-  switch (span->kind_now()) {
-    case SpanKind::page:
-      return page->is_block(p) ? record_of(span, p)->handle() : tarn_heap{};
-    case SpanKind::large:
-      return span->base == p ? record_of(span, p)->handle() : tarn_heap{};
-    case SpanKind::nursery:
-      return nursery_bytes(page, p) != 0 ? record_of(span, p)->handle() : tarn_heap{};
-    case SpanKind::checked:
-    case SpanKind::lone:
-      return checks_has(page, p) ? record_of(span, p)->handle() : tarn_heap{};
-    case SpanKind::idle: {
-      std::size_t bytes = 0;
-      HeapRecord* const record = passthrough_record(p, &bytes);
-      if (record == nullptr) break;
-      const tarn_heap heap = record->handle();
-      return heap.id == 0 ? main_record.handle() : heap;
-    }
-    case SpanKind::moving:
-    case SpanKind::notes:
-    case SpanKind::clean:
-    case SpanKind::dirty:
-    case SpanKind::purging:
-    case SpanKind::unmapping:
-    case SpanKind::lost:
-      break;
-  }
-  return {};
 }
 
 }  // namespace tarn

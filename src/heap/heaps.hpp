@@ -88,9 +88,6 @@ bool heap_delete(tarn_heap heap) noexcept;
 // False with EBUSY or EINVAL. `ends`: the heap, not only its blocks.
 bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept;
 
-// A zero handle when p is no block's.
-tarn_heap heap_of(const void* p) noexcept;
-
 // Gives back the empty pages of the heap and its descendants. Returns the bytes. pre: the calling
 // thread is not busy.
 std::size_t heap_collect(HeapRecord& record) noexcept;
@@ -111,27 +108,6 @@ int heap_look(tarn_heap heap, const void* p) noexcept;
 tarn_heap heap_next(tarn_heap heap) noexcept;
 std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept;
 tarn_heap heap_set_default(tarn_heap heap) noexcept;
-
-// The heap of a block of the system's malloc. (passthrough.hpp)
-HeapRecord* record_of_passed(const void* p) noexcept;
-
-// The heap of a block whose span this is.
-inline HeapRecord* record_of(const Span* span, const void* p) noexcept {
-  const auto* const page = static_cast<const Page*>(span);
-  HeapRecord* record = nullptr;
-  if (span->kind_now() == SpanKind::page) {
-    record = page->heap_now()->record;
-  } else if (span->kind_now() != SpanKind::idle) {
-    record = page->record_now();
-  } else {
-    record = record_of_passed(p);
-  }
-  // A deleted heap's nursery and what it checks stay with its record; the blocks are malloc's.
-  return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
-}
-
-// The record of a live heap; null with EINVAL for the zero handle. Reports a heap that has ended.
-HeapRecord* live_record(tarn_heap heap, const char* function) noexcept;
 
 // A free of a block of a serialised heap. pre: p is the start of a block
 void locked_free(Page* page, void* p) noexcept;

@@ -10,6 +10,7 @@
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/limits.hpp"
+#include "heap/marks.hpp"
 #include "heap/registry.hpp"
 #include "os/system_malloc.hpp"
 #include "source/store.hpp"
@@ -235,13 +236,6 @@ Attempt passthrough_allocate(HeapRecord& record, const Request& request) noexcep
 HeapRecord* passthrough_record(const void* p, std::size_t* bytes) noexcept {
   HeapRecord* record = nullptr;
   return passed.find(p, &record, bytes) == nullptr ? nullptr : record;
-}
-
-HeapRecord* record_of_passed(const void* p) noexcept {
-  std::size_t bytes = 0;
-  HeapRecord* const record = passthrough_record(p, &bytes);
-  if (record == nullptr) report_misuse(Misuse::invalid_pointer, "realloc", p);
-  return record;
 }
 
 bool passthrough_free(void* p, const Given& given) noexcept {

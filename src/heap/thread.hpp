@@ -201,21 +201,6 @@ inline void set_current_thread(Thread* thread) noexcept {
 // serve_late().
 extern TARN_INITIAL_EXEC __thread bool thread_is_ending;
 
-// The calling thread's record, made or adopted when it has none; null when out of memory.
-Thread* thread_start() noexcept;
-
-// Gives back what is due, and makes the background's thread if it is wanted and not there. May
-// allocate. pre: the calling thread is not busy, holds no lock and is inside no heap. (upkeep.hpp)
-void upkeep() noexcept;
-
-// For each refill of the thread, and for what is worth so many. pre: as above
-inline constexpr std::uint32_t refills_between = 64;
-TARN_INLINE void count_refills(Thread& thread, std::uint32_t refills = 1) noexcept {
-  const std::uint32_t before = thread.refills;
-  thread.refills = before + refills;
-  if (TARN_UNLIKELY((before ^ thread.refills) >= refills_between)) upkeep();
-}
-
 // Marks the time in which a fork must not trust the thread's lists. Does not nest.
 class Busy {
  public:

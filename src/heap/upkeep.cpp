@@ -5,9 +5,9 @@
 
 #include <cerrno>
 
-#include "heap/heap_scope.hpp"
 #include "heap/idle_mail.hpp"
 #include "heap/orphans.hpp"
+#include "heap/scope.hpp"
 #include "heap/thread.hpp"
 #include "os/process.hpp"
 #include "source/store.hpp"

@@ -1,6 +1,6 @@
 // upkeep: what somebody has to see to now and then, so that memory goes back in time although the
 // program frees nothing that reaches the store: whoever refills comes by every 64th time, takers of
-// large blocks every 4 MiB (upkeep(), in thread.hpp), ending threads each time, and a thread of the
+// large blocks every 4 MiB, ending threads each time, and a thread of the
 // library's own where it is wanted.
 //
 // SPDX-License-Identifier: MIT
@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/config.hpp"
+#include "heap/thread.hpp"
 #include "os/thread.hpp"
 
 namespace tarn {
@@ -54,5 +55,17 @@ class Background {
 };
 
 extern Background background;
+
+// Gives back what is due, and makes the background's thread if it is wanted and not there. May
+// allocate. pre: the calling thread is not busy, holds no lock and is inside no heap.
+void upkeep() noexcept;
+
+// For each refill of the thread, and for what is worth so many. pre: as above
+inline constexpr std::uint32_t refills_between = 64;
+TARN_INLINE void count_refills(Thread& thread, std::uint32_t refills = 1) noexcept {
+  const std::uint32_t before = thread.refills;
+  thread.refills = before + refills;
+  if (TARN_UNLIKELY((before ^ thread.refills) >= refills_between)) upkeep();
+}
 
 }  // namespace tarn

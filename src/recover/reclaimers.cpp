@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "heap/handle.hpp"
 #include "heap/heaps.hpp"
 #include "heap/registry.hpp"
 #include "recover/recover.hpp"

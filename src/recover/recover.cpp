@@ -5,8 +5,9 @@
 
 #include <cerrno>
 
-#include "heap/heap_scope.hpp"
+#include "heap/handle.hpp"
 #include "heap/heaps.hpp"
+#include "heap/scope.hpp"
 
 namespace tarn {
 

@@ -5,6 +5,7 @@
 
 #include "heap/blocks.hpp"
 #include "heap/heaps.hpp"
+#include "heap/lookup.hpp"
 #include "os/process.hpp"
 #include "tree/threads.hpp"
 #include "tree/tree.hpp"

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include "heap/blocks.hpp"
-#include "heap/heap_scope.hpp"
 #include "heap/recovery.hpp"
+#include "heap/scope.hpp"
 #include "tree/links.hpp"
 
 namespace tarn {

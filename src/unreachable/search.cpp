@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "heap/checks.hpp"
+#include "heap/handle.hpp"
 #include "heap/heaps.hpp"
 #include "heap/registry.hpp"
 #include "os/process.hpp"

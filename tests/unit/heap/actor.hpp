@@ -12,6 +12,7 @@
 #include "heap/blocks.hpp"
 #include "heap/orphans.hpp"
 #include "heap/thread_heap.hpp"
+#include "heap/thread_life.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
