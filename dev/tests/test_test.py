@@ -69,6 +69,11 @@ class Quick(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("dev/quick source", done.stdout)
 
+    def test_an_option_that_there_is_not_is_refused(self):
+        done = run(DEV / "quick", "--all")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no option --all", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
