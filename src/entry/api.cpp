@@ -1,6 +1,7 @@
 // api: the functions of tarn.h.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_trim.hpp"
 #include "tarn/tarn.h"
 
 #include "entry/family.hpp"

@@ -7,6 +7,7 @@
 #include "heap/blocks.hpp"
 #include "heap/handle.hpp"
 #include "heap/heap_freeze.hpp"
+#include "heap/heap_trim.hpp"
 #include "heap/heaps.hpp"
 #include "heap/lookup.hpp"
 #include "heap/record.hpp"

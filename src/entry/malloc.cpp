@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "entry/family.hpp"
+#include "heap/heap_trim.hpp"
 #include "heap/process.hpp"
 #include "report/report.hpp"
 

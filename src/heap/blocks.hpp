@@ -93,11 +93,4 @@ std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noe
 // Whether a block of `size` that is to have `bytes` stays where it is.
 bool keeps_place(std::size_t size, std::size_t bytes) noexcept;
 
-// The calling thread will not allocate for a while: its empty pages go back to the store, and the
-// others are such that whoever frees their last block gives them back.
-void thread_idle() noexcept;
-
-// Gives free memory back to the OS, down to keep_bytes. Returns the bytes given.
-std::size_t trim(std::size_t keep_bytes) noexcept;
-
 }  // namespace tarn

@@ -7,8 +7,8 @@
 
 #include "heap/blocks.hpp"
 #include "heap/checks.hpp"
-#include "heap/closing.hpp"
 #include "heap/ended.hpp"
+#include "heap/gate.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_nursery.hpp"
 #include "heap/heap_zone.hpp"

@@ -7,8 +7,8 @@
 #include "base/fill.hpp"
 #include "heap/checks.hpp"
 #include "heap/limits.hpp"
-#include "heap/process.hpp"
-#include "heap/registry.hpp"
+#include "heap/shares.hpp"
+#include "heap/totals.hpp"
 #include "layout/page_plan.hpp"
 #include "source/store.hpp"
 
@@ -161,7 +161,7 @@ Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept {
   TARN_FORK_FENCE();
   place.note->set(NoteState::live, request.fixed != nullptr ? Note::rounded : 0, request.bytes);
   count_born(checks, request.bytes);
-  registry.count_in_nursery(request.bytes);
+  shares.count_without_share(request.bytes);
   return {Outcome::done, place.start, nullptr};
 }
 
@@ -192,7 +192,7 @@ Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept {
   TARN_FORK_FENCE();
   page->set_kind(SpanKind::lone);
   count_born(*record.checks, request.bytes);
-  process.add_large(static_cast<std::int64_t>(page->bytes()));
+  totals.add_large(static_cast<std::int64_t>(page->bytes()));
   return {Outcome::done, note->start, nullptr, zeroed};
 }
 

@@ -5,11 +5,11 @@
 
 #include <new>
 
-#include "heap/closing.hpp"
+#include "heap/gate.hpp"
 #include "heap/limits.hpp"
 #include "heap/passthrough.hpp"
-#include "heap/process.hpp"
 #include "heap/registry.hpp"
+#include "heap/totals.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
@@ -133,7 +133,7 @@ void checks_free(Page* page, void* p, const Given& given) noexcept {
     }
     count_gone(*record->checks, place.note->requested());
     if (page->kind_now() == SpanKind::lone) {
-      process.add_large(-static_cast<std::int64_t>(page->bytes()));
+      totals.add_large(-static_cast<std::int64_t>(page->bytes()));
     }
     page->live_seen = page->live_seen - 1;
     place.note->freed_at = given.site;
@@ -207,7 +207,7 @@ Span* checks_take_all(HeapRecord& record) noexcept {
     }
     auto* const note = static_cast<LoneNote*>(page->notes);
     if (note->state() == NoteState::live) {
-      process.add_large(-static_cast<std::int64_t>(page->bytes()));
+      totals.add_large(-static_cast<std::int64_t>(page->bytes()));
     }
     chain = note->has(Note::guarded) ? chain_guarded(page, chain) : chain_lone(page, chain);
   }

@@ -4,9 +4,9 @@
 #include "heap/closing.hpp"
 
 #include "base/check.hpp"
+#include "heap/gate.hpp"
 #include "heap/late.hpp"
 #include "heap/orphans.hpp"
-#include "heap/registry.hpp"
 #include "heap/thread_life.hpp"
 #include "report/report.hpp"
 
@@ -14,50 +14,11 @@ namespace tarn {
 
 namespace {
 
-// Refused: not since the process began, so there are slots that were filled without a fence, and
-// threads that hit there. No slot is filled from then on, visitors fence, and closers wait.
-enum class Barriers : std::uint8_t { unknown, there, missing, refused };
-std::atomic<Barriers> barriers{Barriers::unknown};
-
-// A read-modify-write is a fence that ThreadSanitizer knows.
-std::atomic<int> fence_word{0};
-void fence() noexcept { fence_word.fetch_add(0, std::memory_order_seq_cst); }
-
-bool ask_barriers() noexcept {
-  Barriers known = barriers.load(std::memory_order_relaxed);
-  if (TARN_UNLIKELY(known == Barriers::unknown)) {
-    known = os::barrier_in_all_threads() ? Barriers::there : Barriers::missing;
-    barriers.store(known, std::memory_order_relaxed);
-  }
-  return known == Barriers::there;
-}
-
 // Reports a confined heap in the hands of another thread. For debug builds.
 [[maybe_unused]] bool is_for_this_thread(const HeapRecord& record) noexcept {
   const HeapThreads threads = record.threads.load(std::memory_order_relaxed);
   if (threads != HeapThreads::confined || record.maker == os::thread_id()) return true;
   report_confined_heap(record.name, record.id.load(std::memory_order_relaxed));
-}
-
-// False where there was none from the start: then all fence.
-bool pass_barrier() noexcept {
-  if (ask_barriers()) {
-    if (os::barrier_in_all_threads()) return true;
-    barriers.store(Barriers::refused, std::memory_order_relaxed);  // By a seccomp filter, say.
-  }
-  if (barriers.load(std::memory_order_relaxed) == Barriers::missing) return false;
-  os::wait_for_stores();
-  return true;
-}
-
-// The visitor's half of the protocol where there is no membarrier.
-void fence_as_visitor() noexcept {
-  if (TARN_UNLIKELY(!ask_barriers())) fence();
-}
-
-void barrier_as_closer() noexcept {
-  fence();
-  pass_barrier();
 }
 
 void empty_slot(Thread& thread, std::uint64_t id) noexcept {
@@ -82,14 +43,6 @@ bool is_at_work(const Thread& thread) noexcept {
   return thread.inside.load(std::memory_order_acquire) ||
          thread.busy.load(std::memory_order_acquire);
 }
-
-}  // namespace
-
-bool barriers_known() noexcept { return ask_barriers(); }
-
-bool barrier_for_reader() noexcept { return pass_barrier(); }
-
-namespace {
 
 // Heaps that the thread has closed.
 __thread std::uint32_t gates_held = 0;
@@ -171,13 +124,6 @@ void open_heap(HeapRecord& record) noexcept {
   --gates_held;
   record.gate.unlock();
 }
-
-bool closed_by_another(const HeapRecord& record) noexcept {
-  if (!record.is_serialised()) fence_as_visitor();
-  return record.closed.load(std::memory_order_seq_cst) && !record.gate.held_by_this_thread();
-}
-
-void wait_at_gate(HeapRecord& record) noexcept { os::Locked wait(record.gate); }
 
 Visit::Visit(HeapRecord& record, std::uint64_t id) noexcept : record_(record), id_(id) {
   late_ = thread_is_ending;

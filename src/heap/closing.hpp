@@ -16,7 +16,6 @@
 
 #include "heap/record.hpp"
 #include "heap/thread.hpp"
-#include "report/report.hpp"
 
 namespace tarn {
 
@@ -48,53 +47,6 @@ class Closed {
  private:
   HeapRecord& record_;
 };
-
-// Until whoever has the heap closed opens it. pre: the calling thread is not busy, holds no lock.
-void wait_at_gate(HeapRecord& record) noexcept;
-
-// The lock of the record that `record_now()` gives, of a heap that no other thread has closed: it
-// waits at the gate while one has, and follows when the record is another one by then. The heap may
-// be frozen. pre: as wait_at_gate()
-class LockedOpen {
- public:
-  template <class RecordNow>
-  explicit LockedOpen(RecordNow record_now) noexcept {
-    for (;;) {
-      record_ = record_now();
-      record_->lock.lock();
-      const bool closed = closed_by_another(*record_);
-      if (!closed && record_now() == record_) return;
-      record_->lock.unlock();
-      if (closed) wait_at_gate(*record_);
-    }
-  }
-  ~LockedOpen() { record_->lock.unlock(); }
-  LockedOpen(const LockedOpen&) = delete;
-  LockedOpen& operator=(const LockedOpen&) = delete;
-
-  HeapRecord& record() const noexcept { return *record_; }
-
- private:
-  HeapRecord* record_ = nullptr;
-};
-
-// To free a block of a frozen heap is misuse.
-inline void report_if_frozen(const HeapRecord& record) noexcept {
-  if (TARN_LIKELY(!is_frozen(record))) return;
-  report_frozen_heap("free", record.name, record.id.load(std::memory_order_relaxed));
-}
-
-// True for the thread that has the heap closed.
-inline bool closed_by_this_thread(const HeapRecord& record) noexcept {
-  return record.closed.load(std::memory_order_relaxed) && record.gate.held_by_this_thread();
-}
-
-// False where the OS has no barriers: then no slot may be filled.
-bool barriers_known() noexcept;
-
-// What other threads did before this thread saw a trace of it is done when this returns. False
-// where the OS has no barriers.
-bool barrier_for_reader() noexcept;
 
 // The calling thread on a slow path of a heap: busy, the heap open or its own. Waits at the gate.
 class Visit {

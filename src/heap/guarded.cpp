@@ -10,7 +10,7 @@
 #include "base/bits.hpp"
 #include "heap/checks.hpp"
 #include "heap/limits.hpp"
-#include "heap/process.hpp"
+#include "heap/totals.hpp"
 #include "os/vm.hpp"
 #include "source/store.hpp"
 
@@ -130,7 +130,7 @@ Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept {
   TARN_FORK_FENCE();
   page->set_kind(SpanKind::lone);
   count_born(checks, request.bytes);
-  process.add_large(static_cast<std::int64_t>(page->bytes()));
+  totals.add_large(static_cast<std::int64_t>(page->bytes()));
   return {Outcome::done, note->start, nullptr, zeroed};
 }
 

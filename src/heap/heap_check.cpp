@@ -11,7 +11,6 @@
 #include "heap/lookup.hpp"
 #include "heap/passthrough.hpp"
 #include "heap/places.hpp"
-#include "heap/registry.hpp"
 #include "heap/share.hpp"
 #include "heap/thread_heap.hpp"
 

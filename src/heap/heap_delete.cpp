@@ -14,7 +14,7 @@
 #include "heap/recovery.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
-#include "heap/thread_heap.hpp"
+#include "heap/shares.hpp"
 
 namespace tarn {
 
@@ -67,7 +67,7 @@ bool heap_delete(tarn_heap heap) noexcept {
     const Losing losing(*record);
     registry.end_id(*record, heap.id);
     disown(*record);
-    registry.give_shares(*record);
+    shares.give_all(*record);
   }
   Page* const empty = record->nursery.empty() ? take_nursery_off(*record) : nullptr;
   bool over = record->nursery.page == nullptr;
@@ -77,34 +77,6 @@ bool heap_delete(tarn_heap heap) noexcept {
   if (empty != nullptr) nursery_give(empty, nullptr);
   if (over) registry.give(*record);
   return true;
-}
-
-// Each share is looked at when its heap has been deleted, and when its last page goes: whoever
-// deletes many heaps, or has many that live on as blocks, pays for none of the others.
-void put_down_left_over(Thread& thread) noexcept {
-  thread.has_left_over.store(false, std::memory_order_relaxed);
-  ThreadHeap* next = nullptr;
-  for (ThreadHeap* share = registry.take_left_over(thread); share != nullptr; share = next) {
-    next = share->next_of_record;
-    put_down_current_pages(*share);
-    settle_queues(*share);
-    share->left_over = true;
-    if (share->pages.empty()) note_emptied(*share);
-  }
-  ThreadHeap* const emptied = thread.emptied;
-  thread.emptied = nullptr;
-  for (ThreadHeap* share = emptied; share != nullptr; share = next) {
-    next = share->next_of_record;
-    registry.give_share(*share);
-  }
-}
-
-void note_emptied(ThreadHeap& share) noexcept {
-  Thread& thread = *share.thread;
-  share.next_of_record = thread.emptied;
-  TARN_FORK_FENCE();
-  thread.emptied = &share;
-  thread.has_left_over.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace tarn

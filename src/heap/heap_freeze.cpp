@@ -11,6 +11,7 @@
 #include "heap/closing.hpp"
 #include "heap/heaps.hpp"
 #include "heap/share.hpp"
+#include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/vm.hpp"
 #include "source/store.hpp"

@@ -3,13 +3,12 @@
 // SPDX-License-Identifier: MIT
 #include "heap/heap_large.hpp"
 
-#include "heap/closing.hpp"
+#include "heap/gate.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/large.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/marks.hpp"
-#include "heap/process.hpp"
 
 namespace tarn {
 

@@ -16,6 +16,7 @@
 #include "heap/recovery.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
+#include "heap/totals.hpp"
 #include "os/system_malloc.hpp"
 
 namespace tarn {
@@ -44,7 +45,7 @@ Span* take_all(HeapRecord& record) noexcept {
     chain = take_apart(share, chain);
   });
   while (Span* const span = record.large.pop_front()) {
-    process.add_large(-static_cast<std::int64_t>(span->bytes()));
+    totals.add_large(-static_cast<std::int64_t>(span->bytes()));
     static_cast<Page*>(span)->set_record(nullptr);  // The child of a fork finds large ones anew.
     span->next = chain;
     chain = span;

@@ -4,11 +4,12 @@
 // SPDX-License-Identifier: MIT
 #include "heap/heap_nursery.hpp"
 
-#include "heap/closing.hpp"
+#include "heap/gate.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/registry.hpp"
+#include "heap/shares.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
@@ -56,7 +57,7 @@ Attempt hand_over(HeapRecord& record, std::size_t offset, std::size_t size_class
   }
   nursery.count(size_class, request.bytes);
   add_live(record, static_cast<std::int64_t>(size));
-  registry.count_in_nursery(request.bytes);
+  shares.count_without_share(request.bytes);
   return {Outcome::done, nursery.page->base + offset, nullptr};
 }
 

@@ -6,7 +6,7 @@
 
 #include "heap/blocks.hpp"
 #include "heap/checks.hpp"
-#include "heap/closing.hpp"
+#include "heap/gate.hpp"
 #include "heap/handle.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_zone.hpp"

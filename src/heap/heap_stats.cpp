@@ -14,8 +14,8 @@
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/orphans.hpp"
-#include "heap/registry.hpp"
 #include "heap/share.hpp"
+#include "heap/shares.hpp"
 #include "os/vm.hpp"
 
 namespace tarn {

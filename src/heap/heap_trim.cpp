@@ -1,67 +1,27 @@
-// heap_trim: giving back what is empty, of one heap or of all.
+// heap_trim: see heap_trim.hpp.
 //
 // SPDX-License-Identifier: MIT
-#include "heap/blocks.hpp"
+#include "heap/heap_trim.hpp"
+
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/collect.hpp"
+#include "heap/gate.hpp"
 #include "heap/handle.hpp"
-#include "heap/heap_nursery.hpp"
 #include "heap/heap_zone.hpp"
-#include "heap/heaps.hpp"
 #include "heap/idle_mail.hpp"
 #include "heap/late.hpp"
 #include "heap/orphans.hpp"
 #include "heap/recovery.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
+#include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/process.hpp"
 
 namespace tarn {
 
 namespace {
-
-// What of a heap's empty pages is to stay.
-struct Kept {
-  bool floor;
-  std::size_t bytes;
-};
-
-std::size_t collect_closed(HeapRecord& record, Kept kept) noexcept {
-  Limits& limits = record.limits;
-  const std::size_t wanted = limits.floor_wanted.load(std::memory_order_relaxed);
-  limits.floor.store(kept.floor && wanted > kept.bytes ? wanted : kept.bytes,
-                     std::memory_order_relaxed);
-  const std::size_t before = limits.committed.load(std::memory_order_relaxed);
-  put_down_shares_at_hand(record);
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
-    if (h->thread == current_thread || h->thread == &locked_owner || is_lost(*h)) continue;
-    const Losing losing(record);
-    retire_empty_pages(*h);
-  }
-  nursery_retire(record);
-  if (record.checks != nullptr) checks_collect(record);
-  limits.floor.store(wanted, std::memory_order_relaxed);
-  const std::size_t now = limits.committed.load(std::memory_order_relaxed);
-  return now < before ? before - now : 0;
-}
-
-// The empty pages of one heap, which may have ended meanwhile. Returns the bytes; *apart: whether
-// they have not gone to the store. pre: closed, and opened here
-std::size_t collect_and_open(HeapRecord& record, std::uint64_t id, Kept kept,
-                             bool* apart = nullptr) noexcept {
-  std::size_t given = 0;
-  if (record.id.load(std::memory_order_relaxed) == id && !keeps_off(record)) {
-    given = collect_closed(record, kept);
-    if (apart != nullptr) *apart = record.zone != nullptr;
-  }
-  open_heap(record);
-  return given;
-}
-
-std::size_t collect_one(HeapRecord& record, std::uint64_t id, Kept kept) noexcept {
-  return close_heap_unless_deadlock(record) ? collect_and_open(record, id, kept) : 0;
-}
 
 // Of open heaps, as far as the calling thread may: its own shares, those of ended threads, and of
 // heaps under a lock.
@@ -83,7 +43,7 @@ void trim_heaps() noexcept {
   });
   // What deleted heaps have left to threads that have ended since.
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
-    registry.for_each_share(*t, [](ThreadHeap& share) noexcept {
+    shares.for_each(*t, [](ThreadHeap& share) noexcept {
       if (share.record == &main_record) orphans.tend(share);
     });
   }
@@ -91,20 +51,11 @@ void trim_heaps() noexcept {
 
 }  // namespace
 
-std::size_t heap_collect(HeapRecord& record) noexcept {
-  std::size_t given = collect_one(record, record.id.load(std::memory_order_relaxed), {false, 0});
-  for (tarn_heap next = registry.next_after({}, &record); next.record != nullptr;
-       next = registry.next_after(next, &record)) {
-    given += collect_one(*static_cast<HeapRecord*>(next.record), next.id, {false, 0});
-  }
-  return given;
-}
-
 std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept {
   HeapRecord* const record = live_record(heap, "tarn_heap_trim");
   if (record == nullptr) return 0;
   if (record == &main_record) return trim(keep_bytes);
-  const std::size_t given = collect_one(*record, heap.id, {true, keep_bytes});
+  const std::size_t given = collect_heap(*record, heap.id, {true, keep_bytes});
   if (!trim_zone(*record, heap.id, true)) live_record(heap, "tarn_heap_trim");  // Reports.
   if (given != 0) store.purge(os::clock_coarse_ms(), 0, 0);
   return given;
@@ -116,7 +67,7 @@ void thread_idle() noexcept {
   Busy busy(thread);
   put_down_all(thread);
   put_down_left_over(thread);
-  registry.for_each_share(thread, [](ThreadHeap& share) noexcept { put_down_share(share); });
+  shares.for_each(thread, [](ThreadHeap& share) noexcept { put_down_share(share); });
   store.purge_when_due(os::clock_coarse_ms());
 }
 
@@ -171,6 +122,13 @@ std::size_t give_spare_below(HeapRecord& top) noexcept {
     given += give_spare_of(*static_cast<HeapRecord*>(next.record), next.id, true);
   }
   return given + store.purge(os::clock_coarse_ms(), 0, 0);
+}
+
+void relieve_pressure() noexcept {
+  const std::size_t wanted = store.totals().committed_bytes / 8;
+  const std::size_t given = trim(0);
+  const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
+  if (hooks != nullptr && given < wanted) hooks->recover({}, wanted - given, false);
 }
 
 }  // namespace tarn

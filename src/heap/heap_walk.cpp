@@ -6,6 +6,7 @@
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/free_blocks.hpp"
+#include "heap/gate.hpp"
 #include "heap/handle.hpp"
 #include "heap/heaps.hpp"
 #include "heap/registry.hpp"

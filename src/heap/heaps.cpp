@@ -7,18 +7,18 @@
 #include <cstring>
 
 #include "heap/blocks.hpp"
-#include "heap/callbacks.hpp"
 #include "heap/checks.hpp"
 #include "heap/class_table.hpp"
 #include "heap/closing.hpp"
+#include "heap/gate.hpp"
 #include "heap/handle.hpp"
 #include "heap/heap_large.hpp"
 #include "heap/heap_nursery.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/marks.hpp"
-#include "heap/recovery.hpp"
-#include "heap/registry.hpp"
+#include "heap/relief.hpp"
 #include "heap/scope.hpp"
+#include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"
 #include "heap/upkeep.hpp"
 
@@ -61,7 +61,7 @@ Attempt from_locked(HeapRecord& record, std::size_t size_class, const Request& r
     if (is_in_nursery(record, size_class)) return nursery_allocate(record, size_class, request);
     if (share != nullptr) return from_share(*share, size_class, request.bytes);
   }
-  const bool joined = registry.join_alone(record, locked_owner) != nullptr;
+  const bool joined = shares.join_alone(record, locked_owner) != nullptr;
   return {joined ? Outcome::again : Outcome::out_of_memory, nullptr, nullptr};
 }
 
@@ -91,13 +91,13 @@ Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::si
   const HeapSlot& slot = thread.slots[id % heap_slots];
   ThreadHeap* const share = slot.id.load(std::memory_order_relaxed) == id
                                 ? reinterpret_cast<ThreadHeap*>(slot.current)
-                                : registry.join(record, thread);
+                                : shares.join(record, thread);
   if (share == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
   // A heap that was closed before the share was on its list did not wait for this thread.
   if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
   const Attempt attempt = from_share(*share, size_class, request.bytes);
   if (request.fixed != nullptr && attempt.outcome == Outcome::done) {
-    registry.join_fixed(*share, *request.fixed);
+    shares.join_fixed(*share, *request.fixed);
   }
   return attempt;
 }
@@ -129,61 +129,6 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   Attempt attempt = try_inside(record, id, *visit.thread(), request);
   attempt.marks_due = marks_due(record);
   return attempt;
-}
-
-// A request that a heap could not serve.
-struct Need {
-  HeapRecord& record;
-  std::uint64_t id;
-  std::size_t bytes;
-};
-
-// The callback of the heap, or of the ancestor that refuses. Of a destroyed one only the ceiling is
-// left. While the thread is inside the heap, the record of the other stays what it is.
-bool reclaimed(const Need& need, HeapRecord& top) noexcept {
-  tarn_heap_reclaim reclaim = nullptr;
-  tarn_heap called{};
-  void* context = nullptr;
-  {
-    const Visit visit(need.record, need.id);
-    if (visit.thread() == nullptr || visit.ended()) return false;
-    reclaim = top.limits.reclaim;
-    called = top.handle();
-    context = top.limits.context;
-  }
-  if (reclaim == nullptr || called.id == 0 || Callback::runs(top, CallbackFor::room)) return false;
-  const Callback running(top, CallbackFor::room);
-  return reclaim(called, need.bytes, context) != 0;
-}
-
-// Makes room under the ceiling of scope.top, or in its zone; false when there is none to be had.
-bool relieve(const Need& need, const RecoveryScope& scope, int tries) noexcept {
-  HeapRecord& top = *scope.top;
-  if (tries == 0 && heap_collect(top) != 0) return true;
-  if (!reclaimed(need, top) && !recover_for(scope, need.bytes, tries)) return false;
-  heap_collect(top);  // What was freed may have emptied pages of other threads.
-  return true;
-}
-
-// Whether memory that others give back may come to the heap: not to a region or a source, nor to a
-// secret heap, which lacks the right to lock more.
-bool takes_from_os(HeapRecord& record, std::uint64_t id) noexcept {
-  const Visit visit(record, id);
-  if (visit.thread() == nullptr || visit.ended()) return false;
-  if (record.zone == nullptr) return true;
-  const ZoneTraits& traits = record.zone->traits();
-  return !traits.region && !traits.secret && traits.source.acquire == nullptr;
-}
-
-bool has_zone(HeapRecord& record, std::uint64_t id) noexcept {
-  const Visit visit(record, id);
-  return visit.thread() != nullptr && !visit.ended() && record.zone != nullptr;
-}
-
-// As relieve(), for a heap that found no memory.
-bool relieve_of_memory(const Need& need, int tries) noexcept {
-  if (has_zone(need.record, need.id) && relieve(need, {&need.record, false}, tries)) return true;
-  return takes_from_os(need.record, need.id) && recover_for({}, need.bytes, tries);
 }
 
 }  // namespace
@@ -246,12 +191,12 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
       case Outcome::again:
         continue;
       case Outcome::refused:
-        if (relieve(need, {attempt.refused_by}, relieved++)) continue;
+        if (relieve_ceiling(need, {attempt.refused_by}, relieved++)) continue;
         break;
       case Outcome::out_of_memory:
         if (record->id.load(std::memory_order_relaxed) != heap.id) break;
         if (grown++ < growths_max && grow_zone(*record, heap.id, request)) continue;
-        if (relieve_of_memory(need, relieved++)) continue;
+        if (relieve_memory(need, relieved++)) continue;
         break;
       case Outcome::frozen:
         errno = EPERM;
@@ -279,7 +224,7 @@ void locked_free(Page* page, void* p) noexcept {
     if (--page->countdown == 0) page_attention(*page);
     if (&open.record() != &main_record || !share.pages.empty()) record = &open.record();
   }
-  if (record == nullptr) return registry.give_share(share);
+  if (record == nullptr) return shares.give(share);
   if (record->zone != nullptr) tend_zone(*record);
 }
 

@@ -88,10 +88,6 @@ bool heap_delete(tarn_heap heap) noexcept;
 // False with EBUSY or EINVAL. `ends`: the heap, not only its blocks.
 bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept;
 
-// Gives back the empty pages of the heap and its descendants. Returns the bytes. pre: the calling
-// thread is not busy.
-std::size_t heap_collect(HeapRecord& record) noexcept;
-
 bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept;
 
 // Closed for the calling thread; null with EINVAL where that cannot be.
@@ -106,7 +102,6 @@ int heap_set_limit(tarn_heap heap, SetLimit set, std::size_t bytes, const char* 
 int heap_check(tarn_heap heap) noexcept;
 int heap_look(tarn_heap heap, const void* p) noexcept;
 tarn_heap heap_next(tarn_heap heap) noexcept;
-std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept;
 tarn_heap heap_set_default(tarn_heap heap) noexcept;
 
 // A free of a block of a serialised heap. pre: p is the start of a block

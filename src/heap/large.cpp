@@ -6,8 +6,9 @@
 #include <cstring>
 
 #include "heap/live_bytes.hpp"
-#include "heap/process.hpp"
+#include "heap/totals.hpp"
 #include "os/vm.hpp"
+#include "settings/settings.hpp"
 
 namespace tarn {
 
@@ -15,13 +16,13 @@ namespace {
 
 void count(const Span* span, bool allocated) noexcept {
   const auto bytes = static_cast<std::int64_t>(span->bytes());
-  process.add_large(allocated ? bytes : -bytes);
+  totals.add_large(allocated ? bytes : -bytes);
 }
 
 void count_resized(const Span* span, std::size_t bytes_before) noexcept {
   const std::int64_t more =
       static_cast<std::int64_t>(span->bytes()) - static_cast<std::int64_t>(bytes_before);
-  process.resize_large(more);
+  totals.resize_large(more);
   add_live(*static_cast<const Page*>(span)->record_now(), more);
 }
 
@@ -66,7 +67,7 @@ void* grow_by_remap(Span* span, std::size_t slices, std::size_t spare) noexcept 
 // into just any span may give all free memory back to the OS first; then there is room again.
 void* grow_elsewhere(Span* span, std::size_t slices) noexcept {
   void* p = nullptr;
-  if (span->bytes() >= process.settings()[Option::large_move_kib] * 1024) {
+  if (span->bytes() >= settings[Option::large_move_kib] * 1024) {
     p = grow_by_copy(span, slices, Fit::roomy);
     if (p == nullptr) p = grow_by_remap(span, slices, slices);
     if (p == nullptr) p = grow_by_copy(span, slices, Fit::roomy_cold);
@@ -140,7 +141,7 @@ bool large_resize(Span* span, std::size_t slices, Zone* zone) noexcept {
 }
 
 bool large_remap(Span* span, std::size_t slices) noexcept {
-  if (span->bytes() < process.settings()[Option::large_move_kib] * 1024) return false;
+  if (span->bytes() < settings[Option::large_move_kib] * 1024) return false;
   return grow_by_remap(span, slices, 0) != nullptr;
 }
 

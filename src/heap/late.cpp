@@ -4,8 +4,8 @@
 #include "heap/late.hpp"
 
 #include "heap/orphans.hpp"
-#include "heap/registry.hpp"
 #include "heap/share.hpp"
+#include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"
 
 namespace tarn {
@@ -41,7 +41,7 @@ void Late::trim() noexcept {
   if (thread_ == nullptr) return;
   Busy busy(*thread_);
   put_down_all(*thread_);
-  registry.for_each_share(*thread_, [](ThreadHeap& share) noexcept { put_down_share(share); });
+  shares.for_each(*thread_, [](ThreadHeap& share) noexcept { put_down_share(share); });
 }
 
 const Thread* Late::recover_after_fork() noexcept {

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "heap/process.hpp"
-#include "heap/share.hpp"
+#include "heap/totals.hpp"
 
 namespace tarn {
 
@@ -31,7 +30,7 @@ void raise_to(HeapRecord& record, std::int64_t bytes) noexcept {
 }
 
 void tell_process(ThreadHeap& heap) noexcept {
-  process.add_live(heap.process_delta);
+  totals.add_live(heap.process_delta);
   heap.process_delta = 0;
 }
 

@@ -6,9 +6,11 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "heap/gate.hpp"
 #include "heap/live_bytes.hpp"
-#include "heap/registry.hpp"
+#include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"
+#include "heap/totals.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
@@ -45,12 +47,6 @@ Thread* make_thread() noexcept {
 
 }  // namespace
 
-void Orphans::count_started() noexcept {
-  started_.fetch_add(1, std::memory_order_relaxed);
-  const std::uint64_t alive = alive_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (alive > peak_.load(std::memory_order_relaxed)) peak_.store(alive, std::memory_order_relaxed);
-}
-
 Thread* Orphans::take(Counted counted) noexcept {
   {
     os::Locked locked(lock_);
@@ -62,7 +58,7 @@ Thread* Orphans::take(Counted counted) noexcept {
       Busy::begin(*thread);
       withdraw_locked(*thread);
       thread->state.store(ThreadState::live, std::memory_order_seq_cst);
-      if (counted == Counted::yes) count_started();
+      if (counted == Counted::yes) totals.count_thread_started();
       return thread;
     }
   }
@@ -70,7 +66,7 @@ Thread* Orphans::take(Counted counted) noexcept {
   if (thread == nullptr) return nullptr;
   Busy::begin(*thread);
   os::Locked locked(lock_);
-  if (counted == Counted::yes) count_started();
+  if (counted == Counted::yes) totals.count_thread_started();
   thread->next_known = known_.load(std::memory_order_relaxed);
   known_.store(thread, std::memory_order_release);  // Pairs with first_known().
   return thread;
@@ -78,18 +74,16 @@ Thread* Orphans::take(Counted counted) noexcept {
 
 void Orphans::give(Thread& thread) noexcept {
   Thread* const cooled = give_locked(thread);
-  registry.for_each_share(thread, [this](ThreadHeap& share) noexcept { tend(share); });
+  shares.for_each(thread, [this](ThreadHeap& share) noexcept { tend(share); });
   if (cooled == nullptr) return;
-  registry.for_each_share(*cooled, [this](ThreadHeap& share) noexcept { tend(share); });
+  shares.for_each(*cooled, [this](ThreadHeap& share) noexcept { tend(share); });
 }
 
 // Returns the orphan that is warm no longer, or null.
 Thread* Orphans::give_locked(Thread& thread) noexcept {
   os::Locked locked(lock_);
   publish_live(thread.heap);
-  // Zero in the child of a fork in a signal handler that came while this thread was ending.
-  const std::uint64_t alive = alive_.load(std::memory_order_relaxed);
-  if (alive != 0) alive_.store(alive - 1, std::memory_order_relaxed);
+  totals.count_thread_ended();
   thread.warm = true;
   thread.state.store(ThreadState::orphan, std::memory_order_seq_cst);
   // After the state: who posted before it left mail here, who posts after it serves the orphan.
@@ -293,7 +287,7 @@ void Orphans::recover_after_fork(const Thread* survivor, const Thread* late) noe
     }
     add_vanished(*t);
   }
-  alive_.store(alive, std::memory_order_relaxed);
+  totals.set_threads_alive(alive);
 }
 
 }  // namespace tarn

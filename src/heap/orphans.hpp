@@ -57,15 +57,9 @@ class Orphans {
 
   Thread* first_known() const noexcept { return known_.load(std::memory_order_acquire); }
 
-  std::uint64_t threads_started() const noexcept {
-    return started_.load(std::memory_order_relaxed);
-  }
-  std::uint64_t threads_peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
-
  private:
   friend struct OrphansAccess;  // Of the tests.
 
-  void count_started() noexcept;  // Lock held.
   Thread* give_locked(Thread& thread) noexcept;
   bool offer_next_locked() noexcept;
   void withdraw_locked(Thread& thread) noexcept;
@@ -79,9 +73,6 @@ class Orphans {
   std::atomic<std::uint32_t> count_{0};     // Read without the lock as a hint.
   std::uint32_t warm_count_ = 0;
   std::atomic<Thread*> known_{nullptr};     // All records. Release on push, acquire on walk.
-  std::atomic<std::uint64_t> started_{0};   // Written under the lock.
-  std::atomic<std::uint64_t> alive_{0};
-  std::atomic<std::uint64_t> peak_{0};
 };
 
 extern Orphans orphans;

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "heap/checks.hpp"
-#include "heap/closing.hpp"
+#include "heap/gate.hpp"
 #include "heap/limits.hpp"
 #include "heap/marks.hpp"
 #include "heap/registry.hpp"

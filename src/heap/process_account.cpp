@@ -4,30 +4,11 @@
 #include "heap/orphans.hpp"
 #include "heap/process.hpp"
 #include "heap/registry.hpp"
-#include "heap/share.hpp"
-#include "os/process.hpp"
+#include "heap/shares.hpp"
+#include "heap/totals.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
-
-namespace {
-
-std::uint64_t at_least_zero(std::int64_t value) noexcept {
-  return value < 0 ? 0 : static_cast<std::uint64_t>(value);
-}
-
-}  // namespace
-
-void add_counts_of(const ThreadHeap& share, HeapRecord& record, tarn_account* account) noexcept {
-  for (std::size_t c = 0; c < bin_count; ++c) {
-    const Bin* const bin = share.find_bin(c);
-    if (bin == nullptr || !has_class(record, c)) continue;
-    tarn_account_class& row = account->classes[class_of(block_bytes_of(record, c))];
-    row.allocations += bin->counts.handed.read();
-    row.sampled += bin->counts.sampled.read();
-    row.sampled_bytes += bin->counts.sampled_bytes.read();
-  }
-}
 
 namespace {
 
@@ -67,43 +48,19 @@ void fill_classes(tarn_account* account) noexcept {
 
 }  // namespace
 
-void Process::identify(tarn_account* account) noexcept {
-  account->bytes = sizeof(tarn_account);
-  account->state = TARN_ACCOUNT_RUNNING;
-  account->pid = os::process_id();
-  account->parent_pid = os::parent_id();
-  os::program_name(account->program, sizeof account->program);
-}
-
-void Process::describe(tarn_account* account) noexcept {
-  *account = {};
-  identify(account);
-  fill_account(account, true);
-  account->magic = TARN_ACCOUNT_MAGIC;
-}
-
-void Process::fill_account(tarn_account* account, bool with_classes) noexcept {
-  account->live_bytes = at_least_zero(live_bytes_.load(std::memory_order_relaxed));
-  account->live_bytes_peak = at_least_zero(live_bytes_peak_.load(std::memory_order_relaxed));
-  account->large_allocations = large_allocations_.load(std::memory_order_relaxed);
-  account->large_live_blocks = at_least_zero(large_live_blocks_.load(std::memory_order_relaxed));
-  account->large_live_bytes = at_least_zero(large_live_bytes_.load(std::memory_order_relaxed));
-  account->large_live_bytes_peak =
-      at_least_zero(large_live_bytes_peak_.load(std::memory_order_relaxed));
-  account->threads_started = orphans.threads_started();
-  account->threads_peak = orphans.threads_peak();
-  const StoreTotals totals = store.totals();
-  account->reserved_bytes = totals.reserved_bytes;
-  account->committed_bytes = totals.committed_bytes;
-  account->committed_bytes_peak = totals.committed_bytes_peak;
-  account->os_map_calls = totals.map_calls;
-  account->os_purge_calls = totals.purge_calls;
-  account->os_purged_bytes = totals.purged_bytes;
-  if (!with_classes) return;
+void Process::fill(tarn_account* account) noexcept {
+  totals.fill(account);
   fill_classes(account);
   if (account->live_bytes > account->live_bytes_peak) {
     account->live_bytes_peak = account->live_bytes;
   }
+}
+
+void Process::describe(tarn_account* account) noexcept {
+  *account = {};
+  identify_process(account);
+  fill(account);
+  account->magic = TARN_ACCOUNT_MAGIC;
 }
 
 }  // namespace tarn

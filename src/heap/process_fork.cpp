@@ -7,6 +7,7 @@
 #include "heap/process.hpp"
 #include "heap/recovery.hpp"
 #include "heap/registry.hpp"
+#include "heap/totals.hpp"
 #include "heap/upkeep.hpp"
 #include "source/store.hpp"
 
@@ -22,7 +23,7 @@ void Process::recover_after_fork() noexcept {
     registry.for_each_known(hooks->repair);
   }
   background.recover_after_fork();
-  renew_account();
+  totals.renew_account();
 }
 
 }  // namespace tarn

@@ -145,16 +145,8 @@ inline std::size_t block_bytes_of(HeapRecord& record, std::size_t size_class) no
                                   : record.fixed(size_class - class_count).block_bytes;
 }
 
-// Does another thread have the heap for itself? The calling one is busy or holds the record's lock.
-bool closed_by_another(const HeapRecord& record) noexcept;
-
 inline bool is_frozen(const HeapRecord& record) noexcept {
   return record.frozen.load(std::memory_order_relaxed) != Frozen::no;
-}
-
-// Must the calling thread keep off the heap's lists and free blocks? As above, or it is frozen.
-inline bool keeps_off(const HeapRecord& record) noexcept {
-  return closed_by_another(record) || is_frozen(record);
 }
 
 // malloc's heap. It has no limits, no nursery and no list of its large blocks.

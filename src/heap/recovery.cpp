@@ -3,10 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "heap/recovery.hpp"
 
-#include "heap/blocks.hpp"
-#include "heap/closing.hpp"
+#include "heap/gate.hpp"
 #include "layout/geometry.hpp"
-#include "source/store.hpp"
 
 namespace tarn {
 
@@ -44,13 +42,6 @@ bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexc
     return false;
   }
   return hooks->recover(scope, wanted_for(scope, bytes, tries), true) != 0;
-}
-
-void relieve_pressure() noexcept {
-  const std::size_t wanted = store.totals().committed_bytes / 8;
-  const std::size_t given = trim(0);
-  const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
-  if (hooks != nullptr && given < wanted) hooks->recover({}, wanted - given, false);
 }
 
 }  // namespace tarn

@@ -53,16 +53,6 @@ class WithoutOwners {
   static TARN_INITIAL_EXEC __thread int depth_;
 };
 
-// The machine is short of memory: gives all that is spare, and has owners make up what that lacks
-// to an eighth of what is committed. pre: as above
-void relieve_pressure() noexcept;
-
-// Gives spare memory of all heaps, or of one and those below it, to the OS or where it came from.
-// Of all it passes over those that another thread keeps locked; for the one and those below it
-// waits. Returns the bytes. pre: as above
-std::size_t give_spare(std::size_t wanted) noexcept;
-std::size_t give_spare_below(HeapRecord& top) noexcept;
-
 // Tells the hooks, if there are any.
 inline void tell_blocks_end(HeapRecord& record, bool deleted) noexcept {
   const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);

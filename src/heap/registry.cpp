@@ -9,11 +9,9 @@
 
 #include "base/check.hpp"
 #include "heap/checks.hpp"
-#include "heap/closing.hpp"
 #include "heap/ended.hpp"
-#include "heap/live_bytes.hpp"
-#include "heap/share.hpp"
-#include "heap/thread_heap.hpp"
+#include "heap/gate.hpp"
+#include "heap/shares.hpp"
 
 namespace tarn {
 
@@ -121,7 +119,7 @@ void Registry::spare_record_locked(HeapRecord& record) noexcept {
 }
 
 HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcept {
-  os::Locked locked(lock_);
+  os::Locked locked(shares.lock());
   auto* const parent = static_cast<HeapRecord*>(options.parent.record);
   if (parent != nullptr && parent->id.load(std::memory_order_relaxed) != options.parent.id) {
     return nullptr;
@@ -169,7 +167,7 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcep
 }
 
 bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
-  os::Locked locked(lock_);
+  os::Locked locked(shares.lock());
   if (record.id.load(std::memory_order_relaxed) != id) return false;
   ended_heaps.add(id, record.name);
   record.id.store(0, std::memory_order_seq_cst);
@@ -182,7 +180,7 @@ bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
 }
 
 void Registry::give(HeapRecord& record) noexcept {
-  os::Locked locked(lock_);
+  os::Locked locked(shares.lock());
   record.gone = true;
   if (record.checks != nullptr) {
     os::Locked record_locked(record.lock);
@@ -198,60 +196,9 @@ void Registry::give(HeapRecord& record) noexcept {
   }
 }
 
-ThreadHeap* Registry::take_share_locked(const HeapRecord& record) noexcept {
-  ThreadHeap* const spare = is_region(record) ? nullptr : spare_shares_;
-  if (spare != nullptr) {
-    spare_shares_ = spare->next_of_record;
-    TARN_ASSERT(serves_nothing(*spare));
-    return spare;
-  }
-  void* const memory = allocate_record(record.zone, sizeof(ThreadHeap));
-  if (memory == nullptr) return nullptr;
-  auto* const share = new (memory) ThreadHeap;
-  share->current.fill(no_page());
-  if (is_region(record)) return share;
-  share->next_known = known_shares_;
-  TARN_FORK_FENCE();
-  known_shares_ = share;
-  return share;
-}
-
-ThreadHeap* Registry::join(HeapRecord& record, Thread& thread) noexcept {
-  ThreadHeap* share = find_share(record, thread);
-  if (share == nullptr) {
-    os::Locked locked(lock_);
-    share = take_share_locked(record);
-    if (share == nullptr) return nullptr;
-    share->thread = &thread;
-    share->record = &record;
-    thread.heaps.push_front(share);
-    os::Locked record_locked(record.lock);
-    share->next_of_record = record.thread_heaps.load(std::memory_order_relaxed);
-    record.thread_heaps.store(share, std::memory_order_release);  // Pairs with find_share().
-  }
-  // Under the lock, so that whoever closes the heap finds the slot as it stays.
-  os::Locked record_locked(record.lock);
-  if (!record.closed.load(std::memory_order_relaxed) && barriers_known()) {
-    const std::uint64_t id = record.id.load(std::memory_order_relaxed);
-    HeapSlot& slot = thread.slots[id % heap_slots];
-    slot.current = share->current.data();
-    slot.id.store(id, std::memory_order_relaxed);
-  }
-  return share;
-}
-
-void Registry::join_fixed(ThreadHeap& share, const FixedClass& fixed) noexcept {
-  os::Locked locked(share.record->lock);
-  if (share.record->closed.load(std::memory_order_relaxed) || !barriers_known()) return;
-  const std::uint64_t id = fixed.id.load(std::memory_order_relaxed);
-  HeapSlot& slot = share.thread->slots[id % heap_slots];
-  slot.current = share.place_of_current(fixed.size_class);
-  slot.id.store(id, std::memory_order_relaxed);
-}
-
 FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
                                  std::size_t block_bytes) noexcept {
-  os::Locked locked(lock_);
+  os::Locked locked(shares.lock());
   if (record.id.load(std::memory_order_relaxed) != heap_id) {
     errno = EINVAL;
     return nullptr;
@@ -280,88 +227,9 @@ FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
   return &made;
 }
 
-ThreadHeap* Registry::join_alone(HeapRecord& record, Thread& owner) noexcept {
-  os::Locked locked(lock_);
-  ThreadHeap* const known = record.thread_heaps.load(std::memory_order_relaxed);
-  if (known != nullptr) return known;
-  ThreadHeap* const share = take_share_locked(record);
-  if (share == nullptr) return nullptr;
-  share->thread = &owner;
-  share->record = &record;
-  share->next_of_record = nullptr;
-  record.thread_heaps.store(share, std::memory_order_release);
-  return share;
-}
-
-void Registry::give_shares(HeapRecord& record) noexcept {
-  os::Locked locked(lock_);
-  // First: a fork must not find shares on the list that are on another one already.
-  ThreadHeap* const shares = record.thread_heaps.load(std::memory_order_relaxed);
-  record.thread_heaps.store(nullptr, std::memory_order_relaxed);
-  record.adopt_next = nullptr;
-  TARN_FORK_FENCE();
-  ThreadHeap* next = nullptr;
-  for (ThreadHeap* h = shares; h != nullptr; h = next) {
-    next = h->next_of_record;
-    h->next_of_record = nullptr;
-    if (is_region(record)) {
-      leave_region_locked(*h, record);
-    } else if (h->pages.empty() && !is_lost(*h)) {
-      give_share_locked(*h, record);
-    } else {
-      keep_counts(*h, record);
-      h->record = &main_record;
-      if (h->thread == &locked_owner) continue;
-      h->next_of_record = h->thread->left_over;
-      TARN_FORK_FENCE();
-      h->thread->left_over = h;
-      h->thread->has_left_over.store(true, std::memory_order_relaxed);
-    }
-  }
-  if (is_region(record)) record.fixed_groups.fill(nullptr);
-}
-
-// The share's memory is the region's.
-void Registry::leave_region_locked(ThreadHeap& share, HeapRecord& record) noexcept {
-  keep_counts(share, record);
-  if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
-}
-
-ThreadHeap* Registry::take_left_over(Thread& thread) noexcept {
-  os::Locked locked(lock_);
-  ThreadHeap* const shares = thread.left_over;
-  thread.left_over = nullptr;
-  return shares;
-}
-
-void Registry::give_share(ThreadHeap& share) noexcept {
-  os::Locked locked(lock_);
-  give_share_locked(share, main_record);
-}
-
-// What the share has counted, before its classes mean other sizes.
-void Registry::keep_counts(ThreadHeap& share, HeapRecord& record) noexcept {
-  for (std::size_t c = 0; c < bin_count; ++c) {
-    Bin* const bin = share.find_bin(c);
-    if (bin == nullptr) continue;
-    if (has_class(record, c)) {
-      PastCounts& past = past_[class_of(block_bytes_of(record, c))];
-      past.allocations.fetch_add(bin->counts.handed.read(), std::memory_order_relaxed);
-      past.sampled.fetch_add(bin->counts.sampled.read(), std::memory_order_relaxed);
-      past.sampled_bytes.fetch_add(bin->counts.sampled_bytes.read(), std::memory_order_relaxed);
-    }
-    bin->counts.clear();
-  }
-}
-
 void Registry::add_counts(tarn_account* account) noexcept {
-  for (std::size_t c = 0; c < class_count; ++c) {
-    tarn_account_class& row = account->classes[c];
-    row.allocations += past_[c].allocations.load(std::memory_order_relaxed);
-    row.sampled += past_[c].sampled.load(std::memory_order_relaxed);
-    row.sampled_bytes += past_[c].sampled_bytes.load(std::memory_order_relaxed);
-  }
-  os::LockedUnlessHeld locked(lock_);
+  shares.add_past_counts(account);
+  os::LockedUnlessHeld locked(shares.lock());
   for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) {
     for (ThreadHeap* h = r->thread_heaps; h != nullptr; h = h->next_of_record) {
       add_counts_of(*h, *r, account);
@@ -369,25 +237,8 @@ void Registry::add_counts(tarn_account* account) noexcept {
   }
 }
 
-void Registry::count_in_nursery(std::size_t bytes) noexcept {
-  past_[class_of(bytes)].allocations.fetch_add(1, std::memory_order_relaxed);
-}
-
-void Registry::give_share_locked(ThreadHeap& share, HeapRecord& record) noexcept {
-  TARN_ASSERT(serves_nothing(share));
-  keep_counts(share, record);
-  publish_live(share);
-  share.look_again_at = 0;
-  share.live_is_sure = false;
-  if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
-  share.left_over = false;
-  share.thread = nullptr;
-  share.next_of_record = spare_shares_;
-  spare_shares_ = &share;
-}
-
 tarn_heap Registry::next_after(const tarn_heap& heap, const HeapRecord* ancestor) noexcept {
-  os::Locked locked(lock_);
+  os::Locked locked(shares.lock());
   if (ancestor != nullptr && ancestor->children == 0) return {};
   HeapRecord* record = live_.head();
   if (heap.record != nullptr) {
@@ -401,17 +252,10 @@ tarn_heap Registry::next_after(const tarn_heap& heap, const HeapRecord* ancestor
 }
 
 bool Registry::is_live_in(const tarn_heap& heap, const HeapRecord* top) noexcept {
-  os::Locked locked(lock_);
+  os::Locked locked(shares.lock());
   const auto* const record = static_cast<const HeapRecord*>(heap.record);
   if (record->id.load(std::memory_order_relaxed) != heap.id) return false;
   return top == nullptr || record == top || is_below(record, top);
-}
-
-ThreadHeap* find_share(HeapRecord& record, const Thread& thread) noexcept {
-  // Acquire: pairs with join().
-  ThreadHeap* h = record.thread_heaps.load(std::memory_order_acquire);
-  while (h != nullptr && h->thread != &thread) h = h->next_of_record;
-  return h;
 }
 
 }  // namespace tarn

@@ -6,6 +6,7 @@
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/ended.hpp"
+#include "heap/gate.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/idle_mail.hpp"
 #include "heap/late.hpp"
@@ -14,6 +15,7 @@
 #include "heap/passthrough.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
+#include "heap/shares.hpp"
 
 namespace tarn {
 
@@ -159,7 +161,6 @@ void Registry::rebuild() noexcept {
   live_.abandon();
   spare_.abandon();
   spare_static_.abandon();
-  spare_shares_ = nullptr;
   checks_forget_spare();
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) t->heaps.abandon();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
@@ -168,19 +169,9 @@ void Registry::rebuild() noexcept {
     } else if (r->gone && r->children == 0) {
       spare_record_locked(*r);
     }
-    for (ThreadHeap* h = r->thread_heaps; h != nullptr; h = h->next_of_record) {
-      if (h->thread == &locked_owner) continue;
-      h->thread->heaps.push_front(h);
-    }
+    shares.list_shares_of(*r);
   }
-  for (ThreadHeap* h = known_shares_; h != nullptr; h = h->next_known) {
-    if (h->thread == nullptr) {
-      h->next_of_record = spare_shares_;
-      spare_shares_ = h;
-    } else if (h->record == &main_record && h->thread != &locked_owner) {
-      h->thread->heaps.push_front(h);  // Of a deleted heap.
-    }
-  }
+  shares.list_others();
 }
 
 void Registry::recover_after_fork(const Thread* survivor, const Thread* late) noexcept {
@@ -188,7 +179,7 @@ void Registry::recover_after_fork(const Thread* survivor, const Thread* late) no
   main_record.lock.recover_after_fork();
   notes.recover_after_fork();
   passthrough_recover_after_fork();
-  if (lock_.recover_after_fork()) rebuild();
+  if (lock().recover_after_fork()) rebuild();
   regions.recover_after_fork();
   ended_heaps.recover_after_fork();
   for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {

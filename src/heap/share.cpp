@@ -4,7 +4,7 @@
 #include "heap/share.hpp"
 
 #include "base/check.hpp"
-#include "heap/closing.hpp"
+#include "heap/gate.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/thread_heap.hpp"

@@ -6,14 +6,10 @@
 #include <cstdint>
 
 #include "heap/record.hpp"
+#include "heap/shares.hpp"
 #include "heap/thread.hpp"
 
 namespace tarn {
-
-// Its thread vanished in a fork while it was changing its lists.
-inline bool is_lost(const ThreadHeap& share) noexcept {
-  return share.thread->state.load(std::memory_order_relaxed) == ThreadState::lost;
-}
 
 // Calls visit(share) for the shares of a closed heap that have lists to go by.
 template <class Visit>

@@ -29,4 +29,15 @@ __thread ThreadHeap* current_heap = &empty_thread.heap;
 
 __thread bool thread_is_ending = false;
 
+bool serves_nothing(const ThreadHeap& heap) noexcept {
+  for (const Page* const page : heap.current) {
+    if (page != no_page()) return false;
+  }
+  for (std::size_t c = 0; c < bin_count; ++c) {
+    const Bin* const bin = heap.find_bin(c);
+    if (bin != nullptr && (bin->current != no_page() || bin->entries.end != 0)) return false;
+  }
+  return true;
+}
+
 }  // namespace tarn

@@ -124,6 +124,9 @@ struct ThreadHeap {
 
 static_assert(std::is_standard_layout_v<ThreadHeap>);
 
+// No class has a current page: a share may become another heap's.
+bool serves_nothing(const ThreadHeap& heap) noexcept;
+
 enum class ThreadState : std::uint8_t {
   live,
   orphan,  // Its thread has ended; whoever holds the orphans' lock may act as its owner.

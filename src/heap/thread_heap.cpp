@@ -14,9 +14,11 @@
 
 #include "base/check.hpp"
 #include "heap/class_table.hpp"
+#include "heap/gate.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/orphans.hpp"
+#include "heap/shares.hpp"
 #include "layout/page_plan.hpp"
 #include "source/zone.hpp"
 
@@ -382,6 +384,26 @@ void put_down_all(Thread& thread) noexcept {
   settle_queues(thread.heap);
 }
 
+// Each share is looked at when its heap has been deleted, and when its last page goes: whoever
+// deletes many heaps, or has many that live on as blocks, pays for none of the others.
+void put_down_left_over(Thread& thread) noexcept {
+  thread.has_left_over.store(false, std::memory_order_relaxed);
+  ThreadHeap* next = nullptr;
+  for (ThreadHeap* share = shares.take_left_over(thread); share != nullptr; share = next) {
+    next = share->next_of_record;
+    put_down_current_pages(*share);
+    settle_queues(*share);
+    share->left_over = true;
+    if (share->pages.empty()) note_emptied(*share);
+  }
+  ThreadHeap* const emptied = thread.emptied;
+  thread.emptied = nullptr;
+  for (ThreadHeap* share = emptied; share != nullptr; share = next) {
+    next = share->next_of_record;
+    shares.give(*share);
+  }
+}
+
 void post(Page* page) noexcept {
   // State mailed holds the owner still: nobody but the receiver moves the page on. The owner was
   // acquired with the remote word.
@@ -426,17 +448,6 @@ const Page* checked_current(const ThreadHeap& heap, const Bin& bin, std::size_t 
 }
 
 }  // namespace
-
-bool serves_nothing(const ThreadHeap& heap) noexcept {
-  for (const Page* const page : heap.current) {
-    if (page != no_page()) return false;
-  }
-  for (std::size_t c = 0; c < bin_count; ++c) {
-    const Bin* const bin = heap.find_bin(c);
-    if (bin != nullptr && (bin->current != no_page() || bin->entries.end != 0)) return false;
-  }
-  return true;
-}
 
 bool thread_heap_check(const ThreadHeap& heap) noexcept {
   std::size_t counted = 0;

@@ -50,15 +50,8 @@ void put_down_left_over(Thread& thread) noexcept;
 // looked at. pre: the calling thread has taken them out of that mail
 void return_mail(Thread& owner, Page* pages) noexcept;
 
-// The share of a deleted heap, put down, has no pages any more: the next call of the above gives it
-// back. Who may change the share's lists.
-void note_emptied(ThreadHeap& share) noexcept;
-
 // Posts a page that page_free_remote put in state mailed. Any thread.
 void post(Page* page) noexcept;
-
-// No class has a current page: a share may become another heap's.
-bool serves_nothing(const ThreadHeap& heap) noexcept;
 
 bool thread_heap_check(const ThreadHeap& heap) noexcept;
 

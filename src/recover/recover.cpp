@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "heap/handle.hpp"
+#include "heap/heap_trim.hpp"
 #include "heap/heaps.hpp"
 #include "heap/scope.hpp"
 

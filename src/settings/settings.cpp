@@ -10,6 +10,8 @@
 
 namespace tarn {
 
+constinit Settings settings;
+
 namespace {
 
 std::size_t length_until(const char* text, char end) noexcept {

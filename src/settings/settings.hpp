@@ -74,4 +74,7 @@ class Settings {
   char account_folder_[account_path_bytes_max] = {};
 };
 
+// The process's own, read when the library starts.
+extern Settings settings;
+
 }  // namespace tarn

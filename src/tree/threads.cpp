@@ -7,6 +7,7 @@
 #include "os/process.hpp"
 #include "os/thread.hpp"
 #include "report/report.hpp"
+#include "settings/settings.hpp"
 
 namespace tarn {
 
@@ -43,7 +44,7 @@ void set_thread(TreeExtra& extra, std::uint64_t number) noexcept {
 bool tree_checks_threads() noexcept {
   TreeChecks checks = tree_checks.load(std::memory_order_relaxed);
   if (checks == TreeChecks::as_set) {
-    const bool wanted = process.settings()[Option::check_tree_threads] != 0;
+    const bool wanted = settings[Option::check_tree_threads] != 0;
     checks = wanted ? TreeChecks::on : TreeChecks::off;
     // Until the environment has been read it may say something else.
     if (process.is_configured()) tree_checks.store(checks, std::memory_order_relaxed);

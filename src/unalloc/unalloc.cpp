@@ -5,6 +5,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include "heap/blocks.hpp"
+#include "settings/settings.hpp"
 #include "tarn/unalloc.h"
 
 #include <atomic>
@@ -73,7 +74,7 @@ int result_of(int error, int errno_before) noexcept {
 TARN_COLD tarn_heap first_heap() noexcept {
   process.start();
   const int saved = errno;
-  const int error = make_by_steps(static_cast<unsigned>(process.settings()[Option::unalloc_steps]));
+  const int error = make_by_steps(static_cast<unsigned>(settings[Option::unalloc_steps]));
   if (error != 0 && error != EBUSY) {
     errno = ENOMEM;
     return {};

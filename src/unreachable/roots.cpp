@@ -6,7 +6,8 @@
 #include <new>
 
 #include "heap/ended.hpp"
-#include "heap/process.hpp"
+#include "heap/shares.hpp"
+#include "heap/totals.hpp"
 #include "heap/registry.hpp"
 #include "source/store.hpp"
 
@@ -47,7 +48,7 @@ namespace {
 
 // The library's own variables that lead to blocks, or to where blocks have been. They lie among
 // those of the program where it is linked statically. By address.
-constexpr std::size_t own_count = 6;
+constexpr std::size_t own_count = 7;
 struct OwnVariables {
   os::Bytes all[own_count];
 
@@ -62,9 +63,10 @@ struct OwnVariables {
     add(&store, sizeof store);
     add(&page_map, sizeof page_map);
     add(&registry, sizeof registry);
+    add(&shares, sizeof shares);
     add(&main_record, sizeof main_record);
     add(&ended_heaps, sizeof ended_heaps);
-    add(&process, sizeof process);
+    add(&totals, sizeof totals);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "heap/blocks.hpp"
+#include "heap/heap_trim.hpp"
 #include "heap/orphans.hpp"
 #include "heap/thread_heap.hpp"
 #include "heap/thread_life.hpp"

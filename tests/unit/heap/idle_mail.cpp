@@ -1,6 +1,7 @@
 // Memory that was freed for threads which do not look at their mail.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_trim.hpp"
 #include "heap/idle_mail.hpp"
 
 #include <thread>

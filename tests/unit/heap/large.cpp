@@ -1,6 +1,7 @@
 // Blocks that are spans of their own.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_trim.hpp"
 #include "heap/large.hpp"
 
 #include <cerrno>

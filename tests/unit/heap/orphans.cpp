@@ -1,6 +1,7 @@
 // Threads that end: their records, their pages, and mail that comes afterwards.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_trim.hpp"
 #include "heap/orphans.hpp"
 
 #include <deque>
@@ -9,6 +10,7 @@
 
 #include "actor.hpp"
 #include "child.hpp"
+#include "heap/totals.hpp"
 
 namespace tarn {
 
@@ -96,15 +98,15 @@ TEST_F(OrphansTest, TheNextThreadTakesTheRecordOverAsItStands) {
 }
 
 TEST_F(OrphansTest, CountsThreads) {
-  const std::uint64_t started = orphans.threads_started();
+  const std::uint64_t started = totals.threads_started();
   std::deque<Actor> actors;
   for (int i = 0; i < 10; ++i) actors.emplace_back();
-  EXPECT_EQ(orphans.threads_started(), started + 10);
-  const std::uint64_t peak = orphans.threads_peak();
+  EXPECT_EQ(totals.threads_started(), started + 10);
+  const std::uint64_t peak = totals.threads_peak();
   EXPECT_GE(peak, 11u);
   actors.clear();
   for (int i = 0; i < 10; ++i) actors.emplace_back();
-  EXPECT_EQ(orphans.threads_peak(), peak);
+  EXPECT_EQ(totals.threads_peak(), peak);
 }
 
 TEST_F(OrphansTest, MailToAnOrphanIsServedByWhoPosts) {

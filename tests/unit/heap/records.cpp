@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "heap/closing.hpp"
+#include "heap/gate.hpp"
 #include "heap/heaps.hpp"
 #include "heap/late.hpp"
 #include "heap/registry.hpp"

@@ -12,6 +12,7 @@
 #include "heap/blocks.hpp"
 #include "heap/heaps.hpp"
 #include "heap/registry.hpp"
+#include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/fake/fake.hpp"
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "heap/orphans.hpp"
+#include "heap/totals.hpp"
 #include "os/thread.hpp"
 #include "tarn/tarn.h"
 
@@ -32,9 +33,9 @@ TEST(ThreadEnd, LeavesAnOrphanThatTheNextThreadTakesOver) {
 }
 
 TEST(ThreadEnd, AThreadThatDoesNotAllocateHasNoRecord) {
-  const std::uint64_t before = orphans.threads_started();
+  const std::uint64_t before = totals.threads_started();
   std::thread([] { EXPECT_EQ(current_thread, no_thread()); }).join();
-  EXPECT_EQ(orphans.threads_started(), before);
+  EXPECT_EQ(totals.threads_started(), before);
 }
 
 // A destructor of another thread_local runs after the library's call or before; both must do.
@@ -82,14 +83,14 @@ TEST(ThreadEnd, AllocationWhenTheRecordIsGone) {
   tarn_free(tarn_malloc(1));  // The library's key is made.
   AfterTheEnd after;
   ASSERT_EQ(pthread_key_create(&after.key, allocate_after_the_end), 0);
-  const std::uint64_t started = orphans.threads_started();
+  const std::uint64_t started = totals.threads_started();
   std::thread([&] {
     after.small = tarn_malloc(10);
     pthread_setspecific(after.key, &after);
   }).join();
   EXPECT_GT(after.rounds.load(std::memory_order_acquire), 1);
   EXPECT_EQ(after.record, no_thread());
-  EXPECT_EQ(orphans.threads_started(), started + 1) << "it counts once";
+  EXPECT_EQ(totals.threads_started(), started + 1) << "it counts once";
   ASSERT_NE(after.small, nullptr);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(static_cast<char*>(after.small)[i], 0);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(after.aligned) % 4096, 0u);
