@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "heap/orphan_care.hpp"
 #include "heap/orphans.hpp"
 #include "heap/thread_heap.hpp"
 #include "input.hpp"
@@ -209,7 +210,7 @@ void Program::end(std::size_t actor) {
   Thread* const thread = current_thread;
   if (thread == no_thread()) return;
   current_thread = no_thread();
-  orphans.give(*thread);
+  orphan_give(*thread);
 }
 
 void Program::check() {

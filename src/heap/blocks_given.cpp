@@ -17,6 +17,7 @@
 #include "heap/late.hpp"
 #include "heap/lookup.hpp"
 #include "heap/passthrough.hpp"
+#include "heap/post.hpp"
 #include "heap/recovery.hpp"
 #include "heap/scope.hpp"
 #include "heap/thread_heap.hpp"

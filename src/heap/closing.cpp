@@ -6,7 +6,7 @@
 #include "base/check.hpp"
 #include "heap/gate.hpp"
 #include "heap/late.hpp"
-#include "heap/orphans.hpp"
+#include "heap/orphan_care.hpp"
 #include "heap/thread_life.hpp"
 #include "report/report.hpp"
 
@@ -117,7 +117,7 @@ void open_heap(HeapRecord& record) noexcept {
     // look at it. Before the gate: whoever ends the heap next takes its shares away.
     for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
       if (h->thread->state.load(std::memory_order_seq_cst) == ThreadState::orphan) {
-        orphans.tend(*h);
+        orphan_tend(*h);
       }
     }
   }

@@ -16,6 +16,7 @@
 #include "heap/recovery.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
+#include "heap/shares.hpp"
 #include "heap/totals.hpp"
 #include "os/system_malloc.hpp"
 
@@ -125,7 +126,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     {
       const Losing losing(*record);
       chain = take_all(*record);
-      if (ends) registry.give_shares(*record);
+      if (ends) shares.give_all(*record);
     }
     if (ends && chain != nullptr) remember_extent(heap.id, chain);
     zone = record->zone;

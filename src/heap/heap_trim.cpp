@@ -11,10 +11,10 @@
 #include "heap/heap_zone.hpp"
 #include "heap/idle_mail.hpp"
 #include "heap/late.hpp"
+#include "heap/orphan_care.hpp"
 #include "heap/orphans.hpp"
 #include "heap/recovery.hpp"
 #include "heap/registry.hpp"
-#include "heap/share.hpp"
 #include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/process.hpp"
@@ -35,7 +35,7 @@ void trim_heaps() noexcept {
         os::Locked locked(record.lock);
         if (!keeps_off(record)) put_down_share(*h);
       } else {
-        orphans.tend(*h);
+        orphan_tend(*h);
       }
     }
     if (record.checks != nullptr) checks_collect(record);
@@ -44,7 +44,7 @@ void trim_heaps() noexcept {
   // What deleted heaps have left to threads that have ended since.
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     shares.for_each(*t, [](ThreadHeap& share) noexcept {
-      if (share.record == &main_record) orphans.tend(share);
+      if (share.record == &main_record) orphan_tend(share);
     });
   }
 }
@@ -81,7 +81,7 @@ void put_down_everywhere() noexcept {
     put_down_left_over(*current_thread);
   }
   late.trim();
-  orphans.trim();
+  orphans_trim();
   trim_heaps();
 }
 

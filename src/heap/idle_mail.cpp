@@ -4,8 +4,8 @@
 #include "heap/idle_mail.hpp"
 
 #include "heap/orphans.hpp"
+#include "heap/post.hpp"
 #include "heap/record.hpp"
-#include "heap/thread_heap.hpp"
 #include "os/vm.hpp"
 #include "source/store.hpp"
 
@@ -110,9 +110,9 @@ bool take_free_pages(Page** chain, Page** taken, std::size_t wanted) noexcept {
 // Whether the owner has not looked at its mail since the last look of others at it.
 bool is_due(Thread& owner) noexcept {
   MailLook& look = owner.mail_look;
-  const Page* const first = owner.mail.load(std::memory_order_relaxed);
+  const Page* const first = owner.mail.first();
   if (first == nullptr) return false;
-  const std::uint64_t reads = owner.mail_reads.read();
+  const std::uint64_t reads = owner.mail.reads();
   if (reads != look.reads) {
     look = {reads, nullptr, 0};
     return false;
@@ -131,8 +131,7 @@ std::size_t IdleMail::serve(Thread& owner, std::size_t most_bytes) noexcept {
   for (bool has_more = true; has_more && given < most_bytes; round *= 2) {
     served_ = &owner;
     TARN_FORK_FENCE();
-    // Acquire: pairs with post().
-    Page* mail = owner.mail.exchange(nullptr, std::memory_order_acquire);
+    Page* mail = owner.mail.take();
     Page* taken = nullptr;
     const std::size_t rest = most_bytes - given;
     has_more = take_free_pages(&mail, &taken, rest < round ? rest : round);
@@ -142,7 +141,7 @@ std::size_t IdleMail::serve(Thread& owner, std::size_t most_bytes) noexcept {
     served_ = nullptr;
     // A page that was posted a moment ago may be taken for one that was looked at: it is passed
     // over a few times.
-    if (!has_more) owner.mail_look.first = owner.mail.load(std::memory_order_relaxed);
+    if (!has_more) owner.mail_look.first = owner.mail.first();
   }
   return given;
 }
@@ -155,7 +154,7 @@ std::size_t IdleMail::purge_locked(bool at_once) noexcept {
     if (t == current_thread || t->state.load(std::memory_order_relaxed) != ThreadState::live) {
       continue;
     }
-    const bool wanted = at_once ? t->mail.load(std::memory_order_relaxed) != nullptr : is_due(*t);
+    const bool wanted = at_once ? !t->mail.is_empty() : is_due(*t);
     if (wanted) given += serve(*t, most - given);
   }
   return given;
@@ -163,9 +162,8 @@ std::size_t IdleMail::purge_locked(bool at_once) noexcept {
 
 bool IdleMail::is_there() noexcept {
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
-    // Sequentially consistent: see post().
     if (t->state.load(std::memory_order_relaxed) == ThreadState::live &&
-        t->mail.load(std::memory_order_seq_cst) != nullptr) {
+        t->mail.has_mail()) {
       return true;
     }
   }

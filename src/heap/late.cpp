@@ -4,7 +4,6 @@
 #include "heap/late.hpp"
 
 #include "heap/orphans.hpp"
-#include "heap/share.hpp"
 #include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"
 

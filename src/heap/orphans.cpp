@@ -6,10 +6,7 @@
 #include <new>
 
 #include "base/check.hpp"
-#include "heap/gate.hpp"
-#include "heap/live_bytes.hpp"
-#include "heap/shares.hpp"
-#include "heap/thread_heap.hpp"
+#include "heap/record.hpp"
 #include "heap/totals.hpp"
 #include "source/store.hpp"
 
@@ -72,36 +69,22 @@ Thread* Orphans::take(Counted counted) noexcept {
   return thread;
 }
 
-void Orphans::give(Thread& thread) noexcept {
-  Thread* const cooled = give_locked(thread);
-  shares.for_each(thread, [this](ThreadHeap& share) noexcept { tend(share); });
-  if (cooled == nullptr) return;
-  shares.for_each(*cooled, [this](ThreadHeap& share) noexcept { tend(share); });
-}
-
-// Returns the orphan that is warm no longer, or null.
-Thread* Orphans::give_locked(Thread& thread) noexcept {
-  os::Locked locked(lock_);
-  publish_live(thread.heap);
-  totals.count_thread_ended();
-  thread.warm = true;
-  thread.state.store(ThreadState::orphan, std::memory_order_seq_cst);
-  // After the state: who posted before it left mail here, who posts after it serves the orphan.
-  Busy::begin(thread);
-  read_mail(thread);
-  settle_queues(thread.heap);  // From here on, the last free of each of its pages is posted.
-  Busy::end(thread);
+Thread* Orphans::push_locked(Thread& thread) noexcept {
   list_.push_front(&thread);
   count_.fetch_add(1, std::memory_order_relaxed);
+  thread.warm = true;
   if (++warm_count_ <= warm_max) return nullptr;
   // The warm ones are the newest, but for records that a fork left: the last of them cools down.
   Thread* last = &thread;
   while (last->next != nullptr && last->next->warm) last = last->next;
-  Busy busy(*last);
-  put_down_current_pages(last->heap);
   last->warm = false;
   --warm_count_;
   return last;
+}
+
+void Orphans::cool_all_locked() noexcept {
+  for_each_locked([](Thread& thread) noexcept { thread.warm = false; });
+  warm_count_ = 0;
 }
 
 void Orphans::offer(ThreadHeap& orphan, std::size_t size_class) noexcept {
@@ -168,7 +151,7 @@ Page* adopt_in(HeapRecord& record, std::size_t size_class) noexcept {
   const ThreadHeap* first = nullptr;
   for (int i = 0; i < shares_looked_at; ++i) {
     ThreadHeap* share = record.adopt_next;
-    // Acquire: pairs with Registry::join().
+    // Acquire: pairs with Shares::join().
     if (share == nullptr) share = record.thread_heaps.load(std::memory_order_acquire);
     if (share == first) return nullptr;
     if (first == nullptr) first = share;
@@ -213,34 +196,6 @@ Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
   }
   lock_.unlock();
   return adopted;
-}
-
-void Orphans::serve(Thread& thread) noexcept {
-  os::Locked locked(lock_);
-  if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
-  Busy busy(thread);
-  read_mail(thread);
-}
-
-void Orphans::tend(ThreadHeap& share) noexcept {
-  os::Locked locked(lock_);
-  Thread& thread = *share.thread;
-  if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
-  Busy busy(thread);
-  read_mail(thread);
-  if (keeps_off(*share.record)) return;  // Who has it closed comes here afterwards.
-  if (!thread.warm || share.record == &main_record) put_down_current_pages(share);
-  settle_queues(share);
-}
-
-void Orphans::trim() noexcept {
-  os::Locked locked(lock_);
-  for (Thread* t = list_.head(); t != nullptr; t = t->next) {
-    Busy busy(*t);
-    put_down_all(*t);
-    t->warm = false;
-  }
-  warm_count_ = 0;
 }
 
 // To offer its bins now would copy memory in every child.

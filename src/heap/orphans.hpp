@@ -27,9 +27,6 @@ class Orphans {
   // put it where a fork finds it.
   Thread* take(Counted counted) noexcept;
 
-  // Takes a record whose thread ends, and ends its being busy. pre: it is the calling thread's.
-  void give(Thread& thread) noexcept;
-
   // Makes `heap` the owner of a page of the class that an orphan has queued; null when there is
   // none, or all that it finds soon are in the mail. The page is on no list.
   Page* adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept;
@@ -38,15 +35,18 @@ class Orphans {
   // other heaps. pre: the lock is held
   void offer(ThreadHeap& orphan, std::size_t size_class) noexcept;
 
-  // Acts as the owner of an orphan that got mail.
-  void serve(Thread& thread) noexcept;
+  // Of those that act as the owner of an orphan (orphan_care.hpp).
+  os::Lock& lock() noexcept { return lock_; }
 
-  // Acts as the owner of a share of a heap, if its thread is an orphan: reads the mail, gives back
-  // what is empty, and has the rest posted when it is freed.
-  void tend(ThreadHeap& share) noexcept;
-
-  // Puts down all current pages of all orphans and gives back what is empty.
-  void trim() noexcept;
+  // pre of these: the lock is held
+  // Puts a record that has ended in front. Returns the one that is not warm any longer, or null.
+  Thread* push_locked(Thread& thread) noexcept;
+  // None of them is warm any longer.
+  void cool_all_locked() noexcept;
+  template <class Visit>
+  void for_each_locked(Visit visit) noexcept {
+    for (Thread* t = list_.head(); t != nullptr; t = t->next) visit(*t);
+  }
 
   // In the child of a fork: every other thread is gone. late: a record that the surviving thread
   // uses beside its own, or null.
@@ -60,7 +60,6 @@ class Orphans {
  private:
   friend struct OrphansAccess;  // Of the tests.
 
-  Thread* give_locked(Thread& thread) noexcept;
   bool offer_next_locked() noexcept;
   void withdraw_locked(Thread& thread) noexcept;
   Page* adopt_offered_locked(std::size_t size_class) noexcept;

@@ -139,7 +139,7 @@ void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
            idle_mail.is_in_hand(*t);
   };
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
-    if (!goes_on(t)) t->mail.store(nullptr, std::memory_order_relaxed);
+    if (!goes_on(t)) t->mail.take();
   }
   for_each_span_anywhere([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
@@ -149,8 +149,7 @@ void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
     if (owner == &frozen_owner) owner = page->heap->thread;
     if (!is_in_mail(seen.state()) || owner == nullptr || goes_on(owner)) return;
     page_repair_purge(page);
-    page->newer = owner->mail.load(std::memory_order_relaxed);
-    owner->mail.store(page, std::memory_order_relaxed);
+    owner->mail.push(*page, *page);
   });
 }
 

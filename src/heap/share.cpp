@@ -7,6 +7,7 @@
 #include "heap/gate.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
+#include "heap/post.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/thread.hpp"
 
@@ -14,21 +15,8 @@ namespace tarn {
 
 namespace {
 
-// The page's remote state becomes dead whatever is pending; false when the page is in the mail.
-bool seize(Page& page) noexcept {
-  Remote seen{page.remote.load(std::memory_order_relaxed)};
-  for (;;) {
-    if (is_in_mail(seen.state())) return false;
-    // Acquire: what the last thread that freed here did.
-    if (page.remote.compare_exchange_weak(seen.word, Remote::empty(RemoteState::dead).word,
-                                          std::memory_order_acq_rel, std::memory_order_relaxed)) {
-      return true;
-    }
-  }
-}
-
 void receive_mail_of(Thread& thread, const HeapRecord& record) noexcept {
-  Page* page = thread.mail.exchange(nullptr, std::memory_order_seq_cst);
+  Page* page = thread.mail.take();
   while (page != nullptr) {
     auto* const next = static_cast<Page*>(page->newer);
     if (page->heap->record == &record) {
@@ -38,24 +26,6 @@ void receive_mail_of(Thread& thread, const HeapRecord& record) noexcept {
     }
     page = next;
   }
-}
-
-// Dead, if every block of it is free, and its own thread is not about to look at it: frees of that
-// thread may bring the countdown to zero at any time, but not once all that it counts has been
-// freed by others.
-// `received`: the calling thread has taken it out of the mail.
-bool seize_empty(Page& page, bool received) noexcept {
-  Remote seen{page.remote.load(std::memory_order_acquire)};
-  const std::uint32_t countdown = page.countdown;  // Read once, after the remote word.
-  const std::uint32_t live = countdown + static_cast<std::uint32_t>(std::int32_t{page.kept});
-  if (countdown == 0 || live != seen.count()) return false;
-  const RemoteState state = seen.state();
-  if (state != RemoteState::open && state != RemoteState::listed &&
-      !(received && is_in_mail(state))) {
-    return false;
-  }
-  return page.remote.compare_exchange_strong(seen.word, Remote::empty(RemoteState::dead).word,
-                                             std::memory_order_acq_rel, std::memory_order_relaxed);
 }
 
 // A seized page leaves all the lists that it is on.
@@ -83,7 +53,7 @@ Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
     for (Span* span = heap.pages.head(); span != nullptr;) {
       auto* const page = static_cast<Page*>(span);
       span = span->next_of_heap;
-      if (!seize(*page)) continue;  // Whoever frees a block of it is about to post it.
+      if (!page_seize(*page)) continue;  // Whoever frees a block of it is about to post it.
       heap.pages.remove(page);
       heap.live_delta -= std::int64_t{page->live_seen} * page->block_bytes;
       page->owner.store(nullptr, std::memory_order_relaxed);
@@ -123,11 +93,11 @@ void retire_empty_pages(ThreadHeap& heap) noexcept {
     empty = &page;
   };
   // What others have emptied waits in the mail, for as long as its thread does not allocate.
-  Page* mail = heap.thread->mail.exchange(nullptr, std::memory_order_seq_cst);
+  Page* mail = heap.thread->mail.take();
   while (mail != nullptr) {
     Page& page = *mail;
     mail = static_cast<Page*>(page.newer);
-    if (page.heap == &heap && !stays(page, going) && seize_empty(page, true)) {
+    if (page.heap == &heap && !stays(page, going) && page_seize_empty(page, true)) {
       take(page);
     } else {
       post(&page);
@@ -136,7 +106,7 @@ void retire_empty_pages(ThreadHeap& heap) noexcept {
   for (Span* span = heap.pages.head(); span != nullptr;) {
     Page& page = *static_cast<Page*>(span);
     span = span->next_of_heap;
-    if (!stays(page, going) && seize_empty(page, false)) take(page);
+    if (!stays(page, going) && page_seize_empty(page, false)) take(page);
   }
   if (empty == nullptr) return;
   barrier_for_reader();  // Its thread counted a block as free after it was done with it.
@@ -147,12 +117,6 @@ void retire_empty_pages(ThreadHeap& heap) noexcept {
     page_give(page, heap.record->zone);
     uncharge(*heap.record, bytes);
   }
-}
-
-void put_down_share(ThreadHeap& heap) noexcept {
-  read_mail(*heap.thread);
-  put_down_current_pages(heap);
-  settle_queues(heap);
 }
 
 void put_down_shares_at_hand(HeapRecord& record) noexcept {

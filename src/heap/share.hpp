@@ -42,12 +42,8 @@ void forget_pages(ThreadHeap& heap) noexcept;
 // freeing blocks; a page without live blocks it does not touch.
 void retire_empty_pages(ThreadHeap& heap) noexcept;
 
-// Gives back what is empty of a share of the calling thread, which is busy, or of one that is used
-// under a lock.
-void put_down_share(ThreadHeap& heap) noexcept;
-
-// As that, of those of a closed heap's shares that are the calling thread's, or everybody's under a
-// lock. pre: the calling thread has the heap closed
+// Puts down those shares of a closed heap that the calling thread may change: its own, and the one
+// that is used under a lock. pre: the calling thread has the heap closed
 void put_down_shares_at_hand(HeapRecord& record) noexcept;
 
 // Marks the time in which who has a heap closed changes the lists of its shares: in the child of a

@@ -17,26 +17,15 @@
 #include <type_traits>
 
 #include "base/config.hpp"
+#include "base/counter.hpp"
 #include "base/list.hpp"
 #include "base/watched.hpp"
 #include "layout/size_class.hpp"
+#include "pages/mailbox.hpp"
 #include "pages/page.hpp"
 #include "source/records.hpp"
 
 namespace tarn {
-
-// A number that one thread writes and any thread reads, without order.
-class Counter {
- public:
-  void add(std::uint64_t n) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  std::uint64_t read() const noexcept { return value_.load(std::memory_order_relaxed); }
-  void clear() noexcept { value_.store(0, std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
 
 // Written by the owner.
 struct ClassCounts {
@@ -168,9 +157,8 @@ struct alignas(cache_line_bytes) Thread {
   List<ThreadHeap, &ThreadHeap::next_of_thread, &ThreadHeap::prev_of_thread> heaps{};
   std::array<HeapSlot, heap_slots> slots{};  // By id % heap_slots.
 
-  // Pages posted by remote frees, linked by `newer`. Others push (release), the owner takes all.
-  alignas(cache_line_bytes) std::atomic<Page*> mail{nullptr};
-  Counter mail_reads{};  // By the owner.
+  // Pages whose blocks others have freed.
+  alignas(cache_line_bytes) Mailbox mail{};
   MailLook mail_look{};  // By others: see idle_mail.hpp.
 };
 

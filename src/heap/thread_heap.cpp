@@ -267,20 +267,10 @@ Page* take_asleep(ThreadHeap& heap, std::size_t size_class) noexcept {
   return nullptr;
 }
 
-// From the first page to the last, linked by `newer`.
-void push_mail(Thread& owner, Page& first, Page& last) noexcept {
-  Page* after = owner.mail.load(std::memory_order_relaxed);
-  do {
-    last.newer = after;
-    // Release: pairs with read_mail. Sequentially consistent: see post().
-  } while (!owner.mail.compare_exchange_weak(after, &first, std::memory_order_seq_cst,
-                                             std::memory_order_relaxed));
-}
-
 void settle_mailed(Page& page) noexcept {
   HeapRecord& record = *page.heap->record;
   if (TARN_UNLIKELY(&record != &main_record) && keeps_off(record)) {
-    return push_mail(*page.heap->thread, page, page);  // It waits until the heap is open again.
+    return page.heap->thread->mail.push(page, page);  // It waits until the heap is open again.
   }
   if (page.heap->current_of(page.size_class) == &page) {
     page_attach(&page, page_collect(&page, RemoteState::open));
@@ -294,7 +284,7 @@ void settle_mailed(Page& page) noexcept {
 
 Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
   Thread& thread = *heap.thread;
-  if (thread.mail.load(std::memory_order_relaxed) != nullptr) read_mail(thread);
+  if (!thread.mail.is_empty()) read_mail(thread);
   if (TARN_UNLIKELY(thread.has_left_over.load(std::memory_order_relaxed))) {
     put_down_left_over(thread);
   }
@@ -333,9 +323,8 @@ void page_attention(Page& page) noexcept {
 }
 
 void read_mail(Thread& thread) noexcept {
-  // Acquire: pairs with post(). Sequentially consistent for orphans: see post().
-  Page* page = thread.mail.exchange(nullptr, std::memory_order_seq_cst);
-  thread.mail_reads.add(1);
+  Page* page = thread.mail.take();
+  thread.mail.count_read();
   while (page != nullptr) {
     auto* const next = static_cast<Page*>(page->newer);  // Before the page may be posted again.
     settle_mailed(*page);
@@ -404,24 +393,10 @@ void put_down_left_over(Thread& thread) noexcept {
   }
 }
 
-void post(Page* page) noexcept {
-  // State mailed holds the owner still: nobody but the receiver moves the page on. The owner was
-  // acquired with the remote word.
-  Thread* owner = page->owner.load(std::memory_order_relaxed);
-  if (TARN_UNLIKELY(owner == &frozen_owner)) owner = page->heap_now()->thread;
-  push_mail(*owner, *page, *page);
-  store.purger.ring();  // The push comes before its load: who sleeps has looked for mail before.
-  // Sequentially consistent with the push: either this thread sees that the owner has ended, or who
-  // ends it sees the mail.
-  if (owner->state.load(std::memory_order_seq_cst) == ThreadState::orphan) orphans.serve(*owner);
-}
-
-void return_mail(Thread& owner, Page* pages) noexcept {
-  Page* last = pages;
-  while (last->newer != nullptr) last = static_cast<Page*>(last->newer);
-  push_mail(owner, *pages, *last);
-  // Sequentially consistent: as post().
-  if (owner.state.load(std::memory_order_seq_cst) == ThreadState::orphan) orphans.serve(owner);
+void put_down_share(ThreadHeap& heap) noexcept {
+  read_mail(*heap.thread);
+  put_down_current_pages(heap);
+  settle_queues(heap);
 }
 
 namespace {

@@ -39,19 +39,16 @@ void settle_queues(ThreadHeap& heap) noexcept;
 // All of the above: mail, current pages, queues. What is empty afterwards has gone to the store.
 void put_down_all(Thread& thread) noexcept;
 
+// Gives back what is empty of a share of the calling thread, which is busy, or of one that is used
+// under a lock.
+void put_down_share(ThreadHeap& heap) noexcept;
+
 // Whether an empty page is kept: somebody walks its heap, or the heap has no more than its floor.
 // going: bytes that are about to be given back.
 bool stays(const Page& page, std::size_t going) noexcept;
 
 // The thread's shares of deleted heaps serve nobody: what they have is given back as it gets empty.
 void put_down_left_over(Thread& thread) noexcept;
-
-// Puts pages, linked by `newer`, into the mail of a thread that has ended perhaps: then they are
-// looked at. pre: the calling thread has taken them out of that mail
-void return_mail(Thread& owner, Page* pages) noexcept;
-
-// Posts a page that page_free_remote put in state mailed. Any thread.
-void post(Page* page) noexcept;
 
 bool thread_heap_check(const ThreadHeap& heap) noexcept;
 

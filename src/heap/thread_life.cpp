@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/thread_life.hpp"
 
+#include "heap/orphan_care.hpp"
 #include "heap/orphans.hpp"
 #include "heap/process.hpp"
 #include "os/process.hpp"
@@ -21,7 +22,7 @@ void thread_ended(void* value) noexcept {
   Busy::begin(*thread);  // A fork in a signal handler must not give it away as well.
   set_current_thread(no_thread());
   thread_is_ending = true;
-  orphans.give(*thread);
+  orphan_give(*thread);
   store.purge_when_due(os::clock_coarse_ms());
 }
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "heap/idle_mail.hpp"
-#include "heap/orphans.hpp"
+#include "heap/orphan_care.hpp"
 #include "heap/scope.hpp"
 #include "heap/thread.hpp"
 #include "os/process.hpp"
@@ -70,7 +70,7 @@ namespace {
 // While the program sleeps nothing has to stay warm.
 void give_rest_when_due(std::uint64_t now_ms) noexcept {
   if (now_ms < store.rest_due_ms()) return;
-  orphans.trim();
+  orphans_trim();
   store.purge(now_ms, 0, 0);
 }
 

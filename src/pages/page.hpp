@@ -194,6 +194,16 @@ bool page_begin_purge(Page* page) noexcept;
 // Likewise, purging -> purged: the contents may have gone. The page must go back into the mail.
 void page_end_purge(Page* page) noexcept;
 
+// The owner kept away, or not at work: any state -> dead, whatever is pending. False, and nothing
+// done, when the page is in the mail.
+bool page_seize(Page& page) noexcept;
+
+// Any thread, while the owner may be freeing blocks: -> dead, if every block is free and the owner
+// is not about to look at the page. Frees of the owner may bring the countdown to zero at any time,
+// but not once all that it counts has been freed by others. `received`: the calling thread has
+// taken the page out of the mail. False, and nothing done, otherwise.
+bool page_seize_empty(Page& page, bool received) noexcept;
+
 // In the child of a fork: the thread that was purging the page is gone.
 void page_repair_purge(Page* page) noexcept;
 

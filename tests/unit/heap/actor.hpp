@@ -11,6 +11,7 @@
 
 #include "heap/blocks.hpp"
 #include "heap/heap_trim.hpp"
+#include "heap/orphan_care.hpp"
 #include "heap/orphans.hpp"
 #include "heap/thread_heap.hpp"
 #include "heap/thread_life.hpp"
@@ -53,7 +54,7 @@ class Actor {
   // As a real thread's end (heap/thread.cpp); nothing when it has ended.
   void end() {
     Thread* const record = std::exchange(record_, nullptr);
-    if (record != nullptr) orphans.give(*record);
+    if (record != nullptr) orphan_give(*record);
   }
 
   Thread& record() { return *record_; }
@@ -127,7 +128,7 @@ class TwoActorsTest : public testing::Test {
   static void read_mail_of(Actor& actor) {
     actor.run([&] { read_mail(actor.record()); });
   }
-  Page* mail() { return owner_.record().mail.load(); }
+  Page* mail() { return owner_.record().mail.first(); }
 
   Actor owner_;
   Actor other_;

@@ -9,6 +9,7 @@
 #include "actor.hpp"
 #include "child.hpp"
 #include "heap/heaps.hpp"
+#include "heap/post.hpp"
 #include "heap/registry.hpp"
 #include "os/fake/fake.hpp"
 
@@ -43,7 +44,7 @@ TEST_F(IdleMailTest, AVanishedPurgersPagesAreDeliveredInTheChild) {
   Page* const page = freed_page();
   in_unrepaired_child([&] {
     std::thread([&] { IdleMailAccess::begin(owner_.record()); }).join();
-    ASSERT_EQ(owner_.record().mail.exchange(nullptr), page);
+    ASSERT_EQ(owner_.record().mail.take(), page);
     ASSERT_TRUE(page_begin_purge(page));
     orphans.recover_after_fork(&other_.record(), nullptr);
     registry.recover_after_fork(&other_.record(), nullptr);
@@ -101,7 +102,7 @@ TEST_F(IdleMailTest, AQueuedPageIsUsedAgainFromItsStart) {
   EXPECT_EQ(idle_mail.purge(true), page->bytes());
   EXPECT_TRUE(is_sound());
   // Its owner comes to it through the queue, in the mail as it is.
-  Page* mailed = owner_.record().mail.exchange(nullptr);
+  Page* mailed = owner_.record().mail.take();
   ASSERT_EQ(mailed, page);
   std::vector<void*> more;
   while (owner_.current(bytes) != page) more.push_back(owner_.allocate(bytes));
@@ -237,14 +238,14 @@ TEST_F(IdleMailTest, AnOwnerThatEndsMeanwhileHasItsMailReadForIt) {
   Page* const page = freed_page();
   owner_.free_extra();
   Thread& record = owner_.record();
-  ASSERT_EQ(record.mail.exchange(nullptr), page);
+  ASSERT_EQ(record.mail.take(), page);
   page->newer = nullptr;
   ASSERT_TRUE(page_begin_purge(page));
   owner_.end();
   EXPECT_EQ(page->kind_now(), SpanKind::page);
   page_end_purge(page);
   return_mail(record, page);
-  EXPECT_EQ(record.mail.load(), nullptr);
+  EXPECT_EQ(record.mail.first(), nullptr);
   EXPECT_NE(page->kind_now(), SpanKind::page);
 }
 
@@ -257,7 +258,7 @@ TEST_F(IdleMailTest, ASurvivingPurgerKeepsWhatItHasInItsHands) {
   in_unrepaired_child([&] {
     IdleMailAccess::begin(owner_.record());
     EXPECT_EQ(idle_mail.purge(true), 0u);
-    ASSERT_EQ(owner_.record().mail.exchange(nullptr), page);
+    ASSERT_EQ(owner_.record().mail.take(), page);
     page->newer = nullptr;
     ASSERT_TRUE(page_begin_purge(page));
     orphans.recover_after_fork(&other_.record(), nullptr);

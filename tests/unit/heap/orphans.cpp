@@ -10,6 +10,7 @@
 
 #include "actor.hpp"
 #include "child.hpp"
+#include "heap/post.hpp"
 #include "heap/totals.hpp"
 
 namespace tarn {
@@ -120,7 +121,7 @@ TEST_F(OrphansTest, MailToAnOrphanIsServedByWhoPosts) {
     EXPECT_EQ(page->kind_now(), SpanKind::page);
     survivor_.free(block);
   }
-  EXPECT_EQ(record->mail.load(), nullptr);
+  EXPECT_EQ(record->mail.first(), nullptr);
   // What is below the threshold when the last block is freed waits for a trim.
   trim(0);
   EXPECT_NE(page->kind_now(), SpanKind::page);
