@@ -35,7 +35,7 @@ class Mailbox {
   Page* take() noexcept { return first_.exchange(nullptr, std::memory_order_seq_cst); }
 
   // What a thread sees that does not wait for others: a hint.
-  const Page* first() const noexcept { return first_.load(std::memory_order_relaxed); }
+  Page* first() const noexcept { return first_.load(std::memory_order_relaxed); }
   bool is_empty() const noexcept { return first() == nullptr; }
 
   // What a thread must see that is about to sleep: a page that was pushed before it said so.
