@@ -16,7 +16,9 @@ namespace tarn {
 
 namespace {
 
-Checks* spare_checks = nullptr;  // Linked by next_spare; under the registry's lock.
+// Checks that no heap has, linked by next_spare. The lock comes after all others.
+os::Lock spare_lock;
+Checks* spare_checks = nullptr;
 
 // The lock of a record that lock_checked() has taken.
 class Held {
@@ -69,13 +71,14 @@ bool is_size(const Note& note, std::size_t said) noexcept {
 }
 
 Checks* checks_make(HeapMode mode) noexcept {
-  void* memory = spare_checks;
-  if (spare_checks != nullptr) {
-    spare_checks = spare_checks->next_spare;
-  } else {
-    memory = store.allocate_record(sizeof(Checks));
-    if (memory == nullptr) return nullptr;
+  void* memory = nullptr;
+  {
+    os::Locked locked(spare_lock);
+    memory = spare_checks;
+    if (spare_checks != nullptr) spare_checks = spare_checks->next_spare;
   }
+  if (memory == nullptr) memory = store.allocate_record(sizeof(Checks));
+  if (memory == nullptr) return nullptr;
   auto* const checks = new (memory) Checks;
   checks->mode = mode;
   return checks;
@@ -83,11 +86,21 @@ Checks* checks_make(HeapMode mode) noexcept {
 
 void checks_give(Checks* checks) noexcept {
   if (checks->mode == HeapMode::passthrough) passthrough_give_table();
+  os::Locked locked(spare_lock);
   checks->next_spare = spare_checks;
   spare_checks = checks;
 }
 
-void checks_forget_spare() noexcept { spare_checks = nullptr; }
+void checks_end(HeapRecord& record) noexcept {
+  if (record.checks == nullptr) return;
+  os::Locked locked(record.lock);
+  checks_give(record.checks);
+  record.checks = nullptr;
+}
+
+void checks_repair_spare() noexcept {
+  if (spare_lock.recover_after_fork()) spare_checks = nullptr;
+}
 
 bool mode_is_sound(const tarn_heap_options& options) noexcept {
   if (options.mode < TARN_HEAP_FAST || options.mode > TARN_HEAP_PASSTHROUGH) return false;
@@ -144,7 +157,9 @@ void checks_free(Page* page, void* p, const Given& given) noexcept {
       give_all_empty(*record);
     }
   }
-  if (over) registry.give(*record);
+  if (!over) return;
+  checks_end(*record);
+  registry.give(*record);
 }
 
 std::size_t checks_bytes(Page* page, const void* p, const char* function) noexcept {

@@ -18,10 +18,15 @@
 
 namespace tarn {
 
-// Of a heap in one of these modes; null when out of memory. Both: the registry's lock is held.
+// Of a heap in one of these modes; null when out of memory.
 Checks* checks_make(HeapMode mode) noexcept;
 void checks_give(Checks* checks) noexcept;
-void checks_forget_spare() noexcept;  // In the child of a fork: they may be half-changed.
+
+// Takes them from a heap that has ended and has no block any more, if it has any.
+void checks_end(HeapRecord& record) noexcept;
+
+// In the child of a fork: what no heap has may be half-changed.
+void checks_repair_spare() noexcept;
 
 // False for a mode that there is not, or not with these options.
 bool mode_is_sound(const tarn_heap_options& options) noexcept;

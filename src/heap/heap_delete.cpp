@@ -75,7 +75,9 @@ bool heap_delete(tarn_heap heap) noexcept {
   tell_blocks_end(*record, true);  // Not before the blocks are malloc's: it needs no gate.
   open_heap(*record);
   if (empty != nullptr) nursery_give(empty, nullptr);
-  if (over) registry.give(*record);
+  if (!over) return true;
+  checks_end(*record);
+  registry.give(*record);
   return true;
 }
 

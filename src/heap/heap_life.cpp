@@ -96,8 +96,13 @@ tarn_heap heap_create(const tarn_heap_options* options) noexcept {
   if (options->parent.record != nullptr) live_record(options->parent, "tarn_heap_create");
   Zone* zone = nullptr;
   if (!make_zone(*options, &zone)) return {};
-  HeapRecord* const record = registry.make(*options, zone);
+  const bool checks_wanted = options->mode != TARN_HEAP_FAST;
+  Checks* const checks =
+      checks_wanted ? checks_make(static_cast<HeapMode>(options->mode)) : nullptr;
+  HeapRecord* const record =
+      checks_wanted && checks == nullptr ? nullptr : registry.make(*options, zone, checks);
   if (record != nullptr) return record->handle();
+  if (checks != nullptr) checks_give(checks);
   if (zone != nullptr) end_zone(*zone);
   errno = ENOMEM;
   return {};
@@ -137,7 +142,10 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
       if (ends) record->zone = nullptr;
     }
   }
-  if (ends) registry.give(*record);
+  if (ends) {
+    checks_end(*record);
+    registry.give(*record);
+  }
   if (chain != nullptr) store.give_all(chain, warm_bytes);
   if (zone != nullptr && ends) end_zone(*zone);
   if (zone != nullptr && !ends) trim_zone(*record, heap.id, false);  // It may end meanwhile.

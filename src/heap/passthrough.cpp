@@ -251,7 +251,10 @@ bool passthrough_free(void* p, const Given& given) noexcept {
   record->lock.unlock();
   notes.give(note);
   passed.cancel();
-  if (over) registry.give(*record);
+  if (over) {
+    checks_end(*record);
+    registry.give(*record);
+  }
   system_free(p);
   return true;
 }

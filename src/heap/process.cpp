@@ -4,6 +4,7 @@
 #include "heap/process.hpp"
 
 #include "base/check.hpp"
+#include "heap/fork_repair.hpp"
 #include "heap/gate.hpp"
 #include "heap/totals.hpp"
 #include "heap/upkeep.hpp"
@@ -16,18 +17,12 @@ namespace tarn {
 
 constinit Process process;
 
-namespace {
-
-void child_of_fork() noexcept { process.recover_after_fork(); }
-
-}  // namespace
-
 void Process::start_once() noexcept {
   if (!started_.exchange(true, std::memory_order_acq_rel)) {
     TARN_CHECK(os::page_bytes() <= slice_bytes);  // Else purging a span would reach its neighbours.
     // Of static memory it is nearly all, and a small program touches a page here and there.
     os::vm_avoid_huge(&page_map, sizeof page_map);
-    os::process_on_fork(child_of_fork);
+    os::process_on_fork(repair_after_fork);
   }
   if (!os::environment_known() || configuring_.exchange(true, std::memory_order_acq_rel)) return;
   settings.read_environment();

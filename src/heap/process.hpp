@@ -1,6 +1,5 @@
-// process: start and end of the library, its repair in the child of a fork, and the account of the
-// whole process. It is constant-initialised, so it is there before the first constructor and after
-// the last destructor.
+// process: start and end of the library, and the account of the whole process. It is
+// constant-initialised, so it is there before the first constructor and after the last destructor.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,9 +22,6 @@ class Process {
 
   // Writes the final account. Called by the library's destructor.
   void finish() noexcept;
-
-  // In the child of a fork: repairs what other threads held, and opens an account of its own.
-  void recover_after_fork() noexcept;
 
   // Fills in the whole account: identity, totals, classes. Any thread; exact when it is alone.
   void describe(tarn_account* account) noexcept;

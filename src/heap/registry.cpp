@@ -8,7 +8,6 @@
 #include <new>
 
 #include "base/check.hpp"
-#include "heap/checks.hpp"
 #include "heap/ended.hpp"
 #include "heap/gate.hpp"
 #include "heap/shares.hpp"
@@ -118,27 +117,19 @@ void Registry::spare_record_locked(HeapRecord& record) noexcept {
   (is_static ? spare_static_ : spare_).push_back(&record);
 }
 
-HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone) noexcept {
+HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone,
+                           Checks* checks) noexcept {
   os::Locked locked(shares.lock());
   auto* const parent = static_cast<HeapRecord*>(options.parent.record);
   if (parent != nullptr && parent->id.load(std::memory_order_relaxed) != options.parent.id) {
     return nullptr;
   }
-  Checks* checks = nullptr;
-  if (options.mode != TARN_HEAP_FAST) {
-    checks = checks_make(static_cast<HeapMode>(options.mode));
-    if (checks == nullptr) return nullptr;
-  }
   HeapRecord* const record = take_record_locked(options.region != nullptr);
-  if (record == nullptr) {
-    if (checks != nullptr) checks_give(checks);
-    return nullptr;
-  }
+  if (record == nullptr) return nullptr;
   record->zone = zone;
   record->checks = checks;
   if (!provide_groups(*record, options.class_count)) {
     if (is_region(*record)) record->fixed_groups.fill(nullptr);
-    if (checks != nullptr) checks_give(checks);
     record->checks = nullptr;
     record->zone = nullptr;
     record->gone = true;
@@ -182,11 +173,6 @@ bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
 void Registry::give(HeapRecord& record) noexcept {
   os::Locked locked(shares.lock());
   record.gone = true;
-  if (record.checks != nullptr) {
-    os::Locked record_locked(record.lock);
-    checks_give(record.checks);
-    record.checks = nullptr;
-  }
   for (HeapRecord* r = &record; r != nullptr && r->gone && r->children == 0;) {
     HeapRecord* const parent = r->parent;
     r->parent = nullptr;
@@ -256,6 +242,19 @@ bool Registry::is_live_in(const tarn_heap& heap, const HeapRecord* top) noexcept
   const auto* const record = static_cast<const HeapRecord*>(heap.record);
   if (record->id.load(std::memory_order_relaxed) != heap.id) return false;
   return top == nullptr || record == top || is_below(record, top);
+}
+
+void Registry::rebuild() noexcept {
+  live_.abandon();
+  spare_.abandon();
+  spare_static_.abandon();
+  for_each_known([this](HeapRecord& record) noexcept {
+    if (record.id.load(std::memory_order_relaxed) != 0) {
+      live_.push_front(&record);
+    } else if (record.gone && record.children == 0) {
+      spare_record_locked(record);
+    }
+  });
 }
 
 }  // namespace tarn

@@ -22,14 +22,15 @@ namespace tarn {
 class Registry {
  public:
   // A record under a new id, on the list of live ones, everything else as a new record has it; null
-  // when out of memory. `options` has been checked. The zone is the heap's from here on.
-  HeapRecord* make(const tarn_heap_options& options, Zone* zone) noexcept;
+  // when out of memory. `options` has been checked. The zone and the checks, either of which may be
+  // null, are the heap's from here on.
+  HeapRecord* make(const tarn_heap_options& options, Zone* zone, Checks* checks) noexcept;
 
   // Makes the id of a live record 0 and remembers its name; false when it has another id by now.
   bool end_id(HeapRecord& record, std::uint64_t id) noexcept;
 
-  // Takes a record back that has neither id nor memory. It stays, out of sight, while it has
-  // children.
+  // Takes a record back that has neither id, nor memory, nor checks. It stays, out of sight, while
+  // it has children.
   void give(HeapRecord& record) noexcept;
 
   // The heap's class of blocks of that size, made when there is none; null with errno set when it
@@ -72,20 +73,19 @@ class Registry {
   // when the heap has ended. `ancestor`, if not null: only those below it.
   tarn_heap next_after(const tarn_heap& heap, const HeapRecord* ancestor) noexcept;
 
-  // In the child of a fork, after the threads' records are in order. Heaps that a vanished thread
-  // was changing lose what they had: its blocks can be freed, their memory is not used again.
-  // survivor, late: as Orphans::recover_after_fork().
-  void recover_after_fork(const Thread* survivor, const Thread* late) noexcept;
+  // In the child of a fork, where the lists may be half-changed: they are made again, from the
+  // records' ids and what else is in use of them.
+  void rebuild() noexcept;
 
   // Adds what heaps of one's own have allocated, those that have ended included, to the rows of the
   // account's classes. (Of ended heaps blocks are counted that were never handed out: some OS pages
   // of each size at most.) Any thread, also where a signal has interrupted it.
   void add_counts(tarn_account* account) noexcept;
+
  private:
   HeapRecord* take_record_locked(bool for_region) noexcept;  // With its gate held;
   HeapRecord* new_record_locked(void* memory) noexcept;      // likewise. Null for null.
   void spare_record_locked(HeapRecord& record) noexcept;
-  void rebuild() noexcept;
   std::uint64_t new_id_locked() noexcept { return main_heap_id + ++ids_given_; }
 
   List<HeapRecord> live_;

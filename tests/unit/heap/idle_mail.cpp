@@ -1,6 +1,7 @@
 // Memory that was freed for threads which do not look at their mail.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/fork_repair.hpp"
 #include "heap/heap_trim.hpp"
 #include "heap/idle_mail.hpp"
 
@@ -10,7 +11,6 @@
 #include "child.hpp"
 #include "heap/heaps.hpp"
 #include "heap/post.hpp"
-#include "heap/registry.hpp"
 #include "os/fake/fake.hpp"
 
 namespace tarn {
@@ -47,7 +47,7 @@ TEST_F(IdleMailTest, AVanishedPurgersPagesAreDeliveredInTheChild) {
     ASSERT_EQ(owner_.record().mail.take(), page);
     ASSERT_TRUE(page_begin_purge(page));
     orphans.recover_after_fork(&other_.record(), nullptr);
-    registry.recover_after_fork(&other_.record(), nullptr);
+    repair_heaps(&other_.record(), nullptr);
     EXPECT_EQ(state_of(page), RemoteState::purged);
     EXPECT_EQ(mail(), page);
     EXPECT_EQ(page->newer, nullptr);
@@ -262,7 +262,7 @@ TEST_F(IdleMailTest, ASurvivingPurgerKeepsWhatItHasInItsHands) {
     page->newer = nullptr;
     ASSERT_TRUE(page_begin_purge(page));
     orphans.recover_after_fork(&other_.record(), nullptr);
-    registry.recover_after_fork(&other_.record(), nullptr);
+    repair_heaps(&other_.record(), nullptr);
     EXPECT_EQ(state_of(page), RemoteState::purging);
     EXPECT_EQ(mail(), nullptr);
     page_end_purge(page);

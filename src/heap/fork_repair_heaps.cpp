@@ -1,21 +1,23 @@
-// registry_fork: heaps in the child of a fork. The child has one thread, and the threads' records
-// are in order already: those that were not busy are orphans, the others lost.
+// fork_repair_heaps: the heaps' part of the repair.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/fork_repair.hpp"
+
 #include "heap/blocks.hpp"
 #include "heap/checks.hpp"
-#include "heap/closing.hpp"
 #include "heap/ended.hpp"
 #include "heap/gate.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/idle_mail.hpp"
-#include "heap/late.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/orphans.hpp"
 #include "heap/passthrough.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
 #include "heap/shares.hpp"
+#include "heap/notes.hpp"
+#include "source/store.hpp"
+#include "source/zone.hpp"
 
 namespace tarn {
 
@@ -153,48 +155,45 @@ void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
   });
 }
 
-}  // namespace
-
-// From the records' own words, which are in use, and what shares they have; and from the shares'.
-void Registry::rebuild() noexcept {
-  live_.abandon();
-  spare_.abandon();
-  spare_static_.abandon();
-  checks_forget_spare();
+// The lists of records and shares may be half-changed: they are made again.
+void rebuild_lists() noexcept {
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) t->heaps.abandon();
-  for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
-    if (r->id.load(std::memory_order_relaxed) != 0) {
-      live_.push_front(r);
-    } else if (r->gone && r->children == 0) {
-      spare_record_locked(*r);
-    }
-    shares.list_shares_of(*r);
-  }
+  registry.rebuild();
+  registry.for_each_known([](const HeapRecord& record) noexcept { shares.list_shares_of(record); });
   shares.list_others();
 }
 
-void Registry::recover_after_fork(const Thread* survivor, const Thread* late) noexcept {
+// Returns whether this thread is in the middle of its work with the heap (in a signal handler that
+// forked): it goes on with what it has.
+bool repair_record(HeapRecord& record) noexcept {
+  record.visitors.store(0, std::memory_order_relaxed);
+  const bool was_closed = record.gate.recover_after_fork();
+  const bool lock_was_held = record.lock.recover_after_fork();
+  if (record.zone != nullptr) record.zone->recover_after_fork();
+  if (was_closed || lock_was_held) repair(record, lock_was_held);
+  const bool at_work = record.lock.held_by_this_thread();
+  if (record.secret && record.zone != nullptr && !at_work) write_off_wiped(record);
+  return at_work || closed_by_this_thread(record);
+}
+
+}  // namespace
+
+void repair_heaps(const Thread* survivor, const Thread* late_thread) noexcept {
   bool at_work_anywhere = survivor->busy.load(std::memory_order_relaxed);
+  HeapRecord* known = nullptr;
   main_record.lock.recover_after_fork();
   notes.recover_after_fork();
   passthrough_recover_after_fork();
-  if (lock().recover_after_fork()) rebuild();
+  checks_repair_spare();
+  if (registry.lock().recover_after_fork()) rebuild_lists();
   regions.recover_after_fork();
   ended_heaps.recover_after_fork();
-  for (HeapRecord* r = known_.load(std::memory_order_relaxed); r != nullptr; r = r->next_known) {
-    r->visitors.store(0, std::memory_order_relaxed);
-    const bool was_closed = r->gate.recover_after_fork();
-    const bool lock_was_held = r->lock.recover_after_fork();
-    if (r->zone != nullptr) r->zone->recover_after_fork();
-    if (was_closed || lock_was_held) repair(*r, lock_was_held);
-    // Who forked in the middle of its work (in a signal handler) goes on with what it has.
-    const bool at_work = r->lock.held_by_this_thread();
-    at_work_anywhere = at_work_anywhere || at_work || closed_by_this_thread(*r);
-    if (r->secret && r->zone != nullptr && !at_work) write_off_wiped(*r);
-  }
-  HeapRecord* const known = known_.load(std::memory_order_relaxed);
+  registry.for_each_known([&](HeapRecord& record) noexcept {
+    if (known == nullptr) known = &record;
+    if (repair_record(record)) at_work_anywhere = true;
+  });
   const bool mail_in_hands = idle_mail.recover_after_fork();
-  if (known != nullptr || mail_in_hands) deliver_mail_anew(survivor, late);
+  if (known != nullptr || mail_in_hands) deliver_mail_anew(survivor, late_thread);
   if (known == nullptr || at_work_anywhere) return;
   recount_committed(known);
   recount_frozen(known);
