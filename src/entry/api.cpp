@@ -1,7 +1,10 @@
 // api: the functions of tarn.h.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/blocks.hpp"
+#include "heap/free.hpp"
 #include "heap/heap_trim.hpp"
+#include "heap/lookup.hpp"
 #include "tarn/tarn.h"
 
 #include "entry/family.hpp"

@@ -9,6 +9,8 @@
 
 #include "base/bits.hpp"
 #include "heap/blocks.hpp"
+#include "heap/free.hpp"
+#include "heap/resize.hpp"
 #include "layout/geometry.hpp"
 
 namespace tarn {

@@ -4,13 +4,20 @@
 #include <cerrno>
 
 #include "base/bits.hpp"
-#include "heap/blocks.hpp"
+#include "heap/free.hpp"
 #include "heap/handle.hpp"
+#include "heap/heap_check.hpp"
+#include "heap/heap_fixed.hpp"
 #include "heap/heap_freeze.hpp"
+#include "heap/heap_life.hpp"
+#include "heap/heap_scope.hpp"
+#include "heap/heap_stats.hpp"
 #include "heap/heap_trim.hpp"
+#include "heap/heap_walk.hpp"
 #include "heap/heaps.hpp"
 #include "heap/lookup.hpp"
 #include "heap/record.hpp"
+#include "heap/resize.hpp"
 #include "tarn/heap.h"
 
 extern "C" {

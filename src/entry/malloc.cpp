@@ -7,7 +7,10 @@
 #include <cstdio>
 
 #include "entry/family.hpp"
+#include "heap/blocks.hpp"
+#include "heap/free.hpp"
 #include "heap/heap_trim.hpp"
+#include "heap/lookup.hpp"
 #include "heap/process.hpp"
 #include "report/report.hpp"
 

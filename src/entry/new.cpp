@@ -13,6 +13,7 @@
 #include <new>
 
 #include "heap/blocks.hpp"
+#include "heap/free.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
 

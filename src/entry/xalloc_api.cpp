@@ -9,6 +9,7 @@
 #include "base/config.hpp"
 #include "class_pools/class_pools.hpp"
 #include "heap/blocks.hpp"
+#include "heap/free.hpp"
 #include "heap/heaps.hpp"
 #include "os/process.hpp"
 #include "os/thread.hpp"

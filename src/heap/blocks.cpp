@@ -9,6 +9,7 @@
 #include "heap/heap_scope.hpp"
 #include "heap/large.hpp"
 #include "heap/late.hpp"
+#include "heap/process.hpp"
 #include "heap/recovery.hpp"
 #include "heap/scope.hpp"
 #include "heap/thread_heap.hpp"
@@ -51,6 +52,8 @@ TARN_INLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool 
 }
 
 Thread* this_thread() noexcept {
+  if (current_thread != no_thread()) return current_thread;
+  process.start();  // May allocate, and so come here.
   return current_thread != no_thread() ? current_thread : thread_start();
 }
 

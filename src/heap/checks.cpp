@@ -5,10 +5,17 @@
 
 #include <new>
 
+#include "heap/checked.hpp"
+#include "heap/checked_span.hpp"
 #include "heap/gate.hpp"
+#include "heap/guard.hpp"
+#include "heap/guarded.hpp"
 #include "heap/limits.hpp"
+#include "heap/notes.hpp"
 #include "heap/passthrough.hpp"
+#include "heap/quarantine.hpp"
 #include "heap/registry.hpp"
+#include "heap/request.hpp"
 #include "heap/totals.hpp"
 #include "source/store.hpp"
 
@@ -60,15 +67,6 @@ bool has_ended(const HeapRecord& record) noexcept {
 }
 
 }  // namespace
-
-bool is_size(const Note& note, std::size_t said) noexcept {
-  const std::size_t requested = note.requested();
-  if (said == requested || said == Given::any_bytes) return true;
-  if (!note.has(Note::rounded) || said > requested) return false;
-  const std::size_t natural = requested & (~requested + 1);
-  const std::size_t at_least = said == 0 ? 1 : said;
-  return requested - at_least < natural || requested == block_bytes_min;
-}
 
 Checks* checks_make(HeapMode mode) noexcept {
   void* memory = nullptr;
@@ -160,6 +158,16 @@ void checks_free(Page* page, void* p, const Given& given) noexcept {
   if (!over) return;
   checks_end(*record);
   registry.give(*record);
+}
+
+bool checks_free_passed(void* p, const Given& given) noexcept {
+  HeapRecord* ended = nullptr;
+  if (!passthrough_free(p, given, &ended)) return false;
+  if (ended != nullptr) {
+    checks_end(*ended);
+    registry.give(*ended);
+  }
+  return true;
 }
 
 std::size_t checks_bytes(Page* page, const void* p, const char* function) noexcept {
@@ -291,46 +299,9 @@ void checks_fill_stats(HeapRecord& record, tarn_heap_stats* stats) noexcept {
   stats->requested_is_exact = 1;
 }
 
-void report_block(Misuse kind, const HeapRecord& record, const Place& place, const Given& given,
-                  const void* p) noexcept {
-  const Note& note = *place.note;
-  report_block_misuse({.kind = kind,
-                       .function = given.function,
-                       .p = p,
-                       .start = place.start,
-                       .bytes = note.requested(),
-                       .said_bytes = given.bytes,
-                       .heap_name = record.name,
-                       .heap_id = record.id.load(std::memory_order_relaxed),
-                       .allocated_at = note.allocated_at,
-                       .freed_at = note.freed_at,
-                       .here = given.site});
-}
-
 void checks_finish_walk(HeapRecord& record) noexcept {
   os::Locked locked(record.lock);
   bound_kept(record);
-}
-
-void forget_all(Checks& checks) noexcept {
-  checks.spans.abandon();
-  checks.passed.abandon();
-  checks.classes = {};
-  checks.oldest_kept = checks.newest_kept = nullptr;
-  checks.kept_bytes = checks.charged = 0;
-  checks.kept_guarded = 0;
-  checks.live_blocks = checks.live_bytes = 0;
-}
-
-void count_born(Checks& checks, std::size_t bytes) noexcept {
-  ++checks.live_blocks;
-  checks.live_bytes += bytes;
-  if (checks.live_bytes > checks.live_bytes_peak) checks.live_bytes_peak = checks.live_bytes;
-}
-
-void count_gone(Checks& checks, std::size_t bytes) noexcept {
-  --checks.live_blocks;
-  checks.live_bytes -= bytes;
 }
 
 }  // namespace tarn

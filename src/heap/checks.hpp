@@ -14,6 +14,7 @@
 
 #include "heap/places.hpp"
 #include "heap/record.hpp"
+#include "heap/request.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
@@ -39,6 +40,11 @@ Attempt checks_allocate(HeapRecord& record, const Request& request) noexcept;
 
 // They report what is no live block, or damaged. pre: the span's kind was a checked one
 void checks_free(Page* page, void* p, const Given& given) noexcept;
+
+// As that, of a block of the system's malloc; false, and nothing done, when p is no such block.
+bool checks_free_passed(void* p, const Given& given) noexcept;
+
+// The bytes that were asked for. Reports as checks_free().
 std::size_t checks_bytes(Page* page, const void* p, const char* function) noexcept;
 
 // Another size in the block's place; false when it has to move.
@@ -48,9 +54,6 @@ enum class Resize : std::uint8_t {
 };
 bool checks_resize(Page* page, void* p, std::size_t bytes, const char* function,
                    Resize how) noexcept;
-
-// Whether `said` is what was asked for. (Blocks of one size know it rounded up.)
-bool is_size(const Note& note, std::size_t said) noexcept;
 
 // Whether a live block begins at p, without a report.
 bool checks_has(Page* page, const void* p) noexcept;
@@ -76,15 +79,5 @@ void checks_fill_stats(HeapRecord& record, tarn_heap_stats* stats) noexcept;
 
 // In the child of a fork whose other threads may have left the lists half-changed.
 void checks_repair(HeapRecord& record) noexcept;
-
-// As new, but for the mode, whether the heap was deleted, and the peak: these hold at any moment.
-void forget_all(Checks& checks) noexcept;
-
-void count_born(Checks& checks, std::size_t bytes) noexcept;
-void count_gone(Checks& checks, std::size_t bytes) noexcept;
-
-// Prints what is known of the block, and ends the process.
-[[noreturn]] void report_block(Misuse kind, const HeapRecord& record, const Place& place,
-                               const Given& given, const void* p) noexcept;
 
 }  // namespace tarn

@@ -6,6 +6,7 @@
 
 #include "base/fill.hpp"
 #include "heap/checks.hpp"
+#include "heap/notes.hpp"
 #include "heap/passthrough.hpp"
 #include "source/store.hpp"
 

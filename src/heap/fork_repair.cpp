@@ -1,5 +1,5 @@
-// fork_repair: see fork_repair.hpp. The order is that of the locks, from the last to the first. Each
-// owner repairs its own lists; what concerns several of them is here.
+// fork_repair: see fork_repair.hpp. The order is that of the locks, the last one first. Each owner
+// repairs its own lists; what concerns several of them is here.
 //
 // SPDX-License-Identifier: MIT
 #include "heap/fork_repair.hpp"

@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: MIT
 #include "heap/fork_repair.hpp"
 
-#include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/ended.hpp"
 #include "heap/gate.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/idle_mail.hpp"
 #include "heap/live_bytes.hpp"
+#include "heap/lookup.hpp"
 #include "heap/orphans.hpp"
 #include "heap/passthrough.hpp"
 #include "heap/registry.hpp"

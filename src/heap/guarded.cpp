@@ -1,77 +1,22 @@
-// guarded: each block at the end of OS pages of its own, an inaccessible one behind it. After its
-// end no byte can be reached, until it leaves the quarantine.
-//
-// Each such block takes two mappings, of which a process has 65,530: beyond half of them blocks are
-// served as in checked heaps.
+// guarded: see guarded.hpp.
 //
 // SPDX-License-Identifier: MIT
-#include <atomic>
+#include "heap/guarded.hpp"
 
 #include "base/bits.hpp"
-#include "heap/checks.hpp"
-#include "heap/limits.hpp"
+#include "heap/checked.hpp"
+#include "heap/checked_span.hpp"
+#include "heap/guard.hpp"
+#include "heap/notes.hpp"
+#include "heap/places.hpp"
+#include "heap/quarantine.hpp"
 #include "heap/totals.hpp"
 #include "os/vm.hpp"
-#include "source/store.hpp"
+#include "source/page_map.hpp"
 
 namespace tarn {
 
 namespace {
-
-constexpr std::uint32_t guarded_blocks_max = 16'384;  // Of all heaps, those kept back too.
-std::atomic<std::uint32_t> guarded_blocks{0};
-
-bool take_guard() noexcept {
-  if (guarded_blocks.fetch_add(1, std::memory_order_relaxed) < guarded_blocks_max) return true;
-  guarded_blocks.fetch_sub(1, std::memory_order_relaxed);
-  return false;
-}
-
-void give_guard() noexcept { guarded_blocks.fetch_sub(1, std::memory_order_relaxed); }
-
-// Spans that the OS did not open again, linked by next: tried again later.
-std::atomic<Span*> unopened{nullptr};
-
-void put_unopened(Span* span) noexcept {
-  Span* before = unopened.load(std::memory_order_relaxed);
-  do {
-    span->next = before;
-    // Release: pairs with the exchange below.
-  } while (!unopened.compare_exchange_weak(before, span, std::memory_order_release,
-                                           std::memory_order_relaxed));
-}
-
-void try_unopened() noexcept {
-  if (TARN_LIKELY(unopened.load(std::memory_order_relaxed) == nullptr)) return;
-  Span* span = unopened.exchange(nullptr, std::memory_order_acquire);
-  while (span != nullptr) {
-    Span* const next = span->next;
-    span->next = nullptr;
-    if (os::vm_open(span->base, span->bytes())) {
-      store.give(span);
-      give_guard();
-    } else {
-      put_unopened(span);
-    }
-    span = next;
-  }
-}
-
-// Its note is spare, and nothing leads to it. False: it waits for a better time.
-bool leave(Page* page) noexcept {
-  // First: what the child of a fork finds to be the heap's has a note, and is charged.
-  page->set_kind(SpanKind::large);
-  page->set_record(nullptr);
-  TARN_FORK_FENCE();
-  notes.give(*static_cast<LoneNote*>(page->notes));
-  if (os::vm_open(page->base, page->bytes())) {
-    give_guard();
-    return true;
-  }
-  page_map.clear_ends(page->base, page->slices);
-  put_unopened(page);
-  return false;
-}
 
 // A span with its last slice out of reach; null when there is none.
 Page* take_guarded(HeapRecord& record, std::size_t slices, std::size_t alignment,
@@ -132,31 +77,6 @@ Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept {
   count_born(checks, request.bytes);
   totals.add_large(static_cast<std::int64_t>(page->bytes()));
   return {Outcome::done, note->start, nullptr, zeroed};
-}
-
-bool guarded_close(Page* page) noexcept {
-  const std::size_t bytes = page->bytes() - slice_bytes;
-  if (!os::vm_close(page->base, bytes)) return false;
-  os::vm_purge(page->base, bytes);  // If it is refused, the memory stays taken for so long.
-  return true;
-}
-
-void give_guarded(HeapRecord& record, Page* page) noexcept {
-  Checks& checks = *record.checks;
-  const std::size_t bytes = page->bytes();
-  checks.spans.remove(page);
-  checks.charged -= bytes;
-  const bool left = leave(page);
-  if (!checks.deleted) uncharge(record, bytes);
-  if (!left) return;
-  page_map.clear_ends(page->base, page->slices);
-  store.give(page);
-}
-
-Span* chain_guarded(Page* page, Span* chain) noexcept {
-  if (!leave(page)) return chain;
-  page->next = chain;
-  return page;
 }
 
 }  // namespace tarn

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/config.hpp"
+#include "heap/closing.hpp"
 #include "heap/ended.hpp"
 #include "report/report.hpp"
 
@@ -21,6 +22,26 @@ HeapRecord* live_record(tarn_heap heap, const char* function) noexcept {
   char name[TARN_HEAP_NAME_BYTES];
   ended_heaps.name_of(heap.id, name);
   report_ended_heap(function, name, heap.id);
+}
+
+HeapRecord* heap_lock(tarn_heap heap, const char* function) noexcept {
+  HeapRecord* const record = live_record(heap, function);
+  if (record == nullptr || record == &main_record) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  close_heap(*record);
+  if (record->id.load(std::memory_order_relaxed) == heap.id) return record;
+  open_heap(*record);
+  return live_record(heap, function);  // Ended meanwhile: reports.
+}
+
+int heap_set_limit(tarn_heap heap, SetLimit set, std::size_t bytes, const char* function) noexcept {
+  HeapRecord* const record = heap_lock(heap, function);
+  if (record == nullptr) return -1;
+  (record->limits.*set)(bytes);
+  open_heap(*record);
+  return 0;
 }
 
 }  // namespace tarn

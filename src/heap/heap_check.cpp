@@ -1,13 +1,14 @@
 // heap_check: whether a heap is sound, what a pointer is to it, and its limits changed.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_check.hpp"
+
 #include <cerrno>
 
-#include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/free_blocks.hpp"
-#include "heap/heaps.hpp"
+#include "heap/handle.hpp"
 #include "heap/lookup.hpp"
 #include "heap/passthrough.hpp"
 #include "heap/places.hpp"
@@ -97,14 +98,6 @@ int state_in(const HeapRecord& record, const void* p) noexcept {
 }
 
 }  // namespace
-
-int heap_set_limit(tarn_heap heap, SetLimit set, std::size_t bytes, const char* function) noexcept {
-  HeapRecord* const record = heap_lock(heap, function);
-  if (record == nullptr) return -1;
-  (record->limits.*set)(bytes);
-  open_heap(*record);
-  return 0;
-}
 
 int heap_check(tarn_heap heap) noexcept {
   HeapRecord* const record = heap_lock(heap, "tarn_heap_check");

@@ -1,6 +1,8 @@
 // heap_fixed: blocks of one exact size in a heap.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_fixed.hpp"
+
 #include <cerrno>
 
 #include "base/bits.hpp"

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "heap/closing.hpp"
-#include "heap/heaps.hpp"
+#include "heap/handle.hpp"
 #include "heap/share.hpp"
 #include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"

@@ -12,7 +12,19 @@
 
 namespace tarn {
 
+namespace {
+
+// malloc's have no limits, and are on no list.
+Attempt allocate_for_main(const Request& request) noexcept {
+  void* const block = large_allocate(request.bytes, request.alignment, request.zero);
+  if (block == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  return {Outcome::done, block, nullptr, request.zero};
+}
+
+}  // namespace
+
 Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept {
+  if (&record == &main_record) return allocate_for_main(request);
   if (request.bytes > request_bytes_max) return {Outcome::out_of_memory, nullptr, nullptr};
   const std::size_t slices = request.bytes == 0 ? 1 : slices_for(request.bytes);
   if (HeapRecord* const refused_by = charge(record, slices << slice_shift)) {

@@ -1,6 +1,8 @@
 // heap_life: how heaps begin and end, and what is asked of a heap as a whole.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_life.hpp"
+
 #include <cerrno>
 
 #include "heap/checks.hpp"
@@ -10,9 +12,8 @@
 #include "heap/handle.hpp"
 #include "heap/heap_freeze.hpp"
 #include "heap/heap_zone.hpp"
-#include "heap/heaps.hpp"
 #include "heap/limits.hpp"
-#include "heap/process.hpp"
+#include "heap/places.hpp"
 #include "heap/recovery.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
@@ -77,7 +78,6 @@ void remember_extent(std::uint64_t id, const Span* chain) noexcept {
 }  // namespace
 
 tarn_heap heap_create(const tarn_heap_options* options) noexcept {
-  process.start();
   tarn_heap_options plain{};
   plain.bytes = sizeof plain;
   if (options == nullptr) options = &plain;

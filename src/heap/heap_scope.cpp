@@ -5,6 +5,7 @@
 
 #include "heap/handle.hpp"
 #include "heap/heaps.hpp"
+#include "heap/process.hpp"
 #include "heap/scope.hpp"
 #include "heap/thread_life.hpp"
 
@@ -28,6 +29,7 @@ tarn_heap heap_set_default(tarn_heap heap) noexcept {
   }
   if (live_record(heap, "tarn_heap_set_default") == nullptr) return {};
   // A thread that starts afterwards would reset it.
+  if (!thread_is_ending) process.start();
   if (current_thread == no_thread() && !thread_is_ending) thread_start();
   scoped_heap = heap;
   current_heap = &empty_view;

@@ -5,10 +5,15 @@
 
 #include <cstddef>
 
+#include "tarn/heap.h"
+
 namespace tarn {
 
 // pre: in_scope()
 void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero,
                      const void* site) noexcept;
+
+// As tarn_heap_set_default().
+tarn_heap heap_set_default(tarn_heap heap) noexcept;
 
 }  // namespace tarn

@@ -4,16 +4,18 @@
 // known that took the slow path; what these asked for on average stands for all of their class.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_stats.hpp"
+
 #include <array>
 #include <cstdint>
 
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
 #include "heap/handle.hpp"
-#include "heap/heaps.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/orphans.hpp"
+#include "heap/places.hpp"
 #include "heap/share.hpp"
 #include "heap/shares.hpp"
 #include "os/vm.hpp"

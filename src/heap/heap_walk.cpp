@@ -1,6 +1,8 @@
 // heap_walk: every page and block of a closed heap.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_walk.hpp"
+
 #include <cerrno>
 
 #include "heap/checks.hpp"
@@ -8,7 +10,7 @@
 #include "heap/free_blocks.hpp"
 #include "heap/gate.hpp"
 #include "heap/handle.hpp"
-#include "heap/heaps.hpp"
+#include "heap/places.hpp"
 #include "heap/registry.hpp"
 #include "heap/share.hpp"
 
@@ -120,18 +122,6 @@ int walk_all(HeapRecord& record, Walk& walk) noexcept {
 }
 
 }  // namespace
-
-HeapRecord* heap_lock(tarn_heap heap, const char* function) noexcept {
-  HeapRecord* const record = live_record(heap, function);
-  if (record == nullptr || record == &main_record) {
-    errno = EINVAL;
-    return nullptr;
-  }
-  close_heap(*record);
-  if (record->id.load(std::memory_order_relaxed) == heap.id) return record;
-  open_heap(*record);
-  return live_record(heap, function);  // Ended meanwhile: reports.
-}
 
 bool heap_unlock(tarn_heap heap) noexcept {
   auto* const record = static_cast<HeapRecord*>(heap.record);

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/class_table.hpp"
 #include "heap/closing.hpp"
@@ -15,9 +14,9 @@
 #include "heap/heap_large.hpp"
 #include "heap/heap_nursery.hpp"
 #include "heap/heap_zone.hpp"
+#include "heap/lookup.hpp"
 #include "heap/marks.hpp"
 #include "heap/relief.hpp"
-#include "heap/scope.hpp"
 #include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"
 #include "heap/upkeep.hpp"
@@ -172,11 +171,6 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
   HeapRecord* const record = request.may_end ? static_cast<HeapRecord*>(heap.record)
                                              : live_record(heap, request.function);
   if (record == nullptr) return nullptr;
-  if (record == &main_record) {
-    const OutOfScope malloc_itself;
-    return request.zero ? allocate_zeroed(request.bytes)
-                        : allocate_aligned(request.bytes, request.alignment);
-  }
   const Need need{*record, heap.id, request.bytes};
   int grown = 0;
   for (int relieved = 0;;) {
@@ -208,24 +202,6 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
     errno = ENOMEM;
     return nullptr;
   }
-}
-
-void locked_free(Page* page, void* p) noexcept {
-  ThreadHeap& share = *page->heap;
-  HeapRecord* record = nullptr;
-  {
-    // A heap that was deleted meanwhile is under malloc's lock.
-    const LockedOpen open([&]() -> HeapRecord* { return share.record; });
-    report_if_frozen(open.record());
-    if (open.record().secret) wipe(p, page->block_bytes);
-    auto* const block = static_cast<Block*>(p);
-    block->next = page->local_free;
-    page->local_free = block;
-    if (--page->countdown == 0) page_attention(*page);
-    if (&open.record() != &main_record || !share.pages.empty()) record = &open.record();
-  }
-  if (record == nullptr) return shares.give(share);
-  if (record->zone != nullptr) tend_zone(*record);
 }
 
 }  // namespace tarn

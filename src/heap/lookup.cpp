@@ -3,12 +3,76 @@
 // SPDX-License-Identifier: MIT
 #include "heap/lookup.hpp"
 
-#include "heap/blocks.hpp"
 #include "heap/checks.hpp"
+#include "heap/ended.hpp"
 #include "heap/heap_nursery.hpp"
 #include "heap/passthrough.hpp"
+#include "report/report.hpp"
 
 namespace tarn {
+
+// Where the page map has no root for an address there is no block either. (The hit path of free has
+// no instruction left for that question.)
+Span* span_of_block(const void* p, const char* function) noexcept {
+  if (TARN_UNLIKELY(address_of(p) >> address_bits != 0)) {
+    ended_heaps.report(Misuse::invalid_free, function, p);
+  }
+  Span* const span = find_span(p);
+  switch (span->kind_now()) {
+    case SpanKind::page:
+      if (static_cast<Page*>(span)->is_block(p)) return span;
+      break;
+    case SpanKind::large:
+      if (span->base == p) return span;
+      break;
+    case SpanKind::nursery:
+      if (nursery_bytes(static_cast<const Page*>(span), p) != 0) return span;
+      ended_heaps.report(Misuse::invalid_free, function, p);
+    case SpanKind::checked:
+    case SpanKind::lone:
+      return span;
+    case SpanKind::dirty:
+    case SpanKind::clean:
+    case SpanKind::purging:
+    case SpanKind::unmapping:
+    case SpanKind::lost:
+      ended_heaps.report(Misuse::double_free, function, p);
+    case SpanKind::moving:
+    case SpanKind::notes:
+      break;
+    case SpanKind::idle: {
+      std::size_t bytes = 0;
+      if (passthrough_record(p, &bytes) != nullptr) return span;
+      break;
+    }
+  }
+  ended_heaps.report(Misuse::invalid_free, function, p);
+}
+
+std::size_t usable_bytes(const void* p, const char* function) noexcept {
+  if (p == nullptr) return 0;
+  return usable_bytes_in(span_of_block(p, function), p, function);
+}
+
+std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noexcept {
+  auto* const page = static_cast<Page*>(span);
+  switch (span->kind_now()) {
+    case SpanKind::page:
+      return page->block_bytes;
+    case SpanKind::nursery:
+      return nursery_bytes(page, p);
+    case SpanKind::checked:
+    case SpanKind::lone:
+      return checks_bytes(page, p, function);
+    case SpanKind::idle: {
+      std::size_t bytes = 0;
+      passthrough_record(p, &bytes);
+      return bytes;
+    }
+    default:
+      return span->bytes();
+  }
+}
 
 HeapRecord* record_of_passed(const void* p) noexcept {
   std::size_t bytes = 0;
@@ -23,14 +87,14 @@ tarn_heap heap_of(const void* p) noexcept {
   auto* const page = static_cast<Page*>(span);
   switch (span->kind_now()) {
     case SpanKind::page:
-      return page->is_block(p) ? record_of(span, p)->handle() : tarn_heap{};
+      return page->is_block(p) ? handle_of(span, p) : tarn_heap{};
     case SpanKind::large:
-      return span->base == p ? record_of(span, p)->handle() : tarn_heap{};
+      return span->base == p ? handle_of(span, p) : tarn_heap{};
     case SpanKind::nursery:
-      return nursery_bytes(page, p) != 0 ? record_of(span, p)->handle() : tarn_heap{};
+      return nursery_bytes(page, p) != 0 ? handle_of(span, p) : tarn_heap{};
     case SpanKind::checked:
     case SpanKind::lone:
-      return checks_has(page, p) ? record_of(span, p)->handle() : tarn_heap{};
+      return checks_has(page, p) ? handle_of(span, p) : tarn_heap{};
     case SpanKind::idle: {
       std::size_t bytes = 0;
       HeapRecord* const record = passthrough_record(p, &bytes);

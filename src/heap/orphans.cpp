@@ -39,6 +39,9 @@ Thread* make_thread() noexcept {
   thread->heap.thread = thread;
   thread->heap.record = &main_record;
   thread->group = thread_group;
+  // malloc's heap by its handle; nobody closes it, so that the slot is only ever displaced.
+  thread->slots[main_heap_id % heap_slots].current = thread->heap.current.data();
+  thread->slots[main_heap_id % heap_slots].id.store(main_heap_id, std::memory_order_relaxed);
   return thread;
 }
 

@@ -7,11 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "heap/checks.hpp"
 #include "heap/gate.hpp"
 #include "heap/limits.hpp"
 #include "heap/marks.hpp"
-#include "heap/registry.hpp"
+#include "heap/notes.hpp"
 #include "os/system_malloc.hpp"
 #include "source/store.hpp"
 
@@ -238,7 +237,7 @@ HeapRecord* passthrough_record(const void* p, std::size_t* bytes) noexcept {
   return passed.find(p, &record, bytes) == nullptr ? nullptr : record;
 }
 
-bool passthrough_free(void* p, const Given& given) noexcept {
+bool passthrough_free(void* p, const Given& given, HeapRecord** ended) noexcept {
   HeapRecord* const record = lock_passed(p);
   if (record == nullptr) return false;
   LoneNote& note = *passed.remove(p);
@@ -246,15 +245,11 @@ bool passthrough_free(void* p, const Given& given) noexcept {
     report_block(Misuse::size_mismatch, *record, {&note, note.start, note.requested()}, given, p);
   }
   withdraw(*record, note);
-  const bool over = record->checks->deleted && record->checks->live_blocks == 0;
+  if (record->checks->deleted && record->checks->live_blocks == 0) *ended = record;
   if (!record->checks->deleted) uncharge(*record, charged_for(note.requested()));
   record->lock.unlock();
   notes.give(note);
   passed.cancel();
-  if (over) {
-    checks_end(*record);
-    registry.give(*record);
-  }
   system_free(p);
   return true;
 }

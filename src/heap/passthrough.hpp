@@ -6,7 +6,9 @@
 
 #include <cstddef>
 
+#include "heap/notes.hpp"
 #include "heap/places.hpp"
+#include "heap/request.hpp"
 
 namespace tarn {
 
@@ -16,8 +18,9 @@ Attempt passthrough_allocate(HeapRecord& record, const Request& request) noexcep
 // The heap of a block of the system's malloc; null when it is no heap's. `bytes`: its size.
 HeapRecord* passthrough_record(const void* p, std::size_t* bytes) noexcept;
 
-// False, and nothing done, when p is no such block.
-bool passthrough_free(void* p, const Given& given) noexcept;
+// False, and nothing done, when p is no such block. *ended: its heap, if that was deleted and has
+// no other block.
+bool passthrough_free(void* p, const Given& given, HeapRecord** ended) noexcept;
 
 // By the system's realloc; null when a ceiling refuses, or it does: then all is as before.
 void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexcept;

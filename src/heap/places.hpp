@@ -1,5 +1,5 @@
-// places: where blocks that are checked lie, and what becomes of them: in checked spans many of one
-// size, in lone spans one, perhaps guarded by an inaccessible page; afterwards kept back a while.
+// places: where blocks that are checked lie, and what is known and counted of them. Checked spans
+// have many of one size, lone spans one, perhaps guarded by an inaccessible page.
 //
 //   checked   | block | canary | block  | canary | ...          place: block and canary
 //   lone      | block ........ | canary |
@@ -17,7 +17,7 @@
 #include "base/list.hpp"
 #include "heap/notes.hpp"
 #include "heap/record.hpp"
-#include "heap/request.hpp"
+#include "report/report.hpp"
 
 namespace tarn {
 
@@ -78,19 +78,6 @@ void for_each_place(const Page* page, Visit visit) noexcept {
   for (std::size_t i = 0; i < page->carved; ++i) visit(place_number(page, i));
 }
 
-// Charged and on the heap's list, of kind large; null when refused or out of memory: then *failed
-// says which. One place, so that a heap's spans can come from somewhere else.
-Page* take_charged_span(HeapRecord& record, std::size_t slices, std::size_t alignment,
-                        Attempt* failed) noexcept;
-void give_charged_span(HeapRecord& record, Page* page) noexcept;
-
-// From lists of one size, or a span of its own.
-Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept;
-Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept;
-
-// As checked_allocate when it cannot be guarded.
-Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept;
-
 inline constexpr std::size_t canary_bytes_min = 8;
 void mark_canary(const Place& place, std::size_t requested) noexcept;
 
@@ -98,23 +85,17 @@ void mark_canary(const Place& place, std::size_t requested) noexcept;
 void verify_live(const HeapRecord& record, const Place& place, const Given& given) noexcept;
 void verify_freed(const HeapRecord& record, const Place& place, const Given& given) noexcept;
 
-// The end of a block, its note up to date but for the state.
-void keep_back(HeapRecord& record, Page* page, const Place& place) noexcept;
-void bound_kept(HeapRecord& record) noexcept;
-void release_oldest(HeapRecord& record) noexcept;  // pre: one is kept back
-bool release_all(HeapRecord& record) noexcept;     // False when there is none.
+// Whether `said` is what was asked for. (Blocks of one size know it rounded up.)
+bool is_size(const Note& note, std::size_t said) noexcept;
 
-// A place can be used again, or its span goes.
-void free_place(HeapRecord& record, Page* page, const Place& place) noexcept;
-void give_checked(HeapRecord& record, Page* page) noexcept;  // An empty one.
+// As new, but for the mode, whether the heap was deleted, and the peak: these hold at any moment.
+void forget_all(Checks& checks) noexcept;
 
-// Out of reach for everyone; false when the OS refuses. And back.
-bool guarded_close(Page* page) noexcept;
-void give_guarded(HeapRecord& record, Page* page) noexcept;
+void count_born(Checks& checks, std::size_t bytes) noexcept;
+void count_gone(Checks& checks, std::size_t bytes) noexcept;
 
-// The span and its notes, no longer the heap's nor on its list, in front of the chain.
-Span* chain_checked(Page* page, Span* chain) noexcept;
-Span* chain_lone(Page* page, Span* chain) noexcept;
-Span* chain_guarded(Page* page, Span* chain) noexcept;
+// Prints what is known of the block, and ends the process.
+[[noreturn]] void report_block(Misuse kind, const HeapRecord& record, const Place& place,
+                               const Given& given, const void* p) noexcept;
 
 }  // namespace tarn

@@ -1,12 +1,16 @@
-// quarantine: blocks that have been freed and are kept back, oldest first, so that their memory is
-// not another block's at once: what is written there meanwhile is found when they leave, and a
-// second free of them is told from the first.
+// quarantine: see quarantine.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/quarantine.hpp"
+
 #include <cstring>
 
 #include "base/fill.hpp"
-#include "heap/checks.hpp"
+#include "heap/checked_span.hpp"
+#include "heap/guard.hpp"
+#include "heap/notes.hpp"
+#include "heap/places.hpp"
+#include "heap/record.hpp"
 #include "source/page_map.hpp"
 
 namespace tarn {

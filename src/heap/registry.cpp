@@ -9,7 +9,6 @@
 
 #include "base/check.hpp"
 #include "heap/ended.hpp"
-#include "heap/gate.hpp"
 #include "heap/shares.hpp"
 
 namespace tarn {

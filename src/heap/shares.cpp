@@ -57,7 +57,7 @@ ThreadHeap* Shares::take_locked(const HeapRecord& record) noexcept {
 }
 
 ThreadHeap* Shares::join(HeapRecord& record, Thread& thread) noexcept {
-  ThreadHeap* share = find_share(record, thread);
+  ThreadHeap* share = &record == &main_record ? &thread.heap : find_share(record, thread);
   if (share == nullptr) {
     os::Locked locked(lock_);
     share = take_locked(record);

@@ -5,7 +5,6 @@
 
 #include "heap/orphan_care.hpp"
 #include "heap/orphans.hpp"
-#include "heap/process.hpp"
 #include "os/process.hpp"
 #include "os/thread.hpp"
 #include "source/store.hpp"
@@ -29,8 +28,6 @@ void thread_ended(void* value) noexcept {
 }  // namespace
 
 Thread* thread_start() noexcept {
-  process.start();  // May allocate, and so come here.
-  if (current_thread != no_thread()) return current_thread;
   Thread* const thread = orphans.take(Orphans::Counted::yes);
   if (thread == nullptr) return nullptr;
   set_current_thread(thread);  // Before the call below, which may allocate.

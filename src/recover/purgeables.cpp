@@ -4,8 +4,8 @@
 #include <cerrno>
 
 #include "base/check.hpp"
-#include "heap/blocks.hpp"
 #include "heap/closing.hpp"
+#include "heap/free.hpp"
 #include "heap/handle.hpp"
 #include "heap/heaps.hpp"
 #include "heap/lookup.hpp"

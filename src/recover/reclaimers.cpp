@@ -6,7 +6,6 @@
 #include <climits>
 
 #include "heap/handle.hpp"
-#include "heap/heaps.hpp"
 #include "heap/registry.hpp"
 #include "recover/recover.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "heap/handle.hpp"
 #include "heap/heap_trim.hpp"
-#include "heap/heaps.hpp"
 #include "heap/scope.hpp"
 
 namespace tarn {

@@ -2,7 +2,7 @@
 // the root of the disposal to where it is: there is no stack. See docs/design/tree.md.
 //
 // SPDX-License-Identifier: MIT
-#include "heap/blocks.hpp"
+#include "heap/free.hpp"
 #include "os/process.hpp"
 #include "tree/domain.hpp"
 #include "tree/plain.hpp"

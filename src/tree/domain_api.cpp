@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include <new>
 
-#include "heap/blocks.hpp"
-#include "heap/heaps.hpp"
+#include "heap/free.hpp"
+#include "heap/heap_life.hpp"
+#include "heap/record.hpp"
 #include "os/process.hpp"
 #include "tree/domain.hpp"
 #include "tree/threads.hpp"

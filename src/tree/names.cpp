@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
-#include "heap/blocks.hpp"
+#include "heap/free.hpp"
 #include "os/process.hpp"
 #include "tree/threads.hpp"
 #include "tree/tree.hpp"

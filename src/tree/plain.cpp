@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "tree/plain.hpp"
 
-#include "heap/blocks.hpp"
+#include "heap/free.hpp"
 #include "tree/domain.hpp"
 
 namespace tarn {

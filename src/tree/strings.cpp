@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "heap/blocks.hpp"
 #include "tree/tree.hpp"
 
 namespace tarn {

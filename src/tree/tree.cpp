@@ -6,7 +6,8 @@
 #include <cstring>
 
 #include "heap/blocks.hpp"
-#include "heap/heaps.hpp"
+#include "heap/free.hpp"
+#include "heap/resize.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
 #include "tree/domain.hpp"

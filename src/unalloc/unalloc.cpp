@@ -4,7 +4,10 @@
 // offers it; whose offer comes second ends its own. A choice of classes is an offer, too.
 //
 // SPDX-License-Identifier: MIT
-#include "heap/blocks.hpp"
+#include "heap/free.hpp"
+#include "heap/heap_life.hpp"
+#include "heap/lookup.hpp"
+#include "heap/resize.hpp"
 #include "settings/settings.hpp"
 #include "tarn/unalloc.h"
 

@@ -9,9 +9,8 @@
 // SPDX-License-Identifier: MIT
 #include "unreachable/grounds.hpp"
 
-#include "heap/blocks.hpp"
-#include "heap/checks.hpp"
 #include "heap/orphans.hpp"
+#include "heap/places.hpp"
 #include "heap/registry.hpp"
 #include "heap/thread.hpp"
 #include "os/process.hpp"

@@ -8,9 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "heap/checks.hpp"
 #include "heap/handle.hpp"
-#include "heap/heaps.hpp"
+#include "heap/places.hpp"
 #include "heap/registry.hpp"
 #include "os/process.hpp"
 #include "unreachable/roots.hpp"

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heap/lookup.hpp"
 #include "os/standstill.hpp"
 #include "tarn/unreachable.h"
 #include "unreachable/mark.hpp"

@@ -5,7 +5,7 @@
 
 namespace tarn::model {
 
-// page_free_remote, and the call of post that follows in take_back (heap/blocks_given.cpp). True:
+// page_free_remote, and the call of post that follows in take_back (heap/free.cpp). True:
 // post the page.
 Task<bool> Run::page_free_remote(Thread& t, Byte page, Byte block) {
   Scope scope(t);

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "heap/blocks.hpp"
 #include "tarn/tree.h"
 #include "tree/links.hpp"
 

@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "heap/blocks.hpp"
 #include "heap/heap_trim.hpp"
 #include "heap/orphan_care.hpp"
 #include "heap/orphans.hpp"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "child.hpp"
+#include "heap/heap_life.hpp"
 #include "heap/heaps.hpp"
-#include "heap/registry.hpp"
 
 namespace tarn {
 namespace {

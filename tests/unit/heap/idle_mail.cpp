@@ -1,7 +1,10 @@
 // Memory that was freed for threads which do not look at their mail.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/blocks.hpp"
 #include "heap/fork_repair.hpp"
+#include "heap/free.hpp"
+#include "heap/heap_life.hpp"
 #include "heap/heap_trim.hpp"
 #include "heap/idle_mail.hpp"
 

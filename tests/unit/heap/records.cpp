@@ -11,7 +11,7 @@
 
 #include "heap/closing.hpp"
 #include "heap/gate.hpp"
-#include "heap/heaps.hpp"
+#include "heap/heap_life.hpp"
 #include "heap/late.hpp"
 #include "heap/registry.hpp"
 

@@ -9,9 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "heap/blocks.hpp"
+#include "heap/free.hpp"
+#include "heap/heap_fixed.hpp"
+#include "heap/heap_life.hpp"
 #include "heap/heaps.hpp"
-#include "heap/registry.hpp"
 #include "heap/shares.hpp"
 #include "heap/thread_heap.hpp"
 #include "os/fake/fake.hpp"

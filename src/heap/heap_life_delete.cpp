@@ -1,14 +1,17 @@
-// heap_delete: a heap ends and its blocks stay. Its pages remain with the threads that own them, in
-// shares that now count as malloc's but serve nobody; each page goes back when its last block does,
-// and each share with its last page. Large blocks change their record; a nursery keeps its own.
+// heap_life_delete: a heap ends and its blocks stay. Its pages remain with the threads that own
+// them, in shares that now count as malloc's but serve nobody; each page goes back when its last
+// block does, and each share with its last page. Large blocks change their record; a nursery keeps
+// its own.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/heap_life.hpp"
+
 #include <cerrno>
 
 #include "heap/checks.hpp"
 #include "heap/closing.hpp"
+#include "heap/handle.hpp"
 #include "heap/heap_nursery.hpp"
-#include "heap/heaps.hpp"
 #include "heap/limits.hpp"
 #include "heap/live_bytes.hpp"
 #include "heap/recovery.hpp"
