@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "heap/blocks.hpp"
+#include "heap/free.hpp"
 #include "heap/heap_trim.hpp"
 #include "heap/orphan_care.hpp"
 #include "heap/orphans.hpp"

@@ -11,6 +11,7 @@
 #include "child.hpp"
 #include "heap/heap_life.hpp"
 #include "heap/heaps.hpp"
+#include "source/page_map.hpp"
 
 namespace tarn {
 namespace {
