@@ -1,5 +1,5 @@
-// fill: what memory is filled with that nobody may write to: blocks that have been freed, and the
-// bytes behind those that have not.
+// fill: what is written into memory that nobody may use: blocks that have been freed, the bytes
+// behind those that have not, and secrets.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -31,6 +31,12 @@ const Byte* first_other(const Byte* from, const Byte* to, unsigned char value) n
   }
   while (from != to && !is_other(*from)) ++from;
   return from;
+}
+
+// Overwrites memory with zeros, whatever a compiler thinks of it.
+inline void wipe(void* start, std::size_t bytes) noexcept {
+  std::memset(start, 0, bytes);
+  __asm__ volatile("" : : "r"(start) : "memory");
 }
 
 }  // namespace tarn

@@ -1,6 +1,7 @@
 // api: the functions of tarn.h.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/account.hpp"
 #include "heap/blocks.hpp"
 #include "heap/free.hpp"
 #include "heap/heap_trim.hpp"
@@ -8,7 +9,6 @@
 #include "tarn/tarn.h"
 
 #include "entry/family.hpp"
-#include "heap/process.hpp"
 #include "heap/recovery.hpp"
 #include "heap/upkeep.hpp"
 #include "os/pressure.hpp"
@@ -84,7 +84,7 @@ int tarn_process_account(tarn_account* account, std::size_t bytes) {
     errno = EINVAL;
     return -1;
   }
-  tarn::process.describe(account);
+  tarn::describe_process(account);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "entry/family.hpp"
+#include "heap/account.hpp"
 #include "heap/blocks.hpp"
 #include "heap/free.hpp"
 #include "heap/heap_trim.hpp"
@@ -64,7 +65,7 @@ TARN_EXPORT int malloc_trim(std::size_t pad) noexcept { return tarn::trim(pad) !
 // and hblkhd: large blocks. keepcost: what malloc_trim(0) would find warm.
 TARN_EXPORT struct mallinfo2 mallinfo2() noexcept {
   tarn_account account;
-  tarn::process.describe(&account);
+  tarn::describe_process(&account);
   struct mallinfo2 info {};
   info.arena = account.committed_bytes;
   info.hblks = account.large_live_blocks;
@@ -106,7 +107,7 @@ TARN_EXPORT void malloc_stats() noexcept {
 TARN_EXPORT int malloc_info(int options, FILE* stream) noexcept {
   if (options != 0) return EINVAL;
   tarn_account account;
-  tarn::process.describe(&account);
+  tarn::describe_process(&account);
   std::fputs("<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n", stream);
   for (std::size_t c = 0; c < account.class_count; ++c) {
     const tarn_account_class& row = account.classes[c];

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/free.hpp"
 
+#include "base/fill.hpp"
 #include "heap/checks.hpp"
 #include "heap/gate.hpp"
 #include "heap/heap_large.hpp"

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/heap_large.hpp"
 
+#include "base/fill.hpp"
 #include "heap/gate.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/large.hpp"

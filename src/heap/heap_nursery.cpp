@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "heap/heap_nursery.hpp"
 
+#include "base/fill.hpp"
 #include "heap/gate.hpp"
 #include "heap/heap_zone.hpp"
 #include "heap/limits.hpp"

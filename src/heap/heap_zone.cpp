@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/fill.hpp"
 #include "heap/callbacks.hpp"
 #include "heap/closing.hpp"
 #include "heap/scope.hpp"
@@ -215,11 +216,6 @@ void give_surplus(HeapRecord& record) noexcept {
   Piece piece;
   while (zone.take_out(&piece, false)) give_piece(traits, piece);
   zone.purge(false);
-}
-
-void wipe(void* start, std::size_t bytes) noexcept {
-  memset(start, 0, bytes);
-  __asm__ volatile("" : : "r"(start) : "memory");
 }
 
 }  // namespace tarn

@@ -39,7 +39,4 @@ inline void tend_zone(HeapRecord& record) noexcept {
   if (TARN_UNLIKELY(record.zone->has_surplus())) give_surplus(record);
 }
 
-// Overwrites memory with zeros, whatever a compiler thinks of it.
-void wipe(void* start, std::size_t bytes) noexcept;
-
 }  // namespace tarn

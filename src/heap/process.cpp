@@ -4,6 +4,7 @@
 #include "heap/process.hpp"
 
 #include "base/check.hpp"
+#include "heap/account.hpp"
 #include "heap/fork_repair.hpp"
 #include "heap/gate.hpp"
 #include "heap/totals.hpp"
@@ -35,7 +36,7 @@ void Process::start_once() noexcept {
 void Process::finish() noexcept {
   tarn_account* const account = totals.account_file();
   if (account == nullptr) return;
-  fill(account);
+  fill_account(account);
   __atomic_store_n(&account->state, std::uint64_t{TARN_ACCOUNT_FINAL}, __ATOMIC_RELEASE);
 }
 

@@ -1,5 +1,5 @@
-// process: start and end of the library, and the account of the whole process. It is
-// constant-initialised, so it is there before the first constructor and after the last destructor.
+// process: start and end of the library. The object is constant-initialised, so it is there before
+// the first constructor and after the last destructor.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,7 +8,6 @@
 #include <cstddef>
 
 #include "base/config.hpp"
-#include "tarn/account.h"
 
 namespace tarn {
 
@@ -23,9 +22,6 @@ class Process {
   // Writes the final account. Called by the library's destructor.
   void finish() noexcept;
 
-  // Fills in the whole account: identity, totals, classes. Any thread; exact when it is alone.
-  void describe(tarn_account* account) noexcept;
-
   // Freed memory that stays warm however old it is.
   void keep_warm(std::size_t bytes) noexcept;
 
@@ -33,7 +29,6 @@ class Process {
 
  private:
   void start_once() noexcept;
-  static void fill(tarn_account* account) noexcept;
 
   std::atomic<bool> started_{false};
   std::atomic<bool> configuring_{false};

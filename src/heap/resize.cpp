@@ -6,13 +6,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/fill.hpp"
 #include "heap/blocks.hpp"
 #include "heap/checks.hpp"
 #include "heap/free.hpp"
 #include "heap/gate.hpp"
 #include "heap/handle.hpp"
 #include "heap/heap_large.hpp"
-#include "heap/heap_zone.hpp"
 #include "heap/heaps.hpp"
 #include "heap/large.hpp"
 #include "heap/live_bytes.hpp"

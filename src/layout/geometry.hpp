@@ -1,13 +1,10 @@
-// geometry: the address space as the library divides it. Every number of the layout is here or in
-// size_class.hpp and page_plan.hpp; nothing else in the project spells one.
+// geometry: the address space as the library divides it. Every number of the layout is here, in
+// base/slice.hpp, size_class.hpp or page_plan.hpp; nothing else in the project spells one.
 //
 //   address    46            30 29                 12 11           0
 //             +----------------+---------------------+--------------+
 //             |  root index    |     leaf index      |   in slice   |
 //             +----------------+---------------------+--------------+
-//
-// A slice is 4 KiB, the grain in which spans are cut. It equals the os_page of every supported
-// target; the process refuses to start where the OS page is larger.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,10 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tarn {
+#include "base/slice.hpp"
 
-inline constexpr unsigned slice_shift = 12;
-inline constexpr std::size_t slice_bytes = std::size_t{1} << slice_shift;
+namespace tarn {
 
 // User addresses on x86-64 and AArch64 Linux lie below 2^47 and 2^48 unless a hint asks for more,
 // and the library never gives one.

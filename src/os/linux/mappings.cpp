@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "layout/geometry.hpp"
+#include "base/slice.hpp"
 #include "os/linux/lines.hpp"
 #include "os/standstill.hpp"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/bits.hpp"
-#include "layout/geometry.hpp"
+#include "base/slice.hpp"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41

@@ -1,8 +1,9 @@
-// process_account: what the process's account says, and malloc's heap of itself.
+// account: see account.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "heap/account.hpp"
+
 #include "heap/orphans.hpp"
-#include "heap/process.hpp"
 #include "heap/registry.hpp"
 #include "heap/shares.hpp"
 #include "heap/totals.hpp"
@@ -48,7 +49,7 @@ void fill_classes(tarn_account* account) noexcept {
 
 }  // namespace
 
-void Process::fill(tarn_account* account) noexcept {
+void fill_account(tarn_account* account) noexcept {
   totals.fill(account);
   fill_classes(account);
   if (account->live_bytes > account->live_bytes_peak) {
@@ -56,10 +57,10 @@ void Process::fill(tarn_account* account) noexcept {
   }
 }
 
-void Process::describe(tarn_account* account) noexcept {
+void describe_process(tarn_account* account) noexcept {
   *account = {};
   identify_process(account);
-  fill(account);
+  fill_account(account);
   account->magic = TARN_ACCOUNT_MAGIC;
 }
 

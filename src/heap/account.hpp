@@ -1,0 +1,16 @@
+// account: what the whole process has and has done, class by class (tarn/account.h).
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tarn/account.h"
+
+namespace tarn {
+
+// Fills in totals and classes. Any thread; exact when it is alone.
+void fill_account(tarn_account* account) noexcept;
+
+// The whole account, with the process's identity.
+void describe_process(tarn_account* account) noexcept;
+
+}  // namespace tarn
