@@ -1,6 +1,8 @@
 // purgeables: blocks that may vanish. Locking and unlocking touch the word alone; see ring.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "recover/purgeables.hpp"
+
 #include <cerrno>
 
 #include "base/check.hpp"
@@ -12,55 +14,9 @@
 #include "heap/registry.hpp"
 #include "os/process.hpp"
 #include "recover/ring.hpp"
+#include "recover/sums.hpp"
 
 namespace tarn {
-
-constinit os::Lock rings_lock;
-constinit std::uint32_t rings_epoch = 1;
-constinit std::uint32_t rings_forks = 0;
-
-// Behind the hand, so that it is the last one to be looked at.
-void ring_add(HeapRecord& record, tarn_purgeable& p) noexcept {
-  Ring& ring = record.purgeables;
-  tarn_purgeable* const after = ring.hand;  // Null: at the end.
-  tarn_purgeable* const before = after != nullptr ? after->prev : ring.last;
-  p.next = after;
-  p.prev = before;
-  p.ring = &record;
-  p.epoch = rings_epoch;
-  TARN_FORK_FENCE();
-  (before != nullptr ? before->next : ring.first) = &p;
-  TARN_FORK_FENCE();
-  (after != nullptr ? after->prev : ring.last) = &p;
-  ++ring.count;
-}
-
-void ring_remove(tarn_purgeable& p) noexcept {
-  if (p.ring == nullptr || p.epoch != rings_epoch) return;
-  Ring& ring = static_cast<HeapRecord*>(p.ring)->purgeables;
-  if (ring.hand == &p) ring.hand = p.next;
-  TARN_FORK_FENCE();
-  (p.prev != nullptr ? p.prev->next : ring.first) = p.next;
-  TARN_FORK_FENCE();
-  (p.next != nullptr ? p.next->prev : ring.last) = p.prev;
-  --ring.count;
-  p.ring = nullptr;
-}
-
-bool ring_check(const HeapRecord& record) noexcept {
-  const Ring& ring = record.purgeables;
-  const tarn_purgeable* before = nullptr;
-  std::size_t count = 0;
-  bool has_hand = ring.hand == nullptr;
-  for (tarn_purgeable* p = ring.first; p != nullptr; p = p->next, ++count) {
-    const std::uint64_t word = word_of(*p).load(std::memory_order_relaxed);
-    if (p->prev != before || p->ring != &record || p->epoch != rings_epoch) return false;
-    if ((word & (word_there | word_filling)) == 0 || p->block == nullptr) return false;
-    has_hand = has_hand || ring.hand == p;
-    before = p;
-  }
-  return ring.last == before && count == ring.count && has_hand;
-}
 
 namespace {
 
@@ -186,16 +142,6 @@ std::size_t purge_blocks(const RecoveryScope& scope, std::size_t wanted) noexcep
   return given >= wanted ? given : given + sweep(scope, wanted - given);
 }
 
-bool is_filling(tarn_purgeable& p) noexcept {
-  const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
-  if ((word & word_filling) == 0) return false;
-  if (p.forks == rings_forks || p.filler == os::thread_id()) return true;
-  ring_remove(p);
-  p.block = nullptr;
-  word_of(p).store(word_known, std::memory_order_relaxed);
-  return false;
-}
-
 void purgeables_end(HeapRecord& record, bool deleted) noexcept {
   os::Locked locked(rings_lock);
   while (tarn_purgeable* const p = record.purgeables.first) {
@@ -221,29 +167,6 @@ bool add_to_heap_locked(tarn_purgeable& p) noexcept {
     return false;
   }
   ring_add(record, p);
-  return true;
-}
-
-// Registers an unregistered one; false with EBUSY when it is not.
-bool register_it(tarn_purgeable* purgeable, const tarn_heap& heap, std::size_t bytes,
-                 void* block) noexcept {
-  know_recovery();
-  os::Locked locked(rings_lock);
-  if (word_of(*purgeable).load(std::memory_order_relaxed) != 0) {
-    errno = EBUSY;
-    return false;
-  }
-  *purgeable = {};
-  purgeable->heap = heap;
-  purgeable->bytes = bytes;
-  purgeable->block = block;
-  if (block != nullptr && !add_to_heap_locked(*purgeable)) {
-    errno = EINVAL;
-    return false;
-  }
-  const std::uint64_t word = block == nullptr ? word_known : word_known | word_there | word_used;
-  // Release: pairs with the acquire of who locks it.
-  word_of(*purgeable).store(word, std::memory_order_release);
   return true;
 }
 
@@ -277,26 +200,32 @@ TARN_COLD void* lock_failed(tarn_purgeable& p, std::uint64_t seen) noexcept {
 
 }  // namespace
 
+bool register_purgeable(tarn_purgeable* purgeable, const tarn_heap& heap, std::size_t bytes,
+                        void* block) noexcept {
+  os::Locked locked(rings_lock);
+  if (word_of(*purgeable).load(std::memory_order_relaxed) != 0) {
+    errno = EBUSY;
+    return false;
+  }
+  *purgeable = {};
+  purgeable->heap = heap;
+  purgeable->bytes = bytes;
+  purgeable->block = block;
+  if (block != nullptr && !add_to_heap_locked(*purgeable)) {
+    errno = EINVAL;
+    return false;
+  }
+  const std::uint64_t word = block == nullptr ? word_known : word_known | word_there | word_used;
+  // Release: pairs with the acquire of who locks it.
+  word_of(*purgeable).store(word, std::memory_order_release);
+  return true;
+}
+
 }  // namespace tarn
 
 using namespace tarn;
 
 extern "C" {
-
-int tarn_purgeable_begin(tarn_purgeable* purgeable, tarn_heap heap, std::size_t bytes) {
-  if (bytes == 0) return fail_with(EINVAL);
-  if (heap.record == &main_record) heap = {};
-  if (heap.record != nullptr && live_record(heap, "tarn_purgeable_begin") == nullptr) return -1;
-  return register_it(purgeable, heap, bytes, nullptr) ? 0 : -1;
-}
-
-int tarn_purgeable_adopt(tarn_purgeable* purgeable, void* block) {
-  tarn_heap heap = heap_of(block);
-  if (block == nullptr || heap.record == nullptr) return fail_with(EINVAL);
-  if (heap.record == &main_record) heap = {};
-  const std::size_t bytes = usable_bytes(block, "tarn_purgeable_adopt");
-  return register_it(purgeable, heap, bytes, block) ? 0 : -1;
-}
 
 void* tarn_purgeable_lock(tarn_purgeable* purgeable) {
   const PurgeableWord word = word_of(*purgeable);

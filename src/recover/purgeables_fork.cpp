@@ -1,6 +1,7 @@
 // purgeables_fork: the rings in the child of a fork, whose other threads are gone.
 //
 // SPDX-License-Identifier: MIT
+#include "recover/purgeables.hpp"
 #include "recover/ring.hpp"
 
 namespace tarn {

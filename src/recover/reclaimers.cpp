@@ -2,12 +2,15 @@
 // a reclaimer on it or takes it off, so the child of a fork finds it whole.
 //
 // SPDX-License-Identifier: MIT
+#include "recover/reclaimers.hpp"
+
 #include <cerrno>
 #include <climits>
 
 #include "heap/handle.hpp"
 #include "heap/registry.hpp"
-#include "recover/recover.hpp"
+#include "os/thread.hpp"
+#include "recover/sums.hpp"
 
 namespace tarn {
 
@@ -136,6 +139,29 @@ std::size_t run(tarn_reclaimer& r, std::size_t wanted) noexcept {
 
 }  // namespace
 
+bool register_reclaimer(tarn_reclaimer* reclaimer, const tarn_reclaimer_options& options) noexcept {
+  os::Locked locked(reclaimers_lock);
+  if (find_locked(reclaimer) != nullptr) {
+    errno = EBUSY;
+    return false;
+  }
+  *reclaimer = {};
+  reclaimer->number = ++numbers_given;
+  reclaimer->priority = options.priority;
+  reclaimer->heap = options.heap;
+  reclaimer->reclaim = options.reclaim;
+  reclaimer->estimate = options.estimate;
+  reclaimer->context = options.context;
+  reclaimer->name = options.name;
+  reclaimer->estimate_bytes = SIZE_MAX;
+  tarn_reclaimer** link = &first;
+  while (*link != nullptr && (*link)->priority <= reclaimer->priority) link = &(*link)->next;
+  reclaimer->next = *link;
+  TARN_FORK_FENCE();
+  *link = reclaimer;
+  return true;
+}
+
 std::size_t ask_owners(const RecoveryScope& scope, std::size_t wanted) noexcept {
   std::size_t given = 0;
   Place place;
@@ -163,38 +189,6 @@ void repair_reclaimers() noexcept {
 using namespace tarn;
 
 extern "C" {
-
-int tarn_reclaimer_register(tarn_reclaimer* reclaimer, const tarn_reclaimer_options* options) {
-  if (options == nullptr || options->bytes != sizeof *options || options->reclaim == nullptr) {
-    errno = EINVAL;
-    return -1;
-  }
-  if (options->heap.record != nullptr &&
-      live_record(options->heap, "tarn_reclaimer_register") == nullptr) {
-    return -1;
-  }
-  know_recovery();
-  os::Locked locked(reclaimers_lock);
-  if (find_locked(reclaimer) != nullptr) {
-    errno = EBUSY;
-    return -1;
-  }
-  *reclaimer = {};
-  reclaimer->number = ++numbers_given;
-  reclaimer->priority = options->priority;
-  reclaimer->heap = options->heap;
-  reclaimer->reclaim = options->reclaim;
-  reclaimer->estimate = options->estimate;
-  reclaimer->context = options->context;
-  reclaimer->name = options->name;
-  reclaimer->estimate_bytes = SIZE_MAX;
-  tarn_reclaimer** link = &first;
-  while (*link != nullptr && (*link)->priority <= reclaimer->priority) link = &(*link)->next;
-  reclaimer->next = *link;
-  TARN_FORK_FENCE();
-  *link = reclaimer;
-  return 0;
-}
 
 int tarn_reclaimer_unregister(tarn_reclaimer* reclaimer) {
   reclaimers_lock.lock();

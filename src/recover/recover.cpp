@@ -1,17 +1,26 @@
-// recover: the three steps, and the functions of tarn/recover.h that are about all of them.
+// recover: the three steps of a recovery, and what puts them in place: the first registration of a
+// purgeable or a reclaimer. docs/design/recover.md says how it works.
+//
+// Locks: a heap's gate, then this room's, then the registry's. This room has two: one of the list
+// of reclaimers, one of all rings of purgeables. No thread holds both, and none holds either while
+// it calls an owner or frees a block.
 //
 // SPDX-License-Identifier: MIT
-#include "recover/recover.hpp"
-
 #include <cerrno>
 
+#include "heap/blocks.hpp"
 #include "heap/handle.hpp"
 #include "heap/heap_trim.hpp"
+#include "heap/heaps.hpp"
+#include "heap/lookup.hpp"
+#include "heap/recovery.hpp"
 #include "heap/scope.hpp"
+#include "heap/thread.hpp"
+#include "recover/purgeables.hpp"
+#include "recover/reclaimers.hpp"
+#include "recover/sums.hpp"
 
 namespace tarn {
-
-constinit RecoverSums recover_sums;
 
 namespace {
 
@@ -85,18 +94,53 @@ constexpr RecoveryHooks hooks{
         },
 };
 
+// Has allocations that fail come here.
+void know_recovery() noexcept { recovery_hooks.store(&hooks, std::memory_order_release); }
+
 constexpr unsigned all_steps =
     TARN_RECOVER_SPARE | TARN_RECOVER_RECLAIM | TARN_RECOVER_PURGEABLES;
 
-}  // namespace
+int fail_with(int error) noexcept {
+  errno = error;
+  return -1;
+}
 
-void know_recovery() noexcept { recovery_hooks.store(&hooks, std::memory_order_release); }
+}  // namespace
 
 }  // namespace tarn
 
 using namespace tarn;
 
 extern "C" {
+
+int tarn_purgeable_begin(tarn_purgeable* purgeable, tarn_heap heap, std::size_t bytes) {
+  if (bytes == 0) return fail_with(EINVAL);
+  if (heap.record == &main_record) heap = {};
+  if (heap.record != nullptr && live_record(heap, "tarn_purgeable_begin") == nullptr) return -1;
+  know_recovery();
+  return register_purgeable(purgeable, heap, bytes, nullptr) ? 0 : -1;
+}
+
+int tarn_purgeable_adopt(tarn_purgeable* purgeable, void* block) {
+  tarn_heap heap = heap_of(block);
+  if (block == nullptr || heap.record == nullptr) return fail_with(EINVAL);
+  if (heap.record == &main_record) heap = {};
+  const std::size_t bytes = usable_bytes(block, "tarn_purgeable_adopt");
+  know_recovery();
+  return register_purgeable(purgeable, heap, bytes, block) ? 0 : -1;
+}
+
+int tarn_reclaimer_register(tarn_reclaimer* reclaimer, const tarn_reclaimer_options* options) {
+  if (options == nullptr || options->bytes != sizeof *options || options->reclaim == nullptr) {
+    return fail_with(EINVAL);
+  }
+  if (options->heap.record != nullptr &&
+      live_record(options->heap, "tarn_reclaimer_register") == nullptr) {
+    return -1;
+  }
+  know_recovery();
+  return register_reclaimer(reclaimer, *options) ? 0 : -1;
+}
 
 std::size_t tarn_recover(std::size_t wanted_bytes, unsigned flags) {
   return tarn_recover_heap({}, wanted_bytes, flags, nullptr);
@@ -135,10 +179,7 @@ std::size_t tarn_recover_heap(tarn_heap heap, std::size_t wanted_bytes, unsigned
 }
 
 int tarn_recover_get_stats(tarn_recover_stats* stats) {
-  if (stats == nullptr || stats->bytes != sizeof *stats) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (stats == nullptr || stats->bytes != sizeof *stats) return fail_with(EINVAL);
   const RecoverSums& sums = recover_sums;
   *stats = {sizeof *stats,
             sums.recoveries.read(),

@@ -17,7 +17,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recover/recover.hpp"
+#include "heap/record.hpp"
+#include "os/thread.hpp"
+#include "tarn/recover.h"
 
 namespace tarn {
 
