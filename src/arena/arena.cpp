@@ -1,8 +1,11 @@
 // arena: making and ending arenas, and blocks beyond the hit path. See tarn/arena.h.
 //
 // SPDX-License-Identifier: MIT
-#include "arena/arena.hpp"
+#include <new>
 
+#include "arena/checked.hpp"
+#include "arena/chunk.hpp"
+#include "arena/chunks.hpp"
 #include "base/config.hpp"
 #include "grants/grants.hpp"
 #include "os/process.hpp"
@@ -250,6 +253,14 @@ void tarn_arena_deallocate(tarn_arena* arena, void* p, std::size_t bytes) {
   if (p != nullptr) {
     deallocate(*arena, static_cast<char*>(p), bytes, __builtin_return_address(0));
   }
+}
+
+int tarn_arena_on_release(tarn_arena* arena, void (*run)(void* context), void* context) {
+  void* const memory =
+      tarn_arena_allocate_aligned(arena, sizeof(tarn_arena_release), arena_grain);
+  if (memory == nullptr) return -1;
+  tarn_arena_add_release(arena, new (memory) tarn_arena_release{nullptr, run, context});
+  return 0;
 }
 
 }  // extern "C"

@@ -1,11 +1,11 @@
-// checked: arenas that look at what is done with their blocks. Each block has a note in front of it
-// and a canary behind it; a tool that watches is told what may be touched instead of the canary.
+// checked: see checked.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "arena/checked.hpp"
+
 #include <cstring>
 #include <new>
 
-#include "arena/arena.hpp"
 #include "base/fill.hpp"
 #include "os/watchers.hpp"
 #include "report/report.hpp"

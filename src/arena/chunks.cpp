@@ -1,9 +1,11 @@
-// chunks: where an arena's memory comes from and goes to.
+// chunks: see chunks.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "arena/chunks.hpp"
+
 #include <new>
 
-#include "arena/arena.hpp"
+#include "arena/checked.hpp"
 #include "grants/grants.hpp"
 #include "os/watchers.hpp"
 

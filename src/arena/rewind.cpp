@@ -1,9 +1,9 @@
 // rewind: ending what an arena has: marks, resets, releases; and its numbers.
 //
 // SPDX-License-Identifier: MIT
-#include <new>
-
-#include "arena/arena.hpp"
+#include "arena/checked.hpp"
+#include "arena/chunk.hpp"
+#include "arena/chunks.hpp"
 #include "base/config.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
@@ -143,14 +143,6 @@ bool check_arena(const tarn_arena& arena) noexcept {
 using namespace tarn;
 
 extern "C" {
-
-int tarn_arena_on_release(tarn_arena* arena, void (*run)(void* context), void* context) {
-  void* const memory =
-      tarn_arena_allocate_aligned(arena, sizeof(tarn_arena_release), arena_grain);
-  if (memory == nullptr) return -1;
-  tarn_arena_add_release(arena, new (memory) tarn_arena_release{nullptr, run, context});
-  return 0;
-}
 
 void tarn_arena_rewind(tarn_arena* arena, const tarn_arena_mark* mark) {
   const void* const here = __builtin_return_address(0);

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "arena/arena.hpp"
+#include "arena/chunk.hpp"
 #include "os/process.hpp"
 
 using namespace tarn;

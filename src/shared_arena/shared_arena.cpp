@@ -5,7 +5,7 @@
 #include <atomic>
 #include <new>
 
-#include "arena/arena.hpp"
+#include "arena/chunk.hpp"
 #include "base/list.hpp"
 #include "os/process.hpp"
 #include "os/thread.hpp"

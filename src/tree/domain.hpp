@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <new>
 
-#include "arena/arena.hpp"
+#include "arena/chunk.hpp"
 #include "tarn/heap.h"
 #include "tree/links.hpp"
 

@@ -1,5 +1,5 @@
-// arena: what the files of this room share. tarn/arena.h has the hit path; docs/design/arena.md has
-// the picture and the invariants.
+// chunk: what an arena's chunks, notes and state are. tarn/arena.h has the hit path;
+// docs/design/arena.md has the picture and the invariants.
 //
 //   chunk:  | tarn_arena_chunk | (note | ) block | (canary |) ... up to the cursor | room |
 //
@@ -92,28 +92,5 @@ inline void note_peak(tarn_arena& arena) noexcept {
   if (used > arena.cycle_peak) arena.cycle_peak = used;
   if (used > arena.used_peak) arena.used_peak = used;
 }
-
-// Chunks (chunks.cpp). A null pointer: there is no memory, or the limit forbids it.
-tarn_arena_chunk* acquire_chunk(tarn_arena& arena, std::size_t bytes, std::size_t least_bytes,
-                                std::size_t alignment) noexcept;
-void release_chunk(tarn_arena& arena, tarn_arena_chunk* chunk) noexcept;
-bool open_chunk(tarn_arena& arena, std::size_t wanted) noexcept;  // Room for as many.
-void* allocate_large(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
-                     const void* here) noexcept;
-void release_large(tarn_arena& arena) noexcept;  // The newest.
-std::size_t next_chunk_bytes(const tarn_arena& arena) noexcept;
-
-// Checked arenas (checked.cpp).
-void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
-                    const void* here) noexcept;
-std::size_t overhead_of_checks(std::size_t alignment) noexcept;
-void end_notes(tarn_arena& arena, const tarn_arena_mark& mark, const char* function,
-               const void* here) noexcept;  // Of the blocks that end with a rewind.
-void forget_block(tarn_arena& arena, const char* function, const void* here) noexcept;
-void resize_checked(tarn_arena& arena, std::size_t bytes) noexcept;  // The newest block.
-void close_range(tarn_arena& arena, char* from, char* to) noexcept;
-void watch_arena(tarn_arena& arena) noexcept;
-void unwatch_arena(tarn_arena& arena) noexcept;
-void name_chunk(const tarn_arena& arena, tarn_arena_chunk* chunk) noexcept;
 
 }  // namespace tarn
