@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "tarn/object_cache.h"
 
+#include "base/bits.hpp"
 #include "os/process.hpp"
-#include "pool/pool.hpp"
 #include "report/report.hpp"
 
 namespace tarn {

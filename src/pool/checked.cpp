@@ -1,34 +1,25 @@
-// checked: pools that look at what is done with their blocks. Each block has a note (who allocated
-// and freed it) apart from it, and a canary behind it; its live bit is right at all times. A free
-// block is filled, and used again after the others of its chunk that are free.
-//
-//   | block_bytes, freed_byte when free | canary up to the stride |
-//
-// A watched pool leaves filling and canaries to the tool: nobody may touch those bytes there.
+// checked: see checked.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "pool/checked.hpp"
+
 #include <cstring>
 
 #include "base/config.hpp"
 #include "base/fill.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"
-#include "pool/pool.hpp"
+#include "pool/chunk_tree.hpp"
+#include "pool/chunks.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
 
 namespace {
 
-bool is_watched(const tarn_pool& pool) noexcept { return (pool.state & pool_is_watched) != 0; }
-
 // Lone blocks end where their chunk does: what lies behind is the source's.
 bool has_canary(const tarn_pool& pool) noexcept {
   return mode_of(pool) == TARN_POOL_CHECKED && !is_watched(pool);
-}
-
-CheckedChunk& checked(const tarn_pool_chunk& chunk) noexcept {
-  return const_cast<CheckedChunk&>(static_cast<const CheckedChunk&>(chunk));
 }
 
 // p: what the report is about, in the memory of a chunk, or else of none.
@@ -120,7 +111,7 @@ void* checked_allocate(tarn_pool& pool, const void* here) noexcept {
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
-  CheckedChunk& chunk = checked(*found);
+  CheckedChunk& chunk = as_checked(*found);
   char* const block = next_block(chunk, here);
   const std::size_t index = index_of(chunk, block);
   note_taken(pool, chunk, 1);
@@ -150,64 +141,11 @@ void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
   if (chunk.live == 0) note_empty(pool, &chunk);
 }
 
-void begin_checks(tarn_pool_chunk& begun) noexcept {
-  CheckedChunk& chunk = checked(begun);
-  tarn_pool& pool = *chunk.pool;
-  const std::size_t capacity = capacity_of(chunk);
-  std::memset(live_bits(chunk), 0, (capacity + 63) / 64 * sizeof(std::uint64_t));
-  chunk.oldest = chunk.newest = no_block;
-  insert_by_address(pool, &chunk);
-  if (!is_watched(pool)) return;
-  const auto bytes = static_cast<std::size_t>(chunk.end - chunk.first);
-  os::watch_close(chunk.first, bytes);
-  os::watch_pool_begin(&chunk);
-  chunk.name = os::watch_name(chunk.first, bytes, "chunk of the pool", pool.name);
-}
-
-void end_checks(tarn_pool_chunk& ended) noexcept {
-  CheckedChunk& chunk = checked(ended);
-  tarn_pool& pool = *chunk.pool;
-  remove_by_address(pool, &chunk);
-  if (!is_watched(pool)) return;
-  os::watch_forget(chunk.name);
-  os::watch_pool_end(&chunk);
-  os::watch_open(&chunk, chunk.bytes);
-}
-
-void reset_checks(CheckedChunk& chunk) noexcept {
-  const tarn_pool& pool = *chunk.pool;
-  const std::size_t blocks = carved(chunk);
-  if (is_watched(pool)) {
-    for (std::size_t i = 0; i < blocks; ++i) {
-      if (is_live(chunk, i)) os::watch_freed(&chunk, block_at(chunk, i), pool.block_bytes);
-    }
-  }
-  std::memset(live_bits(chunk), 0, (blocks + 63) / 64 * sizeof(std::uint64_t));
-  chunk.oldest = chunk.newest = no_block;
-}
-
 void check_canaries(const tarn_pool_chunk& chunk, const char* function) noexcept {
   const std::size_t blocks = carved(chunk);
   for (std::size_t i = 0; i < blocks; ++i) {
     if (is_live(chunk, i)) check_canary(chunk, i, function, nullptr);
   }
-}
-
-// live bits + queue + fresh == capacity, and each block of the queue is free.
-bool check_checked(const tarn_pool_chunk& chunk) noexcept {
-  const CheckedChunk& own = checked(chunk);
-  const std::size_t blocks = carved(chunk);
-  std::size_t live = 0;
-  for (std::size_t i = 0; i < blocks; ++i) live += is_live(chunk, i);
-  std::size_t queued = 0;
-  std::uint32_t last = no_block;
-  for (std::uint32_t i = own.oldest; i != no_block; i = notes_of(chunk)[i].next) {
-    if (i >= blocks || is_live(chunk, i) || ++queued > blocks) return false;
-    last = i;
-  }
-  return last == own.newest && chunk.free == nullptr && live + queued == blocks &&
-         live == static_cast<std::size_t>(chunk.live) &&
-         find_by_address(*chunk.pool, &chunk) == &chunk;
 }
 
 }  // namespace tarn

@@ -1,11 +1,16 @@
 // pool: making and ending pools, and the rest of allocating and freeing. See tarn/pool.h.
 //
 // SPDX-License-Identifier: MIT
+#include "pool/pool.hpp"
+
 #include "base/config.hpp"
 #include "grants/grants.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"
-#include "pool/pool.hpp"
+#include "pool/checked.hpp"
+#include "pool/chunk.hpp"
+#include "pool/chunks.hpp"
+#include "pool/watched.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
@@ -260,7 +265,7 @@ void tarn_pool_destroy(tarn_pool* pool) {
 }
 
 void tarn_pool_move(tarn_pool* to, tarn_pool* from) {
-  const bool watched = (from->state & pool_is_watched) != 0;
+  const bool watched = is_watched(*from);
   unwatch_pool(*from);
   *to = *from;
   *from = {};

@@ -4,6 +4,11 @@
 #include <bit>
 
 #include "os/process.hpp"
+#include "pool/checked.hpp"
+#include "pool/checked_chunk.hpp"
+#include "pool/chunk.hpp"
+#include "pool/chunk_tree.hpp"
+#include "pool/chunks.hpp"
 #include "pool/pool.hpp"
 
 namespace tarn {

@@ -1,11 +1,13 @@
-// watched: the pools that a tool is told of, so that its report of a wrong access can say which
-// block of which pool the address is.
+// watched: see watched.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "pool/watched.hpp"
+
 #include <new>
 
 #include "os/watchers.hpp"
-#include "pool/pool.hpp"
+#include "pool/chunk.hpp"
+#include "pool/chunk_tree.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
@@ -40,7 +42,7 @@ void watch_pool(tarn_pool& pool) noexcept {
 }
 
 void unwatch_pool(tarn_pool& pool) noexcept {
-  if ((pool.state & pool_is_watched) == 0) return;
+  if (!is_watched(pool)) return;
   os::watch_remove(std::launder(reinterpret_cast<os::Watched*>(pool.watched)));
   pool.state &= ~std::uint32_t{pool_is_watched};
 }

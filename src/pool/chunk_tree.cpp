@@ -1,8 +1,9 @@
-// tree: the chunks of a checked pool by address; its nodes are their headers.
+// chunk_tree: see chunk_tree.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "pool/chunk_tree.hpp"
+
 #include "base/address_tree.hpp"
-#include "pool/pool.hpp"
 
 namespace tarn {
 

@@ -1,0 +1,14 @@
+// watched: the pools that a tool is told of, so that its report of a wrong access can say which
+// block of which pool the address is.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tarn/pool.h"
+
+namespace tarn {
+
+void watch_pool(tarn_pool& pool) noexcept;
+void unwatch_pool(tarn_pool& pool) noexcept;
+
+}  // namespace tarn
