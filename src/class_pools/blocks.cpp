@@ -1,8 +1,10 @@
-// blocks: how blocks are taken from their chunks and given back, and what a pointer is.
+// blocks: see blocks.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "class_pools/blocks.hpp"
+
 #include "base/config.hpp"
-#include "class_pools/class_pools.hpp"
+#include "class_pools/chunks.hpp"
 #include "os/watchers.hpp"
 
 namespace tarn {

@@ -1,7 +1,7 @@
-// check: every invariant of class pools.
+// check: see check.hpp.
 //
 // SPDX-License-Identifier: MIT
-#include "class_pools/class_pools.hpp"
+#include "class_pools/check.hpp"
 
 namespace tarn {
 

@@ -1,11 +1,11 @@
-// chunks: how chunks begin, are found, get empty and end. In each call of the source others may use
-// the pools: all is then as `check()` has it, and what was read before is read again.
+// chunks: see chunks.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "class_pools/chunks.hpp"
+
 #include <new>
 
 #include "base/config.hpp"
-#include "class_pools/class_pools.hpp"
 #include "grants/grants.hpp"
 #include "os/watchers.hpp"
 

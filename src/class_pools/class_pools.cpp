@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "class_pools/check.hpp"
+#include "class_pools/chunks.hpp"
 #include "os/process.hpp"
 #include "report/report.hpp"
 

@@ -1,11 +1,11 @@
-// classes: the classes of pools, how they are made and how pools end.
-//
-//   table:  | class | class | ... | first class of each quarter of a doubling |
+// classes: see classes.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "class_pools/classes.hpp"
+
 #include <new>
 
-#include "class_pools/class_pools.hpp"
+#include "class_pools/chunks.hpp"
 #include "grants/grants.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"

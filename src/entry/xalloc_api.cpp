@@ -7,7 +7,11 @@
 #include <cstring>
 
 #include "base/config.hpp"
+#include "class_pools/blocks.hpp"
+#include "class_pools/check.hpp"
+#include "class_pools/chunks.hpp"
 #include "class_pools/class_pools.hpp"
+#include "class_pools/classes.hpp"
 #include "heap/blocks.hpp"
 #include "heap/free.hpp"
 #include "heap/heaps.hpp"

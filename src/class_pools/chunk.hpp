@@ -1,0 +1,128 @@
+// chunk: what class pools' classes, chunks and blocks are, and where things lie in a chunk.
+// docs/design/class_pools.md has the invariants.
+//
+//   chunk:  | colour | tarn_class_chunk | a word for each block | to 64 | block | block | ...
+//   word:   the next free block of the list, `no_index`, or `live_block`
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/address_tree.hpp"
+#include "base/bits.hpp"
+#include "base/list.hpp"
+#include "tarn/class_pools.h"
+#include "tarn/static_bits.h"
+
+// At the start of each chunk.
+struct tarn_class_chunk {
+  tarn_class_chunk* left;   // The tree's.
+  tarn_class_chunk* right;
+  std::size_t bytes;        // From here on.
+  std::size_t used;         // Of its one block: bytes that the program may have written to.
+  tarn_class_pool* pool;
+  char* first;              // Where its blocks begin.
+  tarn_class_chunk* next;   // The open list's.
+  tarn_class_chunk* prev;
+  std::uint16_t free;       // The head of the list of free blocks.
+  std::uint16_t fresh;      // Blocks from here on were not handed out since it was empty,
+  std::uint16_t touched;    // from here on never.
+  std::uint16_t live;
+  std::uint16_t capacity;
+  std::uint16_t colour;     // How far into what was granted it lies.
+  bool is_lone;             // Of an alignment of its own.
+  bool is_watched;          // A tool is told of its blocks.
+  bool is_zeros;            // Blocks from `touched` on read as zero.
+};
+
+// One class.
+struct tarn_class_pool {
+  std::size_t block_bytes;
+  std::size_t stride;
+  std::size_t inverse;      // Of the stride: tarn/static_bits.h.
+  unsigned shift;
+  tarn_class_chunk* open;   // Chunks that have room; the first one serves.
+  tarn_class_chunk* open_end;
+  tarn_class_chunk* spare;  // The one that was empty last.
+  std::size_t chunk_bytes;  // Of the next one.
+  std::uint64_t chunks;
+  std::uint64_t held_bytes;  // Of them,
+  std::uint64_t capacity;    // and their blocks, live or not.
+  std::uint64_t unseen;      // A check's: blocks in use that it has not come to.
+  std::uint64_t in_use;     // allocations - deallocations
+  std::uint64_t in_use_peak;
+  std::uint64_t allocations;
+  std::uint64_t failures;
+  std::uint64_t requested_bytes;
+  std::size_t requested_min;
+  std::size_t requested_max;
+};
+
+namespace tarn {
+
+using ClassTree = AddressTree<tarn_class_chunk>;
+using OpenChunks = ListEnds<tarn_class_chunk>;
+
+inline constexpr std::uint16_t live_block = UINT16_MAX;
+inline constexpr std::uint16_t no_index = UINT16_MAX - 1;
+inline constexpr std::size_t chunk_blocks_max = UINT16_MAX - 2;
+inline constexpr std::size_t line_bytes = 64;   // First blocks are aligned to that.
+inline constexpr std::size_t least_block = 16;  // And what each block is aligned to.
+inline constexpr std::size_t tuned_max = 1000;
+// No address space has more: 2^47 bytes of addresses on x86-64.
+inline constexpr std::size_t block_bytes_most = std::size_t{1}
+                                                << (sizeof(std::size_t) == 8 ? 46 : 30);
+
+// Four entries for each doubling of the request, one for each 16 bytes up to 64.
+constexpr std::size_t bucket_of(std::size_t bytes) noexcept {
+  const std::size_t last = bytes == 0 ? 0 : bytes - 1;
+  if (last < 64) return last / 16;
+  const unsigned power = log2_floor(last);
+  return 4 + (power - 6) * std::size_t{4} + (last >> (power - 2) & 3);
+}
+constexpr std::size_t least_of_bucket(std::size_t bucket) noexcept {
+  if (bucket < 4) return bucket * 16 + 1;
+  return ((4 + bucket % 4) << (bucket / 4 - 1 + 4)) + 1;
+}
+static_assert(bucket_of(64) == 3 && bucket_of(65) == 4 && bucket_of(128) == 7);
+static_assert(least_of_bucket(4) == 65 && least_of_bucket(7) == 113 && least_of_bucket(8) == 129);
+static_assert(bucket_of(least_of_bucket(77)) == 77 && bucket_of(least_of_bucket(77) - 1) == 76);
+
+inline std::size_t class_bytes_most(const tarn_class_pools& pools) noexcept {
+  return pools.class_count == 0 ? 0 : pools.classes[pools.class_count - 1].block_bytes;
+}
+// pre: bytes <= class_bytes_most(pools)
+inline tarn_class_pool* class_for(const tarn_class_pools& pools, std::size_t bytes) noexcept {
+  tarn_class_pool* pool = pools.classes + pools.first[bucket_of(bytes)];
+  while (pool->block_bytes < bytes) ++pool;
+  return pool;
+}
+
+inline std::uint16_t* words_of(tarn_class_chunk& chunk) noexcept {
+  return reinterpret_cast<std::uint16_t*>(&chunk + 1);
+}
+inline const std::uint16_t* words_of(const tarn_class_chunk& chunk) noexcept {
+  return reinterpret_cast<const std::uint16_t*>(&chunk + 1);
+}
+inline char* block_at(const tarn_class_chunk& chunk, std::size_t index) noexcept {
+  return chunk.first + index * chunk.pool->stride;
+}
+// Not below the capacity: p is not the start of a block.
+inline std::size_t index_of(const tarn_class_chunk& chunk, const void* p) noexcept {
+  return tarn_static_index(chunk.first, p, chunk.pool->inverse, chunk.pool->shift);
+}
+
+// visit(chunk) may take that one out.
+template <class Visit>
+void for_each_chunk(const tarn_class_pools& pools, Visit visit) noexcept {
+  std::uintptr_t at = 0;
+  while (tarn_class_chunk* const chunk =
+             ClassTree::find_from(pools.root, reinterpret_cast<const void*>(at))) {
+    at = address_of(chunk) + chunk->bytes;
+    visit(*chunk);
+  }
+}
+
+}  // namespace tarn
