@@ -37,7 +37,7 @@ extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
 #define TARN_FORK_FENCE() __atomic_thread_fence(__ATOMIC_RELEASE)
 #endif
 
-// How much of an address nodes of a tree have in common with those that they link (tree/links.hpp).
+// How much of an address nodes of a tree have in common with those that they link (tree/node.hpp).
 // Tests make it small.
 #ifndef TARN_TREE_SLAB_BITS
 #define TARN_TREE_SLAB_BITS 34

@@ -1,11 +1,15 @@
-// check: what a tree holds, and whether all its links are as docs/design/tree.md wants them.
+// check: see check.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "tree/check.hpp"
+
 #include <cstring>
 
 #include "os/process.hpp"
+#include "tree/blocks.hpp"
 #include "tree/domain.hpp"
-#include "tree/tree.hpp"
+#include "tree/links.hpp"
+#include "tree/walk.hpp"
 
 namespace tarn {
 

@@ -4,8 +4,11 @@
 // SPDX-License-Identifier: MIT
 #include "heap/free.hpp"
 #include "os/process.hpp"
+#include "tree/blocks.hpp"
 #include "tree/domain.hpp"
+#include "tree/links.hpp"
 #include "tree/plain.hpp"
+#include "tree/references.hpp"
 #include "tree/threads.hpp"
 #include "tree/tree.hpp"
 
@@ -109,6 +112,24 @@ TreeNode* stop(const TreeNode* root, TreeNode* node, TreeNode* at, os::Error err
   return at;
 }
 
+bool can_drop(const TreeDomain& domain) noexcept {
+  if (domain.asking != 0 || domain.guests != 0) return false;
+  // What is outside would have to be told from what is not.
+  return domain.outside == 0 || (domain.is_of_arena && domain.extras == nullptr);
+}
+
+// Everything below the node at which a domain begins goes at once, if nothing has to be visited.
+// Apart, so that the loop below stays small.
+TARN_NOINLINE void drop_below(TreeNode* node) noexcept {
+  TreeDomain& domain = *extra_of(node)->domain;
+  if (newest_of(node) == nullptr || !can_drop(domain)) return;
+  while (TreeExtra* const extra = domain.extras) {
+    check_taker(*extra, nullptr, "tarn_tree_dispose");
+    drop_extra(extra);
+  }
+  set_link(node, link_child, nullptr);
+}
+
 // All below `root`, which is on the path, and is left there: the node that stopped it, or null.
 TreeNode* dispose_below(TreeNode* root) noexcept {
   PlainTrees trees;
@@ -150,8 +171,7 @@ TreeNode* dispose_below(TreeNode* root) noexcept {
   }
 }
 
-}  // namespace
-
+// As tarn_tree_dispose: the node that stopped it, or null.
 TreeNode* dispose(TreeNode* root) noexcept {
   check_place(root, "tarn_tree_dispose");
   if (has(root, node_is_on_path) || has_references(root)) {
@@ -173,6 +193,26 @@ TreeNode* dispose(TreeNode* root) noexcept {
   end(root);
   return nullptr;
 }
+
+int unreference(TreeNode* owner, TreeNode* node) noexcept {
+  check_place(node, "tarn_tree_unreference");
+  check_thread(owner, "tarn_tree_unreference");
+  if (has(node, node_is_on_path)) return os::fail(os::Error::busy);
+  TreeNode* const parent = parent_of(node);
+  if (owner_of(node) == owner) {
+    if (!has_references(node)) return dispose(node) == nullptr ? 0 : -1;
+    if (!pass_to_next_owner(node)) return -1;
+    if (parent != nullptr && is_reference(parent)) end_reference(parent);
+    return 0;
+  }
+  TreeReference* const reference = reference_of(owner, node);
+  if (reference == nullptr) return os::fail(os::Error::invalid);
+  if (has(reference, node_is_on_path)) return os::fail(os::Error::busy);
+  end_reference(reference);
+  return 0;
+}
+
+}  // namespace
 
 }  // namespace tarn
 
@@ -203,6 +243,10 @@ int tarn_tree_dispose_children(void* p) {
   set(node, node_is_on_path, was_on_path);
   if (done && begins_domain(node)) clear_domain(*extra_of(node)->domain);
   return done ? 0 : -1;
+}
+
+int tarn_tree_unreference(void* owner, void* p) {
+  return unreference(owner == nullptr ? nullptr : node_of(owner), node_of(p));
 }
 
 int tarn_tree_set_destructor(void* p, tarn_tree_destructor destructor) {

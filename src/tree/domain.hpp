@@ -1,5 +1,5 @@
-// domain: memory that a subtree has for itself, a heap or an arena, and where blocks of nodes come
-// from and go. docs/design/tree.md has the picture.
+// domain: memory that a subtree has for itself, a heap or an arena: which nodes lie in it, and what
+// it counts so that it can go at once. docs/design/tree.md has the picture.
 //
 //   in an arena, up to 4 KiB:  | domain << 20 | units |  TreeNode  | bytes ...   at 8 + a * 16
 //   larger, or checked:        | total | domain << 20 |  TreeNode  | bytes ...   at a * 16
@@ -12,11 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 
-#include "arena/chunk.hpp"
+#include "tarn/arena.h"
 #include "tarn/heap.h"
-#include "tree/links.hpp"
+#include "tree/node.hpp"
 
 namespace tarn {
 
@@ -34,10 +33,24 @@ struct alignas(tree_grain) TreeDomain {
   tarn_arena arena;
 };
 
+// What is in front of a node. Of one that is apart, of malloc or of a heap: the address of its
+// block, and in front of that the destructor.
+inline std::uint64_t* words_of(const TreeNode* node) noexcept {
+  return reinterpret_cast<std::uint64_t*>(const_cast<TreeNode*>(node));
+}
 // The address in the word in front of a node in an arena, above the units.
 inline constexpr unsigned units_bits = 20;
+inline constexpr std::uint64_t units_mask = (std::uint64_t{1} << units_bits) - 1;
 inline std::uintptr_t domain_in_word(std::uint64_t word) noexcept {
   return static_cast<std::uintptr_t>((word >> units_bits) * tree_grain);
+}
+inline TreeDomain* domain_of_arena_node(const TreeNode* node) noexcept {
+  return reinterpret_cast<TreeDomain*>(domain_in_word(words_of(node)[-1]));
+}
+
+// Bytes of the block of a node in an arena; 0: there is a second word, which has them.
+inline std::size_t compact_bytes_of(const TreeNode* node) noexcept {
+  return static_cast<std::size_t>(words_of(node)[-1] & units_mask) * tree_grain;
 }
 
 // May be asked without looking any further.
@@ -58,6 +71,14 @@ inline bool is_malloc_below(const TreeNode* parent) noexcept {
 }
 inline TreeDomain* domain_below(const TreeNode* parent) noexcept {
   return TARN_LIKELY(is_malloc_below(parent)) ? nullptr : other_domain_below(parent);
+}
+
+// An edge from a parent to a node. below: what nodes below the parent get their memory from; own:
+// what the node has its from. Either may be null.
+inline void count_edge_between(TreeDomain* below, TreeDomain* own, int change) noexcept {
+  if (below == own) return;
+  if (below != nullptr) below->guests += static_cast<std::size_t>(change);
+  if (own != nullptr) own->outside += static_cast<std::size_t>(change);
 }
 
 // A node that gets the parent, which may be null, or loses it.
@@ -90,26 +111,6 @@ void join_domain(const TreeNode* node, TreeExtra& extra) noexcept;
 void leave_domain(TreeExtra& extra) noexcept;
 void stop_asking(const TreeNode* node) noexcept;
 
-// A node in a block.
-inline TreeNode* begin_node(void* at, TreeMemory memory) noexcept {
-  auto* const node = ::new (at) TreeNode{};
-  node->word[2] = memory;
-  return node;
-}
-
-// A node without links and so many bytes, in a domain's memory; in that for nodes below `parent`,
-// apart; in that of `kin`. Null: there is no memory.
-TreeNode* place_in(TreeDomain& domain, std::size_t bytes) noexcept;
-// pre: alignment >= 16
-TreeNode* place_apart_below(const TreeNode* parent, std::size_t bytes,
-                            std::size_t alignment) noexcept;
-TreeNode* place_beside(TreeNode* kin, std::size_t bytes) noexcept;
-
-// In front of a node that is apart, of malloc or of a heap: the address of its block, and in front
-// of that the destructor.
-inline std::uint64_t* words_of(const TreeNode* node) noexcept {
-  return reinterpret_cast<std::uint64_t*>(const_cast<TreeNode*>(node));
-}
 // pre: the node is of malloc or of a heap
 inline void* block_of(const TreeNode* node) noexcept {
   auto* const start = const_cast<TreeNode*>(node);
@@ -135,29 +136,5 @@ inline tarn_tree_destructor destructor_of(const TreeNode* node) noexcept {
 }
 // pre: the node is apart or extended, or it is null
 void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept;
-
-// Gives the block back; its domain may end with it.
-void give_block(TreeNode* node) noexcept;
-
-// The same for a node that has just been taken out from below `parent`.
-void give_block_from_below(const TreeNode* parent, TreeNode* node) noexcept;
-
-// Bytes that may be used.
-std::size_t room_of(const TreeNode* node, const char* function) noexcept;
-
-// In front of it, for alignment and for its domain.
-std::size_t bytes_before(const TreeNode* node) noexcept;
-
-// Makes the room at least so large where it is.
-bool expand_in_place(TreeNode* node, std::size_t bytes) noexcept;
-
-// Everything below the node at which a domain begins goes at once, if nothing has to be visited.
-void drop_below(TreeNode* node) noexcept;
-
-// Gives the memory back that a domain without nodes has, but for what its options keep.
-void clear_domain(TreeDomain& domain) noexcept;
-
-// The node at which it began has gone: so does the memory, with its last node.
-void end_domain(TreeDomain* domain) noexcept;
 
 }  // namespace tarn

@@ -1,4 +1,4 @@
-// links: linking, which may need memory, and unlinking, which must not.
+// links: see links.hpp.
 //
 // SPDX-License-Identifier: MIT
 #include "tree/links.hpp"
@@ -6,9 +6,8 @@
 #include <initializer_list>
 #include <new>
 
-#include "report/report.hpp"
 #include "tree/domain.hpp"
-#include "tree/tree.hpp"
+#include "tree/memory.hpp"
 
 namespace tarn {
 

@@ -1,10 +1,11 @@
-// memory: of what nodes have besides. Apart from the others, since tests have it fail.
+// memory: see memory.hpp. Tests put their own in its place, which fails.
 //
 // SPDX-License-Identifier: MIT
+#include "tree/memory.hpp"
+
 #include "heap/blocks.hpp"
 #include "heap/recovery.hpp"
 #include "heap/scope.hpp"
-#include "tree/links.hpp"
 
 namespace tarn {
 

@@ -3,10 +3,14 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
+#include "heap/blocks.hpp"
 #include "heap/free.hpp"
 #include "os/process.hpp"
+#include "tree/links.hpp"
+#include "tree/memory.hpp"
 #include "tree/threads.hpp"
 #include "tree/tree.hpp"
+#include "tree/walk.hpp"
 
 namespace tarn {
 
@@ -40,12 +44,6 @@ void* shown(TreeNode* node, const TreeNode* newest) noexcept {
 }
 
 }  // namespace
-
-void drop_name(TreeExtra& extra) noexcept {
-  if (extra.owns_name != 0) deallocate(const_cast<char*>(extra.name));
-  extra.name = nullptr;
-  extra.owns_name = 0;
-}
 
 }  // namespace tarn
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "tree/links.hpp"
+#include "tree/node.hpp"
 
 namespace tarn {
 

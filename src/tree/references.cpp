@@ -1,10 +1,14 @@
-// references: further owners of a node, and the search for cycles.
+// references: see references.hpp.
 //
 // SPDX-License-Identifier: MIT
+#include "tree/references.hpp"
+
 #include <new>
 
 #include "os/process.hpp"
 #include "tree/domain.hpp"
+#include "tree/links.hpp"
+#include "tree/memory.hpp"
 #include "tree/threads.hpp"
 #include "tree/tree.hpp"
 
@@ -83,24 +87,6 @@ void remove_reference(TreeNode* node, TreeReference* reference) noexcept {
   if (extra.references == nullptr) count_asking(node, -1);
 }
 
-int unreference(TreeNode* owner, TreeNode* node) noexcept {
-  check_place(node, "tarn_tree_unreference");
-  check_thread(owner, "tarn_tree_unreference");
-  if (has(node, node_is_on_path)) return os::fail(os::Error::busy);
-  TreeNode* const parent = parent_of(node);
-  if (owner_of(node) == owner) {
-    if (!has_references(node)) return dispose(node) == nullptr ? 0 : -1;
-    if (!pass_to_next_owner(node)) return -1;
-    if (parent != nullptr && is_reference(parent)) end_reference(parent);
-    return 0;
-  }
-  TreeReference* const reference = reference_of(owner, node);
-  if (reference == nullptr) return os::fail(os::Error::invalid);
-  if (has(reference, node_is_on_path)) return os::fail(os::Error::busy);
-  end_reference(reference);
-  return 0;
-}
-
 }  // namespace
 
 TreeReference* reference_of(const TreeNode* owner, const TreeNode* node) noexcept {
@@ -173,10 +159,6 @@ int tarn_tree_reference(void* owner_bytes, void* p) {
   reference->target = node;
   add_reference(node, reference);
   return 0;
-}
-
-int tarn_tree_unreference(void* owner, void* p) {
-  return unreference(owner == nullptr ? nullptr : node_of(owner), node_of(p));
 }
 
 std::size_t tarn_tree_owners(const void* p) {

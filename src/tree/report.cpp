@@ -9,8 +9,8 @@
 
 #include "os/process.hpp"
 #include "report/report_text.hpp"
+#include "tree/check.hpp"
 #include "tree/domain.hpp"
-#include "tree/tree.hpp"
 
 namespace tarn {
 

@@ -8,6 +8,7 @@
 #include "os/thread.hpp"
 #include "report/report.hpp"
 #include "settings/settings.hpp"
+#include "tree/links.hpp"
 
 namespace tarn {
 

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "tree/links.hpp"
+#include "tree/node.hpp"
 
 namespace tarn {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tarn/tree.h"
-#include "tree/links.hpp"
+#include "tree/memory.hpp"
 
 namespace {
 

@@ -1,13 +1,19 @@
-// domain_api: heaps and arenas that subtrees have for themselves. See tarn/tree.h.
+// given_memory: heaps and arenas that subtrees have for themselves. See tarn/tree.h.
 //
 // SPDX-License-Identifier: MIT
 #include <new>
 
+#include "arena/chunk.hpp"
+#include "heap/blocks.hpp"
 #include "heap/free.hpp"
 #include "heap/heap_life.hpp"
+#include "heap/heaps.hpp"
 #include "heap/record.hpp"
 #include "os/process.hpp"
+#include "tree/blocks.hpp"
 #include "tree/domain.hpp"
+#include "tree/links.hpp"
+#include "tree/memory.hpp"
 #include "tree/threads.hpp"
 #include "tree/tree.hpp"
 
