@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <new>
 
+#include "arena/check.hpp"
 #include "arena/checked.hpp"
 #include "arena/chunk.hpp"
 #include "arena/chunks.hpp"
@@ -76,10 +77,12 @@ void* allocate(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
     const std::size_t wanted = rounded(bytes) + overhead;
     if (wanted <= next_chunk_bytes(arena) / 4 || wanted <= arena.chunk_bytes / 2) {
       if (open_chunk(arena, wanted)) block = place(arena, bytes, alignment, here);
+      TARN_ASSERT(check_arena_at(arena, arena.acquired));
       return block != nullptr ? block : fail_null(os::Error::no_memory);
     }
   }
   block = allocate_large(arena, bytes, alignment, here);
+  TARN_ASSERT(check_arena_at(arena, arena.acquired));
   return block != nullptr ? block : fail_null(os::Error::no_memory);
 }
 

@@ -65,6 +65,21 @@ inline char* first_in(tarn_arena_chunk* chunk) noexcept {
 inline char* end_of(tarn_arena_chunk* chunk) noexcept {
   return reinterpret_cast<char*>(chunk) + (chunk->bytes & ~(arena_grain - 1));
 }
+// Chunks of a list, and the bytes that they were granted.
+struct ChunkCount {
+  std::uint64_t chunks = 0;
+  std::uint64_t bytes = 0;
+};
+
+inline ChunkCount count_of(const tarn_arena_chunk* list) noexcept {
+  ChunkCount count;
+  for (; list != nullptr; list = list->older) {
+    ++count.chunks;
+    count.bytes += list->bytes;
+  }
+  return count;
+}
+
 inline std::size_t rounded(std::size_t bytes) noexcept { return align_up(bytes, arena_grain); }
 inline std::size_t distance(const char* from, const char* to) noexcept {
   return static_cast<std::size_t>(to - from);

@@ -79,6 +79,7 @@ tarn_arena_chunk* acquire_chunk(tarn_arena& arena, std::size_t bytes, std::size_
 }
 
 void release_chunk(tarn_arena& arena, tarn_arena_chunk* chunk) noexcept {
+  TARN_ASSERT(arena.released < arena.acquired && chunk->bytes <= arena.held_bytes);
   ++arena.released;
   arena.held_bytes -= chunk->bytes;
   if (is_watched(arena)) {
@@ -149,6 +150,7 @@ void* allocate_large(tarn_arena& arena, std::size_t bytes, std::size_t alignment
 
 void release_large(tarn_arena& arena) noexcept {
   tarn_arena_chunk* const chunk = arena.large;
+  TARN_ASSERT(chunk != nullptr && chunk->before <= arena.large_bytes);
   arena.large = chunk->older;
   arena.large_bytes -= chunk->before;
   release_chunk(arena, chunk);

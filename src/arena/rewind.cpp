@@ -1,6 +1,7 @@
 // rewind: ending what an arena has: marks, resets, releases; and its numbers.
 //
 // SPDX-License-Identifier: MIT
+#include "arena/check.hpp"
 #include "arena/checked.hpp"
 #include "arena/chunk.hpp"
 #include "arena/chunks.hpp"
@@ -55,6 +56,7 @@ void rewind_to(tarn_arena& arena, const tarn_arena_mark& mark, const char* funct
   // One that is older may be gone already.
   while (arena.large != nullptr && arena.large->number > mark.acquired) release_large(arena);
   while (arena.current != mark.current) retain_current(arena);
+  TARN_ASSERT(arena.large != nullptr || arena.large_bytes == 0);
   // What was below the mark may have been taken back since.
   if (mark.cursor < arena.cursor) close_range(arena, mark.cursor, arena.cursor);
   set_cursor(arena, mark.cursor < arena.cursor ? mark.cursor : arena.cursor);
@@ -94,48 +96,6 @@ void release_retained(tarn_arena& arena, std::size_t keep_bytes) noexcept {
   }
 }
 
-struct Count {
-  std::uint64_t chunks = 0;
-  std::uint64_t bytes = 0;
-};
-
-Count count_of(const tarn_arena_chunk* list) noexcept {
-  Count count;
-  for (; list != nullptr; list = list->older) {
-    ++count.chunks;
-    count.bytes += list->bytes;
-  }
-  return count;
-}
-
-bool check_arena(const tarn_arena& arena) noexcept {
-  const Count open = count_of(arena.current);
-  const Count large = count_of(arena.large);
-  const Count retained = count_of(arena.retained);
-  if (open.chunks + large.chunks + retained.chunks != arena.acquired - arena.released ||
-      open.bytes + large.bytes + retained.bytes != arena.held_bytes ||
-      (arena.limit_bytes != 0 && arena.held_bytes > arena.limit_bytes)) {
-    return false;
-  }
-  if (arena.current == nullptr) {
-    if (arena.cursor != nullptr || arena.end != nullptr) return false;
-  } else {
-    char* const end = end_of(arena.current);
-    if (arena.cursor < first_in(arena.current) || arena.cursor > end ||
-        arena.end != (is_checked(arena) ? arena.cursor : end) ||
-        !is_aligned(arena.cursor, arena_grain)) {
-      return false;
-    }
-  }
-  std::size_t before = arena.current == nullptr ? 0 : arena.current->before;
-  for (tarn_arena_chunk* c = arena.current; c != nullptr; c = c->older) {
-    if (c->before != before) return false;
-    if (c->older == nullptr) return before == 0;
-    before -= distance(first_in(c->older), c->older->last);
-  }
-  return true;
-}
-
 }  // namespace
 
 }  // namespace tarn
@@ -167,6 +127,7 @@ void tarn_arena_reset_keeping(tarn_arena* arena, std::size_t keep_bytes) {
   learn(*arena, arena->cycle_peak);
   arena->cycle_peak = 0;
   release_retained(*arena, keep_bytes);
+  TARN_ASSERT(check_arena(*arena));
 }
 
 void tarn_arena_reset(tarn_arena* arena) { tarn_arena_reset_keeping(arena, arena->keep_bytes); }
@@ -174,6 +135,7 @@ void tarn_arena_reset(tarn_arena* arena) { tarn_arena_reset_keeping(arena, arena
 std::size_t tarn_arena_trim(tarn_arena* arena) {
   const std::size_t before = arena->held_bytes;
   release_retained(*arena, 0);
+  TARN_ASSERT(check_arena(*arena));
   return before - arena->held_bytes;
 }
 
@@ -207,7 +169,5 @@ int tarn_arena_get_stats(const tarn_arena* arena, tarn_arena_stats* stats) {
   stats->resets = arena->resets;
   return 0;
 }
-
-int tarn_arena_check(const tarn_arena* arena) { return check_arena(*arena) ? 1 : 0; }
 
 }  // extern "C"

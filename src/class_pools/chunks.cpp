@@ -5,7 +5,9 @@
 
 #include <new>
 
+#include "base/check.hpp"
 #include "base/config.hpp"
+#include "class_pools/check.hpp"
 #include "grants/grants.hpp"
 #include "os/watchers.hpp"
 
@@ -129,6 +131,7 @@ tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool, bool
     pool.chunk_bytes = fits ? pool.chunk_bytes * 2 : pools.chunk_bytes_max;
   }
   OpenChunks::push_front(pool.open, pool.open_end, chunk);
+  TARN_ASSERT(check_class_pools_at(pools, pools.acquired));
   return chunk;
 }
 
@@ -137,7 +140,9 @@ tarn_class_chunk* new_lone_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
   if (alignment > block_bytes_most) return nullptr;
   const std::size_t at_least = alignment < line_bytes ? line_bytes : alignment;
   tarn_class_chunk* const chunk = begin_chunk(pools, pool, 1, at_least, zeros);
-  if (chunk != nullptr) chunk->is_lone = true;
+  if (chunk == nullptr) return nullptr;
+  chunk->is_lone = true;
+  TARN_ASSERT(check_class_pools_at(pools, pools.acquired));
   return chunk;
 }
 
@@ -156,6 +161,7 @@ void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
     if (*recent == chunk) *recent = nullptr;
   }
   const tarn_chunk memory = granted(*chunk);  // Read before its contents go.
+  TARN_ASSERT(pools.released < pools.acquired && memory.bytes <= pool.held_bytes);
   if (chunk->is_watched) os::watch_open(chunk->first, chunk->capacity * pool.stride);
   ++pools.released;
   pools.held_bytes -= memory.bytes;
@@ -193,6 +199,7 @@ bool release_spares(tarn_class_pools& pools) noexcept {
     tarn_class_chunk* const spare = pools.classes[i].spare;
     if (spare != nullptr && spare->live == 0) release_chunk(pools, spare);
   }
+  TARN_ASSERT(check_class_pools_at(pools, pools.released));
   return pools.released != before;
 }
 
@@ -207,6 +214,7 @@ std::size_t trim(tarn_class_pools& pools) noexcept {
     use_recent(pools, pools.recent_first, TARN_CLASS_POOLS_RECENT);
     given += exchange_recents(pools, {});
   }
+  TARN_ASSERT(check_class_pools(pools));
   return given;
 }
 

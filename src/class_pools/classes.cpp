@@ -5,6 +5,8 @@
 
 #include <new>
 
+#include "base/check.hpp"
+#include "class_pools/check.hpp"
 #include "class_pools/chunks.hpp"
 #include "grants/grants.hpp"
 #include "os/process.hpp"
@@ -150,6 +152,7 @@ int tarn_class_pools_init(tarn_class_pools* pools, const tarn_class_pools_option
 }
 
 void tarn_class_pools_destroy(tarn_class_pools* pools) {
+  TARN_ASSERT(check_class_pools(*pools));
   for_each_chunk(*pools, [&](tarn_class_chunk& chunk) { release_chunk(*pools, &chunk); });
   if (pools->recents.data != nullptr) release_to(pools->source, pools->recents);
   if (pools->table.data != nullptr) release_to(pools->source, pools->table);

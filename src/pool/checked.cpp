@@ -9,6 +9,7 @@
 #include "base/fill.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"
+#include "pool/check.hpp"
 #include "pool/chunk_tree.hpp"
 #include "pool/chunks.hpp"
 #include "report/report.hpp"
@@ -111,6 +112,7 @@ void* checked_allocate(tarn_pool& pool, const void* here) noexcept {
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
+  TARN_ASSERT(found->fresh != found->first || check_pool_at(pool, pool.acquired));
   CheckedChunk& chunk = as_checked(*found);
   char* const block = next_block(chunk, here);
   const std::size_t index = index_of(chunk, block);
@@ -138,7 +140,9 @@ void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
     return;
   }
   note_given(pool, chunk, 1);
-  if (chunk.live == 0) note_empty(pool, &chunk);
+  if (chunk.live != 0) return;
+  note_empty(pool, &chunk);
+  TARN_ASSERT(check_pool_at(pool, pool.released));
 }
 
 void check_canaries(const tarn_pool_chunk& chunk, const char* function) noexcept {

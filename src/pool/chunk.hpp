@@ -122,6 +122,15 @@ inline bool has_room(const tarn_pool_chunk& chunk) noexcept {
   return static_cast<std::size_t>(chunk.live) < capacity_of(chunk);
 }
 
+// What a fast pool has at hand.
+inline std::size_t fresh_blocks(const tarn_pool& pool) noexcept {
+  if (pool.fresh == pool.fresh_end) return 0;
+  return static_cast<std::size_t>(pool.fresh_end - pool.fresh) / pool.stride;
+}
+inline std::uint64_t live_blocks(const tarn_pool& pool) noexcept {
+  return pool.taken - pool.cached - fresh_blocks(pool);
+}
+
 template <class Visit>  // visit(chunk) may take the chunk out.
 void for_each_chunk(const tarn_pool& pool, Visit visit) noexcept {
   for (const tarn_pool_chunks* list : {&pool.open, &pool.full}) {

@@ -7,6 +7,7 @@
 #include "grants/grants.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"
+#include "pool/check.hpp"
 #include "pool/checked.hpp"
 #include "pool/chunk.hpp"
 #include "pool/chunks.hpp"
@@ -253,6 +254,7 @@ int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options) {
 
 void tarn_pool_destroy(tarn_pool* pool) {
   if ((pool->state & pool_is_sound) == 0) return;
+  TARN_ASSERT(is_walked(*pool) || check_pool(*pool));
   if (is_checked(*pool)) {
     for_each_chunk(*pool, [](tarn_pool_chunk& chunk) {
       check_canaries(chunk, "tarn_pool_destroy");
@@ -271,6 +273,7 @@ void tarn_pool_move(tarn_pool* to, tarn_pool* from) {
   *from = {};
   for_each_chunk(*to, [&](tarn_pool_chunk& chunk) { chunk.pool = to; });
   if (watched) watch_pool(*to);
+  TARN_ASSERT(is_walked(*to) || check_pool(*to));
 }
 
 void* tarn_pool_allocate_slow(tarn_pool* pool) {
@@ -281,6 +284,7 @@ void* tarn_pool_allocate_slow(tarn_pool* pool) {
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
+  TARN_ASSERT(chunk->fresh != chunk->first || check_pool_at(*pool, pool->acquired));
   take_from(*pool, *chunk);
   set_limit(*pool);
   return tarn_pool_allocate(pool);
@@ -311,6 +315,7 @@ int tarn_pool_reserve(tarn_pool* pool, std::size_t blocks) {
     free += capacity_of(*chunk);
   }
   set_limit(*pool);  // There may be more chunks than before, also where there are too few.
+  TARN_ASSERT(check_pool_at(*pool, pool->acquired));
   return free < blocks ? os::fail(os::Error::no_memory) : 0;
 }
 
@@ -324,6 +329,7 @@ std::size_t tarn_pool_trim(tarn_pool* pool) {
   if (pool->reserved.data != nullptr) release_memory(*pool, pool->reserved);
   pool->reserved = {};
   set_limit(*pool);
+  TARN_ASSERT(check_pool_at(*pool, pool->released));
   return before - pool->held_bytes;
 }
 
