@@ -156,6 +156,7 @@ void purgeables_end(HeapRecord& record, bool deleted) noexcept {
         word_of(*p).fetch_and(~(word_there | word_used), std::memory_order_relaxed);
     if (before < word_pin || (before & word_filling) != 0) p->block = nullptr;
   }
+  TARN_ASSERT(record.purgeables.count == 0 && (!deleted || ring_check(main_record)));
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // purgeables_fork: the rings in the child of a fork, whose other threads are gone.
 //
 // SPDX-License-Identifier: MIT
+#include "base/check.hpp"
 #include "recover/purgeables.hpp"
 #include "recover/ring.hpp"
 
@@ -62,6 +63,7 @@ void repair_purgeables(HeapRecord& record) noexcept {
     p = p->next;
     settle(record, settled);
   }
+  TARN_ASSERT(ring_check(record));
 }
 
 }  // namespace tarn

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "base/check.hpp"
 #include "heap/handle.hpp"
 #include "heap/registry.hpp"
 #include "os/thread.hpp"
@@ -47,6 +48,16 @@ tarn_reclaimer** find_locked(const tarn_reclaimer* wanted) noexcept {
     if (*link == wanted) return link;
   }
   return nullptr;
+}
+
+// Lock held. Whether the list is in the order in which owners are asked.
+bool is_ordered_locked() noexcept {
+  for (const tarn_reclaimer* r = first; r != nullptr && r->next != nullptr; r = r->next) {
+    const tarn_reclaimer& after = *r->next;
+    if (after.priority < r->priority) return false;
+    if (after.priority == r->priority && after.number <= r->number) return false;
+  }
+  return true;
 }
 
 // Lock held. Whether the owner has anything that is wanted.
@@ -159,6 +170,7 @@ bool register_reclaimer(tarn_reclaimer* reclaimer, const tarn_reclaimer_options&
   reclaimer->next = *link;
   TARN_FORK_FENCE();
   *link = reclaimer;
+  TARN_ASSERT(is_ordered_locked());
   return true;
 }
 
@@ -201,6 +213,7 @@ int tarn_reclaimer_unregister(tarn_reclaimer* reclaimer) {
   leaving_here = reclaimer;
   TARN_FORK_FENCE();
   *link = reclaimer->next;
+  TARN_ASSERT(is_ordered_locked());
   if (running_here == reclaimer) end_here(*reclaimer);
   while (const std::uint32_t runs = runs_of(*reclaimer)->load(std::memory_order_relaxed)) {
     reclaimers_lock.unlock();

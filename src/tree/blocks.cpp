@@ -78,6 +78,7 @@ void* allocate_aligned_in(TreeDomain* domain, std::size_t bytes, std::size_t ali
 // The domain goes when its last node has gone.
 void settle(TreeDomain* domain) noexcept {
   if (!domain->has_ended || domain->outside != 0) return;
+  TARN_ASSERT(domain->asking == 0 && domain->guests == 0 && domain->extras == nullptr);
   if (domain->is_of_arena) {
     tarn_arena_destroy(&domain->arena);
   } else if (!heap_clear(domain->heap, true, "tarn_tree_dispose")) {

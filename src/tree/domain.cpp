@@ -57,6 +57,7 @@ void join_domain(const TreeNode* node, TreeExtra& extra) noexcept {
 
 void leave_domain(TreeExtra& extra) noexcept {
   if (TARN_LIKELY(extra.led == nullptr)) return;
+  TARN_ASSERT(*extra.led == &extra);
   *extra.led = extra.next;
   if (extra.next != nullptr) extra.next->led = extra.led;
   extra.next = nullptr;
@@ -66,11 +67,11 @@ void leave_domain(TreeExtra& extra) noexcept {
 void stop_asking(const TreeNode* node) noexcept {
   if (TARN_LIKELY(is_of_malloc(node))) return;
   TreeDomain* const domain = domain_of(node);
-  if (destructor_of(node) != nullptr) --domain->asking;
+  if (destructor_of(node) != nullptr) add_asking(domain, -1);
   if (!is_extended(node)) return;
   const TreeExtra& extra = *extra_of(node);
-  if (extra.references != nullptr) --domain->asking;
-  if (extra.domain != nullptr) --domain->asking;
+  if (extra.references != nullptr) add_asking(domain, -1);
+  if (extra.domain != nullptr) add_asking(domain, -1);
 }
 
 tarn_tree_destructor* other_place_of_destructor(const TreeNode* node) noexcept {

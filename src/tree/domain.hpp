@@ -77,6 +77,8 @@ inline TreeDomain* domain_below(const TreeNode* parent) noexcept {
 // what the node has its from. Either may be null.
 inline void count_edge_between(TreeDomain* below, TreeDomain* own, int change) noexcept {
   if (below == own) return;
+  TARN_ASSERT(change > 0 || below == nullptr || below->guests != 0);
+  TARN_ASSERT(change > 0 || own == nullptr || own->outside != 0);
   if (below != nullptr) below->guests += static_cast<std::size_t>(change);
   if (own != nullptr) own->outside += static_cast<std::size_t>(change);
 }
@@ -97,6 +99,7 @@ inline void count_move(const TreeNode* from, const TreeNode* to, const TreeNode*
 
 // What `domain`, that of a node, counts of what has to be visited.
 inline void add_asking(TreeDomain* domain, int change) noexcept {
+  TARN_ASSERT(domain == nullptr || change >= 0 || domain->asking != 0);
   if (domain != nullptr) domain->asking += static_cast<std::size_t>(change);
 }
 

@@ -203,6 +203,7 @@ bool link_child_of(TreeNode* parent, TreeNode* node) noexcept {
   set_link(node, link_older, newest);
   set_link(node, link_younger, oldest);
   set_link(parent, link_child, node);
+  TARN_ASSERT(is_known_in_place(node));
   return true;
 }
 

@@ -57,6 +57,7 @@ void move_links(const TreeNode* old, TreeNode* node) noexcept {
       set_link(newest_of(parent), link_younger, node);  // The oldest one.
     }
   }
+  TARN_ASSERT(parent == nullptr || is_reference(parent) || is_known_in_place(node));
   for (TreeNode* child = newest_of(node); child != nullptr; child = older_of(child)) {
     set_link(child, link_parent, node);
   }
