@@ -8,10 +8,8 @@
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 
-#include "heap/blocks.hpp"
 #include "heap/handle.hpp"
 #include "heap/heap_trim.hpp"
-#include "heap/heaps.hpp"
 #include "heap/lookup.hpp"
 #include "heap/recovery.hpp"
 #include "heap/scope.hpp"

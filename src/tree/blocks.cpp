@@ -5,8 +5,11 @@
 
 #include "arena/chunk.hpp"
 #include "heap/blocks.hpp"
+#include "heap/free.hpp"
+#include "heap/heap_life.hpp"
 #include "heap/heaps.hpp"
 #include "heap/lookup.hpp"
+#include "heap/resize.hpp"
 
 namespace tarn {
 

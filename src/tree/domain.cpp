@@ -3,15 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "tree/domain.hpp"
 
-#include "heap/blocks.hpp"
-#include "heap/free.hpp"
-#include "heap/heap_life.hpp"
-#include "heap/heaps.hpp"
 #include "heap/lookup.hpp"
-#include "heap/resize.hpp"
 #include "os/process.hpp"
-#include "tree/threads.hpp"
-#include "tree/tree.hpp"
 
 namespace tarn {
 

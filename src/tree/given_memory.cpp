@@ -4,10 +4,8 @@
 #include <new>
 
 #include "arena/chunk.hpp"
-#include "heap/blocks.hpp"
 #include "heap/free.hpp"
 #include "heap/heap_life.hpp"
-#include "heap/heaps.hpp"
 #include "heap/record.hpp"
 #include "os/process.hpp"
 #include "tree/blocks.hpp"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
-#include "heap/blocks.hpp"
+#include "heap/resize.hpp"
 #include "os/process.hpp"
 #include "tree/blocks.hpp"
 #include "tree/domain.hpp"

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
-#include "heap/blocks.hpp"
 #include "heap/free.hpp"
 #include "os/process.hpp"
 #include "tree/links.hpp"

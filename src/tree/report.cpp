@@ -2,7 +2,6 @@
 // nodes above it, which are few, stands in a Level each. See tarn/tree_report.h.
 //
 // SPDX-License-Identifier: MIT
-#include "heap/lookup.hpp"
 #include "tarn/tree_report.h"
 
 #include <cstddef>

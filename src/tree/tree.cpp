@@ -7,7 +7,6 @@
 
 #include "heap/blocks.hpp"
 #include "heap/free.hpp"
-#include "heap/resize.hpp"
 #include "os/process.hpp"
 #include "tree/blocks.hpp"
 #include "tree/domain.hpp"
