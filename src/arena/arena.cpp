@@ -96,7 +96,7 @@ bool is_newest(const tarn_arena& arena, const char* p, std::size_t bytes) noexce
   return p + rounded(bytes) == arena.cursor;
 }
 
-// The newest block, at its new size where it is.
+// Resizes the newest block where it is; false: there is no room.
 bool resize_newest(tarn_arena& arena, char* p, std::size_t bytes) noexcept {
   const std::size_t room = distance(p, room_end(arena));
   if (is_checked(arena)) {
@@ -113,7 +113,7 @@ bool is_newest_large(const tarn_arena& arena, const void* p) noexcept {
   return arena.large != nullptr && arena.large->last == p;
 }
 
-// Takes the newest large block out without giving it back: a new one is to come before that.
+// Releases the chunk of a large block that a newer one has replaced.
 void release_replaced(tarn_arena& arena, tarn_arena_chunk* old) noexcept {
   tarn_arena_chunk** link = &arena.large;
   while (*link != old) link = &(*link)->older;
@@ -149,8 +149,8 @@ void* resize(tarn_arena& arena, char* p, std::size_t old_bytes, std::size_t byte
     return p;
   }
   if (stays && try_expand(arena, p, old_bytes, bytes)) return p;
-  // What had a chunk of its own and is the newest goes back when it has moved; in a checked arena
-  // its note must go first, so there it stays.
+  // The chunk of the newest large block goes back when the block has moved. In a checked arena it
+  // stays, since notes end newest first.
   tarn_arena_chunk* const old =
       is_newest_large(arena, p) && !is_checked(arena) ? arena.large : nullptr;
   void* const moved = allocate(arena, bytes, alignment, here);

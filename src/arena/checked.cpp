@@ -137,7 +137,7 @@ void resize_checked(tarn_arena& arena, std::size_t bytes) noexcept {
 }
 
 void close_range(tarn_arena& arena, char* from, char* to) noexcept {
-  // Where nothing goes back, blocks live on when the arena ends; other threads may be reading them.
+  // Where memory never goes back, blocks outlive the arena; other threads may be reading them.
   const bool stays = arena.source.release == nullptr && (arena.state & arena_is_ending) != 0;
   if (from >= to || stays) return;
   if (is_watched(arena)) return os::watch_close(from, distance(from, to));

@@ -16,10 +16,10 @@
 struct alignas(TARN_ARENA_GRAIN) tarn_arena_chunk {
   tarn_arena_chunk* older;
   std::size_t bytes;      // As granted.
-  std::size_t before;     // In use when it became current; of a large one: in use itself.
-  char* last;             // Where the cursor was when it was closed; of a large one: its block.
-  std::uint64_t number;   // Of the arena's chunks, from 1 on, in the order they were acquired in.
-  std::uintptr_t name;    // That a tool knows it by.
+  std::size_t before;     // Bytes in use in older chunks; in a large chunk: in use in itself.
+  char* last;             // The cursor when the next chunk was opened; in a large one: its block.
+  std::uint64_t number;   // 1 for the first chunk that the arena acquired, 2 for the next one.
+  std::uintptr_t name;    // A tool knows it by this.
 };
 
 namespace tarn {
@@ -30,7 +30,7 @@ inline constexpr std::size_t arena_bytes_max = PTRDIFF_MAX;
 
 // In front of each block of a checked arena.
 struct alignas(TARN_ARENA_GRAIN) ArenaNote {
-  ArenaNote* before;  // Of the block before it, wherever that is.
+  ArenaNote* before;  // The note of the block allocated before, wherever that is.
   char* block;
   std::size_t bytes;
   const void* site;
@@ -42,9 +42,10 @@ static_assert(sizeof(tarn_arena_chunk) % arena_grain == 0 && sizeof(ArenaNote) %
 // What `state` holds: the mode in the low bits, and these.
 enum ArenaState : std::uint32_t {
   arena_mode_bits = 3,
-  arena_is_sound = 4,    // It was made from options that make sense.
+  arena_is_sound = 4,    // It was made from valid options.
   arena_is_watched = 8,  // A tool is told of its blocks.
   arena_is_ending = 16,
+  arena_is_torn = 32,  // A fork cut off a change by another thread: its counts may be wrong.
 };
 
 inline unsigned mode_of(const tarn_arena& arena) noexcept { return arena.state & arena_mode_bits; }
@@ -54,7 +55,10 @@ inline bool is_checked(const tarn_arena& arena) noexcept {
 inline bool is_watched(const tarn_arena& arena) noexcept {
   return (arena.state & arena_is_watched) != 0;
 }
-// Of each block in a chunk of its own.
+inline bool is_torn(const tarn_arena& arena) noexcept {
+  return (arena.state & arena_is_torn) != 0;
+}
+// Whether each block has a chunk of its own.
 inline bool is_lone(const tarn_arena& arena) noexcept {
   return mode_of(arena) == TARN_ARENA_GUARDED || mode_of(arena) == TARN_ARENA_PASSTHROUGH;
 }

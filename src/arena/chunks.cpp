@@ -24,7 +24,7 @@ std::size_t room_below_limit(const tarn_arena& arena) noexcept {
   return arena.limit_bytes > arena.held_bytes ? arena.limit_bytes - arena.held_bytes : 0;
 }
 
-// A source may grant more than it was asked for; what that brings above the limit goes back.
+// A source may grant more than it was asked for; if that exceeds the limit, it goes back.
 tarn_chunk ask(const tarn_arena& arena, std::size_t bytes, std::size_t alignment) noexcept {
   const tarn_chunk memory = acquire_from(arena.source, bytes, alignment);
   if (memory.bytes <= room_below_limit(arena)) return memory;
@@ -46,7 +46,7 @@ tarn_chunk ask_for_least(const tarn_arena& arena, std::size_t bytes, std::size_t
   return memory;
 }
 
-// Whether chunks that are kept for later could make room: not where nothing ever goes back.
+// Releases retained chunks to make room; false where that cannot help.
 bool give_retained_back(tarn_arena& arena, std::size_t least_bytes) noexcept {
   const bool fits = arena.limit_bytes == 0 || least_bytes <= arena.limit_bytes;
   if (arena.retained == nullptr || arena.source.release == nullptr || !fits) return false;
@@ -79,12 +79,13 @@ tarn_arena_chunk* acquire_chunk(tarn_arena& arena, std::size_t bytes, std::size_
 }
 
 void release_chunk(tarn_arena& arena, tarn_arena_chunk* chunk) noexcept {
-  TARN_ASSERT(arena.released < arena.acquired && chunk->bytes <= arena.held_bytes);
+  TARN_ASSERT(is_torn(arena) || arena.released < arena.acquired);
+  TARN_ASSERT(is_torn(arena) || chunk->bytes <= arena.held_bytes);
   ++arena.released;
   arena.held_bytes -= chunk->bytes;
   if (is_watched(arena)) {
     os::watch_forget(chunk->name);
-    // Where nothing goes back its blocks live on.
+    // Where memory never goes back to the source, blocks live on.
     const bool stays = arena.source.release == nullptr;
     (stays ? os::watch_leave : os::watch_open)(first_in(chunk), chunk->bytes - sizeof *chunk);
   }
@@ -134,7 +135,7 @@ void* allocate_large(tarn_arena& arena, std::size_t bytes, std::size_t alignment
   arena.large = chunk;
   arena.large_bytes += chunk->before;
   if (checked) {
-    // Placed as in an ordinary chunk, with the cursor there for a moment.
+    // The cursor is in this chunk for a moment, so that the block is placed as in ordinary ones.
     tarn_arena_chunk* const current = arena.current;
     char* const cursor = arena.cursor;
     arena.current = chunk;
@@ -150,7 +151,7 @@ void* allocate_large(tarn_arena& arena, std::size_t bytes, std::size_t alignment
 
 void release_large(tarn_arena& arena) noexcept {
   tarn_arena_chunk* const chunk = arena.large;
-  TARN_ASSERT(chunk != nullptr && chunk->before <= arena.large_bytes);
+  TARN_ASSERT(is_torn(arena) || chunk->before <= arena.large_bytes);
   arena.large = chunk->older;
   arena.large_bytes -= chunk->before;
   release_chunk(arena, chunk);

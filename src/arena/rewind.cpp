@@ -1,4 +1,4 @@
-// rewind: ending what an arena has: marks, resets, releases; and its numbers.
+// rewind: how blocks of an arena end: marks, resets, releases; and what an arena holds.
 //
 // SPDX-License-Identifier: MIT
 #include "arena/check.hpp"
@@ -39,7 +39,7 @@ bool is_mark_of(const tarn_arena& arena, const tarn_arena_mark& mark) noexcept {
                           : mark.cursor >= first_in(chunk) && mark.cursor <= end_of(chunk);
 }
 
-// Ends the current chunk, which is empty then.
+// Retains the current chunk, whose blocks have all ended.
 void retain_current(tarn_arena& arena) noexcept {
   tarn_arena_chunk* const chunk = arena.current;
   close_range(arena, first_in(chunk), arena.cursor);
@@ -53,11 +53,11 @@ void rewind_to(tarn_arena& arena, const tarn_arena_mark& mark, const char* funct
                const void* here) noexcept {
   note_peak(arena);
   if (is_checked(arena)) end_notes(arena, mark, function, here);
-  // One that is older may be gone already.
+  // A large chunk that is older than the mark may have gone already: its number tells.
   while (arena.large != nullptr && arena.large->number > mark.acquired) release_large(arena);
   while (arena.current != mark.current) retain_current(arena);
-  TARN_ASSERT(arena.large != nullptr || arena.large_bytes == 0);
-  // What was below the mark may have been taken back since.
+  TARN_ASSERT(is_torn(arena) || arena.large != nullptr || arena.large_bytes == 0);
+  // Blocks below the mark may have ended since: the cursor is lower then.
   if (mark.cursor < arena.cursor) close_range(arena, mark.cursor, arena.cursor);
   set_cursor(arena, mark.cursor < arena.cursor ? mark.cursor : arena.cursor);
 }
@@ -76,8 +76,8 @@ void learn(tarn_arena& arena, std::size_t used) noexcept {
   }
 }
 
-// Keeps the first chunks to be used again: whole ones, as long as they are within the limit; of
-// what is typical, so many that it fits.
+// Keeps the retained chunks that are used again first, and releases the others. keep_bytes: chunks
+// stay while they fit into it; or, where it says `typical`, until what is typical fits into them.
 void release_retained(tarn_arena& arena, std::size_t keep_bytes) noexcept {
   const bool typical = keep_bytes == TARN_ARENA_KEEP_TYPICAL;
   const std::size_t limit = typical ? arena.typical_bytes : keep_bytes;
@@ -127,7 +127,7 @@ void tarn_arena_reset_keeping(tarn_arena* arena, std::size_t keep_bytes) {
   learn(*arena, arena->cycle_peak);
   arena->cycle_peak = 0;
   release_retained(*arena, keep_bytes);
-  TARN_ASSERT(check_arena(*arena));
+  TARN_ASSERT(check_if_whole(*arena));
 }
 
 void tarn_arena_reset(tarn_arena* arena) { tarn_arena_reset_keeping(arena, arena->keep_bytes); }
@@ -135,7 +135,7 @@ void tarn_arena_reset(tarn_arena* arena) { tarn_arena_reset_keeping(arena, arena
 std::size_t tarn_arena_trim(tarn_arena* arena) {
   const std::size_t before = arena->held_bytes;
   release_retained(*arena, 0);
-  TARN_ASSERT(check_arena(*arena));
+  TARN_ASSERT(check_if_whole(*arena));
   return before - arena->held_bytes;
 }
 

@@ -34,7 +34,7 @@ char* tarn_arena_copy_string_n(tarn_arena* arena, const char* text, std::size_t 
 char* tarn_arena_format_v(tarn_arena* arena, const char* format, va_list arguments) {
   va_list again;
   va_copy(again, arguments);
-  // Where it will stay, if it fits there; a checked arena has no room on the hit path.
+  // Formatted where it will stay, if it fits; in a checked arena there is no room before `end`.
   const std::size_t room = distance(arena->cursor, arena->end);
   const int length = std::vsnprintf(room == 0 ? nullptr : arena->cursor, room, format, arguments);
   char* text = nullptr;

@@ -43,13 +43,13 @@ void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
   void* const block = block_at(chunk, index);
   if (TARN_UNLIKELY(chunk.is_watched)) {
     os::watch_allocated(&pools, block, pool.block_bytes);
-    *zero = false;  // Memcheck takes its contents for anything.
+    *zero = false;  // Memcheck takes its contents for undefined.
   }
   return block;
 }
 
-// Whose blocks are aligned so, as their chunks' first ones are; null: no class that is near, which
-// powers of two always are.
+// The first class from `pool` on whose blocks are all aligned so; null: none is near in size, as a
+// power of two always is. First blocks are aligned, so a stride that is a multiple will do.
 tarn_class_pool* class_aligned(const tarn_class_pools& pools, tarn_class_pool* pool,
                                std::size_t alignment) noexcept {
   const tarn_class_pool* const end = pools.classes + pools.class_count;
@@ -58,8 +58,8 @@ tarn_class_pool* class_aligned(const tarn_class_pools& pools, tarn_class_pool* p
   return pool == end || pool->stride / 4 > least ? nullptr : pool;
 }
 
-// lone_alignment: 0: an ordinary one. Null: no memory, nor has a block of the class come back while
-// the source was asked.
+// A chunk with room. lone_alignment: of a chunk that has one block; 0: of an ordinary one. Null:
+// there is no memory, and no block of the class was freed while the source was asked.
 tarn_class_chunk* chunk_for(tarn_class_pools& pools, tarn_class_pool& pool,
                             std::size_t lone_alignment, bool zeros) noexcept {
   if (lone_alignment != 0) return new_lone_chunk(pools, pool, lone_alignment, zeros);

@@ -10,17 +10,17 @@
 
 namespace tarn {
 
-// *zero: whether it is to read as zero, and whether it does: then it need not be written.
+// *zero: whether the block is to read as zero; then, whether it does without being written.
 void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t alignment,
                      bool* zero) noexcept;
 
-// What a pointer that is to be freed is.
+// What a pointer is that the program frees.
 enum class Verdict { live, dead, foreign };
 struct Found {
   Verdict verdict;
   tarn_class_chunk* chunk;
   std::size_t index;  // Of a live or dead block.
-  // Of the block that a foreign pointer lies in: its chunk may go while that is reported.
+  // The block that a foreign pointer lies in, if any: its chunk may go before this is reported.
   const void* start = nullptr;
   std::size_t bytes = 0;
 };
@@ -30,13 +30,13 @@ void free_block(tarn_class_pools& pools, const Found& found) noexcept;
 // The block at p with room for `bytes`. It has moved if its place is another one: then `contents`
 // bytes are to be copied there, and p is to be freed.
 struct Resized {
-  Found found;            // What p is; only of a live block what follows.
+  Found found;            // What p is. The rest is set for a live block only.
   void* block = nullptr;  // Null: no memory.
   std::size_t contents = 0;
 };
 Resized resize_block(tarn_class_pools& pools, void* p, std::size_t bytes) noexcept;
 
-// Bytes that the program may use at a live block, and knows of from now on.
+// Bytes that the program may use at a live block. From now on it may write to all of them.
 inline std::size_t tell_usable(tarn_class_chunk& chunk) noexcept {
   if (chunk.capacity == 1) chunk.used = chunk.pool->block_bytes;
   return chunk.pool->block_bytes;

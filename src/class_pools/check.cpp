@@ -58,8 +58,8 @@ bool check_classes(const tarn_class_pools& pools) noexcept {
 
 }  // namespace
 
-// Of each class: in_use == the sum of `live`, and a spare is one of its chunks. Of all of them:
-// what the classes say of their chunks is what these are.
+// In each class `in_use` is the sum of its chunks' `live`, and the spare is one of its chunks. Over
+// all classes, the chunks, capacities and bytes counted are those of the chunks in the tree.
 bool check_class_pools(const tarn_class_pools& pools) noexcept {
   if (!check_classes(pools)) return false;
   std::size_t open = 0;

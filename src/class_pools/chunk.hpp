@@ -18,21 +18,21 @@
 
 // At the start of each chunk.
 struct tarn_class_chunk {
-  tarn_class_chunk* left;   // The tree's.
+  tarn_class_chunk* left;   // Children in the tree of all chunks by address.
   tarn_class_chunk* right;
-  std::size_t bytes;        // From here on.
-  std::size_t used;         // Of its one block: bytes that the program may have written to.
+  std::size_t bytes;        // From this header to the end of the chunk.
+  std::size_t used;         // If it has one block: bytes that the program may have written to.
   tarn_class_pool* pool;
-  char* first;              // Where its blocks begin.
-  tarn_class_chunk* next;   // The open list's.
+  char* first;              // The first block.
+  tarn_class_chunk* next;   // Neighbours in the list of open chunks.
   tarn_class_chunk* prev;
   std::uint16_t free;       // The head of the list of free blocks.
-  std::uint16_t fresh;      // Blocks from here on were not handed out since it was empty,
-  std::uint16_t touched;    // from here on never.
+  std::uint16_t fresh;      // Blocks from this one on were not handed out since it was empty.
+  std::uint16_t touched;    // Blocks from this one on were never handed out.
   std::uint16_t live;
   std::uint16_t capacity;
-  std::uint16_t colour;     // How far into what was granted it lies.
-  bool is_lone;             // Of an alignment of its own.
+  std::uint16_t colour;     // Bytes from the start of what was granted to this header.
+  bool is_lone;             // It has one block, with an alignment of its own.
   bool is_watched;          // A tool is told of its blocks.
   bool is_zeros;            // Blocks from `touched` on read as zero.
 };
@@ -43,14 +43,14 @@ struct tarn_class_pool {
   std::size_t stride;
   std::size_t inverse;      // Of the stride: tarn/static_bits.h.
   unsigned shift;
-  tarn_class_chunk* open;   // Chunks that have room; the first one serves.
+  tarn_class_chunk* open;   // Chunks that have room; blocks are taken from the first one.
   tarn_class_chunk* open_end;
-  tarn_class_chunk* spare;  // The one that was empty last.
-  std::size_t chunk_bytes;  // Of the next one.
+  tarn_class_chunk* spare;  // The chunk that became empty last.
+  std::size_t chunk_bytes;  // Of the next chunk.
   std::uint64_t chunks;
-  std::uint64_t held_bytes;  // Of them,
-  std::uint64_t capacity;    // and their blocks, live or not.
-  std::uint64_t unseen;      // A check's: blocks in use that it has not come to.
+  std::uint64_t held_bytes;  // Of all chunks.
+  std::uint64_t capacity;    // Blocks in all chunks, live or not.
+  std::uint64_t unseen;      // In a check: blocks in use that it has not yet come to.
   std::uint64_t in_use;     // allocations - deallocations
   std::uint64_t in_use_peak;
   std::uint64_t allocations;
@@ -68,8 +68,8 @@ using OpenChunks = ListEnds<tarn_class_chunk>;
 inline constexpr std::uint16_t live_block = UINT16_MAX;
 inline constexpr std::uint16_t no_index = UINT16_MAX - 1;
 inline constexpr std::size_t chunk_blocks_max = UINT16_MAX - 2;
-inline constexpr std::size_t line_bytes = 64;   // First blocks are aligned to that.
-inline constexpr std::size_t least_block = 16;  // And what each block is aligned to.
+inline constexpr std::size_t line_bytes = 64;   // Alignment of the first block of a chunk.
+inline constexpr std::size_t least_block = 16;  // Alignment of each block, and the smallest size.
 inline constexpr std::size_t tuned_max = 1000;
 // No address space has more: 2^47 bytes of addresses on x86-64.
 inline constexpr std::size_t block_bytes_most = std::size_t{1}
@@ -109,12 +109,12 @@ inline const std::uint16_t* words_of(const tarn_class_chunk& chunk) noexcept {
 inline char* block_at(const tarn_class_chunk& chunk, std::size_t index) noexcept {
   return chunk.first + index * chunk.pool->stride;
 }
-// Not below the capacity: p is not the start of a block.
+// The index of the block that starts at p; not below the capacity: none does.
 inline std::size_t index_of(const tarn_class_chunk& chunk, const void* p) noexcept {
   return tarn_static_index(chunk.first, p, chunk.pool->inverse, chunk.pool->shift);
 }
 
-// visit(chunk) may take that one out.
+// Calls visit(chunk) for each chunk, by address. It may release that chunk.
 template <class Visit>
 void for_each_chunk(const tarn_class_pools& pools, Visit visit) noexcept {
   std::uintptr_t at = 0;

@@ -20,7 +20,7 @@ constexpr std::size_t coloured_least = 64 * 1024;
 constexpr std::size_t colours = 32;
 constexpr std::size_t zeros_least = 128 * 1024;  // Below, malloc's heap writes its zeros, too.
 
-// Where `recent` remembers who is asked about p. One of the largest chunks has some entries.
+// The entry of `recent`, which remembers lookups, for an address. Large chunks have several.
 constexpr unsigned recent_shift = 18;
 tarn_class_chunk** recent_of(tarn_class_pools& pools, std::uintptr_t address) noexcept {
   return &pools.recent[(address >> recent_shift) & (pools.recent_count - 1)];
@@ -31,7 +31,7 @@ void use_recent(tarn_class_pools& pools, tarn_class_chunk** entries, std::size_t
   pools.recent_count = count;
   __builtin_memset(entries, 0, count * sizeof *entries);
 }
-// The memory of other entries, or none; what was there goes back.
+// Gives back the memory of the entries of `recent`, and notes that of others, or none.
 std::size_t exchange_recents(tarn_class_pools& pools, tarn_chunk memory) noexcept {
   const tarn_chunk before = pools.recents;
   pools.recents = memory;
@@ -41,7 +41,7 @@ std::size_t exchange_recents(tarn_class_pools& pools, tarn_chunk memory) noexcep
   return before.bytes;
 }
 
-// With as many chunks as entries there are sixteen times as many entries, if there is memory.
+// Takes sixteen times as many entries as there were, if there is memory.
 void grow_recent(tarn_class_pools& pools) noexcept {
   const std::size_t count = pools.recent_count * 16;
   const tarn_chunk memory =
@@ -74,7 +74,7 @@ std::size_t capacity_for(const tarn_class_pool& pool, std::size_t bytes) noexcep
 tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
                               std::size_t capacity, std::size_t alignment, bool zeros) noexcept {
   const std::size_t blocks_bytes = capacity * pool.stride;
-  // Headers of large chunks would share few sets of the processor's caches else.
+  // Without colours headers of large chunks would share few sets of the processor's caches.
   const std::size_t colour =
       capacity > 1 && blocks_bytes >= coloured_least ? pools.acquired % colours * line_bytes : 0;
   const std::size_t offset = first_offset(capacity, alignment);
@@ -100,7 +100,7 @@ tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
   chunk->free = no_index;
   chunk->capacity = static_cast<std::uint16_t>(capacity);
   ClassTree::insert(pools.root, chunk);
-  // Tools have a byte of their own for some of the program's.
+  // Tools keep a byte for every few bytes of the program: too many for very large chunks.
   chunk->is_watched = pools.is_watched != 0 && blocks_bytes <= watched_most;
   if (chunk->is_watched) os::watch_close(chunk->first, blocks_bytes);
   return chunk;
@@ -117,7 +117,7 @@ tarn_class_chunk* find_chunk(tarn_class_pools& pools, const void* p) noexcept {
   return chunk;
 }
 
-// Where the source has none of that size, one of half of it, and so on down to one block.
+// Where the source refuses a chunk, one half as large is asked for, and so on down to one block.
 tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool, bool zeros) noexcept {
   std::size_t capacity = capacity_for(pool, pool.chunk_bytes);
   tarn_class_chunk* chunk = begin_chunk(pools, pool, capacity, line_bytes, zeros);
@@ -179,7 +179,7 @@ void note_empty(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
   if (chunk->is_lone || (is_large && !keeps)) return release_chunk(pools, chunk);
   chunk->free = no_index;
   chunk->fresh = 0;
-  // Partly filled ones are taken first.
+  // Blocks are taken from partly filled chunks first.
   if (chunk != pool.open_end) {
     OpenChunks::remove(pool.open, pool.open_end, chunk);
     OpenChunks::push_back(pool.open, pool.open_end, chunk);
@@ -191,7 +191,7 @@ void note_empty(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
   }
 }
 
-// Chunks that are to be kept are no reserve.
+// Chunks that the options keep are no spares.
 bool release_spares(tarn_class_pools& pools) noexcept {
   const std::uint64_t before = pools.released;
   if ((pools.flags & TARN_CLASS_POOLS_KEEP_CHUNKS) != 0) return false;

@@ -1,5 +1,5 @@
-// chunks: how chunks begin, are found, get empty and end. In each call of the source others may use
-// the pools: all is then as `check()` has it, and what was read before is read again.
+// chunks: how chunks begin, are found, get empty and end. While the source is called, other threads
+// may use the pools: all invariants hold then, and what was read before the call is read again.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,7 +11,7 @@
 namespace tarn {
 
 tarn_class_chunk* find_chunk(tarn_class_pools& pools, const void* p) noexcept;
-// zeros: its first block is to read as zero, if that is for nothing.
+// zeros: the first block is to read as zero, if that costs nothing extra.
 tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool, bool zeros) noexcept;
 tarn_class_chunk* new_lone_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
                                  std::size_t alignment, bool zeros) noexcept;

@@ -9,10 +9,10 @@
 
 namespace tarn {
 
-// Pools that have no chunk yet get another place. `from` is none any more, `to` was none.
+// Moves pools that have no chunk yet to another place. `from` is not initialised afterwards.
 void move_class_pools(tarn_class_pools& from, tarn_class_pools& to) noexcept;
 
-// As if there had been no request but those of the live blocks.
+// Sets all counts as if only the live blocks had ever been requested.
 void forget_counts(tarn_class_pools& pools) noexcept;
 
 }  // namespace tarn

@@ -23,7 +23,7 @@ bool has_canary(const tarn_pool& pool) noexcept {
   return mode_of(pool) == TARN_POOL_CHECKED && !is_watched(pool);
 }
 
-// p: what the report is about, in the memory of a chunk, or else of none.
+// p: what the report is about. chunk: the one whose memory p lies in; null: none.
 [[noreturn]] void report(const tarn_pool& pool, const tarn_pool_chunk* chunk, Misuse kind,
                          const char* function, const void* p, const void* here) noexcept {
   PoolReport report{};
@@ -135,7 +135,7 @@ void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
   if (is_watched(pool)) os::watch_freed(&chunk, p, pool.block_bytes);
   push_newest(chunk, static_cast<std::uint32_t>(index));
   if (is_walked(pool)) {
-    --chunk.live;  // Chunks stay where they are meanwhile.
+    --chunk.live;  // During a walk no chunk changes lists.
     --pool.taken;
     return;
   }

@@ -1,10 +1,10 @@
-// checked: pools that look at what is done with their blocks. Each block has a note (who allocated
-// and freed it) apart from it, and a canary behind it; its live bit is right at all times. A free
+// checked: pools that look at what is done with their blocks. Each block has a note (where it was
+// allocated and freed) apart from it, and a canary behind it; its live bit is always right. A free
 // block is filled, and used again after the others of its chunk that are free.
 //
 //   | block_bytes, freed_byte when free | canary up to the stride |
 //
-// A watched pool leaves filling and canaries to the tool: nobody may touch those bytes there.
+// A watched pool has neither filling nor canaries: the tool reports any access to those bytes.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

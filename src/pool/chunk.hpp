@@ -23,14 +23,14 @@ inline constexpr std::size_t capacity_max = INT32_MAX - 1;
 struct BlockNote {
   const void* allocated_at;
   const void* freed_at;
-  std::uint32_t next;  // The one freed after it; valid while it is free.
+  std::uint32_t next;  // The block freed after it; valid while it is free.
 };
 
 // Of a chunk in a checked pool: its place in the tree, and its free blocks, oldest first.
 struct CheckedChunk : tarn_pool_chunk {
   CheckedChunk* left;
   CheckedChunk* right;
-  std::uintptr_t name;  // That a tool knows it by.
+  std::uintptr_t name;  // A tool knows it by this.
   std::uint32_t oldest;
   std::uint32_t newest;
 };
@@ -47,12 +47,12 @@ enum PoolState : std::uint32_t {
   pool_keeps_chunks = 4,
   pool_is_walked = 8,
   pool_is_watched = 16,   // A tool is told of its blocks.
-  pool_is_sound = 32,     // It was made from options that make sense.
+  pool_is_sound = 32,     // It was made from valid options.
 };
 
 inline unsigned mode_of(const tarn_pool& pool) noexcept { return pool.state & pool_mode_bits; }
 inline bool is_checked(const tarn_pool& pool) noexcept { return mode_of(pool) != TARN_POOL_FAST; }
-// Of each block in a chunk of its own, which the source looks after.
+// Whether each block has a chunk of its own, which the source guards.
 inline bool is_lone(const tarn_pool& pool) noexcept {
   return mode_of(pool) == TARN_POOL_GUARDED || mode_of(pool) == TARN_POOL_PASSTHROUGH;
 }
@@ -71,7 +71,7 @@ inline std::size_t least_chunk(const tarn_pool& pool) noexcept {
 }
 std::size_t capacity_of(const tarn_pool& pool, std::size_t bytes) noexcept;
 
-// Of a chunk that has begun.
+// The same of a chunk that has begun.
 inline std::size_t capacity_of(const tarn_pool_chunk& chunk) noexcept {
   return static_cast<std::size_t>(chunk.end - chunk.first) / chunk.pool->stride;
 }
@@ -131,7 +131,7 @@ inline std::uint64_t live_blocks(const tarn_pool& pool) noexcept {
   return pool.taken - pool.cached - fresh_blocks(pool);
 }
 
-template <class Visit>  // visit(chunk) may take the chunk out.
+template <class Visit>  // visit(chunk) may release that chunk.
 void for_each_chunk(const tarn_pool& pool, Visit visit) noexcept {
   for (const tarn_pool_chunks* list : {&pool.open, &pool.full}) {
     for (tarn_pool_chunk* c = list->head; c != nullptr;) {

@@ -29,7 +29,7 @@ void remove(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
 }  // namespace
 
 tarn_chunk acquire_memory(tarn_pool& pool, std::size_t bytes) noexcept {
-  // Only where a free masks its pointer must chunks lie so that this leads to them.
+  // A free of a fast pool masks its pointer, and chunks are aligned so that this leads to them.
   const std::size_t least =
       pool.alignment < alignof(CheckedChunk) ? alignof(CheckedChunk) : pool.alignment;
   const std::size_t alignment = is_checked(pool) ? least : pool.chunk_alignment;
@@ -67,7 +67,7 @@ tarn_pool_chunk* begin_chunk(tarn_pool& pool, tarn_chunk memory) noexcept {
   chunk->end = chunk->first + capacity * pool.stride;
   chunk->fresh = chunk->first;
   if (checked) begin_checks(*chunk);
-  push_back(pool.open, chunk);  // Those with freed blocks come first.
+  push_back(pool.open, chunk);  // Chunks with freed blocks come first.
   return chunk;
 }
 
@@ -85,7 +85,7 @@ tarn_pool_chunk* new_chunk(tarn_pool& pool) noexcept {
     memory = acquire_memory(pool, bytes);
   }
   if (memory.data == nullptr && pool.colour_mask != 0 && pool.held_bytes == 0) {
-    pool.colour_mask = 0;  // Small chunks have no room for that.
+    pool.colour_mask = 0;  // A small chunk has no room for colours.
     return new_chunk(pool);
   }
   if (memory.data == nullptr) return nullptr;
@@ -140,7 +140,7 @@ void note_given(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noe
 
 void note_empty(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept {
   if (is_lone(pool)) return release_chunk(pool, chunk);
-  // Partly filled ones are taken first.
+  // Blocks are taken from partly filled chunks first.
   remove(pool.open, chunk);
   push_back(pool.open, chunk);
   tarn_pool_chunk* const other = pool.spare;
@@ -151,7 +151,7 @@ void note_empty(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept {
 
 tarn_pool_chunk* find_chunk(const tarn_pool& pool, const void* p) noexcept {
   if (is_checked(pool)) return find_by_address(pool, p);
-  // The address says which one it is, if it is one of ours.
+  // The address says which chunk it is, if it is one of this pool.
   const tarn_pool_chunk* const wanted = header_of(pool, p);
   tarn_pool_chunk* found = nullptr;
   for_each_chunk(pool, [&](tarn_pool_chunk& chunk) {

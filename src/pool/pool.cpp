@@ -19,8 +19,8 @@ namespace tarn {
 namespace {
 
 constexpr std::size_t chunk_bytes_default = 256 * 1024;  // docs/design/pool.md
-constexpr std::size_t blocks_min = 8;                    // In a chunk, where nobody says how large.
-constexpr std::size_t reserved_shares = 32;              // What is reserved, in chunks.
+constexpr std::size_t blocks_min = 8;                    // In a chunk, if no option says how many.
+constexpr std::size_t reserved_shares = 32;              // Most chunks that make up a reserve.
 constexpr std::size_t coloured_bytes_min = 64 * 1024;
 constexpr std::size_t line_bytes = 64;                   // Of the processor's caches.
 constexpr std::size_t bytes_max = PTRDIFF_MAX / 4;
@@ -70,7 +70,7 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
     bytes = pool.source.chunk_bytes != 0 ? pool.source.chunk_bytes : chunk_bytes_default;
     const std::size_t several = span_for(pool, blocks_min);
     if (bytes < several) bytes = power_from(several);
-    // Chunks are aligned as the largest one: small ones would use up addresses.
+    // All chunks are aligned as the largest one: small chunks would use up addresses.
     bytes = larger(bytes, power_from(reserved) / reserved_shares);
   }
   pool.chunk_bytes = is_lone(pool) ? least : larger(bytes, least);
@@ -78,7 +78,7 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
   const std::size_t largest = larger(pool.chunk_bytes_max, reserved);
   pool.chunk_alignment =
       power_from(larger(larger(largest, pool.alignment), alignof(tarn_pool_chunk)));
-  // In chunks of which that takes little, and not where as many blocks as were named must fit.
+  // Colours take little of these chunks. Where a number of blocks was named, all must fit: none.
   const bool exact = options.chunk_blocks != 0 || options.reserve_blocks != 0;
   if (mode_of(pool) == TARN_POOL_FAST && !exact && pool.chunk_bytes >= coloured_bytes_min &&
       pool.alignment <= line_bytes && least < pool.chunk_bytes / 2) {
@@ -99,8 +99,8 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
                       .here = here});
 }
 
-// The chunk of a block that goes back to it, which is looked at as far as that is cheap: this is
-// not the hit path.
+// The chunk of a block that is freed. The pointer is checked as far as that is cheap: this is not
+// the hit path.
 tarn_pool_chunk& chunk_to_free_in(const tarn_pool& pool, const void* p, const void* here) noexcept {
   tarn_pool_chunk* const chunk = header_of(pool, p);
   if (chunk == nullptr || chunk->pool != &pool || p < chunk->first || p >= chunk->fresh ||
@@ -116,7 +116,7 @@ void push_free(tarn_pool_chunk& chunk, void* p) noexcept {
   chunk.free = p;
 }
 
-// While a pool is walked its chunks stay where they are; what is freed is not shown any more.
+// While a pool is walked no chunk changes lists, and a freed block is not visited any more.
 void deallocate_in_walk(tarn_pool& pool, void* p, const void* here) noexcept {
   tarn_pool_chunk& chunk = chunk_to_free_in(pool, p, here);
   const std::size_t index = index_of(chunk, p);
@@ -127,7 +127,7 @@ void deallocate_in_walk(tarn_pool& pool, void* p, const void* here) noexcept {
   --pool.taken;
 }
 
-// Half of the cache from its free list, or its fresh blocks.
+// Fills half of the cache from the chunk's free list, or takes the chunk's fresh blocks.
 void take_from(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   if (chunk.free == nullptr) {
     pool.current = &chunk;
@@ -150,7 +150,7 @@ void take_from(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   note_taken(pool, chunk, count);
 }
 
-// A chunk has room again, or is empty.
+// A chunk has room again after a free, or is empty.
 TARN_COLD void note_event(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   note_given(pool, chunk, 0);
   if (chunk.live != 0) return;
@@ -158,8 +158,8 @@ TARN_COLD void note_event(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   note_empty(pool, &chunk);
 }
 
-// Whether there is something to be done when nothing is live any more: other chunks than one, or
-// blocks on its list.
+// Whether the free of the last live block leaves work: there are other chunks than one, or the one
+// has blocks on its free list.
 bool has_freed(const tarn_pool& pool) noexcept {
   return pool.acquired - pool.released > 1 ||
          (pool.open.head != nullptr && pool.open.head->free != nullptr);
@@ -212,7 +212,7 @@ void flush_all(tarn_pool& pool) noexcept { flush(pool, pool.cached, nullptr); }
 
 // `cached` + live blocks stays the same when blocks are freed to the cache and taken from it, and
 // grows when fresh ones are taken; so what is set here is right or too low, and then set again. A
-// free when nothing is live comes to the library, and the last one before that if it matters.
+// free while no block is live comes to the library; so does that of the last one, if has_freed().
 void set_limit(tarn_pool& pool) noexcept {
   if (is_checked(pool)) return;
   const std::uint64_t most = pool.cached + live_blocks(pool);
@@ -302,7 +302,7 @@ void tarn_pool_deallocate_slow(tarn_pool* pool, void* p) {
 int tarn_pool_reserve(tarn_pool* pool, std::size_t blocks) {
   const bool may = (pool->state & pool_is_sound) != 0 && !is_walked(*pool) && !is_lone(*pool);
   if (!may) return blocks == 0 || is_lone(*pool) ? 0 : os::fail(os::Error::no_memory);
-  // What no address space has is not tried.
+  // More than any address space has is not tried.
   if (blocks > bytes_max / pool->stride) return os::fail(os::Error::no_memory);
   std::size_t free = pool->cached + fresh_blocks(*pool);
   for_each_chunk(*pool, [&](const tarn_pool_chunk& chunk) {

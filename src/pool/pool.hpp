@@ -10,7 +10,8 @@
 namespace tarn {
 
 void give_fresh_back(tarn_pool& pool) noexcept;
-void flush(tarn_pool& pool, std::size_t blocks, const void* here) noexcept;  // The oldest.
+// The oldest blocks of the cache go back to their chunks. here: where the program frees one.
+void flush(tarn_pool& pool, std::size_t blocks, const void* here) noexcept;
 void flush_all(tarn_pool& pool) noexcept;
 void set_limit(tarn_pool& pool) noexcept;
 

@@ -44,7 +44,7 @@ int visit_chunk(tarn_pool_chunk& chunk, tarn_pool_visit visit, void* context) no
   return 0;
 }
 
-// One chunk that was used and is empty stays, unless all do.
+// Whether an empty chunk stays: one does, or all if the options say so.
 bool may_stay(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   if (is_lone(pool)) return false;
   if ((pool.state & pool_keeps_chunks) != 0) return true;
@@ -53,7 +53,7 @@ bool may_stay(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   return true;
 }
 
-// What frees in the course of a walk have left undone.
+// Does what frees during a walk have left undone.
 void settle(tarn_pool& pool) noexcept {
   for_each_chunk(pool, [&](tarn_pool_chunk& chunk) {
     if (chunk.is_full != 0 && has_room(chunk)) note_given(pool, chunk, 0);
@@ -75,7 +75,7 @@ int tarn_pool_walk(tarn_pool* pool, tarn_pool_visit visit, void* context) {
   if (is_walked(*pool)) {
     return os::fail(os::Error::busy);
   }
-  // Nothing is at hand, so every allocation and every free is the library's meanwhile.
+  // With nothing at hand every allocation and every free comes to the library meanwhile.
   flush_all(*pool);
   pool->limit = 0;
   pool->state |= pool_is_walked;

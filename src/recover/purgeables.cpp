@@ -39,14 +39,14 @@ HeapRecord& record_of_heap(const tarn_heap& heap) noexcept {
   return heap.record == nullptr ? main_record : *static_cast<HeapRecord*>(heap.record);
 }
 
-// Lock held. The block, for who takes it from a purgeable that is there and not pinned (beyond
-// `pins`); null otherwise. The word becomes `word`.
+// Lock held. Takes the block of a purgeable that is there and has at most `pins` pins, and sets the
+// purgeable's word to `word`. Null: the block is not there, or pinned.
 void* claim_locked(tarn_purgeable& p, std::uint64_t pins, std::uint64_t word) noexcept {
   std::uint64_t seen = word_of(p).load(std::memory_order_relaxed);
   do {
     if ((seen & word_there) == 0 || seen / word_pin > pins) return nullptr;
-    // Acquire: pairs with unlocking, so that what was done with the block is done. Release: pairs
-    // with nothing; the next block comes with a release of its own.
+    // Acquire: pairs with the release in tarn_purgeable_unlock(), so that the last use of the block
+    // is over. No release: the next block is published by a store of its own.
   } while (!word_of(p).compare_exchange_weak(seen, word, std::memory_order_acquire,
                                              std::memory_order_relaxed));
   ring_remove(p);
@@ -55,8 +55,8 @@ void* claim_locked(tarn_purgeable& p, std::uint64_t pins, std::uint64_t word) no
   return block;
 }
 
-// A block that is to vanish, of the heap; null: none of `looks`. Second chance: who was used since
-// the hand came by last stays, this time.
+// Takes the heap's next block that may vanish, looking at up to `looks` purgeables; null: none of
+// them may. Second chance: one that was used since the hand last came by stays this time.
 void* claim_next(HeapRecord& record, std::size_t* looks) noexcept {
   os::Locked locked(rings_lock);
   Ring& ring = record.purgeables;
@@ -74,7 +74,7 @@ void* claim_next(HeapRecord& record, std::size_t* looks) noexcept {
   return nullptr;
 }
 
-// pre: the heap is the calling thread's, or malloc's
+// pre: the calling thread has closed the heap, or it is malloc's
 std::size_t purge_open(HeapRecord& record, std::size_t looks, std::size_t wanted) noexcept {
   std::size_t given = 0;
   while (given < wanted) {
@@ -89,8 +89,8 @@ std::size_t purge_open(HeapRecord& record, std::size_t looks, std::size_t wanted
   return given;
 }
 
-// Of one heap, each purgeable looked at once. Closed meanwhile, it neither ends nor is frozen, and
-// no visitor of a walk is inside but this thread. `waits`: while another thread keeps it locked.
+// Looks once at each purgeable of one heap. The heap is closed meanwhile, so it neither ends nor is
+// frozen, and no other thread walks it. waits: whether to wait for a thread that keeps it locked.
 std::size_t purge_heap(HeapRecord& record, std::uint64_t id, std::size_t wanted,
                        bool waits) noexcept {
   std::size_t looks = 0;
@@ -110,7 +110,7 @@ std::size_t purge_heap(HeapRecord& record, std::uint64_t id, std::size_t wanted,
   return given;
 }
 
-// Each purgeable of the scope looked at once.
+// Looks once at each purgeable of the heaps in the scope.
 std::size_t sweep(const RecoveryScope& scope, std::size_t wanted) noexcept {
   std::size_t given = 0;
   // At a ceiling the thread has waited for these heaps already, when it looked for empty pages.
@@ -150,8 +150,9 @@ void purgeables_end(HeapRecord& record, bool deleted) noexcept {
       ring_add(main_record, *p);
       continue;
     }
-    // Who has it locked (a heap should not end then) goes on with the address it had; who fills it
-    // learns from the null that it is gone. The word first: a lock finds one or the other.
+    // A thread that has it locked (a heap should not end then) goes on with its old address;
+    // one that fills it finds null, and knows that the heap has ended. The word changes first, so
+    // that a lock finds the block, or nothing.
     const std::uint64_t before =
         word_of(*p).fetch_and(~(word_there | word_used), std::memory_order_relaxed);
     if (before < word_pin || (before & word_filling) != 0) p->block = nullptr;
@@ -171,7 +172,7 @@ bool add_to_heap_locked(tarn_purgeable& p) noexcept {
   return true;
 }
 
-// Lock held. What it is that keeps a purgeable from being filled; 0: nothing.
+// Lock held. The error that says why a purgeable cannot be filled now; 0: it can.
 int error_of_filling(tarn_purgeable& p) noexcept {
   if (is_filling(p)) return EBUSY;
   const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
@@ -180,10 +181,10 @@ int error_of_filling(tarn_purgeable& p) noexcept {
   return word != word_known ? EBUSY : 0;
 }
 
-// The block is the filler's, or there is none. Lock held.
+// Lock held. The purgeable has the block that the calling thread has filled, or has vanished.
 void end_filling_locked(tarn_purgeable& p) noexcept {
   const std::uint64_t word = p.block == nullptr ? word_known : word_known | word_there | word_used;
-  word_of(p).store(word, std::memory_order_release);  // Pairs with the acquire of who locks it.
+  word_of(p).store(word, std::memory_order_release);  // Pairs with the next lock.
 }
 
 TARN_COLD void unlock_slow(tarn_purgeable* purgeable, std::uint64_t before) noexcept {
@@ -217,7 +218,7 @@ bool register_purgeable(tarn_purgeable* purgeable, const tarn_heap& heap, std::s
     return false;
   }
   const std::uint64_t word = block == nullptr ? word_known : word_known | word_there | word_used;
-  // Release: pairs with the acquire of who locks it.
+  // Release: pairs with the acquire in tarn_purgeable_lock().
   word_of(*purgeable).store(word, std::memory_order_release);
   return true;
 }
@@ -232,7 +233,7 @@ void* tarn_purgeable_lock(tarn_purgeable* purgeable) {
   const PurgeableWord word = word_of(*purgeable);
   std::uint64_t seen = word.load(std::memory_order_relaxed);
   while (TARN_LIKELY((seen & word_there) != 0)) {
-    // Acquire: pairs with the release that made it there, by which the contents are seen.
+    // Acquire: pairs with the release that published the block, so that its contents are seen.
     if (TARN_LIKELY(word.compare_exchange_weak(seen, (seen + word_pin) | word_used,
                                                std::memory_order_acquire,
                                                std::memory_order_relaxed))) {
@@ -243,7 +244,7 @@ void* tarn_purgeable_lock(tarn_purgeable* purgeable) {
 }
 
 void tarn_purgeable_unlock(tarn_purgeable* purgeable) {
-  // Release: pairs with the acquire in claim_locked(), by which the block is done with.
+  // Release: pairs with the acquire in claim_locked(): this use of the block comes before that.
   const std::uint64_t before =
       word_of(*purgeable).fetch_sub(word_pin, std::memory_order_release);
   if (TARN_LIKELY(before >= word_pin && (before & word_filling) == 0)) return;

@@ -28,8 +28,8 @@ void relink(HeapRecord& record) noexcept {
   if (!has_hand) ring.hand = nullptr;
 }
 
-// What a vanished thread had claimed and not taken off has vanished; its block is not used again,
-// as nobody knows whether it has been freed. So has what such a thread was filling.
+// A purgeable that a vanished thread had claimed, but not yet taken off its ring, has vanished. Its
+// block is not used again, since it may have been freed. So has one that was being filled.
 void settle(HeapRecord& record, tarn_purgeable& p) noexcept {
   if (is_filling(p)) return;
   const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
@@ -42,13 +42,13 @@ void settle(HeapRecord& record, tarn_purgeable& p) noexcept {
   word_of(p).store(word_known | p.inherited * word_pin, std::memory_order_relaxed);
 }
 
-// Whether the rings are to be made anew. Of the child, while it has one thread.
+// Whether the rings are to be made anew. Used in the child of a fork while it has one thread.
 constinit bool broken = false;
 
 }  // namespace
 
 // Malloc's record comes first. Without a thread that vanished under the lock the rings are whole;
-// with one, all are made anew, as nobody knows which it was at. A thread that forks under the lock
+// with one, all are made anew, as it may have been at any. A thread that forks under the lock
 // itself (in a signal handler) goes on with what it has.
 void repair_purgeables(HeapRecord& record) noexcept {
   if (rings_lock.held_by_this_thread()) return;

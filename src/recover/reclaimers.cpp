@@ -1,4 +1,4 @@
-// reclaimers: the list of owners who give memory when they are asked. Singly linked: one store puts
+// reclaimers: the list of owners that give memory when asked. It is singly linked: one store puts
 // a reclaimer on it or takes it off, so the child of a fork finds it whole.
 //
 // SPDX-License-Identifier: MIT
@@ -21,16 +21,17 @@ constinit os::Lock reclaimers_lock;
 constinit tarn_reclaimer* first = nullptr;  // By priority, then by number.
 constinit std::uint64_t numbers_given = 0;
 
-// Whose callback the thread is in; null again when it has unregistered that one. And whom it
-// unregisters, who is on the list no more.
+// The reclaimer whose callback the calling thread is in; null again once it has unregistered that.
 TARN_INITIAL_EXEC __thread tarn_reclaimer* running_here = nullptr;
+
+// The reclaimer that the calling thread unregisters: off the list, but others may still run it.
 TARN_INITIAL_EXEC __thread tarn_reclaimer* leaving_here = nullptr;
 
 // Counts the forks of which this process is the child.
 constinit std::atomic<std::uint32_t> forks{0};
 
-// Where a look at the list has got to, whatever happens to it meanwhile. Who is registered after it
-// began is not asked: a callback that registers itself anew would be asked for ever.
+// How far a pass over the list has got, whatever happens to the list meanwhile. A reclaimer that is
+// registered after the pass began is not asked: one that registers itself anew would be for ever.
 struct Place {
   int priority = INT_MIN;
   std::uint64_t number = 0;
@@ -78,8 +79,8 @@ std::atomic<std::size_t>* estimate_of(tarn_reclaimer& r) noexcept {
   return reinterpret_cast<std::atomic<std::size_t>*>(&r.estimate_bytes);
 }
 
-// Lock held. A signal handler may fork between any two steps: what the child's repair made of the
-// runs is then made right here, where the thread is the only one.
+// Lock held. A signal handler may fork between any two steps. In the child, repair_reclaimers() has
+// then set the count without knowing of this step; it is set anew here, by the child's only thread.
 void begin_here(tarn_reclaimer& r) noexcept {
   const std::uint32_t before = forks.load(std::memory_order_relaxed);
   TARN_FORK_FENCE();
@@ -102,7 +103,7 @@ void end_here(tarn_reclaimer& r) noexcept {
   }
 }
 
-// The next one to be asked, which stays registered until its run ends; null: there is none.
+// The next reclaimer to ask, which stays registered until its run ends; null: there is none.
 tarn_reclaimer* begin_run(const RecoveryScope& scope, Place* place) noexcept {
   os::Locked locked(reclaimers_lock);
   if (place->number_max == 0) place->number_max = numbers_given;
@@ -116,7 +117,7 @@ tarn_reclaimer* begin_run(const RecoveryScope& scope, Place* place) noexcept {
   return nullptr;
 }
 
-// Of a reclaimer that has unregistered itself nothing is touched: its memory is the program's.
+// A reclaimer that has unregistered itself is not touched: its memory is the program's again.
 void end_run(tarn_reclaimer& r, bool called, std::size_t given) noexcept {
   os::Locked locked(reclaimers_lock);
   if (running_here != &r) return;
@@ -126,10 +127,10 @@ void end_run(tarn_reclaimer& r, bool called, std::size_t given) noexcept {
     r.given_bytes += given;
   }
   end_here(r);
-  os::word_wake(runs_of(r));  // Under the lock: who waits takes it before r goes.
+  os::word_wake(runs_of(r));  // Under the lock: a waiter takes it before r goes.
 }
 
-// Estimate and callback may unregister it.
+// Asks a reclaimer, whose estimate and callback may unregister it. Returns the bytes that it gave.
 std::size_t run(tarn_reclaimer& r, std::size_t wanted) noexcept {
   const tarn_reclaim reclaim = r.reclaim;
   const tarn_reclaim_estimate estimate = r.estimate;
@@ -185,7 +186,7 @@ std::size_t ask_owners(const RecoveryScope& scope, std::size_t wanted) noexcept 
   return given;
 }
 
-// What vanished threads ran has ended. The list itself is whole.
+// The runs of vanished threads have ended. The list itself is whole.
 void repair_reclaimers() noexcept {
   reclaimers_lock.recover_after_fork();
   forks.fetch_add(1, std::memory_order_relaxed);

@@ -22,12 +22,12 @@ namespace tarn {
 
 namespace {
 
-// The thread is in a step 2. What it calls may come here again.
+// The thread is asking owners (step 2). Their callbacks may come here again.
 TARN_INITIAL_EXEC __thread bool asking = false;
 
 // pre: wanted > 0
 std::size_t ask_once(const RecoveryScope& scope, std::size_t wanted) noexcept {
-  // An ending thread's own objects, on which callbacks may rely, are perhaps gone.
+  // The ending thread's own objects, on which callbacks may rely, may have gone already.
   if (asking || thread_is_ending || WithoutOwners::is_wanted()) return 0;
   asking = true;
   std::size_t given = 0;
@@ -46,7 +46,7 @@ std::size_t sum_of(const tarn_recovered& steps) noexcept {
   return wraps ? SIZE_MAX : sum;  // A callback may say anything.
 }
 
-// What is empty goes to the OS, or to where it came from.
+// Gives empty memory back to the OS, or to where it came from.
 std::size_t spare(const RecoveryScope& scope, std::size_t wanted) noexcept {
   return scope.top == nullptr ? give_spare(wanted) : give_spare_below(*scope.top);
 }
@@ -76,7 +76,7 @@ std::size_t recover_for_heaps(const RecoveryScope& scope, std::size_t wanted,
   ask_and_purge(scope, wanted, TARN_RECOVER_RECLAIM | TARN_RECOVER_PURGEABLES, &steps);
   const std::size_t sum = sum_of(steps);
   if (for_allocation && sum == 0) recover_sums.by_allocations_in_vain.add(1);
-  // Pages that are empty now join what is free around them.
+  // Pages that have become empty join the free memory around them.
   if (scope.top == nullptr && sum != steps.spare_bytes) give_spare(wanted);
   errno = saved;
   return sum;
@@ -92,7 +92,7 @@ constexpr RecoveryHooks hooks{
         },
 };
 
-// Has allocations that fail come here.
+// From now on an allocation that fails comes here.
 void know_recovery() noexcept { recovery_hooks.store(&hooks, std::memory_order_release); }
 
 constexpr unsigned all_steps =
@@ -158,7 +158,7 @@ std::size_t tarn_recover_heap(tarn_heap heap, std::size_t wanted_bytes, unsigned
     scope.top = live_record(heap, "tarn_recover_heap");
     if (scope.top == nullptr) return 0;
   }
-  // malloc's own heap has none below it, and its pages are all threads'.
+  // malloc's own heap has no heaps below it, and its pages belong to all threads.
   const bool of_malloc = scope.top == &main_record;
   if (of_malloc) scope.below = false;
   recover_sums.recoveries.add(1);
@@ -169,7 +169,7 @@ std::size_t tarn_recover_heap(tarn_heap heap, std::size_t wanted_bytes, unsigned
   const bool gives_spare = (flags & TARN_RECOVER_SPARE) != 0;
   if (gives_spare) steps->spare_bytes = spare(whose_spare, wanted_bytes);
   ask_and_purge(scope, wanted_bytes, flags, steps);
-  // What came of these is to leave the process, too; it has been counted.
+  // The memory that these steps freed is to leave the process, too; it has been counted.
   if (steps->reclaimed_bytes != 0 || steps->purged_bytes != 0) spare(whose_spare, wanted_bytes);
   recover_sums.spare_bytes.add(steps->spare_bytes);
   errno = saved;

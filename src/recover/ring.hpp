@@ -8,8 +8,8 @@
 //   filling       known filling 1 pin     one thread has it; unlock: there
 //       asking    and it has no block yet: it allocates, perhaps in owners' callbacks
 //
-// Who takes `there` away has seen no pin in the same step (compare and swap): the block is its own.
-// Links and blocks are written under the rings' lock, words with it but for pins and `used`.
+// A thread takes `there` away by compare and swap from a word without pins: the block is then its
+// own. Links and blocks are written under the rings' lock; so are words, but for pins and `used`.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -35,16 +35,16 @@ inline PurgeableWord word_of(tarn_purgeable& p) noexcept { return PurgeableWord(
 
 extern os::Lock rings_lock;
 
-// Counts the forks that have left a ring half-changed: what has another number than this is on no
-// ring, whatever it says.
+// Counts the forks that have left a ring half-changed: a purgeable with another number is on no
+// ring, whatever its links say.
 extern std::uint32_t rings_epoch;
 
 // How many forks lie between the first process and this one: a thread that began to fill something
-// before the last one may be gone.
+// before the last of them may be gone.
 extern std::uint32_t rings_forks;
 
-// Under the lock. Whether a thread that is there fills it; if the one that did is gone it has
-// vanished.
+// Under the lock. Whether a living thread fills it. If a fork has left that thread behind, the
+// purgeable has vanished.
 bool is_filling(tarn_purgeable& p) noexcept;
 
 // All under the lock. A fork sees the list by its `next` links, each change of which is one store.

@@ -32,6 +32,7 @@ void recover_after_fork() noexcept {
   for (tarn_shared_arena* s = all.head(); s != nullptr; s = s->next) {
     if (!lock_of(*s).recover_after_fork()) continue;
     tarn_arena& arena = s->arena;
+    arena.state |= arena_is_torn;
     if (arena.current != nullptr) set_cursor(arena, end_of(arena.current));
   }
 }

@@ -17,8 +17,8 @@ inline TreeNode* begin_node(void* at, TreeMemory memory) noexcept {
   return node;
 }
 
-// A node without links and so many bytes, in a domain's memory; in that for nodes below `parent`,
-// apart; in that of `kin`. Null: there is no memory.
+// Each makes a node without links for so many bytes; null: there is no memory. The node lies in the
+// domain's memory; in that of nodes below `parent`, and apart; in the same memory as `kin`.
 TreeNode* place_in(TreeDomain& domain, std::size_t bytes) noexcept;
 // pre: alignment >= 16
 TreeNode* place_apart_below(const TreeNode* parent, std::size_t bytes,
@@ -31,19 +31,19 @@ void give_block(TreeNode* node) noexcept;
 // The same for a node that has just been taken out from below `parent`.
 void give_block_from_below(const TreeNode* parent, TreeNode* node) noexcept;
 
-// Bytes that may be used.
+// Bytes that the program may use.
 std::size_t room_of(const TreeNode* node, const char* function) noexcept;
 
-// In front of it, for alignment and for its domain.
+// Bytes of the block in front of the node, for alignment and for its domain.
 std::size_t bytes_before(const TreeNode* node) noexcept;
 
-// Makes the room at least so large where it is.
+// Gives the node so many bytes where it is; false: there is no room.
 bool expand_in_place(TreeNode* node, std::size_t bytes) noexcept;
 
 // Gives the memory back that a domain without nodes has, but for what its options keep.
 void clear_domain(TreeDomain& domain) noexcept;
 
-// The node at which it began has gone: so does the memory, with its last node.
+// The node at which the domain began has gone: its memory goes when its last node does.
 void end_domain(TreeDomain* domain) noexcept;
 
 }  // namespace tarn

@@ -36,7 +36,7 @@ bool is_listed(const TreeReference* reference) noexcept {
   return reference == oldest || (oldest != nullptr && reference->previous->next == reference);
 }
 
-// What a domain counts, if all its nodes are below the one at which it began.
+// Whether a domain's counts are right, if all its nodes are below the one at which it began.
 bool is_sound_domain(const TreeNode* root) noexcept {
   const TreeDomain& domain = *extra_of(root)->domain;
   if (domain.outside != 0) return true;

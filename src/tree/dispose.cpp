@@ -24,14 +24,14 @@ void leave_path(const TreeNode* root, TreeNode* node) noexcept {
 }
 
 // Nodes that were made one after the other lie one above the other in the page of their size. What
-// is met soon is asked for on that guess, where the links would say it too late.
+// is met soon is prefetched on that guess, where the links would say it too late.
 constexpr std::ptrdiff_t guess_bytes = 512;
-void ask_for(const TreeNode* node, std::ptrdiff_t offset) noexcept {
+void prefetch(const TreeNode* node, std::ptrdiff_t offset) noexcept {
   __builtin_prefetch(reinterpret_cast<const char*>(node) + offset, 1);
 }
 
-// A child without anything that would have to be asked, and without children. One on the path is
-// none: its destructor may be running, although it has been taken off.
+// A child without children, and without anything to ask before it goes. One on the path is no such
+// child: its destructor may be running, although it has been taken off.
 bool is_plain_leaf(const TreeNode* node) noexcept {
   if (!is_ordinary(node)) return false;
   if (TARN_LIKELY(node->word[link_child] == 0)) return true;  // Nor is it apart.
@@ -39,15 +39,15 @@ bool is_plain_leaf(const TreeNode* node) noexcept {
   return node->word[link_child] == only_apart && *place_of_destructor(node) == nullptr;
 }
 
-// Those of the newest children that are plain leaves: `node` and what follows. What they link lies
-// in their slab. pre: the parent is no reference
+// Frees the newest child, `node`, and its older siblings as far as they are plain leaves. What they
+// link lies in their slab. pre: the parent is no reference
 void free_plain_leaves(TreeNode* parent, TreeNode* node, PlainTrees& trees) noexcept {
   const bool is_simple = is_malloc_below(parent);
   TreeNode* const oldest = younger_of(node);
   std::uint32_t count = 0;
   do {
     TreeNode* const older = older_of(node);
-    ask_for(node, -guess_bytes);
+    prefetch(node, -guess_bytes);
     if (older != nullptr && younger_of(older) != node) report_tree_damage(node);
     if (TARN_LIKELY(is_simple && is_of_malloc(node))) {
       mark_gone(node);
@@ -89,10 +89,10 @@ void end(TreeNode* node) noexcept {
   unlink_and_free(node);
 }
 
-// Most are the newest child yet, and have nothing but their block. pre: `parent` is its parent
+// Most nodes are still the newest child, and have nothing but a block. pre: `parent` is the parent
 void end_below(TreeNode* parent, TreeNode* node) noexcept {
   if (!is_ordinary(node) || is_reference(parent) || newest_of(parent) != node) return end(node);
-  ask_for(node, -guess_bytes);
+  prefetch(node, -guess_bytes);
   TreeNode* const older = link_of(node, link_older);
   if (older != nullptr) {
     if (younger_of(older) != node) report_tree_damage(node);
@@ -114,7 +114,7 @@ TreeNode* stop(const TreeNode* root, TreeNode* node, TreeNode* at, os::Error err
 
 bool can_drop(const TreeDomain& domain) noexcept {
   if (domain.asking != 0 || domain.guests != 0) return false;
-  // What is outside would have to be told from what is not.
+  // Nodes outside would have to be told from the others.
   return domain.outside == 0 || (domain.is_of_arena && domain.extras == nullptr);
 }
 
@@ -130,7 +130,7 @@ TARN_NOINLINE void drop_below(TreeNode* node) noexcept {
   set_link(node, link_child, nullptr);
 }
 
-// All below `root`, which is on the path, and is left there: the node that stopped it, or null.
+// Disposes of all below `root`, which stays on the path. The node that stopped it, or null.
 TreeNode* dispose_below(TreeNode* root) noexcept {
   PlainTrees trees;
   trees.free_below(root);
@@ -154,7 +154,7 @@ TreeNode* dispose_below(TreeNode* root) noexcept {
       }
       if (trees.can_look() && trees.free_below(child)) continue;
       set(child, node_is_on_path, true);
-      ask_for(child, guess_bytes);
+      prefetch(child, guess_bytes);
       __builtin_prefetch(older_of(child), 1);  // Where it goes on after what is below.
       node = child;
       continue;
@@ -234,7 +234,7 @@ int tarn_tree_try_dispose(void* p, void** stayed) {
 int tarn_tree_dispose_children(void* p) {
   TreeNode* const node = node_of(p);
   check_thread(node, "tarn_tree_dispose_children");
-  // It is to stay where it is meanwhile.
+  // On the path, so that no destructor moves it or disposes of it meanwhile.
   const bool was_on_path = has(node, node_is_on_path);
   set(node, node_is_on_path, true);
   count_asking(node, 1);

@@ -60,11 +60,13 @@ void leave_domain(TreeExtra& extra) noexcept {
 void stop_asking(const TreeNode* node) noexcept {
   if (TARN_LIKELY(is_of_malloc(node))) return;
   TreeDomain* const domain = domain_of(node);
-  if (destructor_of(node) != nullptr) add_asking(domain, -1);
+  if (destructor_of(node) != nullptr) --domain->asking;
+  TARN_ASSERT(domain->asking != SIZE_MAX);
   if (!is_extended(node)) return;
   const TreeExtra& extra = *extra_of(node);
-  if (extra.references != nullptr) add_asking(domain, -1);
-  if (extra.domain != nullptr) add_asking(domain, -1);
+  if (extra.references != nullptr) --domain->asking;
+  if (extra.domain != nullptr) --domain->asking;
+  TARN_ASSERT(domain->asking < SIZE_MAX - 1);
 }
 
 tarn_tree_destructor* other_place_of_destructor(const TreeNode* node) noexcept {
@@ -75,7 +77,7 @@ tarn_tree_destructor* other_place_of_destructor(const TreeNode* node) noexcept {
 
 void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept {
   tarn_tree_destructor* const place = place_of_destructor(node);
-  if (place == nullptr) return;  // pre: null
+  if (place == nullptr) return;  // The destructor is null, too.
   count_asking(node, int{destructor != nullptr} - int{*place != nullptr});
   *place = destructor;
 }

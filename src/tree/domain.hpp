@@ -20,12 +20,12 @@
 namespace tarn {
 
 struct alignas(tree_grain) TreeDomain {
-  // What must be visited before the memory can go: destructors of its nodes, references to them,
-  // domains that begin there;
+  // Reasons to visit nodes before the memory can go: destructors of its nodes, references to them,
+  // domains that begin at them.
   std::size_t asking;
-  std::size_t guests;   // nodes of other memory whose parents are the domain's.
-  std::size_t outside;  // Nodes in its memory whose parents are not the domain's.
-  TreeExtra* extras;    // Of the nodes in its memory.
+  std::size_t guests;   // Nodes in other memory with parents in the domain's.
+  std::size_t outside;  // Nodes in its memory with parents in other memory.
+  TreeExtra* extras;    // The list of the Extras of its nodes.
   bool is_of_arena;
   bool is_compact;      // Arenas: small blocks have one word in front.
   bool has_ended;       // The node at which it began has gone.
@@ -53,7 +53,7 @@ inline std::size_t compact_bytes_of(const TreeNode* node) noexcept {
   return static_cast<std::size_t>(words_of(node)[-1] & units_mask) * tree_grain;
 }
 
-// May be asked without looking any further.
+// These look at nothing but the node.
 inline bool is_of_malloc(const TreeNode* node) noexcept {
   return memory_of(node) == memory_of_malloc;
 }
@@ -61,10 +61,10 @@ inline bool begins_domain(const TreeNode* node) noexcept {
   return is_extended(node) && extra_of(node)->domain != nullptr;
 }
 
-// What has the node's memory; null: malloc.
+// The domain in whose memory the node lies; null: in malloc's.
 TreeDomain* domain_of(const TreeNode* node) noexcept;
 
-// What nodes allocated below `parent`, which may be null, get theirs from.
+// The domain in whose memory nodes below `parent`, which may be null, are made; null: malloc's.
 TreeDomain* other_domain_below(const TreeNode* parent) noexcept;
 inline bool is_malloc_below(const TreeNode* parent) noexcept {
   return parent == nullptr || (is_of_malloc(parent) && !is_extended(parent));
@@ -83,33 +83,33 @@ inline void count_edge_between(TreeDomain* below, TreeDomain* own, int change) n
   if (own != nullptr) own->outside += static_cast<std::size_t>(change);
 }
 
-// A node that gets the parent, which may be null, or loses it.
+// Counts a node that gets the parent, which may be null (change: 1), or loses it (-1).
 void count_other_edge(const TreeNode* parent, const TreeNode* node, int change) noexcept;
 inline void count_edge(const TreeNode* parent, const TreeNode* node, int change) noexcept {
   const bool is_plain = is_of_malloc(node) && is_malloc_below(parent);
   if (TARN_UNLIKELY(!is_plain)) count_other_edge(parent, node, change);
 }
 
-// A node that goes from one parent to another one.
+// Counts a node that goes from one parent to another one.
 void count_other_move(const TreeNode* from, const TreeNode* to, const TreeNode* node) noexcept;
 inline void count_move(const TreeNode* from, const TreeNode* to, const TreeNode* node) noexcept {
   const bool is_plain = is_of_malloc(node) && is_malloc_below(from) && is_malloc_below(to);
   if (TARN_UNLIKELY(!is_plain)) count_other_move(from, to, node);
 }
 
-// What `domain`, that of a node, counts of what has to be visited.
+// Counts reasons to visit a node of the domain, which may be null.
 inline void add_asking(TreeDomain* domain, int change) noexcept {
   TARN_ASSERT(domain == nullptr || change >= 0 || domain->asking != 0);
   if (domain != nullptr) domain->asking += static_cast<std::size_t>(change);
 }
 
-// Something that must be visited comes to a node, or goes.
+// The same for the domain of a node.
 inline void count_asking(const TreeNode* node, int change) noexcept {
   if (TARN_LIKELY(is_of_malloc(node))) return;
   add_asking(domain_of(node), change);
 }
 
-// An Extra comes to a node; leaves the one it had, with all that it asked for.
+// An Extra comes to a node; an Extra goes; a node goes, with all reasons to visit it.
 void join_domain(const TreeNode* node, TreeExtra& extra) noexcept;
 void leave_domain(TreeExtra& extra) noexcept;
 void stop_asking(const TreeNode* node) noexcept;
@@ -121,7 +121,7 @@ inline void* block_of(const TreeNode* node) noexcept {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(words_of(node)[-1]));
 }
 
-// Where what is called before the node goes is kept; null: nowhere yet.
+// The place that has the node's destructor; null: there is none yet.
 tarn_tree_destructor* other_place_of_destructor(const TreeNode* node) noexcept;
 inline tarn_tree_destructor* place_of_destructor(const TreeNode* node) noexcept {
   const bool is_apart = has(node, node_is_apart);
@@ -132,7 +132,7 @@ inline tarn_tree_destructor* place_of_destructor(const TreeNode* node) noexcept 
   return other_place_of_destructor(node);
 }
 
-// What is called before the node goes; null: nothing.
+// The function that is called before the node goes; null: none.
 inline tarn_tree_destructor destructor_of(const TreeNode* node) noexcept {
   tarn_tree_destructor* const place = place_of_destructor(node);
   return place == nullptr ? nullptr : *place;

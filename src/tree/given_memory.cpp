@@ -48,7 +48,7 @@ TreeDomain* make_with_arena(const tarn_arena_options* options) noexcept {
   return domain;
 }
 
-// Takes the domain; null: it has none already, and errno says why.
+// Gives the domain to the node. False: there is no memory, or domain is null; errno says why.
 bool give(TreeNode* node, TreeDomain* domain) noexcept {
   if (domain == nullptr) return false;
   check_thread(node, "tarn_tree_give");

@@ -8,14 +8,14 @@
 
 namespace tarn {
 
-// Whether parent and neighbours have the node where it has them. pre: it has a parent, which is no
+// Whether the links of parent and siblings agree with the node's. pre: it has a parent, which is no
 // reference
 bool is_known_in_place(const TreeNode* node) noexcept;
 
-// Has the node's links, and whatever else is to come, in `extra`. pre: it is not extended
+// Extends the node: its links move to `extra`. pre: it is not extended
 void extend_with(TreeNode* node, TreeExtra* extra) noexcept;
 
-// Extended, now or before; false when there is no memory.
+// Extends the node if it is not extended; false: there is no memory.
 bool extend(TreeNode* node) noexcept;
 
 // Makes `node`, which has neither parent nor neighbours, the newest child of `parent`. False when
@@ -26,14 +26,14 @@ bool link_child_of(TreeNode* parent, TreeNode* node) noexcept;
 // a neighbour (then the node is not extended any more). pre: what it had in there is not needed
 void unlink_last(TreeNode* node) noexcept;
 
-// As above for a node that goes on: false when there is no memory for what it would lose.
+// As above for a node that keeps its Extra: false when there is no memory for a neighbour's.
 bool unlink_to_move(TreeNode* node) noexcept;
 
 // Takes it out from where it is and makes it the newest child of `parent`, which is another one.
 // False where that needs more than links in one slab: then nothing has changed.
 bool move_plain(TreeNode* parent, TreeNode* node) noexcept;
 
-// Has all extended that link_child_of(parent, node) will need extended.
+// Extends all nodes that link_child_of(parent, node) will need extended; false: no memory.
 bool prepare_to_link(TreeNode* parent, TreeNode* node) noexcept;
 
 }  // namespace tarn

@@ -63,14 +63,14 @@ struct TreeExtra {
   TreeNode* link[4];
   tarn_tree_destructor destructor;
   const char* name;
-  TreeReference* references;  // That are not its parent, from the oldest on.
+  TreeReference* references;  // The oldest of those that are not its parent.
   TreeNode* next_found;       // While cycles are looked for.
   std::uint64_t is_found : 1;
   std::uint64_t owns_name : 1;  // To be freed.
-  std::uint64_t thread : 62;  // Whose it is with all below it, if that is checked; 0: as above it.
-  TreeDomain* domain;         // That begins below the node.
-  TreeExtra* next;            // Of the nodes in the same domain's memory, if it is in one's,
-  TreeExtra** led;            // and what leads here.
+  std::uint64_t thread : 62;  // The owner of it and all below, if that is checked; 0: as above.
+  TreeDomain* domain;         // The one that begins at the node.
+  TreeExtra* next;            // In the list of the domain in whose memory the node lies.
+  TreeExtra** led;            // The pointer that leads here in that list; null: in none.
 };
 static_assert(sizeof(TreeExtra) == 96);
 
@@ -99,8 +99,8 @@ inline TreeMemory memory_of(const TreeNode* node) noexcept {
   return static_cast<TreeMemory>(node->word[2] & 3);
 }
 
-// When its block is given back. (What gives it back writes to its first 8 bytes at most, or checks
-// for itself.)
+// Comes before its block is freed. (Frees write to the first 8 bytes of a block at most, or check
+// for themselves.)
 inline void mark_gone(TreeNode* node) noexcept { node->word[2] |= memory_of_none; }
 inline bool has_gone(const TreeNode* node) noexcept { return memory_of(node) == memory_of_none; }
 
@@ -154,7 +154,7 @@ inline bool is_in_slab_of(const TreeNode* node, const TreeNode* target) noexcept
          (address_of(target) & tree_slab_mask) != 0;
 }
 
-// Whether `node` can lead to `target` as it is.
+// Whether `node` can link to `target` without being extended first.
 inline bool can_link(const TreeNode* node, const TreeNode* target) noexcept {
   return target == nullptr || is_extended(node) || is_in_slab_of(node, target);
 }
@@ -173,7 +173,7 @@ inline bool has_references(const TreeNode* node) noexcept {
   return is_extended(node) && extra_of(node)->references != nullptr;
 }
 
-// The owner that a program knows of: behind a reference the one that has it.
+// The owner that a program knows of: where the parent is a reference, the parent of that.
 inline TreeNode* owner_of(const TreeNode* node) noexcept {
   TreeNode* const parent = parent_of(node);
   return parent != nullptr && is_reference(parent) ? parent_of(parent) : parent;

@@ -8,9 +8,9 @@
 
 namespace tarn {
 
-// A node's newest child and its older sibling are asked for when it is looked at, and are looked at
-// when all have been that were found before: by then they have come from memory. Where not all are
-// plain it goes on: whoever asks them finds them at hand.
+// A node's newest child and its older sibling are prefetched when the node is looked at, and looked
+// at when all nodes found before them have been: by then they have come from memory. Where not all
+// are plain it goes on: the disposal that follows finds them in the cache.
 bool PlainTrees::find_from(std::uint32_t first) noexcept {
   const std::uint32_t most = credit_;
   bool all_plain = true;

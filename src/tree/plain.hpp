@@ -1,6 +1,6 @@
-// plain: trees of nodes that nobody has to be asked about. Whether a subtree is one, and small, is
-// found out by looking at its nodes in an order in which memory is waited for least; then they are
-// freed, without being taken out from among their neighbours. docs/design/tree.md ("Disposal").
+// plain: trees of nodes that go without being asked. Whether a subtree is one, and small, is found
+// out by looking at its nodes in an order in which memory is waited for least; then they are freed,
+// without being unlinked. docs/design/tree.md ("Disposal").
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,16 +16,16 @@ inline bool is_plain(const TreeNode* node) noexcept {
   return ((node->word[0] | node->word[1] | node->word[2]) & ~link_bits) == 0;
 }
 
-// Looks in vain cost at most what `earn` and what is freed has earned: disposal stays linear.
+// Looks that free nothing use up what freed nodes have earned: so disposal stays linear.
 class PlainTrees {
  public:
   bool can_look() const noexcept { return credit_ >= nodes_min && at_hand_ == 0; }
 
-  // Frees all below `top` if that is a plain tree and not too large for now. What it has looked at
-  // in vain is at hand afterwards. pre: can_look()
+  // Frees all below `top` if that is a plain tree and not too large for now; else the nodes that it
+  // has looked at are in the cache. pre: can_look()
   bool free_below(TreeNode* top) noexcept;
 
-  // So many nodes have gone in another way.
+  // So many nodes have been freed in another way.
   void earn(std::uint32_t nodes) noexcept {
     credit_ += looks_per_node * nodes;
     if (credit_ > nodes_max) credit_ = nodes_max;
@@ -43,7 +43,7 @@ class PlainTrees {
   std::uintptr_t slab_ = 0;
   std::uint32_t credit_ = nodes_max;
   std::uint32_t count_ = 0;
-  std::uint32_t at_hand_ = 0;  // Nodes that have been looked at and are to go next.
+  std::uint32_t at_hand_ = 0;  // Nodes that have been looked at and go next.
   std::uint32_t found_[nodes_max];  // Links, from the children of `top` downwards.
 };
 

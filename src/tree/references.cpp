@@ -49,7 +49,7 @@ class Found {
   TreeNode* next_ = nullptr;
 };
 
-// Looks at all that own `node` by being parents.
+// Looks at `node`, its parent, the parent of that, and so on.
 bool meets(const TreeNode* target, TreeNode* node, Found& found) noexcept {
   for (; node != nullptr; node = parent_of(node)) {
     if (node == target) return true;

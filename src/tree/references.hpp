@@ -7,10 +7,10 @@
 
 namespace tarn {
 
-// The one that `owner` has to `node`, but for the one that is its parent; null: none.
+// The reference that `owner` has to `node`; null: there is none, or it is the node's parent.
 TreeReference* reference_of(const TreeNode* owner, const TreeNode* node) noexcept;
 
-// Whether `target` owns `node`, is it, or would by what it has references to.
+// Whether `target` is `node`, or owns it through any parents and references.
 bool is_owner_of(const TreeNode* target, TreeNode* node) noexcept;
 
 // Unlinks a reference, which is not its target's parent, and frees it.

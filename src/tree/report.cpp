@@ -1,5 +1,5 @@
-// report: a tree by name. Where it is, is one node; what is to be said yet of the children of the
-// nodes above it, which are few, stands in a Level each. See tarn/tree_report.h.
+// report: a tree by name. It stands at one node; for each of the few nodes above, a Level has what
+// is still to be said of that node's children. See tarn/tree_report.h.
 //
 // SPDX-License-Identifier: MIT
 #include "tarn/tree_report.h"
@@ -32,10 +32,10 @@ struct Fold {
 
 // Of the children of one node.
 struct Level {
-  Fold leaves;   // Without names,
-  Fold parents;  // and with children.
-  Fold others;   // Smaller ones; below the last level that is shown: all others.
-  std::size_t references;  // That are folded.
+  Fold leaves;   // Without names or children.
+  Fold parents;  // Without names, but with children.
+  Fold others;   // Small ones; below the last level that is shown: all others.
+  std::size_t references;  // Folded ones.
   bool folds_leaves;
   bool folds_parents;
   bool has_line;
@@ -67,7 +67,7 @@ tarn_tree_stats stats_of(TreeNode* node) noexcept {
   return stats;
 }
 
-// Without its children, but for those that are references.
+// The node's own bytes, with its references but not with its other children.
 Own own_of(TreeNode* node) noexcept {
   Own own = {tarn_tree_size(bytes_of(node)), overhead_of(node)};
   for (const TreeNode* n = newest_of(node); n != nullptr; n = older_of(n)) {
@@ -76,7 +76,7 @@ Own own_of(TreeNode* node) noexcept {
   return own;
 }
 
-// The node that a child of the tree is to a program; null: a reference to one of others.
+// The node that a program sees in a child; null: the child is a reference to a node of others.
 TreeNode* shown(TreeNode* child) noexcept {
   return is_reference(child) ? newest_of(child) : child;
 }
@@ -93,7 +93,7 @@ class Report {
   bool run(TreeNode* root) noexcept;
 
  private:
-  // Each gives the child at which it goes on; null: there is none.
+  // Each returns the child to go on with; null: there is none.
   TreeNode* show(TreeNode* node, const tarn_tree_stats& stats) noexcept;
   TreeNode* show_or_fold(TreeNode* child) noexcept;
   TreeNode* end_children() noexcept;
@@ -119,8 +119,8 @@ class Report {
   const std::size_t depth_max_;
   const std::size_t bytes_min_;
   const std::size_t alike_min_;
-  TreeNode* node_ = nullptr;  // The one whose children are shown now,
-  std::size_t depth_ = 0;     // and how deep it lies; the root: 1.
+  TreeNode* node_ = nullptr;  // The node whose children are being shown.
+  std::size_t depth_ = 0;     // Its depth; the root's is 1.
   Level levels_[TARN_TREE_REPORT_DEPTH_MAX];
 };
 
@@ -210,7 +210,7 @@ void Report::fold_line(const Fold& fold, const char* words, const char* what) no
   out_.text("\n");
 }
 
-// With all below it, among its siblings.
+// Adds a child, with all below it, to a line for several siblings, if it belongs there.
 bool Report::is_folded(TreeNode* child, const tarn_tree_stats& stats) noexcept {
   Level& siblings = level();
   if (name_of(child) == nullptr) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t nobody = 1;  // Handed over.
 
-// Of the calling thread, and the same in the child of a fork.
+// The calling thread's number; in the child of a fork it is the same.
 std::uint64_t own_number() noexcept { return address_of(&os::known_thread_id) / 4; }
 
 void set_thread(TreeExtra& extra, std::uint64_t number) noexcept {
@@ -47,7 +47,7 @@ bool tree_checks_threads() noexcept {
   if (checks == TreeChecks::as_set) {
     const bool wanted = settings[Option::check_tree_threads] != 0;
     checks = wanted ? TreeChecks::on : TreeChecks::off;
-    // Until the environment has been read it may say something else.
+    // Kept only once the environment has been read.
     if (process.is_configured()) tree_checks.store(checks, std::memory_order_relaxed);
   }
   return checks == TreeChecks::on;
@@ -79,7 +79,7 @@ void check_place(const TreeNode* node, const char* function) noexcept {
 
 void note_root(TreeNode* node) noexcept {
   if (TARN_LIKELY(tree_checks.load(std::memory_order_relaxed) == TreeChecks::off)) return;
-  // Without memory it is one that is not checked.
+  // Without memory the root is not checked.
   if (tree_checks_threads() && extend(node)) set_thread(*extra_of(node), own_number());
 }
 

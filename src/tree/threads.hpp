@@ -1,5 +1,5 @@
-// threads: whose a subtree is, where that is checked (tarn_tree_check_threads). A root is the
-// thread's that made it, a node the nearest one's above it that is somebody's.
+// threads: which thread owns a subtree, where that is checked (tarn_tree_check_threads). A root
+// belongs to the thread that made it, another node to the owner of the nearest node above with one.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace tarn {
 
-enum class TreeChecks : unsigned { off, on, as_set };  // As the environment says, not looked yet.
+enum class TreeChecks : unsigned { off, on, as_set };  // as_set: by the environment.
 extern std::atomic<TreeChecks> tree_checks;
 
 bool tree_checks_threads() noexcept;
@@ -26,10 +26,10 @@ inline void check_thread(const TreeNode* node, const char* function) noexcept {
 // The same for its parent, too: the node's place is to change.
 void check_place(const TreeNode* node, const char* function) noexcept;
 
-// The same for what is above nothing else: nodes that a disposal meets.
+// The same for the Extra of a node that a disposal meets. The nodes above it have been checked.
 void check_taker(const TreeExtra& extra, const TreeNode* node, const char* function) noexcept;
 
-// A node has become a root, or is below one that is the thread's.
+// A node has become a root; a node has come below another one.
 void note_root(TreeNode* node) noexcept;
 void note_child(TreeNode* node) noexcept;
 

@@ -28,7 +28,7 @@ TreeNode* put_below(TreeNode* parent, TreeNode* node) noexcept {
     note_root(node);
     return node;
   }
-  if (TARN_LIKELY(link_child_of(parent, node))) return node;  // An edge in its memory.
+  if (TARN_LIKELY(link_child_of(parent, node))) return node;  // In one memory: no edge to count.
   free_node(node);
   return nullptr;
 }

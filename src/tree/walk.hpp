@@ -10,7 +10,7 @@
 namespace tarn {
 
 // The next one of the tree below `root`, in the order of creation, each before what is below it;
-// null at the end. The first one is root itself. depth: adjusted.
+// null at the end. Starts with the root itself. *depth changes with the level of the node.
 TreeNode* next_of_all(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept;
 TreeNode* next_below(const TreeNode* root, TreeNode* node) noexcept;  // References left out.
 
