@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/recover.h"
+#include "tarn/heap/recover.h"
 #include "tarn/tarn.h"
 
 namespace tarn {

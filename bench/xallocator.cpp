@@ -14,9 +14,9 @@
 #include <ctime>
 #include <vector>
 
-#include "tarn/class_pools.hpp"
 #include "tarn/compat/Allocator.h"
 #include "tarn/compat/xallocator.h"
+#include "tarn/pool/class_pools.hpp"
 
 namespace {
 

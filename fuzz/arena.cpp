@@ -2,7 +2,7 @@
 // blocks that are in use and their contents: marks, rewinds, resets, growth in place, releases.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/arena.hpp"
+#include "tarn/arena/arena.hpp"
 
 #include <cstring>
 #include <string>
@@ -10,7 +10,7 @@
 
 #include "failing_source.hpp"
 #include "input.hpp"
-#include "tarn/align.hpp"
+#include "tarn/detail/align.hpp"
 
 namespace tarn::fuzz {
 

@@ -2,7 +2,7 @@
 // which block is live and whose it is.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/array_pool.hpp"
+#include "tarn/pool/array_pool.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "input.hpp"
-#include "tarn/shared_array_pool.hpp"
+#include "tarn/pool/shared_array_pool.hpp"
 
 namespace tarn::fuzz {
 

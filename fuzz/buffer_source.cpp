@@ -2,14 +2,14 @@
 // out and what is written in them.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/buffer_source.hpp"
+#include "tarn/source/buffer_source.hpp"
 
 #include <cstring>
 #include <map>
 #include <vector>
 
 #include "input.hpp"
-#include "tarn/align.hpp"
+#include "tarn/detail/align.hpp"
 
 namespace tarn::fuzz {
 

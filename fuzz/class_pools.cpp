@@ -2,7 +2,7 @@
 // out and their contents. Sizes, alignments, growth, walks that free, trims, any pointer.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/class_pools.hpp"
+#include "tarn/pool/class_pools.hpp"
 
 #include <cstring>
 #include <map>
@@ -11,7 +11,7 @@
 
 #include "failing_source.hpp"
 #include "input.hpp"
-#include "tarn/align.hpp"
+#include "tarn/detail/align.hpp"
 
 namespace tarn::fuzz {
 

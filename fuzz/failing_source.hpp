@@ -8,8 +8,8 @@
 #include <map>
 
 #include "input.hpp"
-#include "tarn/align.hpp"
-#include "tarn/source.hpp"
+#include "tarn/detail/align.hpp"
+#include "tarn/source/source.hpp"
 
 namespace tarn::fuzz {
 

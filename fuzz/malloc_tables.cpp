@@ -10,7 +10,7 @@
 
 #include "../tests/tables/subjects.hpp"
 #include "input.hpp"
-#include "tarn/align.hpp"
+#include "tarn/detail/align.hpp"
 
 namespace tarn::fuzz {
 

@@ -2,7 +2,7 @@
 // are out and their contents. Sizes, growth, moves, walks that free, clears and trims.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/pool.hpp"
+#include "tarn/pool/pool.hpp"
 
 #include <cstring>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include "failing_source.hpp"
 #include "input.hpp"
-#include "tarn/align.hpp"
+#include "tarn/detail/align.hpp"
 
 namespace tarn::fuzz {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "input.hpp"
-#include "tarn/static_heap.hpp"
+#include "tarn/pool/static_heap.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 // wrong frees are told and change nothing.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "input.hpp"
-#include "tarn/align.hpp"
+#include "tarn/detail/align.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "input.hpp"
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 #include "tree_model.hpp"
 
 namespace tarn::fuzz {

@@ -1,5 +1,6 @@
-// tree_model: what tarn/tree.h promises of a tree, as plain records: who is below whom, in which
-// order, who goes when and who refuses. It knows nothing of the library but what pointers it gave.
+// tree_model: what tarn/tree/tree.h promises of a tree, as plain records: who is below whom, in
+// which order, who goes when and who refuses. It knows nothing of the library but what pointers it
+// gave.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

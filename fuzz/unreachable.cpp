@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "input.hpp"
-#include "tarn/arena.h"
-#include "tarn/pool.h"
+#include "tarn/arena/arena.h"
+#include "tarn/detail/watch.h"
+#include "tarn/diagnose/unreachable.hpp"
+#include "tarn/pool/pool.h"
 #include "tarn/tarn.h"
-#include "tarn/tree.h"
-#include "tarn/unreachable.hpp"
-#include "tarn/watch.h"
+#include "tarn/tree/tree.h"
 #include "unreachable_objects.hpp"
 
 namespace tarn::fuzz {

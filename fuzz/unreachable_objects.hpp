@@ -10,7 +10,7 @@
 
 #include "../tests/unreachable/apart.hpp"
 #include "input.hpp"
-#include "tarn/source.h"
+#include "tarn/source/source.h"
 #include "tarn/tarn.h"
 
 namespace tarn::fuzz {

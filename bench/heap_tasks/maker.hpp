@@ -14,7 +14,7 @@
 #include <malloc.h>
 #include <string_view>
 
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 namespace tarn {
 

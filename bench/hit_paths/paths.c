@@ -4,10 +4,10 @@
  * SPDX-License-Identifier: MIT */
 #include <stddef.h>
 
-#include "tarn/arena.h"
-#include "tarn/object_cache.h"
-#include "tarn/pool.h"
-#include "tarn/region_array_pool.h"
+#include "tarn/arena/arena.h"
+#include "tarn/pool/object_cache.h"
+#include "tarn/pool/pool.h"
+#include "tarn/pool/region_array_pool.h"
 
 void* path_pool_allocate(tarn_pool* pool);
 void path_pool_deallocate(tarn_pool* pool, void* p);

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include <cstddef>
 
-#include "tarn/arena.hpp"
-#include "tarn/array_pool.hpp"
-#include "tarn/pool.hpp"
-#include "tarn/static_pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/array_pool.hpp"
+#include "tarn/pool/pool.hpp"
+#include "tarn/pool/static_pool.hpp"
 
 namespace {
 

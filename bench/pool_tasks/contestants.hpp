@@ -20,11 +20,11 @@
 #include TARN_BENCH_PEERS
 #include "memory.hpp"
 #include "order.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/array_allocator.hpp"
-#include "tarn/heap.hpp"
-#include "tarn/pool.hpp"
-#include "tarn/region_array_pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/heap/heap.hpp"
+#include "tarn/pool/pool.hpp"
+#include "tarn/pool/region_array_pool.hpp"
+#include "tarn/standard/array_allocator.hpp"
 
 namespace tarn {
 

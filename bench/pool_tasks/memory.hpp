@@ -1,5 +1,5 @@
-// Where the pools that are measured take their memory from: sources (tarn/source.hpp), so that all
-// of them have the same pages, and that count what is held.
+// Where the pools that are measured take their memory from: sources (tarn/source/source.hpp), so
+// that all of them have the same pages, and that count what is held.
 //
 // WarmMemory has been written before; what goes back is handed out again, the last first. So what
 // is measured over it is the pool, not the kernel. ColdMemory is fresh from the kernel.
@@ -13,8 +13,8 @@
 #include <cstdlib>
 
 #include "../heap_tasks/meter.hpp"
-#include "tarn/align.hpp"
-#include "tarn/source.hpp"
+#include "tarn/detail/align.hpp"
+#include "tarn/source/source.hpp"
 
 namespace tarn {
 

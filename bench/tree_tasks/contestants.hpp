@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <tuple>
 
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 namespace tarn {
 

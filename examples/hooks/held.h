@@ -5,7 +5,7 @@
 #define TARN_EXAMPLES_HOOKS_HELD_H
 
 #include <stdio.h>
-#include <tarn/heap.h>
+#include <tarn/heap/heap.h>
 
 static inline tarn_heap heap_of(const char* name, size_t ceiling_bytes) {
   const tarn_heap_options options = {

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <tarn/heap.h>
+#include <tarn/heap/heap.h>
 
 #include "link.hpp"
 

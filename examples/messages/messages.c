@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tarn/array_pool.h"
+#include "tarn/pool/array_pool.h"
 
 enum { BLOCK_COUNT = 8, BLOCK_BYTES = 64, MEMBERS_MAX = 2, MESSAGE_COUNT = 100 };
 

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tarn/shared_array_pool.hpp"
+#include "tarn/pool/shared_array_pool.hpp"
 
 namespace {
 

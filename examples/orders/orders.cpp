@@ -12,13 +12,13 @@
 #include <string>
 #include <string_view>
 
-#include "tarn/arena.hpp"
-#include "tarn/checking_resource.hpp"
-#include "tarn/class_new.hpp"
-#include "tarn/containers.hpp"
-#include "tarn/owners.hpp"
-#include "tarn/pmr.hpp"
-#include "tarn/static_pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/static_pool.hpp"
+#include "tarn/standard/checking_resource.hpp"
+#include "tarn/standard/class_new.hpp"
+#include "tarn/standard/containers.hpp"
+#include "tarn/standard/owners.hpp"
+#include "tarn/standard/pmr.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
-#include "tarn/static_pool.h"
+#include "tarn/pool/static_pool.h"
 
 typedef struct packet {
   uint32_t number;

@@ -12,7 +12,7 @@
 
 #include <atomic>
 
-#include "tarn/static_pool.hpp"
+#include "tarn/pool/static_pool.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.hpp"
 
 namespace {
 

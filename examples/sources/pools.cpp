@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstring>
 
-#include "tarn/adaptors.hpp"
-#include "tarn/buffer_source.hpp"
-#include "tarn/file_source.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/pool/pool.hpp"
+#include "tarn/source/adaptors.hpp"
+#include "tarn/source/buffer_source.hpp"
+#include "tarn/source/file_source.hpp"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tarn/arena.h"
-#include "tarn/pool.h"
-#include "tarn/shared_arena.h"
+#include "tarn/arena/arena.h"
+#include "tarn/arena/shared_arena.h"
+#include "tarn/pool/pool.h"
 
 struct word {
   struct word* next;

@@ -9,10 +9,10 @@
 #include <cstdio>
 #include <cstring>
 
-#include "tarn/arena.hpp"
-#include "tarn/pool.hpp"
-#include "tarn/scratch.hpp"
-#include "tarn/shared_arena.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/arena/scratch.hpp"
+#include "tarn/arena/shared_arena.hpp"
+#include "tarn/pool/pool.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
  * All sizes are bytes. Every function may be called from any thread. Out of memory, an overflowing
  * size, or one above PTRDIFF_MAX gives a null pointer and errno ENOMEM. Allocation and freeing take
  * constant time, apart from calls to the operating system and from zeroing or copying contents.
- * What owners have registered (tarn/recover.h) is recovered before there is no memory.
+ * What owners have registered (tarn/heap/recover.h) is recovered before there is no memory.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_TARN_H
@@ -14,8 +14,8 @@
 
 #include <stddef.h>
 
-#include "tarn/account.h"
-#include "tarn/heap.h"
+#include "diagnose/account.h"
+#include "heap/heap.h"
 
 #define TARN_VERSION_MAJOR 0
 #define TARN_VERSION_MINOR 1
@@ -45,7 +45,7 @@ TARN_API void* tarn_reallocarray(void* p, size_t count, size_t size);
 TARN_API void tarn_free(void* p);
 
 /* As tarn_free. `size` is what was asked for, `alignment` too. (C23) Checked, guarded and
- * passthrough heaps (tarn/heap.h) report another size: "tarn: size mismatch: ...". */
+ * passthrough heaps (tarn/heap/heap.h) report another size: "tarn: size mismatch: ...". */
 TARN_API void tarn_free_sized(void* p, size_t size);
 TARN_API void tarn_free_aligned_sized(void* p, size_t alignment, size_t size);
 
@@ -94,8 +94,8 @@ TARN_API int tarn_pressure_open(unsigned stall_ms, unsigned window_ms);
 
 /* Waits until such a descriptor is ready, and trims all heaps then: the body of a thread that
  * keeps a server small, `while (tarn_pressure_serve(fd, -1) >= 0);`. Where that gives less than an
- * eighth of what is committed, owners of what can be recovered give the rest (tarn/recover.h): as
- * long as memory stays short, another eighth each time. 1: trimmed; 0: nothing within timeout_ms
+ * eighth of what is committed, owners of what can be recovered give the rest (tarn/heap/recover.h):
+ * as long as memory stays short, another eighth each time. 1: trimmed; 0: nothing within timeout_ms
  * (-1: wait for ever); -1 with errno: not a descriptor that can be waited for, EINTR after a
  * signal. */
 TARN_API int tarn_pressure_serve(int descriptor, int timeout_ms);

@@ -115,7 +115,7 @@ impl Arena {
         let (bytes, alignment) = (layout.size(), layout.align());
         let arena = self.raw.as_ptr();
         // SAFETY: the arena lives and is this thread's. As tarn_arena_allocate_aligned of
-        // tarn/arena.h, for alignments up to the grain.
+        // tarn/arena/arena.h, for alignments up to the grain.
         let block: *mut u8 = unsafe {
             let cursor = (*arena).cursor;
             let room = (*arena).end as usize - cursor as usize;

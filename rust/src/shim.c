@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include TARN_RUST_HEADER
 #ifndef TARN_ARENA_H
-#include "tarn/arena.h"
+#include "tarn/arena/arena.h"
 #endif
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-//! The C functions that the crate is made of, as they are: tarn/tarn.h, tarn/heap.h and
-//! tarn/arena.h say what each promises; `src/shim.c` has those that begin with `tarn_rust`.
+//! The C functions that the crate is made of, as they are: tarn/tarn.h, tarn/heap/heap.h and
+//! tarn/arena/arena.h say what each promises; `src/shim.c` has those that begin with `tarn_rust`.
 //!
 //! SPDX-License-Identifier: MIT
 #![allow(non_camel_case_types, missing_docs)]

@@ -1,4 +1,4 @@
-// arena: making and ending arenas, and blocks beyond the hit path. See tarn/arena.h.
+// arena: making and ending arenas, and blocks beyond the hit path. See tarn/arena/arena.h.
 //
 // SPDX-License-Identifier: MIT
 #include <new>

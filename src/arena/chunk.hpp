@@ -1,4 +1,4 @@
-// chunk: what an arena's chunks, notes and state are. tarn/arena.h has the hit path;
+// chunk: what an arena's chunks, notes and state are. tarn/arena/arena.h has the hit path;
 // docs/design/arena.md has the picture and the invariants.
 //
 //   chunk:  | tarn_arena_chunk | (note | ) block | (canary |) ... up to the cursor | room |
@@ -11,7 +11,7 @@
 
 #include "base/bits.hpp"
 #include "base/check.hpp"
-#include "tarn/arena.h"
+#include "tarn/arena/arena.h"
 
 struct alignas(TARN_ARENA_GRAIN) tarn_arena_chunk {
   tarn_arena_chunk* older;

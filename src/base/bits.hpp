@@ -1,4 +1,4 @@
-// bits: questions about the binary form of an integer, and tarn/align.hpp's arithmetic.
+// bits: questions about the binary form of an integer, and tarn/detail/align.hpp's arithmetic.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/align.hpp"
+#include "tarn/detail/align.hpp"
 
 namespace tarn {
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tarn/api.h"
+#include "tarn/detail/api.h"
 
 #define TARN_INLINE inline __attribute__((always_inline))
 #define TARN_COLD __attribute__((noinline, cold))

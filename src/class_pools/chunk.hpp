@@ -13,8 +13,8 @@
 #include "base/address_tree.hpp"
 #include "base/bits.hpp"
 #include "base/list.hpp"
-#include "tarn/class_pools.h"
-#include "tarn/static_bits.h"
+#include "tarn/detail/static_bits.h"
+#include "tarn/pool/class_pools.h"
 
 // At the start of each chunk.
 struct tarn_class_chunk {
@@ -41,7 +41,7 @@ struct tarn_class_chunk {
 struct tarn_class_pool {
   std::size_t block_bytes;
   std::size_t stride;
-  std::size_t inverse;      // Of the stride: tarn/static_bits.h.
+  std::size_t inverse;      // Of the stride: tarn/detail/static_bits.h.
   unsigned shift;
   tarn_class_chunk* open;   // Chunks that have room; blocks are taken from the first one.
   tarn_class_chunk* open_end;

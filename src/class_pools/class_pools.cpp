@@ -1,4 +1,5 @@
-// class_pools: the functions of tarn/class_pools.h: the room's operations, under the user's lock.
+// class_pools: the functions of tarn/pool/class_pools.h: the room's operations, under the user's
+// lock.
 //
 // SPDX-License-Identifier: MIT
 #include "class_pools/class_pools.hpp"

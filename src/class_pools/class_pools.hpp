@@ -1,5 +1,5 @@
 // class_pools: the report of a pointer that is no live block, for the functions of
-// tarn/class_pools.h and of xalloc.
+// tarn/pool/class_pools.h and of xalloc.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,12 +1,12 @@
-// class_api: the functions of tarn/heap.h for class tables. They make and judge tables; none of
-// them needs a heap.
+// class_api: the functions of tarn/heap/heap.h for class tables. They make and judge tables; none
+// of them needs a heap.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 
 #include "layout/class_table.hpp"
 #include "layout/size_class.hpp"
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 static_assert(TARN_HEAP_CLASSES_MAX == tarn::fixed_classes_max);
 static_assert(TARN_HEAP_CLASS_BYTES_MAX == tarn::block_bytes_max);

@@ -1,4 +1,4 @@
-// heap_api: the functions of tarn/heap.h.
+// heap_api: the functions of tarn/heap/heap.h.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
@@ -18,7 +18,7 @@
 #include "heap/lookup.hpp"
 #include "heap/record.hpp"
 #include "heap/resize.hpp"
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 extern "C" {
 

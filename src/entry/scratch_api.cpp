@@ -1,10 +1,10 @@
-// scratch_api: what tarn/scratch.h leaves to the library.
+// scratch_api: what tarn/arena/scratch.h leaves to the library.
 //
 // SPDX-License-Identifier: MIT
 #include "base/bits.hpp"
 #include "base/config.hpp"
 #include "os/process.hpp"
-#include "tarn/scratch.h"
+#include "tarn/arena/scratch.h"
 #include "tarn/tarn.h"
 
 using namespace tarn;

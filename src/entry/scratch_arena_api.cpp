@@ -5,7 +5,7 @@
 #include "base/config.hpp"
 #include "os/process.hpp"
 #include "os/thread.hpp"
-#include "tarn/shared_arena.h"
+#include "tarn/arena/shared_arena.h"
 #include "tarn/tarn.h"
 
 namespace tarn {

@@ -6,9 +6,9 @@
 #include "base/config.hpp"
 #include "os/system_malloc.hpp"
 #include "report/report.hpp"
-#include "tarn/heap.h"
-#include "tarn/heap_source.h"
-#include "tarn/source.h"
+#include "tarn/heap/heap.h"
+#include "tarn/heap/heap_source.h"
+#include "tarn/source/source.h"
 #include "tarn/tarn.h"
 
 namespace tarn {

@@ -1,4 +1,4 @@
-// xalloc_api: the class pools that the process shares, of tarn/xalloc.h. Constant-initialised,
+// xalloc_api: the class pools that the process shares, of tarn/pool/xalloc.h. Constant-initialised,
 // ready at the first call, never ended. Lock order: the gate, malloc's locks. The gate is left
 // where a source may call functions of the program's, which may use the family.
 //
@@ -17,7 +17,7 @@
 #include "heap/heaps.hpp"
 #include "os/process.hpp"
 #include "os/thread.hpp"
-#include "tarn/xalloc.h"
+#include "tarn/pool/xalloc.h"
 
 namespace tarn {
 
@@ -112,7 +112,7 @@ alignas(64) constinit char usual[usual_bytes]{};
 tarn_chunk take_usual(void*, std::size_t bytes, std::size_t) { return {usual, bytes}; }
 
 // An operation leaves the gate to ask a source. malloc's heap may have to ask owners of other
-// memory for some (tarn/recover.h), and these may free blocks of the family, or take some.
+// memory for some (tarn/heap/recover.h), and these may free blocks of the family, or take some.
 class Asking {
  public:
   Asking() {

@@ -1,4 +1,4 @@
-// file_source: chunks from a mapped file. See tarn/file_source.h; docs/design/sources.md.
+// file_source: chunks from a mapped file. See tarn/source/file_source.h; docs/design/sources.md.
 //
 //   file: | FileHead | gaps and chunks, by offset from the end of the head ...
 //
@@ -6,7 +6,7 @@
 // chunks stay where they are when it grows.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/file_source.h"
+#include "tarn/source/file_source.h"
 
 #include <cerrno>
 #include <cstring>
@@ -17,7 +17,7 @@
 #include "os/file.hpp"
 #include "os/process.hpp"
 #include "os/vm.hpp"
-#include "tarn/buffer_source.h"
+#include "tarn/source/buffer_source.h"
 
 namespace tarn {
 

@@ -1,9 +1,9 @@
-// fixed_allocator: see tarn/fixed_allocator.h.
+// fixed_allocator: see tarn/pool/fixed_allocator.h.
 //
 //   pool:  | block | block | ... fresh ... | live bits, where they fit |
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/fixed_allocator.h"
+#include "tarn/pool/fixed_allocator.h"
 
 #include "base/bits.hpp"
 #include "grants/grants.hpp"

@@ -8,7 +8,7 @@
 #include "os/process.hpp"
 #include "os/watchers.hpp"
 #include "report/report.hpp"
-#include "tarn/source.h"
+#include "tarn/source/source.h"
 
 namespace tarn {
 

@@ -1,9 +1,9 @@
-// account: what the whole process has and has done, class by class (tarn/account.h).
+// account: what the whole process has and has done, class by class (tarn/diagnose/account.h).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tarn/account.h"
+#include "tarn/diagnose/account.h"
 
 namespace tarn {
 

@@ -10,7 +10,7 @@
 
 #include "os/thread.hpp"
 #include "report/report.hpp"
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 namespace tarn {
 

@@ -15,7 +15,7 @@ HeapRecord* live_record(tarn_heap heap, const char* function) noexcept;
 // Closed for the calling thread; null with EINVAL where that cannot be.
 HeapRecord* heap_lock(tarn_heap heap, const char* function) noexcept;
 
-// As the functions of tarn/heap.h: -1 with EINVAL as heap_lock.
+// As the functions of tarn/heap/heap.h: -1 with EINVAL as heap_lock.
 using SetLimit = void (Limits::*)(std::size_t) noexcept;
 int heap_set_limit(tarn_heap heap, SetLimit set, std::size_t bytes, const char* function) noexcept;
 

@@ -14,7 +14,7 @@
 #include "os/thread.hpp"
 #include "pages/page.hpp"
 #include "source/span.hpp"
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 struct tarn_purgeable;
 

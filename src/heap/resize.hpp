@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 namespace tarn {
 

@@ -22,7 +22,7 @@
 #include "heap/thread.hpp"
 #include "os/thread.hpp"
 #include "source/zone.hpp"
-#include "tarn/account.h"
+#include "tarn/diagnose/account.h"
 
 namespace tarn {
 

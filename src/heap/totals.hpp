@@ -1,5 +1,5 @@
 // totals: what the process has of all heaps together: live bytes, large blocks, threads; and the
-// account file (tarn/account.h), in which others read them while the process runs. It is
+// account file (tarn/diagnose/account.h), in which others read them while the process runs. It is
 // constant-initialised, so it is there before the first constructor and after the last destructor.
 //
 // SPDX-License-Identifier: MIT
@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tarn/account.h"
+#include "tarn/diagnose/account.h"
 
 namespace tarn {
 

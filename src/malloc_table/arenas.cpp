@@ -1,8 +1,8 @@
-// arenas: tables over arenas and shared arenas. See tarn/malloc_table.h.
+// arenas: tables over arenas and shared arenas. See tarn/heap/malloc_table.h.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/malloc_table.hpp"
-#include "tarn/shared_arena.h"
+#include "tarn/arena/shared_arena.h"
+#include "tarn/heap/malloc_table.hpp"
 
 namespace tarn {
 

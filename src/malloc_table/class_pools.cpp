@@ -1,12 +1,13 @@
-// class_pools: tables over class pools, of one's own and the process's. See tarn/malloc_table.h.
+// class_pools: tables over class pools, of one's own and the process's. See
+// tarn/heap/malloc_table.h.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/class_pools.h"
+#include "tarn/pool/class_pools.h"
 
 #include <cstddef>
 
-#include "tarn/malloc_table.h"
-#include "tarn/xalloc.h"
+#include "tarn/heap/malloc_table.h"
+#include "tarn/pool/xalloc.h"
 
 namespace tarn {
 

@@ -1,13 +1,13 @@
 // heaps: tables over malloc's heap and others, whose blocks need nothing in front, and over trees;
-// and chunks from a table. See tarn/malloc_table.h.
+// and chunks from a table. See tarn/heap/malloc_table.h.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 
 #include "base/bits.hpp"
-#include "tarn/malloc_table.h"
+#include "tarn/heap/malloc_table.h"
 #include "tarn/tarn.h"
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 namespace tarn {
 

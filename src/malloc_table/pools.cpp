@@ -1,11 +1,11 @@
-// pools: tables over what has blocks of one size. See tarn/malloc_table.h.
+// pools: tables over what has blocks of one size. See tarn/heap/malloc_table.h.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/fixed_allocator.h"
-#include "tarn/malloc_table.hpp"
-#include "tarn/object_cache.h"
-#include "tarn/region_array_pool.h"
-#include "tarn/shared_array_pool.h"
+#include "tarn/heap/malloc_table.hpp"
+#include "tarn/pool/fixed_allocator.h"
+#include "tarn/pool/object_cache.h"
+#include "tarn/pool/region_array_pool.h"
+#include "tarn/pool/shared_array_pool.h"
 
 namespace tarn {
 

@@ -1,7 +1,7 @@
-// object_cache: see tarn/object_cache.h.
+// object_cache: see tarn/pool/object_cache.h.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/object_cache.h"
+#include "tarn/pool/object_cache.h"
 
 #include "base/bits.hpp"
 #include "os/process.hpp"

@@ -1,10 +1,10 @@
-// os_source: chunks straight from the OS. See tarn/os_source.h.
+// os_source: chunks straight from the OS. See tarn/source/os_source.h.
 //
 // All fields that change are counters, and `kept`, the head of a list through the first bytes of
 // ranges that the OS did not take. Whoever looks at that list takes all of it.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/os_source.h"
+#include "tarn/source/os_source.h"
 
 #include <cstdint>
 

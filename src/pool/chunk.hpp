@@ -1,5 +1,6 @@
-// chunk: what a pool's chunks and their blocks are, and where things lie in a chunk. tarn/pool.h
-// has the hit paths, and the pictures of a pool and a chunk; docs/design/pool.md the invariants.
+// chunk: what a pool's chunks and their blocks are, and where things lie in a chunk.
+// tarn/pool/pool.h has the hit paths, and the pictures of a pool and a chunk; docs/design/pool.md
+// the invariants.
 //
 //   chunk:  | tarn_pool_chunk | live bits | notes, if checked | block | block | ...
 //
@@ -12,7 +13,7 @@
 
 #include "base/bits.hpp"
 #include "base/check.hpp"
-#include "tarn/pool.h"
+#include "tarn/pool/pool.h"
 
 namespace tarn {
 

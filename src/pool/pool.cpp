@@ -1,4 +1,4 @@
-// pool: making and ending pools, and the rest of allocating and freeing. See tarn/pool.h.
+// pool: making and ending pools, and the rest of allocating and freeing. See tarn/pool/pool.h.
 //
 // SPDX-License-Identifier: MIT
 #include "pool/pool.hpp"

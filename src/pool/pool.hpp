@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "tarn/pool.h"
+#include "tarn/pool/pool.h"
 
 namespace tarn {
 

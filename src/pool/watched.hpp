@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tarn/pool.h"
+#include "tarn/pool/pool.h"
 
 namespace tarn {
 

@@ -1,4 +1,4 @@
-// purgeables: blocks that may vanish. tarn/recover.h says what its functions promise.
+// purgeables: blocks that may vanish. tarn/heap/recover.h says what its functions promise.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "heap/recovery.hpp"
-#include "tarn/recover.h"
+#include "tarn/heap/recover.h"
 
 namespace tarn {
 

@@ -1,5 +1,5 @@
-// reclaimers: owners that give memory when they are asked. tarn/recover.h says what its functions
-// promise.
+// reclaimers: owners that give memory when they are asked. tarn/heap/recover.h says what its
+// functions promise.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "heap/recovery.hpp"
-#include "tarn/recover.h"
+#include "tarn/heap/recover.h"
 
 namespace tarn {
 

@@ -19,7 +19,7 @@
 
 #include "heap/record.hpp"
 #include "os/thread.hpp"
-#include "tarn/recover.h"
+#include "tarn/heap/recover.h"
 
 namespace tarn {
 

@@ -1,8 +1,8 @@
-// report_api: the functions of tarn/report.h.
+// report_api: the functions of tarn/diagnose/report.h.
 //
 // SPDX-License-Identifier: MIT
 #include "report/report.hpp"
-#include "tarn/report.h"
+#include "tarn/diagnose/report.h"
 
 extern "C" {
 

@@ -37,8 +37,8 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
     {"large_move_kib", 256, 64, std::uint64_t{1} << 32,
      "from this size on a growing large block may move by page tables"},
     {"check_tree_threads", 0, 0, 1,
-     "1: reports subtrees (tarn/tree.h) that a thread uses although they are another one's"},
-    {"unalloc_steps", 1, 1, 8, "size classes a doubling of unalloc (tarn/unalloc.h)"},
+     "1: reports subtrees (tarn/tree/tree.h) that a thread uses although they are another one's"},
+    {"unalloc_steps", 1, 1, 8, "size classes a doubling of unalloc (tarn/heap/unalloc.h)"},
     {"background_purge", 0, 0, 1,
      "1: a thread of tarn's own gives freed memory back while the program sleeps"},
 }};

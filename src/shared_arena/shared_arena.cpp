@@ -9,7 +9,7 @@
 #include "base/list.hpp"
 #include "os/process.hpp"
 #include "os/thread.hpp"
-#include "tarn/shared_arena.h"
+#include "tarn/arena/shared_arena.h"
 
 namespace tarn {
 

@@ -19,7 +19,7 @@
 #include "os/thread.hpp"
 #include "source/slice_bits.hpp"
 #include "source/store.hpp"
-#include "tarn/source.h"
+#include "tarn/source/source.h"
 
 namespace tarn {
 

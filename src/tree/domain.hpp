@@ -13,8 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tarn/arena.h"
-#include "tarn/heap.h"
+#include "tarn/arena/arena.h"
+#include "tarn/heap/heap.h"
 #include "tree/node.hpp"
 
 namespace tarn {

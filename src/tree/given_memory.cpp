@@ -1,4 +1,4 @@
-// given_memory: heaps and arenas that subtrees have for themselves. See tarn/tree.h.
+// given_memory: heaps and arenas that subtrees have for themselves. See tarn/tree/tree.h.
 //
 // SPDX-License-Identifier: MIT
 #include <new>

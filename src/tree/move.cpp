@@ -1,4 +1,4 @@
-// move: nodes change places and sizes. See tarn/tree.h.
+// move: nodes change places and sizes. See tarn/tree/tree.h.
 //
 // SPDX-License-Identifier: MIT
 #include <cstring>

@@ -10,7 +10,7 @@
 #include "base/bits.hpp"
 #include "base/check.hpp"
 #include "base/config.hpp"
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 namespace tarn {
 

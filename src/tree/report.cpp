@@ -1,8 +1,8 @@
 // report: a tree by name. It stands at one node; for each of the few nodes above, a Level has what
-// is still to be said of that node's children. See tarn/tree_report.h.
+// is still to be said of that node's children. See tarn/tree/tree_report.h.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/tree_report.h"
+#include "tarn/tree/tree_report.h"
 
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-// tree: how nodes are made and freed. tarn/tree.h says what its functions promise,
+// tree: how nodes are made and freed. tarn/tree/tree.h says what its functions promise,
 // docs/design/tree.md how trees work.
 //
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// unalloc: the process's heap with a class table (tarn/unalloc.h).
+// unalloc: the process's heap with a class table (tarn/heap/unalloc.h).
 //
 // There is no lock, and nothing that a fork could find half-done: who comes first makes a heap and
 // offers it; whose offer comes second ends its own. A choice of classes is an offer, too.
@@ -9,7 +9,7 @@
 #include "heap/lookup.hpp"
 #include "heap/resize.hpp"
 #include "settings/settings.hpp"
-#include "tarn/unalloc.h"
+#include "tarn/heap/unalloc.h"
 
 #include <atomic>
 #include <cerrno>

@@ -12,7 +12,7 @@
 
 #include "heap/lookup.hpp"
 #include "os/standstill.hpp"
-#include "tarn/unreachable.h"
+#include "tarn/diagnose/unreachable.h"
 #include "unreachable/mark.hpp"
 #include "unreachable/scratch.hpp"
 

@@ -1,7 +1,7 @@
-// unreachable: the functions of tarn/unreachable.h.
+// unreachable: the functions of tarn/diagnose/unreachable.h.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/unreachable.h"
+#include "tarn/diagnose/unreachable.h"
 
 #include <cerrno>
 

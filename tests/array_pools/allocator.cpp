@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/array_allocator.hpp"
+#include "tarn/standard/array_allocator.hpp"
 
 namespace array_pools {
 namespace {

@@ -2,8 +2,8 @@
 // test. (The misuse at its end stops at a trap.)
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/array_pool.hpp"
-#include "tarn/shared_array_pool.hpp"
+#include "tarn/pool/array_pool.hpp"
+#include "tarn/pool/shared_array_pool.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
-#include "tarn/array_pool.hpp"
-#include "tarn/concepts.hpp"
+#include "tarn/pool/array_pool.hpp"
+#include "tarn/source/concepts.hpp"
 
 namespace array_pools {
 namespace {

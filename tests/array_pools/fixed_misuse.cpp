@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "tarn/array_pool.hpp"
+#include "tarn/pool/array_pool.hpp"
 
 namespace array_pools {
 namespace {

@@ -1,4 +1,5 @@
-/* The pools over given memory in C: what C++ tests in detail, once more through tarn/array_pool.h.
+/* The pools over given memory in C: what C++ tests in detail, once more through
+ * tarn/pool/array_pool.h.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "tarn/array_pool.h"
+#include "tarn/pool/array_pool.h"
 
 enum { BLOCKS = 300, BYTES = 24 };
 

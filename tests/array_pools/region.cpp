@@ -10,8 +10,8 @@
 #include <cstring>
 #include <vector>
 
-#include "tarn/concepts.hpp"
-#include "tarn/region_array_pool.hpp"
+#include "tarn/pool/region_array_pool.hpp"
+#include "tarn/source/concepts.hpp"
 
 namespace array_pools {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "shared_memory.hpp"
-#include "tarn/concepts.hpp"
+#include "tarn/source/concepts.hpp"
 
 namespace array_pools {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "tarn/shared_array_pool.hpp"
+#include "tarn/pool/shared_array_pool.hpp"
 
 namespace array_pools {
 

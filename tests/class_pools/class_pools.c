@@ -1,7 +1,7 @@
-/* Class pools in C: each function of tarn/class_pools.h.
+/* Class pools in C: each function of tarn/pool/class_pools.h.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/class_pools.h"
+#include "tarn/pool/class_pools.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // ClassPools: classes, places, lists and chunks; conformance; what a wrong free is told.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/class_pools.hpp"
+#include "tarn/pool/class_pools.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -12,8 +12,8 @@
 
 #include "conformance.hpp"
 #include "sources.hpp"
-#include "tarn/align.hpp"
-#include "tarn/buffer_source.hpp"
+#include "tarn/detail/align.hpp"
+#include "tarn/source/buffer_source.hpp"
 
 namespace pools {
 namespace {

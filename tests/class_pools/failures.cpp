@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sources.hpp"
-#include "tarn/class_pools.hpp"
+#include "tarn/pool/class_pools.hpp"
 
 namespace pools {
 namespace {

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/recover.h"
-#include "tarn/xalloc.h"
+#include "tarn/heap/recover.h"
+#include "tarn/pool/xalloc.h"
 
 namespace {
 

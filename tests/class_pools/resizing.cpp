@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <stdexcept>
 
-#include "tarn/align.hpp"
-#include "tarn/class_pools.hpp"
+#include "tarn/detail/align.hpp"
+#include "tarn/pool/class_pools.hpp"
 
 namespace pools {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/class_pools.hpp"
+#include "tarn/pool/class_pools.hpp"
 
 #ifndef TARN_TEST_DIVISOR
 #define TARN_TEST_DIVISOR 1

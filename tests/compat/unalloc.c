@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../heap.h"
+#include "../heap/heap.h"
 #include "check.h"
 
 size_t tarn_malloc_usable_size(const void* p); /* tarn.h's, which is not on the path. */

@@ -1,7 +1,7 @@
-// tarn/unalloc.hpp: a choice of classes before the first block, and what comes of it.
+// tarn/heap/unalloc.hpp: a choice of classes before the first block, and what comes of it.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/unalloc.hpp"
+#include "tarn/heap/unalloc.hpp"
 
 #include <cerrno>
 #include <cstdint>

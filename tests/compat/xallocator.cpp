@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../xalloc.h"
+#include "../pool/xalloc.h"
 
 namespace {
 

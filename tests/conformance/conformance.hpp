@@ -1,5 +1,5 @@
-// conformance: the behaviour that every BlockAllocator must show (tarn/concepts.hpp), run once for
-// each of them, as a typed test.
+// conformance: the behaviour that every BlockAllocator must show (tarn/source/concepts.hpp), run
+// once for each of them, as a typed test.
 //
 //   struct ThePool { tarn::Pool allocator{64}; static constexpr std::size_t bytes_max = 64; ... };
 //
@@ -14,8 +14,8 @@
 #include <random>
 #include <vector>
 
-#include "tarn/align.hpp"
-#include "tarn/concepts.hpp"
+#include "tarn/detail/align.hpp"
+#include "tarn/source/concepts.hpp"
 
 namespace conformance {
 

@@ -1,5 +1,5 @@
-// sources_conformance: the behaviour that every Source must show (tarn/concepts.hpp), run once for
-// each of them, as a typed test.
+// sources_conformance: the behaviour that every Source must show (tarn/source/concepts.hpp), run
+// once for each of them, as a typed test.
 //
 //   struct OfABuffer { tarn::BufferSource source; static constexpr std::size_t bytes_max = 100; };
 //
@@ -15,8 +15,8 @@
 #include <random>
 #include <vector>
 
-#include "tarn/align.hpp"
-#include "tarn/concepts.hpp"
+#include "tarn/detail/align.hpp"
+#include "tarn/source/concepts.hpp"
 
 namespace conformance {
 

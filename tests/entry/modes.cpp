@@ -10,7 +10,7 @@
 #include <cstring>
 #include <new>
 
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 namespace {
 

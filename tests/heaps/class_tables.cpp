@@ -10,7 +10,7 @@
 #include <string>
 
 #include "heap.hpp"
-#include "tarn/heap.hpp"
+#include "tarn/heap/heap.hpp"
 
 namespace heaps {
 namespace {

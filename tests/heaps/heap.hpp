@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tarn/heap.hpp"
+#include "tarn/heap/heap.hpp"
 #include "tarn/tarn.h"
 
 // Sanitized builds are some ten times slower: there the loops are cut by this divisor.

@@ -1,4 +1,4 @@
-/* heaps: the essentials of tarn/heap.h in plain C11, as a program in C meets them.
+/* heaps: the essentials of tarn/heap/heap.h in plain C11, as a program in C meets them.
  *
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "tarn/report.h"
+#include "tarn/diagnose/report.h"
 #include "tarn/tarn.h"
 
 static size_t opaque(size_t n) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 static size_t opaque(size_t n) {
   volatile size_t hidden = n;

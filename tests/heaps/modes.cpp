@@ -5,7 +5,7 @@
 #include <array>
 
 #include "modes.hpp"
-#include "tarn/heap.hpp"
+#include "tarn/heap/heap.hpp"
 
 namespace heaps {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 namespace hooks {
 

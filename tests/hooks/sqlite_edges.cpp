@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sqlite.hpp"
-#include "tarn/buffer_source.h"
+#include "tarn/source/buffer_source.h"
 
 namespace {
 

@@ -62,7 +62,7 @@ use_pkg_config() {
 
 case $case_name in
   files)
-    for file in include/tarn/tarn.h include/tarn/account.h; do
+    for file in include/tarn/tarn.h include/tarn/diagnose/account.h; do
       [ -f "$prefix/$file" ] || fail "$file is not installed"
     done
     for name in libtarn.so libtarn.a libtarn_plain.a libtarn_bare.a pkgconfig/tarn.pc; do

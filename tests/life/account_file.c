@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <tarn/account.h>
+#include <tarn/diagnose/account.h>
 
 #include "load.h"
 

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 
 #include "check.h"
+#include "tarn/diagnose/unreachable.h"
 #include "tarn/tarn.h"
-#include "tarn/unreachable.h"
 
 static atomic_int is_cancelled;
 static atomic_int other_ticks;

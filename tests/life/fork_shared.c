@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 
 #include "check.h"
+#include "tarn/diagnose/unreachable.h"
 #include "tarn/tarn.h"
-#include "tarn/unreachable.h"
 
 enum { blocks = 50, region_bytes = 4 << 20, holder_bytes = 256 << 10 };
 

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: MIT */
 #include <stddef.h>
 
-#include "tarn/arena.h"
-#include "tarn/heap.h"
-#include "tarn/shared_arena.h"
+#include "tarn/arena/arena.h"
+#include "tarn/arena/shared_arena.h"
+#include "tarn/heap/heap.h"
 #include "tarn/tarn.h"
 
 #define EXPORT __attribute__((visibility("default")))

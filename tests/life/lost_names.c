@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 
 #include "check.h"
+#include "tarn/diagnose/unreachable.h"
 #include "tarn/tarn.h"
-#include "tarn/unreachable.h"
 
 enum { blocks = 20 };
 

@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 
 #include "check.h"
+#include "tarn/diagnose/unreachable.h"
 #include "tarn/tarn.h"
-#include "tarn/unreachable.h"
 
 enum { lost = 20, kept = 30 };
 

@@ -4,7 +4,7 @@
  * It is run with TARN_OPTIONS=account=DIR; that there is an account shows that it was read.
  *
  * SPDX-License-Identifier: MIT */
-#include <tarn/account.h>
+#include <tarn/diagnose/account.h>
 
 #include "check.h"
 

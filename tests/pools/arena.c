@@ -1,7 +1,7 @@
-/* arena.c: tarn/arena.h from C: the same promises, with the essentials of each.
+/* arena.c: tarn/arena/arena.h from C: the same promises, with the essentials of each.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/arena.h"
+#include "tarn/arena/arena.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-// What tarn/arena.hpp promises, in fast arenas and in those that look closer.
+// What tarn/arena/arena.hpp promises, in fast arenas and in those that look closer.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/arena.hpp"
+#include "tarn/arena/arena.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 #include "conformance.hpp"
 #include "sources.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/pool/pool.hpp"
 
 namespace pools {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "sources.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/buffer_source.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/source/buffer_source.hpp"
 
 namespace pools {
 namespace {

@@ -3,10 +3,10 @@
 //
 // SPDX-License-Identifier: MIT
 #include "board.h"
-#include "tarn/arena.hpp"
-#include "tarn/class_pools.hpp"
-#include "tarn/object_cache.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/class_pools.hpp"
+#include "tarn/pool/object_cache.hpp"
+#include "tarn/pool/pool.hpp"
 
 namespace {
 

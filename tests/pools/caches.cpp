@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "sources.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/coroutine.hpp"
-#include "tarn/object_cache.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/object_cache.hpp"
+#include "tarn/standard/coroutine.hpp"
 
 namespace pools {
 namespace {

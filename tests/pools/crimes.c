@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tarn/pool.h"
-#include "tarn/shared_arena.h"
+#include "tarn/arena/shared_arena.h"
+#include "tarn/pool/pool.h"
 
 static tarn_pool pool;
 

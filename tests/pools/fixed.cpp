@@ -1,7 +1,7 @@
 // FixedAllocator: the same semantics from three places.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/fixed_allocator.hpp"
+#include "tarn/pool/fixed_allocator.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -10,7 +10,7 @@
 
 #include "conformance.hpp"
 #include "sources.hpp"
-#include "tarn/buffer_source.hpp"
+#include "tarn/source/buffer_source.hpp"
 
 namespace pools {
 namespace {

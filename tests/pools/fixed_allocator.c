@@ -1,7 +1,7 @@
-/* fixed_allocator.c: tarn/fixed_allocator.h from C.
+/* fixed_allocator.c: tarn/pool/fixed_allocator.h from C.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/fixed_allocator.h"
+#include "tarn/pool/fixed_allocator.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "sources.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/fixed_allocator.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/fixed_allocator.hpp"
+#include "tarn/pool/pool.hpp"
 
 namespace pools {
 namespace {

@@ -4,14 +4,14 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tarn/array_pool.hpp"
-#include "tarn/fixed_allocator.hpp"
-#include "tarn/object_cache.hpp"
-#include "tarn/pool.hpp"
-#include "tarn/scratch.hpp"
-#include "tarn/shared_arena.hpp"
-#include "tarn/static_pool.hpp"
-#include "tarn/tlsf.hpp"
+#include "tarn/arena/scratch.hpp"
+#include "tarn/arena/shared_arena.hpp"
+#include "tarn/heap/tlsf.hpp"
+#include "tarn/pool/array_pool.hpp"
+#include "tarn/pool/fixed_allocator.hpp"
+#include "tarn/pool/object_cache.hpp"
+#include "tarn/pool/pool.hpp"
+#include "tarn/pool/static_pool.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
-/* object_cache.c: tarn/object_cache.h from C.
+/* object_cache.c: tarn/pool/object_cache.h from C.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/object_cache.h"
+#include "tarn/pool/object_cache.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 
 #include "conformance.hpp"
 #include "sources.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/pool/pool.hpp"
 
 namespace pools {
 namespace {

@@ -1,7 +1,7 @@
-/* pool.c: tarn/pool.h from C: the same promises, with the essentials of each.
+/* pool.c: tarn/pool/pool.h from C: the same promises, with the essentials of each.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/pool.h"
+#include "tarn/pool/pool.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-// What tarn/pool.hpp promises, in fast pools and in those that look closer.
+// What tarn/pool/pool.hpp promises, in fast pools and in those that look closer.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/pool.hpp"
+#include "tarn/pool/pool.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
-/* scratch.c: tarn/scratch.h from C.
+/* scratch.c: tarn/arena/scratch.h from C.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/scratch.h"
+#include "tarn/arena/scratch.h"
 
 #include <errno.h>
 #include <stdio.h>

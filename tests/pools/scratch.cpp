@@ -1,7 +1,7 @@
 // Scratch: the stack, else the heap, and how often.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/scratch.hpp"
+#include "tarn/arena/scratch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 namespace pools {
 namespace {

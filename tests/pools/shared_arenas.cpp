@@ -1,7 +1,7 @@
 // Arenas of several threads, and those that each thread has for a moment.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/shared_arena.hpp"
+#include "tarn/arena/shared_arena.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

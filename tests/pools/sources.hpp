@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <map>
 
-#include "tarn/align.hpp"
-#include "tarn/source.hpp"
+#include "tarn/detail/align.hpp"
+#include "tarn/source/source.hpp"
 
 namespace pools {
 

@@ -3,7 +3,7 @@
 #
 # Usage: run.sh LIBTARN_SO CASE, where CASE.sh beside this file names the commands that it needs and
 # defines run_case. Presence is proved by the account that tarn writes for each process
-# (TARN_OPTIONS=account=DIR, see include/tarn/account.h), not by the variable being set.
+# (TARN_OPTIONS=account=DIR, see include/tarn/diagnose/account.h), not by the variable being set.
 #
 # TARN_TEST_ANY_MALLOC=1 lets the cases be tried on whatever LIBTARN_SO is, without that proof.
 # Exit status 77: the program is not here, and installing it was not possible.

@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "recover.hpp"
-#include "tarn/heap.hpp"
+#include "tarn/heap/heap.hpp"
 
 namespace recovering {
 namespace {

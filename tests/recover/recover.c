@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tarn/recover.h"
+#include "tarn/heap/recover.h"
 #include "tarn/tarn.h"
 
 enum { kib = 1024, mib = 1024 * kib, cached_max = 64 };

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tarn/recover.hpp"
+#include "tarn/heap/recover.hpp"
 #include "tarn/tarn.h"
 
 // Sanitized builds are some ten times slower: there the loops are cut by this divisor.

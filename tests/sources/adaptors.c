@@ -1,11 +1,11 @@
-/* adaptors.c: tarn/adaptors.h: each adaptor, all of them nested, and a pool over them.
+/* adaptors.c: tarn/source/adaptors.h: each adaptor, all of them nested, and a pool over them.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/adaptors.h"
+#include "tarn/source/adaptors.h"
 
 #include "check.h"
-#include "tarn/buffer_source.h"
-#include "tarn/pool.h"
+#include "tarn/pool/pool.h"
+#include "tarn/source/buffer_source.h"
 
 static _Alignas(4096) unsigned char memory[65536];
 static tarn_buffer_source buffer;

@@ -1,7 +1,7 @@
-// Adaptors: what tarn/adaptors.hpp promises, around sources and around allocators, nested.
+// Adaptors: what tarn/source/adaptors.hpp promises, around sources and around allocators, nested.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/adaptors.hpp"
+#include "tarn/source/adaptors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,10 +13,10 @@
 
 #include "conformance.hpp"
 #include "sources_conformance.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/buffer_source.hpp"
-#include "tarn/heap_source.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/heap/heap_source.hpp"
+#include "tarn/pool/pool.hpp"
+#include "tarn/source/buffer_source.hpp"
 
 namespace sources {
 namespace {

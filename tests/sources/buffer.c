@@ -1,7 +1,7 @@
-/* buffer.c: tarn/buffer_source.h from C, with nothing of the library linked.
+/* buffer.c: tarn/source/buffer_source.h from C, with nothing of the library linked.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/buffer_source.h"
+#include "tarn/source/buffer_source.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

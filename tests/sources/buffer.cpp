@@ -1,7 +1,8 @@
-// Sources over a buffer: what tarn/buffer_source.hpp promises, and pools and arenas over them.
+// Sources over a buffer: what tarn/source/buffer_source.hpp promises, and pools and arenas over
+// them.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/buffer_source.hpp"
+#include "tarn/source/buffer_source.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +13,8 @@
 #include <vector>
 
 #include "sources_conformance.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/pool.hpp"
 
 namespace sources {
 namespace {

@@ -1,7 +1,7 @@
-/* file.c: tarn/file_source.h from C: a file of one program that the next one opens.
+/* file.c: tarn/source/file_source.h from C: a file of one program that the next one opens.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/file_source.h"
+#include "tarn/source/file_source.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-// Sources over files and shared memory: what tarn/file_source.hpp promises; contents that outlive
-// the process, processes that share, and files that cannot grow.
+// Sources over files and shared memory: what tarn/source/file_source.hpp promises; contents that
+// outlive the process, processes that share, and files that cannot grow.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/file_source.hpp"
+#include "tarn/source/file_source.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "sources_conformance.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/pool.hpp"
 
 namespace sources {
 namespace {

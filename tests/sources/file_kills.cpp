@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tarn/file_source.hpp"
+#include "tarn/source/file_source.hpp"
 
 namespace sources {
 namespace {

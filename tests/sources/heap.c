@@ -1,13 +1,13 @@
-/* heap.c: tarn/heap_source.h from C.
+/* heap.c: tarn/heap/heap_source.h from C.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/heap_source.h"
+#include "tarn/heap/heap_source.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "check.h"
-#include "tarn/pool.h"
+#include "tarn/pool/pool.h"
 
 int main(void) {
   const tarn_heap_options limits = {.bytes = sizeof limits, .ceiling_bytes = 1 << 20};

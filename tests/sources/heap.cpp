@@ -1,15 +1,15 @@
-// Sources over heaps: what tarn/heap_source.hpp promises; ceilings above all.
+// Sources over heaps: what tarn/heap/heap_source.hpp promises; ceilings above all.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/heap_source.hpp"
+#include "tarn/heap/heap_source.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "tarn/arena.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/pool.hpp"
 
 namespace sources {
 namespace {

@@ -1,7 +1,7 @@
-/* os.c: tarn/os_source.h from C.
+/* os.c: tarn/source/os_source.h from C.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/os_source.h"
+#include "tarn/source/os_source.h"
 
 #include <errno.h>
 #include <string.h>

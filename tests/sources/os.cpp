@@ -1,7 +1,7 @@
-// Sources of the operating system's pages: what tarn/os_source.hpp promises.
+// Sources of the operating system's pages: what tarn/source/os_source.hpp promises.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/os_source.hpp"
+#include "tarn/source/os_source.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "sources_conformance.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/heap.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/heap/heap.hpp"
+#include "tarn/pool/pool.hpp"
 
 namespace sources {
 namespace {

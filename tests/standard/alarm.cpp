@@ -8,7 +8,7 @@
 #include <new>
 
 #include "check.h"
-#include "tarn/pmr.hpp"
+#include "tarn/standard/pmr.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // checking_resource: each fault is told with what was allocated, by whom; what is right passes.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/checking_resource.hpp"
+#include "tarn/standard/checking_resource.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "tarn/heap.hpp"
-#include "tarn/pmr.hpp"
+#include "tarn/heap/heap.hpp"
+#include "tarn/standard/pmr.hpp"
 
 namespace standard {
 namespace {

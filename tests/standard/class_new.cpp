@@ -1,7 +1,7 @@
 // class_new: every form of new and delete of a class with memory of its own.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/class_new.hpp"
+#include "tarn/standard/class_new.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +12,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "tarn/arena.hpp"
-#include "tarn/array_pool.hpp"
-#include "tarn/pool.hpp"
-#include "tarn/static_pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/array_pool.hpp"
+#include "tarn/pool/pool.hpp"
+#include "tarn/pool/static_pool.hpp"
 
 namespace standard {
 namespace {

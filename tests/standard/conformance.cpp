@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "tarn/heap.hpp"
+#include "tarn/heap/heap.hpp"
 
 namespace conformance {
 namespace {

@@ -3,7 +3,7 @@
 // test framework, so that it is compiled with either standard library.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/containers.hpp"
+#include "tarn/standard/containers.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -13,11 +13,11 @@
 #include <type_traits>
 
 #include "check.h"
-#include "tarn/adaptors.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/pool.hpp"
-#include "tarn/static_heap.hpp"
-#include "tarn/tlsf.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/heap/tlsf.hpp"
+#include "tarn/pool/pool.hpp"
+#include "tarn/pool/static_heap.hpp"
+#include "tarn/source/adaptors.hpp"
 
 namespace {
 

@@ -38,8 +38,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tarn/allocator.hpp"
-#include "tarn/arena.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/standard/allocator.hpp"
 
 namespace standard {
 namespace {

@@ -9,10 +9,10 @@
 #include <memory_resource>
 
 #include "check.h"
-#include "tarn/checking_resource.hpp"
-#include "tarn/class_new.hpp"
-#include "tarn/containers.hpp"
-#include "tarn/pmr.hpp"
+#include "tarn/standard/checking_resource.hpp"
+#include "tarn/standard/class_new.hpp"
+#include "tarn/standard/containers.hpp"
+#include "tarn/standard/pmr.hpp"
 
 namespace {
 

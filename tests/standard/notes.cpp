@@ -8,9 +8,9 @@
 #include <new>
 
 #include "check.h"
-#include "tarn/checking_resource.hpp"
-#include "tarn/heap.hpp"
-#include "tarn/pmr.hpp"
+#include "tarn/heap/heap.hpp"
+#include "tarn/standard/checking_resource.hpp"
+#include "tarn/standard/pmr.hpp"
 
 namespace {
 

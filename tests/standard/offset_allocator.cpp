@@ -2,7 +2,7 @@
 // processes.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/offset_allocator.hpp"
+#include "tarn/standard/offset_allocator.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tarn/static_heap.hpp"
+#include "tarn/pool/static_heap.hpp"
 
 #if __has_include(<boost/container/list.hpp>)
 #include <boost/container/list.hpp>

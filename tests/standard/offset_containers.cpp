@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "check.h"
-#include "tarn/offset_allocator.hpp"
-#include "tarn/static_heap.hpp"
+#include "tarn/pool/static_heap.hpp"
+#include "tarn/standard/offset_allocator.hpp"
 
 #if defined(_LIBCPP_VERSION)
 #include <forward_list>

@@ -1,7 +1,7 @@
 // owners: smart pointers to what lies in heaps, arenas and pools.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/owners.hpp"
+#include "tarn/standard/owners.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <string>
 #include <type_traits>
 
-#include "tarn/adaptors.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/pool.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/pool.hpp"
+#include "tarn/source/adaptors.hpp"
 
 namespace standard {
 namespace {

@@ -1,7 +1,7 @@
 // pmr: memory resources over tarn's allocators, the allocator that goes along, and the alarm.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/pmr.hpp"
+#include "tarn/standard/pmr.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "tarn/adaptors.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/pool.hpp"
-#include "tarn/static_heap.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/pool/pool.hpp"
+#include "tarn/pool/static_heap.hpp"
+#include "tarn/source/adaptors.hpp"
 
 namespace standard {
 namespace {

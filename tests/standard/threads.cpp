@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/checking_resource.hpp"
+#include "tarn/standard/checking_resource.hpp"
 
 namespace standard {
 namespace {

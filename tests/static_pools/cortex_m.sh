@@ -48,7 +48,7 @@ compile() {
 }
 
 if [ "$case_name" = no_swap ]; then
-  echo '#include "tarn/static_pool.hpp"
+  echo '#include "tarn/pool/static_pool.hpp"
 tarn::StaticPool<16, 8, 8, tarn::LockFree> pool;' >"$folder/no_swap.cpp"
   common[0]=-mcpu=cortex-m0
   compile "$folder/no_swap.cpp" 2>"$folder/errors" && fail "LockFree compiles for Cortex-M0"

@@ -2,10 +2,10 @@
 // freestanding.sh looks at what it needs and where its objects lie.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/static_heap.hpp"
-#include "tarn/static_pool.h"
-#include "tarn/tlsf.h"
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.h"
+#include "tarn/heap/tlsf.hpp"
+#include "tarn/pool/static_heap.hpp"
+#include "tarn/pool/static_pool.h"
 
 TARN_STATIC_POOL(c_pool, 24, 100)
 #define SIZES(X) X(16, 3) X(64, 2)

@@ -41,10 +41,10 @@ look_at_symbols() {
 refuse() {
   local compiler=$1 declaration=$2 message=$3
   ! "$compiler" -std=c++17 -fsyntax-only "-I$root/include" -x c++ - 2>"$folder/errors" \
-    <<<"#include \"tarn/static_heap.hpp\"
-#include \"tarn/tlsf.h\"
-#include \"tarn/tlsf.hpp\"
-#include \"tarn/static_pool.h\"
+    <<<"#include \"tarn/pool/static_heap.hpp\"
+#include \"tarn/heap/tlsf.h\"
+#include \"tarn/heap/tlsf.hpp\"
+#include \"tarn/pool/static_pool.h\"
 using namespace tarn;
 $declaration" || fail "$compiler: it compiles: $declaration"
   grep -q "$message" "$folder/errors" ||

@@ -1,7 +1,7 @@
 // StaticHeap: which class serves, spilling, freeing by the pointer alone, statistics, objects.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/static_heap.hpp"
+#include "tarn/pool/static_heap.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "tarn/concepts.hpp"
+#include "tarn/source/concepts.hpp"
 
 namespace {
 

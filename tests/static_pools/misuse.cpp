@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tarn/static_heap.hpp"
+#include "tarn/pool/static_heap.hpp"
 
 namespace {
 

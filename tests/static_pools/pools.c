@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "tarn/static_pool.h"
+#include "tarn/pool/static_pool.h"
 
 static int lock_depth, locked_times;
 static void take_lock(void* pool) {

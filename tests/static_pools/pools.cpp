@@ -2,7 +2,7 @@
 // after main, footprint; for every kind of lock.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/static_pool.hpp"
+#include "tarn/pool/static_pool.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "tarn/concepts.hpp"
+#include "tarn/source/concepts.hpp"
 
 #ifndef TARN_TEST_DIVISOR
 #define TARN_TEST_DIVISOR 1

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "stepped.hpp"
 
-#include "tarn/static_heap.hpp"
-#include "tarn/static_pool.h"
+#include "tarn/pool/static_heap.hpp"
+#include "tarn/pool/static_pool.h"
 
 TARN_STATIC_POOL(c_pool, 24, 100)
 static struct c_pool c_pool_object;

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/static_heap.hpp"
+#include "tarn/pool/static_heap.hpp"
 
 #ifndef TARN_TEST_DIVISOR
 #define TARN_TEST_DIVISOR 1

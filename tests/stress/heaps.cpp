@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "blocks.hpp"
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 namespace {
 

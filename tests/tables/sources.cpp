@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tarn/arena.h"
-#include "tarn/heap.h"
-#include "tarn/malloc_table.h"
-#include "tarn/pool.h"
-#include "tarn/region_array_pool.h"
-#include "tarn/tree.h"
+#include "tarn/arena/arena.h"
+#include "tarn/heap/heap.h"
+#include "tarn/heap/malloc_table.h"
+#include "tarn/pool/pool.h"
+#include "tarn/pool/region_array_pool.h"
+#include "tarn/tree/tree.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "tarn/adaptors.h"
-#include "tarn/malloc_table.h"
+#include "tarn/heap/malloc_table.h"
+#include "tarn/source/adaptors.h"
 
 namespace tables {
 

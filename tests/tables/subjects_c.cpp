@@ -1,15 +1,15 @@
-// subjects_c: the makers of tarn/malloc_table.h.
+// subjects_c: the makers of tarn/heap/malloc_table.h.
 //
 // SPDX-License-Identifier: MIT
 #include <cstdlib>
 
 #include "subjects.hpp"
-#include "tarn/fixed_allocator.h"
-#include "tarn/object_cache.h"
-#include "tarn/region_array_pool.h"
-#include "tarn/shared_arena.h"
-#include "tarn/shared_array_pool.h"
-#include "tarn/tree.h"
+#include "tarn/arena/shared_arena.h"
+#include "tarn/pool/fixed_allocator.h"
+#include "tarn/pool/object_cache.h"
+#include "tarn/pool/region_array_pool.h"
+#include "tarn/pool/shared_array_pool.h"
+#include "tarn/tree/tree.h"
 
 namespace tables {
 

@@ -4,9 +4,9 @@
 #include <cstdlib>
 
 #include "subjects.hpp"
-#include "tarn/class_pools.hpp"
-#include "tarn/malloc_table.hpp"
-#include "tarn/xalloc.h"
+#include "tarn/heap/malloc_table.hpp"
+#include "tarn/pool/class_pools.hpp"
+#include "tarn/pool/xalloc.h"
 
 namespace tables {
 

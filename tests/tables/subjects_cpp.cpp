@@ -2,13 +2,13 @@
 //
 // SPDX-License-Identifier: MIT
 #include "subjects.hpp"
-#include "tarn/adaptors.hpp"
-#include "tarn/arena.hpp"
-#include "tarn/array_pool.hpp"
-#include "tarn/malloc_table.hpp"
-#include "tarn/pool.hpp"
-#include "tarn/static_heap.hpp"
-#include "tarn/tlsf.hpp"
+#include "tarn/arena/arena.hpp"
+#include "tarn/heap/malloc_table.hpp"
+#include "tarn/heap/tlsf.hpp"
+#include "tarn/pool/array_pool.hpp"
+#include "tarn/pool/pool.hpp"
+#include "tarn/pool/static_heap.hpp"
+#include "tarn/source/adaptors.hpp"
 
 namespace tables {
 

@@ -1,9 +1,9 @@
-// subjects_static: the macros of tarn/malloc_table.h, over what is said at compile time.
+// subjects_static: the macros of tarn/heap/malloc_table.h, over what is said at compile time.
 //
 // SPDX-License-Identifier: MIT
 #include "subjects.hpp"
-#include "tarn/static_pool.h"
-#include "tarn/tlsf.h"
+#include "tarn/heap/tlsf.h"
+#include "tarn/pool/static_pool.h"
 
 namespace tables {
 

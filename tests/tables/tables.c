@@ -1,14 +1,14 @@
-/* tables: tarn/malloc_table.h as a program in C has it.
+/* tables: tarn/heap/malloc_table.h as a program in C has it.
  *
  * SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "../check.h"
-#include "tarn/arena.h"
-#include "tarn/heap.h"
-#include "tarn/malloc_table.h"
-#include "tarn/static_pool.h"
-#include "tarn/tlsf.h"
+#include "tarn/arena/arena.h"
+#include "tarn/heap/heap.h"
+#include "tarn/heap/malloc_table.h"
+#include "tarn/heap/tlsf.h"
+#include "tarn/pool/static_pool.h"
 
 TARN_STATIC_TLSF(message_heap, 65536)
 TARN_TABLE_OF_STATIC_HEAP(message_table, message_heap)

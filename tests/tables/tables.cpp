@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "subjects.hpp"
-#include "tarn/class_pools.hpp"
-#include "tarn/malloc_table.hpp"
+#include "tarn/heap/malloc_table.hpp"
+#include "tarn/pool/class_pools.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "conformance/conformance.hpp"
 
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.hpp"
 
 namespace conformance {
 

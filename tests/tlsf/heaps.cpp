@@ -2,7 +2,7 @@
 // is never touched.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "tarn/align.hpp"
+#include "tarn/detail/align.hpp"
 
 namespace {
 

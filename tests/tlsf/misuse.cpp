@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "stepped.hpp"
 
-#include "tarn/tlsf.h"
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.h"
+#include "tarn/heap/tlsf.hpp"
 
 TARN_STATIC_TLSF(c_heap, 60000)
 static struct c_heap c_heap_object;

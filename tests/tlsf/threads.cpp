@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.hpp"
 
 namespace {
 

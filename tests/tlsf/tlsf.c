@@ -2,7 +2,7 @@
  * walks, statistics, locks, misuse before anything changes.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/tlsf.h"
+#include "tarn/heap/tlsf.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tarn/account.h"
+#include "tarn/diagnose/account.h"
 
 static tarn_account* account;
 

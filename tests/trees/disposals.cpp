@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "tarn/buffer_source.hpp"
-#include "tarn/tree.hpp"
+#include "tarn/source/buffer_source.hpp"
+#include "tarn/tree/tree.hpp"
 
 namespace {
 

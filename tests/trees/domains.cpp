@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 namespace {
 

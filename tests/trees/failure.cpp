@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 #include "tree/memory.hpp"
 
 namespace {

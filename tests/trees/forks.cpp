@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <functional>
 
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tarn/heap.h"
-#include "tarn/tree.h"
+#include "tarn/heap/heap.h"
+#include "tarn/tree/tree.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Trees of objects: tarn/tree.hpp.
+// Trees of objects: tarn/tree/tree.hpp.
 //
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tarn/tree.hpp"
+#include "tarn/tree/tree.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 namespace {
 

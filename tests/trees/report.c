@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "../check.h"
-#include "tarn/tree.h"
-#include "tarn/tree_report.h"
+#include "tarn/tree/tree.h"
+#include "tarn/tree/tree_report.h"
 
 struct text {
   char bytes[2000];

@@ -13,8 +13,8 @@
 #include <string>
 #include <unistd.h>
 
-#include "tarn/tree.hpp"
-#include "tarn/tree_report.hpp"
+#include "tarn/tree/tree.hpp"
+#include "tarn/tree/tree_report.hpp"
 
 namespace {
 

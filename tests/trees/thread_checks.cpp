@@ -6,7 +6,7 @@
 #include <functional>
 #include <thread>
 
-#include "tarn/tree.hpp"
+#include "tarn/tree/tree.hpp"
 
 namespace {
 

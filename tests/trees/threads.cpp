@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
-/* tree: tarn/tree.h in plain C: each function once, as C programs call it.
+/* tree: tarn/tree/tree.h in plain C: each function once, as C programs call it.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "apart.hpp"
+#include "tarn/diagnose/unreachable.hpp"
 #include "tarn/tarn.h"
-#include "tarn/unreachable.hpp"
 
 namespace tarn {
 

@@ -2,11 +2,11 @@
 // blocks; pools and arenas over a heap.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/arena.h"
-#include "tarn/heap_source.h"
-#include "tarn/pool.h"
-#include "tarn/tree.h"
-#include "tarn/watch.h"
+#include "tarn/arena/arena.h"
+#include "tarn/detail/watch.h"
+#include "tarn/heap/heap_source.h"
+#include "tarn/pool/pool.h"
+#include "tarn/tree/tree.h"
 
 #include <random>
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "tarn/diagnose/unreachable.h"
 #include "tarn/tarn.h"
-#include "tarn/unreachable.h"
 
 enum { threads = 3, held_blocks = 200, searches = 20, leak_bytes = 5000 };
 

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tarn/unreachable.h"
+#include "tarn/diagnose/unreachable.h"
 
 enum { planted_bytes = 2000, neighbours = 16, interval_us = 50000, others_max = 4096 };
 

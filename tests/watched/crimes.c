@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "kinds.h"
-#include "tarn/array_pool.h"
-#include "tarn/static_pool.h"
-#include "tarn/tlsf.h"
+#include "tarn/heap/tlsf.h"
+#include "tarn/pool/array_pool.h"
+#include "tarn/pool/static_pool.h"
 
 #define NO_LOCK(pool) ((void)(pool))
 #define SIZES(X) X(24, 16) X(96, 4)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tarn/static_pool.h"
-#include "tarn/tlsf.h"
+#include "tarn/heap/tlsf.h"
+#include "tarn/pool/static_pool.h"
 
 #define NO_LOCK(pool) ((void)(pool))
 #define SIZES(X) X(1, 9) X(24, 16) X(100, 4)

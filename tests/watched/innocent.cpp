@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "tarn/array_allocator.hpp"
-#include "tarn/region_array_pool.hpp"
-#include "tarn/static_heap.hpp"
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.hpp"
+#include "tarn/pool/region_array_pool.hpp"
+#include "tarn/pool/static_heap.hpp"
+#include "tarn/standard/array_allocator.hpp"
 
 extern "C" void c_innocent();
 

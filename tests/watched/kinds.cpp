@@ -5,10 +5,10 @@
 
 #include <mutex>
 
-#include "tarn/array_pool.hpp"
-#include "tarn/region_array_pool.hpp"
-#include "tarn/static_heap.hpp"
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.hpp"
+#include "tarn/pool/array_pool.hpp"
+#include "tarn/pool/region_array_pool.hpp"
+#include "tarn/pool/static_heap.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 #define TARN_SIZES_VARIABLE "TARN_SIZES" /* The file's path; it is there, and long enough. */
 #define TARN_SIZES_MAGIC UINT64_C(0x3173657a6973726e) /* "nrsizes1" as it lies in memory. */

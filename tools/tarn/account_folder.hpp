@@ -1,8 +1,9 @@
 // account_folder: the private temporary directory where the processes of one run leave their
 // accounts, and the reading of them.
 //
-// Each file is one tarn_account (tarn/account.h), written by a program that may have crashed in the
-// middle, or by anything else that found the directory: nothing in it is believed unchecked.
+// Each file is one tarn_account (tarn/diagnose/account.h), written by a program that may have
+// crashed in the middle, or by anything else that found the directory: nothing in it is believed
+// unchecked.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tarn/account.h"
+#include "tarn/diagnose/account.h"
 
 namespace tarn {
 

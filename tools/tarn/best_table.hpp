@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "size_counts.hpp"
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 namespace tarn {
 

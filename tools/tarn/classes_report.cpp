@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "quantity.hpp"
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 namespace tarn {
 

@@ -16,7 +16,7 @@
 
 #include "failure.hpp"
 #include "quantity.hpp"
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 namespace tarn {
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "documents.h"
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 static void write_text(const char* text, size_t length, FILE* file) {
   for (size_t i = 0; i < length; ++i) {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "documents.h"
-#include "tarn/tree.h"
-#include "tarn/tree_report.h"
+#include "tarn/tree/tree.h"
+#include "tarn/tree/tree_report.h"
 
 struct job {
   const char* path;

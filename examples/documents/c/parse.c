@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "documents.h"
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 enum { depth_max = 32 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "documents.h"
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 static int fail(struct problem* problem, const char* reason) {
   snprintf(problem->text, sizeof problem->text, "%s", reason);

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "tarn/tree.hpp"
+#include "tarn/tree/tree.hpp"
 
 namespace documents {
 

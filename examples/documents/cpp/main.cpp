@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "document.hpp"
-#include "tarn/tree_report.hpp"
+#include "tarn/tree/tree_report.hpp"
 
 namespace documents {
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tarn/heap.h"
+#include "tarn/heap/heap.h"
 
 __attribute__((destructor)) static void look(void) {
   tarn_heap_stats stats = {.bytes = sizeof stats};

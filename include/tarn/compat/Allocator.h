@@ -1,6 +1,6 @@
 // compat/Allocator.h: D. Lafreniere's Allocator ("An Efficient C++ Fixed Block Memory Allocator"),
-// in C++17, over tarn/fixed_allocator.h and tarn/class_pools.h: the names of the source, with each
-// wrong free reported. docs/xallocator.md has what differs from the source.
+// in C++17, over tarn/pool/fixed_allocator.h and tarn/pool/class_pools.h: the names of the source,
+// with each wrong free reported. docs/xallocator.md has what differs from the source.
 //
 //   Allocator a(sizeof(Packet), 0, nullptr, "packets");     // blocks from the heap
 //   Allocator b(sizeof(Packet), 100);                       // a pool of 100, from the heap
@@ -18,10 +18,10 @@
 #include <cstdint>
 #include <new>
 
-#include "../align.hpp"
-#include "../class_operators.hpp"
-#include "../class_pools.h"
-#include "../fixed_allocator.h"
+#include "../detail/align.hpp"
+#include "../detail/class_operators.hpp"
+#include "../pool/class_pools.h"
+#include "../pool/fixed_allocator.h"
 
 // An Allocator that nobody ends: its memory lasts as long as the process, whatever static objects
 // still free when they go.

@@ -16,7 +16,7 @@
 
 #include <cstddef>
 
-#include "../array_allocator.hpp"
+#include "../standard/array_allocator.hpp"
 
 // num_blocks blocks of block_size bytes, from 1 on, in the object itself: aligned as their size
 // allows, to std::max_align_t at most. Constant-initialised, however large; memory that was never

@@ -1,7 +1,7 @@
 /* compat/fixed_pool.h: pools of blocks of one size and arenas under the names of the article that
- * docs/fixed_pool.md names, in C and C++17, over tarn/pool.h and tarn/arena.h. None of them is
- * exported by the library: a program compiles with this folder among its include paths, and links
- * with tarn.
+ * docs/fixed_pool.md names, in C and C++17, over tarn/pool/pool.h and tarn/arena/arena.h. None of
+ * them is exported by the library: a program compiles with this folder among its include paths, and
+ * links with tarn.
  *
  * One thread at a time. Sizes are bytes. Constant time, apart from the chunks that come from
  * malloc's heap and go back there: a chunk goes when it is empty, but for one spare.
@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../arena.h"
-#include "../pool.h"
+#include "../arena/arena.h"
+#include "../pool/pool.h"
 
 #ifdef __cplusplus
 #define TARN_FIXED_POOL_INLINE inline

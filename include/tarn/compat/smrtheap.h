@@ -1,8 +1,8 @@
 /* compat/smrtheap.h: memory pools under the names of A. Applegate's "Rethinking Memory Management"
- * (Dr. Dobb's, June 1994; SmartHeap), in C and C++17, over tarn/heap.h: a pool is a heap of tarn's,
- * for blocks of any size and of one size, and ends with all of them at once. (C++ has `new (pool)`
- * in smrtheap.hpp.) None of the names is exported by the library: a program compiles with this
- * folder among its include paths, and links with tarn. docs/smrtheap.md has what differs.
+ * (Dr. Dobb's, June 1994; SmartHeap), in C and C++17, over tarn/heap/heap.h: a pool is a heap of
+ * tarn's, for blocks of any size and of one size, and ends with all of them at once. (C++ has `new
+ * (pool)` in smrtheap.hpp.) None of the names is exported by the library: a program compiles with
+ * this folder among its include paths, and links with tarn. docs/smrtheap.md has what differs.
  *
  * Any thread may use a pool, also without MEM_SERIALIZE. Sizes are bytes. Functions that give an
  * int give 1, or 0 where it could not be done; a null pool is refused so. Using a pool that was
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../heap.h"
+#include "../heap/heap.h"
 
 #ifdef __cplusplus
 #define TARN_SMRTHEAP_INLINE inline

@@ -1,13 +1,13 @@
 /* compat/unalloc.h: the names of "Fast by tens malloc() and free() at 25% memory cost" (unalloc),
- * in C and C++, over tarn/unalloc.h, which says what each promises. None of them is exported by the
- * library: a program compiles with this folder among its include paths, and links with tarn.
+ * in C and C++, over tarn/heap/unalloc.h, which says what each promises. None of them is exported
+ * by the library: a program compiles with this folder among its include paths, and links with tarn.
  * docs/unalloc.md has what differs from the source.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_COMPAT_UNALLOC_H
 #define TARN_COMPAT_UNALLOC_H
 
-#include "../unalloc.h"
+#include "../heap/unalloc.h"
 
 #ifdef __cplusplus
 #define TARN_UNALLOC_INLINE inline

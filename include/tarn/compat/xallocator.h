@@ -1,5 +1,5 @@
 /* compat/xallocator.h: the names of D. Lafreniere's xallocator ("Replace malloc/free with a Fast
- * Fixed Block Memory Allocator"), in C and C++17, over tarn/xalloc.h, which says what each
+ * Fixed Block Memory Allocator"), in C and C++17, over tarn/pool/xalloc.h, which says what each
  * promises. None of them is exported by the library: a program compiles with this folder among its
  * include paths, and links with tarn. docs/xallocator.md has what differs from the source.
  *
@@ -103,7 +103,7 @@ TARN_XALLOCATOR_INLINE void xalloc_stats(void) {
 }
 
 #else
-#include "../xalloc.h"
+#include "../pool/xalloc.h"
 
 /* Of the source's tables; here there is none that could be full. */
 #ifndef MAX_BLOCKS

@@ -16,7 +16,7 @@
 
 #include <cstddef>
 
-#include "../class_operators.hpp"
+#include "../detail/class_operators.hpp"
 
 namespace tarn {
 

@@ -9,7 +9,8 @@
  *   XALLOCATOR_LOCK_FREE    for threads, interrupt and signal handlers at once, without a lock
  *   XALLOCATOR_OWN_LOCK     around each operation, from xalloc_init to xalloc_destroy
  *
- * Usable before main. A wrong free: tarn_static_misuse (tarn/static_bits.h), or the program traps.
+ * Usable before main. A wrong free: tarn_static_misuse (tarn/detail/static_bits.h), or the program
+ * traps.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef STATIC_POOLS
@@ -17,7 +18,7 @@
 #endif
 #include "xallocator.h"
 
-#include "../static_pool.h"
+#include "../pool/static_pool.h"
 
 #ifndef XALLOCATOR_CLASSES
 #define XALLOCATOR_CLASSES(X)                                                             \

@@ -16,7 +16,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "tarn/tarn.h"
+#include "../tarn.h"
 
 #ifdef __cplusplus
 extern "C" {

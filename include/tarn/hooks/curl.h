@@ -16,7 +16,7 @@
 #include <curl/curl.h>
 #include <string.h>
 
-#include "tarn/tarn.h"
+#include "../tarn.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -17,7 +17,7 @@
 
 #include <expat.h>
 
-#include "tarn/tarn.h"
+#include "../tarn.h"
 
 #ifdef __cplusplus
 extern "C" {

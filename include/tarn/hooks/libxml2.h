@@ -18,7 +18,7 @@
 #include <libxml/xmlmemory.h>
 #include <string.h>
 
-#include "tarn/heap.h"
+#include "../heap/heap.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -22,7 +22,7 @@
 
 #include <stdint.h>
 
-#include "tarn/heap.h"
+#include "../heap/heap.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -15,7 +15,7 @@
 
 #include <openssl/crypto.h>
 
-#include "tarn/heap.h"
+#include "../heap/heap.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -16,8 +16,8 @@
 #ifndef TARN_HOOKS_SQLITE3_H
 #define TARN_HOOKS_SQLITE3_H
 
-#include "tarn/hooks/sqlite3_pages.h"
-#include "tarn/hooks/sqlite3_scope.h"
+#include "sqlite3_pages.h"
+#include "sqlite3_scope.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -15,7 +15,7 @@
 #ifndef TARN_HOOKS_SQLITE3_PAGES_H
 #define TARN_HOOKS_SQLITE3_PAGES_H
 
-#include "tarn/hooks/sqlite3_scope.h"
+#include "sqlite3_scope.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tarn/tarn.h"
+#include "../tarn.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 // sources without an OS: there are none but those that the program has.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/source.h"
+#include "tarn/source/source.h"
 
 extern "C" {
 

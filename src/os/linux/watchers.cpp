@@ -1,5 +1,5 @@
 // watchers on Linux. AddressSanitizer's functions are there if the program was built with it, so
-// they are weak here, as in tarn/watch.h, which knows Valgrind's requests.
+// they are weak here, as in tarn/detail/watch.h, which knows Valgrind's requests.
 //
 // SPDX-License-Identifier: MIT
 #include "os/watchers.hpp"
@@ -10,7 +10,7 @@
 
 #include "base/list.hpp"
 #include "os/thread.hpp"
-#include "tarn/watch.h"
+#include "tarn/detail/watch.h"
 
 extern "C" {
 [[gnu::weak]] void __asan_set_error_report_callback(void (*callback)(const char* report));

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include "board.h"
-#include "tarn/static_heap.hpp"
+#include "tarn/pool/static_heap.hpp"
 
 namespace {
 

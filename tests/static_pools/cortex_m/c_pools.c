@@ -1,7 +1,7 @@
 /* c_pools: the C form on a processor without an OS.
  *
  * SPDX-License-Identifier: MIT */
-#include "tarn/static_pool.h"
+#include "tarn/pool/static_pool.h"
 
 TARN_STATIC_POOL(frame_pool, 20, 33)
 

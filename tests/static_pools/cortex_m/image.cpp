@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "board.h"
 #include "critical_section.hpp"
-#include "tarn/static_heap.hpp"
+#include "tarn/pool/static_heap.hpp"
 
 extern "C" int c_pools_work();
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "board.h"
 #include "critical_section.hpp"
-#include "tarn/static_pool.hpp"
+#include "tarn/pool/static_pool.hpp"
 
 namespace {
 

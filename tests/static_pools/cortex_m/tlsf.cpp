@@ -3,11 +3,11 @@
 // operation.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/tlsf.hpp"
+#include "tarn/heap/tlsf.hpp"
 
 #include "board.h"
 #include "critical_section.hpp"
-#include "tarn/tlsf.h"
+#include "tarn/heap/tlsf.h"
 
 TARN_STATIC_TLSF(c_heap, 800)
 static struct c_heap c_heap_object;

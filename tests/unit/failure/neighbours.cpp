@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "os/fake/fake.hpp"
-#include "tarn/recover.hpp"
+#include "tarn/heap/recover.hpp"
 #include "tarn/tarn.h"
-#include "tarn/tree.h"
+#include "tarn/tree/tree.h"
 
 namespace tarn {
 namespace {

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "os/fake/fake.hpp"
+#include "tarn/diagnose/unreachable.h"
 #include "tarn/tarn.h"
-#include "tarn/unreachable.h"
 
 namespace tarn {
 namespace {

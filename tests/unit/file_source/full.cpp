@@ -1,7 +1,7 @@
 // file_source on a device that is full: no chunk, ENOSPC, and nothing else has changed.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/file_source.h"
+#include "tarn/source/file_source.h"
 
 #include <gtest/gtest.h>
 

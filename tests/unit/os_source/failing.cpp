@@ -2,7 +2,7 @@
 // everything that was taken is given back once the OS takes it.
 //
 // SPDX-License-Identifier: MIT
-#include "tarn/os_source.h"
+#include "tarn/source/os_source.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,53 @@
+/* misuse_line: a line on standard error about a wrong use, where there is a C library to write it;
+ * none is needed. (Users: tarn/detail/array_misuse.h, tarn/detail/static_bits.h.)
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_MISUSE_LINE_H
+#define TARN_MISUSE_LINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "watch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The C library's, under a name of tarn's, so that it collides with no header's declaration; null
+ * in a program without it. */
+ptrdiff_t tarn_misuse_write(int file, const void* text, size_t bytes)
+    __asm__("write") __attribute__((weak));
+
+static inline size_t tarn_misuse_append(char* line, size_t length, size_t room, const char* words) {
+  while (*words != '\0' && length < room) line[length++] = *words++;
+  return length;
+}
+
+/* Writes the line, and has tools that watch say what p is. */
+__attribute__((always_inline, unused)) static inline void tarn_misuse_line(
+    const char* kind, const char* function, const void* p, const char* what) {
+  char line[240];
+  const size_t room = sizeof line - 1; /* The newline's place is kept. */
+  size_t length = tarn_misuse_append(line, 0, room, "tarn: ");
+  length = tarn_misuse_append(line, length, room, kind);
+  length = tarn_misuse_append(line, length, room, ": ");
+  length = tarn_misuse_append(line, length, room, function);
+  length = tarn_misuse_append(line, length, room, "(0x");
+  int shift = (int)(sizeof(uintptr_t) * 8) - 4;
+  while (shift > 0 && ((uintptr_t)p >> shift) == 0) shift -= 4;
+  for (; shift >= 0; shift -= 4) {
+    line[length++] = "0123456789abcdef"[((uintptr_t)p >> shift) & 15];
+  }
+  length = tarn_misuse_append(line, length, room, "): ");
+  length = tarn_misuse_append(line, length, room, what);
+  line[length++] = '\n';
+  if (tarn_misuse_write != NULL) (void)!tarn_misuse_write(2, line, length);
+  tarn_watch_explain(p);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,73 @@
+// unalloc.hpp: the process's heap with a class table of its choice, in C++ (C++17; header only over
+// tarn/heap/unalloc.h, which says what each function promises).
+//
+//   tarn::ClassTable table = tarn::ClassTable::steps(2);
+//   table.add(396);
+//   tarn::Unalloc::use(table);                     // before its first block; false with errno
+//   void* p = tarn::Unalloc::allocate(100);        // throws std::bad_alloc; try_allocate: null
+//   p = tarn::Unalloc::reallocate(p, 112);         // where it is
+//   tarn::Unalloc::deallocate(p);
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_UNALLOC_HPP
+#define TARN_UNALLOC_HPP
+
+#include <cstddef>
+
+#include "../detail/errors.hpp"
+#include "heap.hpp"
+#include "unalloc.h"
+
+namespace tarn {
+
+// All of it is the process's: there are no objects.
+struct Unalloc {
+  Unalloc() = delete;
+
+  // Classes: a table, or powers of two divided into steps. False with errno EBUSY when there is a
+  // heap already, with EINVAL or ENOSPC for what no heap takes.
+  static bool use(const ClassTable& table) noexcept {
+    return tarn_unalloc_use_classes(table.data(), table.size()) == 0;
+  }
+  static bool use_steps(unsigned per_doubling) noexcept {
+    return tarn_unalloc_use_steps(per_doubling) == 0;
+  }
+
+  [[nodiscard]] static void* allocate(std::size_t bytes) {
+    return or_bad_alloc(tarn_unalloc(bytes));
+  }
+  [[nodiscard]] static void* try_allocate(std::size_t bytes) noexcept {
+    return tarn_unalloc(bytes);
+  }
+
+  // count * bytes, all zero.
+  [[nodiscard]] static void* allocate_zeroed(std::size_t count, std::size_t bytes) {
+    return or_bad_alloc(tarn_uncalloc(count, bytes));
+  }
+  [[nodiscard]] static void* try_allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
+    return tarn_uncalloc(count, bytes);
+  }
+
+  // Where it is, while its class holds the new size. Size 0 frees p and gives null.
+  [[nodiscard]] static void* reallocate(void* p, std::size_t bytes) {
+    void* const moved = tarn_unrealloc(p, bytes);
+    return bytes == 0 && p != nullptr ? moved : or_bad_alloc(moved);
+  }
+  [[nodiscard]] static void* try_reallocate(void* p, std::size_t bytes) noexcept {
+    return tarn_unrealloc(p, bytes);
+  }
+
+  static void deallocate(void* p) noexcept { tarn_unfree(p); }
+
+  // The heap, made if it must be; false as a truth value when there is no memory for it.
+  static HeapRef heap() noexcept {
+    void* const p = tarn_unalloc(0);
+    const HeapRef heap = HeapRef::of(p);
+    tarn_unfree(p);
+    return heap;
+  }
+};
+
+}  // namespace tarn
+
+#endif

@@ -1,0 +1,355 @@
+// array_pool.hpp: a pool whose free list is an array apart from the blocks (C++17, header only; no
+// OS, no library, no exceptions needed). All of it lies in the object:
+//
+//   +-----------------+----------+--------------------------+-------------------------------+
+//   | free_ | carved_ | live map | free_indices_[capacity]  | block 0 | block 1 | ...       |
+//   +-----------------+----------+--------------------------+-------------------------------+
+//                     (exact only)  a stack: the last freed    0..carved_-1 were handed out
+//                                   block is the next one      once, the rest never touched
+//
+//   in use = carved_ - free_     (after V. Stadnik, "Array-Based Memory Pool and Allocator", 2023)
+//
+// Over memory that is given at run time: tarn/pool/region_array_pool.hpp; for several processes and
+// threads: tarn/pool/shared_array_pool.hpp; for containers: tarn/standard/array_allocator.hpp.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_ARRAY_POOL_HPP
+#define TARN_ARRAY_POOL_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "../detail/align.hpp"
+#include "../detail/api.h"
+#include "../detail/array_misuse.h"
+#include "../detail/watch.h"
+
+namespace tarn {
+
+// What an ArrayPool does when no block is free: one of the two that follow, or any class with
+//
+//   void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept;
+//   void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept;
+//
+// which then gives the blocks beyond the capacity; frees find their way back to it by address.
+struct OverflowNull {};   // allocate() gives null.
+struct OverflowThrow {};  // allocate() throws std::bad_alloc; without exceptions it gives null.
+
+// A fallback that lives elsewhere: another pool, a heap's adaptor.
+template <class Allocator>
+class OverflowTo {
+ public:
+  constexpr explicit OverflowTo(Allocator& allocator) noexcept : allocator_(&allocator) {}
+  void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    return allocator_->try_allocate(bytes, alignment);
+  }
+  void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept {
+    allocator_->deallocate(p, bytes, alignment);
+  }
+
+ private:
+  Allocator* allocator_;
+};
+
+// The program's operator new as a fallback.
+struct OverflowNew {
+  void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    if (bytes > PTRDIFF_MAX) return nullptr;  // Some operators do not return from that.
+    return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+  }
+  void deallocate(void* p, std::size_t, std::size_t alignment) noexcept {
+    ::operator delete(p, std::align_val_t{alignment});
+  }
+};
+
+// What a free proves. cheap: p is the start of a block that was handed out once (a multiplication
+// and a comparison); a double free is seen only when all blocks are free. exact: that it is live,
+// for a bit per block.
+enum class ArrayChecks : unsigned char { cheap, exact };
+
+// Of an odd number, modulo 2^bits of std::size_t (Newton's iteration; each step doubles the bits).
+constexpr std::size_t inverse_of_odd(std::size_t odd) noexcept {
+  std::size_t inverse = odd;  // Right in three bits.
+  for (int bits = 3; bits < std::numeric_limits<std::size_t>::digits; bits *= 2) {
+    inverse *= 2 - odd * inverse;
+  }
+  return inverse;
+}
+
+constexpr unsigned log2_of_power_in(std::size_t n) noexcept {
+  unsigned log2 = 0;
+  while (n % 2 == 0) n /= 2, ++log2;
+  return log2;
+}
+
+// The same pointer, which the compiler no longer knows to be a constant, so that it keeps it in a
+// register. Processors forward a store to a load for nothing when both go through one base
+// register, but take five cycles when they are relative to the instruction pointer, as accesses to
+// a static object are: a push_front in a loop took 1.0 ns so, 2.2 without (gcc;
+// docs/design/array_pools.md).
+template <class T>
+inline T* in_register(T* p) noexcept {
+  __asm__("" : "+r"(p));
+  return p;
+}
+
+// A set of small numbers, for walks over a free stack piece by piece.
+class ArrayWindow {
+ public:
+  static constexpr std::size_t blocks = 4096;
+  bool has(std::size_t i) const noexcept { return (bits_[i / 32] >> i % 32 & 1) != 0; }
+  // False when it is there.
+  bool add(std::size_t i) noexcept {
+    const bool is_new = !has(i);
+    bits_[i / 32] |= std::uint32_t{1} << i % 32;
+    return is_new;
+  }
+
+ private:
+  std::uint32_t bits_[blocks / 32] = {};
+};
+
+// block_count blocks of block_bytes, for one thread at a time. Constant-initialised: a static one
+// is in .bss and is there before any constructor runs. Its destructor does nothing, so that a
+// static one can be used to the very end. allocate and deallocate: O(1), no page is touched that no
+// block or free index needs. Blocks come at ascending addresses, freed ones first, the last freed
+// first; when all are free, from the start again.
+template <std::size_t block_count, std::size_t block_bytes,
+          std::size_t alignment = natural_alignment(block_bytes), class Overflow = OverflowThrow,
+          ArrayChecks checks = ArrayChecks::cheap>
+class ArrayPool : private Overflow {
+  static_assert(block_count > 0, "a pool has at least one block");
+  static_assert(block_bytes > 0, "a block has at least one byte");
+  static_assert(is_power_of_two(alignment), "an alignment is a power of two");
+  static_assert(std::uint64_t{block_count} - 1 <= UINT32_MAX, "indices have 32 bits at most");
+  static_assert(block_bytes <= PTRDIFF_MAX - (alignment - 1), "the blocks are too large");
+
+ public:
+  using Index = std::conditional_t<
+      block_count - 1 <= UINT8_MAX, std::uint8_t,
+      std::conditional_t<block_count - 1 <= UINT16_MAX, std::uint16_t, std::uint32_t>>;
+
+  // From one block to the next.
+  static constexpr std::size_t stride = align_up(block_bytes, alignment);
+  static_assert(block_count <= (PTRDIFF_MAX / 2) / stride, "the blocks do not fit into memory");
+
+  constexpr ArrayPool() noexcept : memory_() {}
+  constexpr explicit ArrayPool(Overflow overflow) noexcept
+      : Overflow(std::move(overflow)), memory_() {}
+  ArrayPool(const ArrayPool&) = delete;
+  ArrayPool& operator=(const ArrayPool&) = delete;
+  TARN_WATCH_DESTRUCTOR(ArrayPool, blocks(), sizeof memory_.parts.blocks)
+
+  // A block of block_bytes, aligned to `alignment`. When none is free: what Overflow says.
+  [[nodiscard]] void* allocate() noexcept(is_null_) {
+    void* const p = in_register(this)->take();
+    return TARN_LIKELY(p != nullptr) ? p : spill_or_throw();
+  }
+  [[nodiscard]] void* try_allocate() noexcept {
+    void* const p = in_register(this)->take();
+    return TARN_LIKELY(p != nullptr) ? p : spill();
+  }
+
+  // As any BlockAllocator: null for sizes and alignments that the blocks do not have.
+  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t align) noexcept {
+    return bytes <= block_bytes && align <= alignment ? try_allocate() : nullptr;
+  }
+
+  // Null is ignored. What is no block, or was never handed out, is an `invalid free`, unless a
+  // fallback takes it; the process ends. Blocks come back in any order.
+  void deallocate(void* p) noexcept {
+    const std::size_t i = index_of(p);
+    if (TARN_UNLIKELY(!in_register(this)->give(i, p))) deallocate_elsewhere(p);
+  }
+  void deallocate(void* p, std::size_t, std::size_t) noexcept { deallocate(p); }
+
+  // Of this pool's own blocks, whether or not they are live.
+  bool owns(const void* p) const noexcept {
+    return address_of(p) - address_of(blocks()) < block_count * stride;
+  }
+
+  static constexpr std::size_t capacity() noexcept { return block_count; }
+  std::size_t in_use() const noexcept { return carved_ - free_; }  // Without a fallback's.
+  bool is_empty() const noexcept { return in_use() == block_count; }  // No block is free.
+  bool is_full() const noexcept { return carved_ == 0; }              // All are.
+
+  // The fallback.
+  Overflow& overflow() noexcept { return *this; }
+
+  // Where a block lies, as a number that holds at any address of the pool.
+  std::size_t index_of(const void* p) const noexcept {
+    // Exact division: the product is the quotient if there is no remainder, else it is huge.
+    const std::size_t offset = address_of(p) - address_of(blocks());
+    const std::size_t product = offset * inverse_of_odd(stride >> shift_);
+    if constexpr (shift_ == 0) return product;
+    else return product >> shift_ | product << (size_bits_ - shift_);
+  }
+
+  // Calls visit(void* block) for each live block of the pool, in address order. It may free that
+  // block and no other, and allocate nothing. O(capacity / 4096 * free blocks), O(capacity) if
+  // exact.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (std::size_t first = 0; first < carved_; first += Window::blocks) {
+      Window window;
+      if (!mark_free(first, &window)) return;
+      const std::size_t count = carved_ - first < Window::blocks ? carved_ - first : Window::blocks;
+      for (std::size_t i = 0; i != count; ++i) {
+        if (!window.has(i)) visit(block_at(first + i));
+      }
+    }
+  }
+
+  // Every invariant: counts within their bounds; each free index that of a block which was handed
+  // out, and there once; live bits of exactly the others. As for_each; no block is read.
+  bool check() const noexcept {
+    if (carved_ > block_count || free_ > carved_) return false;
+    if (free_ == carved_ && carved_ != 0) return false;
+    for (std::size_t first = 0; first < carved_; first += Window::blocks) {
+      Window window;
+      if (!mark_free(first, &window)) return false;
+      if constexpr (checks == ArrayChecks::exact) {
+        for (std::size_t i = 0; i != Window::blocks && first + i != carved_; ++i) {
+          if (is_live(first + i) == window.has(i)) return false;
+        }
+      }
+    }
+    for (std::size_t i = 0; i != free_; ++i) {
+      if (memory_.parts.free_indices[i] >= carved_) return false;
+    }
+    return true;
+  }
+
+ private:
+  using Count = std::conditional_t<block_count <= UINT32_MAX, std::uint32_t, std::size_t>;
+  using Word = std::uint32_t;
+  static constexpr std::size_t word_bits_ = 32;
+  static constexpr unsigned size_bits_ = std::numeric_limits<std::size_t>::digits;
+  static constexpr unsigned shift_ = log2_of_power_in(stride);
+  static constexpr bool is_null_ = std::is_same_v<Overflow, OverflowNull>;
+  static constexpr bool is_throw_ = std::is_same_v<Overflow, OverflowThrow>;
+  using Window = ArrayWindow;
+
+  struct NoMap {};
+  struct LiveMap {
+    // A word is cleared when its first block is carved.
+    Word live[(block_count + word_bits_ - 1) / word_bits_];
+  };
+  struct Parts : std::conditional_t<checks == ArrayChecks::exact, LiveMap, NoMap> {
+    Index free_indices[block_count];
+    alignas(alignment) unsigned char blocks[block_count * stride];
+  };
+  // So that the constructor is constexpr and writes none of it.
+  union Memory {
+    struct None {};
+    constexpr Memory() noexcept : none() {}
+    None none;
+    Parts parts;
+  };
+
+  const unsigned char* blocks() const noexcept { return memory_.parts.blocks; }
+  void* block_at(std::size_t i) noexcept { return memory_.parts.blocks + i * stride; }
+
+  // Null: none is free.
+  void* take() noexcept {
+    if (TARN_UNLIKELY(free_ != 0)) return pop();
+    return TARN_LIKELY(carved_ != block_count) ? carve() : nullptr;
+  }
+  // For tools that watch, while all blocks are free. They are closed when the last granule of the
+  // sanitizer's is, that wholly lies in them.
+  void close() noexcept {
+    constexpr std::size_t granule = 8;
+    const std::uintptr_t end = address_of(blocks()) + stride * block_count;
+    const std::size_t back = end % granule + granule;
+    if (back <= stride * block_count &&
+        tarn_watch_is_closed(blocks() + (stride * block_count - back)) != 0) {
+      return;
+    }
+    tarn_watch_close(blocks(), stride * block_count);
+  }
+  // False: it was never handed out.
+  bool give(std::size_t i, const void* p) noexcept {
+    if (TARN_UNLIKELY(i >= carved_)) return false;
+    if constexpr (checks == ArrayChecks::exact) end_life(i, p);
+    if (TARN_WATCH) tarn_watch_freed(p, block_bytes);
+    memory_.parts.free_indices[free_] = static_cast<Index>(i);
+    if (TARN_UNLIKELY(++free_ == carved_)) free_ = carved_ = 0;
+    return true;
+  }
+
+  void* pop() noexcept {
+    const std::size_t i = memory_.parts.free_indices[--free_];
+    if constexpr (checks == ArrayChecks::exact) flip(i);
+    if (TARN_WATCH) tarn_watch_open(block_at(i), block_bytes);
+    return block_at(i);
+  }
+  void* carve() noexcept {
+    const std::size_t i = carved_;
+    if (TARN_WATCH && i == 0) close();
+    carved_ = static_cast<Count>(i + 1);
+    if constexpr (checks == ArrayChecks::exact) {
+      if (i % word_bits_ == 0) memory_.parts.live[i / word_bits_] = 0;
+      flip(i);
+    }
+    if (TARN_WATCH) tarn_watch_open(block_at(i), block_bytes);
+    return block_at(i);
+  }
+
+  bool is_live(std::size_t i) const noexcept {
+    return (memory_.parts.live[i / word_bits_] >> i % word_bits_ & 1) != 0;
+  }
+  void flip(std::size_t i) noexcept {
+    memory_.parts.live[i / word_bits_] ^= Word{1} << i % word_bits_;
+  }
+  void end_life(std::size_t i, const void* p) noexcept {
+    if (TARN_UNLIKELY(!is_live(i))) report("double free", p, "the block was freed before");
+    flip(i);
+  }
+
+  void* spill() noexcept {
+    if constexpr (is_null_ || is_throw_) return nullptr;
+    else return Overflow::try_allocate(block_bytes, alignment);
+  }
+  void* spill_or_throw() noexcept(is_null_) {
+    void* const p = spill();
+#if defined(__cpp_exceptions)
+    if constexpr (!is_null_) {
+      if (p == nullptr) throw std::bad_alloc();
+    }
+#endif
+    return p;
+  }
+
+  void deallocate_elsewhere(void* p) noexcept {
+    if (p == nullptr) return;
+    if constexpr (!is_null_ && !is_throw_) {
+      if (!owns(p)) return Overflow::deallocate(p, block_bytes, alignment);
+    }
+    if (index_of(p) < block_count) report("double free", p, "the block is free");
+    report("invalid free", p, owns(p) ? "not the start of a block" : "no block of this pool");
+  }
+  [[noreturn]] static void report(const char* kind, const void* p, const char* what) noexcept {
+    tarn_array_misuse(kind, "tarn::ArrayPool::deallocate", p, what);
+  }
+
+  // False when an index is none, or there twice.
+  bool mark_free(std::size_t first, Window* window) const noexcept {
+    for (std::size_t i = 0; i != free_; ++i) {
+      const std::size_t at = memory_.parts.free_indices[i];
+      if (at - first < Window::blocks && !window->add(at - first)) return false;
+    }
+    return true;
+  }
+
+  Count free_ = 0;    // Indices on the stack.
+  Count carved_ = 0;  // Blocks that were handed out once. 0 when all blocks are free.
+  Memory memory_;
+};
+
+}  // namespace tarn
+
+#endif

@@ -1,0 +1,232 @@
+/* pool.h: blocks of one size, in C. (C++: tarn/pool/pool.hpp.) A pool takes chunks from a source,
+ * cuts them into blocks without headers, and gives chunks back when they are empty.
+ *
+ *   tarn_pool nodes;
+ *   tarn_pool_init(&nodes, &(tarn_pool_options){.bytes = sizeof(tarn_pool_options),
+ *                                               .block_bytes = sizeof(struct node)});
+ *   struct node* n = tarn_pool_allocate(&nodes);
+ *
+ * One thread at a time. Allocating and freeing take constant time, apart from the source's; the
+ * common case is inline. The free list is in the blocks (as described by D. Knuth, The Art of
+ * Computer Programming 1, 2.2.3). Needs neither the rest of tarn nor an operating system
+ * (docs/pools.md).
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_POOL_H
+#define TARN_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../source/source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How much a pool looks at what is done with its blocks. Fast pools find a wrong free only when
+ * it comes by; the library's part of them is fast all the same.
+ *
+ * Checked: reported at once are a free of what is no live block of the pool (`double free`,
+ * `invalid free`); bytes written behind a block (`overrun`), found when it is freed and when the
+ * pool is walked, checked, cleared or destroyed; and writes to a free block (`use after free`),
+ * found when it is handed out again, which a block is after the others of its chunk. Reports name
+ * the pool and both places in the program. A block takes 32 bytes more, and each operation some 20
+ * ns. Under AddressSanitizer and Valgrind's memcheck every pool is so, and they are told which
+ * memory is whose: then it is they who report what they find.
+ *
+ * Guarded: as checked; each block lies at the end of OS pages of its own (rounded up to its
+ * alignment), before one that faults. Passthrough: each block is one of the program's malloc. Both
+ * only where the library has these sources. */
+enum tarn_pool_mode {
+  TARN_POOL_FAST = 0,
+  TARN_POOL_CHECKED = 1,
+  TARN_POOL_GUARDED = 2,
+  TARN_POOL_PASSTHROUGH = 3
+};
+
+enum tarn_pool_flag {
+  TARN_POOL_KEEP_CHUNKS = 1 /* Empty chunks stay until tarn_pool_trim. */
+};
+
+typedef struct tarn_pool_options {
+  size_t bytes;              /* sizeof(tarn_pool_options) */
+  const char* name;          /* For reports; not copied. Null: none. */
+  size_t block_bytes;        /* From 1 on; rounded up to the alignment, and to a pointer. */
+  size_t alignment;          /* A power of two. 0: the largest that divides block_bytes, from a
+                                pointer's to 16. */
+  const tarn_source* source; /* Copied. Null: malloc's heap. */
+
+  /* The bytes of the first chunk; 0: as the source prefers, else 256 KiB, and so many that at least
+   * 8 blocks fit, and a 32nd of what is reserved, rounded up to a power of two. Where the source
+   * has none of that size, half of it is asked for, and so on. */
+  size_t chunk_bytes;
+  size_t chunk_blocks;       /* Alternatively: so that as many blocks fit. */
+
+  /* Each chunk is twice as large as the one before, up to this; 0: they are alike. Chunks are
+   * aligned to the power of two that this needs. */
+  size_t chunk_bytes_max;
+
+  /* Blocks for which memory is taken at once, in one chunk; it is not touched. */
+  size_t reserve_blocks;
+  int mode;                  /* An enum tarn_pool_mode. */
+  unsigned flags;            /* Of enum tarn_pool_flag. */
+} tarn_pool_options;
+
+#define TARN_POOL_CACHE 32 /* Blocks that a pool keeps at hand. */
+
+/* At the start of each chunk; the library's. */
+typedef struct tarn_pool_chunk {
+  void* free;     /* Free blocks, the last freed first, linked through their first bytes. */
+  char* fresh;    /* From here to `end` lie blocks that the pool has not taken. */
+  char* end;
+  int32_t live;   /* Blocks that the pool has taken. */
+  int32_t is_full;
+  struct tarn_pool* pool;
+  struct tarn_pool_chunk* next;
+  struct tarn_pool_chunk* prev;
+  char* first;
+  size_t bytes;   /* As granted. */
+} tarn_pool_chunk;
+
+typedef struct tarn_pool_chunks {
+  tarn_pool_chunk* head;
+  tarn_pool_chunk* tail;
+} tarn_pool_chunks;
+
+/* All of it is the pool's own. It must not be copied or moved, but by tarn_pool_move. */
+typedef struct tarn_pool {
+  size_t cached;             /* Blocks in `cache`; where there are none, the next one is */
+  char* fresh;               /* here, */
+  char* fresh_end;           /* unless there are none. */
+  size_t stride;             /* From a block to the next. */
+  size_t limit;              /* A free that finds so many cached is the library's. */
+  void* cache[TARN_POOL_CACHE];
+  tarn_pool_chunk* current;  /* Whose fresh blocks these are. */
+  uint64_t taken;            /* From chunks: live, cached and fresh blocks. */
+  size_t block_bytes;        /* As asked for. */
+  size_t alignment;
+  size_t chunk_alignment;
+  size_t colour_mask;        /* How far into a chunk its header may lie, */
+  unsigned colour_shift;     /* by which bits of its address. */
+  size_t chunk_bytes;        /* Of the next chunk, */
+  size_t chunk_bytes_max;    /* and at most. */
+  tarn_pool_chunks open;
+  tarn_pool_chunks full;
+  tarn_pool_chunk* spare;    /* The chunk that was empty last. */
+  tarn_pool_chunk* root;     /* Checked: all chunks by address. */
+  tarn_chunk reserved;       /* Taken, and not touched. */
+  tarn_source source;
+  const char* name;
+  void* watched[4];          /* For tools' reports. */
+  uint64_t acquired;         /* Chunks since the beginning, */
+  uint64_t released;
+  size_t chunks_peak;
+  size_t held_bytes;         /* of all chunks. */
+  uint32_t state;            /* Mode, flags, what it is doing. */
+} tarn_pool;
+
+typedef struct tarn_pool_stats {
+  size_t bytes;            /* sizeof(tarn_pool_stats), set by the caller. */
+  size_t block_bytes;      /* As asked for, */
+  size_t stride_bytes;     /* and what one takes. */
+  uint64_t live_blocks;
+  uint64_t capacity_blocks;  /* Live or not, in the chunks that the pool has. */
+  uint64_t held_bytes;       /* All chunks, as granted. */
+  uint64_t chunks;
+  uint64_t chunks_peak;
+  uint64_t chunks_acquired;  /* Since the beginning. */
+  uint64_t chunks_released;
+} tarn_pool_stats;
+
+/* Makes a pool. 0, or -1: EINVAL for options that make no sense, ENOMEM when what is to be reserved
+ * is not there, ENOTSUP for a mode that there is no source for. Afterwards the pool may be used and
+ * destroyed in any case; after an error it has no memory. Constant time; memory comes with the
+ * first block. */
+TARN_API int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options);
+
+/* Gives all chunks back; live blocks end. Linear in the chunks, none of whose blocks is touched
+ * (but in checked pools). May be used again after tarn_pool_init only. */
+TARN_API void tarn_pool_destroy(tarn_pool* pool);
+
+/* Makes `to`, which is not a pool yet, what `from` was; that is as after an error of
+ * tarn_pool_init then. Linear in the chunks. */
+TARN_API void tarn_pool_move(tarn_pool* to, tarn_pool* from);
+
+/* The rest of tarn_pool_allocate and tarn_pool_deallocate. (Not of the compiler's `malloc` kind:
+ * walks give addresses of blocks to others.) */
+TARN_API TARN_MUST_USE void* tarn_pool_allocate_slow(tarn_pool* pool);
+TARN_API void tarn_pool_deallocate_slow(tarn_pool* pool, void* p);
+
+/* A block, aligned as the pool is; null and ENOMEM when the source gives no chunk. In a chunk that
+ * is new or was empty, blocks come in the order of addresses; else the one that was freed last
+ * comes first. */
+TARN_MUST_USE static inline void* tarn_pool_allocate(tarn_pool* pool) {
+  const size_t cached = pool->cached;
+  char* fresh;
+  if (cached != 0) { /* As likely as not: programs grow, and programs recycle. */
+    void* const block = pool->cache[cached - 1];
+    pool->cached = cached - 1;
+    TARN_ASSUME(block != NULL); /* Saves a test where null would be thrown for. */
+    return block;
+  }
+  fresh = pool->fresh;
+  if (TARN_UNLIKELY(fresh == pool->fresh_end)) return tarn_pool_allocate_slow(pool);
+  TARN_ASSUME(fresh != NULL);
+  pool->fresh = fresh + pool->stride;
+  return fresh;
+}
+
+/* Takes a block of this pool back; null is ignored. The last 32 stay at hand, older ones go back
+ * to their chunks, and when a chunk gets empty while another one is, that goes back to the source.
+ * When no block is live, one chunk is left. */
+static inline void tarn_pool_deallocate(tarn_pool* pool, void* p) {
+  const size_t cached = pool->cached;
+  if (TARN_UNLIKELY(p == NULL) || TARN_UNLIKELY(cached >= pool->limit)) {
+    tarn_pool_deallocate_slow(pool, p);
+    return;
+  }
+  pool->cache[cached] = p;
+  pool->cached = cached + 1;
+}
+
+/* Has memory for `blocks` further blocks ready, untouched but for a header in each chunk. 0, or -1
+ * and ENOMEM: then some of it may be there. Linear in the chunks. Empty chunks that have not been
+ * used since stay until they have been, or until tarn_pool_trim. */
+TARN_API int tarn_pool_reserve(tarn_pool* pool, size_t blocks);
+
+/* Gives all empty chunks back. Returns their bytes. Linear in the chunks. */
+TARN_API size_t tarn_pool_trim(tarn_pool* pool);
+
+/* Ends all blocks. Of the chunks that were used one stays (all, where the pool keeps them). Linear
+ * in the chunks. */
+TARN_API void tarn_pool_clear(tarn_pool* pool);
+
+/* 1 when p lies in a block that has been handed out (and in checked pools not freed), else 0. Any
+ * pointer. Linear in the chunks; logarithmic in checked pools. */
+TARN_API int tarn_pool_owns(const tarn_pool* pool, const void* p);
+
+/* Exact. 0, or -1 with EINVAL. Linear in the chunks. */
+TARN_API int tarn_pool_get_stats(const tarn_pool* pool, tarn_pool_stats* stats);
+
+/* Calls visit for each live block, in no particular order, until it returns something other than 0,
+ * which is the result then; else 0. It may free the block that it is shown, and others: those are
+ * not shown then. It must not allocate from the pool, nor walk it: then an allocation gives null,
+ * and a walk -1 with EBUSY. Linear in the blocks that were handed out. */
+typedef int (*tarn_pool_visit)(void* block, void* context);
+TARN_API int tarn_pool_walk(tarn_pool* pool, tarn_pool_visit visit, void* context);
+
+/* 1 when the pool is being walked and the block at p has been freed since it began, else 0: for
+ * objects that free others, which may have gone before. p: a block of the pool. Constant time;
+ * logarithmic in checked pools. */
+TARN_API int tarn_pool_ended_in_walk(const tarn_pool* pool, const void* p);
+
+/* 1 when every invariant of the pool's structures holds, as far as can be told without touching
+ * memory that is not the pool's. Linear in the blocks. */
+TARN_API int tarn_pool_check(const tarn_pool* pool);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,126 @@
+// region_array_pool.hpp: a pool of equal blocks over memory that the user gives, in C++ (C++17;
+// header only over tarn/pool/region_array_pool.h, which says what each function promises).
+//
+//   auto pool = tarn::RegionArrayPool::make({notes, sizeof notes}, frames, 64, 4096);
+//   if (!pool) complain(tarn_array_status_text(pool.status()));
+//   void* frame = pool.allocate();       // no byte of `frames` is read or written by the pool
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_REGION_ARRAY_POOL_HPP
+#define TARN_REGION_ARRAY_POOL_HPP
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+#include "../detail/errors.hpp"
+#include "region_array_pool.h"
+
+namespace tarn {
+
+using ArrayStatus = tarn_array_status;
+
+// Memory of the caller's.
+struct ArrayMemory {
+  void* data;
+  std::size_t bytes;
+};
+
+// A handle to a pool: copied freely, valid while the memory is there. One thread of one process at
+// a time.
+class RegionArrayPool {
+ public:
+  static constexpr bool is_handle = true;  // Who keeps one keeps a copy.
+
+  RegionArrayPool() noexcept = default;
+
+  // What the bookkeeping takes; 0 for a pool that cannot be.
+  static std::size_t bookkeeping_bytes(std::size_t block_count, std::size_t block_bytes,
+                                       bool exact = false) noexcept {
+    return tarn_array_pool_bytes(block_count, block_bytes, flags(exact));
+  }
+
+  // Formats the bookkeeping, aligned to 8, and attaches. `blocks` holds block_count * block_bytes;
+  // exact: frees prove that the block is live.
+  static RegionArrayPool make(ArrayMemory bookkeeping, void* blocks, std::size_t block_count,
+                              std::size_t block_bytes, bool exact = false) noexcept {
+    RegionArrayPool made;
+    made.status_ = tarn_array_pool_format(bookkeeping.data, bookkeeping.bytes, block_count,
+                                          block_bytes, flags(exact));
+    if (!made) return made;
+    return attach(bookkeeping, {blocks, block_count * block_bytes});
+  }
+
+  // To a pool that is there; both ranges may lie elsewhere than where it was made.
+  static RegionArrayPool attach(ArrayMemory bookkeeping, ArrayMemory blocks) noexcept {
+    RegionArrayPool made;
+    made.status_ = tarn_array_pool_attach(&made.pool_, bookkeeping.data, bookkeeping.bytes,
+                                          blocks.data, blocks.bytes);
+    return made;
+  }
+
+  // False when it was not made; only status() makes sense then.
+  explicit operator bool() const noexcept { return status_ == TARN_ARRAY_OK; }
+  ArrayStatus status() const noexcept { return status_; }
+
+  // A block; std::bad_alloc when none is free (without exceptions: null).
+  [[nodiscard]] void* allocate() { return or_bad_alloc(try_allocate()); }
+  [[nodiscard]] void* try_allocate() noexcept { return tarn_array_pool_allocate(&pool_); }
+  void deallocate(void* p) noexcept { tarn_array_pool_deallocate(&pool_, p); }
+
+  // As any BlockAllocator: null for sizes and alignments that the blocks do not have.
+  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    if (bytes > pool_.blocks.block_bytes || alignment > tarn_array_alignment(&pool_.blocks)) {
+      return nullptr;
+    }
+    return try_allocate();
+  }
+  void deallocate(void* p, std::size_t, std::size_t) noexcept { deallocate(p); }
+
+  bool owns(const void* p) const noexcept { return tarn_array_pool_owns(&pool_, p) != 0; }
+  std::size_t capacity() const noexcept { return pool_.blocks.count; }
+  std::size_t block_bytes() const noexcept { return pool_.blocks.block_bytes; }
+  std::size_t in_use() const noexcept { return tarn_array_pool_in_use(&pool_); }
+  bool is_empty() const noexcept { return tarn_array_pool_is_empty(&pool_) != 0; }
+  bool is_full() const noexcept { return tarn_array_pool_is_full(&pool_) != 0; }
+  bool check() const noexcept { return tarn_array_pool_check(&pool_) != 0; }
+
+  // A block's number, the same in all processes, and the block that has it.
+  std::size_t index_of(const void* p) const noexcept {
+    return tarn_array_pool_index_of(&pool_, p);
+  }
+  void* at(std::size_t index) const noexcept { return tarn_array_pool_at(&pool_, index); }
+
+  // For a pool that this process alone uses, through this handle and later copies of it: see
+  // tarn_array_pool_watch. Nothing without AddressSanitizer or TARN_MEMCHECK.
+  void watch() noexcept {
+    if (*this) tarn_array_pool_watch(&pool_);
+  }
+
+  // Calls visit(void* block) for each live block, in address order; it may free that block and no
+  // other, and must not throw.
+  template <class Visit>
+  void for_each(Visit&& visit) noexcept {
+    using Decayed = std::remove_reference_t<Visit>;
+    const auto each = [](void* block, void* context) noexcept -> int {
+      (*static_cast<Decayed*>(context))(block);
+      return 0;
+    };
+    void* const context = const_cast<void*>(static_cast<const void*>(std::addressof(visit)));
+    tarn_array_pool_walk(&pool_, each, context);
+  }
+
+  tarn_array_pool* get() noexcept { return &pool_; }
+
+ private:
+  static constexpr unsigned flags(bool exact) noexcept {
+    return exact ? unsigned{TARN_ARRAY_EXACT} : 0;
+  }
+
+  tarn_array_pool pool_{};
+  ArrayStatus status_ = TARN_ARRAY_NO_POOL;
+};
+
+}  // namespace tarn
+
+#endif

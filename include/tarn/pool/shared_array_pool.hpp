@@ -1,0 +1,140 @@
+// shared_array_pool.hpp: a pool of equal blocks for several processes and threads at once, in C++
+// (C++17; header only over tarn/pool/shared_array_pool.h, which says what each function promises).
+//
+//   auto status = tarn::SharedArrayPool::format({notes, notes_bytes}, 1000, 256, 16);  // by one
+//   auto pool = tarn::SharedArrayPool::attach({notes, notes_bytes}, {blocks, 256000}, identity);
+//   std::uint64_t ticket = pool.ticket(pool.allocate());                      // send this
+//   void* message = other.adopt(ticket);                                      // there
+//   pool.reclaim(identity_of_a_dead_process);
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_SHARED_ARRAY_POOL_HPP
+#define TARN_SHARED_ARRAY_POOL_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "../detail/errors.hpp"
+#include "region_array_pool.hpp"
+#include "shared_array_pool.h"
+
+namespace tarn {
+
+// A handle to a pool, and this process's membership of it, which ends with leave() only: a process
+// that just ends is reclaimed by another. All threads of the process may use one handle, or copies.
+class SharedArrayPool {
+ public:
+  static constexpr bool is_handle = true;  // Who keeps one keeps a copy.
+
+  SharedArrayPool() noexcept = default;
+
+  // What the bookkeeping takes; 0 for a pool that cannot be.
+  static std::size_t bookkeeping_bytes(std::size_t block_count, std::size_t block_bytes,
+                                       std::size_t members_max) noexcept {
+    return tarn_shared_array_pool_bytes(block_count, block_bytes, members_max);
+  }
+
+  // zeroed: the memory reads as zeros, so that this is O(1).
+  [[nodiscard]] static ArrayStatus format(ArrayMemory bookkeeping, std::size_t block_count,
+                                          std::size_t block_bytes, std::size_t members_max,
+                                          bool zeroed = false) noexcept {
+    return tarn_shared_array_pool_format(bookkeeping.data, bookkeeping.bytes, block_count,
+                                         block_bytes, members_max,
+                                         zeroed ? unsigned{TARN_ARRAY_ZEROED} : 0);
+  }
+
+  static SharedArrayPool attach(ArrayMemory bookkeeping, ArrayMemory blocks,
+                                std::uint64_t identity) noexcept {
+    SharedArrayPool made;
+    made.status_ =
+        tarn_shared_array_pool_attach(&made.pool_, bookkeeping.data, bookkeeping.bytes,
+                                      blocks.data, blocks.bytes, identity);
+    return made;
+  }
+
+  // False when it is not attached; only status() makes sense then.
+  explicit operator bool() const noexcept { return status_ == TARN_ARRAY_OK; }
+  ArrayStatus status() const noexcept { return status_; }
+
+  // A block; std::bad_alloc when none is free (without exceptions: null).
+  [[nodiscard]] void* allocate() { return or_bad_alloc(try_allocate()); }
+  [[nodiscard]] void* try_allocate() noexcept { return tarn_shared_array_pool_allocate(&pool_); }
+  void deallocate(void* p) noexcept { tarn_shared_array_pool_deallocate(&pool_, p); }
+
+  // As any BlockAllocator: null for sizes and alignments that the blocks do not have.
+  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    if (bytes > pool_.blocks.block_bytes || alignment > tarn_array_alignment(&pool_.blocks)) {
+      return nullptr;
+    }
+    return try_allocate();
+  }
+  void deallocate(void* p, std::size_t, std::size_t) noexcept { deallocate(p); }
+
+  // From member to member: send the ticket; who adopts it owns the block. adopt() gives null when
+  // the block was adopted before, freed or reclaimed.
+  std::uint64_t ticket(const void* p) const noexcept {
+    return tarn_shared_array_pool_ticket(&pool_, p);
+  }
+  [[nodiscard]] void* adopt(std::uint64_t ticket) noexcept {
+    return tarn_shared_array_pool_adopt(&pool_, ticket);
+  }
+
+  // Blocks that came back from members with this identity, which must be gone.
+  std::size_t reclaim(std::uint64_t identity) noexcept {
+    return tarn_shared_array_pool_reclaim(&pool_, identity);
+  }
+
+  // Ends the membership, and frees what it still owns; the handle is detached then. Once for all
+  // copies: the place may be another process's afterwards. Of a detached handle: 0.
+  std::size_t leave() noexcept {
+    if (status_ != TARN_ARRAY_OK) return 0;
+    status_ = TARN_ARRAY_NO_POOL;
+    return tarn_shared_array_pool_leave(&pool_);
+  }
+
+  // Calls visit(std::uint64_t identity) for each member, this one too.
+  template <class Visit>
+  void for_each_member(Visit&& visit) const {
+    for (std::size_t m = 0; m != pool_.region->members_max; ++m) {
+      const std::uint64_t identity = tarn_shared_array_pool_member(&pool_, m);
+      if (identity != 0) visit(identity);
+    }
+  }
+
+  bool owns(const void* p) const noexcept { return tarn_shared_array_pool_owns(&pool_, p) != 0; }
+  std::uint64_t owner(const void* p) const noexcept {
+    return tarn_shared_array_pool_owner(&pool_, p);
+  }
+  std::size_t capacity() const noexcept { return pool_.blocks.count; }
+  std::size_t block_bytes() const noexcept { return pool_.blocks.block_bytes; }
+  std::size_t in_use() const noexcept { return tarn_shared_array_pool_in_use(&pool_); }
+  bool is_empty() const noexcept { return in_use() == capacity(); }  // No block is free.
+  bool is_full() const noexcept { return in_use() == 0; }            // All are.
+
+  // Of a pool that nobody is using; also when members were killed in the middle of something.
+  bool check() const noexcept { return tarn_shared_array_pool_check(&pool_) != 0; }
+
+  std::size_t index_of(const void* p) const noexcept {
+    return tarn_shared_array_pool_index_of(&pool_, p);
+  }
+  void* at(std::size_t index) const noexcept {
+    return tarn_shared_array_pool_at(&pool_, index);
+  }
+
+  tarn_shared_array_pool* get() noexcept { return &pool_; }
+
+ private:
+  tarn_shared_array_pool pool_{};
+  ArrayStatus status_ = TARN_ARRAY_NO_POOL;
+};
+
+static_assert(sizeof(tarn_shared_array_region) == 192 &&
+                  offsetof(tarn_shared_array_region, head) == 64 &&
+                  offsetof(tarn_shared_array_region, carved) == 128,
+              "the picture in shared_array_region.h");
+static_assert(__atomic_always_lock_free(sizeof(std::uint64_t), nullptr),
+              "processes cannot share a lock that their libraries keep apart");
+
+}  // namespace tarn
+
+#endif

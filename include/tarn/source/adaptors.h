@@ -1,0 +1,191 @@
+/* adaptors.h: sources that are counted, limited, locked, traced or fail when told to, around other
+ * ones, in C. (C++: tarn/source/adaptors.hpp, around allocators as well.) Header only; they nest.
+ *
+ *   tarn_limited_source part = {.inner = tarn_buffer_source_get(&buffer), .limit_bytes = 10000};
+ *   const tarn_source source = tarn_limited_source_get(&part);   // never more than 10,000 bytes
+ *
+ * Each is made by naming `inner` and what it needs besides; the rest is zero at first, and may be
+ * read. It must stay where it is. One thread at a time, but for locked ones, which are outermost
+ * for what several threads use. A release that `inner` does not have is none here either.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_ADAPTORS_H
+#define TARN_ADAPTORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Exact numbers of what passes; bytes are those granted. */
+typedef struct tarn_counted_source {
+  tarn_source inner;
+  uint64_t taken;    /* Chunks since the beginning, */
+  uint64_t given;    /* given back, */
+  uint64_t refused;  /* and asked for in vain. */
+  uint64_t bytes;    /* Of those that are out. */
+  uint64_t bytes_peak;
+} tarn_counted_source;
+
+/* Never more than limit_bytes at a time: null beyond. */
+typedef struct tarn_limited_source {
+  tarn_source inner;
+  size_t limit_bytes; /* May be changed; below what is out: nothing more until enough is back. */
+  size_t bytes;       /* Out. */
+} tarn_limited_source;
+
+/* For any thread, one after the other. */
+typedef struct tarn_locked_source {
+  tarn_source inner;
+  void (*lock)(void* context);
+  void (*unlock)(void* context);
+  void* context;
+} tarn_locked_source;
+
+/* Tells sink after a chunk was taken (its data null: there was none) and before it is given back
+ * (then `released` is not 0). */
+typedef struct tarn_traced_source {
+  tarn_source inner;
+  void (*sink)(void* context, int released, tarn_chunk chunk);
+  void* context;
+} tarn_traced_source;
+
+/* Refuses the call number `failing` since `calls` was 0, and all later ones if `onwards`. */
+typedef struct tarn_failing_source {
+  tarn_source inner;
+  uint64_t failing; /* 0: none. */
+  int onwards;
+  uint64_t calls;
+} tarn_failing_source;
+
+static inline void tarn_source_give(const tarn_source* source, tarn_chunk chunk) {
+  if (source->release != NULL) source->release(source->context, chunk);
+}
+
+/* `inner` with other functions: its hints stay. */
+static inline tarn_source tarn_source_around(const tarn_source* inner, void* self,
+                                             tarn_chunk (*acquire)(void*, size_t, size_t),
+                                             void (*release)(void*, tarn_chunk)) {
+  tarn_source made = *inner;
+  made.acquire = acquire;
+  made.release = inner->release == NULL ? NULL : release;
+  made.context = self;
+  return made;
+}
+
+static inline tarn_chunk tarn_counted_source_acquire(void* context, size_t bytes,
+                                                     size_t alignment) {
+  tarn_counted_source* const self = (tarn_counted_source*)context;
+  const tarn_chunk chunk = self->inner.acquire(self->inner.context, bytes, alignment);
+  if (chunk.data == NULL) {
+    ++self->refused;
+    return chunk;
+  }
+  ++self->taken;
+  self->bytes += chunk.bytes;
+  if (self->bytes > self->bytes_peak) self->bytes_peak = self->bytes;
+  return chunk;
+}
+static inline void tarn_counted_source_release(void* context, tarn_chunk chunk) {
+  tarn_counted_source* const self = (tarn_counted_source*)context;
+  if (chunk.data != NULL) {
+    ++self->given;
+    self->bytes -= chunk.bytes;
+  }
+  tarn_source_give(&self->inner, chunk);
+}
+static inline tarn_source tarn_counted_source_get(tarn_counted_source* self) {
+  return tarn_source_around(&self->inner, self, tarn_counted_source_acquire,
+                            tarn_counted_source_release);
+}
+
+/* A source that grants more than is left is given its chunk back. */
+static inline tarn_chunk tarn_limited_source_acquire(void* context, size_t bytes,
+                                                     size_t alignment) {
+  tarn_limited_source* const self = (tarn_limited_source*)context;
+  const size_t room = self->bytes < self->limit_bytes ? self->limit_bytes - self->bytes : 0;
+  tarn_chunk chunk = {NULL, 0};
+  if (bytes > room) return chunk;
+  chunk = self->inner.acquire(self->inner.context, bytes, alignment);
+  if (chunk.data != NULL && chunk.bytes > room) {
+    tarn_source_give(&self->inner, chunk);
+    chunk.data = NULL;
+    chunk.bytes = 0;
+  }
+  self->bytes += chunk.bytes;
+  return chunk;
+}
+static inline void tarn_limited_source_release(void* context, tarn_chunk chunk) {
+  tarn_limited_source* const self = (tarn_limited_source*)context;
+  if (chunk.data != NULL) self->bytes -= chunk.bytes;
+  tarn_source_give(&self->inner, chunk);
+}
+static inline tarn_source tarn_limited_source_get(tarn_limited_source* self) {
+  return tarn_source_around(&self->inner, self, tarn_limited_source_acquire,
+                            tarn_limited_source_release);
+}
+
+static inline tarn_chunk tarn_locked_source_acquire(void* context, size_t bytes,
+                                                    size_t alignment) {
+  tarn_locked_source* const self = (tarn_locked_source*)context;
+  tarn_chunk chunk;
+  self->lock(self->context);
+  chunk = self->inner.acquire(self->inner.context, bytes, alignment);
+  self->unlock(self->context);
+  return chunk;
+}
+static inline void tarn_locked_source_release(void* context, tarn_chunk chunk) {
+  tarn_locked_source* const self = (tarn_locked_source*)context;
+  self->lock(self->context);
+  tarn_source_give(&self->inner, chunk);
+  self->unlock(self->context);
+}
+static inline tarn_source tarn_locked_source_get(tarn_locked_source* self) {
+  return tarn_source_around(&self->inner, self, tarn_locked_source_acquire,
+                            tarn_locked_source_release);
+}
+
+static inline tarn_chunk tarn_traced_source_acquire(void* context, size_t bytes,
+                                                    size_t alignment) {
+  tarn_traced_source* const self = (tarn_traced_source*)context;
+  const tarn_chunk chunk = self->inner.acquire(self->inner.context, bytes, alignment);
+  self->sink(self->context, 0, chunk);
+  return chunk;
+}
+static inline void tarn_traced_source_release(void* context, tarn_chunk chunk) {
+  tarn_traced_source* const self = (tarn_traced_source*)context;
+  self->sink(self->context, 1, chunk);
+  tarn_source_give(&self->inner, chunk);
+}
+static inline tarn_source tarn_traced_source_get(tarn_traced_source* self) {
+  return tarn_source_around(&self->inner, self, tarn_traced_source_acquire,
+                            tarn_traced_source_release);
+}
+
+static inline tarn_chunk tarn_failing_source_acquire(void* context, size_t bytes,
+                                                     size_t alignment) {
+  tarn_failing_source* const self = (tarn_failing_source*)context;
+  const uint64_t call = ++self->calls;
+  const tarn_chunk none = {NULL, 0};
+  if (self->failing != 0 && (self->onwards ? call >= self->failing : call == self->failing)) {
+    return none;
+  }
+  return self->inner.acquire(self->inner.context, bytes, alignment);
+}
+static inline void tarn_failing_source_release(void* context, tarn_chunk chunk) {
+  tarn_source_give(&((tarn_failing_source*)context)->inner, chunk);
+}
+static inline tarn_source tarn_failing_source_get(tarn_failing_source* self) {
+  return tarn_source_around(&self->inner, self, tarn_failing_source_acquire,
+                            tarn_failing_source_release);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,290 @@
+/* buffer_source.h: chunks from memory that you give, in C. (C++: tarn/source/buffer_source.hpp.)
+ * Released chunks are used again, in any order; neighbours are joined, and what alignment skips is
+ * not lost.
+ *
+ *   static unsigned char memory[2000];
+ *   tarn_buffer_source buffer;
+ *   tarn_buffer_source_init(&buffer, memory, sizeof memory);
+ *   const tarn_source source = tarn_buffer_source_get(&buffer);   // for a pool, an arena, ...
+ *
+ * Free ranges (gaps) are a list in the order of addresses, its links inside the gaps: the first one
+ * that fits is taken (D. Knuth, The Art of Computer Programming 1, 2.5). Taking and giving back are
+ * linear in the gaps, of which there are at most one more than chunks out. One thread at a time.
+ * Only headers: no library, no operating system. docs/sources.md.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_BUFFER_SOURCE_H
+#define TARN_BUFFER_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* At the start of each gap. Offsets count from the base, so that the list may lie in a file, and in
+ * memory that processes map at different addresses. */
+typedef struct tarn_gap {
+  size_t next; /* The offset of the next one; TARN_NO_GAP: none. */
+  size_t bytes;
+} tarn_gap;
+
+#define TARN_NO_GAP SIZE_MAX
+
+/* Base, offsets and lengths are multiples of this, and chunks are as long. */
+#define TARN_GAP_GRAIN sizeof(tarn_gap)
+
+/* The gaps of a range. free_bytes + bytes of chunks out == bytes. */
+typedef struct tarn_gaps {
+  size_t bytes;          /* Of the range. */
+  size_t first;          /* The first gap. */
+  size_t free_bytes;
+  size_t free_bytes_min; /* The least there ever was. */
+  size_t chunks;         /* Out. */
+  uint64_t acquired;     /* Since the beginning, */
+  uint64_t refused;      /* and those that did not fit. */
+} tarn_gaps;
+
+typedef struct tarn_buffer_source {
+  char* base;
+  tarn_gaps gaps;
+} tarn_buffer_source;
+
+/* What follows, up to the next comment of this kind, serves all sources that keep such a list. */
+
+static inline tarn_gap tarn_gap_read(const char* base, size_t at) {
+  tarn_gap gap;
+  memcpy(&gap, base + at, sizeof gap);
+  return gap;
+}
+
+/* before: the gap in front of it, or TARN_NO_GAP. */
+static inline void tarn_gap_link(char* base, tarn_gaps* gaps, size_t before, size_t to) {
+  if (before == TARN_NO_GAP) {
+    gaps->first = to;
+  } else {
+    memcpy(base + before, &to, sizeof to);
+  }
+}
+
+static inline void tarn_gap_write(char* base, size_t at, size_t next, size_t bytes) {
+  tarn_gap gap;
+  gap.next = next;
+  gap.bytes = bytes;
+  memcpy(base + at, &gap, sizeof gap);
+}
+
+/* A range without memory; tarn_gaps_give adds it. */
+static inline void tarn_gaps_begin(tarn_gaps* gaps) {
+  memset(gaps, 0, sizeof *gaps);
+  gaps->first = TARN_NO_GAP;
+}
+
+/* The offset of as many bytes, aligned by their address; *granted says how many they are.
+ * TARN_NO_GAP, and nothing has changed, when they do not fit. */
+static inline size_t tarn_gaps_take(char* base, tarn_gaps* gaps, size_t bytes, size_t alignment,
+                                    size_t* granted) {
+  size_t before = TARN_NO_GAP;
+  size_t at = gaps->first;
+  if (bytes > gaps->free_bytes || alignment == 0 || (alignment & (alignment - 1)) != 0) {
+    return TARN_NO_GAP;
+  }
+  /* Does not wrap: free_bytes is a multiple of the grain. */
+  bytes = bytes == 0 ? TARN_GAP_GRAIN : (bytes + TARN_GAP_GRAIN - 1) & ~(TARN_GAP_GRAIN - 1);
+  while (at != TARN_NO_GAP) {
+    const tarn_gap gap = tarn_gap_read(base, at);
+    const size_t skipped = (size_t)(0 - ((uintptr_t)base + at)) & (alignment - 1);
+    if (skipped <= gap.bytes && bytes <= gap.bytes - skipped) {
+      const size_t rest = gap.bytes - skipped - bytes;
+      const size_t behind = rest == 0 ? gap.next : at + skipped + bytes;
+      if (rest != 0) tarn_gap_write(base, behind, gap.next, rest);
+      if (skipped != 0) {
+        tarn_gap_write(base, at, behind, skipped);
+      } else {
+        tarn_gap_link(base, gaps, before, behind);
+      }
+      gaps->free_bytes -= bytes;
+      *granted = bytes;
+      return at + skipped;
+    }
+    before = at;
+    at = gap.next;
+  }
+  return TARN_NO_GAP;
+}
+
+/* Makes a range a gap, joined to its neighbours. 1; 0, and nothing has changed, when part of it is
+ * one already; -1 when it is no range that was ever granted. */
+static inline int tarn_gaps_give(char* base, tarn_gaps* gaps, size_t at, size_t bytes) {
+  size_t before = TARN_NO_GAP;
+  size_t next = gaps->first;
+  tarn_gap earlier = {TARN_NO_GAP, 0};
+  if ((at | bytes) % TARN_GAP_GRAIN != 0 || bytes == 0 || at > gaps->bytes ||
+      bytes > gaps->bytes - at) {
+    return -1;
+  }
+  while (next != TARN_NO_GAP && next < at) {
+    earlier = tarn_gap_read(base, next);
+    before = next;
+    next = earlier.next;
+  }
+  if (next != TARN_NO_GAP && next < at + bytes) return 0;
+  if (before != TARN_NO_GAP && before + earlier.bytes > at) return 0;
+  gaps->free_bytes += bytes;
+  if (next != TARN_NO_GAP && next == at + bytes) {
+    const tarn_gap later = tarn_gap_read(base, next);
+    bytes += later.bytes;
+    next = later.next;
+  }
+  if (before != TARN_NO_GAP && before + earlier.bytes == at) {
+    tarn_gap_write(base, before, next, earlier.bytes + bytes);
+  } else {
+    tarn_gap_write(base, at, next, bytes);
+    tarn_gap_link(base, gaps, before, at);
+  }
+  return 1;
+}
+
+/* 1 when the byte lies in no gap. pre: at < gaps->bytes */
+static inline int tarn_gaps_out(const char* base, const tarn_gaps* gaps, size_t at) {
+  size_t gap_at = gaps->first;
+  while (gap_at != TARN_NO_GAP && gap_at <= at) {
+    const tarn_gap gap = tarn_gap_read(base, gap_at);
+    if (at - gap_at < gap.bytes) return 0;
+    gap_at = gap.next;
+  }
+  return 1;
+}
+
+/* 1 when the gaps are in order, apart from each other, inside the range, and add up. */
+static inline int tarn_gaps_check(const char* base, const tarn_gaps* gaps) {
+  size_t end = 0;
+  size_t sum = 0;
+  size_t count = 0;
+  size_t at = gaps->first;
+  while (at != TARN_NO_GAP) {
+    tarn_gap gap;
+    if (at % TARN_GAP_GRAIN != 0 || at >= gaps->bytes || gaps->bytes - at < sizeof gap ||
+        (count != 0 && at <= end)) {
+      return 0;
+    }
+    gap = tarn_gap_read(base, at);
+    if (gap.bytes == 0 || gap.bytes % TARN_GAP_GRAIN != 0 || gap.bytes > gaps->bytes - at) return 0;
+    end = at + gap.bytes;
+    sum += gap.bytes;
+    at = gap.next;
+    ++count;
+  }
+  return sum == gaps->free_bytes && gaps->free_bytes_min <= sum && count <= gaps->chunks + 1 &&
+         (gaps->chunks != 0 || sum == gaps->bytes);
+}
+
+/* As tarn_source has them. release ends the process, with words where the library is linked, when
+ * the chunk is not out. */
+static inline tarn_chunk tarn_gaps_acquire(char* base, tarn_gaps* gaps, size_t bytes,
+                                           size_t alignment) {
+  tarn_chunk chunk = {NULL, 0};
+  const size_t at = tarn_gaps_take(base, gaps, bytes, alignment, &chunk.bytes);
+  if (at == TARN_NO_GAP) {
+    ++gaps->refused;
+    return chunk;
+  }
+  chunk.data = base + at;
+  ++gaps->chunks;
+  ++gaps->acquired;
+  if (gaps->free_bytes < gaps->free_bytes_min) gaps->free_bytes_min = gaps->free_bytes;
+  return chunk;
+}
+
+static inline void tarn_gaps_release(char* base, tarn_gaps* gaps, tarn_chunk chunk,
+                                     const char* function) {
+  const size_t at = (size_t)((uintptr_t)chunk.data - (uintptr_t)base);
+  int given;
+  if (chunk.data == NULL) return;
+  given = tarn_gaps_give(base, gaps, at, chunk.bytes);
+  if (given == 1 && gaps->chunks != 0) {
+    --gaps->chunks;
+    return;
+  }
+  if (tarn_source_misuse != NULL) tarn_source_misuse(given == 0, function, chunk.data);
+  __builtin_trap();
+}
+
+/* The functions of buffer sources. */
+
+/* A source of the bytes, none of which may be used otherwise until its end; it needs none. Of the
+ * region up to 15 bytes at each end are not used. Any region is allowed: one that is null or too
+ * short never has a chunk. Constant time; 16 bytes are written. */
+static inline void tarn_buffer_source_init(tarn_buffer_source* source, void* start, size_t bytes) {
+  const size_t skipped = (size_t)(0 - (uintptr_t)start) & (TARN_GAP_GRAIN - 1);
+  tarn_gaps_begin(&source->gaps);
+  source->base = (char*)start;
+  if (start == NULL || bytes < skipped + TARN_GAP_GRAIN || bytes > PTRDIFF_MAX) return;
+  source->base += skipped;
+  source->gaps.bytes = (bytes - skipped) & ~(TARN_GAP_GRAIN - 1);
+  tarn_gaps_give(source->base, &source->gaps, 0, source->gaps.bytes);
+  source->gaps.free_bytes_min = source->gaps.free_bytes;
+}
+
+/* At least `bytes`, rounded up to 16, aligned to `alignment`; null when they do not fit, and for an
+ * alignment that is no power of two. 0 bytes are 16. */
+static inline tarn_chunk tarn_buffer_source_acquire(tarn_buffer_source* source, size_t bytes,
+                                                    size_t alignment) {
+  return tarn_gaps_acquire(source->base, &source->gaps, bytes, alignment);
+}
+
+/* Takes a chunk back, whole; null is ignored. Another one's, or one that is not out, is misuse. */
+static inline void tarn_buffer_source_release(tarn_buffer_source* source, tarn_chunk chunk) {
+  tarn_gaps_release(source->base, &source->gaps, chunk, "tarn_buffer_source_release");
+}
+
+/* 1 when p lies in a chunk that is out. Linear in the gaps. Any pointer. */
+static inline int tarn_buffer_source_owns(const tarn_buffer_source* source, const void* p) {
+  const size_t at = (size_t)((uintptr_t)p - (uintptr_t)source->base);
+  return at < source->gaps.bytes && tarn_gaps_out(source->base, &source->gaps, at);
+}
+
+/* 1 when every invariant holds. Linear in the gaps. */
+static inline int tarn_buffer_source_check(const tarn_buffer_source* source) {
+  return tarn_gaps_check(source->base, &source->gaps);
+}
+
+/* What pools and arenas over so many bytes should take at a time: an eighth, as a power of two of
+ * at least 256; 0, as they like, from 2 MiB on. */
+static inline size_t tarn_chunk_bytes_for(size_t range_bytes) {
+  size_t bytes = 256;
+  while (bytes < 256 * 1024 && bytes <= range_bytes / 16) bytes *= 2;
+  return bytes < 256 * 1024 ? bytes : 0;
+}
+static inline size_t tarn_buffer_source_chunk_bytes(const tarn_buffer_source* source) {
+  return tarn_chunk_bytes_for(source->gaps.bytes);
+}
+
+static inline tarn_chunk tarn_buffer_source_take(void* self, size_t bytes, size_t alignment) {
+  return tarn_buffer_source_acquire((tarn_buffer_source*)self, bytes, alignment);
+}
+static inline void tarn_buffer_source_give(void* self, tarn_chunk chunk) {
+  tarn_buffer_source_release((tarn_buffer_source*)self, chunk);
+}
+
+/* The buffer, which stays where it is, as a source. */
+static inline tarn_source tarn_buffer_source_get(tarn_buffer_source* source) {
+  tarn_source made;
+  memset(&made, 0, sizeof made);
+  made.bytes = sizeof made;
+  made.acquire = tarn_buffer_source_take;
+  made.release = tarn_buffer_source_give;
+  made.context = source;
+  made.chunk_bytes = tarn_buffer_source_chunk_bytes(source);
+  return made;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

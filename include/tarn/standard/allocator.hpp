@@ -1,0 +1,284 @@
+// allocator.hpp: allocators of the standard's kind, for containers, over any allocator of tarn's
+// (C++17; header only).
+//
+//   tarn::Heap heap("orders");
+//   std::vector<Order, tarn::Allocator<Order>> orders{tarn::Allocator<Order>(heap)};
+//
+//   static tarn::StaticPool<48, 1000> nodes;                  // part of the type: no state
+//   std::list<int, tarn::StaticAllocator<int, nodes>> numbers;
+//
+// A container that is told no heap does not compile. Out of memory: std::bad_alloc; a size that
+// overflows: std::bad_array_new_length; without exceptions both are a trap, as containers expect no
+// null. Threads: as the allocator below. (docs/standard.md; containers:
+// tarn/standard/containers.hpp)
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_ALLOCATOR_HPP
+#define TARN_ALLOCATOR_HPP
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "../detail/align.hpp"
+#include "../detail/errors.hpp"
+#include "../heap/heap.hpp"
+
+namespace tarn {
+
+// What containers take along. Moves and swaps take constant time where the allocator goes along;
+// where it does not, a move between allocators that differ is one of each element, and a swap
+// between them is not allowed.
+//   PropagateMoves  a moved or swapped container takes its allocator with it; one that is assigned
+//                   to by copying keeps its own; a copy has that of the original
+//   PropagateAll    copy assignment brings the allocator, too: containers are values
+//   PropagateNone   a container keeps the allocator it was made with. (So do std::pmr's, but that
+//                   their copies have the default one.)
+struct PropagateMoves {
+  using propagate_on_container_copy_assignment = std::false_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+};
+struct PropagateAll {
+  using propagate_on_container_copy_assignment = std::true_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+};
+struct PropagateNone {
+  using propagate_on_container_copy_assignment = std::false_type;
+  using propagate_on_container_move_assignment = std::false_type;
+  using propagate_on_container_swap = std::false_type;
+};
+
+// What allocate_at_least() gives: C++23's, as far as the library has it.
+#if defined(__cpp_lib_allocate_at_least)
+template <class Pointer>
+using AllocationResult = std::allocation_result<Pointer>;
+#else
+template <class Pointer>
+struct AllocationResult {
+  Pointer ptr;
+  std::size_t count;
+};
+#endif
+
+// True for allocators that are handles, which are kept by value; others are kept by address, and
+// must outlive their users.
+template <class A, class = void>
+struct IsHandle : std::false_type {};
+template <class A>
+struct IsHandle<A, std::void_t<decltype(A::is_handle)>> : std::bool_constant<A::is_handle> {};
+
+// What an allocator is referred to by: HeapRef for a Heap or a tarn_heap, ArenaRef for an Arena,
+// else itself.
+template <class A, class = void>
+struct Reference {
+  using Type = A;
+  static constexpr bool is_of_owner = false;
+};
+template <class A>
+struct Reference<A, std::void_t<typename A::Ref>> {
+  using Type = typename A::Ref;
+  static constexpr bool is_of_owner = true;
+};
+template <>
+struct Reference<tarn_heap> {
+  using Type = HeapRef;
+  static constexpr bool is_of_owner = false;
+};
+template <class A>
+using ReferenceTo = Reference<std::remove_cv_t<std::remove_reference_t<A>>>;
+template <class A>
+using RefOf = typename ReferenceTo<A>::Type;
+
+// Whether an A can be found from a From: lvalues of what owns memory, and handles.
+template <class A, class From, bool by_value = IsHandle<A>::value>
+struct LeadsTo : std::bool_constant<std::is_lvalue_reference_v<From> &&
+                                    std::is_convertible_v<std::remove_reference_t<From>*, A*>> {};
+template <class A, class From>
+struct LeadsTo<A, From, true>
+    : std::bool_constant<std::is_convertible_v<From, A> &&
+                         (std::is_lvalue_reference_v<From> || !ReferenceTo<From>::is_of_owner)> {};
+
+// An allocator, wherever it is owned: a copy of the handle, or an address.
+template <class A>
+class AllocatorPlace {
+  static constexpr bool holds_ = IsHandle<A>::value;
+
+ public:
+  // From the heap, pool or arena itself, or what the handle can be made of.
+  template <class From, class = std::enable_if_t<LeadsTo<A, From&&>::value>>
+  AllocatorPlace(From&& from) noexcept : place_(hold(from)) {}
+
+  A& get() noexcept {
+    if constexpr (holds_) {
+      return place_;
+    } else {
+      return *place_;
+    }
+  }
+
+  friend bool operator==(const AllocatorPlace& a, const AllocatorPlace& b) noexcept {
+    return a.place_ == b.place_;
+  }
+
+ private:
+  template <class From>
+  static auto hold(From& from) noexcept {
+    if constexpr (holds_) {
+      return A(from);
+    } else {
+      return static_cast<A*>(std::addressof(from));
+    }
+  }
+
+  std::conditional_t<holds_, A, A*> place_;
+};
+
+// Those that say what a block holds (usable_bytes), and need no size when it is given back.
+template <class A, class = void>
+struct SaysUsableBytes : std::false_type {};
+template <class A>
+struct SaysUsableBytes<
+    A, std::void_t<decltype(std::declval<const A&>().usable_bytes(static_cast<void*>(nullptr)))>>
+    : std::true_type {};
+
+// The most bytes that an A can ever have in a block, where its type says so.
+template <class A, class = void>
+struct BlockBytesMax : std::integral_constant<std::size_t, PTRDIFF_MAX> {};
+template <class A>
+struct BlockBytesMax<A, std::enable_if_t<(A::block_bytes > 0)>>
+    : std::integral_constant<std::size_t, A::block_bytes> {};
+
+// What the allocators below do with an A.
+template <class T, class A>
+struct AllocatorCalls {
+  static T* allocate(A& a, std::size_t count) {
+    static_assert(sizeof(T) <= BlockBytesMax<A>::value,
+                  "the blocks of this pool are smaller than what is asked for: a container's node "
+                  "is larger than its element");
+    std::size_t bytes = 0;
+    if (TARN_UNLIKELY(!checked_multiply(count, sizeof(T), &bytes) || bytes > PTRDIFF_MAX)) {
+      throw_or_trap<std::bad_array_new_length>();
+    }
+    void* const p = a.try_allocate(bytes, alignof(T));
+    if (TARN_UNLIKELY(p == nullptr)) throw_or_trap<std::bad_alloc>();
+    return static_cast<T*>(p);
+  }
+
+  static AllocationResult<T*> allocate_at_least(A& a, std::size_t count) {
+    T* const p = allocate(a, count);
+    if constexpr (SaysUsableBytes<A>::value) count = a.usable_bytes(p) / sizeof(T);
+    return {p, count};
+  }
+
+  static void deallocate(A& a, T* p, std::size_t count) noexcept {
+    a.deallocate(p, count * sizeof(T), alignof(T));
+  }
+
+  static constexpr std::size_t count_max() noexcept { return PTRDIFF_MAX / sizeof(T); }
+};
+
+// Over a heap, or whatever has try_allocate(bytes, alignment) and deallocate(p, bytes, alignment):
+// concept BlockAllocator in tarn/source/concepts.hpp. As large as a handle or a pointer. Two are
+// equal when they lead to the same place, whatever they allocate.
+template <class T, class A = HeapRef, class Propagation = PropagateMoves>
+class Allocator : public Propagation {
+  using Calls = AllocatorCalls<T, A>;
+
+ public:
+  using value_type = T;
+  using is_always_equal = std::false_type;
+  template <class U>
+  struct rebind {
+    using other = Allocator<U, A, Propagation>;
+  };
+
+  // From the heap, pool or arena, or a handle to it: containers are made by naming it.
+  template <class From, class = std::enable_if_t<LeadsTo<A, From&&>::value>>
+  Allocator(From&& from) noexcept : place_(std::forward<From>(from)) {}
+
+  template <class U>
+  Allocator(const Allocator<U, A, Propagation>& other) noexcept : place_(other.place_) {}
+
+  [[nodiscard]] T* allocate(std::size_t count) { return Calls::allocate(place_.get(), count); }
+  [[nodiscard]] AllocationResult<T*> allocate_at_least(std::size_t count) {
+    return Calls::allocate_at_least(place_.get(), count);
+  }
+  // `count` as it was asked for, or anything up to what allocate_at_least() gave.
+  void deallocate(T* p, std::size_t count) noexcept { Calls::deallocate(place_.get(), p, count); }
+
+  std::size_t max_size() const noexcept { return Calls::count_max(); }
+
+  A& allocator() noexcept { return place_.get(); }
+
+  template <class U>
+  bool is_same_place(const Allocator<U, A, Propagation>& other) const noexcept {
+    return place_ == other.place_;
+  }
+
+ private:
+  template <class U, class B, class P>
+  friend class Allocator;
+
+  AllocatorPlace<A> place_;
+};
+
+template <class T, class U, class A, class Propagation>
+bool operator==(const Allocator<T, A, Propagation>& a,
+                const Allocator<U, A, Propagation>& b) noexcept {
+  return a.is_same_place(b);
+}
+template <class T, class U, class A, class Propagation>
+bool operator!=(const Allocator<T, A, Propagation>& a,
+                const Allocator<U, A, Propagation>& b) noexcept {
+  return !a.is_same_place(b);
+}
+
+// Over an object with static storage duration, which is part of the type: it has no state, and all
+// of one type are equal. Static containers may use it before main where the object is
+// constant-initialised, and after main where it has no destructor (static pools and heaps have
+// neither constructor nor destructor to run).
+template <class T, auto& object>
+class StaticAllocator : public PropagateAll {
+  using A = std::remove_reference_t<decltype(object)>;
+  using Calls = AllocatorCalls<T, A>;
+
+ public:
+  using value_type = T;
+  using is_always_equal = std::true_type;
+  template <class U>
+  struct rebind {
+    using other = StaticAllocator<U, object>;
+  };
+
+  constexpr StaticAllocator() noexcept = default;
+  template <class U>
+  constexpr StaticAllocator(const StaticAllocator<U, object>&) noexcept {}
+
+  [[nodiscard]] T* allocate(std::size_t count) { return Calls::allocate(object, count); }
+  [[nodiscard]] AllocationResult<T*> allocate_at_least(std::size_t count) {
+    return Calls::allocate_at_least(object, count);
+  }
+  void deallocate(T* p, std::size_t count) noexcept { Calls::deallocate(object, p, count); }
+  std::size_t max_size() const noexcept { return Calls::count_max(); }
+
+  static A& allocator() noexcept { return object; }
+};
+
+template <class T, class U, auto& object>
+constexpr bool operator==(const StaticAllocator<T, object>&,
+                          const StaticAllocator<U, object>&) noexcept {
+  return true;
+}
+template <class T, class U, auto& object>
+constexpr bool operator!=(const StaticAllocator<T, object>&,
+                          const StaticAllocator<U, object>&) noexcept {
+  return false;
+}
+
+}  // namespace tarn
+
+#endif

@@ -1,0 +1,253 @@
+// checking_resource.hpp: a std::pmr::memory_resource around another one, which verifies that each
+// deallocation is of a live block of its own, with the size and alignment that this was allocated
+// with, and names who allocated it (C++17; header only over the library).
+//
+//   tarn::CheckingResource checked(&resource, "orders");
+//   std::pmr::vector<int> numbers(&checked);
+//
+// Its notes lie in memory of their own, some 60 bytes for each live block; it takes a lock. What
+// is wrong goes to a function of the user's, or is reported ("tarn: size mismatch: ...") and ends
+// the process. Blocks that are live when it ends are reported ("tarn: leak: ..."), and left alone.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_CHECKING_RESOURCE_HPP
+#define TARN_CHECKING_RESOURCE_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <memory_resource>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "../diagnose/report.h"
+
+namespace tarn {
+
+enum class ResourceFault {
+  size_mismatch,
+  alignment_mismatch,
+  double_free,   // Of one of the 64 blocks that were freed last, whose memory is not live again.
+  invalid_free,  // Of anything else that is no live block.
+  leak,
+};
+
+// What is known of it. Fields that make no sense for a fault are null or 0.
+struct ResourceReport {
+  ResourceFault fault;
+  const char* resource;    // The name that the resource was given.
+  const void* p;
+  std::size_t bytes;       // As allocated,
+  std::size_t alignment;
+  std::size_t said_bytes;  // and as deallocated.
+  std::size_t said_alignment;
+  const void* allocated_at;
+  const void* freed_at;
+  const void* here;
+};
+
+inline const char* kind_of(ResourceFault fault) noexcept {
+  switch (fault) {
+    case ResourceFault::size_mismatch:
+      return "size mismatch";
+    case ResourceFault::alignment_mismatch:
+      return "alignment mismatch";
+    case ResourceFault::double_free:
+      return "double free";
+    case ResourceFault::invalid_free:
+      return "invalid free";
+    case ResourceFault::leak:
+      return "leak";
+  }
+  return "";
+}
+
+inline void print_site(const char* words, const void* site) noexcept {
+  if (site == nullptr) return;
+  char text[300];
+  tarn_site_text(site, text, sizeof text);
+  tarn_report_line(words, text);
+}
+
+// In lines on standard error; ends the process (SIGABRT) unless it is a leak.
+inline void report_resource_fault(const ResourceReport& report) {
+  char text[400];
+  const bool known = report.allocated_at != nullptr;
+  int length = std::snprintf(text, sizeof text, "%p of resource \"%s\"", report.p, report.resource);
+  const auto add = [&](const char* format, std::size_t bytes, std::size_t alignment) {
+    if (length < 0 || static_cast<std::size_t>(length) >= sizeof text) return;
+    const auto used = static_cast<std::size_t>(length);
+    const int more = std::snprintf(text + used, sizeof text - used, format, bytes, alignment);
+    length += more > 0 ? more : 0;
+  };
+  if (known) add(", allocated as %zu bytes aligned to %zu", report.bytes, report.alignment);
+  if (report.fault != ResourceFault::leak) {
+    add(", deallocated as %zu bytes aligned to %zu", report.said_bytes, report.said_alignment);
+  }
+  tarn_report_line(kind_of(report.fault), text);
+  print_site("  allocated at", report.allocated_at);
+  print_site("  freed at", report.freed_at);
+  print_site("  now at", report.here);
+  if (report.fault != ResourceFault::leak) std::abort();
+}
+
+// Any thread. Where on_fault comes back (or throws), a wrong deallocation has done nothing: a block
+// with another size or alignment is live still.
+class CheckingResource final : public std::pmr::memory_resource {
+ public:
+  using OnFault = void (*)(const ResourceReport&);
+
+  // upstream: not null; the name is not copied.
+  explicit CheckingResource(std::pmr::memory_resource* upstream, const char* name = "",
+                            OnFault on_fault = report_resource_fault)
+      : upstream_(upstream), name_(name), on_fault_(on_fault) {}
+  // Reports what is live: on_fault must not throw then.
+  ~CheckingResource() override {
+    for (const auto& [p, note] : live_) on_fault_(leak_of(p, note));
+  }
+  CheckingResource(const CheckingResource&) = delete;
+  CheckingResource& operator=(const CheckingResource&) = delete;
+
+  std::size_t live_blocks() const {
+    const std::lock_guard<std::mutex> held(lock_);
+    return live_.size();
+  }
+  std::size_t live_bytes() const {
+    const std::lock_guard<std::mutex> held(lock_);
+    return live_bytes_;
+  }
+  std::size_t live_bytes_peak() const {
+    const std::lock_guard<std::mutex> held(lock_);
+    return live_bytes_peak_;
+  }
+
+  // A leak of each block that is live now, in any order; their number. (on_fault may use the
+  // resource.)
+  std::size_t report_live() const {
+    std::vector<ResourceReport> leaks;
+    {
+      const std::lock_guard<std::mutex> held(lock_);
+      leaks.reserve(live_.size());
+      for (const auto& [p, note] : live_) leaks.push_back(leak_of(p, note));
+    }
+    for (const ResourceReport& leak : leaks) on_fault_(leak);
+    return leaks.size();
+  }
+
+  // For upstreams that end all their blocks at once (a monotonic_buffer_resource's release()):
+  // nothing is live any more. (Else each is live until its place is given out again.)
+  void forget_all() {
+    const std::lock_guard<std::mutex> held(lock_);
+    live_.clear();
+    live_bytes_ = 0;
+  }
+
+ private:
+  struct Note {
+    std::size_t bytes = 0;
+    std::size_t alignment = 0;
+    const void* allocated_at = nullptr;
+  };
+  struct Freed {
+    const void* p;
+    Note note;
+    const void* freed_at;
+  };
+
+  // Each block has a place of its own: what some resources give for 0 bytes has not.
+  static std::size_t upstream_bytes(std::size_t bytes) noexcept { return bytes == 0 ? 1 : bytes; }
+
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    const void* const here = __builtin_return_address(0);
+    struct Unnoted {  // Goes back when there is no memory for the note.
+      CheckingResource& self;
+      void* p;
+      std::size_t bytes;
+      std::size_t alignment;
+      ~Unnoted() {
+        if (p != nullptr) self.upstream_->deallocate(p, upstream_bytes(bytes), alignment);
+      }
+    } block{*this, upstream_->allocate(upstream_bytes(bytes), alignment), bytes, alignment};
+    const std::lock_guard<std::mutex> held(lock_);
+    Note& note = live_[block.p];  // Of nothing; or of a block that the upstream has ended itself.
+    live_bytes_ = live_bytes_ - note.bytes + bytes;
+    note = {bytes, alignment, here};
+    if (live_bytes_ > live_bytes_peak_) live_bytes_peak_ = live_bytes_;
+    void* const p = block.p;
+    block.p = nullptr;
+    return p;
+  }
+
+  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
+    ResourceReport report{ResourceFault::invalid_free, name_, p, 0, 0, bytes, alignment,
+                          nullptr, nullptr, __builtin_return_address(0)};
+    if (take(p, report)) return upstream_->deallocate(p, upstream_bytes(bytes), alignment);
+    on_fault_(report);
+  }
+
+  // Ends the block's note if all is right; else says what is wrong.
+  bool take(const void* p, ResourceReport& report) {
+    const std::lock_guard<std::mutex> held(lock_);
+    const auto found = live_.find(p);
+    if (found == live_.end()) {
+      find_freed(p, report);
+      return false;
+    }
+    const Note note = found->second;
+    fill_in(report, note);
+    if (note.bytes != report.said_bytes) {
+      report.fault = ResourceFault::size_mismatch;
+      return false;
+    }
+    if (note.alignment != report.said_alignment) {
+      report.fault = ResourceFault::alignment_mismatch;
+      return false;
+    }
+    live_.erase(found);
+    live_bytes_ -= note.bytes;
+    freed_[freed_count_++ % freed_.size()] = {p, note, report.here};
+    return true;
+  }
+
+  void find_freed(const void* p, ResourceReport& report) const {
+    for (std::size_t i = 0; i < freed_.size() && i < freed_count_; ++i) {
+      const Freed& freed = freed_[(freed_count_ - 1 - i) % freed_.size()];
+      if (freed.p != p) continue;
+      fill_in(report, freed.note);
+      report.fault = ResourceFault::double_free;
+      report.freed_at = freed.freed_at;
+      return;
+    }
+  }
+
+  ResourceReport leak_of(const void* p, const Note& note) const {
+    return {ResourceFault::leak, name_,   p,      note.bytes, note.alignment, 0, 0,
+            note.allocated_at,   nullptr, nullptr};
+  }
+
+  static void fill_in(ResourceReport& report, const Note& note) {
+    report.bytes = note.bytes;
+    report.alignment = note.alignment;
+    report.allocated_at = note.allocated_at;
+  }
+
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+  std::pmr::memory_resource* upstream_;
+  const char* name_;
+  OnFault on_fault_;
+  mutable std::mutex lock_;
+  std::unordered_map<const void*, Note> live_;
+  std::array<Freed, 64> freed_{};
+  std::size_t freed_count_ = 0;
+  std::size_t live_bytes_ = 0;
+  std::size_t live_bytes_peak_ = 0;
+};
+
+}  // namespace tarn
+
+#endif

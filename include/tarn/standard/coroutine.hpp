@@ -1,0 +1,96 @@
+// coroutine.hpp: frames of coroutines from an arena, a pool or any other allocator (C++20). A
+// promise type that inherits from CoroutineFrames takes the frame from the allocator that the
+// coroutine is given as its first parameter (of a member function, as the first after the object):
+//
+//   struct Task { struct promise_type : tarn::CoroutineFrames { ... }; };
+//   Task count(tarn::Arena& arena, int n);      // its frame is in the arena
+//   Task total(int n);                          // from operator new: there is no allocator
+//
+// The frame has two words more, by which it is given back when the coroutine is destroyed: the
+// allocator must be there still, and is told by its address. Handles (ArenaRef, RegionArrayPool,
+// SharedArrayPool: what has a true `is_handle`) may be parameters by value: the frame has a copy.
+// Where there is no memory, or a pool's blocks are too small, std::bad_alloc is thrown.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_COROUTINE_HPP
+#define TARN_COROUTINE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "../detail/align.hpp"
+#include "../detail/errors.hpp"
+#include "../source/concepts.hpp"
+
+namespace tarn {
+
+class CoroutineFrames {
+ public:
+  // The templates are always inlined: where gcc 12 does not, without optimisation, it warns that
+  // they and operator delete were no pair.
+  template <BlockAllocator A, class... Others>
+  [[gnu::always_inline]] static void* operator new(std::size_t bytes, A& allocator, Others&&...) {
+    return allocate(bytes, allocator);
+  }
+  // A coroutine that is a member function: the object comes first.
+  template <class Object, BlockAllocator A, class... Others>
+    requires(!BlockAllocator<std::remove_cvref_t<Object>>)
+  [[gnu::always_inline]] static void* operator new(std::size_t bytes, Object&&, A& allocator,
+                                                   Others&&...) {
+    return allocate(bytes, allocator);
+  }
+  static void* operator new(std::size_t bytes) {
+    if (bytes > SIZE_MAX - sizeof(Header)) return or_bad_alloc(nullptr);
+    return begin(::operator new(bytes + sizeof(Header)), {});
+  }
+
+  static void operator delete(void* frame, std::size_t bytes) noexcept {
+    Header* const header = static_cast<Header*>(frame) - 1;
+    const Header from = *header;
+    if (from.give == nullptr) return ::operator delete(header);
+    from.give(from.allocator, header, bytes + sizeof(Header));
+  }
+
+ private:
+  struct alignas(std::max_align_t) Header {
+    void* allocator;
+    void (*give)(void* allocator, void* p, std::size_t bytes);
+  };
+
+  template <class A>
+  static void* allocate(std::size_t bytes, A& allocator) {
+    if (bytes > PTRDIFF_MAX) return or_bad_alloc(nullptr);
+    if constexpr (requires { requires A::is_handle; }) {
+      return allocate_with_handle(bytes + sizeof(Header), allocator);
+    }
+    void* const p = allocator.try_allocate(bytes + sizeof(Header), alignof(Header));
+    return begin(or_bad_alloc(p), {&allocator, [](void* a, void* q, std::size_t taken) {
+                   static_cast<A*>(a)->deallocate(q, taken, alignof(Header));
+                 }});
+  }
+  // The copy lies behind the frame.
+  template <class A>
+  static void* allocate_with_handle(std::size_t bytes, A handle) {
+    void* const p = or_bad_alloc(handle.try_allocate(with_handle<A>(bytes), alignof(Header)));
+    ::new (static_cast<char*>(p) + with_handle<A>(bytes) - sizeof(A)) A(handle);
+    return begin(p, {nullptr, [](void*, void* q, std::size_t taken) {
+                   const std::size_t all = with_handle<A>(taken);
+                   void* const copy = static_cast<char*>(q) + all - sizeof(A);
+                   A(*std::launder(static_cast<A*>(copy))).deallocate(q, all, alignof(Header));
+                 }});
+  }
+  template <class A>
+  static constexpr std::size_t with_handle(std::size_t bytes) noexcept {
+    static_assert(alignof(A) <= alignof(Header));
+    return align_up(bytes, alignof(A)) + sizeof(A);
+  }
+  static void* begin(void* p, const Header& header) noexcept {
+    return ::new (p) Header(header) + 1;
+  }
+};
+
+}  // namespace tarn
+
+#endif

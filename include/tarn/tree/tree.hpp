@@ -1,0 +1,294 @@
+// tree.hpp: blocks that own blocks, in C++ (C++17). Header only over tarn/tree/tree.h, which says
+// what each function promises: children go before their parents, the newest first.
+//
+//   tarn::Tree document;
+//   auto* chapter = document.create<Chapter>("one");
+//   auto* page = tarn::tree::create<Page>(chapter, 7);   // goes with its chapter
+//   char* title = tarn::tree::format(chapter, "%s (%d)", name, year);
+//
+// Objects are destroyed when their nodes go. A type with `bool may_dispose() noexcept` is asked
+// first; false is a veto. Functions that allocate throw std::bad_alloc, those that begin with try_
+// give null instead; without exceptions all give null.
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_TREE_HPP
+#define TARN_TREE_HPP
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "../arena/arena.hpp"
+#include "../detail/construct.hpp"
+#include "../detail/errors.hpp"
+#include "../heap/heap.hpp"
+#include "tree.h"
+
+namespace tarn::tree {
+
+template <class T, class = void>
+struct is_asked : std::false_type {};
+template <class T>
+struct is_asked<T, std::void_t<decltype(std::declval<T&>().may_dispose())>> : std::true_type {};
+
+// The destructor of a node that is a T.
+template <class T>
+int destroy(void* p) {
+  T* const object = static_cast<T*>(p);
+  if constexpr (is_asked<T>::value) {
+    if (!object->may_dispose()) return 1;
+  }
+  object->~T();
+  return 0;
+}
+
+inline int stay(void*) { return 1; }
+
+// A node that has become no object goes.
+inline void abandon(void* node) noexcept {
+  tarn_tree_set_destructor(node, nullptr);
+  tarn_tree_dispose(node);
+}
+
+// The node, or null and errno as it was: then the node has gone.
+inline void* given(void* node, bool done) noexcept {
+  if (done || node == nullptr) return node;
+  const int error = errno;
+  abandon(node);
+  errno = error;
+  return nullptr;
+}
+
+// What options led to; errno says why it is null.
+template <class T>
+T* or_throw(T* p) {
+#if defined(__cpp_exceptions)
+  if (p == nullptr && errno != ENOMEM) {
+    throw InvalidOptions("tarn::tree: the heap or arena cannot be made with these options");
+  }
+#endif
+  return or_bad_alloc(p);
+}
+
+template <class T>
+inline constexpr bool has_end = !std::is_trivially_destructible_v<T> || is_asked<T>::value;
+
+// A node for a T. Until it is one it is not to be disposed of, and has a place for its end.
+template <class T>
+[[nodiscard]] void* allocate_for(void* parent) noexcept {
+  if constexpr (has_end<T>) {
+    return tarn_tree_allocate_object(parent, alignof(T), sizeof(T), stay);
+  } else {
+    return tarn_tree_allocate_aligned(parent, alignof(T), sizeof(T));
+  }
+}
+
+// Makes a T of such a node (null: null). If that fails the node goes.
+template <class T, class... Args>
+T* create_in(void* p, Args&&... args) {
+  if (p == nullptr) return nullptr;
+  T* const object = construct_in<T>(p, abandon, std::forward<Args>(args)...);
+  if constexpr (has_end<T>) tarn_tree_set_destructor(p, destroy<T>);
+  return object;
+}
+
+// A T below `parent` (null: a root); null when there is no memory. What the constructor throws, it
+// throws: then nothing has changed, unless the constructor gave its own node children that veto, or
+// other owners.
+template <class T, class... Args>
+[[nodiscard]] T* try_create(void* parent, Args&&... args) {
+  return create_in<T>(allocate_for<T>(parent), std::forward<Args>(args)...);
+}
+template <class T, class... Args>
+[[nodiscard]] T* create(void* parent, Args&&... args) {
+  return or_bad_alloc(try_create<T>(parent, std::forward<Args>(args)...));
+}
+
+// Has what is allocated below the node from here on lie in memory of its own, which goes with the
+// node: tarn_tree_give_arena and tarn_tree_give_heap. False, with errno.
+inline bool give_arena(void* node, const ArenaOptions& options = {}) noexcept {
+  const tarn_arena_options c = c_options(nullptr, options);
+  return tarn_tree_give_arena(node, &c) == 0;
+}
+inline bool give_arena(void* node, SourceRef source, const ArenaOptions& options = {}) noexcept {
+  const tarn_arena_options c = c_options(&source.get(), options);
+  return tarn_tree_give_arena(node, &c) == 0;
+}
+inline bool give_heap(void* node, const HeapOptions& options = {}) noexcept {
+  const tarn_heap_options c = c_options(options);
+  return tarn_tree_give_heap(node, &c) == 0;
+}
+
+// A T that has been given such memory before it is constructed: what the constructor allocates
+// below it lies there. Null, with errno.
+template <class T, class... Args>
+[[nodiscard]] T* try_create_with_arena(void* parent, const ArenaOptions& options, Args&&... args) {
+  void* const p = allocate_for<T>(parent);
+  return create_in<T>(given(p, p != nullptr && give_arena(p, options)),
+                      std::forward<Args>(args)...);
+}
+template <class T, class... Args>
+[[nodiscard]] T* try_create_with_heap(void* parent, const HeapOptions& options, Args&&... args) {
+  void* const p = allocate_for<T>(parent);
+  return create_in<T>(given(p, p != nullptr && give_heap(p, options)),
+                      std::forward<Args>(args)...);
+}
+// These throw InvalidOptions for options that make no sense.
+template <class T, class... Args>
+[[nodiscard]] T* create_with_arena(void* parent, const ArenaOptions& options, Args&&... args) {
+  return or_throw(try_create_with_arena<T>(parent, options, std::forward<Args>(args)...));
+}
+template <class T, class... Args>
+[[nodiscard]] T* create_with_heap(void* parent, const HeapOptions& options, Args&&... args) {
+  return or_throw(try_create_with_heap<T>(parent, options, std::forward<Args>(args)...));
+}
+
+// An array, all zero, of what needs no constructor.
+template <class T>
+[[nodiscard]] T* create_array(void* parent, std::size_t count) {
+  static_assert(std::is_trivial_v<T>, "arrays in a tree have neither constructors nor destructors");
+  static_assert(alignof(T) <= 16, "arrays in a tree are aligned to 16");
+  return or_bad_alloc(static_cast<T*>(tarn_tree_allocate_zeroed(parent, count, sizeof(T))));
+}
+
+[[nodiscard]] inline char* string(void* parent, std::string_view text) {
+  if (text.empty()) return or_bad_alloc(tarn_tree_string(parent, ""));
+  return or_bad_alloc(tarn_tree_string_n(parent, text.data(), text.size()));
+}
+
+[[nodiscard]] TARN_TREE_FORMATS(2, 3) inline char* format(void* parent, const char* how, ...) {
+  va_list list;
+  va_start(list, how);
+  char* const text = tarn_tree_format_list(parent, how, list);
+  va_end(list);
+  return or_bad_alloc(text);
+}
+
+// True: done. False, with errno: tarn/tree/tree.h has the reasons.
+inline bool dispose(void* node) noexcept { return tarn_tree_dispose(node) == 0; }
+inline bool dispose_children(void* node) noexcept { return tarn_tree_dispose_children(node) == 0; }
+inline bool steal(void* parent, void* node) noexcept { return tarn_tree_steal(parent, node) == 0; }
+inline bool reference(void* owner, void* node) noexcept {
+  return tarn_tree_reference(owner, node) == 0;
+}
+inline bool unreference(void* owner, void* node) noexcept {
+  return tarn_tree_unreference(owner, node) == 0;
+}
+inline bool check_threads(bool wanted) noexcept { return tarn_tree_check_threads(wanted) != 0; }
+inline bool hand_over(void* node) noexcept { return tarn_tree_hand_over(node) == 0; }
+inline bool take_over(void* node) noexcept { return tarn_tree_take_over(node) == 0; }
+inline bool set_name(void* node, const char* name) noexcept {
+  return tarn_tree_set_name(node, name) == 0;
+}
+
+// Calls visit(node) for each node below `root`, a parent before its children, the oldest first. It
+// must not change the tree. It may return false: then that was the last one, and so is the result.
+template <class Visit>
+bool for_each(const void* root, Visit&& visit) {
+  for (void* n = tarn_tree_next(root, root); n != nullptr; n = tarn_tree_next(root, n)) {
+    if constexpr (std::is_void_v<decltype(visit(n))>) {
+      visit(n);
+    } else {
+      if (!visit(n)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace tarn::tree
+
+namespace tarn {
+
+// A root, and what is below it for as long as this lives.
+class Tree {
+ public:
+  Tree() : root_(or_bad_alloc(tarn_tree_allocate(nullptr, 0))) {}
+  // Below a node, with which what is in here goes at the latest: then this must not be used any
+  // more, nor end. So it is no member of what lies there.
+  explicit Tree(void* parent) : root_(or_bad_alloc(tarn_tree_allocate(parent, 0))) {}
+
+  // A root below which everything lies in an arena or a heap, which ends with it. (A root below a
+  // node: tree::give_arena.)
+  static Tree with_arena(const ArenaOptions& options = {}) {
+    const tarn_arena_options c = c_options(nullptr, options);
+    return Tree(Root{}, tree::or_throw(tarn_tree_allocate_with_arena(nullptr, 0, &c)));
+  }
+  static Tree with_arena(SourceRef source, const ArenaOptions& options = {}) {
+    const tarn_arena_options c = c_options(&source.get(), options);
+    return Tree(Root{}, tree::or_throw(tarn_tree_allocate_with_arena(nullptr, 0, &c)));
+  }
+  static Tree with_heap(const HeapOptions& options = {}) {
+    const tarn_heap_options c = c_options(options);
+    return Tree(Root{}, tree::or_throw(tarn_tree_allocate_with_heap(nullptr, 0, &c)));
+  }
+
+  // What vetoes stays where it is: dispose() tells before. Other owners of the root keep it.
+  ~Tree() { end(); }
+
+  Tree(Tree&& other) noexcept : root_(std::exchange(other.root_, nullptr)) {}
+  Tree& operator=(Tree&& other) noexcept {
+    if (this != &other) {
+      end();
+      root_ = std::exchange(other.root_, nullptr);
+    }
+    return *this;
+  }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+
+  explicit operator bool() const noexcept { return root_ != nullptr; }
+
+  // The node that is the parent of what is created here; null after a move from it and after
+  // dispose(): then there is no memory.
+  void* root() const noexcept { return root_; }
+
+  template <class T, class... Args>
+  [[nodiscard]] T* create(Args&&... args) {
+    return or_bad_alloc(try_create<T>(std::forward<Args>(args)...));
+  }
+  template <class T, class... Args>
+  [[nodiscard]] T* try_create(Args&&... args) {
+    return root_ == nullptr ? nullptr : tree::try_create<T>(root_, std::forward<Args>(args)...);
+  }
+  template <class T>
+  [[nodiscard]] T* create_array(std::size_t count) {
+    return root_ == nullptr ? or_bad_alloc<T>(nullptr) : tree::create_array<T>(root_, count);
+  }
+  [[nodiscard]] char* string(std::string_view text) {
+    return root_ == nullptr ? or_bad_alloc<char>(nullptr) : tree::string(root_, text);
+  }
+
+  // All below the root goes; false when a veto stopped that.
+  bool clear() noexcept { return root_ == nullptr || tree::dispose_children(root_); }
+
+  // The same with the root; true: it is gone, and this is false as a truth value.
+  bool dispose() noexcept {
+    if (root_ != nullptr && !tree::dispose(root_)) return false;
+    root_ = nullptr;
+    return true;
+  }
+
+  tarn_tree_stats stats() const noexcept {
+    tarn_tree_stats stats{};
+    stats.bytes = sizeof stats;
+    if (root_ != nullptr) tarn_tree_get_stats(root_, &stats);
+    return stats;
+  }
+
+ private:
+  struct Root {};
+  Tree(Root, void* root) noexcept : root_(root) {}
+
+  void end() noexcept {
+    if (root_ != nullptr) tarn_tree_unreference(tarn_tree_parent(root_), root_);
+  }
+
+  void* root_;
+};
+
+}  // namespace tarn
+
+#endif

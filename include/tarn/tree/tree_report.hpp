@@ -1,0 +1,94 @@
+// tree_report: what a tree holds, by name, as text or as JSON, in C++ (C++17). Header only over
+// tarn/tree/tree_report.h, which says what the lines mean and what they cost.
+//
+//   tarn::tree::report(std::cerr, document.root());
+//   std::string json = tarn::tree::report_string(document.root(), {.json = true});   // C++20
+//
+// SPDX-License-Identifier: MIT
+#ifndef TARN_TREE_REPORT_HPP
+#define TARN_TREE_REPORT_HPP
+
+#include <cerrno>
+#include <cstddef>
+#include <exception>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tree_report.h"
+
+namespace tarn::tree {
+
+// What is not named is as tarn_tree_report_options has it.
+struct ReportOptions {
+  bool json = false;
+  std::size_t depth_max = 0;
+  std::size_t bytes_min = 0;
+  std::size_t alike_min = 0;
+};
+
+// Calls write(std::string_view) with the pieces of the report; it may return false: no more then.
+// False, with errno: it did, or the options make no sense. What it throws, this throws.
+template <class Write>
+bool report(const void* node, Write&& write, const ReportOptions& from = {}) {
+  struct Call {
+    std::remove_reference_t<Write>& write;
+    std::exception_ptr thrown;
+
+    bool pass(std::string_view piece) {
+      if constexpr (std::is_void_v<decltype(write(piece))>) {
+        write(piece);
+        return true;
+      } else {
+        return static_cast<bool>(write(piece));
+      }
+    }
+    // There are no exceptions in what calls this.
+    static int piece(void* context, const char* text, std::size_t bytes) noexcept {
+      Call& call = *static_cast<Call*>(context);
+#if defined(__cpp_exceptions)
+      try {
+        return call.pass({text, bytes}) ? 0 : -1;
+      } catch (...) {
+        call.thrown = std::current_exception();
+        return -1;
+      }
+#else
+      return call.pass({text, bytes}) ? 0 : -1;
+#endif
+    }
+  } call{write, {}};
+  tarn_tree_report_options options{};
+  options.bytes = sizeof options;
+  options.format = from.json ? TARN_TREE_REPORT_JSON : TARN_TREE_REPORT_TEXT;
+  options.depth_max = from.depth_max;
+  options.bytes_min = from.bytes_min;
+  options.alike_min = from.alike_min;
+  const bool done = tarn_tree_report(node, &options, Call::piece, &call) == 0;
+  if (call.thrown != nullptr) std::rethrow_exception(std::move(call.thrown));
+  return done;
+}
+
+// To a stream; false when it does not take it all.
+inline bool report(std::ostream& stream, const void* node, const ReportOptions& options = {}) {
+  return report(
+      node,
+      [&stream](std::string_view piece) {
+        stream.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+        return stream.good();
+      },
+      options);
+}
+
+// As a string; empty, with EINVAL, for options that make no sense.
+inline std::string report_string(const void* node, const ReportOptions& options = {}) {
+  std::string text;
+  report(node, [&text](std::string_view piece) { text += piece; }, options);
+  return text;
+}
+
+}  // namespace tarn::tree
+
+#endif
