@@ -9,11 +9,11 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
 #include "../heap_tasks/meter.hpp"
-#include "tarn/detail/align.hpp"
 #include "tarn/source/source.hpp"
 
 namespace tarn {
@@ -23,9 +23,12 @@ namespace tarn {
   std::exit(1);
 }
 
-inline char* aligned(char* p, std::size_t alignment) {
-  return p + (align_up(address_of(p), alignment) - address_of(p));
+// How far behind p the next aligned address is: 0 where p is aligned.
+inline std::size_t bytes_to_aligned(const char* p, std::size_t alignment) {
+  return (~reinterpret_cast<std::uintptr_t>(p) + 1) & (alignment - 1);
 }
+
+inline char* aligned(char* p, std::size_t alignment) { return p + bytes_to_aligned(p, alignment); }
 
 class Memory {
  public:
@@ -59,7 +62,8 @@ class WarmMemory final : public Memory {
     held_bytes_ += bytes;
     for (std::size_t at = released_count_; at-- > 0;) {
       const Chunk chunk = released_[at];
-      if (chunk.bytes != bytes || !is_aligned(chunk.data, alignment)) continue;
+      const auto* const data = static_cast<const char*>(chunk.data);
+      if (chunk.bytes != bytes || bytes_to_aligned(data, alignment) != 0) continue;
       for (--released_count_; at < released_count_; ++at) released_[at] = released_[at + 1];
       return chunk;
     }

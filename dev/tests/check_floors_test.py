@@ -10,33 +10,52 @@ class CheckFloors(SampleTest):
 
     def setUp(self):
         super().setUp()
-        law = "# the law\nbase :\nlayout : base\nheap : base layout\n"
+        law = ("# the law\nbase :\nlayout : base\nheap : base layout\n"
+               "public detail :\npublic heap : detail | heap\n")
         self.write("src/floors.txt", law, head=False)
         self.write("src/base/bits.hpp", "#include <bit>\n")
         self.write("src/layout/table.hpp", '#include "base/bits.hpp"\n')
-        self.write("src/heap/heap.cpp", '#include "tarn/heap.hpp"\n#include "layout/table.hpp"\n')
-        self.write("include/tarn/heap.hpp", '#include "tarn/align.hpp"\n')
-        self.write("include/tarn/align.hpp", "#include <cstddef>\n")
-        self.write("tools/tarn/main.cpp", "#include <tarn/heap.hpp>\n")
+        self.write("src/heap/heap.cpp",
+                   '#include "tarn/heap/heap.hpp"\n#include "layout/table.hpp"\n')
+        self.write("include/tarn/heap/heap.hpp", '#include "../detail/align.hpp"\n')
+        self.write("include/tarn/detail/align.hpp", "#include <cstddef>\n")
+        self.write("tools/tarn/main.cpp", "#include <tarn/heap/heap.hpp>\n")
 
     def test_a_lawful_house_passes(self):
-        self.assertIn("floors: ok (3 rooms, 5 files)", self.assert_passes(self.root))
+        self.assertIn("floors: ok (5 rooms, 5 files)", self.assert_passes(self.root))
 
     def test_a_room_may_not_include_a_higher_one(self):
         self.write("src/base/bad.hpp", '#include "layout/table.hpp"\n')
         self.assert_fails("'base' may not include 'layout'", self.root)
 
     def test_a_room_may_not_include_one_it_does_not_name(self):
-        self.write("src/floors.txt", "base :\nlayout : base\nheap : base\n", False)
+        self.write("src/floors.txt", "base :\nlayout : base\nheap : base\n"
+                   "public detail :\npublic heap : detail | heap\n", False)
         self.assert_fails("'heap' may not include 'layout'", self.root)
 
-    def test_public_headers_belong_to_rooms(self):
-        self.write("src/layout/bad.hpp", "#include <tarn/heap.hpp>\n")
-        self.assert_fails("'layout' may not include 'heap'", self.root)
+    def test_public_headers_are_open_to_the_rooms_that_the_law_names(self):
+        path = self.write("src/layout/bad.hpp", "#include <tarn/heap/heap.hpp>\n")
+        self.assert_fails("'layout' may not include 'tarn/heap'", self.root)
+        path.unlink()
+        self.write("src/layout/good.hpp", '#include "tarn/detail/align.hpp"\n')
+        self.assert_passes(self.root)
 
-    def test_vocabulary_may_not_include_a_room(self):
-        self.write("include/tarn/align.hpp", '#include "base/bits.hpp"\n')
-        self.assert_fails("'vocabulary' may not include 'base'", self.root)
+    def test_a_public_header_may_not_include_a_room(self):
+        self.write("include/tarn/detail/align.hpp", '#include "base/bits.hpp"\n')
+        self.assert_fails("'tarn/detail' may not include 'base'", self.root)
+
+    def test_a_public_header_may_not_include_a_folder_that_its_own_does_not_name(self):
+        self.write("include/tarn/detail/bad.hpp", '#include "../heap/heap.hpp"\n')
+        self.assert_fails("'tarn/detail' may not include 'tarn/heap'", self.root)
+
+    def test_a_folder_of_public_headers_must_be_in_the_law(self):
+        self.write("include/tarn/attic/box.hpp", "")
+        self.assert_fails("room 'tarn/attic' is not in src/floors.txt", self.root)
+
+    def test_the_law_of_public_headers_names_rooms_that_are_there(self):
+        law = (self.root / "src/floors.txt").read_text()
+        self.write("src/floors.txt", law + "public tree : heap | attic\n", head=False)
+        self.assert_fails("tarn/tree names attic, which is not on a lower floor", self.root)
 
     def test_an_include_relative_to_the_file_counts(self):
         self.write("src/base/bad.hpp", '#include "../heap/heap.hpp"\n')
@@ -94,6 +113,10 @@ class CheckFloors(SampleTest):
             path = self.write(f"{top}/bad/main.cpp", '#include "base/bits.hpp"\n')
             self.assert_fails("only public headers are open from here", self.root)
             path.unlink()
+
+    def test_internals_of_public_headers_are_not_open_to_tools_and_examples(self):
+        self.write("examples/bad/main.cpp", '#include "tarn/detail/align.hpp"\n')
+        self.assert_fails("only public headers are open from here", self.root)
 
     def test_the_house_does_not_include_what_lies_outside(self):
         self.write("tools/tarn/verb.hpp", "")

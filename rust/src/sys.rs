@@ -1,4 +1,4 @@
-//! The C functions that the crate is made of, as they are: tarn/tarn.h, tarn/heap/heap.h and
+//! The C functions that the crate is made of, as they are: tarn/heap/malloc.h, tarn/heap/heap.h and
 //! tarn/arena/arena.h say what each promises; `src/shim.c` has those that begin with `tarn_rust`.
 //!
 //! SPDX-License-Identifier: MIT

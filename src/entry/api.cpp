@@ -1,4 +1,4 @@
-// api: the functions of tarn.h.
+// api: the functions of tarn/heap/malloc.h and tarn/diagnose/account.h, and the version.
 //
 // SPDX-License-Identifier: MIT
 #include "heap/account.hpp"

@@ -5,7 +5,7 @@
 #include "base/config.hpp"
 #include "os/process.hpp"
 #include "tarn/arena/scratch.h"
-#include "tarn/tarn.h"
+#include "tarn/heap/malloc.h"
 
 using namespace tarn;
 

@@ -6,7 +6,7 @@
 #include "os/process.hpp"
 #include "os/thread.hpp"
 #include "tarn/arena/shared_arena.h"
-#include "tarn/tarn.h"
+#include "tarn/heap/malloc.h"
 
 namespace tarn {
 

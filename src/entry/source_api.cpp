@@ -8,8 +8,8 @@
 #include "report/report.hpp"
 #include "tarn/heap/heap.h"
 #include "tarn/heap/heap_source.h"
+#include "tarn/heap/malloc.h"
 #include "tarn/source/source.h"
-#include "tarn/tarn.h"
 
 namespace tarn {
 

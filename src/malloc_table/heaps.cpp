@@ -5,8 +5,8 @@
 #include <cerrno>
 
 #include "base/bits.hpp"
+#include "tarn/heap/malloc.h"
 #include "tarn/heap/malloc_table.h"
-#include "tarn/tarn.h"
 #include "tarn/tree/tree.h"
 
 namespace tarn {

@@ -17,7 +17,7 @@
 #include "../heap/heap.h"
 #include "check.h"
 
-size_t tarn_malloc_usable_size(const void* p); /* tarn.h's, which is not on the path. */
+size_t tarn_malloc_usable_size(const void* p); /* Of heap/malloc.h. */
 void tarn_free(void* p);
 void* tarn_malloc(size_t size);
 

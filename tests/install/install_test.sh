@@ -62,7 +62,7 @@ use_pkg_config() {
 
 case $case_name in
   files)
-    for file in include/tarn/tarn.h include/tarn/diagnose/account.h; do
+    for file in include/tarn/tarn.h include/tarn/tarn.hpp include/tarn/diagnose/account.h; do
       [ -f "$prefix/$file" ] || fail "$file is not installed"
     done
     for name in libtarn.so libtarn.a libtarn_plain.a libtarn_bare.a pkgconfig/tarn.pc; do
@@ -167,18 +167,27 @@ EOF
   headers)  # Each public header stands alone, without warnings; the C ones as C11 and C++17.
     # Those of the sources' names with no other include path than their own.
     # All are C++17 but these.
-    later=" adaptors.hpp concepts.hpp coroutine.hpp small_lock.hpp "
-    for header in "$prefix"/include/tarn/*.h*; do
-      text=$(printf '#include <tarn/%s>\nextern int one;\n' "$(basename "$header")")
+    later=" source/adaptors.hpp source/concepts.hpp standard/coroutine.hpp detail/small_lock.hpp "
+    cd "$prefix/include/tarn"
+    for header in $(find . -name '*.h*' -not -path './hooks/*' -not -path './compat/*' | sort); do
+      header=${header#./}
+      text=$(printf '#include <tarn/%s>\nextern int one;\n' "$header")
       warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wundef -Werror -fsyntax-only
         "-I$prefix/include")
       case $header in
         *.h) "$CC" -std=c11 "${warnings[@]}" -x c - <<<"$text" ;;
       esac
       standard=c++17
-      [[ $later != *" $(basename "$header") "* ]] || standard=c++20
+      [[ $later != *" $header "* ]] || standard=c++20
       "$CXX" "-std=$standard" "${warnings[@]}" -x c++ - <<<"$text"
     done
+    # tarn.h is the whole C interface, tarn.hpp the whole C++ one.
+    everything=(find -- * -not -path 'hooks/*' -not -path 'compat/*')
+    included() { tr ' ' '\n' | grep include/tarn/ | xargs realpath --relative-to=. | sort -u; }
+    "$CC" -std=c11 -M "-I$prefix/include" -include tarn/tarn.h -x c /dev/null | included |
+      diff <("${everything[@]}" -name '*.h' | sort) - || fail "tarn.h lacks these"
+    "$CXX" -std=c++20 -M "-I$prefix/include" -include tarn/tarn.hpp -x c++ /dev/null | included |
+      diff <("${everything[@]}" -name '*.h*' | sort) - || fail "tarn.hpp lacks these"
     warnings=("${warnings[@]/%include/include/tarn/compat}")
     for header in "$prefix"/include/tarn/compat/*.h*; do
       [[ $header != */xallocator_class.hpp ]] || continue  # A part of xallocator.h.

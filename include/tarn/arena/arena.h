@@ -1,6 +1,5 @@
 /* arena.h: memory that is given back all at once, in C. (C++: tarn/arena/arena.hpp.) An allocation
- * moves a pointer; there is nothing beside a block and nothing to free, but arenas can be wound
- * back.
+ * moves a pointer; nothing lies beside a block; nothing is freed, but arenas can be wound back.
  *
  *   tarn_arena arena;
  *   tarn_arena_init(&arena, NULL);

@@ -9,7 +9,10 @@
 #ifndef TARN_ACCOUNT_H
 #define TARN_ACCOUNT_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "../detail/api.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,6 +62,11 @@ typedef struct tarn_account {
   uint64_t class_count;       /* rows of classes[] in use */
   tarn_account_class classes[TARN_ACCOUNT_CLASSES];
 } tarn_account;
+
+/* Fills in *account for the calling process, classes too; exact while no other thread allocates.
+ * Returns 0, or -1 with errno EINVAL when bytes < sizeof(tarn_account) of the library. Takes time
+ * linear in the number of pages in use. */
+TARN_API int tarn_process_account(tarn_account* account, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,8 @@
 
 #include <cjson/cJSON.h>
 
-#include "../tarn.h"
+#include "../heap/heap.h"
+#include "../heap/malloc.h"
 
 #ifdef __cplusplus
 extern "C" {

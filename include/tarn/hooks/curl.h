@@ -16,7 +16,8 @@
 #include <curl/curl.h>
 #include <string.h>
 
-#include "../tarn.h"
+#include "../heap/heap.h"
+#include "../heap/malloc.h"
 
 #ifdef __cplusplus
 extern "C" {

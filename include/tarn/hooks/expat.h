@@ -17,7 +17,8 @@
 
 #include <expat.h>
 
-#include "../tarn.h"
+#include "../heap/heap.h"
+#include "../heap/malloc.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -20,7 +20,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../tarn.h"
+#include "../heap/heap.h"
+#include "../heap/malloc.h"
 
 #ifdef __cplusplus
 extern "C" {
