@@ -6,6 +6,9 @@
 #ifndef TARN_TARN_H
 #define TARN_TARN_H
 
+#include "detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "arena/arena.h"
 #include "arena/scratch.h"
 #include "arena/shared_arena.h"
@@ -51,4 +54,5 @@ TARN_API const char* tarn_version(void);
 }
 #endif
 
+#endif
 #endif

@@ -6,6 +6,9 @@
 #ifndef TARN_TARN_HPP
 #define TARN_TARN_HPP
 
+#include "detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "arena/arena.hpp"
 #include "arena/scratch.hpp"
 #include "arena/shared_arena.hpp"
@@ -47,4 +50,5 @@
 #include "standard/coroutine.hpp"
 #endif
 
+#endif
 #endif

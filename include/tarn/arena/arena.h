@@ -16,6 +16,9 @@
 #ifndef TARN_ARENA_H
 #define TARN_ARENA_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -237,4 +240,5 @@ TARN_API int tarn_arena_check(const tarn_arena* arena);
 }
 #endif
 
+#endif
 #endif

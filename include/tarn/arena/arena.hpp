@@ -16,6 +16,9 @@
 #ifndef TARN_ARENA_HPP
 #define TARN_ARENA_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstdarg>
 #include <cstddef>
 #include <new>
@@ -350,4 +353,5 @@ class ArenaScope {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -13,6 +13,9 @@
 #ifndef TARN_SCRATCH_H
 #define TARN_SCRATCH_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -78,4 +81,5 @@ static inline void tarn_scratch_end(tarn_scratch* scratch) {
 }
 #endif
 
+#endif
 #endif

@@ -12,6 +12,9 @@
 #ifndef TARN_SCRATCH_HPP
 #define TARN_SCRATCH_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -109,4 +112,5 @@ class Scratch {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -9,6 +9,9 @@
 #ifndef TARN_SHARED_ARENA_H
 #define TARN_SHARED_ARENA_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "arena.h"
 
 #ifdef __cplusplus
@@ -63,4 +66,5 @@ TARN_API void tarn_scratch_arena_end(tarn_scratch_arena* scratch);
 }
 #endif
 
+#endif
 #endif

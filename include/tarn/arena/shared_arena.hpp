@@ -14,6 +14,9 @@
 #ifndef TARN_SHARED_ARENA_HPP
 #define TARN_SHARED_ARENA_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 
 #include "../detail/errors.hpp"
@@ -107,4 +110,5 @@ class ScratchArena {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -14,6 +14,9 @@
 #ifndef TARN_COMPAT_ALLOCATOR_H
 #define TARN_COMPAT_ALLOCATOR_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -279,4 +282,5 @@ class AllocatorPool : public Allocator {
 #define IMPLEMENT_ALLOCATOR(Class, objects, memory) \
   LastingAllocator Class::_allocator(sizeof(Class), objects, memory, #Class, alignof(Class));
 
+#endif
 #endif

@@ -14,6 +14,9 @@
 #ifndef TARN_COMPAT_ARRAY_POOL_HPP
 #define TARN_COMPAT_ARRAY_POOL_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 
 #include "../standard/array_allocator.hpp"
@@ -47,4 +50,5 @@ class ArrayPool {
 template <class T, std::size_t N>
 using ArrayAllocatorSTL = tarn::ArrayAllocator<T, N>;
 
+#endif
 #endif

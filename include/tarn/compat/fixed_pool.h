@@ -14,6 +14,9 @@
 #ifndef TARN_COMPAT_FIXED_POOL_H
 #define TARN_COMPAT_FIXED_POOL_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,4 +93,5 @@ TARN_FIXED_POOL_INLINE void DeleteArena(Arena* arena) {
 
 #undef TARN_FIXED_POOL_INLINE
 
+#endif
 #endif

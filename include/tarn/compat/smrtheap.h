@@ -13,6 +13,9 @@
 #ifndef TARN_COMPAT_SMRTHEAP_H
 #define TARN_COMPAT_SMRTHEAP_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -478,4 +481,5 @@ TARN_SMRTHEAP_INLINE int MemPoolWalk(MEM_POOL pool, MEM_POOL_VISIT visit, void* 
 }
 #endif
 
+#endif
 #endif

@@ -16,6 +16,9 @@
 #ifndef TARN_COMPAT_SMRTHEAP_HPP
 #define TARN_COMPAT_SMRTHEAP_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -149,4 +152,5 @@ void MemDelete(T* object) noexcept {
   }
 }
 
+#endif
 #endif

@@ -7,6 +7,9 @@
 #ifndef TARN_COMPAT_UNALLOC_H
 #define TARN_COMPAT_UNALLOC_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "../heap/unalloc.h"
 
 #ifdef __cplusplus
@@ -27,4 +30,5 @@ TARN_UNALLOC_INLINE void unfree(void* p) { tarn_unfree(p); }
 
 #undef TARN_UNALLOC_INLINE
 
+#endif
 #endif

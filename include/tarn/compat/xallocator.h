@@ -10,6 +10,9 @@
 #ifndef TARN_COMPAT_XALLOCATOR_H
 #define TARN_COMPAT_XALLOCATOR_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -169,4 +172,5 @@ TARN_XALLOCATOR_INLINE void xalloc_stats(void) {
 #include "xallocator_class.hpp"
 #endif
 
+#endif
 #endif

@@ -14,6 +14,9 @@
 #ifndef TARN_COMPAT_XALLOCATOR_CLASS_HPP
 #define TARN_COMPAT_XALLOCATOR_CLASS_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 
 #include "../detail/class_operators.hpp"
@@ -74,4 +77,5 @@ class XallocInitDestroy {
 [[maybe_unused]] static XallocInitDestroy xalloc_init_destroy;
 #endif
 
+#endif
 #endif

@@ -5,6 +5,9 @@
 #ifndef TARN_ALIGN_HPP
 #define TARN_ALIGN_HPP
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 
@@ -39,4 +42,5 @@ inline bool is_aligned(const void* p, std::size_t alignment) noexcept {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -4,6 +4,9 @@
 #ifndef TARN_API_H
 #define TARN_API_H
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #if defined(__GNUC__)
 #define TARN_API __attribute__((visibility("default")))
 #define TARN_ALLOCATES(...) __attribute__((malloc, alloc_size(__VA_ARGS__), warn_unused_result))
@@ -35,4 +38,5 @@
 #define TARN_ASSUME(x) ((void)0)
 #endif
 
+#endif
 #endif

@@ -5,6 +5,9 @@
 #ifndef TARN_ARRAY_BLOCKS_H
 #define TARN_ARRAY_BLOCKS_H
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -112,4 +115,5 @@ static inline uint64_t tarn_array_checksum(const uint64_t* words, size_t count) 
 }
 #endif
 
+#endif
 #endif

@@ -12,6 +12,9 @@
 #ifndef TARN_ARRAY_MISUSE_H
 #define TARN_ARRAY_MISUSE_H
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,4 +44,5 @@ __attribute__((cold, noinline, noreturn, unused)) static void tarn_array_misuse(
 }
 #endif
 
+#endif
 #endif

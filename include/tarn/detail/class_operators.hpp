@@ -13,6 +13,9 @@
 #ifndef TARN_CLASS_OPERATORS_HPP
 #define TARN_CLASS_OPERATORS_HPP
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <new>
 
@@ -126,4 +129,5 @@ class ClassMemory {
   TARN_CLASS_OPERATOR_FORMS(new, delete, alignment_of_object, __VA_ARGS__)                         \
   TARN_CLASS_OPERATOR_FORMS(new[], delete[], alignment_of_array, __VA_ARGS__)
 
+#endif
 #endif

@@ -5,6 +5,9 @@
 #ifndef TARN_CONSTRUCT_HPP
 #define TARN_CONSTRUCT_HPP
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -34,4 +37,5 @@ T* construct_in(void* p, const GiveBack& give_back, Args&&... args) noexcept(
 
 }  // namespace tarn
 
+#endif
 #endif

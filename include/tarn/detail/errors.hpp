@@ -5,6 +5,9 @@
 #ifndef TARN_ERRORS_HPP
 #define TARN_ERRORS_HPP
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <exception>
 #include <new>
 
@@ -45,4 +48,5 @@ T* or_bad_alloc(T* p) {
 
 }  // namespace tarn
 
+#endif
 #endif

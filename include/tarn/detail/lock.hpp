@@ -6,6 +6,9 @@
 #ifndef TARN_LOCK_HPP
 #define TARN_LOCK_HPP
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <type_traits>
 
 namespace tarn {
@@ -38,4 +41,5 @@ class LockScope {
 
 }  // namespace tarn
 
+#endif
 #endif

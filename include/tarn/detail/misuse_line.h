@@ -5,6 +5,9 @@
 #ifndef TARN_MISUSE_LINE_H
 #define TARN_MISUSE_LINE_H
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,4 +53,5 @@ __attribute__((always_inline, unused)) static inline void tarn_misuse_line(
 }
 #endif
 
+#endif
 #endif

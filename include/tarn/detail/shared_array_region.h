@@ -9,6 +9,9 @@
 #ifndef TARN_SHARED_ARRAY_REGION_H
 #define TARN_SHARED_ARRAY_REGION_H
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "array_blocks.h"
 
 #ifdef __cplusplus
@@ -174,4 +177,5 @@ static inline tarn_array_status tarn_shared_array_judge(const tarn_shared_array_
 }
 #endif
 
+#endif
 #endif

@@ -5,6 +5,11 @@
 #ifndef TARN_SMALL_LOCK_HPP
 #define TARN_SMALL_LOCK_HPP
 
+#include "language.h"
+#if defined(TARN_LANGUAGE) && __cplusplus < 202002L
+#error "tarn/detail/small_lock.hpp needs C++20: compile with -std=c++20, or a later one"
+#elif defined(TARN_LANGUAGE)
+
 #include <atomic>
 
 namespace tarn {
@@ -49,4 +54,5 @@ class SmallLock {
 
 }  // namespace tarn
 
+#endif
 #endif

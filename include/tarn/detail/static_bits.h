@@ -15,6 +15,9 @@
 #ifndef TARN_STATIC_BITS_H
 #define TARN_STATIC_BITS_H
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -333,4 +336,5 @@ TARN_STATIC_APART int tarn_static_check_bits(const size_t* words, const tarn_sta
 }
 #endif
 
+#endif
 #endif

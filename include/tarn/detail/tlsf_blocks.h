@@ -14,6 +14,9 @@
 #ifndef TARN_TLSF_BLOCKS_H
 #define TARN_TLSF_BLOCKS_H
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -372,4 +375,5 @@ TARN_TLSF_FUNCTION int tarn_tlsf_add(tarn_tlsf* heap, tarn_tlsf_level* levels, s
 }
 #endif
 
+#endif
 #endif

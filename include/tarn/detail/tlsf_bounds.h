@@ -6,6 +6,9 @@
 #ifndef TARN_TLSF_BOUNDS_H
 #define TARN_TLSF_BOUNDS_H
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "tlsf_blocks.h"
 
 #ifdef __cplusplus
@@ -185,4 +188,5 @@ TARN_TLSF_FUNCTION int tarn_tlsf_check(const tarn_tlsf* heap, const tarn_tlsf_le
 }
 #endif
 
+#endif
 #endif

@@ -10,6 +10,9 @@
 #ifndef TARN_WATCH_H
 #define TARN_WATCH_H
 
+#include "language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -255,4 +258,5 @@ TARN_WATCH_INLINE void tarn_watch_forget(uintptr_t named) {
 }
 #endif
 
+#endif
 #endif

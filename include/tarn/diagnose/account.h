@@ -9,6 +9,9 @@
 #ifndef TARN_ACCOUNT_H
 #define TARN_ACCOUNT_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -72,4 +75,5 @@ TARN_API int tarn_process_account(tarn_account* account, size_t bytes);
 }
 #endif
 
+#endif
 #endif

@@ -6,6 +6,9 @@
 #ifndef TARN_REPORT_H
 #define TARN_REPORT_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 
 #include "../detail/api.h"
@@ -26,4 +29,5 @@ TARN_API size_t tarn_site_text(const void* address, char* text, size_t room);
 }
 #endif
 
+#endif
 #endif

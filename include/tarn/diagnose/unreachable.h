@@ -12,6 +12,9 @@
 #ifndef TARN_UNREACHABLE_H
 #define TARN_UNREACHABLE_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -112,4 +115,5 @@ TARN_API int tarn_remove_root(const void* start);
 }
 #endif
 
+#endif
 #endif

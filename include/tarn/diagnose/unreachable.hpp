@@ -13,6 +13,9 @@
 #ifndef TARN_UNREACHABLE_HPP
 #define TARN_UNREACHABLE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cerrno>
 #include <cstddef>
 #include <exception>
@@ -174,4 +177,5 @@ class Root {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -15,6 +15,9 @@
 #ifndef TARN_HEAP_H
 #define TARN_HEAP_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -391,4 +394,5 @@ TARN_API const char* tarn_heap_name(tarn_heap heap);
 }
 #endif
 
+#endif
 #endif

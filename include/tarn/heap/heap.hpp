@@ -14,6 +14,9 @@
 #ifndef TARN_HEAP_HPP
 #define TARN_HEAP_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -407,4 +410,5 @@ class Fixed {
 
 }  // namespace tarn
 
+#endif
 #endif

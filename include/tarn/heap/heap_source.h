@@ -6,6 +6,9 @@
 #ifndef TARN_HEAP_SOURCE_H
 #define TARN_HEAP_SOURCE_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "../source/source.h"
 #include "heap.h"
 
@@ -24,4 +27,5 @@ TARN_API tarn_source tarn_heap_source(const tarn_heap* heap);
 }
 #endif
 
+#endif
 #endif

@@ -8,6 +8,9 @@
 #ifndef TARN_HEAP_SOURCE_HPP
 #define TARN_HEAP_SOURCE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 
 #include "../source/source.hpp"
@@ -35,4 +38,5 @@ class HeapSource {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -11,6 +11,9 @@
 #ifndef TARN_MALLOC_H
 #define TARN_MALLOC_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 
 #include "../detail/api.h"
@@ -98,4 +101,5 @@ TARN_API int tarn_pressure_serve(int descriptor, int timeout_ms);
 }
 #endif
 
+#endif
 #endif

@@ -14,6 +14,9 @@
 #ifndef TARN_MALLOC_TABLE_H
 #define TARN_MALLOC_TABLE_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -205,4 +208,5 @@ TARN_API tarn_source tarn_malloc_table_source(const tarn_malloc_table* table);
 }
 #endif
 
+#endif
 #endif

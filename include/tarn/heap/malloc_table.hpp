@@ -12,6 +12,9 @@
 #ifndef TARN_MALLOC_TABLE_HPP
 #define TARN_MALLOC_TABLE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -219,4 +222,5 @@ tarn_malloc_table malloc_table(A& allocator) noexcept {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -11,6 +11,9 @@
 #ifndef TARN_RECOVER_H
 #define TARN_RECOVER_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -218,4 +221,5 @@ TARN_API int tarn_purgeable_end(tarn_purgeable* purgeable);
 }
 #endif
 
+#endif
 #endif

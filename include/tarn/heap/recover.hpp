@@ -12,6 +12,9 @@
 #ifndef TARN_RECOVER_HPP
 #define TARN_RECOVER_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -227,4 +230,5 @@ class Purgeable {
 
 }  // namespace tarn
 
+#endif
 #endif

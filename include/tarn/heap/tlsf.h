@@ -13,6 +13,9 @@
 #ifndef TARN_TLSF_H
 #define TARN_TLSF_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "../detail/tlsf_bounds.h"
 
 #ifdef __cplusplus
@@ -159,4 +162,5 @@
     return tarn_tlsf_check(&h->heap, h->levels, level_count);                                     \
   }
 
+#endif
 #endif

@@ -14,6 +14,9 @@
 #ifndef TARN_TLSF_HPP
 #define TARN_TLSF_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <limits>
 #include <new>
@@ -167,4 +170,5 @@ using StaticTlsfHeap = BasicTlsfHeap<bytes, Lock, bytes>;
 
 }  // namespace tarn
 
+#endif
 #endif

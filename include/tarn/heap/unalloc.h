@@ -13,6 +13,9 @@
 #ifndef TARN_UNALLOC_H
 #define TARN_UNALLOC_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 
 #include "../detail/api.h" /* So, for programs that have tarn/compat as their only include path. */
@@ -55,4 +58,5 @@ TARN_API void tarn_unfree(void* p);
 }
 #endif
 
+#endif
 #endif

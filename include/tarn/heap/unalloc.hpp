@@ -12,6 +12,9 @@
 #ifndef TARN_UNALLOC_HPP
 #define TARN_UNALLOC_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 
 #include "../detail/errors.hpp"
@@ -70,4 +73,5 @@ struct Unalloc {
 
 }  // namespace tarn
 
+#endif
 #endif

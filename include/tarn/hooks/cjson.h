@@ -14,6 +14,9 @@
 #ifndef TARN_HOOKS_CJSON_H
 #define TARN_HOOKS_CJSON_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cjson/cJSON.h>
 
 #include "../heap/heap.h"
@@ -52,4 +55,5 @@ static inline void tarn_cjson_remove(void) { cJSON_InitHooks(NULL); }
 }
 #endif
 
+#endif
 #endif

@@ -13,6 +13,9 @@
 #ifndef TARN_HOOKS_CURL_H
 #define TARN_HOOKS_CURL_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <curl/curl.h>
 #include <string.h>
 
@@ -124,4 +127,5 @@ static inline CURLcode tarn_curl_install(const tarn_heap* heap, long flags) {
 }
 #endif
 
+#endif
 #endif

@@ -15,6 +15,9 @@
 #ifndef TARN_HOOKS_EXPAT_H
 #define TARN_HOOKS_EXPAT_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <expat.h>
 
 #include "../heap/heap.h"
@@ -73,4 +76,5 @@ static inline enum XML_Status tarn_expat_parse(XML_Parser parser, const tarn_hea
 }
 #endif
 
+#endif
 #endif

@@ -14,6 +14,9 @@
 #ifndef TARN_HOOKS_LIBXML2_H
 #define TARN_HOOKS_LIBXML2_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <libxml/parser.h>
 #include <libxml/xmlmemory.h>
 #include <string.h>
@@ -76,4 +79,5 @@ static inline int tarn_libxml2_install(const tarn_heap* heap) {
 }
 #endif
 
+#endif
 #endif

@@ -12,6 +12,9 @@
 #ifndef TARN_HOOKS_LUA_H
 #define TARN_HOOKS_LUA_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #ifdef __cplusplus
 #include <lua.hpp>
 #else
@@ -91,4 +94,5 @@ static inline int tarn_lua_close(lua_State* state, tarn_heap* heap) {
 }
 #endif
 
+#endif
 #endif

@@ -13,6 +13,9 @@
 #ifndef TARN_HOOKS_OPENSSL_H
 #define TARN_HOOKS_OPENSSL_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <openssl/crypto.h>
 
 #include "../heap/heap.h"
@@ -57,4 +60,5 @@ static inline int tarn_openssl_install(const tarn_heap* heap) {
 }
 #endif
 
+#endif
 #endif

@@ -16,6 +16,9 @@
 #ifndef TARN_HOOKS_SQLITE3_H
 #define TARN_HOOKS_SQLITE3_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "sqlite3_pages.h"
 #include "sqlite3_scope.h"
 
@@ -335,4 +338,5 @@ static inline int tarn_sqlite3_get_totals(tarn_sqlite3_stats* stats) {
 }
 #endif
 
+#endif
 #endif

@@ -15,6 +15,9 @@
 #ifndef TARN_HOOKS_SQLITE3_PAGES_H
 #define TARN_HOOKS_SQLITE3_PAGES_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "sqlite3_scope.h"
 
 #ifdef __cplusplus
@@ -388,4 +391,5 @@ static inline sqlite3_pcache_methods2 tarn_sqlite3_cache_methods(void) {
 }
 #endif
 
+#endif
 #endif

@@ -14,6 +14,9 @@
 #ifndef TARN_HOOKS_SQLITE3_SCOPE_H
 #define TARN_HOOKS_SQLITE3_SCOPE_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -416,4 +419,5 @@ static inline void tarn_sqlite3_leave_files(void) {
 }
 #endif
 
+#endif
 #endif

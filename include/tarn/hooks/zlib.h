@@ -12,6 +12,9 @@
 #ifndef TARN_HOOKS_ZLIB_H
 #define TARN_HOOKS_ZLIB_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stdint.h>
 #include <zlib.h>
 
@@ -42,4 +45,5 @@ static inline void tarn_zlib_use(z_stream* stream, const tarn_heap* heap) {
 }
 #endif
 
+#endif
 #endif

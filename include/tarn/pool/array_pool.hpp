@@ -16,6 +16,9 @@
 #ifndef TARN_ARRAY_POOL_HPP
 #define TARN_ARRAY_POOL_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -352,4 +355,5 @@ class ArrayPool : private Overflow {
 
 }  // namespace tarn
 
+#endif
 #endif

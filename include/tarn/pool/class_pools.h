@@ -15,6 +15,9 @@
 #ifndef TARN_CLASS_POOLS_H
 #define TARN_CLASS_POOLS_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -187,4 +190,5 @@ TARN_API int tarn_class_pools_check(tarn_class_pools* pools);
 }
 #endif
 
+#endif
 #endif

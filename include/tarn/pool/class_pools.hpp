@@ -14,6 +14,9 @@
 #ifndef TARN_CLASS_POOLS_HPP
 #define TARN_CLASS_POOLS_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <memory>
 #include <type_traits>
@@ -176,4 +179,5 @@ using ClassPools = LockedClassPools<NoLock>;
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -16,6 +16,9 @@
 #ifndef TARN_FIXED_ALLOCATOR_H
 #define TARN_FIXED_ALLOCATOR_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -98,4 +101,5 @@ TARN_API int tarn_fixed_allocator_check(const tarn_fixed_allocator* allocator);
 }
 #endif
 
+#endif
 #endif

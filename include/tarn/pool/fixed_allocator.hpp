@@ -10,6 +10,9 @@
 #ifndef TARN_FIXED_ALLOCATOR_HPP
 #define TARN_FIXED_ALLOCATOR_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 
@@ -130,4 +133,5 @@ class FixedAllocatorFor {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -13,6 +13,9 @@
 #ifndef TARN_OBJECT_CACHE_H
 #define TARN_OBJECT_CACHE_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "pool.h"
 
 #ifdef __cplusplus
@@ -102,4 +105,5 @@ TARN_API size_t tarn_object_cache_trim(tarn_object_cache* cache, size_t keep);
 }
 #endif
 
+#endif
 #endif

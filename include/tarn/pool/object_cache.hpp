@@ -11,6 +11,9 @@
 #ifndef TARN_OBJECT_CACHE_HPP
 #define TARN_OBJECT_CACHE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -111,4 +114,5 @@ class ObjectCache {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -15,6 +15,9 @@
 #ifndef TARN_POOL_H
 #define TARN_POOL_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -229,4 +232,5 @@ TARN_API int tarn_pool_check(const tarn_pool* pool);
 }
 #endif
 
+#endif
 #endif

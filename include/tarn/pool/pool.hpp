@@ -15,6 +15,9 @@
 #ifndef TARN_POOL_HPP
 #define TARN_POOL_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -245,4 +248,5 @@ class ObjectPool {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -14,6 +14,9 @@
 #ifndef TARN_REGION_ARRAY_POOL_H
 #define TARN_REGION_ARRAY_POOL_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "../detail/array_blocks.h"
 #include "../detail/array_misuse.h"
 #include "../detail/watch.h"
@@ -306,4 +309,5 @@ static inline int tarn_array_pool_check(const tarn_array_pool* pool) {
 }
 #endif
 
+#endif
 #endif

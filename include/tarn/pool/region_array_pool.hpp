@@ -9,6 +9,9 @@
 #ifndef TARN_REGION_ARRAY_POOL_HPP
 #define TARN_REGION_ARRAY_POOL_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <memory>
 #include <type_traits>
@@ -123,4 +126,5 @@ class RegionArrayPool {
 
 }  // namespace tarn
 
+#endif
 #endif

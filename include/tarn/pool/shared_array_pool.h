@@ -11,6 +11,9 @@
 #ifndef TARN_SHARED_ARRAY_POOL_H
 #define TARN_SHARED_ARRAY_POOL_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "../detail/array_misuse.h"
 #include "../detail/shared_array_region.h"
 
@@ -371,4 +374,5 @@ static inline int tarn_shared_array_pool_check(const tarn_shared_array_pool* poo
 }
 #endif
 
+#endif
 #endif

@@ -11,6 +11,9 @@
 #ifndef TARN_SHARED_ARRAY_POOL_HPP
 #define TARN_SHARED_ARRAY_POOL_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 
@@ -137,4 +140,5 @@ static_assert(__atomic_always_lock_free(sizeof(std::uint64_t), nullptr),
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -12,6 +12,9 @@
 #ifndef TARN_STATIC_HEAP_HPP
 #define TARN_STATIC_HEAP_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <new>
 #include <type_traits>
@@ -201,4 +204,5 @@ using StaticHeap = BasicStaticHeap<NoLock, Spill::none, Classes...>;
 
 }  // namespace tarn
 
+#endif
 #endif

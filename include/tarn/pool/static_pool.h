@@ -16,6 +16,9 @@
 #ifndef TARN_STATIC_POOL_H
 #define TARN_STATIC_POOL_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -327,4 +330,5 @@ TARN_STATIC_INLINE tarn_static_stats tarn_static_stats_of(const tarn_static_coun
 }
 #endif
 
+#endif
 #endif

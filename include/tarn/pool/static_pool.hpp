@@ -15,6 +15,9 @@
 #ifndef TARN_STATIC_POOL_HPP
 #define TARN_STATIC_POOL_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -250,4 +253,5 @@ class StaticObjectPool {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -12,6 +12,9 @@
 #ifndef TARN_XALLOC_H
 #define TARN_XALLOC_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include "class_pools.h"
 
 #ifdef __cplusplus
@@ -68,4 +71,5 @@ TARN_API int tarn_xalloc_check(void);
 }
 #endif
 
+#endif
 #endif

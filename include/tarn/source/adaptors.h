@@ -12,6 +12,9 @@
 #ifndef TARN_ADAPTORS_H
 #define TARN_ADAPTORS_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -188,4 +191,5 @@ static inline tarn_source tarn_failing_source_get(tarn_failing_source* self) {
 }
 #endif
 
+#endif
 #endif

@@ -15,6 +15,11 @@
 #ifndef TARN_ADAPTORS_HPP
 #define TARN_ADAPTORS_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE) && __cplusplus < 202002L
+#error "tarn/source/adaptors.hpp needs C++20: compile with -std=c++20, or a later one"
+#elif defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -398,4 +403,5 @@ class Failing : public Adaptor<Failing<S>, S> {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -16,6 +16,9 @@
 #ifndef TARN_BUFFER_SOURCE_H
 #define TARN_BUFFER_SOURCE_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -287,4 +290,5 @@ static inline tarn_source tarn_buffer_source_get(tarn_buffer_source* source) {
 }
 #endif
 
+#endif
 #endif

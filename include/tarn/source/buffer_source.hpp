@@ -8,6 +8,9 @@
 #ifndef TARN_BUFFER_SOURCE_HPP
 #define TARN_BUFFER_SOURCE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 
 #include "buffer_source.h"
@@ -59,4 +62,5 @@ class StaticBuffer : private BufferMemory<bytes, alignment>, public BufferSource
 
 }  // namespace tarn
 
+#endif
 #endif

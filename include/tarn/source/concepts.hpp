@@ -5,6 +5,11 @@
 #ifndef TARN_CONCEPTS_HPP
 #define TARN_CONCEPTS_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE) && __cplusplus < 202002L
+#error "tarn/source/concepts.hpp needs C++20: compile with -std=c++20, or a later one"
+#elif defined(TARN_LANGUAGE)
+
 #include <concepts>
 #include <cstddef>
 
@@ -34,4 +39,5 @@ concept BlockAllocator =
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -15,6 +15,9 @@
 #ifndef TARN_FILE_SOURCE_H
 #define TARN_FILE_SOURCE_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -123,4 +126,5 @@ TARN_API int tarn_shared_memory_unlink(const char* name);
 }
 #endif
 
+#endif
 #endif

@@ -11,6 +11,9 @@
 #ifndef TARN_FILE_SOURCE_HPP
 #define TARN_FILE_SOURCE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cerrno>
 #include <cstddef>
 #include <exception>
@@ -143,4 +146,5 @@ class SharedMemorySource : public MappedSource {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -14,6 +14,9 @@
 #ifndef TARN_OS_SOURCE_H
 #define TARN_OS_SOURCE_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -95,4 +98,5 @@ TARN_API tarn_source tarn_os_source_get(tarn_os_source* source);
 }
 #endif
 
+#endif
 #endif

@@ -8,6 +8,9 @@
 #ifndef TARN_OS_SOURCE_HPP
 #define TARN_OS_SOURCE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <new>
 
@@ -79,4 +82,5 @@ class OsSource {
 
 }  // namespace tarn
 
+#endif
 #endif

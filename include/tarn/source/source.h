@@ -6,6 +6,9 @@
 #ifndef TARN_SOURCE_H
 #define TARN_SOURCE_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 
 #include "../detail/api.h"
@@ -62,4 +65,5 @@ TARN_API TARN_WEAK void tarn_source_misuse(int twice, const char* function, cons
 }
 #endif
 
+#endif
 #endif

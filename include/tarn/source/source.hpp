@@ -16,6 +16,9 @@
 #ifndef TARN_SOURCE_HPP
 #define TARN_SOURCE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -72,4 +75,5 @@ class SourceRef {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -16,6 +16,9 @@
 #ifndef TARN_ALLOCATOR_HPP
 #define TARN_ALLOCATOR_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -281,4 +284,5 @@ constexpr bool operator!=(const StaticAllocator<T, object>&,
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -11,6 +11,9 @@
 #ifndef TARN_ARRAY_ALLOCATOR_HPP
 #define TARN_ARRAY_ALLOCATOR_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <limits>
 #include <new>
@@ -145,4 +148,5 @@ constexpr bool operator!=(const ArrayAllocator<T, node_count, Overflow, Tag, Loc
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -13,6 +13,9 @@
 #ifndef TARN_CHECKING_RESOURCE_HPP
 #define TARN_CHECKING_RESOURCE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <array>
 #include <cstddef>
 #include <cstdio>
@@ -250,4 +253,5 @@ class CheckingResource final : public std::pmr::memory_resource {
 
 }  // namespace tarn
 
+#endif
 #endif

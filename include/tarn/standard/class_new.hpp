@@ -16,6 +16,9 @@
 #ifndef TARN_CLASS_NEW_HPP
 #define TARN_CLASS_NEW_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <atomic>
 #include <cstddef>
 #include <new>
@@ -171,4 +174,5 @@ class ClassNew {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -13,6 +13,9 @@
 #ifndef TARN_CONTAINERS_HPP
 #define TARN_CONTAINERS_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <deque>
 #include <forward_list>
 #include <functional>
@@ -71,4 +74,5 @@ using WideString = BasicString<wchar_t, A>;
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -15,6 +15,11 @@
 #ifndef TARN_COROUTINE_HPP
 #define TARN_COROUTINE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE) && __cplusplus < 202002L
+#error "tarn/standard/coroutine.hpp needs C++20: compile with -std=c++20, or a later one"
+#elif defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -93,4 +98,5 @@ class CoroutineFrames {
 
 }  // namespace tarn
 
+#endif
 #endif

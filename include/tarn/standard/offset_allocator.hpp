@@ -16,6 +16,9 @@
 #ifndef TARN_OFFSET_ALLOCATOR_HPP
 #define TARN_OFFSET_ALLOCATOR_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -210,4 +213,5 @@ bool operator!=(const OffsetAllocator<T, A>& a, const OffsetAllocator<U, A>& b) 
 
 }  // namespace tarn
 
+#endif
 #endif

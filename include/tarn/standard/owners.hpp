@@ -13,6 +13,9 @@
 #ifndef TARN_OWNERS_HPP
 #define TARN_OWNERS_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cstddef>
 #include <memory>
 #include <type_traits>
@@ -199,4 +202,5 @@ template <class T, class From, class... Args, class = std::enable_if_t<is_place<
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -12,6 +12,9 @@
 #ifndef TARN_PMR_HPP
 #define TARN_PMR_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
@@ -174,4 +177,5 @@ class DefaultResourceAlarm final : public std::pmr::memory_resource {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -16,6 +16,9 @@
 #ifndef TARN_TREE_H
 #define TARN_TREE_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -218,4 +221,5 @@ TARN_API int tarn_tree_check(const void* node);
 }
 #endif
 
+#endif
 #endif

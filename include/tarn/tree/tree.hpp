@@ -14,6 +14,9 @@
 #ifndef TARN_TREE_HPP
 #define TARN_TREE_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
@@ -291,4 +294,5 @@ class Tree {
 
 }  // namespace tarn
 
+#endif
 #endif

@@ -15,6 +15,9 @@
 #ifndef TARN_TREE_REPORT_H
 #define TARN_TREE_REPORT_H
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <stddef.h>
 #include <stdio.h>
 
@@ -91,4 +94,5 @@ static inline int tarn_tree_report_to_file(const void* node,
 }
 #endif
 
+#endif
 #endif

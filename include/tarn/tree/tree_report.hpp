@@ -8,6 +8,9 @@
 #ifndef TARN_TREE_REPORT_HPP
 #define TARN_TREE_REPORT_HPP
 
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
 #include <cerrno>
 #include <cstddef>
 #include <exception>
@@ -91,4 +94,5 @@ inline std::string report_string(const void* node, const ReportOptions& options 
 
 }  // namespace tarn::tree
 
+#endif
 #endif
