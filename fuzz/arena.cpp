@@ -70,7 +70,7 @@ class ArenaModel {
     options.chunk_bytes = input.below(3) == 0 ? 0 : input.below(5000) + 1;
     if (input.byte() % 2 == 0) options.chunk_bytes_max = options.chunk_bytes + input.below(60'000);
     if (input.byte() % 4 == 0) options.limit_bytes = input.below(200'000) + 1000;
-    options.mode = input.byte() % 2 == 0 ? ArenaMode::fast : ArenaMode::checked;
+    options.mode = input.byte() % 2 == 0 ? Mode::fast : Mode::checked;
     options.name = "fuzzed";
     return Arena(source_, options);
   }

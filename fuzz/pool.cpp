@@ -60,7 +60,7 @@ class PoolModel {
       default: break;
     }
     if (input.byte() % 3 == 0) options.chunk_bytes_max = options.chunk_bytes + input.below(60'000);
-    options.mode = input.byte() % 2 == 0 ? PoolMode::fast : PoolMode::checked;
+    options.mode = input.byte() % 2 == 0 ? Mode::fast : Mode::checked;
     options.keep_chunks = input.byte() % 4 == 0;
     options.name = "fuzzed";
     return Pool(block_bytes_, source_, options);

@@ -79,7 +79,7 @@ Program::Program() {
   }
   TARN_REQUIRE(tarn_add_root(regions[0].get(), region_bytes) == 0);
   heaps_.push_back(tarn_heap_main());
-  for (const int mode : {TARN_HEAP_FAST, TARN_HEAP_CHECKED, TARN_HEAP_GUARDED}) {
+  for (const int mode : {TARN_MODE_FAST, TARN_MODE_CHECKED, TARN_MODE_GUARDED}) {
     tarn_heap_options options{};
     options.bytes = sizeof options;
     options.mode = mode;

@@ -34,6 +34,7 @@
 #include "source/adaptors.h"
 #include "source/buffer_source.h"
 #include "source/file_source.h"
+#include "source/mode.h"
 #include "source/os_source.h"
 #include "source/source.h"
 #include "tree/tree.h"

@@ -30,6 +30,7 @@
 #include "pool/static_pool.hpp"
 #include "source/buffer_source.hpp"
 #include "source/file_source.hpp"
+#include "source/mode.hpp"
 #include "source/os_source.hpp"
 #include "source/source.hpp"
 #include "standard/allocator.hpp"

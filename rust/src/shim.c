@@ -33,7 +33,7 @@ int tarn_rust_heap_make(const tarn_rust_heap_options* from, tarn_heap* heap) {
                                .class_bytes = from->class_bytes,
                                .class_count = from->class_count};
   if (from->serialised) options.threads = TARN_HEAP_SERIALISED;
-  if (from->checked) options.mode = TARN_HEAP_CHECKED;
+  if (from->checked) options.mode = TARN_MODE_CHECKED;
   *heap = tarn_heap_create(&options);
   return heap->record == NULL ? errno : 0;
 }
@@ -63,7 +63,7 @@ tarn_arena* tarn_rust_arena_make(size_t chunk_bytes, size_t limit_bytes, int che
                                       .chunk_bytes = chunk_bytes,
                                       .limit_bytes = limit_bytes,
                                       .keep_bytes = TARN_ARENA_KEEP_TYPICAL,
-                                      .mode = checked ? TARN_ARENA_CHECKED : TARN_ARENA_FAST};
+                                      .mode = checked ? TARN_MODE_CHECKED : TARN_MODE_FAST};
   if (tarn_arena_init(arena, &options) == 0) return arena;
   const int error = errno;
   tarn_free(arena);

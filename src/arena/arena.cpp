@@ -11,6 +11,7 @@
 #include "grants/grants.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"
+#include "report/options.hpp"
 
 namespace tarn {
 
@@ -20,19 +21,14 @@ constexpr std::size_t chunk_bytes_default = 16 * 1024;
 constexpr std::size_t chunk_bytes_max_default = 4 * 1024 * 1024;
 constexpr std::size_t options_bytes_max = PTRDIFF_MAX / 4;
 
-static_assert(TARN_ARENA_FAST == int(GrantMode::fast) &&
-              TARN_ARENA_CHECKED == int(GrantMode::checked) &&
-              TARN_ARENA_GUARDED == int(GrantMode::guarded) &&
-              TARN_ARENA_PASSTHROUGH == int(GrantMode::passthrough));
-
 void* fail_null(os::Error error) noexcept {
   os::set_error(error);
   return nullptr;
 }
 
 bool are_sound(const tarn_arena_options& options) noexcept {
-  return options.bytes == sizeof(tarn_arena_options) && options.mode >= TARN_ARENA_FAST &&
-         options.mode <= TARN_ARENA_PASSTHROUGH && options.chunk_bytes <= options_bytes_max &&
+  return options.bytes == sizeof(tarn_arena_options) &&
+         is_mode(options.mode, "tarn_arena_init") && options.chunk_bytes <= options_bytes_max &&
          options.chunk_bytes_max <= options_bytes_max &&
          (options.chunk_bytes_max == 0 || options.chunk_bytes_max >= options.chunk_bytes);
 }
@@ -193,9 +189,9 @@ int tarn_arena_init(tarn_arena* arena, const tarn_arena_options* options) {
   if (options == nullptr) options = &defaults;
   *arena = {};
   if (!are_sound(*options)) return os::fail(os::Error::invalid);
-  const GrantMode mode = mode_in_force(options->mode);
+  const Mode mode = mode_in_force(options->mode);
   arena->source = source_for(mode, options->source);
-  if (arena->source.acquire == nullptr) return fail_without_source(mode);
+  if (arena->source.acquire == nullptr) return fail_without_source(mode, "tarn_arena_init");
   constexpr std::size_t least = sizeof(tarn_arena_chunk) + 4 * arena_grain;
   std::size_t bytes = options->chunk_bytes;
   if (bytes == 0) bytes = arena->source.chunk_bytes;
@@ -208,7 +204,7 @@ int tarn_arena_init(tarn_arena* arena, const tarn_arena_options* options) {
   arena->keep_bytes = options->keep_bytes;
   arena->name = options->name;
   arena->state = static_cast<unsigned>(mode) | arena_is_sound;
-  if (mode == GrantMode::checked && os::watched()) watch_arena(*arena);
+  if (mode == Mode::checked && os::watched()) watch_arena(*arena);
   return 0;
 }
 

@@ -50,7 +50,7 @@ enum ArenaState : std::uint32_t {
 
 inline unsigned mode_of(const tarn_arena& arena) noexcept { return arena.state & arena_mode_bits; }
 inline bool is_checked(const tarn_arena& arena) noexcept {
-  return mode_of(arena) == TARN_ARENA_CHECKED;
+  return mode_of(arena) == TARN_MODE_CHECKED;
 }
 inline bool is_watched(const tarn_arena& arena) noexcept {
   return (arena.state & arena_is_watched) != 0;
@@ -60,7 +60,7 @@ inline bool is_torn(const tarn_arena& arena) noexcept {
 }
 // Whether each block has a chunk of its own.
 inline bool is_lone(const tarn_arena& arena) noexcept {
-  return mode_of(arena) == TARN_ARENA_GUARDED || mode_of(arena) == TARN_ARENA_PASSTHROUGH;
+  return mode_of(arena) == TARN_MODE_GUARDED || mode_of(arena) == TARN_MODE_PASSTHROUGH;
 }
 
 inline char* first_in(tarn_arena_chunk* chunk) noexcept {

@@ -126,7 +126,7 @@ extern "C" {
 int tarn_class_pools_init(tarn_class_pools* pools, const tarn_class_pools_options* options) {
   *pools = {};
   if (options == nullptr || !are_sound(*options)) return os::fail(os::Error::invalid);
-  pools->source = source_for(GrantMode::fast, options->source);
+  pools->source = source_for(Mode::fast, options->source);
   if (pools->source.acquire == nullptr) return os::fail(os::Error::invalid);
   pools->chunk_bytes = options->chunk_bytes != 0 ? options->chunk_bytes : chunk_bytes_first;
   pools->chunk_bytes_max = options->chunk_bytes_max;

@@ -32,7 +32,7 @@ const tarn_heap* guarded_heap() noexcept {
   tarn_heap_options options{};
   options.bytes = sizeof options;
   options.name = "guarded chunks";
-  options.mode = TARN_HEAP_GUARDED;
+  options.mode = TARN_MODE_GUARDED;
   auto* const made = static_cast<tarn_heap*>(tarn_malloc(sizeof(tarn_heap)));
   if (made == nullptr) return nullptr;
   *made = tarn_heap_create(&options);

@@ -75,7 +75,7 @@ void flip(tarn_fixed_allocator& own, const void* p) noexcept {
 }
 
 void require_live(const tarn_fixed_allocator& own, const void* p, const void* here) noexcept {
-  if (own.mode == TARN_FIXED_HEAP_BLOCKS) {  // The source looks after them.
+  if (own.place == TARN_FIXED_HEAP_BLOCKS) {  // The source looks after them.
     if (own.live == 0) report(own, Misuse::double_free, p, here);
     return;
   }
@@ -115,7 +115,7 @@ void* pop(tarn_fixed_allocator& own) noexcept {
   } else if (own.fresh != own.end) {
     block = own.fresh;
     own.fresh += own.stride;
-  } else if (own.mode == TARN_FIXED_HEAP_BLOCKS) {
+  } else if (own.place == TARN_FIXED_HEAP_BLOCKS) {
     block = acquire_block(own);
   }
   return block;
@@ -143,17 +143,17 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
   const std::size_t least = sizeof(void*);
   own.stride = align_up(own.block_bytes < least ? least : own.block_bytes, own.alignment);
   if (options->memory != nullptr) {
-    own.mode = TARN_FIXED_STATIC_POOL;
+    own.place = TARN_FIXED_STATIC_POOL;
     auto* const memory = static_cast<char*>(options->memory);
     return lay_out(own, memory, options->memory_bytes, options->objects)
                ? 0
                : os::fail(os::Error::invalid);
   }
-  own.source = source_for(GrantMode::fast, options->source);
+  own.source = source_for(Mode::fast, options->source);
   if (own.source.acquire == nullptr) return os::fail(os::Error::invalid);
   if (options->objects == 0) return 0;
 
-  own.mode = TARN_FIXED_HEAP_POOL;
+  own.place = TARN_FIXED_HEAP_POOL;
   std::size_t bytes = 0;
   if (!checked_multiply(options->objects, own.stride, &bytes) || bytes > bytes_max) {
     return os::fail(os::Error::no_memory);
@@ -169,7 +169,7 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
 void tarn_fixed_allocator_destroy(tarn_fixed_allocator* allocator) {
   tarn_fixed_allocator& own = *allocator;
   if (own.piece.data != nullptr) release_to(own.source, own.piece);
-  while (own.mode == TARN_FIXED_HEAP_BLOCKS && own.free != nullptr) {
+  while (own.place == TARN_FIXED_HEAP_BLOCKS && own.free != nullptr) {
     void* const block = own.free;
     __builtin_memcpy(&own.free, block, sizeof(void*));
     release_block(own, block);
@@ -199,7 +199,7 @@ void tarn_fixed_allocator_deallocate(tarn_fixed_allocator* allocator, void* p) {
   flip(own, p);
   ++own.deallocations;
   --own.live;
-  if (own.mode == TARN_FIXED_HEAP_BLOCKS && (own.flags & TARN_FIXED_RECYCLE) == 0) {
+  if (own.place == TARN_FIXED_HEAP_BLOCKS && (own.flags & TARN_FIXED_RECYCLE) == 0) {
     --own.held;
     return release_block(own, p);
   }
@@ -216,7 +216,7 @@ int tarn_fixed_allocator_owns(const tarn_fixed_allocator* allocator, const void*
 // live + free + fresh == held, allocations - deallocations == live
 int tarn_fixed_allocator_check(const tarn_fixed_allocator* allocator) {
   const tarn_fixed_allocator& own = *allocator;
-  const bool pool = own.mode != TARN_FIXED_HEAP_BLOCKS;
+  const bool pool = own.place != TARN_FIXED_HEAP_BLOCKS;
   std::size_t free = 0;
   for (void* p = own.free; p != nullptr; __builtin_memcpy(&p, p, sizeof p)) {
     if (++free > own.held) return 0;

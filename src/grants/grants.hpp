@@ -7,32 +7,33 @@
 #include "base/bits.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"
+#include "report/options.hpp"
 #include "report/report.hpp"
+#include "tarn/source/mode.hpp"
 #include "tarn/source/source.h"
 
 namespace tarn {
 
-// What tarn_pool_mode, tarn_arena_mode and their likes have in common.
-enum class GrantMode : unsigned { fast, checked, guarded, passthrough };
-
 // Under a tool that watches memory, what would be fast is checked.
-inline GrantMode mode_in_force(int asked) noexcept {
-  const auto mode = static_cast<GrantMode>(asked);
-  return mode == GrantMode::fast && os::watched() ? GrantMode::checked : mode;
+inline Mode mode_in_force(int asked) noexcept {
+  const auto mode = static_cast<Mode>(asked);
+  return mode == Mode::fast && os::watched() ? Mode::checked : mode;
 }
 
 // Each block in a chunk of its own, which the source looks after.
-inline bool is_lone(GrantMode mode) noexcept { return mode >= GrantMode::guarded; }
+inline bool is_lone(Mode mode) noexcept { return mode >= Mode::guarded; }
 
 // The source for a mode; `wanted` may be null. Without an `acquire`, where there is none: for which
 // fail_without_source() has the error.
-inline tarn_source source_for(GrantMode mode, const tarn_source* wanted) noexcept {
-  if (mode == GrantMode::passthrough) return tarn_source_malloc();
-  if (mode == GrantMode::guarded) return tarn_source_guarded();
+inline tarn_source source_for(Mode mode, const tarn_source* wanted) noexcept {
+  if (mode == Mode::passthrough) return tarn_source_malloc();
+  if (mode == Mode::guarded) return tarn_source_guarded();
   return wanted != nullptr ? *wanted : tarn_source_default();
 }
-inline int fail_without_source(GrantMode mode) noexcept {
-  return os::fail(is_lone(mode) ? os::Error::unsupported : os::Error::invalid);
+inline int fail_without_source(Mode mode, const char* function) noexcept {
+  if (!is_lone(mode)) return os::fail(os::Error::invalid);
+  report_refused_mode(static_cast<int>(mode), function, "the library has no such source here");
+  return os::fail(os::Error::unsupported);
 }
 
 // A chunk as the source's contract promises it; anything else is reported. Null data: none.

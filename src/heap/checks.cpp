@@ -17,6 +17,8 @@
 #include "heap/registry.hpp"
 #include "heap/request.hpp"
 #include "heap/totals.hpp"
+#include "os/system_malloc.hpp"
+#include "report/options.hpp"
 #include "source/store.hpp"
 
 namespace tarn {
@@ -68,7 +70,7 @@ bool has_ended(const HeapRecord& record) noexcept {
 
 }  // namespace
 
-Checks* checks_make(HeapMode mode) noexcept {
+Checks* checks_make(Mode mode) noexcept {
   void* memory = nullptr;
   {
     os::Locked locked(spare_lock);
@@ -83,7 +85,7 @@ Checks* checks_make(HeapMode mode) noexcept {
 }
 
 void checks_give(Checks* checks) noexcept {
-  if (checks->mode == HeapMode::passthrough) passthrough_give_table();
+  if (checks->mode == Mode::passthrough) passthrough_give_table();
   os::Locked locked(spare_lock);
   checks->next_spare = spare_checks;
   spare_checks = checks;
@@ -100,21 +102,30 @@ void checks_repair_spare() noexcept {
   if (spare_lock.recover_after_fork()) spare_checks = nullptr;
 }
 
+bool mode_is_supported(const tarn_heap_options& options) noexcept {
+  if (options.mode != TARN_MODE_PASSTHROUGH || system_malloc_known()) return true;
+  report_refused_mode(options.mode, "tarn_heap_create", "the system's malloc is not known here");
+  return false;
+}
+
 bool mode_is_sound(const tarn_heap_options& options) noexcept {
-  if (options.mode < TARN_HEAP_FAST || options.mode > TARN_HEAP_PASSTHROUGH) return false;
-  if (options.mode == TARN_HEAP_FAST) return true;
+  if (!is_mode(options.mode, "tarn_heap_create")) return false;
+  if (options.mode == TARN_MODE_FAST) return true;
   // Their memory is the store's, the operating system's, or of the system's malloc.
-  return options.region == nullptr && options.source == nullptr && options.flags == 0;
+  if (options.region == nullptr && options.source == nullptr && options.flags == 0) return true;
+  report_refused_mode(options.mode, "tarn_heap_create",
+                      "a heap with a region, a source or flags is always fast");
+  return false;
 }
 
 Attempt checks_allocate(HeapRecord& record, const Request& request) noexcept {
   if (request.bytes > noted_bytes_max || request.alignment > noted_bytes_max) {
     return {Outcome::out_of_memory, nullptr, nullptr};
   }
-  if (record.checks->mode == HeapMode::passthrough) return passthrough_allocate(record, request);
+  if (record.checks->mode == Mode::passthrough) return passthrough_allocate(record, request);
   os::Locked locked(record.lock);
-  return record.checks->mode == HeapMode::guarded ? guarded_allocate(record, request)
-                                                  : checked_allocate(record, request);
+  return record.checks->mode == Mode::guarded ? guarded_allocate(record, request)
+                                              : checked_allocate(record, request);
 }
 
 HeapRecord* lock_checked(Page* page) noexcept {

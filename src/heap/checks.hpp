@@ -20,7 +20,7 @@
 namespace tarn {
 
 // Of a heap in one of these modes; null when out of memory.
-Checks* checks_make(HeapMode mode) noexcept;
+Checks* checks_make(Mode mode) noexcept;
 void checks_give(Checks* checks) noexcept;
 
 // Takes them from a heap that has ended and has no block any more, if it has any.
@@ -31,6 +31,8 @@ void checks_repair_spare() noexcept;
 
 // False for a mode that there is not, or not with these options.
 bool mode_is_sound(const tarn_heap_options& options) noexcept;
+// False for a sound mode that the system cannot give.
+bool mode_is_supported(const tarn_heap_options& options) noexcept;
 
 // The record of a checked span, locked and open; null when the span is none by now.
 HeapRecord* lock_checked(Page* page) noexcept;

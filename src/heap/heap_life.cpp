@@ -11,7 +11,6 @@
 #include "heap/heap_zone.hpp"
 #include "heap/places.hpp"
 #include "heap/registry.hpp"
-#include "os/system_malloc.hpp"
 
 namespace tarn {
 
@@ -34,7 +33,7 @@ tarn_heap heap_create(const tarn_heap_options* options) noexcept {
     errno = EINVAL;
     return {};
   }
-  if (options->mode == TARN_HEAP_PASSTHROUGH && !system_malloc_known()) {
+  if (!mode_is_supported(*options)) {
     errno = ENOTSUP;
     return {};
   }
@@ -45,9 +44,9 @@ tarn_heap heap_create(const tarn_heap_options* options) noexcept {
   if (options->parent.record != nullptr) live_record(options->parent, "tarn_heap_create");
   Zone* zone = nullptr;
   if (!make_zone(*options, &zone)) return {};
-  const bool checks_wanted = options->mode != TARN_HEAP_FAST;
+  const bool checks_wanted = options->mode != TARN_MODE_FAST;
   Checks* const checks =
-      checks_wanted ? checks_make(static_cast<HeapMode>(options->mode)) : nullptr;
+      checks_wanted ? checks_make(static_cast<Mode>(options->mode)) : nullptr;
   HeapRecord* const record =
       checks_wanted && checks == nullptr ? nullptr : registry.make(*options, zone, checks);
   if (record != nullptr) return record->handle();

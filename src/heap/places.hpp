@@ -18,10 +18,9 @@
 #include "heap/notes.hpp"
 #include "heap/record.hpp"
 #include "report/report.hpp"
+#include "tarn/source/mode.hpp"
 
 namespace tarn {
-
-enum class HeapMode : std::uint8_t { fast, checked, guarded, passthrough };
 
 // Of one size of places.
 struct PlaceClass {
@@ -30,7 +29,7 @@ struct PlaceClass {
 };
 
 struct Checks {
-  HeapMode mode = HeapMode::checked;
+  Mode mode = Mode::checked;
   bool deleted = false;  // The blocks are malloc's; what they take is no longer charged.
   std::size_t charged = 0;  // Bytes of all spans, or what is asked for of the system's malloc.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> spans{};

@@ -23,7 +23,7 @@ constexpr std::size_t guarded_kept_bytes_max = std::size_t{16} << 20;
 constexpr std::uint32_t guarded_kept_max = 1024;
 
 std::size_t bytes_max(const Checks& checks) noexcept {
-  return checks.mode == HeapMode::guarded ? guarded_kept_bytes_max : kept_bytes_max;
+  return checks.mode == Mode::guarded ? guarded_kept_bytes_max : kept_bytes_max;
 }
 
 std::size_t weight(const Page* page, const Place& place) noexcept {

@@ -20,7 +20,7 @@ namespace {
 
 // Lone blocks end where their chunk does: what lies behind is the source's.
 bool has_canary(const tarn_pool& pool) noexcept {
-  return mode_of(pool) == TARN_POOL_CHECKED && !is_watched(pool);
+  return mode_of(pool) == TARN_MODE_CHECKED && !is_watched(pool);
 }
 
 // p: what the report is about. chunk: the one whose memory p lies in; null: none.

@@ -52,10 +52,10 @@ enum PoolState : std::uint32_t {
 };
 
 inline unsigned mode_of(const tarn_pool& pool) noexcept { return pool.state & pool_mode_bits; }
-inline bool is_checked(const tarn_pool& pool) noexcept { return mode_of(pool) != TARN_POOL_FAST; }
+inline bool is_checked(const tarn_pool& pool) noexcept { return mode_of(pool) != TARN_MODE_FAST; }
 // Whether each block has a chunk of its own, which the source guards.
 inline bool is_lone(const tarn_pool& pool) noexcept {
-  return mode_of(pool) == TARN_POOL_GUARDED || mode_of(pool) == TARN_POOL_PASSTHROUGH;
+  return mode_of(pool) == TARN_MODE_GUARDED || mode_of(pool) == TARN_MODE_PASSTHROUGH;
 }
 inline bool is_walked(const tarn_pool& pool) noexcept {
   return (pool.state & pool_is_walked) != 0;

@@ -12,6 +12,7 @@
 #include "pool/chunk.hpp"
 #include "pool/chunks.hpp"
 #include "pool/watched.hpp"
+#include "report/options.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
@@ -24,11 +25,6 @@ constexpr std::size_t reserved_shares = 32;              // Most chunks that mak
 constexpr std::size_t coloured_bytes_min = 64 * 1024;
 constexpr std::size_t line_bytes = 64;                   // Of the processor's caches.
 constexpr std::size_t bytes_max = PTRDIFF_MAX / 4;
-
-static_assert(TARN_POOL_FAST == int(GrantMode::fast) &&
-              TARN_POOL_CHECKED == int(GrantMode::checked) &&
-              TARN_POOL_GUARDED == int(GrantMode::guarded) &&
-              TARN_POOL_PASSTHROUGH == int(GrantMode::passthrough));
 
 std::size_t power_from(std::size_t n) noexcept { return n <= 1 ? 1 : std::bit_ceil(n); }
 
@@ -48,7 +44,7 @@ bool are_sound(const tarn_pool_options& options) noexcept {
          (options.chunk_bytes == 0 || options.chunk_blocks == 0) &&
          options.chunk_bytes <= bytes_max && options.chunk_bytes_max <= bytes_max &&
          (options.chunk_bytes_max == 0 || options.chunk_bytes_max >= options.chunk_bytes) &&
-         options.mode >= TARN_POOL_FAST && options.mode <= TARN_POOL_PASSTHROUGH &&
+         is_mode(options.mode, "tarn_pool_init") &&
          (options.flags & ~known) == 0;
 }
 
@@ -56,7 +52,7 @@ bool are_sound(const tarn_pool_options& options) noexcept {
 bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
   pool.block_bytes = options.block_bytes;
   pool.alignment = alignment_for(options);
-  const bool canary = mode_of(pool) == TARN_POOL_CHECKED;
+  const bool canary = mode_of(pool) == TARN_MODE_CHECKED;
   pool.stride = align_up(options.block_bytes + (canary ? canary_bytes : 0), pool.alignment);
   const std::size_t least = span_for(pool, 1);
   const std::size_t wanted = span_for(pool, options.chunk_blocks);
@@ -80,7 +76,7 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
       power_from(larger(larger(largest, pool.alignment), alignof(tarn_pool_chunk)));
   // Colours take little of these chunks. Where a number of blocks was named, all must fit: none.
   const bool exact = options.chunk_blocks != 0 || options.reserve_blocks != 0;
-  if (mode_of(pool) == TARN_POOL_FAST && !exact && pool.chunk_bytes >= coloured_bytes_min &&
+  if (mode_of(pool) == TARN_MODE_FAST && !exact && pool.chunk_bytes >= coloured_bytes_min &&
       pool.alignment <= line_bytes && least < pool.chunk_bytes / 2) {
     const std::size_t most = power_from(pool.chunk_bytes / 2 + 1) / 64;
     pool.colour_mask = (most < 4096 ? most : 4096) - line_bytes;
@@ -229,9 +225,9 @@ extern "C" {
 int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options) {
   *pool = {};
   if (options == nullptr || !are_sound(*options)) return os::fail(os::Error::invalid);
-  const GrantMode mode = mode_in_force(options->mode);
+  const Mode mode = mode_in_force(options->mode);
   pool->source = source_for(mode, options->source);
-  if (pool->source.acquire == nullptr) return fail_without_source(mode);
+  if (pool->source.acquire == nullptr) return fail_without_source(mode, "tarn_pool_init");
   pool->state = static_cast<unsigned>(mode);
   if ((options->flags & TARN_POOL_KEEP_CHUNKS) != 0) pool->state |= pool_keeps_chunks;
   pool->name = options->name;
@@ -248,7 +244,7 @@ int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options) {
     }
   }
   pool->state |= pool_is_sound;
-  if (mode == GrantMode::checked && os::watched()) watch_pool(*pool);
+  if (mode == Mode::checked && os::watched()) watch_pool(*pool);
   return 0;
 }
 

@@ -44,7 +44,7 @@ TreeDomain* make_with_arena(const tarn_arena_options* options) noexcept {
     deallocate(domain);
     return nullptr;
   }
-  domain->is_compact = mode_of(domain->arena) == TARN_ARENA_FAST;
+  domain->is_compact = mode_of(domain->arena) == TARN_MODE_FAST;
   return domain;
 }
 

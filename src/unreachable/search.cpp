@@ -37,7 +37,7 @@ void child_of_fork() noexcept {
 }
 
 bool is_passthrough(const HeapRecord& record) noexcept {
-  return record.checks != nullptr && record.checks->mode == HeapMode::passthrough;
+  return record.checks != nullptr && record.checks->mode == Mode::passthrough;
 }
 
 // wait: for those who have one of the locks.

@@ -23,7 +23,7 @@ tarn_heap make(int mode) {
 }
 
 TEST(Modes, PassthroughUsesLibcsOwnMalloc) {
-  const tarn_heap heap = make(TARN_HEAP_PASSTHROUGH);
+  const tarn_heap heap = make(TARN_MODE_PASSTHROUGH);
   if (heap.record == nullptr) {
     EXPECT_EQ(errno, ENOTSUP);
     GTEST_SKIP() << "libc's own malloc is not to be had here";
@@ -47,7 +47,7 @@ TEST(Modes, PassthroughUsesLibcsOwnMalloc) {
 }
 
 TEST(Modes, OperatorsSayTheSize) {
-  const tarn_heap heap = make(TARN_HEAP_CHECKED);
+  const tarn_heap heap = make(TARN_MODE_CHECKED);
   const tarn_heap before = tarn_heap_set_default(heap);
   void* const p = ::operator new(100);
   void* const q = ::operator new(100, std::align_val_t{256});

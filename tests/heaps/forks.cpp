@@ -27,7 +27,7 @@ void require(bool condition, const char* what) {
 class Forks : public Modes {
  protected:
   void SetUp() override {
-    if (TARN_TEST_DIVISOR != 1 && mode() == TARN_HEAP_PASSTHROUGH) {
+    if (TARN_TEST_DIVISOR != 1 && mode() == TARN_MODE_PASSTHROUGH) {
       GTEST_SKIP() << "a sanitizer's malloc is not the child's";
     }
     of_child_.reserve(256);
@@ -132,12 +132,12 @@ class Forks : public Modes {
         require(tarn_heap_clear(heaps_[i]) == 0, "not cleared");
         const tarn_heap_stats stats = stats_of(heaps_[i]);
         require(stats.live_blocks == 0, "blocks are live in a heap that was cleared");
-        require(mode() == TARN_HEAP_FAST || stats.committed_bytes == 0, "memory of a cleared heap");
+        require(mode() == TARN_MODE_FAST || stats.committed_bytes == 0, "memory of a cleared heap");
         blocks.clear();
         for (int b = 0; b < 100; ++b) use(heaps_[i], random, blocks, false);
         require(stats_of(heaps_[i]).live_blocks == 100, "not what was allocated is live");
       }
-      if (i % 2 == 1 && mode() != TARN_HEAP_FAST) free_all(heaps_[i]);
+      if (i % 2 == 1 && mode() != TARN_MODE_FAST) free_all(heaps_[i]);
       require(tarn_heap_destroy(heaps_[i]) == 0, "not destroyed");
     }
     for (int i = 0; i < 20; ++i) {
@@ -159,14 +159,14 @@ class Forks : public Modes {
   std::vector<std::thread> threads_;
 };
 INSTANTIATE_TEST_SUITE_P(Fast, Forks,
-                         testing::Combine(testing::Values(TARN_HEAP_FAST),
+                         testing::Combine(testing::Values(TARN_MODE_FAST),
                                           testing::Values(TARN_HEAP_SHARED,
                                                           TARN_HEAP_SERIALISED)));
 INSTANTIATE_TEST_SUITE_P(Checking, Forks,
                          testing::Combine(checking_modes, testing::Values(TARN_HEAP_SHARED)));
 
 TEST_P(Forks, WhileThreeThreadsWork) {
-  const bool is_slow = TARN_TEST_DIVISOR != 1 || mode() == TARN_HEAP_GUARDED;
+  const bool is_slow = TARN_TEST_DIVISOR != 1 || mode() == TARN_MODE_GUARDED;
   for (int turn = 0; turn < (is_slow ? 25 : 100); ++turn) {
     fork_and_wait(turn);
     if (HasFatalFailure()) return;

@@ -265,7 +265,7 @@ TEST(FrozenLimits, PiecesOfHeapsInCommonMemory) {
 }
 
 TEST(FrozenOptions, NotHeapsThatLookAtTheirBlocks) {
-  for (int mode = TARN_HEAP_CHECKED; mode <= TARN_HEAP_PASSTHROUGH; ++mode) {
+  for (int mode = TARN_MODE_CHECKED; mode <= TARN_MODE_PASSTHROUGH; ++mode) {
     tarn_heap_options wanted = options();
     wanted.mode = mode;
     const Heap heap(wanted);

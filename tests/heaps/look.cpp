@@ -149,7 +149,7 @@ TEST(SizedFree, IsTheSameInFastHeapsAndComparedInCheckedOnes) {
   void* const p = tarn_heap_allocate(heap, 100);
   EXPECT_GE(tarn_heap_usable_bytes(p), 100u);
   tarn_heap_deallocate_sized(p, 100);
-  const tarn_heap_options wanted = in_mode(TARN_HEAP_CHECKED);
+  const tarn_heap_options wanted = in_mode(TARN_MODE_CHECKED);
   const Heap checked(wanted);
   void* const q = tarn_heap_allocate(checked, 100);
   EXPECT_DEATH(tarn_heap_deallocate_sized(q, 101), "tarn: size mismatch: ");

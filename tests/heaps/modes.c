@@ -101,11 +101,11 @@ static void free_with_another_size(tarn_heap heap, char* p) {
 }
 
 int main(void) {
-  for (int mode = TARN_HEAP_CHECKED; mode <= TARN_HEAP_PASSTHROUGH; ++mode) {
+  for (int mode = TARN_MODE_CHECKED; mode <= TARN_MODE_PASSTHROUGH; ++mode) {
     use(mode);
     expect_report(mode, free_with_another_size, "tarn: size mismatch: ");
   }
-  for (int mode = TARN_HEAP_CHECKED; mode <= TARN_HEAP_GUARDED; ++mode) {
+  for (int mode = TARN_MODE_CHECKED; mode <= TARN_MODE_GUARDED; ++mode) {
     expect_report(mode, free_twice, "tarn: double free: ");
     expect_report(mode, write_beyond, "tarn: overrun: ");
   }

@@ -141,7 +141,7 @@ TEST_P(Modes, ExpandedInPlace) {
       ASSERT_EQ(usable(p), size);
       p[size - 1] = 77;
     }
-    if (mode() == TARN_HEAP_CHECKED) {
+    if (mode() == TARN_MODE_CHECKED) {
       EXPECT_LT(size, from + from / 8 + 2 * slice);
     }
     tarn_free_sized(p, size);
@@ -308,7 +308,7 @@ TEST_P(Modes, TrimGivesWhatIsKeptBack) {
   tarn_heap_options floored = wanted();
   const Heap heap(floored);
   for (int i = 0; i < 100; ++i) tarn_free(tarn_heap_allocate(heap, 200));
-  if (mode() != TARN_HEAP_PASSTHROUGH) {
+  if (mode() != TARN_MODE_PASSTHROUGH) {
     EXPECT_GT(committed(heap), 0u);
     EXPECT_GT(walked(heap).free, 0u);
     EXPECT_GT(tarn_heap_trim(heap, 0), 0u);
@@ -320,7 +320,7 @@ TEST_P(Modes, TrimGivesWhatIsKeptBack) {
   for (int i = 0; i < 1000; ++i) blocks.push_back(tarn_heap_allocate(other, 200));
   for (void* const p : blocks) tarn_free(p);
   tarn_heap_trim(other, 0);
-  if (mode() == TARN_HEAP_CHECKED) {
+  if (mode() == TARN_MODE_CHECKED) {
     EXPECT_GE(committed(other), 64 * kib);
   }
 }
@@ -446,7 +446,7 @@ TEST(ModeOptions, ThatMakeNoSense) {
   std::array<char, 4096> memory{};
   tarn_source source{};
   source.bytes = sizeof source;
-  for (const int mode : {TARN_HEAP_GUARDED, TARN_HEAP_PASSTHROUGH}) {
+  for (const int mode : {TARN_MODE_GUARDED, TARN_MODE_PASSTHROUGH}) {
     tarn_heap_options wanted = in_mode(mode);
     wanted.region = memory.data();
     wanted.region_bytes = memory.size();
@@ -464,7 +464,7 @@ TEST(ModeOptions, ThatMakeNoSense) {
 
 // More guarded blocks than the process may have: the others are served, and checked, all the same.
 TEST(Guarded, BeyondTheMappings) {
-  const Heap heap(in_mode(TARN_HEAP_GUARDED));
+  const Heap heap(in_mode(TARN_MODE_GUARDED));
   std::vector<void*> blocks;
   for (int i = 0; i < 20'000; ++i) {
     void* const p = tarn_heap_allocate(heap, 20);

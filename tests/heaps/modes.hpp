@@ -17,7 +17,7 @@ inline tarn_heap_options in_mode(int mode, int threads = TARN_HEAP_SHARED,
 }
 
 inline const auto checking_modes =
-    testing::Values(TARN_HEAP_CHECKED, TARN_HEAP_GUARDED, TARN_HEAP_PASSTHROUGH);
+    testing::Values(TARN_MODE_CHECKED, TARN_MODE_GUARDED, TARN_MODE_PASSTHROUGH);
 
 // Tests that hold in each of them: the mode and what `threads` says.
 class Modes : public testing::TestWithParam<std::tuple<int, int>> {

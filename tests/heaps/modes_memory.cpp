@@ -65,7 +65,7 @@ TEST_P(ModesMemory, TrimStopsAtTheFloor) {
   const std::size_t before = committed(heap);
   const std::size_t given = tarn_heap_trim(heap, 0);
   EXPECT_EQ(committed(heap), before - given);
-  if (mode() != TARN_HEAP_PASSTHROUGH) {
+  if (mode() != TARN_MODE_PASSTHROUGH) {
     EXPECT_GE(committed(heap), 64 * kib);
   }
   EXPECT_LE(committed(heap), 192 * kib);  // The floor and a page.

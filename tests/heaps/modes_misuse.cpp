@@ -22,10 +22,10 @@ INSTANTIATE_TEST_SUITE_P(All, ModesDeathTest, checking_modes);
 
 class CheckedDeathTest : public ModesDeathTest {};
 INSTANTIATE_TEST_SUITE_P(All, CheckedDeathTest,
-                         testing::Values(TARN_HEAP_CHECKED, TARN_HEAP_GUARDED));
+                         testing::Values(TARN_MODE_CHECKED, TARN_MODE_GUARDED));
 
 class GuardedDeathTest : public ModesDeathTest {};
-INSTANTIATE_TEST_SUITE_P(All, GuardedDeathTest, testing::Values(TARN_HEAP_GUARDED));
+INSTANTIATE_TEST_SUITE_P(All, GuardedDeathTest, testing::Values(TARN_MODE_GUARDED));
 
 #define EXPECT_REPORT(statement, pattern) \
   EXPECT_EXIT(statement, testing::KilledBySignal(SIGABRT), pattern)
@@ -140,7 +140,7 @@ TEST_P(CheckedDeathTest, AnOverrun) {
 
 TEST(CheckedHeapDeathTest, AWriteAfterTheEnd) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const Heap heap(in_mode(TARN_HEAP_CHECKED, TARN_HEAP_SHARED, "watched"));
+  const Heap heap(in_mode(TARN_MODE_CHECKED, TARN_HEAP_SHARED, "watched"));
   for (const std::size_t size : {20u, 3000u, 200'000u}) {
     void* const p = tarn_heap_allocate(heap, size);
     tarn_free(p);

@@ -135,7 +135,7 @@ TEST(PassthroughThreads, ForeignPointersMeanwhile) {
     while (!stop) EXPECT_TRUE(is_none(tarn_heap_of(&foreign)));
   });
   for (int i = 0; i < scaled(100'000); ++i) {
-    const Heap heap(in_mode(TARN_HEAP_PASSTHROUGH));
+    const Heap heap(in_mode(TARN_MODE_PASSTHROUGH));
     EXPECT_NE(tarn_heap_allocate(heap, 10), nullptr);
   }
   stop = true;

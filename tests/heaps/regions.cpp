@@ -292,7 +292,7 @@ TEST(RegionOptions, RefusesWhatMakesNoSense) {
   tarn_heap_options secret = in_region(static_memory, smallest);
   secret.flags = TARN_HEAP_SECRET;
   EXPECT_TRUE(refused(secret));
-  for (int mode = TARN_HEAP_CHECKED; mode <= TARN_HEAP_PASSTHROUGH; ++mode) {
+  for (int mode = TARN_MODE_CHECKED; mode <= TARN_MODE_PASSTHROUGH; ++mode) {
     tarn_heap_options moded = in_region(static_memory, smallest);
     moded.mode = mode;
     EXPECT_TRUE(refused(moded));

@@ -12,13 +12,13 @@ namespace hooks {
 // A heap for one test: its options, what it holds, and that it can be ended at any time.
 class Heap {
  public:
-  explicit Heap(std::size_t ceiling_bytes = 0, int mode = TARN_HEAP_FAST)
+  explicit Heap(std::size_t ceiling_bytes = 0, int mode = TARN_MODE_FAST)
       : heap(made(ceiling_bytes, mode)) {}
   ~Heap() { end(); }
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
-  static tarn_heap made(std::size_t ceiling_bytes, int mode = TARN_HEAP_FAST) {
+  static tarn_heap made(std::size_t ceiling_bytes, int mode = TARN_MODE_FAST) {
     tarn_heap_options options{};
     options.bytes = sizeof options;
     options.name = "hooks";

@@ -15,7 +15,7 @@ namespace sqlite {
 
 constexpr int usual_flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
 
-inline tarn_heap_options heap_options(int mode = TARN_HEAP_FAST) {
+inline tarn_heap_options heap_options(int mode = TARN_MODE_FAST) {
   tarn_heap_options options{};
   options.bytes = sizeof options;
   options.mode = mode;

@@ -273,13 +273,13 @@ int note_opening(sqlite3*, char**, const sqlite3_api_routines*) {
 }
 void open_within(sqlite3_context* context, int, sqlite3_value**) {
   auto* const made = static_cast<sqlite3**>(sqlite3_user_data(context));
-  const tarn_heap_options options = sqlite::heap_options(TARN_HEAP_PASSTHROUGH);
+  const tarn_heap_options options = sqlite::heap_options(TARN_MODE_PASSTHROUGH);
   sqlite3_result_int(context, tarn_sqlite3_open(":memory:", made, sqlite::usual_flags, nullptr,
                                                 &options));
 }
 
 TEST_F(Edges, OpeningsInCallbacksUseTheFirst) {
-  const tarn_heap_options options = sqlite::heap_options(TARN_HEAP_PASSTHROUGH);
+  const tarn_heap_options options = sqlite::heap_options(TARN_MODE_PASSTHROUGH);
   ASSERT_EQ(sqlite3_auto_extension(reinterpret_cast<void (*)()>(note_opening)), SQLITE_OK);
   sqlite3* const db = open(":memory:", &options);
   sqlite3* made = nullptr;

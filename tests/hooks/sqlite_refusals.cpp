@@ -84,7 +84,7 @@ TEST(RefusalsOfInstall, LeaveSqliteAsItWas) {
 
 class RefusalsOfAll : public sqlite::Sqlite, public testing::WithParamInterface<bool> {
  protected:
-  const tarn_heap_options options = sqlite::heap_options(TARN_HEAP_PASSTHROUGH);
+  const tarn_heap_options options = sqlite::heap_options(TARN_MODE_PASSTHROUGH);
 
   sqlite3* try_to_open(const std::string& name, int flags = sqlite::usual_flags) {
     sqlite3* db = nullptr;

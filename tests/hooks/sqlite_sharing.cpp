@@ -202,7 +202,7 @@ void work(const std::string& name, int flags, const tarn_heap_options* options, 
 }
 
 TEST_P(Sharing, ThreadsThatComeAndGo) {
-  const int rounds = GetParam() == TARN_HEAP_FAST ? 60 : 20;
+  const int rounds = GetParam() == TARN_MODE_FAST ? 60 : 20;
   for (const bool shares : {false, true}) {
     const int flags = sqlite::usual_flags | (shares ? SQLITE_OPEN_SHAREDCACHE : 0);
     const std::string name = shares ? file("cache.db") : file("threads.db");
@@ -292,11 +292,11 @@ TEST_P(Sharing, OneConnectionOfSeveralThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Sharing,
-                         testing::Values(TARN_HEAP_FAST, TARN_HEAP_CHECKED,
-                                         TARN_HEAP_PASSTHROUGH),
+                         testing::Values(TARN_MODE_FAST, TARN_MODE_CHECKED,
+                                         TARN_MODE_PASSTHROUGH),
                          [](const auto& info) {
-                           return std::string(info.param == TARN_HEAP_FAST      ? "fast"
-                                              : info.param == TARN_HEAP_CHECKED ? "checked"
+                           return std::string(info.param == TARN_MODE_FAST      ? "fast"
+                                              : info.param == TARN_MODE_CHECKED ? "checked"
                                                                                 : "passthrough");
                          });
 

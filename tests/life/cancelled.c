@@ -94,7 +94,7 @@ static void misuse_is_named(tarn_heap checked) {
 
 int main(void) {
   begin(60);
-  const tarn_heap_options options = {.bytes = sizeof options, .mode = TARN_HEAP_CHECKED};
+  const tarn_heap_options options = {.bytes = sizeof options, .mode = TARN_MODE_CHECKED};
   const tarn_heap checked = tarn_heap_create(&options);
   misuse_is_named(checked);
   pthread_t other;

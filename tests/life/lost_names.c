@@ -24,7 +24,7 @@ static __attribute__((noinline)) void clear_frames(void) {
 
 static void print_lost(unsigned flags) {
   const tarn_heap_options checked = {
-      .bytes = sizeof checked, .mode = TARN_HEAP_CHECKED, .name = HEAP_NAME};
+      .bytes = sizeof checked, .mode = TARN_MODE_CHECKED, .name = HEAP_NAME};
   const tarn_heap heap = tarn_heap_create(&checked);
   lose(heap);
   clear_frames();

@@ -48,7 +48,7 @@ static void* block_signals(void* unused) {
 
 static void* go_on(void* unused) {
   CHECK(pthread_join(first, NULL) == 0);
-  const tarn_heap_options checked = {.bytes = sizeof checked, .mode = TARN_HEAP_CHECKED};
+  const tarn_heap_options checked = {.bytes = sizeof checked, .mode = TARN_MODE_CHECKED};
   const tarn_heap heap = tarn_heap_create(&checked);
   for (int i = 0; i < kept; ++i) keeps[i] = tarn_heap_allocate(heap, 200);
   lose(heap);

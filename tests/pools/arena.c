@@ -77,8 +77,8 @@ static void in_mode(int mode) {
 }
 
 int main(void) {
-  in_mode(TARN_ARENA_FAST);
-  in_mode(TARN_ARENA_CHECKED);
+  in_mode(TARN_MODE_FAST);
+  in_mode(TARN_MODE_CHECKED);
   tarn_arena arena;
   const tarn_arena_options wrong = {.bytes = 7};
   errno = 0;

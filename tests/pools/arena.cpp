@@ -17,7 +17,7 @@ namespace pools {
 namespace {
 
 using tarn::Arena;
-using tarn::ArenaMode;
+using tarn::Mode;
 using tarn::ArenaOptions;
 using tarn::ArenaScope;
 
@@ -26,7 +26,7 @@ constexpr std::size_t kib = 1024;
 // Sanitizers make checked arenas of fast ones, which put more between their blocks.
 bool is_fast(Arena& arena) { return (arena.get()->state & 3) == 0; }
 
-class EachArena : public testing::TestWithParam<ArenaMode> {
+class EachArena : public testing::TestWithParam<Mode> {
  protected:
   ArenaOptions options() const {
     ArenaOptions options;
@@ -35,9 +35,9 @@ class EachArena : public testing::TestWithParam<ArenaMode> {
     return options;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Modes, EachArena, testing::Values(ArenaMode::fast, ArenaMode::checked),
+INSTANTIATE_TEST_SUITE_P(Modes, EachArena, testing::Values(Mode::fast, Mode::checked),
                          [](const auto& info) {
-                           return info.param == ArenaMode::fast ? "fast" : "checked";
+                           return info.param == Mode::fast ? "fast" : "checked";
                          });
 
 TEST(Arena, MovesAPointer) {
@@ -406,7 +406,7 @@ TEST_P(EachArena, TakesWhatTheSourceHas) {
 }
 
 TEST(GuardedArena, EachBlockAlone) {
-  for (const ArenaMode mode : {ArenaMode::guarded, ArenaMode::passthrough}) {
+  for (const Mode mode : {Mode::guarded, Mode::passthrough}) {
     ArenaOptions wanted;
     wanted.mode = mode;
     Arena arena(wanted);
@@ -423,7 +423,7 @@ TEST(GuardedArena, EachBlockAlone) {
   }
 }
 
-template <ArenaMode mode>
+template <Mode mode>
 struct OfArena {
   static ArenaOptions options() {
     ArenaOptions options;
@@ -437,8 +437,8 @@ struct OfArena {
   Arena allocator{options()};
 };
 
-using Arenas = testing::Types<OfArena<ArenaMode::fast>, OfArena<ArenaMode::checked>,
-                              OfArena<ArenaMode::guarded>, OfArena<ArenaMode::passthrough>>;
+using Arenas = testing::Types<OfArena<Mode::fast>, OfArena<Mode::checked>,
+                              OfArena<Mode::guarded>, OfArena<Mode::passthrough>>;
 
 }  // namespace
 }  // namespace pools

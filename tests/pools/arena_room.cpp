@@ -13,7 +13,7 @@ namespace {
 // What was there before a mark may go before the arena is wound back to it, whatever its size.
 TEST(Arena, OlderBlocksMayGoBeforeTheMark) {
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{1'000'000}}) {
-    for (const auto mode : {tarn::ArenaMode::fast, tarn::ArenaMode::checked}) {
+    for (const auto mode : {tarn::Mode::fast, tarn::Mode::checked}) {
       CountingSource source;
       tarn::ArenaOptions options;
       options.mode = mode;
@@ -48,7 +48,7 @@ TEST(Arena, OlderBlocksMayGoBeforeTheMark) {
 
 // No block grows to what cannot be, wherever it is and however it would be rounded.
 TEST(Arena, NothingGrowsBeyondAllBounds) {
-  for (const auto mode : {tarn::ArenaMode::fast, tarn::ArenaMode::checked}) {
+  for (const auto mode : {tarn::Mode::fast, tarn::Mode::checked}) {
     tarn::ArenaOptions options;
     options.mode = mode;
     tarn::Arena arena(options);

@@ -43,7 +43,7 @@ int sum_of(tarn::Pool& pool) {
   return sum;
 }
 
-void use_pool(tarn::PoolMode mode) {
+void use_pool(tarn::Mode mode) {
   tarn::PoolOptions options;
   options.chunk_bytes = 512;
   options.name = "readings";
@@ -130,8 +130,8 @@ extern "C" void tarn_bare_write(const char* text, std::size_t bytes) {
 extern "C" void tarn_bare_abort() { board_exit(7); }
 
 int main() {
-  use_pool(tarn::PoolMode::fast);
-  use_pool(tarn::PoolMode::checked);
+  use_pool(tarn::Mode::fast);
+  use_pool(tarn::Mode::checked);
   use_arena();
   use_cache();
   use_class_pools();
@@ -139,7 +139,7 @@ int main() {
   board_print("passed\n");
   tarn::PoolOptions options;
   options.name = "readings";
-  options.mode = tarn::PoolMode::checked;
+  options.mode = tarn::Mode::checked;
   options.chunk_bytes = 512;
   tarn::Pool pool(16, buffer, options);
   void* const p = pool.allocate();

@@ -24,7 +24,7 @@ int main(void) {
   tarn_fixed_allocator_options options = {
       .bytes = sizeof options, .name = "packets", .block_bytes = 24};
   tarn_fixed_allocator a;
-  CHECK(tarn_fixed_allocator_init(&a, &options) == 0 && a.mode == TARN_FIXED_HEAP_BLOCKS);
+  CHECK(tarn_fixed_allocator_init(&a, &options) == 0 && a.place == TARN_FIXED_HEAP_BLOCKS);
   fill_and_empty(&a, 64);
   CHECK(a.held == 0);
   tarn_fixed_allocator_destroy(&a);
@@ -37,7 +37,7 @@ int main(void) {
   options.flags = 0;
 
   options.objects = 20;
-  CHECK(tarn_fixed_allocator_init(&a, &options) == 0 && a.mode == TARN_FIXED_HEAP_POOL);
+  CHECK(tarn_fixed_allocator_init(&a, &options) == 0 && a.place == TARN_FIXED_HEAP_POOL);
   CHECK(a.held == 20);
   fill_and_empty(&a, 20);
   tarn_fixed_allocator_destroy(&a);
@@ -46,7 +46,7 @@ int main(void) {
   options.objects = 0;
   options.memory = memory;
   options.memory_bytes = sizeof memory;
-  CHECK(tarn_fixed_allocator_init(&a, &options) == 0 && a.mode == TARN_FIXED_STATIC_POOL);
+  CHECK(tarn_fixed_allocator_init(&a, &options) == 0 && a.place == TARN_FIXED_STATIC_POOL);
   fill_and_empty(&a, 7);
   CHECK(tarn_fixed_allocator_owns(&a, memory + 30) && !tarn_fixed_allocator_owns(&a, &a));
   tarn_fixed_allocator_deallocate(&a, NULL);

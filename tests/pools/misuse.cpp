@@ -16,10 +16,10 @@ namespace pools {
 namespace {
 
 using tarn::Pool;
-using tarn::PoolMode;
+using tarn::Mode;
 using tarn::PoolOptions;
 
-PoolOptions named(PoolMode mode) {
+PoolOptions named(Mode mode) {
   PoolOptions options;
   options.name = "nodes";
   options.mode = mode;
@@ -40,7 +40,7 @@ class CheckedPoolDeathTest : public testing::Test {
   // The report of the library, or of a sanitizer with the library's words on the block.
   void expect(void (*crime)(Pool&), const char* report) {
     CountingSource source;
-    Pool pool(40, source, named(PoolMode::checked));
+    Pool pool(40, source, named(Mode::checked));
     if (is_watched(pool)) {
       EXPECT_DEATH(crime(pool), "AddressSanitizer(.|\n)*the pool \"nodes\"");
       return;
@@ -63,7 +63,7 @@ TEST_F(CheckedPoolDeathTest, DoubleFree) {
 
 TEST_F(CheckedPoolDeathTest, InteriorFree) {
   CountingSource source;
-  Pool pool(40, source, named(PoolMode::checked));
+  Pool pool(40, source, named(Mode::checked));
   auto* const p = static_cast<char*>(pool.allocate());
   EXPECT_DEATH(pool.deallocate(hidden(p + 8)),
                "tarn: invalid free: .*8 bytes into a block of 40 bytes of the pool \"nodes\"");
@@ -71,8 +71,8 @@ TEST_F(CheckedPoolDeathTest, InteriorFree) {
 
 TEST_F(CheckedPoolDeathTest, ForeignFree) {
   CountingSource source;
-  Pool pool(40, source, named(PoolMode::checked));
-  Pool other(40, source, named(PoolMode::checked));
+  Pool pool(40, source, named(Mode::checked));
+  Pool other(40, source, named(Mode::checked));
   static_cast<void>(pool.allocate());
   void* const p = other.allocate();
   int local = 0;
@@ -84,7 +84,7 @@ TEST_F(CheckedPoolDeathTest, ForeignFree) {
 
 TEST_F(CheckedPoolDeathTest, NeverHandedOut) {
   CountingSource source;
-  Pool pool(40, source, named(PoolMode::checked));
+  Pool pool(40, source, named(Mode::checked));
   auto* const p = static_cast<char*>(pool.allocate());
   const std::size_t stride = pool.stats().stride_bytes;
   EXPECT_DEATH(pool.deallocate(hidden(p + stride)), "tarn: invalid free: ");
@@ -142,7 +142,7 @@ TEST_F(CheckedPoolDeathTest, UseAfterFree) {
 TEST(FastPoolDeathTest, FreesOfWhatCannotBe) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   CountingSource source;
-  Pool pool(40, source, named(PoolMode::fast));
+  Pool pool(40, source, named(Mode::fast));
   void* const p = pool.allocate();
   pool.deallocate(p);
   EXPECT_DEATH(pool.deallocate(hidden(p)), "tarn: (invalid|double) free: .*the pool \"nodes\"");
@@ -154,7 +154,7 @@ TEST(FastPoolDeathTest, FreesOfWhatCannotBe) {
 TEST(FastPoolDeathTest, DoubleFreeInAWalk) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   CountingSource source;
-  Pool pool(40, source, named(PoolMode::fast));
+  Pool pool(40, source, named(Mode::fast));
   for (int i = 0; i < 3; ++i) static_cast<void>(pool.allocate());
   const auto crime = [&] {
     pool.walk([&](void* p) {
@@ -183,7 +183,7 @@ TEST(SourceDeathTest, AChunkThatIsTooSmall) {
 
 TEST(GuardedPoolDeathTest, FaultsBehindABlockAndInAFreeOne) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  Pool pool(48, named(PoolMode::guarded));
+  Pool pool(48, named(Mode::guarded));
   auto* const p = static_cast<char*>(hidden(pool.allocate()));
   std::memset(p, 1, 48);
   EXPECT_DEATH(p[48] = 1, "");
@@ -196,7 +196,7 @@ TEST(GuardedPoolDeathTest, FaultsBehindABlockAndInAFreeOne) {
 }
 
 TEST(PassthroughPool, TakesEachBlockFromMalloc) {
-  Pool pool(40, named(PoolMode::passthrough));
+  Pool pool(40, named(Mode::passthrough));
   void* const a = pool.allocate();
   void* const b = pool.allocate();
   EXPECT_EQ(pool.stats().chunks, 2u);
@@ -219,7 +219,7 @@ class ArenaDeathTest : public testing::Test {
     CountingSource source;
     tarn::ArenaOptions options;
     options.name = "document";
-    options.mode = tarn::ArenaMode::checked;
+    options.mode = tarn::Mode::checked;
     tarn::Arena arena(source, options);
     const bool watched = (arena.get()->state & 8) != 0;
     const std::string seen = std::string("AddressSanitizer(.|\n)*") + words;
@@ -251,7 +251,7 @@ TEST_F(ArenaDeathTest, UseAfterRewind) {
   CountingSource source;
   tarn::ArenaOptions options;
   options.name = "document";
-  options.mode = tarn::ArenaMode::checked;
+  options.mode = tarn::Mode::checked;
   tarn::Arena arena(source, options);
   const auto mark = arena.mark();
   auto* const p = static_cast<volatile unsigned char*>(hidden(arena.allocate(20)));

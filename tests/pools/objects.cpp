@@ -102,7 +102,7 @@ TEST(ObjectPool, DestructorsMayDestroyOthers) {
 
 // Trees, whose roots come before or after what they own.
 TEST(ObjectPool, OwnersMayComeAfterWhatTheyOwn) {
-  for (const auto mode : {tarn::PoolMode::fast, tarn::PoolMode::checked, tarn::PoolMode::guarded}) {
+  for (const auto mode : {tarn::Mode::fast, tarn::Mode::checked, tarn::Mode::guarded}) {
     tarn::PoolOptions options;
     options.mode = mode;
     ObjectPool<Node> pool(options);
@@ -112,7 +112,7 @@ TEST(ObjectPool, OwnersMayComeAfterWhatTheyOwn) {
     for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
       if (i % 10 != 9) nodes[i]->child = nodes[i + 1];
     }
-    if (mode == tarn::PoolMode::checked) pool.for_each([&](Node& node) { pool.destroy(&node); });
+    if (mode == tarn::Mode::checked) pool.for_each([&](Node& node) { pool.destroy(&node); });
     pool.destroy_all();
     EXPECT_EQ(Node::alive, 0);
     EXPECT_EQ(pool.pool().stats().live_blocks, 0u);
@@ -147,7 +147,7 @@ TEST(ObjectPool, Moves) {
   EXPECT_EQ(Counted::alive, 0);
 }
 
-template <tarn::PoolMode mode>
+template <tarn::Mode mode>
 struct OfPool {
   static tarn::PoolOptions options() {
     tarn::PoolOptions options;
@@ -163,8 +163,8 @@ struct OfPool {
   tarn::Pool allocator{200, options()};
 };
 
-using Pools = testing::Types<OfPool<tarn::PoolMode::fast>, OfPool<tarn::PoolMode::checked>,
-                             OfPool<tarn::PoolMode::guarded>, OfPool<tarn::PoolMode::passthrough>>;
+using Pools = testing::Types<OfPool<tarn::Mode::fast>, OfPool<tarn::Mode::checked>,
+                             OfPool<tarn::Mode::guarded>, OfPool<tarn::Mode::passthrough>>;
 
 }  // namespace
 }  // namespace pools

@@ -100,8 +100,8 @@ static void in_mode(int mode) {
 }
 
 int main(void) {
-  in_mode(TARN_POOL_FAST);
-  in_mode(TARN_POOL_CHECKED);
+  in_mode(TARN_MODE_FAST);
+  in_mode(TARN_MODE_CHECKED);
   tarn_pool_options options = {.bytes = sizeof options};
   tarn_pool pool;
   errno = 0;

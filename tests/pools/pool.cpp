@@ -16,7 +16,7 @@ namespace pools {
 namespace {
 
 using tarn::Pool;
-using tarn::PoolMode;
+using tarn::Mode;
 using tarn::PoolOptions;
 
 std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
@@ -24,7 +24,7 @@ std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(
 // Sanitizers make checked pools of fast ones, which order and lay out their blocks differently.
 bool is_fast(Pool& pool) { return (pool.get()->state & 3) == 0; }
 
-class EachMode : public testing::TestWithParam<PoolMode> {
+class EachMode : public testing::TestWithParam<Mode> {
  protected:
   PoolOptions options() const {
     PoolOptions options;
@@ -33,9 +33,9 @@ class EachMode : public testing::TestWithParam<PoolMode> {
     return options;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Modes, EachMode, testing::Values(PoolMode::fast, PoolMode::checked),
+INSTANTIATE_TEST_SUITE_P(Modes, EachMode, testing::Values(Mode::fast, Mode::checked),
                          [](const auto& info) {
-                           return info.param == PoolMode::fast ? "fast" : "checked";
+                           return info.param == Mode::fast ? "fast" : "checked";
                          });
 
 TEST_P(EachMode, ComesInTheOrderOfAddresses) {
@@ -392,7 +392,7 @@ TEST_P(EachMode, OwnsItsBlocks) {
   EXPECT_FALSE(pool.owns(p - 1));
   EXPECT_FALSE(other.owns(p));
   EXPECT_FALSE(pool.owns(&source));
-  if (GetParam() == PoolMode::checked) {
+  if (GetParam() == Mode::checked) {
     pool.deallocate(p);
     EXPECT_FALSE(pool.owns(p));
   }

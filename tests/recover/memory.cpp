@@ -77,7 +77,7 @@ TEST(MemoryOut, CallbacksMakeRoomForEveryKindOfRequest) {
   tarn_heap_options one_lock = options(0, TARN_HEAP_SERIALISED);
   const Heap serialised(one_lock);
   tarn_heap_options checks = options();
-  checks.mode = TARN_HEAP_CHECKED;
+  checks.mode = TARN_MODE_CHECKED;
   const Heap checked(checks);
   void* grows = tarn_malloc(3 * mib);
   void* small = tarn_malloc(100);

@@ -113,7 +113,7 @@ TEST_F(RecoverMisuseDeathTest, ABlockThatTheProgramFreedItself) {
   EXPECT_EXIT(
       {
         tarn_heap_options checks = options();
-        checks.mode = TARN_HEAP_CHECKED;
+        checks.mode = TARN_MODE_CHECKED;
         const tarn_heap heap = tarn_heap_create(&checks);
         tarn_purgeable p{};
         void* const block = tarn_heap_allocate(heap, 10);

@@ -410,7 +410,7 @@ TEST(PurgeableThreads, WhoRecoversNeedNotBeWhoAllocated) {
 }
 
 TEST(PurgeableModes, OfHeapsThatCheck) {
-  for (const int mode : {TARN_HEAP_CHECKED, TARN_HEAP_GUARDED, TARN_HEAP_PASSTHROUGH}) {
+  for (const int mode : {TARN_MODE_CHECKED, TARN_MODE_GUARDED, TARN_MODE_PASSTHROUGH}) {
     tarn_heap_options wanted = options(mib);
     wanted.mode = mode;
     const Heap heap(wanted);

@@ -60,7 +60,7 @@ std::array<Mailbox, threads_count> mailboxes;
 #ifdef TARN_STRESS_MODES
 int mode_of(unsigned i) { return static_cast<int>(i / 4 % 4); }
 #else
-int mode_of(unsigned) { return TARN_HEAP_FAST; }
+int mode_of(unsigned) { return TARN_MODE_FAST; }
 #endif
 
 // Every fourth is serialised, every eighth has a ceiling, every third a class table.

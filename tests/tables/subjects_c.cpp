@@ -51,7 +51,7 @@ struct Heap : Subject {
 
 // One that is full now and then.
 struct HeapWithCeiling : Heap {
-  HeapWithCeiling() : Heap(TARN_HEAP_FAST) {}
+  HeapWithCeiling() : Heap(TARN_MODE_FAST) {}
   bool refuse(bool is_refused) override {
     return tarn_heap_set_ceiling(heap, is_refused ? 1 : 0) == 0;
   }
@@ -251,10 +251,10 @@ std::unique_ptr<Subject> make_failing(std::size_t n) {
 
 std::vector<Kind> kinds_in_c() {
   return {{"default", make<Default>, true},
-          {"heap", make<Heap, TARN_HEAP_FAST>, true, make_failing<HeapOverSource>},
-          {"checked_heap", make<Heap, TARN_HEAP_CHECKED>, true},
+          {"heap", make<Heap, TARN_MODE_FAST>, true, make_failing<HeapOverSource>},
+          {"checked_heap", make<Heap, TARN_MODE_CHECKED>, true},
           {"heap_with_ceiling", make<HeapWithCeiling>, true},
-          {"passthrough_heap", make<Heap, TARN_HEAP_PASSTHROUGH>, true},
+          {"passthrough_heap", make<Heap, TARN_MODE_PASSTHROUGH>, true},
           {"pool", make<Pool, 0>, false, make_failing<Pool>},
           {"fixed_allocator", make<FixedAllocator, 0>, false, make_failing<FixedAllocator>},
           {"object_cache", make<ObjectCache, 0>, false, make_failing<ObjectCache>},

@@ -19,7 +19,7 @@ std::string order;
 
 void* add(void* parent, const char* text) { return tarn_tree_string(parent, text); }
 
-bool is_fast(const void* node) { return tarn_tree_arena(node)->state % 4 == TARN_ARENA_FAST; }
+bool is_fast(const void* node) { return tarn_tree_arena(node)->state % 4 == TARN_MODE_FAST; }
 
 TEST(DomainsOfTwoKinds, NodesGoBothWays) {
   void* const a = tarn_tree_allocate_with_arena(nullptr, 0, nullptr);
@@ -66,7 +66,7 @@ TEST(ArenasOfTrees, CompactNodesHave24BytesInFront) {
 }
 
 TEST(ArenasOfTrees, CheckedGuardedAndPassedOn) {
-  for (const int mode : {TARN_ARENA_CHECKED, TARN_ARENA_GUARDED, TARN_ARENA_PASSTHROUGH}) {
+  for (const int mode : {TARN_MODE_CHECKED, TARN_MODE_GUARDED, TARN_MODE_PASSTHROUGH}) {
     tarn_arena_options options{};
     options.bytes = sizeof options;
     options.mode = mode;

@@ -195,7 +195,7 @@ TEST_F(Objects, HaveAPlaceForTheirDestructors) {
         least = std::min(least, stats.overhead_bytes);
       }
       tarn_arena* const arena = tarn_tree_arena(tree.root());
-      const bool is_checked = arena != nullptr && arena->state % 4 != TARN_ARENA_FAST;
+      const bool is_checked = arena != nullptr && arena->state % 4 != TARN_MODE_FAST;
       if (!is_checked) {
         EXPECT_EQ(least % 96, 32U);  // With an Extra where all slabs are small.
       }

@@ -23,7 +23,7 @@ class UnreachableTest : public CleanStack {
     destroy(heap);
   }
 
-  static tarn_heap make(int mode = TARN_HEAP_FAST, unsigned flags = 0) {
+  static tarn_heap make(int mode = TARN_MODE_FAST, unsigned flags = 0) {
     tarn_heap_options options{};
     options.bytes = sizeof options;
     options.name = "subject";
@@ -200,7 +200,7 @@ TEST_F(UnreachableTest, AllHeapsMallocsToo) {
 }
 
 TEST_F(UnreachableTest, ModesTellWhereABlockWasAllocated) {
-  for (const int mode : {TARN_HEAP_CHECKED, TARN_HEAP_GUARDED}) {
+  for (const int mode : {TARN_MODE_CHECKED, TARN_MODE_GUARDED}) {
     const tarn_heap subject = make(mode);
     const Hidden p = lose(subject, 37), q = lose(subject, 300'000), kept = lose(subject, 64);
     store(root, kept, 63);
@@ -288,7 +288,7 @@ TEST_F(UnreachableTest, OptionsThatMakeNoSense) {
   options.heaps = &none;
   options.heap_count = 1;
   refused(options, EINVAL);
-  const tarn_heap passed = make(TARN_HEAP_PASSTHROUGH);
+  const tarn_heap passed = make(TARN_MODE_PASSTHROUGH);
   options.heaps = &passed;
   refused(options, ENOTSUP);
   destroy(passed);

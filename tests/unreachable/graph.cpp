@@ -109,7 +109,7 @@ class Holder {
 class Graph {
  public:
   Graph() {
-    for (const int mode : {TARN_HEAP_FAST, TARN_HEAP_FAST, TARN_HEAP_CHECKED, TARN_HEAP_GUARDED}) {
+    for (const int mode : {TARN_MODE_FAST, TARN_MODE_FAST, TARN_MODE_CHECKED, TARN_MODE_GUARDED}) {
       tarn_heap_options options{};
       options.bytes = sizeof options;
       options.mode = mode;

@@ -39,7 +39,7 @@ class Work {
       options.threads = kind;
       heaps_.push_back(tarn_heap_create(&options));
     }
-    options.mode = TARN_HEAP_CHECKED;
+    options.mode = TARN_MODE_CHECKED;
     heaps_.push_back(tarn_heap_create(&options));
     heaps_.push_back(tarn_heap_main());
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this, i] { run(i); });

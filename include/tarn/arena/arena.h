@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../source/mode.h"
 #include "../source/source.h"
 
 #ifdef __cplusplus
@@ -31,17 +32,12 @@ extern "C" {
 
 #define TARN_ARENA_GRAIN 8 /* Blocks are rounded up to it. */
 
-/* How much an arena looks at what is done with its blocks; fixed when it is made. Checked: bytes
- * written behind a block (`overrun`) are reported when it is rewound, reset or destroyed, and
- * rewound memory is filled. A block takes 48 bytes more. Under AddressSanitizer and Valgrind's
- * memcheck every arena is so, and they are told which memory is whose. Guarded: each block ends at
- * an OS page that faults. Passthrough: each block is one of the program's malloc. */
-enum tarn_arena_mode {
-  TARN_ARENA_FAST = 0,
-  TARN_ARENA_CHECKED = 1,
-  TARN_ARENA_GUARDED = 2,
-  TARN_ARENA_PASSTHROUGH = 3
-};
+/* The modes of arenas (enum tarn_mode). Checked: bytes written behind a block (`overrun`) are
+ * reported when it is rewound, reset or destroyed, and rewound memory is filled. A block takes 48
+ * bytes more. Under AddressSanitizer and Valgrind's memcheck every arena is so, and they are told
+ * which memory is whose. Guarded: each block ends at an OS page that faults. Passthrough: each
+ * block is one of the program's malloc. Guarded and passthrough arenas need the library's own
+ * sources of that kind (ENOTSUP without). */
 
 /* Of tarn_arena_options::keep_bytes: what stays at a reset. Any other number is a limit. */
 #define TARN_ARENA_KEEP_NOTHING ((size_t)0)
@@ -57,7 +53,7 @@ typedef struct tarn_arena_options {
                                 MiB. */
   size_t limit_bytes;        /* Of all chunks, never exceeded; 0: none. */
   size_t keep_bytes;         /* At a reset: see above. */
-  int mode;                  /* An enum tarn_arena_mode. */
+  int mode;                  /* An enum tarn_mode: see above. */
 } tarn_arena_options;
 
 /* All of these are the arena's own. It must not be copied or moved, but by tarn_arena_move. */

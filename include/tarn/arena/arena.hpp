@@ -27,17 +27,11 @@
 
 #include "../detail/align.hpp"
 #include "../detail/errors.hpp"
+#include "../source/mode.hpp"
 #include "../source/source.hpp"
 #include "arena.h"
 
 namespace tarn {
-
-enum class ArenaMode {
-  fast = TARN_ARENA_FAST,
-  checked = TARN_ARENA_CHECKED,
-  guarded = TARN_ARENA_GUARDED,
-  passthrough = TARN_ARENA_PASSTHROUGH,
-};
 
 inline constexpr std::size_t keep_nothing = TARN_ARENA_KEEP_NOTHING;
 inline constexpr std::size_t keep_all = TARN_ARENA_KEEP_ALL;
@@ -50,7 +44,7 @@ struct ArenaOptions {
   std::size_t chunk_bytes_max = 0;
   std::size_t limit_bytes = 0;
   std::size_t keep_bytes = keep_typical;
-  ArenaMode mode = ArenaMode::fast;
+  Mode mode = Mode::fast;
 };
 
 // The same for functions of the C interface.

@@ -43,7 +43,7 @@ TARN_FIXED_POOL_INLINE Pool* GetPool(size_t size, size_t alloc_step) {
   options.block_bytes = size;
   options.chunk_blocks = alloc_step;
 #ifndef FIXED_POOL_FAST
-  options.mode = TARN_POOL_CHECKED;
+  options.mode = TARN_MODE_CHECKED;
 #endif
   if (pool != NULL && tarn_pool_init(pool, &options) == 0) return pool;
   free(pool);

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "../detail/api.h"
+#include "../source/mode.h"
 #include "../source/source.h"
 
 #ifdef __cplusplus
@@ -59,13 +60,13 @@ typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* con
  * classes and 137 bytes for each page (of 4 to 256 KiB) are not for blocks. */
 #define TARN_HEAP_REGION_BYTES_MIN 32768
 
-/* How much a heap looks at what is done with its blocks; fixed when it is made. In all modes but
- * TARN_HEAP_FAST a block has exactly the bytes that were asked for, tarn_malloc_usable_size says
- * so, and every operation takes the heap's lock, whatever `threads` says; in debug builds a
- * confined heap is checked all the same. Misuse is reported and ends the process by SIGABRT, with
- * the heap's name and the return addresses of the functions that allocated and freed the block. A
- * class table is of no use to these modes; they do not go with memory apart from other heaps'
- * (region, source, flags: EINVAL), nor with freezing (ENOTSUP).
+/* The modes of heaps (enum tarn_mode). In all but TARN_MODE_FAST a block has exactly the bytes that
+ * were asked for, tarn_malloc_usable_size says so, and every operation takes the heap's lock,
+ * whatever `threads` says; in debug builds a confined heap is checked all the same. Misuse is
+ * reported and ends the process by SIGABRT, with the heap's name and the return addresses of the
+ * functions that allocated and freed the block. A class table is of no use to these modes; they do
+ * not go with memory apart from other heaps' (region, source, flags: EINVAL), nor with freezing
+ * (ENOTSUP).
  *
  * Checked: found at once is a free or a resize of what is no live block (`double free`, `invalid
  * free`), and tarn_free_sized or a sized delete with another size (`size mismatch`). Bytes written
@@ -86,12 +87,6 @@ typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* con
  * or a heap profiler watches each of them; where tarn is the process's malloc, from libc's own
  * (glibc only; ENOTSUP otherwise). Exact frees and sizes are checked, nothing else. Committed is
  * what was asked for. */
-enum tarn_heap_mode {
-  TARN_HEAP_FAST = 0, /* What can be told cheaply. */
-  TARN_HEAP_CHECKED = 1,
-  TARN_HEAP_GUARDED = 2,
-  TARN_HEAP_PASSTHROUGH = 3
-};
 
 enum tarn_heap_flag {
   /* Its memory lies apart from other heaps', a mebibyte at least: it is shown by the heap's name in
@@ -111,7 +106,7 @@ typedef struct tarn_heap_options {
   size_t bytes;          /* sizeof(tarn_heap_options), so that later libraries know this one. */
   const char* name;      /* Copied; null: none. */
   int threads;           /* An enum tarn_heap_threads. */
-  int mode;              /* An enum tarn_heap_mode. */
+  int mode;              /* An enum tarn_mode: see above. */
   unsigned flags;        /* Of enum tarn_heap_flag. */
   tarn_heap parent;      /* Its ceiling covers this heap, too; the zero value: none. */
   size_t ceiling_bytes;  /* Of committed memory, never exceeded; 0: none. */

@@ -27,6 +27,7 @@
 
 #include "../detail/construct.hpp"
 #include "../detail/errors.hpp"
+#include "../source/mode.hpp"
 #include "heap.h"
 
 namespace tarn {
@@ -35,14 +36,6 @@ enum class Threads {
   shared = TARN_HEAP_SHARED,
   serialised = TARN_HEAP_SERIALISED,
   confined = TARN_HEAP_CONFINED,
-};
-
-// How much a heap looks at what is done with its blocks: see tarn_heap_mode.
-enum class Mode {
-  fast = TARN_HEAP_FAST,
-  checked = TARN_HEAP_CHECKED,
-  guarded = TARN_HEAP_GUARDED,
-  passthrough = TARN_HEAP_PASSTHROUGH,
 };
 
 enum class BlockState {

@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-enum tarn_fixed_allocator_mode {
+enum tarn_fixed_allocator_place {
   TARN_FIXED_HEAP_BLOCKS = 0, /* Each block from the source, as many as that has. It must grant all
                                  of them as many bytes; one that differs goes back (null). */
   TARN_FIXED_HEAP_POOL = 1,   /* One piece of the source's, for so many blocks. */
@@ -70,7 +70,7 @@ typedef struct tarn_fixed_allocator {
   const char* name;
   tarn_source source;
   tarn_chunk piece;    /* Of a heap pool; of heap blocks, what each was granted. */
-  int mode;
+  int place;           /* An enum tarn_fixed_allocator_place. */
   unsigned flags;
 } tarn_fixed_allocator;
 

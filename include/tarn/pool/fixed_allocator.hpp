@@ -94,7 +94,7 @@ class FixedAllocator {
     options.flags = from.recycle ? unsigned{TARN_FIXED_RECYCLE} : 0;
     if (tarn_fixed_allocator_init(&own_, &options) == 0) return;
 #if defined(__cpp_exceptions)
-    if (own_.mode == TARN_FIXED_HEAP_POOL) throw std::bad_alloc();
+    if (own_.place == TARN_FIXED_HEAP_POOL) throw std::bad_alloc();
     throw InvalidOptions(
         "tarn::FixedAllocator: block_bytes must not be 0, alignment must be a power of two, and "
         "memory must have room for one block");

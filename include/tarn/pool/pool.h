@@ -21,14 +21,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../source/mode.h"
 #include "../source/source.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* How much a pool looks at what is done with its blocks. Fast pools find a wrong free only when
- * it comes by; the library's part of them is fast all the same.
+/* The modes of pools (enum tarn_mode). Fast pools find a wrong free only when it comes by; the
+ * library's part of them is fast all the same.
  *
  * Checked: reported at once are a free of what is no live block of the pool (`double free`,
  * `invalid free`); bytes written behind a block (`overrun`), found when it is freed and when the
@@ -40,13 +41,7 @@ extern "C" {
  *
  * Guarded: as checked; each block lies at the end of OS pages of its own (rounded up to its
  * alignment), before one that faults. Passthrough: each block is one of the program's malloc. Both
- * only where the library has these sources. */
-enum tarn_pool_mode {
-  TARN_POOL_FAST = 0,
-  TARN_POOL_CHECKED = 1,
-  TARN_POOL_GUARDED = 2,
-  TARN_POOL_PASSTHROUGH = 3
-};
+ * only where the library has these sources (else ENOTSUP). */
 
 enum tarn_pool_flag {
   TARN_POOL_KEEP_CHUNKS = 1 /* Empty chunks stay until tarn_pool_trim. */
@@ -72,7 +67,7 @@ typedef struct tarn_pool_options {
 
   /* Blocks for which memory is taken at once, in one chunk; it is not touched. */
   size_t reserve_blocks;
-  int mode;                  /* An enum tarn_pool_mode. */
+  int mode;                  /* An enum tarn_mode: see above. */
   unsigned flags;            /* Of enum tarn_pool_flag. */
 } tarn_pool_options;
 

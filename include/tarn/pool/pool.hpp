@@ -26,17 +26,11 @@
 
 #include "../detail/construct.hpp"
 #include "../detail/errors.hpp"
+#include "../source/mode.hpp"
 #include "../source/source.hpp"
 #include "pool.h"
 
 namespace tarn {
-
-enum class PoolMode {
-  fast = TARN_POOL_FAST,
-  checked = TARN_POOL_CHECKED,
-  guarded = TARN_POOL_GUARDED,
-  passthrough = TARN_POOL_PASSTHROUGH,
-};
 
 // How a pool is to be; what is not named is as tarn_pool_options has it.
 struct PoolOptions {
@@ -46,7 +40,7 @@ struct PoolOptions {
   std::size_t chunk_blocks = 0;
   std::size_t chunk_bytes_max = 0;
   std::size_t reserve_blocks = 0;
-  PoolMode mode = PoolMode::fast;
+  Mode mode = Mode::fast;
   bool keep_chunks = false;
 };
 

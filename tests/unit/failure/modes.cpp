@@ -129,7 +129,7 @@ void fail_every_call(int mode, bool onwards) {
     ASSERT_TRUE(store.check());
     if (reached) continue;
     EXPECT_EQ(scenario.nulls(), 0u) << "nothing failed";
-    if (onwards && mode != TARN_HEAP_PASSTHROUGH) {
+    if (onwards && mode != TARN_MODE_PASSTHROUGH) {
       EXPECT_GT(failed_runs, 0u);
     }
     return;
@@ -137,13 +137,13 @@ void fail_every_call(int mode, bool onwards) {
 }
 
 TEST(EveryCallOfAMode, FailsOnce) {
-  for (int mode = TARN_HEAP_CHECKED; mode <= TARN_HEAP_PASSTHROUGH; ++mode) {
+  for (int mode = TARN_MODE_CHECKED; mode <= TARN_MODE_PASSTHROUGH; ++mode) {
     fail_every_call(mode, false);
   }
 }
 
 TEST(EveryCallOfAMode, FailsForGood) {
-  for (int mode = TARN_HEAP_CHECKED; mode <= TARN_HEAP_PASSTHROUGH; ++mode) {
+  for (int mode = TARN_MODE_CHECKED; mode <= TARN_MODE_PASSTHROUGH; ++mode) {
     fail_every_call(mode, true);
   }
 }

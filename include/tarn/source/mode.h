@@ -1,0 +1,31 @@
+/* mode: how strictly a heap, a pool or an arena checks the use of its blocks, in C. (C++:
+ * tarn/source/mode.hpp.) Fixed when it is made. What each kind does in a mode, and what that costs,
+ * is said with its options: tarn/heap/heap.h, tarn/pool/pool.h, tarn/arena/arena.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TARN_MODE_H
+#define TARN_MODE_H
+
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A number that is none of these, and a mode that a kind does not have, or not with its other
+ * options or on this system, is refused: EINVAL or ENOTSUP, and a line on standard error that says
+ * why. */
+enum tarn_mode {
+  TARN_MODE_FAST = 0,        /* Only what can be told cheaply. */
+  TARN_MODE_CHECKED = 1,     /* Wrong frees and writes beyond a block are found, and reported. */
+  TARN_MODE_GUARDED = 2,     /* Each block ends at an OS page that faults. */
+  TARN_MODE_PASSTHROUGH = 3  /* Each block is one of the program's malloc, which tools watch. */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+#endif
