@@ -40,8 +40,7 @@ double resident_bytes() {
 }
 
 tarn_heap make(int mode) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.mode = mode;
   return tarn_heap_create(&options);
 }
@@ -82,8 +81,7 @@ Held held_bytes(int mode) {
   const double before = resident_bytes();
   for (std::size_t i = 0; i < held_blocks; ++i) allocate(heap, random);
   const double resident = resident_bytes() - before;
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   tarn_heap_get_stats(heap, &stats);
   tarn_heap_destroy(heap);
   return {resident / held_blocks, static_cast<double>(stats.committed_bytes) / held_blocks};

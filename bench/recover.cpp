@@ -126,8 +126,7 @@ int run(int argc, char** argv) {
   void* const block = tarn_malloc(4'096);
   guarded.block = tarn_malloc(4'096);
   if (block == nullptr || tarn_purgeable_adopt(&purgeable, block) != 0) return 1;
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   heap_of_many = tarn_heap_create(&options);
   for (tarn_purgeable& p : many) tarn_purgeable_begin(&p, heap_of_many, block_bytes);
   refill_all();

@@ -118,8 +118,7 @@ void Program::verify_all() {
     verify(node);
     if (at(node).parent != none) continue;
     TARN_REQUIRE(tarn_tree_check(p(node)) == 1);
-    tarn_tree_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_tree_stats stats = TARN_TREE_STATS();
     TARN_REQUIRE(tarn_tree_get_stats(p(node), &stats) == 0);
     TARN_REQUIRE(stats.nodes == model_.count_below(node));
   }

@@ -80,8 +80,7 @@ Program::Program() {
   TARN_REQUIRE(tarn_add_root(regions[0].get(), region_bytes) == 0);
   heaps_.push_back(tarn_heap_main());
   for (const int mode : {TARN_MODE_FAST, TARN_MODE_CHECKED, TARN_MODE_GUARDED}) {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     options.mode = mode;
     options.threads = heaps_.size() == 1 ? TARN_HEAP_SERIALISED : TARN_HEAP_SHARED;
     heaps_.push_back(tarn_heap_create(&options));
@@ -161,14 +160,12 @@ void Program::make_room(Input& input, Kind kind) {
   std::memset(p, 0, tarn_malloc_usable_size(p));
   object.p = Hidden(p);
   if (kind == Kind::pool) {
-    tarn_pool_options options{};
-    options.bytes = sizeof options;
+    tarn_pool_options options = TARN_POOL_OPTIONS();
     options.block_bytes = cell_bytes;
     options.source = &room.source;
     TARN_REQUIRE(tarn_pool_init(static_cast<tarn_pool*>(p), &options) == 0);
   } else {
-    tarn_arena_options options{};
-    options.bytes = sizeof options;
+    tarn_arena_options options = TARN_ARENA_OPTIONS();
     options.source = &room.source;
     TARN_REQUIRE(tarn_arena_init(static_cast<tarn_arena*>(p), &options) == 0);
   }

@@ -85,8 +85,7 @@ struct TarnHeaps {
     find(library, "tarn_malloc_trim", trim_);
   }
   static Heap create() {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     options.threads = threads;
     return create_(threads == TARN_HEAP_SHARED ? nullptr : &options);
   }

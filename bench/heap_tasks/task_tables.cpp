@@ -59,8 +59,7 @@ tarn_heap make_heap(const Functions& tarn, unsigned table) {
     count = tarn.class_table(table, TARN_HEAP_CLASS_GRAIN, TARN_HEAP_CLASS_BYTES_MAX,
                              TARN_HEAP_CLASS_GRAIN, classes.data(), classes.size());
   }
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.class_bytes = count == 0 ? nullptr : classes.data();
   options.class_count = count;
   const tarn_heap heap = tarn.create(&options);
@@ -131,8 +130,7 @@ void measure(const Functions& tarn, unsigned table, std::size_t steps, std::size
     loop.run(steps / 10);
     best = std::min(best, (usage_now() - start).cpu);
   }
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   if (tarn.get_stats(heap, &stats) != 0) fail("no statistics");
   const tarn_heap growing = make_heap(tarn, table);
   const double moves = table == hot_table ? 0 : count_moves(tarn, growing);

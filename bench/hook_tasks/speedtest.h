@@ -14,14 +14,14 @@ static inline int speedtest_initialize(void) { return tarn_sqlite3_install(NULL)
 
 static inline int speedtest_open(const char* name, sqlite3** db, int flags, const char* vfs) {
   const char* const ceiling = getenv("TARN_SPEEDTEST_CEILING");
-  tarn_heap_options options = {.bytes = sizeof options, .name = "speedtest"};
+  tarn_heap_options options = TARN_HEAP_OPTIONS(.name = "speedtest");
   if (ceiling != NULL) options.ceiling_bytes = strtoull(ceiling, NULL, 10);
   return tarn_sqlite3_open(name, db, flags, vfs, &options);
 }
 
 static inline int speedtest_close(sqlite3* db) {
-  tarn_sqlite3_stats totals = {.bytes = sizeof totals};
-  tarn_heap_stats heap = {.bytes = sizeof heap};
+  tarn_sqlite3_stats totals = TARN_SQLITE3_STATS();
+  tarn_heap_stats heap = TARN_HEAP_STATS();
   sqlite3_int64 blocks = 0;
   sqlite3_int64 bytes = 0;
   sqlite3_int64 most = 0;

@@ -39,8 +39,7 @@ struct TarnTree {
   static bool dispose(void* node) { return tarn_tree_dispose(node) == 0; }
 
   static std::size_t held_bytes(void* root) {
-    tarn_tree_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_tree_stats stats = TARN_TREE_STATS();
     static_cast<void>(tarn_tree_get_stats(root, &stats));
     return stats.usable_bytes + stats.overhead_bytes;
   }

@@ -11,8 +11,7 @@
 
 int main(int argc, char** argv) {
   static tarn_heap heap; /* OpenSSL has it until the process ends. */
-  tarn_heap_options options = {
-      .bytes = sizeof options, .name = "openssl", .flags = TARN_HEAP_SECRET};
+  tarn_heap_options options = TARN_HEAP_OPTIONS(.name = "openssl", .flags = TARN_HEAP_SECRET);
   heap = tarn_heap_create(&options);
   if (heap.id == 0) heap = heap_of("openssl", 0);
   if (tarn_openssl_install(&heap) != 0) return 1;

@@ -8,13 +8,12 @@
 #include <tarn/heap/heap.h>
 
 static inline tarn_heap heap_of(const char* name, size_t ceiling_bytes) {
-  const tarn_heap_options options = {
-      .bytes = sizeof options, .name = name, .ceiling_bytes = ceiling_bytes};
+  const tarn_heap_options options = TARN_HEAP_OPTIONS(.name = name, .ceiling_bytes = ceiling_bytes);
   return tarn_heap_create(&options);
 }
 
 static inline void print_held(tarn_heap heap, const char* when) {
-  tarn_heap_stats stats = {.bytes = sizeof stats};
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   if (tarn_heap_get_stats(heap, &stats) != 0) return;
   printf("%s, %s: %llu blocks of %llu bytes in %llu KiB\n", tarn_heap_name(heap), when,
          (unsigned long long)stats.live_blocks, (unsigned long long)stats.live_bytes,

@@ -11,8 +11,7 @@ static const char rows[] =
     "INSERT INTO notes(text) SELECT 'note ' || i || hex(zeroblob(100)) FROM n";
 
 static sqlite3* open_tenant(const char* name) {
-  const tarn_heap_options options = {
-      .bytes = sizeof options, .name = name, .ceiling_bytes = 4 << 20};
+  const tarn_heap_options options = TARN_HEAP_OPTIONS(.name = name, .ceiling_bytes = 4 << 20);
   sqlite3* db = NULL;
   const int result = tarn_sqlite3_open(":memory:", &db, SQLITE_OPEN_READWRITE, NULL, &options);
   if (result != SQLITE_OK) fprintf(stderr, "%s: %s\n", name, sqlite3_errstr(result));
@@ -22,7 +21,7 @@ static sqlite3* open_tenant(const char* name) {
 static void fill(sqlite3* db, int count) {
   char* const sql = sqlite3_mprintf(rows, count);
   const int result = sqlite3_exec(db, sql, NULL, NULL, NULL);
-  tarn_sqlite3_stats stats = {.bytes = sizeof stats};
+  tarn_sqlite3_stats stats = TARN_SQLITE3_STATS();
   sqlite3_free(sql);
   tarn_sqlite3_get_stats(db, &stats);
   printf("%s: %s; %llu pages, %llu other blocks, %llu KiB of 4096\n",
@@ -39,7 +38,7 @@ int main(void) {
   fill(modest, 2000);
   fill(greedy, 200000);
 
-  tarn_sqlite3_stats totals = {.bytes = sizeof totals};
+  tarn_sqlite3_stats totals = TARN_SQLITE3_STATS();
   tarn_sqlite3_get_totals(&totals);
   printf("all: %llu bytes in blocks, as SQLite says: %lld\n",
          (unsigned long long)totals.block_bytes, (long long)sqlite3_memory_used());

@@ -67,8 +67,8 @@ static int by_count(const void* left, const void* right) {
 }
 
 static void print_top(size_t most) {
-  tarn_pool_stats blocks = {.bytes = sizeof blocks};
-  tarn_arena_stats used = {.bytes = sizeof used};
+  tarn_pool_stats blocks = TARN_POOL_STATS();
+  tarn_arena_stats used = TARN_ARENA_STATS();
   tarn_pool_get_stats(&words, &blocks);
   tarn_arena_get_stats(&strings, &used);
   tarn_scratch_arena scratch = tarn_scratch_arena_begin(NULL, 0);
@@ -86,8 +86,8 @@ static void print_top(size_t most) {
 }
 
 int main(void) {
-  const tarn_pool_options options = {
-      .bytes = sizeof options, .name = "words", .block_bytes = sizeof(struct word)};
+  const tarn_pool_options options = TARN_POOL_OPTIONS(.name = "words",
+                                                      .block_bytes = sizeof(struct word));
   if (tarn_pool_init(&words, &options) != 0 || tarn_arena_init(&strings, NULL) != 0) return 1;
   char* word = NULL; /* In an arena, it can grow where it is. */
   size_t length = 0, room = 0;

@@ -26,12 +26,11 @@ typedef struct tarn_rust_heap_options {
 } tarn_rust_heap_options;
 
 int tarn_rust_heap_make(const tarn_rust_heap_options* from, tarn_heap* heap) {
-  tarn_heap_options options = {.bytes = sizeof options,
-                               .name = from->name,
-                               .ceiling_bytes = from->ceiling_bytes,
-                               .floor_bytes = from->floor_bytes,
-                               .class_bytes = from->class_bytes,
-                               .class_count = from->class_count};
+  tarn_heap_options options = TARN_HEAP_OPTIONS(.name = from->name,
+                                                .ceiling_bytes = from->ceiling_bytes,
+                                                .floor_bytes = from->floor_bytes,
+                                                .class_bytes = from->class_bytes,
+                                                .class_count = from->class_count);
   if (from->serialised) options.threads = TARN_HEAP_SERIALISED;
   if (from->checked) options.mode = TARN_MODE_CHECKED;
   *heap = tarn_heap_create(&options);
@@ -47,7 +46,7 @@ typedef struct tarn_rust_heap_stats {
 } tarn_rust_heap_stats;
 
 void tarn_rust_heap_stats_of(tarn_heap heap, tarn_rust_heap_stats* to) {
-  tarn_heap_stats stats = {.bytes = sizeof stats};
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   tarn_heap_get_stats(heap, &stats);
   to->live_blocks = stats.live_blocks;
   to->live_bytes = stats.live_bytes;
@@ -59,11 +58,9 @@ void tarn_rust_heap_stats_of(tarn_heap heap, tarn_rust_heap_stats* to) {
 tarn_arena* tarn_rust_arena_make(size_t chunk_bytes, size_t limit_bytes, int checked) {
   tarn_arena* const arena = tarn_malloc(sizeof *arena);
   if (arena == NULL) return NULL;
-  const tarn_arena_options options = {.bytes = sizeof options,
-                                      .chunk_bytes = chunk_bytes,
-                                      .limit_bytes = limit_bytes,
-                                      .keep_bytes = TARN_ARENA_KEEP_TYPICAL,
-                                      .mode = checked ? TARN_MODE_CHECKED : TARN_MODE_FAST};
+  const tarn_arena_options options = TARN_ARENA_OPTIONS(
+      .chunk_bytes = chunk_bytes, .limit_bytes = limit_bytes, .keep_bytes = TARN_ARENA_KEEP_TYPICAL,
+      .mode = checked ? TARN_MODE_CHECKED : TARN_MODE_FAST);
   if (tarn_arena_init(arena, &options) == 0) return arena;
   const int error = errno;
   tarn_free(arena);
@@ -77,7 +74,7 @@ void tarn_rust_arena_end(tarn_arena* arena) {
 }
 
 void tarn_rust_arena_used(const tarn_arena* arena, uint64_t* used, uint64_t* held) {
-  tarn_arena_stats stats = {.bytes = sizeof stats};
+  tarn_arena_stats stats = TARN_ARENA_STATS();
   tarn_arena_get_stats(arena, &stats);
   *used = stats.used_bytes;
   *held = stats.held_bytes;

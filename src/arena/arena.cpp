@@ -27,7 +27,7 @@ void* fail_null(os::Error error) noexcept {
 }
 
 bool are_sound(const tarn_arena_options& options) noexcept {
-  return options.bytes == sizeof(tarn_arena_options) &&
+  return is_sized(options, "tarn_arena_init", "TARN_ARENA_OPTIONS") &&
          is_mode(options.mode, "tarn_arena_init") && options.chunk_bytes <= options_bytes_max &&
          options.chunk_bytes_max <= options_bytes_max &&
          (options.chunk_bytes_max == 0 || options.chunk_bytes_max >= options.chunk_bytes);
@@ -183,14 +183,13 @@ using namespace tarn;
 extern "C" {
 
 int tarn_arena_init(tarn_arena* arena, const tarn_arena_options* options) {
-  tarn_arena_options defaults{};
-  defaults.bytes = sizeof defaults;
+  tarn_arena_options defaults = TARN_ARENA_OPTIONS();
   defaults.keep_bytes = TARN_ARENA_KEEP_TYPICAL;
   if (options == nullptr) options = &defaults;
   *arena = {};
   if (!are_sound(*options)) return os::fail(os::Error::invalid);
   const Mode mode = mode_in_force(options->mode);
-  arena->source = source_for(mode, options->source);
+  arena->source = source_for(mode, options->source, "tarn_arena_init");
   if (arena->source.acquire == nullptr) return fail_without_source(mode, "tarn_arena_init");
   constexpr std::size_t least = sizeof(tarn_arena_chunk) + 4 * arena_grain;
   std::size_t bytes = options->chunk_bytes;

@@ -7,6 +7,7 @@
 #include "arena/chunks.hpp"
 #include "base/config.hpp"
 #include "os/process.hpp"
+#include "report/options.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
@@ -151,7 +152,7 @@ int tarn_arena_owns(const tarn_arena* arena, const void* p) {
 }
 
 int tarn_arena_get_stats(const tarn_arena* arena, tarn_arena_stats* stats) {
-  if (stats == nullptr || stats->bytes != sizeof(tarn_arena_stats)) {
+  if (stats == nullptr || !is_sized(*stats, "tarn_arena_get_stats", "TARN_ARENA_STATS")) {
     return os::fail(os::Error::invalid);
   }
   *stats = {};

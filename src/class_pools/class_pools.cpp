@@ -9,6 +9,7 @@
 #include "class_pools/check.hpp"
 #include "class_pools/chunks.hpp"
 #include "os/process.hpp"
+#include "report/options.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
@@ -170,7 +171,8 @@ std::size_t tarn_class_pools_trim(tarn_class_pools* pools) {
 
 int tarn_class_pools_get_class_stats(tarn_class_pools* pools, std::size_t number,
                                      tarn_class_pool_stats* stats) {
-  if (stats == nullptr || stats->bytes != sizeof(tarn_class_pool_stats) ||
+  if (stats == nullptr ||
+      !is_sized(*stats, "tarn_class_pools_get_class_stats", "TARN_CLASS_POOL_STATS") ||
       number >= pools->class_count) {
     return os::fail(os::Error::invalid);
   }
@@ -195,7 +197,8 @@ int tarn_class_pools_get_class_stats(tarn_class_pools* pools, std::size_t number
 }
 
 int tarn_class_pools_get_stats(tarn_class_pools* pools, tarn_class_pools_stats* stats) {
-  if (stats == nullptr || stats->bytes != sizeof(tarn_class_pools_stats)) {
+  if (stats == nullptr ||
+      !is_sized(*stats, "tarn_class_pools_get_stats", "TARN_CLASS_POOLS_STATS")) {
     return os::fail(os::Error::invalid);
   }
   const LockedPools locked(*pools);

@@ -11,6 +11,7 @@
 #include "grants/grants.hpp"
 #include "os/process.hpp"
 #include "os/watchers.hpp"
+#include "report/options.hpp"
 
 namespace tarn {
 
@@ -22,7 +23,8 @@ constexpr std::size_t chunk_bytes_most = block_bytes_most;
 
 bool are_sound(const tarn_class_pools_options& options) noexcept {
   constexpr unsigned known = TARN_CLASS_POOLS_KEEP_CHUNKS | TARN_CLASS_POOLS_TUNED_ONLY;
-  if (options.bytes != sizeof(tarn_class_pools_options) || (options.flags & ~known) != 0 ||
+  if (!is_sized(options, "tarn_class_pools_init", "TARN_CLASS_POOLS_OPTIONS") ||
+      (options.flags & ~known) != 0 ||
       options.class_count > tuned_max ||
       (options.class_count != 0 && options.class_bytes == nullptr) ||
       options.chunk_bytes > chunk_bytes_most || options.chunk_bytes_max > chunk_bytes_most ||
@@ -126,7 +128,7 @@ extern "C" {
 int tarn_class_pools_init(tarn_class_pools* pools, const tarn_class_pools_options* options) {
   *pools = {};
   if (options == nullptr || !are_sound(*options)) return os::fail(os::Error::invalid);
-  pools->source = source_for(Mode::fast, options->source);
+  pools->source = source_for(Mode::fast, options->source, "tarn_class_pools_init");
   if (pools->source.acquire == nullptr) return os::fail(os::Error::invalid);
   pools->chunk_bytes = options->chunk_bytes != 0 ? options->chunk_bytes : chunk_bytes_first;
   pools->chunk_bytes_max = options->chunk_bytes_max;

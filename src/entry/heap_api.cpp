@@ -148,10 +148,6 @@ tarn_heap tarn_heap_next(tarn_heap heap) { return tarn::heap_next(heap); }
 tarn_heap tarn_heap_set_default(tarn_heap heap) { return tarn::heap_set_default(heap); }
 
 int tarn_heap_get_stats(tarn_heap heap, tarn_heap_stats* stats) {
-  if (stats == nullptr || stats->bytes < sizeof(tarn_heap_stats)) {
-    errno = EINVAL;
-    return -1;
-  }
   return tarn::heap_stats(heap, stats) ? 0 : -1;
 }
 

@@ -31,8 +31,7 @@ ScratchArenas* arenas_of_thread() noexcept {
   if (scratch_arenas != nullptr) return scratch_arenas;
   auto* const own = static_cast<ScratchArenas*>(tarn_malloc(sizeof(ScratchArenas)));
   if (own == nullptr) return nullptr;
-  tarn_arena_options options{};
-  options.bytes = sizeof options;
+  tarn_arena_options options = TARN_ARENA_OPTIONS();
   options.name = "scratch";
   options.keep_bytes = TARN_ARENA_KEEP_TYPICAL;
   for (tarn_arena& arena : own->arenas) tarn_arena_init(&arena, &options);

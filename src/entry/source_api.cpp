@@ -29,8 +29,7 @@ constinit std::atomic<const tarn_heap*> guarded{nullptr};
 const tarn_heap* guarded_heap() noexcept {
   const tarn_heap* known = guarded.load(std::memory_order_acquire);
   if (known != nullptr) return known;
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.name = "guarded chunks";
   options.mode = TARN_MODE_GUARDED;
   auto* const made = static_cast<tarn_heap*>(tarn_malloc(sizeof(tarn_heap)));
@@ -48,8 +47,7 @@ const tarn_heap* guarded_heap() noexcept {
 
 tarn_source source(tarn_chunk (*acquire)(void*, std::size_t, std::size_t),
                    void (*release)(void*, tarn_chunk)) noexcept {
-  tarn_source made{};
-  made.bytes = sizeof made;
+  tarn_source made = TARN_SOURCE();
   made.acquire = acquire;
   made.release = release;
   return made;

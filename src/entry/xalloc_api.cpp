@@ -17,6 +17,7 @@
 #include "heap/heaps.hpp"
 #include "os/process.hpp"
 #include "os/thread.hpp"
+#include "report/options.hpp"
 #include "tarn/pool/xalloc.h"
 
 namespace tarn {
@@ -189,11 +190,9 @@ void use_malloc() {
 // The usual classes.
 TARN_COLD int make() {
   constexpr std::size_t tuned[] = {396, 768};  // The source's.
-  tarn_source source{};
-  source.bytes = sizeof source;
+  tarn_source source = TARN_SOURCE();
   source.acquire = take_usual;
-  tarn_class_pools_options own{};
-  own.bytes = sizeof own;
+  tarn_class_pools_options own = TARN_CLASS_POOLS_OPTIONS();
   own.name = "xmalloc";
   own.class_bytes = tuned;
   own.class_count = 2;
@@ -343,7 +342,9 @@ TARN_EXPORT std::size_t tarn_xalloc_usable_bytes(const void* p) {
 
 TARN_EXPORT int tarn_xalloc_init(const tarn_class_pools_options* options) {
   // What is shorter must not be read further.
-  if (options != nullptr && options->bytes != sizeof *options) return os::fail(os::Error::invalid);
+  if (options != nullptr && !is_sized(*options, "tarn_xalloc_init", "TARN_CLASS_POOLS_OPTIONS")) {
+    return os::fail(os::Error::invalid);
+  }
   const bool locks = options != nullptr && options->lock.lock != nullptr;
   if (options != nullptr && (options->lock.unlock != nullptr) != locks) {
     return os::fail(os::Error::invalid);

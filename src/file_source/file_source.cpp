@@ -17,6 +17,7 @@
 #include "os/file.hpp"
 #include "os/process.hpp"
 #include "os/vm.hpp"
+#include "report/options.hpp"
 #include "tarn/source/buffer_source.h"
 
 namespace tarn {
@@ -86,7 +87,10 @@ const char* fault_of(const tarn_file_source_options& options) noexcept {
   constexpr unsigned known = TARN_FILE_CREATE | TARN_FILE_EXCLUSIVE | TARN_FILE_PRIVATE |
                              TARN_FILE_SHARED_MEMORY | TARN_FILE_DESCRIPTOR;
   const unsigned flags = options.flags;
-  if (options.bytes != sizeof options || (flags & ~known) != 0) return "unknown options";
+  if (!is_sized(options, "tarn_file_source_init", "TARN_FILE_SOURCE_OPTIONS")) {
+    return "TARN_FILE_SOURCE_OPTIONS(...) did not set the options' size";
+  }
+  if ((flags & ~known) != 0) return "unknown options";
   if ((flags & TARN_FILE_EXCLUSIVE) != 0 &&
       ((flags & TARN_FILE_CREATE) == 0 || (flags & TARN_FILE_DESCRIPTOR) != 0)) {
     return "exclusive makes sense with create, and not with a descriptor";
@@ -419,7 +423,9 @@ TARN_EXPORT int tarn_file_source_check(const tarn_file_source* source) {
 
 TARN_EXPORT int tarn_file_source_get_stats(const tarn_file_source* source,
                                            tarn_file_source_stats* stats) {
-  if (stats == nullptr || stats->bytes != sizeof *stats || source->start == nullptr) {
+  if (stats == nullptr ||
+      !is_sized(*stats, "tarn_file_source_get_stats", "TARN_FILE_SOURCE_STATS") ||
+      source->start == nullptr) {
     errno = EINVAL;
     return -1;
   }
@@ -434,8 +440,7 @@ TARN_EXPORT int tarn_file_source_get_stats(const tarn_file_source* source,
 }
 
 TARN_EXPORT tarn_source tarn_file_source_get(tarn_file_source* source) {
-  tarn_source made{};
-  made.bytes = sizeof made;
+  tarn_source made = TARN_SOURCE();
   made.acquire = [](void* self, std::size_t bytes, std::size_t alignment) {
     return tarn_file_source_acquire(static_cast<tarn_file_source*>(self), bytes, alignment);
   };

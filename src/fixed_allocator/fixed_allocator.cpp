@@ -8,6 +8,7 @@
 #include "base/bits.hpp"
 #include "grants/grants.hpp"
 #include "os/process.hpp"
+#include "report/options.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
@@ -21,7 +22,8 @@ std::size_t bits_bytes(std::size_t blocks) noexcept {
 }
 
 bool are_sound(const tarn_fixed_allocator_options& options) noexcept {
-  return options.bytes == sizeof(tarn_fixed_allocator_options) && options.block_bytes != 0 &&
+  return is_sized(options, "tarn_fixed_allocator_init", "TARN_FIXED_ALLOCATOR_OPTIONS") &&
+         options.block_bytes != 0 &&
          options.block_bytes <= bytes_max && options.alignment <= bytes_max &&
          (options.alignment == 0 || is_power_of_two(options.alignment)) &&
          (options.memory == nullptr) == (options.memory_bytes == 0) &&
@@ -149,7 +151,7 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
                ? 0
                : os::fail(os::Error::invalid);
   }
-  own.source = source_for(Mode::fast, options->source);
+  own.source = source_for(Mode::fast, options->source, "tarn_fixed_allocator_init");
   if (own.source.acquire == nullptr) return os::fail(os::Error::invalid);
   if (options->objects == 0) return 0;
 

@@ -25,10 +25,11 @@ inline bool is_lone(Mode mode) noexcept { return mode >= Mode::guarded; }
 
 // The source for a mode; `wanted` may be null. Without an `acquire`, where there is none: for which
 // fail_without_source() has the error.
-inline tarn_source source_for(Mode mode, const tarn_source* wanted) noexcept {
+inline tarn_source source_for(Mode mode, const tarn_source* wanted, const char* function) noexcept {
   if (mode == Mode::passthrough) return tarn_source_malloc();
   if (mode == Mode::guarded) return tarn_source_guarded();
-  return wanted != nullptr ? *wanted : tarn_source_default();
+  if (wanted == nullptr) return tarn_source_default();
+  return is_sized(*wanted, function, "TARN_SOURCE") ? *wanted : tarn_source{};
 }
 inline int fail_without_source(Mode mode, const char* function) noexcept {
   if (!is_lone(mode)) return os::fail(os::Error::invalid);

@@ -11,13 +11,16 @@
 #include "heap/heap_zone.hpp"
 #include "heap/places.hpp"
 #include "heap/registry.hpp"
+#include "heap/share.hpp"
+#include "report/options.hpp"
 
 namespace tarn {
 
 namespace {
 
 bool is_sound(const tarn_heap_options& options) noexcept {
-  return options.bytes == sizeof(tarn_heap_options) && options.threads >= TARN_HEAP_SHARED &&
+  return is_sized(options, "tarn_heap_create", "TARN_HEAP_OPTIONS") &&
+         options.threads >= TARN_HEAP_SHARED &&
          options.threads <= TARN_HEAP_CONFINED && mode_is_sound(options) &&
          (options.parent.record == nullptr) == (options.parent.id == 0) &&
          zone_options_are_sound(options);
@@ -26,8 +29,7 @@ bool is_sound(const tarn_heap_options& options) noexcept {
 }  // namespace
 
 tarn_heap heap_create(const tarn_heap_options* options) noexcept {
-  tarn_heap_options plain{};
-  plain.bytes = sizeof plain;
+  tarn_heap_options plain = TARN_HEAP_OPTIONS();
   if (options == nullptr) options = &plain;
   if (!is_sound(*options)) {
     errno = EINVAL;

@@ -7,6 +7,7 @@
 #include "heap/heap_stats.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 
 #include "heap/checks.hpp"
@@ -19,6 +20,7 @@
 #include "heap/share.hpp"
 #include "heap/shares.hpp"
 #include "os/vm.hpp"
+#include "report/options.hpp"
 
 namespace tarn {
 
@@ -216,6 +218,11 @@ void fill_closed(HeapRecord& record, tarn_heap_stats& stats) noexcept {
 }  // namespace
 
 bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept {
+  if (stats == nullptr || (stats->bytes < sizeof *stats &&  // A later library's is longer.
+                           !is_sized(*stats, "tarn_heap_get_stats", "TARN_HEAP_STATS"))) {
+    errno = EINVAL;
+    return false;
+  }
   HeapRecord* const record = live_record(heap, "tarn_heap_get_stats");
   if (record == nullptr) return false;
   const std::size_t bytes = stats->bytes;

@@ -11,6 +11,7 @@
 #include "heap/closing.hpp"
 #include "heap/scope.hpp"
 #include "os/vm.hpp"
+#include "report/options.hpp"
 
 namespace tarn {
 
@@ -121,7 +122,7 @@ bool zone_options_are_sound(const tarn_heap_options& options) noexcept {
   }
   if (options.region_bytes != 0) return false;
   if (options.source == nullptr) return true;
-  return !secret && options.source->bytes == sizeof(tarn_source) &&
+  return !secret && is_sized(*options.source, "tarn_heap_create", "TARN_SOURCE") &&
          options.source->acquire != nullptr && options.source->chunk_bytes <= request_bytes_max;
 }
 

@@ -27,8 +27,7 @@ extern "C" {
 
 tarn_malloc_table tarn_class_pools_malloc_table(tarn_class_pools* pools) {
   if (pools == nullptr) return {};
-  tarn_malloc_table made{};
-  made.bytes = sizeof made;
+  tarn_malloc_table made = TARN_MALLOC_TABLE_FIELDS();
   made.allocate = [](void* self, std::size_t bytes) {
     return tarn_class_pools_allocate(pools_of(self), bytes);
   };
@@ -50,8 +49,7 @@ tarn_malloc_table tarn_class_pools_malloc_table(tarn_class_pools* pools) {
 }
 
 tarn_malloc_table tarn_xalloc_malloc_table(void) {
-  tarn_malloc_table made{};
-  made.bytes = sizeof made;
+  tarn_malloc_table made = TARN_MALLOC_TABLE_FIELDS();
   made.allocate = [](void*, std::size_t bytes) { return tarn_xmalloc(bytes); };
   made.allocate_zeroed = [](void*, std::size_t count, std::size_t bytes) {
     return tarn_xcalloc(count, bytes);

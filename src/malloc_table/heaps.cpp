@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/bits.hpp"
+#include "report/options.hpp"
 #include "tarn/heap/malloc.h"
 #include "tarn/heap/malloc_table.h"
 #include "tarn/tree/tree.h"
@@ -17,8 +18,7 @@ std::size_t usable_size(void*, const void* p) noexcept { return tarn_malloc_usab
 void give(void*, void* p) noexcept { tarn_free(p); }
 
 tarn_malloc_table empty_table(const void* context) noexcept {
-  tarn_malloc_table made{};
-  made.bytes = sizeof made;
+  tarn_malloc_table made = TARN_MALLOC_TABLE_FIELDS();
   made.context = const_cast<void*>(context);
   return made;
 }
@@ -136,10 +136,10 @@ tarn_malloc_table tarn_tree_malloc_table(void* node) {
 }
 
 tarn_source tarn_malloc_table_source(const tarn_malloc_table* table) {
-  tarn_source made{};
-  made.bytes = sizeof made;
-  if (table == nullptr || table->bytes != sizeof *table || table->allocate == nullptr ||
-      table->deallocate == nullptr) {
+  tarn_source made = TARN_SOURCE();
+  if (table == nullptr ||
+      !is_sized(*table, "tarn_malloc_table_source", "TARN_MALLOC_TABLE_FIELDS") ||
+      table->allocate == nullptr || table->deallocate == nullptr) {
     return made;
   }
   made.acquire = [](void* self, std::size_t bytes, std::size_t alignment) {

@@ -5,6 +5,8 @@
 
 #include "base/bits.hpp"
 #include "os/process.hpp"
+#include "pool/pool.hpp"
+#include "report/options.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
@@ -34,8 +36,12 @@ extern "C" {
 
 int tarn_object_cache_init(tarn_object_cache* cache, const tarn_object_cache_options* options) {
   *cache = {};
-  tarn_pool_options objects{};
-  if (options != nullptr && options->bytes == sizeof *options) objects = options->objects;
+  constexpr const char* name = "tarn_object_cache_init";
+  if (options == nullptr || !is_sized(*options, name, "TARN_OBJECT_CACHE_OPTIONS") ||
+      !is_sized(options->objects, name, "TARN_POOL_OPTIONS")) {
+    return os::fail(os::Error::invalid);
+  }
+  tarn_pool_options objects = options->objects;
   const std::size_t alignment =
       objects.alignment != 0 ? objects.alignment : std::size_t{alignof(std::max_align_t)};
   cache->offset = align_up(sizeof(tarn_cached), alignment);

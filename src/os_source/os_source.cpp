@@ -13,6 +13,7 @@
 #include "layout/geometry.hpp"
 #include "os/process.hpp"
 #include "os/vm.hpp"
+#include "report/options.hpp"
 
 namespace tarn {
 
@@ -141,10 +142,10 @@ TARN_EXPORT int tarn_os_source_init(tarn_os_source* source,
   constexpr unsigned known = TARN_OS_SOURCE_HUGE | TARN_OS_SOURCE_POPULATE | TARN_OS_SOURCE_LOCK |
                              TARN_OS_SOURCE_NODE | TARN_OS_SOURCE_HIDE;
   *source = {};
-  tarn_os_source_options wanted{};
-  wanted.bytes = sizeof wanted;
+  tarn_os_source_options wanted = TARN_OS_SOURCE_OPTIONS();
   if (options != nullptr) wanted = *options;
-  if (wanted.bytes != sizeof wanted || (wanted.flags & ~known) != 0 ||
+  if (!is_sized(wanted, "tarn_os_source_init", "TARN_OS_SOURCE_OPTIONS") ||
+      (wanted.flags & ~known) != 0 ||
       wanted.chunk_bytes > bytes_max) {
     return os::fail(os::Error::invalid);
   }
@@ -191,7 +192,9 @@ TARN_EXPORT void tarn_os_source_release(tarn_os_source* source, tarn_chunk chunk
 
 TARN_EXPORT int tarn_os_source_get_stats(const tarn_os_source* source,
                                          tarn_os_source_stats* stats) {
-  if (stats == nullptr || stats->bytes != sizeof *stats) return os::fail(os::Error::invalid);
+  if (stats == nullptr || !is_sized(*stats, "tarn_os_source_get_stats", "TARN_OS_SOURCE_STATS")) {
+    return os::fail(os::Error::invalid);
+  }
   stats->chunks = read(source->chunks);
   stats->held_bytes = read(source->held_bytes);
   stats->held_bytes_peak = read(source->held_bytes_peak);
@@ -202,8 +205,7 @@ TARN_EXPORT int tarn_os_source_get_stats(const tarn_os_source* source,
 }
 
 TARN_EXPORT tarn_source tarn_os_source_get(tarn_os_source* source) {
-  tarn_source made{};
-  made.bytes = sizeof made;
+  tarn_source made = TARN_SOURCE();
   made.acquire = [](void* self, std::size_t bytes, std::size_t alignment) {
     return tarn_os_source_acquire(static_cast<tarn_os_source*>(self), bytes, alignment);
   };

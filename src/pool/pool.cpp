@@ -38,7 +38,7 @@ std::size_t alignment_for(const tarn_pool_options& options) noexcept {
 
 bool are_sound(const tarn_pool_options& options) noexcept {
   constexpr unsigned known = TARN_POOL_KEEP_CHUNKS;
-  return options.bytes == sizeof(tarn_pool_options) && options.block_bytes != 0 &&
+  return is_sized(options, "tarn_pool_init", "TARN_POOL_OPTIONS") && options.block_bytes != 0 &&
          options.block_bytes <= bytes_max && options.alignment <= bytes_max &&
          (options.alignment == 0 || is_power_of_two(options.alignment)) &&
          (options.chunk_bytes == 0 || options.chunk_blocks == 0) &&
@@ -226,7 +226,7 @@ int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options) {
   *pool = {};
   if (options == nullptr || !are_sound(*options)) return os::fail(os::Error::invalid);
   const Mode mode = mode_in_force(options->mode);
-  pool->source = source_for(mode, options->source);
+  pool->source = source_for(mode, options->source, "tarn_pool_init");
   if (pool->source.acquire == nullptr) return fail_without_source(mode, "tarn_pool_init");
   pool->state = static_cast<unsigned>(mode);
   if ((options->flags & TARN_POOL_KEEP_CHUNKS) != 0) pool->state |= pool_keeps_chunks;

@@ -11,6 +11,7 @@
 #include "pool/chunk_tree.hpp"
 #include "pool/chunks.hpp"
 #include "pool/pool.hpp"
+#include "report/options.hpp"
 
 namespace tarn {
 
@@ -132,7 +133,7 @@ int tarn_pool_owns(const tarn_pool* pool, const void* p) {
 }
 
 int tarn_pool_get_stats(const tarn_pool* pool, tarn_pool_stats* stats) {
-  if (stats == nullptr || stats->bytes != sizeof(tarn_pool_stats)) {
+  if (stats == nullptr || !is_sized(*stats, "tarn_pool_get_stats", "TARN_POOL_STATS")) {
     return os::fail(os::Error::invalid);
   }
   *stats = {};

@@ -12,6 +12,7 @@
 #include "heap/registry.hpp"
 #include "os/thread.hpp"
 #include "recover/sums.hpp"
+#include "report/options.hpp"
 
 namespace tarn {
 
@@ -231,7 +232,8 @@ void tarn_reclaimer_set_estimate(tarn_reclaimer* reclaimer, std::size_t bytes) {
 }
 
 int tarn_reclaimer_get_stats(const tarn_reclaimer* reclaimer, tarn_reclaimer_stats* stats) {
-  if (stats == nullptr || stats->bytes != sizeof *stats) {
+  if (stats == nullptr ||
+      !is_sized(*stats, "tarn_reclaimer_get_stats", "TARN_RECLAIMER_STATS")) {
     errno = EINVAL;
     return -1;
   }

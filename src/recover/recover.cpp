@@ -17,6 +17,7 @@
 #include "recover/purgeables.hpp"
 #include "recover/reclaimers.hpp"
 #include "recover/sums.hpp"
+#include "report/options.hpp"
 
 namespace tarn {
 
@@ -129,7 +130,9 @@ int tarn_purgeable_adopt(tarn_purgeable* purgeable, void* block) {
 }
 
 int tarn_reclaimer_register(tarn_reclaimer* reclaimer, const tarn_reclaimer_options* options) {
-  if (options == nullptr || options->bytes != sizeof *options || options->reclaim == nullptr) {
+  if (options == nullptr ||
+      !is_sized(*options, "tarn_reclaimer_register", "TARN_RECLAIMER_OPTIONS") ||
+      options->reclaim == nullptr) {
     return fail_with(EINVAL);
   }
   if (options->heap.record != nullptr &&
@@ -177,7 +180,9 @@ std::size_t tarn_recover_heap(tarn_heap heap, std::size_t wanted_bytes, unsigned
 }
 
 int tarn_recover_get_stats(tarn_recover_stats* stats) {
-  if (stats == nullptr || stats->bytes != sizeof *stats) return fail_with(EINVAL);
+  if (stats == nullptr || !is_sized(*stats, "tarn_recover_get_stats", "TARN_RECOVER_STATS")) {
+    return fail_with(EINVAL);
+  }
   const RecoverSums& sums = recover_sums;
   *stats = {sizeof *stats,
             sums.recoveries.read(),

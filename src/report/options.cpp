@@ -16,6 +16,16 @@ static_assert(TARN_MODE_FAST == 0 && TARN_MODE_CHECKED == 1 && TARN_MODE_GUARDED
 
 }  // namespace
 
+bool refuse_size(std::size_t said_bytes, std::size_t bytes, const char* function,
+                 const char* macro) noexcept {
+  Line line;
+  line.text("tarn: invalid options: ").text(function).text(": bytes is ").decimal(said_bytes);
+  line.text(", not ").decimal(bytes).text(": write ").text(macro).text("(...), which sets it");
+  if (said_bytes != 0) line.text(", and compile with the headers of this library");
+  line.print();
+  return false;
+}
+
 bool is_mode(int mode, const char* function) noexcept {
   if (mode >= TARN_MODE_FAST && mode <= TARN_MODE_PASSTHROUGH) return true;
   Line line;

@@ -81,12 +81,10 @@ void* tarn_shared_arena_allocate(tarn_shared_arena* shared, std::size_t bytes,
 }
 
 int tarn_shared_arena_front(tarn_shared_arena* shared, tarn_arena* front, std::size_t slab_bytes) {
-  tarn_source source{};
-  source.bytes = sizeof source;
+  tarn_source source = TARN_SOURCE();
   source.acquire = acquire_slab;  // And nothing goes back.
   source.context = shared;
-  tarn_arena_options options{};
-  options.bytes = sizeof options;
+  tarn_arena_options options = TARN_ARENA_OPTIONS();
   options.name = shared->arena.name;
   options.source = &source;
   options.chunk_bytes = slab_bytes;

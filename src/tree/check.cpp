@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "os/process.hpp"
+#include "report/options.hpp"
 #include "tree/blocks.hpp"
 #include "tree/domain.hpp"
 #include "tree/links.hpp"
@@ -106,7 +107,9 @@ int tarn_tree_check(const void* p) {
 }
 
 int tarn_tree_get_stats(const void* p, tarn_tree_stats* stats) {
-  if (stats == nullptr || stats->bytes != sizeof *stats) return os::fail(os::Error::invalid);
+  if (stats == nullptr || !is_sized(*stats, "tarn_tree_get_stats", "TARN_TREE_STATS")) {
+    return os::fail(os::Error::invalid);
+  }
   const TreeNode* const root = node_of(p);
   *stats = {};
   stats->bytes = sizeof *stats;

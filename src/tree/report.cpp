@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "os/process.hpp"
+#include "report/options.hpp"
 #include "report/report_text.hpp"
 #include "tree/check.hpp"
 #include "tree/domain.hpp"
@@ -61,8 +62,7 @@ const char* memory_below(const TreeNode* node) noexcept {
 }
 
 tarn_tree_stats stats_of(TreeNode* node) noexcept {
-  tarn_tree_stats stats;
-  stats.bytes = sizeof stats;
+  tarn_tree_stats stats = TARN_TREE_STATS();
   tarn_tree_get_stats(bytes_of(node), &stats);
   return stats;
 }
@@ -312,7 +312,8 @@ int tarn_tree_report(const void* p, const tarn_tree_report_options* options, tar
                      void* context) {
   constexpr tarn_tree_report_options usual = {sizeof usual, TARN_TREE_REPORT_TEXT, 0, 0, 0};
   const tarn_tree_report_options& given = options == nullptr ? usual : *options;
-  if (write == nullptr || given.bytes != sizeof given || given.format < TARN_TREE_REPORT_TEXT ||
+  if (write == nullptr || !is_sized(given, "tarn_tree_report", "TARN_TREE_REPORT_OPTIONS") ||
+      given.format < TARN_TREE_REPORT_TEXT ||
       given.format > TARN_TREE_REPORT_JSON || given.depth_max > TARN_TREE_REPORT_DEPTH_MAX) {
     return os::fail(os::Error::invalid);
   }

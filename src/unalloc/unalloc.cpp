@@ -48,8 +48,7 @@ bool offer(tarn_heap made) noexcept {
 int make(const std::size_t* class_bytes, std::size_t class_count) noexcept {
   if (is_made()) return EBUSY;
   if (class_bytes == nullptr || class_count == 0) return EINVAL;
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.name = "unalloc";
   options.class_bytes = class_bytes;
   options.class_count = class_count;

@@ -12,6 +12,7 @@
 #include "heap/places.hpp"
 #include "heap/registry.hpp"
 #include "os/process.hpp"
+#include "report/options.hpp"
 #include "unreachable/roots.hpp"
 
 namespace tarn {
@@ -72,8 +73,9 @@ bool complete_options(const tarn_unreachable_options* given, const char* functio
   *to = {};
   if (given != nullptr) *to = *given;
   constexpr unsigned known = TARN_UNREACHABLE_STRICT | TARN_UNREACHABLE_JSON;
-  if (given != nullptr && (to->bytes != sizeof *to || (to->flags & ~known) != 0 ||
-                           (to->heaps == nullptr) != (to->heap_count == 0) || to->signal < 0)) {
+  if (given != nullptr &&
+      (!is_sized(*to, function, "TARN_UNREACHABLE_OPTIONS") || (to->flags & ~known) != 0 ||
+       (to->heaps == nullptr) != (to->heap_count == 0) || to->signal < 0)) {
     return fail_with(EINVAL);
   }
   if (to->signal == 0) to->signal = TARN_UNREACHABLE_SIGNAL;

@@ -7,6 +7,7 @@
 
 #include "base/bits.hpp"
 #include "heap/process.hpp"
+#include "report/options.hpp"
 #include "unreachable/print.hpp"
 #include "unreachable/roots.hpp"
 #include "unreachable/search.hpp"
@@ -44,7 +45,8 @@ void run(void* context, const Standing& self) noexcept {
   tarn::process.start();
   tarn_unreachable_options options{};
   if (!tarn::complete_options(call.options, call.function, &options)) return;
-  if (call.result != nullptr && call.result->bytes != sizeof *call.result) {
+  if (call.result != nullptr &&
+      !tarn::is_sized(*call.result, call.function, "TARN_UNREACHABLE_RESULT")) {
     errno = EINVAL;
     return;
   }

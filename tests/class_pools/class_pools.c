@@ -19,13 +19,10 @@ static void unlock(void* context) { CHECK(context == &held && --held == 0); }
 int main(void) {
   static const size_t tuned[] = {396, 768};
   tarn_class_pools pools;
-  const tarn_class_pools_options options = {
-      .bytes = sizeof options,
-      .name = "of a C program",
-      .class_bytes = tuned,
-      .class_count = 2,
-      .lock = {lock, unlock, &held},
-  };
+  const tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS(.name = "of a C program",
+                                                                    .class_bytes = tuned,
+                                                                    .class_count = 2,
+                                                                    .lock = {lock, unlock, &held});
   CHECK(tarn_class_pools_init(&pools, &options) == 0);
   CHECK(locks == 0);
 
@@ -52,10 +49,10 @@ int main(void) {
   CHECK(blocks == 3);
   CHECK(tarn_class_pools_next(&pools, (void*)UINTPTR_MAX, NULL) == NULL);
 
-  tarn_class_pools_stats stats = {.bytes = sizeof stats};
+  tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
   CHECK(tarn_class_pools_get_stats(&pools, &stats) == 0);
   CHECK(stats.in_use == 3 && stats.allocations == 4 && stats.deallocations == 1);
-  tarn_class_pool_stats of_class = {.bytes = sizeof of_class};
+  tarn_class_pool_stats of_class = TARN_CLASS_POOL_STATS();
   size_t number = 0;
   uint64_t in_use = 0;
   for (; tarn_class_pools_get_class_stats(&pools, number, &of_class) == 0; ++number) {

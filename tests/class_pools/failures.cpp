@@ -124,8 +124,7 @@ TEST(ClassPoolsFailures, OptionsThatMakeNoSense) {
   tarn_class_pools pools;
   const auto fails = [&](auto change) {
     static const std::size_t sizes[] = {100, 200};
-    tarn_class_pools_options options{};
-    options.bytes = sizeof options;
+    tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS();
     options.class_bytes = sizes;
     options.class_count = 2;
     change(options);

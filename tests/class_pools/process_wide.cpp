@@ -53,20 +53,17 @@ struct Source {
 };
 
 int init(Source& source) {
-  tarn_source given{};
-  given.bytes = sizeof given;
+  tarn_source given = TARN_SOURCE();
   given.context = &source;
   given.acquire = Source::acquire;
   given.release = Source::release;
-  tarn_class_pools_options options{};
-  options.bytes = sizeof options;
+  tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS();
   options.source = &given;
   return tarn_xalloc_init(&options);
 }
 
 std::uint64_t blocks_in_use() {
-  tarn_class_pools_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
   EXPECT_EQ(tarn_xalloc_get_stats(&stats), 0);
   return stats.in_use;
 }
@@ -217,8 +214,7 @@ int run_short_of_memory() {
   const rlimit limit{1 << 20, 1 << 20};
   if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
   static tarn_reclaimer reclaimer;
-  tarn_reclaimer_options options{};
-  options.bytes = sizeof options;
+  tarn_reclaimer_options options = TARN_RECLAIMER_OPTIONS();
   options.reclaim = give_back;
   if (tarn_reclaimer_register(&reclaimer, &options) != 0) return 3;
   std::uint64_t more = 0;

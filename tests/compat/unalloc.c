@@ -199,7 +199,7 @@ static void nothing_frees_without_a_heap(void) {
   const struct rlimit limit = {1 << 20, 1 << 20};
   CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
   while ((kept = tarn_malloc(300000)) != NULL) continue;
-  tarn_heap_options options = {.bytes = sizeof options};
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   while (tarn_heap_create(&options).record != NULL) continue;
   CHECK(unalloc(10) == NULL && errno == ENOMEM);
   CHECK(unrealloc(NULL, 10) == NULL && errno == ENOMEM);

@@ -71,7 +71,7 @@ static void test_tuning(void) {
   for (size_t i = 1000; i < 11000; ++i) blocks[i] = xmalloc(397 + i % 4);
   char text[1000] = "";
   size_t length = 0;
-  tarn_class_pool_stats all = {.bytes = sizeof all};
+  tarn_class_pool_stats all = TARN_CLASS_POOL_STATS();
   for (size_t i = 0; tarn_xalloc_get_class_stats(i, &all) == 0; ++i) {
     if (all.allocations == 0) continue;
     length += (size_t)snprintf(
@@ -87,8 +87,8 @@ static void test_tuning(void) {
   for (int i = 0; i < 11000; ++i) xfree(blocks[i]);
   xalloc_destroy();
   static const size_t sizes[] = {400, 768};
-  const int made = tarn_xalloc_init(&(tarn_class_pools_options){
-      .bytes = sizeof(tarn_class_pools_options), .class_bytes = sizes, .class_count = 2});
+  const int made = tarn_xalloc_init(&TARN_CLASS_POOLS_OPTIONS(.class_bytes = sizes,
+                                                              .class_count = 2));
   CHECK(made == 0);
   void* const p = xmalloc(398);
   CHECK(tarn_xalloc_usable_bytes(p) == 400);
@@ -112,7 +112,7 @@ static tarn_chunk acquire_and_fork(void* context, size_t bytes, size_t alignment
 static void test_fork_inside(void) {
   tarn_source source = tarn_source_default();
   source.acquire = acquire_and_fork;
-  const tarn_class_pools_options options = {.bytes = sizeof options, .source = &source};
+  const tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS(.source = &source);
   CHECK(tarn_xalloc_init(&options) == 0);
   CHECK(tarn_xalloc_init(&options) == -1 && errno == EBUSY);
   is_armed = 1;

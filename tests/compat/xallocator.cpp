@@ -26,8 +26,7 @@ volatile std::size_t too_much = SIZE_MAX / 4;
 early::Holder second("second");
 
 std::uint64_t in_use() {
-  tarn_class_pools_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
   tarn_xalloc_get_stats(&stats);
   return stats.in_use;
 }
@@ -181,8 +180,7 @@ TEST(Xallocator, WhatIsDestroyedIsUsableAgain) {
 // Each has a chunk of its own. To look at all of them for each free would take minutes.
 TEST(Xallocator, WhatIsFreedAfterTheEndIsNotSearchedFor) {
   const auto chunks = [] {
-    tarn_class_pools_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
     EXPECT_EQ(tarn_xalloc_get_stats(&stats), 0);
     return stats.chunks;
   };
@@ -197,8 +195,7 @@ TEST(Xallocator, WhatIsFreedAfterTheEndIsNotSearchedFor) {
 }
 
 TEST(Xallocator, OptionsComeFirst) {
-  tarn_class_pools_options options{};
-  options.bytes = sizeof options;
+  tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS();
   xfree(xmalloc(1));
   EXPECT_EQ(tarn_xalloc_init(&options), -1);
   EXPECT_EQ(errno, EBUSY);

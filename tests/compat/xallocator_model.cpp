@@ -54,8 +54,7 @@ class Model {
   std::size_t size() { return below(std::size_t{1} << below(21)); }
 
   static tarn_class_pools_stats stats() {
-    tarn_class_pools_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
     EXPECT_EQ(tarn_xalloc_get_stats(&stats), 0);
     return stats;
   }
@@ -129,8 +128,7 @@ class Model {
 
   void begin() {
     static constexpr std::size_t sizes[] = {24, 400, 5000};
-    tarn_class_pools_options options{};
-    options.bytes = sizeof options;
+    tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS();
     options.class_bytes = sizes;
     options.class_count = below(4);
     options.block_bytes_max = below(4) == 0 ? 64 : 0;

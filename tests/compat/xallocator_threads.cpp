@@ -60,8 +60,7 @@ TEST(XallocatorThreads, ThreadsAndForks) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(tarn_xalloc_check(), 1);
-  tarn_class_pools_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
   EXPECT_EQ(tarn_xalloc_get_stats(&stats), 0);
   EXPECT_EQ(stats.in_use, 0u);
 }

@@ -27,8 +27,7 @@ int main(void) {
   CHECK(tarn_heap_destroy(heap) == 0);
 
   tarn_pool pool;
-  CHECK(tarn_pool_init(&pool, &(tarn_pool_options){.bytes = sizeof(tarn_pool_options),
-                                                   .block_bytes = 48}) == 0);
+  CHECK(tarn_pool_init(&pool, &TARN_POOL_OPTIONS(.block_bytes = 48)) == 0);
   void* const first = tarn_pool_allocate(&pool);
   CHECK(first != NULL);
   tarn_pool_deallocate(&pool, first);

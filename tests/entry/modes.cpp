@@ -15,8 +15,7 @@
 namespace {
 
 tarn_heap make(int mode) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.name = "drop-in";
   options.mode = mode;
   return tarn_heap_create(&options);

@@ -88,8 +88,7 @@ TEST_P(CallbacksWithin, SourcesAreServedByMallocsHeapWhateverTheDefaultIs) {
     Depth* acquire;
     Depth* release;
   } both{&acquire, &release};
-  tarn_source source{};
-  source.bytes = sizeof source;
+  tarn_source source = TARN_SOURCE();
   source.acquire = [](void* context, std::size_t bytes, std::size_t alignment) {
     return acquire_with_malloc(static_cast<Both*>(context)->acquire, bytes, alignment);
   };

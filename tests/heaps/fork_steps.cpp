@@ -113,8 +113,7 @@ int count_item(const tarn_heap_item* item, void* context) {
 }
 
 tarn_heap_stats stats_now(tarn_heap heap) {
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   require(tarn_heap_get_stats(heap, &stats) == 0, "no statistics");
   return stats;
 }

@@ -171,8 +171,7 @@ TEST(ZeroHandle, IsNoHeap) {
   expect_invalid([&] { return tarn_heap_allocate_zeroed(none, 1, 8) == nullptr; }, "zeroed");
   expect_invalid([&] { return tarn_heap_allocate_aligned(none, 64, 8) == nullptr; }, "aligned");
   expect_invalid([&] { return tarn_heap_reallocate(none, nullptr, 8) == nullptr; }, "reallocate");
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   expect_invalid([&] { return tarn_heap_get_stats(none, &stats) == -1; }, "statistics");
   expect_invalid([&] { return tarn_heap_name(none)[0] == '\0'; }, "name");
   void* const p = tarn_malloc(10);

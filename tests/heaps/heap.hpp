@@ -79,8 +79,7 @@ inline bool same(tarn_heap a, tarn_heap b) { return a.record == b.record && a.id
 inline bool is_none(tarn_heap heap) { return same(heap, tarn_heap{}); }
 
 inline tarn_heap_stats stats_of(tarn_heap heap) {
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   EXPECT_EQ(tarn_heap_get_stats(heap, &stats), 0);
   EXPECT_EQ(stats.bytes, sizeof stats);
   EXPECT_GE(stats.committed_bytes_peak, stats.committed_bytes);

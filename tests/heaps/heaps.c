@@ -20,13 +20,13 @@ static int is_none(tarn_heap heap) { return heap.record == NULL && heap.id == 0;
 static int same(tarn_heap a, tarn_heap b) { return a.record == b.record && a.id == b.id; }
 
 static tarn_heap_stats stats_of(tarn_heap heap) {
-  tarn_heap_stats stats = {.bytes = sizeof stats};
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   CHECK(tarn_heap_get_stats(heap, &stats) == 0);
   return stats;
 }
 
 static tarn_heap make(int threads) {
-  const tarn_heap_options options = {.bytes = sizeof options, .name = "in C", .threads = threads};
+  const tarn_heap_options options = TARN_HEAP_OPTIONS(.name = "in C", .threads = threads);
   const tarn_heap heap = tarn_heap_create(&options);
   CHECK(!is_none(heap));
   return heap;
@@ -148,10 +148,8 @@ static size_t drop_block(tarn_heap heap, size_t wanted_bytes, void* context) {
 
 static void limits(void) {
   struct cache cache = {.calls = 0};
-  const tarn_heap_options options = {.bytes = sizeof options,
-                                     .ceiling_bytes = 512 * 1024,
-                                     .reclaim = drop_block,
-                                     .context = &cache};
+  const tarn_heap_options options = TARN_HEAP_OPTIONS(.ceiling_bytes = 512 * 1024,
+                                                      .reclaim = drop_block, .context = &cache);
   cache.heap = tarn_heap_create(&options);
   cache.block = tarn_heap_allocate(cache.heap, 300000);
   CHECK(cache.block != NULL && cache.calls == 0);
@@ -213,10 +211,8 @@ static void class_tables(void) {
   errno = 0;
   CHECK(tarn_class_table_add(table, 9, 9, 48) == 0 && errno == ENOSPC);
   for (int threads = TARN_HEAP_SHARED; threads <= TARN_HEAP_CONFINED; ++threads) {
-    tarn_heap_options options = {.bytes = sizeof options,
-                                 .threads = threads,
-                                 .class_bytes = table,
-                                 .class_count = count};
+    tarn_heap_options options = TARN_HEAP_OPTIONS(.threads = threads, .class_bytes = table,
+                                                  .class_count = count);
     const tarn_heap heap = tarn_heap_create(&options);
     CHECK(!is_none(heap));
     for (size_t bytes = 0; bytes < 10000; bytes += 3) {

@@ -39,8 +39,7 @@ tarn_heap ended(int threads) {
 
 TEST_P(MisuseDeathTest, UseAfterDestroy) {
   const tarn_heap heap = ended(GetParam());
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   void* const p = tarn_malloc(10);
   EXPECT_REPORT(drop(tarn_heap_allocate(heap, 40)), report("tarn_heap_allocate"));
   EXPECT_REPORT(drop(tarn_heap_allocate(heap, mib)), report("tarn_heap_allocate"));

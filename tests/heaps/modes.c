@@ -14,12 +14,12 @@
 #include "tarn/tarn.h"
 
 static tarn_heap make(int mode) {
-  tarn_heap_options options = {.bytes = sizeof options, .name = "in C", .mode = mode};
+  tarn_heap_options options = TARN_HEAP_OPTIONS(.name = "in C", .mode = mode);
   return tarn_heap_create(&options);
 }
 
 static tarn_heap_stats stats_of(tarn_heap heap) {
-  tarn_heap_stats stats = {.bytes = sizeof stats};
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   CHECK(tarn_heap_get_stats(heap, &stats) == 0);
   return stats;
 }

@@ -444,8 +444,7 @@ TEST(ModeOptions, ThatMakeNoSense) {
     EXPECT_EQ(errno, EINVAL);
   }
   std::array<char, 4096> memory{};
-  tarn_source source{};
-  source.bytes = sizeof source;
+  tarn_source source = TARN_SOURCE();
   for (const int mode : {TARN_MODE_GUARDED, TARN_MODE_PASSTHROUGH}) {
     tarn_heap_options wanted = in_mode(mode);
     wanted.region = memory.data();

@@ -34,12 +34,10 @@ static int count(const tarn_heap_item* item, void* context) {
 }
 
 static void live(int threads) {
-  const tarn_heap_options options = {.bytes = sizeof options,
-                                     .name = "region",
-                                     .threads = threads,
-                                     .ceiling_bytes = 900000,
-                                     .region = memory + 100,
-                                     .region_bytes = sizeof memory - 100};
+  const tarn_heap_options options = TARN_HEAP_OPTIONS(.name = "region", .threads = threads,
+                                                      .ceiling_bytes = 900000,
+                                                      .region = memory + 100,
+                                                      .region_bytes = sizeof memory - 100);
   static void* blocks[20000];
   const tarn_heap heap = tarn_heap_create(&options);
   CHECK(heap.record != NULL);
@@ -49,7 +47,7 @@ static void live(int threads) {
     CHECK(errno == ENOMEM && n > 300);
     size_t seen = 0;
     CHECK(tarn_heap_walk(heap, 0, count, &seen) == 0 && seen == n);
-    tarn_heap_stats stats = {.bytes = sizeof stats};
+    tarn_heap_stats stats = TARN_HEAP_STATS();
     CHECK(tarn_heap_get_stats(heap, &stats) == 0 && stats.live_blocks == n);
     for (size_t i = 0; i < n; i += 2) tarn_free(blocks[i]);
     for (size_t i = 1; i < n; i += 2) {

@@ -19,8 +19,7 @@ namespace {
 class Source {
  public:
   tarn_source made(std::size_t chunk_bytes = 0) {
-    tarn_source source{};
-    source.bytes = sizeof source;
+    tarn_source source = TARN_SOURCE();
     source.acquire = [](void* self, std::size_t bytes, std::size_t) {
       void* const start = static_cast<Source*>(self)->take(bytes);
       return tarn_chunk{start, start == nullptr ? 0 : bytes};
@@ -271,8 +270,7 @@ struct Releasing {
 };
 
 tarn_heap releasing_heap(Releasing* releasing) {
-  tarn_source source{};
-  source.bytes = sizeof source;
+  tarn_source source = TARN_SOURCE();
   source.acquire = [](void*, std::size_t bytes, std::size_t) {
     void* const start =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

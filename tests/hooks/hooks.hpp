@@ -19,8 +19,7 @@ class Heap {
   Heap& operator=(const Heap&) = delete;
 
   static tarn_heap made(std::size_t ceiling_bytes, int mode = TARN_MODE_FAST) {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     options.name = "hooks";
     options.ceiling_bytes = ceiling_bytes;
     options.mode = mode;
@@ -33,8 +32,7 @@ class Heap {
     heap = {};
   }
   tarn_heap_stats stats() const {
-    tarn_heap_stats made{};
-    made.bytes = sizeof made;
+    tarn_heap_stats made = TARN_HEAP_STATS();
     EXPECT_EQ(tarn_heap_get_stats(heap, &made), 0);
     return made;
   }

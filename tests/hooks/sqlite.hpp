@@ -16,8 +16,7 @@ namespace sqlite {
 constexpr int usual_flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
 
 inline tarn_heap_options heap_options(int mode = TARN_MODE_FAST) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.mode = mode;
   return options;
 }
@@ -62,14 +61,12 @@ class Sqlite : public testing::Test {
   }
 
   static tarn_sqlite3_stats all() {
-    tarn_sqlite3_stats totals{};
-    totals.bytes = sizeof totals;
+    tarn_sqlite3_stats totals = TARN_SQLITE3_STATS();
     EXPECT_EQ(tarn_sqlite3_get_totals(&totals), 0);
     return totals;
   }
   static tarn_sqlite3_stats stats(sqlite3* db) {
-    tarn_sqlite3_stats made{};
-    made.bytes = sizeof made;
+    tarn_sqlite3_stats made = TARN_SQLITE3_STATS();
     EXPECT_EQ(tarn_sqlite3_get_stats(db, &made), 0);
     return made;
   }

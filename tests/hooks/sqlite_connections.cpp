@@ -81,8 +81,7 @@ TEST_F(Connections, StopAtTheirCeiling) {
   EXPECT_EQ(fill(a, 20'000, 400), SQLITE_NOMEM);
   EXPECT_EQ(sqlite3_errcode(a), SQLITE_NOMEM);
   EXPECT_EQ(fill(b, 20'000, 400), SQLITE_OK) << "others go on";
-  tarn_heap_stats held{};
-  held.bytes = sizeof held;
+  tarn_heap_stats held = TARN_HEAP_STATS();
   ASSERT_EQ(tarn_heap_get_stats(tarn_sqlite3_heap(a), &held), 0);
   EXPECT_LE(held.committed_bytes_peak, options.ceiling_bytes);
   EXPECT_GT(held.committed_bytes_peak, options.ceiling_bytes / 2);

@@ -167,8 +167,7 @@ TEST_F(Edges, RefusedClosingLeavesNothing) {
   ASSERT_EQ(sqlite3_prepare_v2(db, "SELECT 1", -1, &statement, nullptr), SQLITE_OK);
   EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_BUSY);
   expect_equal_statistics();
-  tarn_heap_stats held{};
-  held.bytes = sizeof held;
+  tarn_heap_stats held = TARN_HEAP_STATS();
   ASSERT_EQ(tarn_heap_get_stats(tarn_sqlite3_heap(db), &held), 0);
   EXPECT_EQ(held.live_blocks, stats(db).blocks) << "what was freed has gone";
   EXPECT_EQ(sqlite3_finalize(statement), SQLITE_OK);

@@ -172,8 +172,7 @@ void give_note(lua_State* state, int* count) {
 }
 
 TEST(Lua, EndsAtOnceWithFinalizers) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.mode = TARN_MODE_CHECKED;
   tarn_heap heap = tarn_heap_create(&options);
   lua_State* const state = tarn_lua_open(&heap);

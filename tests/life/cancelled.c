@@ -33,7 +33,7 @@ static void wait_until_cancelled(void) {
 
 static void* search(void* unused) {
   wait_until_cancelled();
-  tarn_unreachable_result result = {.bytes = sizeof result};
+  tarn_unreachable_result result = TARN_UNREACHABLE_RESULT();
   CHECK(tarn_find_unreachable(NULL, NULL, NULL, &result) == 0);
   CHECK(result.threads_stopped + result.threads_missed >= 2);
   atomic_store(&came_through, 1);
@@ -94,7 +94,7 @@ static void misuse_is_named(tarn_heap checked) {
 
 int main(void) {
   begin(60);
-  const tarn_heap_options options = {.bytes = sizeof options, .mode = TARN_MODE_CHECKED};
+  const tarn_heap_options options = TARN_HEAP_OPTIONS(.mode = TARN_MODE_CHECKED);
   const tarn_heap checked = tarn_heap_create(&options);
   misuse_is_named(checked);
   pthread_t other;

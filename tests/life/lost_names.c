@@ -23,13 +23,12 @@ static __attribute__((noinline)) void clear_frames(void) {
 }
 
 static void print_lost(unsigned flags) {
-  const tarn_heap_options checked = {
-      .bytes = sizeof checked, .mode = TARN_MODE_CHECKED, .name = HEAP_NAME};
+  const tarn_heap_options checked = TARN_HEAP_OPTIONS(.mode = TARN_MODE_CHECKED, .name = HEAP_NAME);
   const tarn_heap heap = tarn_heap_create(&checked);
   lose(heap);
   clear_frames();
-  const tarn_unreachable_options options = {
-      .bytes = sizeof options, .heaps = &heap, .heap_count = 1, .flags = flags};
+  const tarn_unreachable_options options = TARN_UNREACHABLE_OPTIONS(.heaps = &heap, .heap_count = 1,
+                                                                    .flags = flags);
   CHECK(tarn_print_unreachable(STDOUT_FILENO, &options, NULL) == 0);
 }
 

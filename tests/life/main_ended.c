@@ -29,9 +29,9 @@ static __attribute__((noinline)) void clear_frames(void) {
 }
 
 static void search(tarn_heap heap, uint64_t missed) {
-  const tarn_unreachable_options options = {
-      .bytes = sizeof options, .heaps = &heap, .heap_count = 1};
-  tarn_unreachable_result result = {.bytes = sizeof result};
+  const tarn_unreachable_options options = TARN_UNREACHABLE_OPTIONS(.heaps = &heap,
+                                                                    .heap_count = 1);
+  tarn_unreachable_result result = TARN_UNREACHABLE_RESULT();
   CHECK(tarn_find_unreachable(&options, NULL, NULL, &result) == 0);
   CHECK(result.threads_missed == missed);
   CHECK(result.blocks > 0 && result.blocks <= lost);
@@ -48,7 +48,7 @@ static void* block_signals(void* unused) {
 
 static void* go_on(void* unused) {
   CHECK(pthread_join(first, NULL) == 0);
-  const tarn_heap_options checked = {.bytes = sizeof checked, .mode = TARN_MODE_CHECKED};
+  const tarn_heap_options checked = TARN_HEAP_OPTIONS(.mode = TARN_MODE_CHECKED);
   const tarn_heap heap = tarn_heap_create(&checked);
   for (int i = 0; i < kept; ++i) keeps[i] = tarn_heap_allocate(heap, 200);
   lose(heap);

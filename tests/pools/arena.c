@@ -13,15 +13,15 @@
 static void count_up(void* context) { ++*(int*)context; }
 
 static tarn_arena_stats stats_of(const tarn_arena* arena) {
-  tarn_arena_stats stats = {.bytes = sizeof stats};
+  tarn_arena_stats stats = TARN_ARENA_STATS();
   CHECK(tarn_arena_get_stats(arena, &stats) == 0);
   return stats;
 }
 
 static void in_mode(int mode) {
-  const tarn_arena_options options = {.bytes = sizeof options, .name = "document", .mode = mode,
-                                      .limit_bytes = 1000000,
-                                      .keep_bytes = TARN_ARENA_KEEP_TYPICAL};
+  const tarn_arena_options options = TARN_ARENA_OPTIONS(.name = "document", .mode = mode,
+                                                        .limit_bytes = 1000000,
+                                                        .keep_bytes = TARN_ARENA_KEEP_TYPICAL);
   tarn_arena arena;
   CHECK(tarn_arena_init(&arena, &options) == 0);
   int released = 0;

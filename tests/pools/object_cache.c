@@ -33,9 +33,10 @@ static void destruct(void* object, void* context) {
 }
 
 int main(void) {
-  tarn_object_cache_options options = {.bytes = sizeof options, .construct = construct,
-                                       .destruct = destruct, .context = &counts, .idle_max = 3};
-  options.objects.bytes = sizeof options.objects;
+  tarn_object_cache_options options = TARN_OBJECT_CACHE_OPTIONS(.construct = construct,
+                                                                .destruct = destruct,
+                                                                .context = &counts, .idle_max = 3);
+  options.objects = TARN_POOL_OPTIONS();
   options.objects.block_bytes = sizeof(struct parser);
   tarn_object_cache cache;
   CHECK(tarn_object_cache_init(&cache, &options) == 0);

@@ -45,9 +45,9 @@ static int stop(void* block, void* context) {
 }
 
 static void in_mode(int mode) {
-  const tarn_pool_options options = {.bytes = sizeof options, .name = "nodes", .mode = mode,
-                                     .block_bytes = sizeof(struct node), .source = &source,
-                                     .chunk_blocks = 10};
+  const tarn_pool_options options = TARN_POOL_OPTIONS(.name = "nodes", .mode = mode,
+                                                      .block_bytes = sizeof(struct node),
+                                                      .source = &source, .chunk_blocks = 10);
   counts.taken = counts.given = 0;
   counts.allowed = SIZE_MAX;
   tarn_pool pool;
@@ -66,7 +66,7 @@ static void in_mode(int mode) {
   CHECK(tarn_pool_walk(&pool, stop, &visits) == 42 && visits == 3);
   CHECK(tarn_pool_owns(&pool, &list->flag) && !tarn_pool_owns(&pool, &list));
 
-  tarn_pool_stats stats = {.bytes = sizeof stats};
+  tarn_pool_stats stats = TARN_POOL_STATS();
   CHECK(tarn_pool_get_stats(&pool, &stats) == 0);
   CHECK(stats.live_blocks == 100 && stats.capacity_blocks == 100 && stats.chunks == 10);
   CHECK(stats.block_bytes == sizeof(struct node) && stats.stride_bytes >= stats.block_bytes);
@@ -102,7 +102,7 @@ static void in_mode(int mode) {
 int main(void) {
   in_mode(TARN_MODE_FAST);
   in_mode(TARN_MODE_CHECKED);
-  tarn_pool_options options = {.bytes = sizeof options};
+  tarn_pool_options options = TARN_POOL_OPTIONS();
   tarn_pool pool;
   errno = 0;
   CHECK(tarn_pool_init(&pool, &options) == -1 && errno == EINVAL);

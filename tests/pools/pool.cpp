@@ -420,8 +420,7 @@ TEST_P(EachMode, Moves) {
 TEST(PoolOptions, ThatMakeNoSense) {
   tarn_pool pool;
   const auto refused = [&](auto change) {
-    tarn_pool_options options{};
-    options.bytes = sizeof options;
+    tarn_pool_options options = TARN_POOL_OPTIONS();
     options.block_bytes = 32;
     change(options);
     errno = 0;

@@ -33,8 +33,7 @@ TEST(Scratch, IsOnTheStackWhenItFits) {
 }
 
 TEST(Scratch, SpillsAndGivesBack) {
-  tarn_heap_stats before{};
-  before.bytes = sizeof before;
+  tarn_heap_stats before = TARN_HEAP_STATS();
   tarn_heap_get_stats(tarn_heap_main(), &before);
   for (int i = 0; i < 1000; ++i) {
     Scratch<int, 8> large(9);

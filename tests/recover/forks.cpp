@@ -211,8 +211,7 @@ TEST(RecoverForksOfOne, InACallback) {
     bool* is_child;
     pid_t pid;
   } context{&r, &calls, &is_child, -1};
-  tarn_reclaimer_options wanted{};
-  wanted.bytes = sizeof wanted;
+  tarn_reclaimer_options wanted = TARN_RECLAIMER_OPTIONS();
   wanted.context = &context;
   wanted.reclaim = [](std::size_t, void* c) -> std::size_t {
     auto* const in = static_cast<Context*>(c);
@@ -271,8 +270,7 @@ class RecoverForksInHandlers : public testing::Test {
 };
 
 TEST_F(RecoverForksInHandlers, WhereCallbacksBeginAndEnd) {
-  tarn_reclaimer_options wanted{};
-  wanted.bytes = sizeof wanted;
+  tarn_reclaimer_options wanted = TARN_RECLAIMER_OPTIONS();
   wanted.reclaim = [](std::size_t, void*) -> std::size_t { return 0; };
   tarn_reclaimer r;
   ASSERT_EQ(tarn_reclaimer_register(&r, &wanted), 0);
@@ -302,8 +300,7 @@ TEST_F(RecoverForksInHandlers, WhileAThreadWaitsForACallback) {
     std::latch begun{1};
     std::latch go{1};
   } slow;
-  tarn_reclaimer_options wanted{};
-  wanted.bytes = sizeof wanted;
+  tarn_reclaimer_options wanted = TARN_RECLAIMER_OPTIONS();
   wanted.context = &slow;
   wanted.reclaim = [](std::size_t, void* context) -> std::size_t {
     auto* const s = static_cast<Slow*>(context);

@@ -87,8 +87,7 @@ TEST_P(Purgeables, FromBeginningToEnd) {
   ASSERT_NE(tarn_purgeable_refill(&p), nullptr);
   tarn_purgeable_unlock(&p);
   EXPECT_EQ(tarn_purgeable_end(&p), 0);
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   EXPECT_EQ(tarn_heap_get_stats(heap, &stats), 0);
   EXPECT_EQ(stats.live_blocks, 0u);
 }
@@ -224,8 +223,7 @@ TEST(PurgeableHeaps, ASourceThatGivesNoMoreHasItsHeapsVanish) {
     bool taken = false;
   };
   static Static state;
-  tarn_source source{};
-  source.bytes = sizeof source;
+  tarn_source source = TARN_SOURCE();
   source.context = &state;
   source.acquire = [](void* context, std::size_t bytes, std::size_t) {
     auto* const from = static_cast<Static*>(context);

@@ -13,8 +13,7 @@ namespace recovering {
 namespace {
 
 tarn_reclaimer_options reclaiming(tarn_reclaim reclaim, void* context = nullptr) {
-  tarn_reclaimer_options made{};
-  made.bytes = sizeof made;
+  tarn_reclaimer_options made = TARN_RECLAIMER_OPTIONS();
   made.reclaim = reclaim;
   made.context = context;
   return made;
@@ -25,8 +24,7 @@ std::size_t give_of_cache(std::size_t wanted, void* context) {
 }
 
 tarn_reclaimer_stats stats_of(const tarn_reclaimer& reclaimer) {
-  tarn_reclaimer_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_reclaimer_stats stats = TARN_RECLAIMER_STATS();
   EXPECT_EQ(tarn_reclaimer_get_stats(&reclaimer, &stats), 0);
   return stats;
 }
@@ -329,8 +327,7 @@ TEST(Reclaimers, MayDoAlmostAnything) {
         // Its own heap is full; nobody is asked again.
         EXPECT_EQ(tarn_heap_allocate(b->heap, mib), nullptr);
         b->inner_recovered = tarn_recover(SIZE_MAX, TARN_RECOVER_RECLAIM);
-        tarn_reclaimer_options second{};
-        second.bytes = sizeof second;
+        tarn_reclaimer_options second = TARN_RECLAIMER_OPTIONS();
         second.priority = 1;
         second.context = b;
         second.reclaim = [](std::size_t, void* c) -> std::size_t {

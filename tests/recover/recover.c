@@ -40,10 +40,8 @@ static size_t cache_shrink(size_t wanted, void* context) {
 }
 
 static tarn_heap heap_with(size_t ceiling, int threads, tarn_heap parent) {
-  tarn_heap_options options = {.bytes = sizeof options,
-                               .threads = threads,
-                               .parent = parent,
-                               .ceiling_bytes = ceiling};
+  tarn_heap_options options = TARN_HEAP_OPTIONS(.threads = threads, .parent = parent,
+                                                .ceiling_bytes = ceiling);
   const tarn_heap heap = tarn_heap_create(&options);
   CHECK(heap.record != NULL);
   return heap;
@@ -51,11 +49,9 @@ static tarn_heap heap_with(size_t ceiling, int threads, tarn_heap parent) {
 
 static void a_cache_shrinks(int threads) {
   struct cache cache = {.heap = heap_with(4 * mib, threads, (tarn_heap){0})};
-  const tarn_reclaimer_options options = {.bytes = sizeof options,
-                                          .name = "cache",
-                                          .heap = cache.heap,
-                                          .reclaim = cache_shrink,
-                                          .context = &cache};
+  const tarn_reclaimer_options options = TARN_RECLAIMER_OPTIONS(.name = "cache", .heap = cache.heap,
+                                                                .reclaim = cache_shrink,
+                                                                .context = &cache);
   tarn_reclaimer reclaimer;
   CHECK(tarn_reclaimer_register(&reclaimer, &options) == 0);
   CHECK(tarn_reclaimer_register(&reclaimer, &options) == -1 && errno == EBUSY);
@@ -69,7 +65,7 @@ static void a_cache_shrinks(int threads) {
   const size_t asked = cache.asked;
   CHECK(tarn_heap_allocate(cache.heap, 3 * mib) == NULL && errno == ENOMEM);
   CHECK(cache.asked == asked);
-  tarn_reclaimer_stats stats = {.bytes = sizeof stats};
+  tarn_reclaimer_stats stats = TARN_RECLAIMER_STATS();
   CHECK(tarn_reclaimer_get_stats(&reclaimer, &stats) == 0);
   CHECK(stats.calls == cache.asked && stats.given_bytes >= 500 * kib);
   CHECK(tarn_reclaimer_unregister(&reclaimer) == 0);
@@ -169,7 +165,7 @@ int main(void) {
     images_vanish(threads);
   }
   threads_share_images();
-  tarn_recover_stats stats = {.bytes = sizeof stats};
+  tarn_recover_stats stats = TARN_RECOVER_STATS();
   CHECK(tarn_recover_get_stats(&stats) == 0);
   CHECK(stats.purged >= 3 * 10 && stats.by_allocations > 0 && stats.reclaimed_bytes > 0);
   CHECK(tarn_recover(1, 64) == 0 && errno == EINVAL);

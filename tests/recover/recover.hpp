@@ -28,8 +28,7 @@ inline constexpr std::size_t mib = 1024 * kib;
 constexpr int scaled(int count) { return count / TARN_TEST_DIVISOR; }
 
 inline tarn_heap_options options(std::size_t ceiling = 0, int threads = TARN_HEAP_SHARED) {
-  tarn_heap_options made{};
-  made.bytes = sizeof made;
+  tarn_heap_options made = TARN_HEAP_OPTIONS();
   made.threads = threads;
   made.ceiling_bytes = ceiling;
   return made;
@@ -50,15 +49,13 @@ class Heap {
 };
 
 inline std::size_t committed(tarn_heap heap) {
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   EXPECT_EQ(tarn_heap_get_stats(heap, &stats), 0);
   return stats.committed_bytes;
 }
 
 inline tarn_recover_stats sums() {
-  tarn_recover_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_recover_stats stats = TARN_RECOVER_STATS();
   EXPECT_EQ(tarn_recover_get_stats(&stats), 0);
   return stats;
 }

@@ -134,8 +134,7 @@ TEST_P(Threads, CachesShrinkUnderACeiling) {
     EXPECT_LE(committed(heap), mib);
     EXPECT_LT(nulls, scaled(5'000) * static_cast<int>(thread_count) / 2);
   }
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   EXPECT_EQ(tarn_heap_get_stats(heap, &stats), 0);
   EXPECT_EQ(stats.live_blocks, 0u);
 }

@@ -86,8 +86,7 @@ static void under_a_pool(void) {
   tarn_counted_source counts = {.inner = whole()};
   tarn_limited_source part = {.inner = tarn_counted_source_get(&counts), .limit_bytes = 20000};
   const tarn_source source = tarn_limited_source_get(&part);
-  const tarn_pool_options options = {
-      .bytes = sizeof options, .block_bytes = 64, .source = &source};
+  const tarn_pool_options options = TARN_POOL_OPTIONS(.block_bytes = 64, .source = &source);
   tarn_pool pool;
   size_t blocks = 0;
   CHECK(tarn_pool_init(&pool, &options) == 0);

@@ -14,9 +14,9 @@ static const char memory[] = "/tarn_file_in_c";
 
 static void write_it(void) {
   tarn_file_source file;
-  tarn_file_source_stats stats = {.bytes = sizeof stats};
-  tarn_file_source_options options = {
-      .bytes = sizeof options, .name = path, .flags = TARN_FILE_CREATE | TARN_FILE_EXCLUSIVE};
+  tarn_file_source_stats stats = TARN_FILE_SOURCE_STATS();
+  tarn_file_source_options options = TARN_FILE_SOURCE_OPTIONS(
+      .name = path, .flags = TARN_FILE_CREATE | TARN_FILE_EXCLUSIVE);
   tarn_source source;
   tarn_chunk a, b;
   CHECK(tarn_file_source_init(&file, &options) == 0);
@@ -42,7 +42,7 @@ static void write_it(void) {
 
 static void read_it(void) {
   tarn_file_source file;
-  tarn_file_source_options options = {.bytes = sizeof options, .name = path};
+  tarn_file_source_options options = TARN_FILE_SOURCE_OPTIONS(.name = path);
   CHECK(tarn_file_source_init(&file, &options) == 0);
   CHECK(strcmp(tarn_file_source_root(&file), "from C") == 0);
   CHECK(tarn_file_source_at(&file, tarn_file_source_offset(&file, tarn_file_source_root(&file)),
@@ -53,7 +53,7 @@ static void read_it(void) {
 
 static void errors(void) {
   tarn_file_source file;
-  tarn_file_source_options options = {.bytes = sizeof options, .name = "not there"};
+  tarn_file_source_options options = TARN_FILE_SOURCE_OPTIONS(.name = "not there");
   CHECK(tarn_file_source_init(&file, &options) == -1 && errno == ENOENT);
   CHECK(strcmp(file.why, "there is no file of this name") == 0);
   tarn_file_source_destroy(&file);
@@ -64,8 +64,8 @@ static void errors(void) {
 
 static void shared_memory(void) {
   tarn_file_source made, attached;
-  tarn_file_source_options options = {.bytes = sizeof options, .name = memory,
-                                      .flags = TARN_FILE_SHARED_MEMORY | TARN_FILE_CREATE};
+  tarn_file_source_options options = TARN_FILE_SOURCE_OPTIONS(
+      .name = memory, .flags = TARN_FILE_SHARED_MEMORY | TARN_FILE_CREATE);
   tarn_chunk chunk;
   tarn_shared_memory_unlink(memory);
   CHECK(tarn_file_source_init(&made, &options) == 0);

@@ -10,12 +10,12 @@
 #include "tarn/pool/pool.h"
 
 int main(void) {
-  const tarn_heap_options limits = {.bytes = sizeof limits, .ceiling_bytes = 1 << 20};
+  const tarn_heap_options limits = TARN_HEAP_OPTIONS(.ceiling_bytes = 1 << 20);
   const tarn_heap none = {NULL, 0};
   tarn_heap heap = tarn_heap_create(&limits);
   tarn_source source = tarn_heap_source(&heap);
-  tarn_pool_options options = {.bytes = sizeof options, .block_bytes = 100, .source = &source};
-  tarn_heap_stats stats = {.bytes = sizeof stats};
+  tarn_pool_options options = TARN_POOL_OPTIONS(.block_bytes = 100, .source = &source);
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   tarn_pool pool;
   tarn_chunk chunk;
   size_t blocks = 0;

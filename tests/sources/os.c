@@ -10,8 +10,8 @@
 
 int main(void) {
   tarn_os_source pages;
-  tarn_os_source_options options = {.bytes = sizeof options, .flags = TARN_OS_SOURCE_POPULATE};
-  tarn_os_source_stats stats = {.bytes = sizeof stats};
+  tarn_os_source_options options = TARN_OS_SOURCE_OPTIONS(.flags = TARN_OS_SOURCE_POPULATE);
+  tarn_os_source_stats stats = TARN_OS_SOURCE_STATS();
   tarn_source source;
   tarn_chunk chunk;
 

@@ -66,8 +66,7 @@ int mode_of(unsigned) { return TARN_MODE_FAST; }
 // Every fourth is serialised, every eighth has a ceiling, every third a class table.
 void make(Site& site, unsigned i) {
   static constexpr std::size_t table[] = {16, 48, 64, 208, 1024, 4096, 40960};
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   if (i % 3 == 0) {
     options.class_bytes = table + i % 2;
     options.class_count = 6;
@@ -186,8 +185,7 @@ void take_by_malloc(unsigned i, stress::Random& random, std::vector<Held>& own) 
 void ask(unsigned i) {
   Site& site = sites[i];
   const std::shared_lock<std::shared_mutex> guard(site.alive);
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   if (tarn_heap_get_stats(site.heap, &stats) != 0) give_up("no statistics");
   if (site.ceiling != 0 && stats.committed_bytes_peak > site.ceiling) give_up("ceiling exceeded");
 }
@@ -259,8 +257,7 @@ void check_counts(const std::vector<std::vector<Held>>& owns) {
   for (const std::vector<Held>& own : owns) count(own);
   for (const Mailbox& box : mailboxes) count(box.blocks);
   for (unsigned i = 0; i < heaps_count; ++i) {
-    tarn_heap_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_heap_stats stats = TARN_HEAP_STATS();
     tarn_heap_get_stats(sites[i].heap, &stats);
     Seen seen;
     tarn_heap_walk(sites[i].heap, 0, count_item, &seen);

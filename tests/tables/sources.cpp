@@ -40,8 +40,7 @@ struct Hooks {
   }
 
   tarn_malloc_table table(bool aligns) {
-    tarn_malloc_table made{};
-    made.bytes = sizeof made;
+    tarn_malloc_table made = TARN_MALLOC_TABLE_FIELDS();
     made.allocate = allocate;
     made.allocate_aligned = aligns ? allocate_aligned : nullptr;
     made.deallocate = deallocate;
@@ -74,19 +73,16 @@ TEST_P(TableSources, GiveAlignedChunks) {
 }
 
 TEST_P(TableSources, CarryHeapsPoolsAndArenas) {
-  tarn_heap_options heap_options{};
-  heap_options.bytes = sizeof heap_options;
+  tarn_heap_options heap_options = TARN_HEAP_OPTIONS();
   heap_options.source = &source;
   const tarn_heap heap = tarn_heap_create(&heap_options);
   ASSERT_NE(heap.record, nullptr);
-  tarn_pool_options pool_options{};
-  pool_options.bytes = sizeof pool_options;
+  tarn_pool_options pool_options = TARN_POOL_OPTIONS();
   pool_options.block_bytes = 48;
   pool_options.source = &source;
   tarn_pool pool;
   ASSERT_EQ(tarn_pool_init(&pool, &pool_options), 0);
-  tarn_arena_options arena_options{};
-  arena_options.bytes = sizeof arena_options;
+  tarn_arena_options arena_options = TARN_ARENA_OPTIONS();
   arena_options.source = &source;
   tarn_arena arena;
   ASSERT_EQ(tarn_arena_init(&arena, &arena_options), 0);
@@ -109,8 +105,7 @@ TEST_P(TableSources, CarryHeapsPoolsAndArenas) {
 TEST_P(TableSources, PassRefusalsOn) {
   for (std::size_t n = 1; n <= 4; ++n) {
     hooks = Hooks{0, 0, n};
-    tarn_arena_options options{};
-    options.bytes = sizeof options;
+    tarn_arena_options options = TARN_ARENA_OPTIONS();
     options.source = &source;
     options.chunk_bytes = options.chunk_bytes_max = 4096;
     tarn_arena arena;
@@ -156,8 +151,7 @@ TEST(MallocTables, RefuseNullAndSmallAlignments) {
   EXPECT_EQ(tarn_shared_array_pool_malloc_table(nullptr).allocate, nullptr);
   EXPECT_EQ(tarn_arena_malloc_table(nullptr).allocate, nullptr);
   EXPECT_EQ(tarn_shared_arena_malloc_table(nullptr).allocate, nullptr);
-  tarn_pool_options options{};
-  options.bytes = sizeof options;
+  tarn_pool_options options = TARN_POOL_OPTIONS();
   options.block_bytes = 24;  // Aligned to 8.
   tarn_pool pool;
   ASSERT_EQ(tarn_pool_init(&pool, &options), 0);
@@ -167,8 +161,7 @@ TEST(MallocTables, RefuseNullAndSmallAlignments) {
 
 // What a heap's table gives is the heap's: it counts there, keeps its ceiling, and ends with it.
 TEST(MallocTables, OfAHeapAreTheHeap) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.ceiling_bytes = 1 << 20;
   tarn_heap heap = tarn_heap_create(&options);
   const tarn_malloc_table table = tarn_heap_malloc_table(&heap);
@@ -178,8 +171,7 @@ TEST(MallocTables, OfAHeapAreTheHeap) {
   errno = 0;
   EXPECT_EQ(table.allocate(table.context, 2 << 20), nullptr);
   EXPECT_EQ(errno, ENOMEM);
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   ASSERT_EQ(tarn_heap_get_stats(heap, &stats), 0);
   EXPECT_EQ(stats.live_blocks, 1u);
   EXPECT_EQ(stats.live_bytes, table.usable_size(table.context, p));

@@ -16,18 +16,15 @@ namespace tables {
 namespace {
 
 long long live_in(const tarn_heap& heap) {
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   return tarn_heap_get_stats(heap, &stats) == 0 ? static_cast<long long>(stats.live_blocks) : -2;
 }
 long long live_in(const tarn_pool& pool) {
-  tarn_pool_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_pool_stats stats = TARN_POOL_STATS();
   return tarn_pool_get_stats(&pool, &stats) == 0 ? static_cast<long long>(stats.live_blocks) : -2;
 }
 long long live_below(const void* node) {
-  tarn_tree_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_tree_stats stats = TARN_TREE_STATS();
   return tarn_tree_get_stats(node, &stats) == 0 ? static_cast<long long>(stats.nodes) - 1 : -2;
 }
 
@@ -37,8 +34,7 @@ struct Default : Subject {
 
 struct Heap : Subject {
   explicit Heap(int mode) {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     options.mode = mode;
     heap = tarn_heap_create(&options);
     table = tarn_heap_malloc_table(&heap);
@@ -59,8 +55,7 @@ struct HeapWithCeiling : Heap {
 
 struct HeapOverSource : Subject {
   explicit HeapOverSource(std::size_t n) : failing(n) {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     failing.source.chunk_bytes = 65536;
     options.source = &failing.source;
     heap = tarn_heap_create(&options);
@@ -76,8 +71,7 @@ struct HeapOverSource : Subject {
 
 struct Pool : Subject {
   explicit Pool(std::size_t n) : failing(n) {
-    tarn_pool_options options{};
-    options.bytes = sizeof options;
+    tarn_pool_options options = TARN_POOL_OPTIONS();
     options.block_bytes = 208;
     options.chunk_bytes = 4096;
     options.source = &failing.source;
@@ -96,8 +90,7 @@ struct Pool : Subject {
 
 struct FixedAllocator : Subject {
   explicit FixedAllocator(std::size_t n) : failing(n) {
-    tarn_fixed_allocator_options options{};
-    options.bytes = sizeof options;
+    tarn_fixed_allocator_options options = TARN_FIXED_ALLOCATOR_OPTIONS();
     options.block_bytes = 100;
     options.alignment = 64;
     options.source = &failing.source;
@@ -115,9 +108,8 @@ struct FixedAllocator : Subject {
 
 struct ObjectCache : Subject {
   explicit ObjectCache(std::size_t n) : failing(n) {
-    tarn_object_cache_options options{};
-    options.bytes = sizeof options;
-    options.objects.bytes = sizeof options.objects;
+    tarn_object_cache_options options = TARN_OBJECT_CACHE_OPTIONS();
+    options.objects = TARN_POOL_OPTIONS();
     options.objects.block_bytes = 300;
     options.objects.chunk_bytes = 4096;
     options.objects.source = &failing.source;
@@ -135,8 +127,7 @@ struct ObjectCache : Subject {
 
 struct Arena : Subject {
   explicit Arena(std::size_t n) : failing(n) {
-    tarn_arena_options options{};
-    options.bytes = sizeof options;
+    tarn_arena_options options = TARN_ARENA_OPTIONS();
     options.source = &failing.source;
     tarn_arena_init(&arena, &options);
     table = tarn_arena_malloc_table(&arena);
@@ -151,8 +142,7 @@ struct Arena : Subject {
 
 struct SharedArena : Subject {
   explicit SharedArena(std::size_t n) : failing(n) {
-    tarn_arena_options options{};
-    options.bytes = sizeof options;
+    tarn_arena_options options = TARN_ARENA_OPTIONS();
     options.source = &failing.source;
     tarn_shared_arena_init(&shared, &options);
     table = tarn_shared_arena_malloc_table(&shared);
@@ -177,8 +167,7 @@ struct Tree : Subject {
 
 struct TreeOverSource : Subject {
   explicit TreeOverSource(std::size_t n) : failing(n) {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     failing.source.chunk_bytes = 65536;
     options.source = &failing.source;
     node = tarn_tree_allocate_with_heap(nullptr, 8, &options);

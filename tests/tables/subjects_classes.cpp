@@ -18,8 +18,7 @@ long long live_by(const tarn_class_pools_stats& stats) {
 
 struct ClassPoolsInC : Subject {
   explicit ClassPoolsInC(std::size_t n = 0) : failing(n) {
-    tarn_class_pools_options options{};
-    options.bytes = sizeof options;
+    tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS();
     options.chunk_bytes = 4096;
     options.source = &failing.source;
     if (tarn_class_pools_init(&pools, &options) == 0) table = tarn_class_pools_malloc_table(&pools);
@@ -30,8 +29,7 @@ struct ClassPoolsInC : Subject {
   }
   bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
   long long live() const override {
-    tarn_class_pools_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
     return tarn_class_pools_get_stats(&pools, &stats) == 0 ? live_by(stats) : -2;
   }
   bool is_sound() const override { return tarn_class_pools_check(&pools) == 1; }
@@ -49,8 +47,7 @@ struct Xalloc : Subject {
   Xalloc() { table = tarn_xalloc_malloc_table(); }
   ~Xalloc() override { tarn_xalloc_destroy(); }
   long long live() const override {
-    tarn_class_pools_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
     return tarn_xalloc_get_stats(&stats) == 0 ? live_by(stats) : -2;
   }
   bool is_sound() const override { return tarn_xalloc_check() == 1; }

@@ -54,8 +54,7 @@ TEST(BestTables, AreTheBestOfAll) {
       ASSERT_EQ(table.size(), k);
       EXPECT_EQ(reserved_bytes(counts, table), tables.reserved_bytes(k));
       ASSERT_EQ(tables.reserved_bytes(k), least_of_all(counts, k)) << "turn " << turn;
-      tarn_heap_options options{};
-      options.bytes = sizeof options;
+      tarn_heap_options options = TARN_HEAP_OPTIONS();
       options.class_bytes = table.data();
       options.class_count = k;
       const tarn_heap heap = tarn_heap_create(&options);

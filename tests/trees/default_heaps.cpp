@@ -15,8 +15,7 @@
 namespace {
 
 std::uint64_t live_blocks(tarn_heap heap) {
-  tarn_heap_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   EXPECT_EQ(tarn_heap_get_stats(heap, &stats), 0);
   return stats.live_blocks;
 }
@@ -28,8 +27,7 @@ bool lies_in(tarn_heap heap, const void* node) {
 class InDefaultHeap : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     if (GetParam()) {
       options.region = region_;
       options.region_bytes = sizeof region_;
@@ -106,8 +104,7 @@ TEST_P(InDefaultHeap, AFullRegionLeavesTheTreeAsItIs) {
   while (allocate_there(root, 1000) != nullptr) ++nodes;
   EXPECT_EQ(errno, ENOMEM);
   EXPECT_GT(nodes, 100u);
-  tarn_tree_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_tree_stats stats = TARN_TREE_STATS();
   ASSERT_EQ(tarn_tree_get_stats(root, &stats), 0);
   EXPECT_EQ(stats.nodes, nodes);
   EXPECT_EQ(tarn_tree_check(root), 1);

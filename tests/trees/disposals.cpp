@@ -95,8 +95,7 @@ class Disposals : public testing::TestWithParam<Shape> {
   void TearDown() override { EXPECT_EQ(tarn_heap_destroy(heap_), 0); }
 
   std::uint64_t live_blocks() const {
-    tarn_heap_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_heap_stats stats = TARN_HEAP_STATS();
     EXPECT_EQ(tarn_heap_get_stats(heap_, &stats), 0);
     return stats.live_blocks;
   }
@@ -190,8 +189,7 @@ TEST_P(Disposals, ThatAreStoppedLeaveATree) {
     EXPECT_EQ(stayed, nodes[vetoed]);
     EXPECT_EQ(tarn_tree_first_child(stayed), nullptr);
     EXPECT_EQ(tarn_tree_check(nodes[0]), 1);
-    tarn_tree_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_tree_stats stats = TARN_TREE_STATS();
     EXPECT_EQ(tarn_tree_get_stats(nodes[0], &stats), 0);
     EXPECT_EQ(stats.nodes, live_blocks());
     vetoed = SIZE_MAX;

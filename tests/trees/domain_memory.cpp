@@ -39,8 +39,7 @@ TEST(ArenasOfTrees, NewestMemoryIsUsedAgain) {
   void* const root = tarn_tree_allocate_with_arena(nullptr, 0, nullptr);
   void* const first = tarn_tree_allocate(root, 40);
   EXPECT_EQ(tarn_tree_dispose(first), 0);
-  tarn_arena_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_arena_stats stats = TARN_ARENA_STATS();
   for (int i = 0; i < 10000; ++i) {
     void* const node = tarn_tree_allocate(root, 40);
     add(node, "something");
@@ -52,8 +51,7 @@ TEST(ArenasOfTrees, NewestMemoryIsUsedAgain) {
 }
 
 TEST(ArenasOfTrees, CompactNodesHave24BytesInFront) {
-  tarn_arena_options options{};
-  options.bytes = sizeof options;
+  tarn_arena_options options = TARN_ARENA_OPTIONS();
   void* const root = tarn_tree_allocate_with_arena(nullptr, 0, &options);
   void* const before = tarn_tree_allocate(root, 24);
   void* const node = tarn_tree_allocate(root, 24);
@@ -67,8 +65,7 @@ TEST(ArenasOfTrees, CompactNodesHave24BytesInFront) {
 
 TEST(ArenasOfTrees, CheckedGuardedAndPassedOn) {
   for (const int mode : {TARN_MODE_CHECKED, TARN_MODE_GUARDED, TARN_MODE_PASSTHROUGH}) {
-    tarn_arena_options options{};
-    options.bytes = sizeof options;
+    tarn_arena_options options = TARN_ARENA_OPTIONS();
     options.mode = mode;
     void* const root = tarn_tree_allocate_with_arena(nullptr, 0, &options);
     if (root == nullptr && errno == ENOTSUP) continue;
@@ -110,8 +107,7 @@ TEST(ArenasOfTrees, DisposalTouchesNoPageOfNodes) {
     return {p, whole};
   };
   source.release = [](void*, tarn_chunk chunk) { munmap(chunk.data, chunk.bytes); };
-  tarn_arena_options options{};
-  options.bytes = sizeof options;
+  tarn_arena_options options = TARN_ARENA_OPTIONS();
   options.source = &source;
   options.chunk_bytes = 65536;
   void* const root = tarn_tree_allocate_with_arena(nullptr, 0, &options);
@@ -156,8 +152,7 @@ TEST(HeapsOfTrees, FrozenOnesCanBeDisposedOf) {
 }
 
 TEST(HeapsOfTrees, CeilingsHold) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.name = "a document";
   options.ceiling_bytes = 1 << 20;
   void* const root = tarn_tree_allocate_with_heap(nullptr, 0, &options);

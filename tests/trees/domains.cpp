@@ -32,8 +32,7 @@ class Domains : public testing::TestWithParam<Kind> {
 
   // Of malloc's heap, and so with all that a tree has besides its nodes.
   static std::uint64_t live_blocks() {
-    tarn_heap_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_heap_stats stats = TARN_HEAP_STATS();
     tarn_heap_get_stats(tarn_heap_main(), &stats);
     return stats.live_blocks;
   }
@@ -86,8 +85,7 @@ TEST_P(Domains, NodesBelowLieThere) {
     nodes.push_back(node);
   }
   EXPECT_EQ(tarn_tree_check(root), 1);
-  tarn_tree_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_tree_stats stats = TARN_TREE_STATS();
   EXPECT_EQ(tarn_tree_get_stats(root, &stats), 0);
   EXPECT_EQ(stats.nodes, 5000U);
   void* const elsewhere = tarn_tree_allocate(nullptr, 8);
@@ -258,14 +256,12 @@ TEST_P(Domains, ChildrenGoAndMemoryIsUsedAgain) {
     EXPECT_EQ(tarn_tree_first_child(root), nullptr);
     std::uint64_t now = 0;
     if (is_of_arena()) {
-      tarn_arena_stats stats{};
-      stats.bytes = sizeof stats;
+      tarn_arena_stats stats = TARN_ARENA_STATS();
       EXPECT_EQ(tarn_arena_get_stats(tarn_tree_arena(root), &stats), 0);
       EXPECT_EQ(stats.used_bytes, 0U);
       now = stats.held_bytes;
     } else {
-      tarn_heap_stats stats{};
-      stats.bytes = sizeof stats;
+      tarn_heap_stats stats = TARN_HEAP_STATS();
       EXPECT_EQ(tarn_heap_get_stats(tarn_tree_heap(root), &stats), 0);
       EXPECT_EQ(stats.live_blocks, 0U);
       now = stats.committed_bytes;

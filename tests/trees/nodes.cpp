@@ -23,8 +23,7 @@ std::vector<void*> children_of(const void* node) {
 }
 
 tarn_tree_stats stats_of(const void* node) {
-  tarn_tree_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_tree_stats stats = TARN_TREE_STATS();
   EXPECT_EQ(tarn_tree_get_stats(node, &stats), 0);
   return stats;
 }
@@ -120,8 +119,7 @@ TEST(Nodes, AreKnownToOthers) {
 // What a node has besides is malloc's own, and a node stays in its heap.
 TEST(Nodes, OutliveTheHeapThatServedMeanwhile) {
   void* const root = tarn_tree_allocate(nullptr, 8);
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   const tarn_heap heap = tarn_heap_create(&options);
   const tarn_heap before = tarn_heap_set_default(heap);
   void* const inside = tarn_tree_allocate(root, 8);

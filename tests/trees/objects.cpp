@@ -189,8 +189,7 @@ TEST_F(Objects, HaveAPlaceForTheirDestructors) {
         auto* const object = tree.create<Ended>(&ends);
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(object) % 16, 0U);
         EXPECT_EQ(object->count, &ends);
-        tarn_tree_stats stats{};
-        stats.bytes = sizeof stats;
+        tarn_tree_stats stats = TARN_TREE_STATS();
         EXPECT_EQ(tarn_tree_get_stats(object, &stats), 0);
         least = std::min(least, stats.overhead_bytes);
       }

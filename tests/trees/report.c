@@ -42,7 +42,7 @@ int main(void) {
   CHECK(tarn_tree_set_static_name(request, "request") == 0);
   CHECK(tarn_tree_set_name(reply, "reply") == 0);
 
-  tarn_tree_stats stats = {.bytes = sizeof stats};
+  tarn_tree_stats stats = TARN_TREE_STATS();
   CHECK(tarn_tree_get_stats(reply, &stats) == 0);
   struct text expected, text = {.length = 0};
   const int length = snprintf(expected.bytes, sizeof expected.bytes,
@@ -51,7 +51,7 @@ int main(void) {
   CHECK(tarn_tree_report(reply, NULL, add, &text) == 0);
   CHECK(text.length == (size_t)length && strcmp(text.bytes, expected.bytes) == 0);
 
-  const tarn_tree_report_options json = {.bytes = sizeof json, .format = TARN_TREE_REPORT_JSON};
+  const tarn_tree_report_options json = TARN_TREE_REPORT_OPTIONS(.format = TARN_TREE_REPORT_JSON);
   FILE* const file = tmpfile();
   CHECK(file != NULL);
   CHECK(tarn_tree_report_to_file(request, &json, file) == 0);

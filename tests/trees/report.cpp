@@ -40,8 +40,7 @@ json json_of(const void* node, const ReportOptions& options = as_json()) {
 }
 
 tarn_tree_stats stats_of(const void* node) {
-  tarn_tree_stats stats{};
-  stats.bytes = sizeof stats;
+  tarn_tree_stats stats = TARN_TREE_STATS();
   EXPECT_EQ(tarn_tree_get_stats(node, &stats), 0);
   return stats;
 }

@@ -24,8 +24,7 @@ class UnreachableTest : public CleanStack {
   }
 
   static tarn_heap make(int mode = TARN_MODE_FAST, unsigned flags = 0) {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     options.name = "subject";
     options.mode = mode;
     options.flags = flags;
@@ -250,8 +249,7 @@ TEST_F(UnreachableTest, AVisitorEndsTheVisits) {
   const tarn_unreachable_visit visit = [](const tarn_unreachable_block*, void* context) {
     return ++*static_cast<int*>(context) == 3 ? 7 : 0;
   };
-  tarn_unreachable_options options{};
-  options.bytes = sizeof options;
+  tarn_unreachable_options options = TARN_UNREACHABLE_OPTIONS();
   options.heaps = &heap;
   options.heap_count = 1;
   scrub();
@@ -267,8 +265,7 @@ TEST_F(UnreachableTest, OptionsThatMakeNoSense) {
     EXPECT_EQ(tarn_print_unreachable(2, &options, nullptr), -1);
     EXPECT_EQ(errno, error);
   };
-  tarn_unreachable_options sound{};
-  sound.bytes = sizeof sound;
+  tarn_unreachable_options sound = TARN_UNREACHABLE_OPTIONS();
   tarn_unreachable_options options = sound;
   options.bytes = 8;
   refused(options, EINVAL);

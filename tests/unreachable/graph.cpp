@@ -110,14 +110,12 @@ class Graph {
  public:
   Graph() {
     for (const int mode : {TARN_MODE_FAST, TARN_MODE_FAST, TARN_MODE_CHECKED, TARN_MODE_GUARDED}) {
-      tarn_heap_options options{};
-      options.bytes = sizeof options;
+      tarn_heap_options options = TARN_HEAP_OPTIONS();
       options.mode = mode;
       options.threads = heaps_.size() == 1 ? TARN_HEAP_SERIALISED : TARN_HEAP_SHARED;
       heaps_.push_back(tarn_heap_create(&options));
     }
-    tarn_heap_options separate{};
-    separate.bytes = sizeof separate;
+    tarn_heap_options separate = TARN_HEAP_OPTIONS();
     separate.flags = TARN_HEAP_SEPARATE;
     heaps_.push_back(tarn_heap_create(&separate));
     heaps_.push_back(tarn_heap_main());

@@ -126,8 +126,7 @@ class Pages {
 class FreshHeap {
  public:
   FreshHeap() {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     options.region = all_.get<char>() + used_;
     options.region_bytes = each_;
     used_ += each_;

@@ -216,8 +216,7 @@ TEST_F(UnreachableTrees, NumbersAreNoLinks) {
 }
 
 tarn_heap make(void* region, std::size_t bytes, const tarn_source* source, unsigned flags = 0) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.region = region;
   options.region_bytes = bytes;
   options.source = source;
@@ -227,8 +226,7 @@ tarn_heap make(void* region, std::size_t bytes, const tarn_source* source, unsig
 
 tarn_heap make_with(Hidden context) {
   return apart([=] {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     options.context = context.get();
     return tarn_heap_create(&options);
   });
@@ -319,14 +317,12 @@ TEST_F(UnreachableHeaps, ContextsOfCallbacksAreKept) {
 TEST_F(UnreachableRooms, ChunksOfPoolsAndArenasAreBlocks) {
   const tarn_heap heap = make(nullptr, 0, nullptr);
   const tarn_source source = tarn_heap_source(&heap);
-  tarn_pool_options pool_options{};
-  pool_options.bytes = sizeof pool_options;
+  tarn_pool_options pool_options = TARN_POOL_OPTIONS();
   pool_options.block_bytes = 48;
   pool_options.source = &source;
   static tarn_pool pool;
   ASSERT_EQ(tarn_pool_init(&pool, &pool_options), 0);
-  tarn_arena_options arena_options{};
-  arena_options.bytes = sizeof arena_options;
+  tarn_arena_options arena_options = TARN_ARENA_OPTIONS();
   arena_options.source = &source;
   static tarn_arena arena;
   ASSERT_EQ(tarn_arena_init(&arena, &arena_options), 0);

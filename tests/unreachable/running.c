@@ -107,12 +107,12 @@ typedef struct finding {
 
 static void find_now(void* to) {
   finding* found = to;
-  tarn_unreachable_options options = {.bytes = sizeof options, .flags = flags()};
+  tarn_unreachable_options options = TARN_UNREACHABLE_OPTIONS(.flags = flags());
   CHECK(tarn_find_unreachable(&options, show, &found->all, &found->result) == 0);
 }
 
 static void find(uintptr_t leak, int expected) {
-  finding found = {.result = {.bytes = sizeof found.result}};
+  finding found = {.result = TARN_UNREACHABLE_RESULT()};
   apart(find_now, &found);
   const tarn_unreachable_result result = found.result;
   const seen all = found.all;
@@ -133,7 +133,7 @@ typedef struct printing {
 
 static void print_now(void* what) {
   const printing* p = what;
-  tarn_unreachable_options options = {.bytes = sizeof options, .flags = p->flags};
+  tarn_unreachable_options options = TARN_UNREACHABLE_OPTIONS(.flags = p->flags);
   CHECK(tarn_print_unreachable(p->file, &options, NULL) == 0);
 }
 

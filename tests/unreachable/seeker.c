@@ -66,7 +66,7 @@ __attribute__((noinline)) static void give_others(void) {
 }
 
 static void search(void) {
-  tarn_unreachable_result result = {.bytes = sizeof result};
+  tarn_unreachable_result result = TARN_UNREACHABLE_RESULT();
   planted_count = other_count = 0;
   const int outcome = tarn_find_unreachable(NULL, note, NULL, &result);
   char line[256];

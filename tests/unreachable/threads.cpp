@@ -33,8 +33,7 @@ void* cleared(void* p) {
 class Work {
  public:
   explicit Work(int threads) {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     for (const int kind : {TARN_HEAP_SHARED, TARN_HEAP_SERIALISED}) {
       options.threads = kind;
       heaps_.push_back(tarn_heap_create(&options));
@@ -427,8 +426,7 @@ TEST_F(UnreachableThreads, OneThatIsCancelled) {
 
 TEST_F(UnreachableThreads, FromCallbacksOfHeaps) {
   static int error = -1;
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.ceiling_bytes = 1 << 20;
   options.reclaim = [](tarn_heap heap, std::size_t, void* context) -> std::size_t {
     const Unreachable found = find_unreachable({heap});

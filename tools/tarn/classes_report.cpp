@@ -224,9 +224,9 @@ std::string classes_code(const ClassesResult& result, Language language) {
   return fmt::format(
       "/* {} (tarn classes). */\n"
       "static const size_t class_bytes[] = {{\n{}}};\n"
-      "/* tarn_heap_options options = {{.bytes = sizeof options, .class_bytes = class_bytes,\n"
-      "                              .class_count = sizeof class_bytes / sizeof *class_bytes}}; "
-      "*/\n",
+      "/* tarn_heap_options options = TARN_HEAP_OPTIONS(\n"
+      "       .class_bytes = class_bytes,\n"
+      "       .class_count = sizeof class_bytes / sizeof *class_bytes); */\n",
       summary(result), numbers);
 }
 

@@ -94,7 +94,7 @@ static int write_job(const struct conversion* c, struct job* job) {
   if (done != 0) {
     fprintf(stderr, "documents: %s: cannot be written: %s\n", job->path, strerror(errno));
   }
-  const tarn_tree_report_options named = {.bytes = sizeof named, .alike_min = 1};
+  const tarn_tree_report_options named = TARN_TREE_REPORT_OPTIONS(.alike_min = 1);
   if (c->reports) tarn_tree_report_to_file(job->document, &named, stderr);
   tarn_tree_dispose(job->document);
   job->document = NULL;

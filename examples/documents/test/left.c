@@ -8,7 +8,7 @@
 #include "tarn/heap/heap.h"
 
 __attribute__((destructor)) static void look(void) {
-  tarn_heap_stats stats = {.bytes = sizeof stats};
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   if (tarn_heap_get_stats(tarn_heap_main(), &stats) != 0) abort();
   fprintf(stderr, "left: %llu blocks\n", (unsigned long long)stats.live_blocks);
 }

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../detail/sized.h"
 #include "../source/mode.h"
 #include "../source/source.h"
 
@@ -45,7 +46,7 @@ extern "C" {
 #define TARN_ARENA_KEEP_TYPICAL (SIZE_MAX - 1) /* What sufficed for nine of ten past uses. */
 
 typedef struct tarn_arena_options {
-  size_t bytes;              /* sizeof(tarn_arena_options) */
+  size_t bytes;              /* sizeof(tarn_arena_options); TARN_ARENA_OPTIONS(...) sets it. */
   const char* name;          /* For reports; not copied. Null: none. */
   const tarn_source* source; /* Copied. Null: malloc's heap. */
   size_t chunk_bytes;        /* The least that is asked for; 0: as the source prefers, or 16 KiB. */
@@ -55,6 +56,8 @@ typedef struct tarn_arena_options {
   size_t keep_bytes;         /* At a reset: see above. */
   int mode;                  /* An enum tarn_mode: see above. */
 } tarn_arena_options;
+
+#define TARN_ARENA_OPTIONS(...) TARN_SIZED(tarn_arena_options, __VA_ARGS__)
 
 /* All of these are the arena's own. It must not be copied or moved, but by tarn_arena_move. */
 typedef struct tarn_arena_chunk tarn_arena_chunk;
@@ -213,7 +216,7 @@ TARN_API TARN_MUST_USE char* tarn_arena_format_v(tarn_arena* arena, const char* 
 TARN_API int tarn_arena_owns(const tarn_arena* arena, const void* p);
 
 typedef struct tarn_arena_stats {
-  size_t bytes;            /* sizeof(tarn_arena_stats), set by the caller. */
+  size_t bytes;            /* sizeof(tarn_arena_stats); TARN_ARENA_STATS(...) sets it. */
   uint64_t used_bytes;     /* Blocks, rounded up, and what alignment took. */
   uint64_t used_peak;      /* The most that was seen: when chunks ended, at rewinds, and now. */
   uint64_t held_bytes;     /* All chunks, as granted. */
@@ -225,6 +228,8 @@ typedef struct tarn_arena_stats {
   uint64_t chunks_released;
   uint64_t resets;
 } tarn_arena_stats;
+
+#define TARN_ARENA_STATS(...) TARN_SIZED(tarn_arena_stats, __VA_ARGS__)
 
 /* 0, or -1 with EINVAL. Linear in the chunks. */
 TARN_API int tarn_arena_get_stats(const tarn_arena* arena, tarn_arena_stats* stats);

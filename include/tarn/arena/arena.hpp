@@ -49,8 +49,7 @@ struct ArenaOptions {
 
 // The same for functions of the C interface.
 inline tarn_arena_options c_options(const tarn_source* source, const ArenaOptions& from) noexcept {
-  tarn_arena_options options{};
-  options.bytes = sizeof options;
+  tarn_arena_options options = TARN_ARENA_OPTIONS();
   options.name = from.name;
   options.source = source;
   options.chunk_bytes = from.chunk_bytes;
@@ -188,8 +187,7 @@ class ArenaCalls {
   bool check() const noexcept { return tarn_arena_check(raw()) != 0; }
   const char* name() const noexcept { return raw()->name; }
   tarn_arena_stats stats() const noexcept {
-    tarn_arena_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_arena_stats stats = TARN_ARENA_STATS();
     tarn_arena_get_stats(raw(), &stats);
     return stats;
   }

@@ -43,8 +43,7 @@ class SharedArena {
   }
   void reset() noexcept { tarn_shared_arena_reset(&shared_); }
   tarn_arena_stats stats() noexcept {
-    tarn_arena_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_arena_stats stats = TARN_ARENA_STATS();
     tarn_shared_arena_get_stats(&shared_, &stats);
     return stats;
   }

@@ -133,8 +133,7 @@ class LastingAllocator {
   std::size_t heap_alignment() const noexcept { return alignment_ != 0 ? alignment_ : 16; }
 
   tarn_class_pool_stats heap_stats() noexcept {
-    tarn_class_pool_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_class_pool_stats stats = TARN_CLASS_POOL_STATS();
     tarn_class_pools_get_class_stats(&blocks_, 0, &stats);
     return stats;
   }
@@ -145,8 +144,7 @@ class LastingAllocator {
     return objects_ != 0 ? make_pool() : make_blocks();
   }
   bool make_pool() noexcept {
-    tarn_fixed_allocator_options options{};
-    options.bytes = sizeof options;
+    tarn_fixed_allocator_options options = TARN_FIXED_ALLOCATOR_OPTIONS();
     options.name = name_;
     options.block_bytes = size_;
     options.alignment = alignment_ != 0 ? alignment_ : usual_alignment();
@@ -161,8 +159,7 @@ class LastingAllocator {
     return true;
   }
   bool make_blocks() noexcept {
-    tarn_class_pools_options options{};
-    options.bytes = sizeof options;
+    tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS();
     options.name = name_;
     options.class_bytes = &size_;
     options.class_count = 1;

@@ -37,9 +37,7 @@ typedef struct tarn_arena Arena;
  * numbers make no sense, and when out of memory. */
 TARN_FIXED_POOL_INLINE Pool* GetPool(size_t size, size_t alloc_step) {
   Pool* const pool = (Pool*)malloc(sizeof(Pool));
-  tarn_pool_options options;
-  memset(&options, 0, sizeof options);
-  options.bytes = sizeof options;
+  tarn_pool_options options = TARN_POOL_OPTIONS();
   options.block_bytes = size;
   options.chunk_blocks = alloc_step;
 #ifndef FIXED_POOL_FAST
@@ -69,9 +67,7 @@ TARN_FIXED_POOL_INLINE void DeletePool(Pool* pool) {
  * Null when out of memory. */
 TARN_FIXED_POOL_INLINE Arena* GetArena(size_t alloc_step) {
   Arena* const arena = (Arena*)malloc(sizeof(Arena));
-  tarn_arena_options options;
-  memset(&options, 0, sizeof options);
-  options.bytes = sizeof options;
+  tarn_arena_options options = TARN_ARENA_OPTIONS();
   options.chunk_bytes = options.chunk_bytes_max = alloc_step;
   if (arena != NULL && tarn_arena_init(arena, &options) == 0) return arena;
   free(arena);

@@ -177,14 +177,12 @@ TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_take_place(void) {
 
 TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, unsigned flags) {
   struct tarn_mem_pool* const pool = tarn_mem_take_place();
-  tarn_heap_options options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   tarn_heap heap;
   if (pool == NULL) return NULL;
   if ((flags & MEM_ZEROINIT) != 0) {
     __atomic_store_n(&tarn_mem_all.has_zeroed, 1, __ATOMIC_RELAXED);
   }
-  memset(&options, 0, sizeof options);
-  options.bytes = sizeof options;
   options.name = "MemPool";
   options.region = region;
   options.region_bytes = region_bytes;
@@ -372,9 +370,7 @@ TARN_SMRTHEAP_INLINE MEM_POINTER_STATUS MemCheckPtr(MEM_POOL pool, const void* m
 
 /* The pool's committed bytes; 0 for null. */
 TARN_SMRTHEAP_INLINE size_t MemPoolSize(MEM_POOL pool) {
-  tarn_heap_stats stats;
-  memset(&stats, 0, sizeof stats);
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   if (pool == NULL || tarn_heap_get_stats(pool->heap, &stats) != 0) return 0;
   return (size_t)stats.committed_bytes;
 }
@@ -417,9 +413,7 @@ TARN_SMRTHEAP_INLINE int MemPoolCheck(MEM_POOL pool) {
 }
 
 TARN_SMRTHEAP_INLINE int MemPoolInfo(MEM_POOL pool, MEM_POOL_INFO* info) {
-  tarn_heap_stats stats;
-  memset(&stats, 0, sizeof stats);
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   memset(info, 0, sizeof *info);
   if (pool == NULL || tarn_heap_get_stats(pool->heap, &stats) != 0) return 0;
   info->pool = pool;

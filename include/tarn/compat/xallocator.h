@@ -157,9 +157,8 @@ TARN_XALLOCATOR_INLINE void lock_destroy(void) {}
 /* A line on standard output for each class that was used. Block Count: the most that were in use at
  * the same time, which is how many blocks recycling has made. */
 TARN_XALLOCATOR_INLINE void xalloc_stats(void) {
-  tarn_class_pool_stats stats;
+  tarn_class_pool_stats stats = TARN_CLASS_POOL_STATS();
   size_t i;
-  stats.bytes = sizeof stats;
   for (i = 0; tarn_xalloc_get_class_stats(i, &stats) == 0; ++i) {
     if (stats.in_use_peak != 0) {
       XALLOCATOR_PRINT(stats.block_bytes, stats.in_use_peak, stats.in_use);

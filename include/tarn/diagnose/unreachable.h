@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "../detail/api.h"
+#include "../detail/sized.h"
 #include "../heap/heap.h"
 
 #ifdef __cplusplus
@@ -45,13 +46,15 @@ enum {
 };
 
 typedef struct tarn_unreachable_options {
-  size_t bytes;           /* sizeof(tarn_unreachable_options). */
+  size_t bytes;           /* TARN_UNREACHABLE_OPTIONS(...) sets it. */
   const tarn_heap* heaps; /* Whose blocks are wanted; those of others only lead on. Null and 0: */
   size_t heap_count;      /* all heaps' but passthrough ones'. */
   unsigned flags;         /* Of enum tarn_unreachable_flag. */
   int signal;             /* Of no other use; 0: TARN_UNREACHABLE_SIGNAL. */
   unsigned wait_ms;       /* 0: TARN_UNREACHABLE_WAIT_MS. */
 } tarn_unreachable_options;
+
+#define TARN_UNREACHABLE_OPTIONS(...) TARN_SIZED(tarn_unreachable_options, __VA_ARGS__)
 
 typedef struct tarn_unreachable_block {
   void* start;
@@ -68,7 +71,7 @@ typedef int (*tarn_unreachable_visit)(const tarn_unreachable_block* block, void*
  * those of all heaps, those too that were not asked for. Of threads that are missed whole stacks
  * are scanned, and no registers: what they do meanwhile may be listed. */
 typedef struct tarn_unreachable_result {
-  size_t bytes;              /* sizeof(tarn_unreachable_result), set by the caller. */
+  size_t bytes;              /* TARN_UNREACHABLE_RESULT(...) sets it. */
   uint64_t blocks;           /* That no pointer reaches, of the heaps that were asked for. */
   uint64_t block_bytes;
   uint64_t direct_blocks;
@@ -81,6 +84,8 @@ typedef struct tarn_unreachable_result {
   uint64_t threads_missed;   /* Ran on: they block the signal, or did not come in time. */
   uint64_t pause_ns;         /* How long the others stood. */
 } tarn_unreachable_result;
+
+#define TARN_UNREACHABLE_RESULT(...) TARN_SIZED(tarn_unreachable_result, __VA_ARGS__)
 
 /* Finds them, and shows them by address; options, visit and result may be null. What visit returned
  * if that is not 0; 0 at the end; -1 with errno

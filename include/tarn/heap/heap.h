@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "../detail/api.h"
+#include "../detail/sized.h"
 #include "../source/mode.h"
 #include "../source/source.h"
 
@@ -103,7 +104,7 @@ enum tarn_heap_flag {
 };
 
 typedef struct tarn_heap_options {
-  size_t bytes;          /* sizeof(tarn_heap_options), so that later libraries know this one. */
+  size_t bytes;          /* sizeof(tarn_heap_options); TARN_HEAP_OPTIONS(...) sets it. */
   const char* name;      /* Copied; null: none. */
   int threads;           /* An enum tarn_heap_threads. */
   int mode;              /* An enum tarn_mode: see above. */
@@ -121,6 +122,8 @@ typedef struct tarn_heap_options {
   size_t region_bytes;   /* At least TARN_HEAP_REGION_BYTES_MIN. */
   const tarn_source* source; /* Copied; null: the operating system (below). */
 } tarn_heap_options;
+
+#define TARN_HEAP_OPTIONS(...) TARN_SIZED(tarn_heap_options, __VA_ARGS__)
 
 /* Makes a heap; options may be null. The zero value with EINVAL for options that make no sense,
  * with ENOTSUP for a passthrough heap where there is no system's malloc, with ENOMEM when there is
@@ -305,7 +308,7 @@ TARN_API tarn_heap tarn_heap_main(void);
  * resident_bytes is counted in whole pages of the operating system. 0 where that does not say, and
  * for a heap in a region, which asks nothing. */
 typedef struct tarn_heap_stats {
-  size_t bytes;                  /* sizeof(tarn_heap_stats), set by the caller. */
+  size_t bytes;                  /* sizeof(tarn_heap_stats); TARN_HEAP_STATS(...) sets it. */
   uint64_t live_blocks;
   uint64_t live_bytes;           /* Usable bytes of live blocks. */
   uint64_t live_bytes_peak;      /* The most of them; see above. */
@@ -317,6 +320,8 @@ typedef struct tarn_heap_stats {
   uint64_t pages;
   uint64_t large_blocks;
 } tarn_heap_stats;
+
+#define TARN_HEAP_STATS(...) TARN_SIZED(tarn_heap_stats, __VA_ARGS__)
 
 /* Fills in *stats. 0, or -1 with EINVAL. Time linear in the pages of the heap, with a call to the
  * operating system for each run of neighbouring ones; other threads that need memory of the heap

@@ -179,8 +179,7 @@ class HeapRef {
   HeapRef next() const noexcept { return tarn_heap_next(heap_); }
 
   tarn_heap_stats stats() const noexcept {
-    tarn_heap_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_heap_stats stats = TARN_HEAP_STATS();
     tarn_heap_get_stats(heap_, &stats);
     return stats;
   }
@@ -274,8 +273,7 @@ struct HeapOptions {
 
 // The same for functions of the C interface.
 inline tarn_heap_options c_options(const HeapOptions& from) noexcept {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.name = from.name;
   options.threads = static_cast<int>(from.threads);
   options.mode = static_cast<int>(from.mode);

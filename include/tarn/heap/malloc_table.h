@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "../detail/api.h"
+#include "../detail/sized.h"
 #include "../source/source.h"
 
 #ifdef __cplusplus
@@ -33,7 +34,7 @@ extern "C" {
  * no function is null, unless all are: then the allocator cannot be one (null was handed over, or
  * its blocks are aligned to less than 16). */
 typedef struct tarn_malloc_table {
-  size_t bytes; /* sizeof(tarn_malloc_table) */
+  size_t bytes; /* sizeof(tarn_malloc_table); TARN_MALLOC_TABLE_FIELDS(...) sets it. */
 
   /* At least `bytes` aligned to 16; for 0 a block that may only be deallocated. Never null in a
    * table that is given to tarn. */
@@ -58,6 +59,8 @@ typedef struct tarn_malloc_table {
 
   void* context; /* Handed to all of them. */
 } tarn_malloc_table;
+
+#define TARN_MALLOC_TABLE_FIELDS(...) TARN_SIZED(tarn_malloc_table, __VA_ARGS__)
 
 /* tarn_malloc and its sisters. Any thread. */
 TARN_API tarn_malloc_table tarn_malloc_table_default(void);

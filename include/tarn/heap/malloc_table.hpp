@@ -90,8 +90,7 @@ template <class A, class Use = MallocTableUse<A>>
 class MallocTableOf {
  public:
   static tarn_malloc_table table(A* allocator) noexcept {
-    tarn_malloc_table made{};
-    made.bytes = sizeof made;
+    tarn_malloc_table made = TARN_MALLOC_TABLE_FIELDS();
     made.allocate = allocate;
     made.allocate_zeroed = allocate_zeroed;
     made.allocate_aligned = allocate_aligned;

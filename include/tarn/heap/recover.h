@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "../detail/api.h"
+#include "../detail/sized.h"
 #include "heap.h"
 
 #ifdef __cplusplus
@@ -58,7 +59,7 @@ TARN_API size_t tarn_recover_heap(tarn_heap heap, size_t wanted_bytes, unsigned 
 
 /* Sums since the process began. */
 typedef struct tarn_recover_stats {
-  size_t bytes;                /* sizeof(tarn_recover_stats), set by the caller. */
+  size_t bytes;                /* sizeof(tarn_recover_stats); TARN_RECOVER_STATS(...) sets it. */
   uint64_t recoveries;         /* Asked for, by calls and by allocations. */
   uint64_t by_allocations;     /* Of these, by allocations; */
   uint64_t by_allocations_in_vain; /* and of these, those to which nothing came. */
@@ -70,6 +71,8 @@ typedef struct tarn_recover_stats {
   uint64_t purged_bytes;
   uint64_t refills;            /* Blocks that were allocated again. */
 } tarn_recover_stats;
+
+#define TARN_RECOVER_STATS(...) TARN_SIZED(tarn_recover_stats, __VA_ARGS__)
 
 /* 0, or -1 with EINVAL. */
 TARN_API int tarn_recover_get_stats(tarn_recover_stats* stats);
@@ -95,7 +98,7 @@ typedef size_t (*tarn_reclaim)(size_t wanted_bytes, void* context);
 typedef size_t (*tarn_reclaim_estimate)(void* context);
 
 typedef struct tarn_reclaimer_options {
-  size_t bytes;          /* sizeof(tarn_reclaimer_options) */
+  size_t bytes;          /* sizeof(tarn_reclaimer_options); TARN_RECLAIMER_OPTIONS(...) sets it. */
   const char* name;      /* For reports; not copied. Null: none. */
   int priority;          /* Lower ones are asked first; equal ones in the order they came. */
   tarn_heap heap;        /* Asked when this heap or one above it needs memory, and when the process
@@ -104,6 +107,8 @@ typedef struct tarn_reclaimer_options {
   tarn_reclaim_estimate estimate; /* Null: tarn_reclaimer_set_estimate says it. */
   void* context;
 } tarn_reclaimer_options;
+
+#define TARN_RECLAIMER_OPTIONS(...) TARN_SIZED(tarn_reclaimer_options, __VA_ARGS__)
 
 /* The program's memory, and the library's words. It stays where it is while it is registered. */
 typedef struct tarn_reclaimer {
@@ -141,11 +146,13 @@ TARN_API int tarn_reclaimer_unregister(tarn_reclaimer* reclaimer);
 TARN_API void tarn_reclaimer_set_estimate(tarn_reclaimer* reclaimer, size_t bytes);
 
 typedef struct tarn_reclaimer_stats {
-  size_t bytes;            /* sizeof(tarn_reclaimer_stats), set by the caller. */
+  size_t bytes;            /* sizeof(tarn_reclaimer_stats); TARN_RECLAIMER_STATS(...) sets it. */
   uint64_t calls;          /* Of the callback, */
   uint64_t calls_in_vain;  /* those that gave nothing, */
   uint64_t given_bytes;    /* and what the others gave. */
 } tarn_reclaimer_stats;
+
+#define TARN_RECLAIMER_STATS(...) TARN_SIZED(tarn_reclaimer_stats, __VA_ARGS__)
 
 /* 0, or -1 with EINVAL. pre: registered, or it was */
 TARN_API int tarn_reclaimer_get_stats(const tarn_reclaimer* reclaimer, tarn_reclaimer_stats* stats);

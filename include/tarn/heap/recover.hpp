@@ -66,8 +66,7 @@ class Reclaimer {
 
   explicit Reclaimer(Reclaim reclaim, const ReclaimerOptions& chosen = {})
       : reclaim_(std::move(reclaim)) {
-    tarn_reclaimer_options options{};
-    options.bytes = sizeof options;
+    tarn_reclaimer_options options = TARN_RECLAIMER_OPTIONS();
     options.name = chosen.name;
     options.priority = chosen.priority;
     options.heap = chosen.heap;
@@ -89,8 +88,7 @@ class Reclaimer {
   void set_estimate(std::size_t bytes) noexcept { tarn_reclaimer_set_estimate(&reclaimer_, bytes); }
 
   tarn_reclaimer_stats stats() const noexcept {
-    tarn_reclaimer_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_reclaimer_stats stats = TARN_RECLAIMER_STATS();
     tarn_reclaimer_get_stats(&reclaimer_, &stats);
     return stats;
   }

@@ -19,6 +19,7 @@
 #include "../detail/language.h"
 #if defined(TARN_LANGUAGE)
 
+#include "../detail/sized.h"
 #include "sqlite3_pages.h"
 #include "sqlite3_scope.h"
 
@@ -30,7 +31,7 @@ extern "C" {
  * sqlite3_status64(SQLITE_STATUS_MALLOC_COUNT) and (SQLITE_STATUS_MEMORY_USED), unless it was told
  * not to count. Pages are apart, in SQLite as here. Exact while no thread is in SQLite. */
 typedef struct tarn_sqlite3_stats {
-  size_t bytes;             /* sizeof(tarn_sqlite3_stats), set by the caller. */
+  size_t bytes;             /* sizeof(tarn_sqlite3_stats); TARN_SQLITE3_STATS(...) sets it. */
   uint64_t blocks;          /* By xMalloc, */
   uint64_t block_bytes;     /* usable. */
   uint64_t pages;           /* In caches, */
@@ -38,6 +39,8 @@ typedef struct tarn_sqlite3_stats {
   uint64_t committed_bytes; /* Of all its heaps: what a ceiling is about. */
   uint64_t heaps;
 } tarn_sqlite3_stats;
+
+#define TARN_SQLITE3_STATS(...) TARN_SIZED(tarn_sqlite3_stats, __VA_ARGS__)
 
 /* --- Owners ----------------------------------------------------------------------------------- */
 
@@ -52,7 +55,7 @@ static inline int tarn_sqlite3_owner_init(tarn_sqlite3_owner* owner,
                                           const tarn_heap_options* options) {
   tarn_heap_options* const pages = &owner->options;
   memset(owner, 0, sizeof *owner);
-  pages->bytes = sizeof *pages;
+  *pages = TARN_HEAP_OPTIONS();
   if (options != NULL) {
     if (options->bytes != sizeof *options || options->region != NULL) return SQLITE_MISUSE;
     pages->threads = options->threads;
@@ -84,9 +87,7 @@ static inline void tarn_sqlite3_forget(const tarn_sqlite3_owner* owner) {
 }
 
 static inline int tarn_sqlite3_owner_is_empty(const tarn_sqlite3_owner* owner) {
-  tarn_heap_stats stats;
-  memset(&stats, 0, sizeof stats);
-  stats.bytes = sizeof stats;
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   return owner->caches == NULL && tarn_heap_get_stats(owner->heap, &stats) == 0 &&
          stats.live_blocks == 0;
 }
@@ -296,9 +297,7 @@ static inline tarn_heap tarn_sqlite3_heap(sqlite3* db) { return tarn_sqlite3_own
 /* The state's lock is held. */
 static inline void tarn_sqlite3_add_owner(const tarn_sqlite3_owner* owner,
                                           tarn_sqlite3_stats* sum) {
-  tarn_heap_stats heap;
-  memset(&heap, 0, sizeof heap);
-  heap.bytes = sizeof heap;
+  tarn_heap_stats heap = TARN_HEAP_STATS();
   tarn_heap_get_stats(owner->heap, &heap);
   sum->committed_bytes += heap.committed_bytes; /* With those below it. */
   sum->blocks += heap.live_blocks - __atomic_load_n(&owner->ending_blocks, __ATOMIC_RELAXED);
@@ -312,8 +311,7 @@ static inline void tarn_sqlite3_add_owner(const tarn_sqlite3_owner* owner,
  * linear in the heap's pages (not in SQLite's). */
 static inline int tarn_sqlite3_get_stats(sqlite3* db, tarn_sqlite3_stats* stats) {
   if (stats->bytes != sizeof *stats) return -1;
-  memset(stats, 0, sizeof *stats);
-  stats->bytes = sizeof *stats;
+  *stats = TARN_SQLITE3_STATS();
   pthread_mutex_lock(&tarn_sqlite3.lock);
   tarn_sqlite3_add_owner(tarn_sqlite3_owner_of(db), stats);
   pthread_mutex_unlock(&tarn_sqlite3.lock);
@@ -324,8 +322,7 @@ static inline int tarn_sqlite3_get_stats(sqlite3* db, tarn_sqlite3_stats* stats)
 static inline int tarn_sqlite3_get_totals(tarn_sqlite3_stats* stats) {
   const tarn_sqlite3_owner* owner;
   if (stats->bytes != sizeof *stats) return -1;
-  memset(stats, 0, sizeof *stats);
-  stats->bytes = sizeof *stats;
+  *stats = TARN_SQLITE3_STATS();
   pthread_mutex_lock(&tarn_sqlite3.lock);
   for (owner = &tarn_sqlite3.shared; owner != NULL; owner = owner->next) {
     tarn_sqlite3_add_owner(owner, stats);

@@ -4,8 +4,8 @@
  *
  *   static const size_t tuned[] = {396, 768};
  *   tarn_class_pools pools;
- *   tarn_class_pools_init(&pools, &(tarn_class_pools_options){
- *       .bytes = sizeof(tarn_class_pools_options), .class_bytes = tuned, .class_count = 2});
+ *   tarn_class_pools_init(&pools, &TARN_CLASS_POOLS_OPTIONS(.class_bytes = tuned,
+ *                                                           .class_count = 2));
  *   void* p = tarn_class_pools_allocate(&pools, 390);
  *
  * One thread at a time, or any under a lock that one names. Needs neither the rest of tarn nor an
@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../detail/sized.h"
 #include "../source/source.h"
 
 #ifdef __cplusplus
@@ -42,7 +43,7 @@ typedef struct tarn_class_pools_lock {
 } tarn_class_pools_lock;
 
 typedef struct tarn_class_pools_options {
-  size_t bytes;              /* sizeof(tarn_class_pools_options) */
+  size_t bytes;              /* TARN_CLASS_POOLS_OPTIONS(...) sets it. */
   const char* name;          /* For reports; not copied. Null: none. */
   const size_t* class_bytes; /* Classes besides the powers of two, ascending, from 1 on; copied. */
   size_t class_count;        /* At most 1,000. */
@@ -56,6 +57,8 @@ typedef struct tarn_class_pools_options {
   tarn_class_pools_lock lock;
   unsigned flags;            /* Of enum tarn_class_pools_flag. */
 } tarn_class_pools_options;
+
+#define TARN_CLASS_POOLS_OPTIONS(...) TARN_SIZED(tarn_class_pools_options, __VA_ARGS__)
 
 #define TARN_CLASS_POOLS_RECENT 64 /* At first; more when there are as many chunks. */
 
@@ -87,7 +90,7 @@ typedef struct tarn_class_pools {
 /* Of one class. What it has allocated is what it is asked, so an average of the requests far below
  * block_bytes, or a least and a most that are equal, tell where a tuned class would save. */
 typedef struct tarn_class_pool_stats {
-  size_t bytes;           /* sizeof(tarn_class_pool_stats), set by the caller. */
+  size_t bytes;           /* sizeof(tarn_class_pool_stats); TARN_CLASS_POOL_STATS(...) sets it. */
   size_t block_bytes;     /* As named, */
   size_t stride_bytes;    /* and what one takes. */
   uint64_t in_use;
@@ -103,8 +106,10 @@ typedef struct tarn_class_pool_stats {
   uint64_t chunks;
 } tarn_class_pool_stats;
 
+#define TARN_CLASS_POOL_STATS(...) TARN_SIZED(tarn_class_pool_stats, __VA_ARGS__)
+
 typedef struct tarn_class_pools_stats {
-  size_t bytes;            /* sizeof(tarn_class_pools_stats), set by the caller. */
+  size_t bytes;            /* TARN_CLASS_POOLS_STATS(...) sets it. */
   size_t classes;
   uint64_t in_use;         /* Blocks, */
   uint64_t in_use_bytes;   /* as many bytes as their classes have. */
@@ -117,6 +122,8 @@ typedef struct tarn_class_pools_stats {
   uint64_t chunks_acquired; /* Since the beginning. */
   uint64_t chunks_released;
 } tarn_class_pools_stats;
+
+#define TARN_CLASS_POOLS_STATS(...) TARN_SIZED(tarn_class_pools_stats, __VA_ARGS__)
 
 /* Makes pools. 0, or -1: EINVAL for options that make no sense, ENOMEM when the source has no room
  * for the classes themselves (some 160 bytes each, and 500). Afterwards they may be used and

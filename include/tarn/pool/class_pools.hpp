@@ -125,16 +125,14 @@ class LockedClassPools {
   }
 
   tarn_class_pools_stats stats() const noexcept {
-    tarn_class_pools_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
     tarn_class_pools_get_stats(&own_, &stats);
     return stats;
   }
   std::size_t class_count() const noexcept { return own_.class_count; }
   // pre: number < class_count(). By size.
   tarn_class_pool_stats class_stats(std::size_t number) const noexcept {
-    tarn_class_pool_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_class_pool_stats stats = TARN_CLASS_POOL_STATS();
     tarn_class_pools_get_class_stats(&own_, number, &stats);
     return stats;
   }
@@ -145,8 +143,7 @@ class LockedClassPools {
 
  private:
   void make(const tarn_source* source, const ClassPoolsOptions& from) {
-    tarn_class_pools_options options{};
-    options.bytes = sizeof options;
+    tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS();
     options.name = from.name;
     options.class_bytes = from.classes.data;
     options.class_count = from.classes.count;

@@ -5,9 +5,8 @@
  *
  *   static _Alignas(16) char memory[64 * 100];
  *   tarn_fixed_allocator packets;
- *   tarn_fixed_allocator_init(&packets, &(tarn_fixed_allocator_options){
- *       .bytes = sizeof(tarn_fixed_allocator_options), .name = "packets", .block_bytes = 64,
- *       .memory = memory, .memory_bytes = sizeof memory});
+ *   tarn_fixed_allocator_init(&packets, &TARN_FIXED_ALLOCATOR_OPTIONS(
+ *       .name = "packets", .block_bytes = 64, .memory = memory, .memory_bytes = sizeof memory));
  *
  * One thread at a time. Constant time, apart from the source's. A free is proved to be of a block
  * (double and foreign frees are reported), where there is room for one bit a block besides.
@@ -22,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../detail/sized.h"
 #include "../source/source.h"
 
 #ifdef __cplusplus
@@ -40,7 +40,7 @@ enum tarn_fixed_allocator_flag {
 };
 
 typedef struct tarn_fixed_allocator_options {
-  size_t bytes;       /* sizeof(tarn_fixed_allocator_options) */
+  size_t bytes;       /* TARN_FIXED_ALLOCATOR_OPTIONS(...) sets it. */
   const char* name;   /* Not copied; null: none. */
   size_t block_bytes; /* From 1 on; rounded up to a pointer's size, and to the alignment. */
   size_t alignment;   /* A power of two; 0: 16 (in memory of one's own: a pointer's). */
@@ -50,6 +50,8 @@ typedef struct tarn_fixed_allocator_options {
   const tarn_source* source; /* Copied; null: malloc's heap. */
   unsigned flags;     /* Of enum tarn_fixed_allocator_flag. */
 } tarn_fixed_allocator_options;
+
+#define TARN_FIXED_ALLOCATOR_OPTIONS(...) TARN_SIZED(tarn_fixed_allocator_options, __VA_ARGS__)
 
 /* All of these are the allocator's own. */
 typedef struct tarn_fixed_allocator {

@@ -82,8 +82,7 @@ class FixedAllocator {
  private:
   void make(std::size_t block_bytes, std::size_t objects, void* memory, std::size_t memory_bytes,
             const tarn_source* source, const FixedAllocatorOptions& from) {
-    tarn_fixed_allocator_options options{};
-    options.bytes = sizeof options;
+    tarn_fixed_allocator_options options = TARN_FIXED_ALLOCATOR_OPTIONS();
     options.name = from.name;
     options.block_bytes = block_bytes;
     options.alignment = from.alignment;

@@ -16,6 +16,7 @@
 #include "../detail/language.h"
 #if defined(TARN_LANGUAGE)
 
+#include "../detail/sized.h"
 #include "pool.h"
 
 #ifdef __cplusplus
@@ -23,7 +24,7 @@ extern "C" {
 #endif
 
 typedef struct tarn_object_cache_options {
-  size_t bytes;          /* sizeof(tarn_object_cache_options) */
+  size_t bytes;          /* TARN_OBJECT_CACHE_OPTIONS(...) sets it. */
   tarn_pool_options objects; /* block_bytes and alignment are the object's. */
 
   /* Builds an object in memory that has been written to or not: 0, or anything else when that
@@ -33,6 +34,8 @@ typedef struct tarn_object_cache_options {
   void* context;         /* Handed to both. */
   size_t idle_max;       /* So many stay built while nobody has them; 0: all. */
 } tarn_object_cache_options;
+
+#define TARN_OBJECT_CACHE_OPTIONS(...) TARN_SIZED(tarn_object_cache_options, __VA_ARGS__)
 
 /* In front of each object. */
 typedef struct tarn_cached {

@@ -91,8 +91,7 @@ class ObjectCache {
 
  private:
   void make(std::size_t idle_max, const tarn_source* source, const PoolOptions& from) {
-    tarn_object_cache_options options{};
-    options.bytes = sizeof options;
+    tarn_object_cache_options options = TARN_OBJECT_CACHE_OPTIONS();
     options.idle_max = idle_max;
     options.destruct = [](void* object, void*) { static_cast<T*>(object)->~T(); };
     options.objects = c_options(sizeof(T), source, from);

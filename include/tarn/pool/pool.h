@@ -2,8 +2,7 @@
  * cuts them into blocks without headers, and gives chunks back when they are empty.
  *
  *   tarn_pool nodes;
- *   tarn_pool_init(&nodes, &(tarn_pool_options){.bytes = sizeof(tarn_pool_options),
- *                                               .block_bytes = sizeof(struct node)});
+ *   tarn_pool_init(&nodes, &TARN_POOL_OPTIONS(.block_bytes = sizeof(struct node)));
  *   struct node* n = tarn_pool_allocate(&nodes);
  *
  * One thread at a time. Allocating and freeing take constant time, apart from the source's; the
@@ -21,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../detail/sized.h"
 #include "../source/mode.h"
 #include "../source/source.h"
 
@@ -48,7 +48,7 @@ enum tarn_pool_flag {
 };
 
 typedef struct tarn_pool_options {
-  size_t bytes;              /* sizeof(tarn_pool_options) */
+  size_t bytes;              /* sizeof(tarn_pool_options); TARN_POOL_OPTIONS(...) sets it. */
   const char* name;          /* For reports; not copied. Null: none. */
   size_t block_bytes;        /* From 1 on; rounded up to the alignment, and to a pointer. */
   size_t alignment;          /* A power of two. 0: the largest that divides block_bytes, from a
@@ -70,6 +70,8 @@ typedef struct tarn_pool_options {
   int mode;                  /* An enum tarn_mode: see above. */
   unsigned flags;            /* Of enum tarn_pool_flag. */
 } tarn_pool_options;
+
+#define TARN_POOL_OPTIONS(...) TARN_SIZED(tarn_pool_options, __VA_ARGS__)
 
 #define TARN_POOL_CACHE 32 /* Blocks that a pool keeps at hand. */
 
@@ -125,7 +127,7 @@ typedef struct tarn_pool {
 } tarn_pool;
 
 typedef struct tarn_pool_stats {
-  size_t bytes;            /* sizeof(tarn_pool_stats), set by the caller. */
+  size_t bytes;            /* sizeof(tarn_pool_stats); TARN_POOL_STATS(...) sets it. */
   size_t block_bytes;      /* As asked for, */
   size_t stride_bytes;     /* and what one takes. */
   uint64_t live_blocks;
@@ -136,6 +138,8 @@ typedef struct tarn_pool_stats {
   uint64_t chunks_acquired;  /* Since the beginning. */
   uint64_t chunks_released;
 } tarn_pool_stats;
+
+#define TARN_POOL_STATS(...) TARN_SIZED(tarn_pool_stats, __VA_ARGS__)
 
 /* Makes a pool. 0, or -1: EINVAL for options that make no sense, ENOMEM when what is to be reserved
  * is not there, ENOTSUP for a mode that there is no source for. Afterwards the pool may be used and

@@ -47,8 +47,7 @@ struct PoolOptions {
 // The same for functions of the C interface.
 inline tarn_pool_options c_options(std::size_t block_bytes, const tarn_source* source,
                                    const PoolOptions& from) noexcept {
-  tarn_pool_options options{};
-  options.bytes = sizeof options;
+  tarn_pool_options options = TARN_POOL_OPTIONS();
   options.name = from.name;
   options.block_bytes = block_bytes;
   options.alignment = from.alignment;
@@ -115,8 +114,7 @@ class Pool {
   bool check() const noexcept { return tarn_pool_check(&pool_) != 0; }
 
   tarn_pool_stats stats() const noexcept {
-    tarn_pool_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_pool_stats stats = TARN_POOL_STATS();
     tarn_pool_get_stats(&pool_, &stats);
     return stats;
   }

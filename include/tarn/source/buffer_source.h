@@ -276,9 +276,7 @@ static inline void tarn_buffer_source_give(void* self, tarn_chunk chunk) {
 
 /* The buffer, which stays where it is, as a source. */
 static inline tarn_source tarn_buffer_source_get(tarn_buffer_source* source) {
-  tarn_source made;
-  memset(&made, 0, sizeof made);
-  made.bytes = sizeof made;
+  tarn_source made = TARN_SOURCE();
   made.acquire = tarn_buffer_source_take;
   made.release = tarn_buffer_source_give;
   made.context = source;

@@ -4,8 +4,8 @@
  * them take and release chunks.
  *
  *   tarn_file_source file;
- *   tarn_file_source_init(&file, &(tarn_file_source_options){
- *       .bytes = sizeof(tarn_file_source_options), .name = "index", .flags = TARN_FILE_CREATE});
+ *   tarn_file_source_init(&file, &TARN_FILE_SOURCE_OPTIONS(.name = "index",
+ *                                                          .flags = TARN_FILE_CREATE));
  *
  * One thread at a time for each tarn_file_source; processes, and several of them in one, exclude
  * each other through the file (two calls of the system for each call here). A child of a fork must
@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../detail/sized.h"
 #include "source.h"
 
 #ifdef __cplusplus
@@ -38,7 +39,7 @@ enum tarn_file_flag {
 };
 
 typedef struct tarn_file_source_options {
-  size_t bytes;       /* sizeof(tarn_file_source_options) */
+  size_t bytes;       /* sizeof(tarn_file_source_options); TARN_FILE_SOURCE_OPTIONS(...) sets it. */
   const char* name;   /* Of the file; not kept. */
   int descriptor;
   unsigned flags;     /* Of enum tarn_file_flag. */
@@ -49,6 +50,8 @@ typedef struct tarn_file_source_options {
   size_t chunk_bytes; /* What pools and arenas take at a time; 0: an eighth of bytes_max, as they
                          like from 2 MiB on. */
 } tarn_file_source_options;
+
+#define TARN_FILE_SOURCE_OPTIONS(...) TARN_SIZED(tarn_file_source_options, __VA_ARGS__)
 
 /* All of it is the source's own; it must not be copied or moved. */
 typedef struct tarn_file_source {
@@ -64,12 +67,14 @@ typedef struct tarn_file_source {
 } tarn_file_source;
 
 typedef struct tarn_file_source_stats {
-  size_t bytes;        /* sizeof(tarn_file_source_stats), set by the caller. */
+  size_t bytes;        /* sizeof(tarn_file_source_stats); TARN_FILE_SOURCE_STATS(...) sets it. */
   uint64_t file_bytes; /* Of these, */
   uint64_t free_bytes; /* as many are free; */
   uint64_t chunks;     /* out, those of earlier processes too; */
   uint64_t acquired;   /* since the file was made. */
 } tarn_file_source_stats;
+
+#define TARN_FILE_SOURCE_STATS(...) TARN_SIZED(tarn_file_source_stats, __VA_ARGS__)
 
 /* 0; or -1 with errno, and `why` in words:
  *   EINVAL   options that make no sense, a name that cannot be one, no regular file

@@ -76,8 +76,7 @@ class MappedSource {
   bool owns(const void* p) const noexcept { return tarn_file_source_owns(&source_, p) != 0; }
   bool check() const noexcept { return tarn_file_source_check(&source_) != 0; }
   tarn_file_source_stats stats() const noexcept {
-    tarn_file_source_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_file_source_stats stats = TARN_FILE_SOURCE_STATS();
     tarn_file_source_get_stats(&source_, &stats);
     return stats;
   }
@@ -88,8 +87,7 @@ class MappedSource {
  protected:
   MappedSource(const char* name, int descriptor, unsigned flags,
                const FileSourceOptions& from) noexcept {
-    tarn_file_source_options options{};
-    options.bytes = sizeof options;
+    tarn_file_source_options options = TARN_FILE_SOURCE_OPTIONS();
     options.name = name;
     options.descriptor = descriptor;
     options.flags = flags | (from.create ? unsigned{TARN_FILE_CREATE} : 0) |

@@ -3,8 +3,7 @@
  * released chunk goes back at once.
  *
  *   tarn_os_source pages;
- *   tarn_os_source_init(&pages, &(tarn_os_source_options){.bytes = sizeof(tarn_os_source_options),
- *                                                         .flags = TARN_OS_SOURCE_HUGE});
+ *   tarn_os_source_init(&pages, &TARN_OS_SOURCE_OPTIONS(.flags = TARN_OS_SOURCE_HUGE));
  *   const tarn_source source = tarn_os_source_get(&pages);
  *
  * Any thread. A chunk costs a call or a few of the operating system, whatever is out.
@@ -20,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../detail/sized.h"
 #include "source.h"
 
 #ifdef __cplusplus
@@ -36,7 +36,7 @@ enum tarn_os_source_flag {
 };
 
 typedef struct tarn_os_source_options {
-  size_t bytes;       /* sizeof(tarn_os_source_options) */
+  size_t bytes;       /* sizeof(tarn_os_source_options); TARN_OS_SOURCE_OPTIONS(...) sets it. */
   unsigned flags;     /* Of enum tarn_os_source_flag. */
   unsigned node;
   size_t chunk_bytes; /* What pools, arenas and heaps take at a time; 0: as they like, or 2 MiB
@@ -45,8 +45,10 @@ typedef struct tarn_os_source_options {
                          and ]. Not copied. Null: none. */
 } tarn_os_source_options;
 
+#define TARN_OS_SOURCE_OPTIONS(...) TARN_SIZED(tarn_os_source_options, __VA_ARGS__)
+
 typedef struct tarn_os_source_stats {
-  size_t bytes;         /* sizeof(tarn_os_source_stats), set by the caller. */
+  size_t bytes;         /* sizeof(tarn_os_source_stats); TARN_OS_SOURCE_STATS(...) sets it. */
   uint64_t chunks;      /* Out, */
   uint64_t held_bytes;  /* and as many bytes; */
   uint64_t held_bytes_peak;
@@ -54,6 +56,8 @@ typedef struct tarn_os_source_stats {
   uint64_t refused;     /* what the system did not give; */
   uint64_t kept_bytes;  /* released, but not taken back by the system yet. */
 } tarn_os_source_stats;
+
+#define TARN_OS_SOURCE_STATS(...) TARN_SIZED(tarn_os_source_stats, __VA_ARGS__)
 
 /* All of it is the source's own; it must not be copied or moved. */
 typedef struct tarn_os_source {

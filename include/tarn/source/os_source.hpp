@@ -36,8 +36,7 @@ class OsSource {
   // Throws InvalidOptions for what the system does not have; without exceptions the source is false
   // as a truth value then, and never has a chunk.
   explicit OsSource(const OsSourceOptions& from = {}) {
-    tarn_os_source_options options{};
-    options.bytes = sizeof options;
+    tarn_os_source_options options = TARN_OS_SOURCE_OPTIONS();
     options.flags = (from.huge_pages ? unsigned{TARN_OS_SOURCE_HUGE} : 0) |
                     (from.populate ? unsigned{TARN_OS_SOURCE_POPULATE} : 0) |
                     (from.lock ? unsigned{TARN_OS_SOURCE_LOCK} : 0) |
@@ -67,8 +66,7 @@ class OsSource {
   bool zeroed() const noexcept { return true; }
 
   tarn_os_source_stats stats() const noexcept {
-    tarn_os_source_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_os_source_stats stats = TARN_OS_SOURCE_STATS();
     tarn_os_source_get_stats(&source_, &stats);
     return stats;
   }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "../detail/api.h"
+#include "../detail/sized.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,7 +28,7 @@ typedef struct tarn_chunk {
  * may use other heaps, pools and arenas, not the one that calls them. A heap calls them with malloc
  * serving from its own heap, whatever the thread's default (tarn_heap_set_default). */
 typedef struct tarn_source {
-  size_t bytes; /* sizeof(tarn_source) */
+  size_t bytes; /* sizeof(tarn_source); TARN_SOURCE(...) sets it. */
 
   /* At least `bytes` of readable and writable memory aligned to `alignment`, a power of two; a null
    * chunk when there are none, without a word: whoever asked may ask for less. */
@@ -43,6 +44,8 @@ typedef struct tarn_source {
   size_t chunk_bytes;
   int zeroed; /* Not 0: chunks read as zero, so zeroed blocks need not be written. */
 } tarn_source;
+
+#define TARN_SOURCE(...) TARN_SIZED(tarn_source, __VA_ARGS__)
 
 /* The chunks of pools and arenas that are given no source: blocks of malloc's own heap (see
  * tarn/heap/heap.h), which keeps memory warm. Any thread. Where the library is built without an

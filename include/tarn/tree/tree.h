@@ -23,6 +23,7 @@
 #include <stddef.h>
 
 #include "../arena/arena.h"
+#include "../detail/sized.h"
 #include "../heap/heap.h"
 
 #ifdef __cplusplus
@@ -205,13 +206,16 @@ TARN_API int tarn_tree_is_ancestor(const void* ancestor, const void* node);
 
 /* The node and all below it. */
 typedef struct tarn_tree_stats {
-  size_t bytes;        /* sizeof(tarn_tree_stats), set by the caller. */
+  size_t bytes;        /* sizeof(tarn_tree_stats); TARN_TREE_STATS(...) sets it. */
   size_t nodes;
   size_t usable_bytes; /* As tarn_tree_size has it. */
   size_t overhead_bytes; /* In front of nodes, for names, destructors, alignment, references. */
   size_t depth;        /* 1 for a node without children. */
   size_t references;   /* That these nodes have to others. */
 } tarn_tree_stats;
+
+#define TARN_TREE_STATS(...) TARN_SIZED(tarn_tree_stats, __VA_ARGS__)
+
 TARN_API int tarn_tree_get_stats(const void* node, tarn_tree_stats* stats);
 
 /* 1 when all links below the node are as they must be. Linear. */

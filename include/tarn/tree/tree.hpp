@@ -275,8 +275,7 @@ class Tree {
   }
 
   tarn_tree_stats stats() const noexcept {
-    tarn_tree_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_tree_stats stats = TARN_TREE_STATS();
     if (root_ != nullptr) tarn_tree_get_stats(root_, &stats);
     return stats;
   }

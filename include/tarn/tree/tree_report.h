@@ -22,6 +22,7 @@
 #include <stdio.h>
 
 #include "../detail/api.h"
+#include "../detail/sized.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,7 +38,7 @@ enum {
  * and what is below them by one line behind their siblings ("+ 17 smaller, 40 nodes, 2,004 bytes"),
  * with their totals. */
 typedef struct tarn_tree_report_options {
-  size_t bytes;     /* sizeof(tarn_tree_report_options), set by the caller. */
+  size_t bytes;     /* sizeof(tarn_tree_report_options); TARN_TREE_REPORT_OPTIONS(...) sets it. */
   int format;       /* TARN_TREE_REPORT_TEXT, TARN_TREE_REPORT_JSON. */
   size_t depth_max; /* Levels that are shown, 1: the node alone; 0: 16. What is deeper is folded.
                        Above TARN_TREE_REPORT_DEPTH_MAX: EINVAL; report a node further down. */
@@ -46,6 +47,8 @@ typedef struct tarn_tree_report_options {
                        children, or with some. 1: all; 0: 9; SIZE_MAX: none. So are references,
                        but from 9 on at the earliest. */
 } tarn_tree_report_options;
+
+#define TARN_TREE_REPORT_OPTIONS(...) TARN_SIZED(tarn_tree_report_options, __VA_ARGS__)
 
 /* Takes a piece of the report, which ends anywhere (at most 512 bytes; no '\0' behind it). 0: go
  * on; anything else: no more. It must not change the tree. */

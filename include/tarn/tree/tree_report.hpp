@@ -63,8 +63,7 @@ bool report(const void* node, Write&& write, const ReportOptions& from = {}) {
 #endif
     }
   } call{write, {}};
-  tarn_tree_report_options options{};
-  options.bytes = sizeof options;
+  tarn_tree_report_options options = TARN_TREE_REPORT_OPTIONS();
   options.format = from.json ? TARN_TREE_REPORT_JSON : TARN_TREE_REPORT_TEXT;
   options.depth_max = from.depth_max;
   options.bytes_min = from.bytes_min;

@@ -24,8 +24,7 @@ struct Live {
 class Scenario {
  public:
   explicit Scenario(int mode) {
-    tarn_heap_options options{};
-    options.bytes = sizeof options;
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
     options.mode = mode;
     heap_ = tarn_heap_create(&options);
     if (heap_.record == nullptr) ++nulls_;
@@ -43,8 +42,7 @@ class Scenario {
         live_.pop_back();
       }
     }
-    tarn_heap_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_heap_stats stats = TARN_HEAP_STATS();
     ASSERT_EQ(tarn_heap_get_stats(heap_, &stats), 0);
     ASSERT_EQ(stats.live_blocks, live_.size());
     for (const Live& live : live_) verify(live, live.bytes);

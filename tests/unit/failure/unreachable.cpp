@@ -32,8 +32,7 @@ int count(const tarn_unreachable_block*, void* context) {
 }
 
 void try_all(tarn_heap heap, bool onwards) {
-  tarn_unreachable_options options{};
-  options.bytes = sizeof options;
+  tarn_unreachable_options options = TARN_UNREACHABLE_OPTIONS();
   options.heaps = &heap;
   options.heap_count = 1;
   bool failed = true;

@@ -212,8 +212,7 @@ TEST_F(IdleMailTest, WhereTheSystemRefusesThePageIsFreeAllTheSame) {
 
 // It may be closed, walked, frozen, or of memory that is not the system's.
 TEST_F(IdleMailTest, APageOfAHeapOfOnesOwnIsLeftAlone) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   const tarn_heap heap = heap_create(&options);
   owner_.run([&] { deallocate(heap_allocate(heap, 60'000, "test")); });  // No nursery from here on.
   const auto allocate = [&] {
@@ -254,8 +253,7 @@ TEST_F(IdleMailTest, AnOwnerThatEndsMeanwhileHasItsMailReadForIt) {
 
 // A thread that purges may fork in a signal handler; it goes on in the child where it was.
 TEST_F(IdleMailTest, ASurvivingPurgerKeepsWhatItHasInItsHands) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   heap_delete(heap_create(&options));  // Where there are heaps, mail is delivered anew.
   Page* const page = freed_page();
   in_unrepaired_child([&] {

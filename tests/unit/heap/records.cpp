@@ -21,8 +21,7 @@ namespace {
 alignas(64) std::array<std::byte, std::size_t{1} << 20> region;
 
 tarn_heap make(bool in_region) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   if (in_region) {
     options.region = region.data();
     options.region_bytes = region.size();

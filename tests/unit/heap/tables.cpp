@@ -23,8 +23,7 @@ namespace {
 using Sizes = std::vector<std::size_t>;
 
 tarn_heap make(const Sizes& table, int threads = TARN_HEAP_SHARED) {
-  tarn_heap_options options{};
-  options.bytes = sizeof options;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.threads = threads;
   options.class_bytes = table.empty() ? nullptr : table.data();
   options.class_count = table.size();

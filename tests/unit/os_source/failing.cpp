@@ -22,8 +22,7 @@ class OsSourceFailures : public testing::TestWithParam<unsigned> {
   ~OsSourceFailures() override { os::fake::fail_at(0, false); }
 
   tarn_os_source_options options() const {
-    tarn_os_source_options options{};
-    options.bytes = sizeof options;
+    tarn_os_source_options options = TARN_OS_SOURCE_OPTIONS();
     options.flags = GetParam();
     return options;
   }
@@ -48,8 +47,7 @@ class OsSourceFailures : public testing::TestWithParam<unsigned> {
   }
 
   static tarn_os_source_stats stats_of(const tarn_os_source& source) {
-    tarn_os_source_stats stats{};
-    stats.bytes = sizeof stats;
+    tarn_os_source_stats stats = TARN_OS_SOURCE_STATS();
     EXPECT_EQ(tarn_os_source_get_stats(&source, &stats), 0);
     return stats;
   }
@@ -118,8 +116,7 @@ TEST(OsSourceOptions, EachFlagThatTheSystemDoesNotHaveIsSaid) {
   for (const unsigned flag : {TARN_OS_SOURCE_POPULATE, TARN_OS_SOURCE_LOCK, TARN_OS_SOURCE_NODE,
                               TARN_OS_SOURCE_HIDE}) {
     const std::size_t before = os::fake::bytes_reserved();
-    tarn_os_source_options wanted{};
-    wanted.bytes = sizeof wanted;
+    tarn_os_source_options wanted = TARN_OS_SOURCE_OPTIONS();
     wanted.flags = flag;
     tarn_os_source source;
     os::fake::fail_at(2, false);
