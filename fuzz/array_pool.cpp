@@ -87,11 +87,11 @@ void run_alone(Pool& pool, std::size_t block_bytes, Input& input) {
       pool.for_each([&](void* block) { TARN_REQUIRE(marks.has(block)), ++live; });
       TARN_REQUIRE(live == marks.count());
     }
-    TARN_REQUIRE(pool.in_use() == marks.count() && pool.is_full() == (marks.count() == 0));
+    TARN_REQUIRE(pool.in_use() == marks.count() && pool.is_empty() == (marks.count() == 0));
     TARN_REQUIRE(pool.check());
   }
   while (marks.count() != 0) pool.deallocate(marks.remove(marks.count() - 1));
-  TARN_REQUIRE(pool.is_full() && pool.check());
+  TARN_REQUIRE(pool.is_empty() && pool.check());
 }
 
 template <std::size_t count, std::size_t bytes, ArrayChecks checks>
@@ -127,7 +127,7 @@ class SharedRun {
       TARN_REQUIRE(pools_[m].leave() == marks_.remove_all_of(m));
     }
     join(0);
-    TARN_REQUIRE(pools_[0].is_full() && pools_[0].check());
+    TARN_REQUIRE(pools_[0].is_empty() && pools_[0].check());
   }
 
  private:

@@ -76,6 +76,6 @@ int main() {
   waitpid(child, nullptr, 0);
   const std::size_t left = pool.reclaim(identity(child));
   std::printf("%zu block was left behind; ", left);
-  std::printf(pool.is_full() && pool.check() ? "all %zu are free\n" : "of %zu some are lost\n",
+  std::printf(pool.is_empty() && pool.check() ? "all %zu are free\n" : "of %zu some are lost\n",
               pool.capacity());
 }

@@ -18,7 +18,7 @@ void use(Pool& pool) {
   void* const q = pool.try_allocate(2, 1);
   pool.deallocate(p);
   pool.deallocate(q);
-  if (!pool.check() || !pool.is_full()) __builtin_trap();
+  if (!pool.check() || !pool.is_empty()) __builtin_trap();
 }
 
 }  // namespace

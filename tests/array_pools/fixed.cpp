@@ -62,10 +62,14 @@ TYPED_TEST_SUITE(EveryArrayPool, Pools);
 
 TYPED_TEST(EveryArrayPool, HandsOutEachBlockOnceInAddressOrder) {
   auto& pool = this->pool;
-  EXPECT_TRUE(pool.is_full());
+  EXPECT_TRUE(pool.is_empty() && !pool.is_full());
+  void* const only = pool.try_allocate();
+  EXPECT_FALSE(pool.is_empty());
+  EXPECT_EQ(pool.is_full(), pool.capacity() == 1);
+  pool.deallocate(only);
   const auto taken = take_all(pool);
   ASSERT_EQ(taken.size(), pool.capacity());
-  EXPECT_TRUE(pool.is_empty());
+  EXPECT_TRUE(pool.is_full() && !pool.is_empty());
   for (std::size_t i = 0; i != taken.size(); ++i) {
     EXPECT_EQ(taken[i], taken[0] + i * pool.stride);
     EXPECT_TRUE(pool.owns(taken[i]) && pool.owns(taken[i] + pool.stride - 1));
@@ -100,7 +104,7 @@ TYPED_TEST(EveryArrayPool, TakesBlocksBackInAnyOrder) {
     pool.deallocate(again);
   }
   pool.for_each([&](void* p) { pool.deallocate(p); });
-  EXPECT_TRUE(pool.is_full());
+  EXPECT_TRUE(pool.is_empty());
   EXPECT_TRUE(pool.check());
   EXPECT_EQ(take_all(pool), taken);  // From the start again.
 }
@@ -110,12 +114,12 @@ TYPED_TEST(EveryArrayPool, SaysNoToWhatBlocksAreNot) {
   EXPECT_EQ(pool.try_allocate(SIZE_MAX, 1), nullptr);
   EXPECT_EQ(pool.try_allocate(pool.stride + 1, 1), nullptr);
   EXPECT_EQ(pool.try_allocate(1, 1 << 20), nullptr);
-  EXPECT_TRUE(pool.is_full());
+  EXPECT_TRUE(pool.is_empty());
   void* const p = pool.try_allocate(0, 1);  // Nothing is a block, too.
   EXPECT_TRUE(pool.owns(p));
   pool.deallocate(p, 0, 1);
   pool.deallocate(nullptr);
-  EXPECT_TRUE(pool.is_full());
+  EXPECT_TRUE(pool.is_empty());
 }
 
 TEST(ArrayPool, AlignsTheAddress) {
@@ -150,7 +154,7 @@ TEST(ArrayPool, FallsBackToAnotherAllocatorAndFreesFindTheirWay) {
   EXPECT_THROW((void)pool.allocate(), std::bad_alloc);  // The fallback has none, either.
   EXPECT_EQ(pool.try_allocate(), nullptr);
   for (void* p : taken) pool.deallocate(p);
-  EXPECT_TRUE(pool.is_full() && second.is_full());
+  EXPECT_TRUE(pool.is_empty() && second.is_empty());
 }
 
 TEST(ArrayPool, FallsBackToOperatorNew) {
@@ -162,7 +166,7 @@ TEST(ArrayPool, FallsBackToOperatorNew) {
   std::memset(other, 1, 100);
   pool.deallocate(other);
   pool.deallocate(own);
-  EXPECT_TRUE(pool.is_full());
+  EXPECT_TRUE(pool.is_empty());
 }
 
 TEST(ArrayPool, ConstructionWritesTheCountsOnly) {

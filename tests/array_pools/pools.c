@@ -14,7 +14,7 @@ enum { BLOCKS = 300, BYTES = 24 };
 static int count_and_free(void* block, void* context) {
   tarn_array_pool* pool = context;
   tarn_array_pool_deallocate(pool, block);
-  return tarn_array_pool_is_full(pool);
+  return tarn_array_pool_is_empty(pool);
 }
 
 static void region(void) {
@@ -35,14 +35,16 @@ static void region(void) {
     CHECK(taken[i] == blocks + i * BYTES);
     memset(taken[i], 1, BYTES);
   }
-  CHECK(tarn_array_pool_allocate(&pool) == NULL && tarn_array_pool_is_empty(&pool));
+  CHECK(tarn_array_pool_allocate(&pool) == NULL && tarn_array_pool_is_full(&pool));
+  CHECK(!tarn_array_pool_is_empty(&pool));
   for (size_t i = 0; i < BLOCKS; i += 2) tarn_array_pool_deallocate(&pool, taken[i]);
+  CHECK(!tarn_array_pool_is_empty(&pool) && !tarn_array_pool_is_full(&pool));
   CHECK(tarn_array_pool_in_use(&pool) == BLOCKS / 2 && tarn_array_pool_check(&pool));
   CHECK(tarn_array_pool_allocate(&pool) == taken[BLOCKS - 2]);
   CHECK(tarn_array_pool_owns(&pool, taken[7]) && !tarn_array_pool_owns(&pool, notes));
   CHECK(tarn_array_pool_at(&pool, tarn_array_pool_index_of(&pool, taken[7])) == taken[7]);
   CHECK(tarn_array_pool_walk(&pool, count_and_free, &pool) == 1);
-  CHECK(tarn_array_pool_is_full(&pool) && tarn_array_pool_check(&pool));
+  CHECK(tarn_array_pool_is_empty(&pool) && tarn_array_pool_check(&pool));
   CHECK(strlen(tarn_array_status_text(TARN_ARRAY_DAMAGED)) > 10);
 }
 

@@ -55,7 +55,7 @@ TEST_P(EveryRegion, ServesBlocksThatCannotBeTouched) {
     taken.push_back(p);
   }
   EXPECT_EQ(taken.size(), shape.count);
-  EXPECT_TRUE(pool.is_empty());
+  EXPECT_TRUE(pool.is_full());
   EXPECT_THROW((void)pool.allocate(), std::bad_alloc);
   for (std::size_t i = 0; i < taken.size(); i += 3) pool.deallocate(taken[i]);
   EXPECT_TRUE(pool.check());
@@ -64,7 +64,7 @@ TEST_P(EveryRegion, ServesBlocksThatCannotBeTouched) {
   pool.for_each([&](void*) { ++live; });
   EXPECT_EQ(live, pool.in_use());
   pool.for_each([&](void* p) { pool.deallocate(p); });
-  EXPECT_TRUE(pool.is_full() && pool.check());
+  EXPECT_TRUE(pool.is_empty() && pool.check());
   pool.deallocate(nullptr);
   munmap(blocks, bytes);
 }
@@ -118,7 +118,7 @@ TEST(RegionArrayPool, TwoMappingsOfOneFileAreOnePool) {
   EXPECT_FALSE(second.owns(here));
   EXPECT_EQ(second.in_use(), 1u);
   second.deallocate(there);
-  EXPECT_TRUE(first.is_full() && first.check());
+  EXPECT_TRUE(first.is_empty() && first.check());
   for (char* at : place) munmap(at, room);
   close(file);
 }

@@ -28,10 +28,10 @@ TEST(SharedArrayPool, HandsOutEachBlockOnce) {
   while (void* const p = pool.try_allocate()) taken.push_back(static_cast<char*>(p));
   ASSERT_EQ(taken.size(), count);
   for (std::size_t i = 0; i != count; ++i) EXPECT_EQ(taken[i], taken[0] + i * bytes);
-  EXPECT_TRUE(pool.is_empty() && pool.check());
+  EXPECT_TRUE(pool.is_full() && !pool.is_empty() && pool.check());
   EXPECT_THROW((void)pool.allocate(), std::bad_alloc);
   for (char* p : taken) pool.deallocate(p);
-  EXPECT_TRUE(pool.is_full() && pool.check());
+  EXPECT_TRUE(pool.is_empty() && !pool.is_full() && pool.check());
   EXPECT_EQ(pool.try_allocate(), taken.back());  // The last freed one first.
   EXPECT_TRUE(pool.owns(taken[0] + 5) && !pool.owns(taken[0] - 1));
   pool.deallocate(nullptr);
@@ -134,7 +134,7 @@ TEST(SharedArrayPool, WorksThroughMappingsAtDifferentAddresses) {
   EXPECT_EQ(there - place[1], here - place[0]);
   EXPECT_STREQ(there, "hello");
   pool[1].deallocate(there);
-  EXPECT_TRUE(pool[0].is_full() && pool[1].check());
+  EXPECT_TRUE(pool[0].is_empty() && pool[1].check());
   for (char* at : place) munmap(at, 8192);
   close(file);
 }

@@ -170,7 +170,7 @@ bool run(Work work, Work meanwhile, std::size_t first, std::size_t second) {
   EXPECT_EQ(std::adjacent_find(live.begin(), live.end()), live.end()) << "handed out twice";
   EXPECT_EQ(pool.in_use(), live.size());
   for (void* p : live) pool.deallocate(p);
-  EXPECT_TRUE(pool.check() && pool.is_full());
+  EXPECT_TRUE(pool.check() && pool.is_empty());
   std::size_t taken = 0;
   while (pool.try_allocate() != nullptr) ++taken;
   EXPECT_EQ(taken, capacity);

@@ -61,7 +61,7 @@ TEST(SharedThreads, OneHandleServesAllThreadsOfAProcess) {
   for (std::thread& thread : running) thread.join();
   EXPECT_TRUE(is_sound);
   EXPECT_TRUE(pool.check());
-  EXPECT_TRUE(pool.is_full());
+  EXPECT_TRUE(pool.is_empty());
 }
 
 TEST(SharedThreads, MembersComeAndGoWhileOthersWork) {

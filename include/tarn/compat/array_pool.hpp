@@ -36,8 +36,10 @@ class ArrayPool {
   // Null is ignored.
   void Free(void* block) noexcept { pool_.deallocate(block); }
 
-  bool IsEmpty() const noexcept { return pool_.is_empty(); }  // No block is free.
-  bool IsFull() const noexcept { return pool_.is_full(); }    // All are.
+  // The source speaks of its stack of free blocks, so these two mean the reverse of is_empty() and
+  // is_full() everywhere else: IsEmpty is true when no block is free, IsFull when all blocks are.
+  bool IsEmpty() const noexcept { return pool_.is_full(); }
+  bool IsFull() const noexcept { return pool_.is_empty(); }
 
  private:
   using Pool = tarn::ArrayPool<num_blocks, block_size, tarn::natural_alignment(block_size),

@@ -177,8 +177,8 @@ class ArrayPool : private Overflow {
 
   static constexpr std::size_t capacity() noexcept { return block_count; }
   std::size_t in_use() const noexcept { return carved_ - free_; }  // Without a fallback's.
-  bool is_empty() const noexcept { return in_use() == block_count; }  // No block is free.
-  bool is_full() const noexcept { return carved_ == 0; }              // All are.
+  bool is_empty() const noexcept { return carved_ == 0; }            // No block is in use.
+  bool is_full() const noexcept { return in_use() == block_count; }  // No block is left.
 
   // The fallback.
   Overflow& overflow() noexcept { return *this; }

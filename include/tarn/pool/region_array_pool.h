@@ -213,13 +213,13 @@ static inline size_t tarn_array_pool_capacity(const tarn_array_pool* pool) {
 static inline size_t tarn_array_pool_in_use(const tarn_array_pool* pool) {
   return (size_t)(pool->region->carved - pool->region->free);
 }
-/* No block is free. */
+/* No block is in use. */
 static inline int tarn_array_pool_is_empty(const tarn_array_pool* pool) {
-  return tarn_array_pool_in_use(pool) == pool->blocks.count;
-}
-/* All blocks are. */
-static inline int tarn_array_pool_is_full(const tarn_array_pool* pool) {
   return pool->region->carved == 0;
+}
+/* No block is left. */
+static inline int tarn_array_pool_is_full(const tarn_array_pool* pool) {
+  return tarn_array_pool_in_use(pool) == pool->blocks.count;
 }
 
 /* A block's number, the same in all processes; and the block of a number below the capacity. */

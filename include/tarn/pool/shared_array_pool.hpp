@@ -111,8 +111,8 @@ class SharedArrayPool {
   std::size_t capacity() const noexcept { return pool_.blocks.count; }
   std::size_t block_bytes() const noexcept { return pool_.blocks.block_bytes; }
   std::size_t in_use() const noexcept { return tarn_shared_array_pool_in_use(&pool_); }
-  bool is_empty() const noexcept { return in_use() == capacity(); }  // No block is free.
-  bool is_full() const noexcept { return in_use() == 0; }            // All are.
+  bool is_empty() const noexcept { return in_use() == 0; }          // No block is in use.
+  bool is_full() const noexcept { return in_use() == capacity(); }  // No block is left.
 
   // Of a pool that nobody is using; also when members were killed in the middle of something.
   bool check() const noexcept { return tarn_shared_array_pool_check(&pool_) != 0; }
