@@ -23,8 +23,8 @@ struct alignas(tree_grain) TreeDomain {
   // Reasons to visit nodes before the memory can go: destructors of its nodes, references to them,
   // domains that begin at them.
   std::size_t asking;
-  std::size_t guests;   // Nodes in other memory with parents in the domain's.
-  std::size_t outside;  // Nodes in its memory with parents in other memory.
+  std::size_t guests;   // Nodes in other memory, below parents whose nodes are made in this one.
+  std::size_t outside;  // Nodes in this memory, below other parents.
   TreeExtra* extras;    // The list of the Extras of its nodes.
   bool is_of_arena;
   bool is_compact;      // Arenas: small blocks have one word in front.

@@ -216,8 +216,8 @@ void unlink_last(TreeNode* node) noexcept {
   if (is_reference(parent)) leave_reference(parent);
   const Seam seam = seam_of(node);
   forget_place(node);
-  TreeNode* const poor = needs_extra(seam);
-  if (TARN_UNLIKELY(poor != nullptr)) {
+  TreeNode* const lacking = needs_extra(seam);
+  if (TARN_UNLIKELY(lacking != nullptr)) {
     TARN_ASSERT(is_extended(node));
     TreeExtra* const extra = extra_of(node);
     leave_domain(*extra);
@@ -225,7 +225,7 @@ void unlink_last(TreeNode* node) noexcept {
     for (std::uint32_t& word : node->word) word &= 3;
     node->word[3] = 0;
     set(node, node_is_extended, false);
-    extend_with(poor, extra);
+    extend_with(lacking, extra);
   }
   TARN_ASSERT(needs_extra(seam) == nullptr);
   close(seam);
@@ -239,8 +239,8 @@ bool unlink_to_move(TreeNode* node) noexcept {
   }
   check_neighbours(node);
   const Seam seam = parent == nullptr ? Seam{} : seam_of(node);
-  TreeNode* const poor = needs_extra(seam);
-  if (TARN_UNLIKELY(poor != nullptr) && !extend(poor)) return false;
+  TreeNode* const lacking = needs_extra(seam);
+  if (TARN_UNLIKELY(lacking != nullptr) && !extend(lacking)) return false;
   count_edge(parent, node, -1);
   if (parent == nullptr) return true;
   if (is_reference(parent)) leave_reference(parent);
