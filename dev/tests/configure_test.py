@@ -6,13 +6,16 @@ Nothing is built: the commands by which it would be are read.
 import json
 import os
 import re
+import shutil
 import subprocess
 import unittest
 
 from sample import DEV, SampleTest
 
 SOURCE = DEV.parent
-LIBRARY_ALONE = [f"-DTARN_BUILD_{part}=OFF" for part in ("TESTS", "TOOLS", "EXAMPLES", "BENCH")]
+LIBRARY_ALONE = ["-DTARN_BUILD_TOOLS=OFF"]
+NOTHING_INSTALLED = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON"
+                     for name in ("GTest", "CLI11", "fmt", "nlohmann_json", "Python3", "benchmark")]
 # As a machine has it that lacks gmock.
 GTEST_ALONE = """
 add_library(GTest::gtest INTERFACE IMPORTED)
@@ -67,8 +70,53 @@ class Configure(SampleTest):
         self.assertEqual(self.optimisations("-DCMAKE_CXX_FLAGS=-O1", source=self.outer_project()),
                          ["1"])
 
+    def commands(self, preset=()):
+        """All commands of a build that was told nothing, or only a preset."""
+        done = self.configure(*preset)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return (self.root / "build/compile_commands.json").read_text()
+
+    def test_a_user_gets_the_library_and_the_command(self):
+        plain = self.commands()
+        for part in ("/src/entry/malloc.cpp", "/tools/tarn/main.cpp"):
+            self.assertIn(part, plain)
+        for part in ("/tests/", "/examples/", "/bench/", "/fuzz/", "-Werror"):
+            self.assertNotIn(part, plain)
+        shutil.rmtree(self.root / "build")
+        self.assertEqual(self.commands(["--preset", "release"]), plain)
+
+    def test_whatever_is_not_installed_the_library_is_built(self):
+        done = self.configure("--preset", "release", *NOTHING_INSTALLED)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        text = " ".join(done.stderr.split())
+        self.assertIn("the command `tarn` is left out, since these are not installed: libcli11-dev "
+                      "libfmt-dev nlohmann-json3-dev. On Debian and Ubuntu: apt-get install "
+                      "libcli11-dev libfmt-dev nlohmann-json3-dev", text)
+        done = self.configure("-DTARN_BUILD_TOOLS=ON")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("dev/setup tools, or apt-get install libcli11-dev libfmt-dev "
+                      "nlohmann-json3-dev; or do without: -DTARN_BUILD_TOOLS=OFF",
+                      " ".join(done.stderr.split()))
+
+    def test_a_folder_keeps_what_it_was_configured_for(self):
+        """`make demo` and `make bench` use the folder in which `make test` has built tests."""
+        presets = json.loads((SOURCE / "CMakePresets.json").read_text())["configurePresets"]
+        variables = {preset["name"]: preset.get("cacheVariables", {}) for preset in presets}
+        self.assertEqual(variables["release"], {"CMAKE_BUILD_TYPE": "Release"})
+        for part in ("TESTS", "TOOLS", "EXAMPLES", "BENCH"):
+            self.assertEqual(variables["developer"][f"TARN_BUILD_{part}"], "ON")
+
+    def test_each_option_of_the_build_is_documented(self):
+        lists = "".join(path.read_text() for path in SOURCE.rglob("CMakeLists.txt")
+                        if "build" not in path.relative_to(SOURCE).parts)
+        options = set(re.findall(r"\boption\((TARN_\w+)", lists))
+        options |= set(re.findall(r"\bset\((TARN_\w+) [^)]*\bCACHE STRING", lists))
+        self.assertIn("TARN_BUILD_TOOLS", options)
+        text = (SOURCE / "docs/packaging.md").read_text()
+        self.assertEqual(options, set(re.findall(r"^\| `(TARN_\w+)`", text, re.M)))
+
     def test_gtest_without_gmock_is_enough(self):
-        done = self.configure("-DTARN_BUILD_BENCH=OFF", "-DTARN_BUILD_EXAMPLES=OFF",
+        done = self.configure("-DTARN_BUILD_TOOLS=ON", "-DTARN_BUILD_TESTS=ON",
                               self.package(GTEST_ALONE))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("tarn_tools_tests:", (self.root / "build/build.ninja").read_text())
@@ -80,7 +128,9 @@ class Configure(SampleTest):
                               "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON")
         self.assertNotEqual(done.returncode, 0)
         text = " ".join(done.stderr.split())
-        self.assertIn("apt-get install libgtest-dev; or do without: -DTARN_BUILD_TESTS=OFF", text)
+        self.assertIn("not installed: libgtest-dev. On Debian and Ubuntu: dev/setup build tools "
+                      "test, or apt-get install libgtest-dev; or do without: "
+                      "-DTARN_BUILD_TESTS=OFF", text)
 
 
 if __name__ == "__main__":

@@ -52,12 +52,14 @@ class Demo(SampleTest):
         self.assertIn("--fresh", configure)
         self.assertIn("--build", build)
 
-    def test_what_was_configured_is_built_as_it_is(self):
+    def test_a_folder_that_was_configured_is_only_told_what_the_demo_needs(self):
         (self.root / "works").touch()
         for generated in ("build.ninja", "Makefile"):
             self.use_cmake(generated)
-            self.assertEqual(len(self.calls_of_demo()), 2)
-            self.assertEqual(len(self.calls_of_demo()), 1)
+            self.assertIn("--fresh", self.calls_of_demo()[0])
+            configure, _ = self.calls_of_demo()
+            self.assertEqual(configure, "--preset release -DTARN_BUILD_TOOLS=ON "
+                                        "-DTARN_BUILD_EXAMPLES=ON")
             shutil.rmtree(self.root / "build")
 
 

@@ -113,8 +113,7 @@ EOF
     mkdir -p "$folder/own/lib/of/machine/pkgconfig" "$folder/own/include/of/version"
     cmake -S "$(dirname "$consumer")/.." -B "$folder/build" -DCMAKE_INSTALL_PREFIX="$folder/first" \
       -DCMAKE_INSTALL_LIBDIR=lib/of/machine -DCMAKE_INSTALL_INCLUDEDIR=include/of/version \
-      -DTARN_BUILD_TESTS=OFF -DTARN_BUILD_TOOLS=OFF -DTARN_BUILD_EXAMPLES=OFF \
-      -DTARN_BUILD_BENCH=OFF >"$folder/log" 2>&1 || fail "configure: $(tail -n 20 "$folder/log")"
+      -DTARN_BUILD_TOOLS=OFF >"$folder/log" 2>&1 || fail "configure: $(tail -n 20 "$folder/log")"
     cp "$folder/build/tarn.pc" "$folder/own/lib/of/machine/pkgconfig"
     export PKG_CONFIG_PATH=$folder/own/lib/of/machine/pkgconfig
     for name in libdir includedir prefix; do
