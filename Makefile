@@ -2,12 +2,16 @@
 # Makefile: the front door. Every target first installs what it needs and lacks (dev/setup says so).
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench bench-heaps dist clean
+PREFIX ?= /usr/local
+
+.PHONY: help demo install uninstall test test-long bench bench-heaps dist clean
 
 help:
 	@echo 'tarn: a memory-management library for C and C++'
 	@echo
 	@echo '  make demo    build tarn, and compare it with the system malloc (under three minutes)'
+	@echo '  make install PREFIX=/usr/local    build the library and the command, and install them'
+	@echo '  make uninstall PREFIX=/usr/local  remove what was installed there'
 	@echo '  make test    run what a change can break (at most twelve minutes on two cores)'
 	@echo '  make test-long  run the rest: every folder, all rounds, real programs (half an hour)'
 	@echo '  make bench   compare with other allocators, side by side (an hour)'
@@ -20,6 +24,15 @@ help:
 demo:
 	@dev/setup build tools
 	@dev/demo
+
+install:
+	@dev/setup build tools
+	@cmake --preset release -DTARN_BUILD_TOOLS=ON -DCMAKE_INSTALL_PREFIX='$(abspath $(PREFIX))'
+	@cmake --build build/release --target tarn_installed
+	@cmake --install build/release
+
+uninstall:
+	@cmake -DPREFIX='$(abspath $(PREFIX))' -P cmake/uninstall.cmake
 
 test:
 	@dev/setup build tools test

@@ -11,9 +11,12 @@ set_target_properties(tarn_plain PROPERTIES EXPORT_NAME tarn)
 set_target_properties(tarn_bare PROPERTIES EXPORT_NAME bare)
 set_target_properties(tarn_shared PROPERTIES EXPORT_NAME malloc)
 set_target_properties(tarn_static PROPERTIES EXPORT_NAME malloc_static)
+add_custom_target(tarn_installed)  # All that is built to be installed, and no more.
+add_dependencies(tarn_installed tarn_plain tarn_bare tarn_shared tarn_static)
 install(TARGETS tarn_plain tarn_bare tarn_shared tarn_static EXPORT tarn_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tarn_command)
+  add_dependencies(tarn_installed tarn_command tarn_sizes)
   install(TARGETS tarn_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(TARGETS tarn_sizes LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
@@ -23,15 +26,13 @@ install(EXPORT tarn_targets NAMESPACE tarn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}
 # The library as two files, for projects that copy sources (docs/packaging.md).
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_Interpreter_FOUND AND EXISTS ${PROJECT_SOURCE_DIR}/dev/amalgamate)
-  set(tarn_data_folder "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}")
-  if(IS_ABSOLUTE "${CMAKE_INSTALL_DATADIR}")
-    set(tarn_data_folder "${CMAKE_INSTALL_DATADIR}")
-  endif()
   install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\"
-    \"${PROJECT_SOURCE_DIR}/dev/amalgamate\"
-    \"\$ENV{DESTDIR}${tarn_data_folder}/tarn\"
+    \"${PROJECT_SOURCE_DIR}/dev/amalgamate\" \"${CMAKE_CURRENT_BINARY_DIR}/amalgamated\"
     COMMAND_ERROR_IS_FATAL ANY)")
+  install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/amalgamated/
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/tarn)
 endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tarn-config.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/tarn-config.cmake
@@ -50,6 +51,17 @@ set(tarn_pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 if(IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
   set(tarn_pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-configure_file(${PROJECT_SOURCE_DIR}/cmake/tarn.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tarn.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tarn.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name IN ITEMS tarn tarn-plain)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
+    @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
+# At the end: the list of what was installed, for `make uninstall`, and a word on the loader. A
+# project that has this one inside does both for itself.
+if(PROJECT_IS_TOP_LEVEL)
+  install(CODE "set(tarn_data_folder \"${CMAKE_INSTALL_DATADIR}\")
+    set(tarn_library_folder \"${CMAKE_INSTALL_LIBDIR}\")
+    include(\"${PROJECT_SOURCE_DIR}/cmake/after_install.cmake\")")
+endif()

@@ -58,6 +58,11 @@ use_pkg_config() {
   read -ra flags <<<"$(pkg-config --static --cflags --libs tarn)"
   "$CXX" -std=c++17 -static "$consumer/drop_in.cpp" "${flags[@]}" -o "$folder/static"
   run "$folder/static"
+  # tarn's functions alone: the program needs no library of tarn's, and keeps its malloc.
+  read -ra flags <<<"$(pkg-config --cflags --libs tarn-plain)"
+  "$CC" -std=c11 "$consumer/beside.c" "${flags[@]}" -o "$folder/beside_pc"
+  run "$folder/beside_pc"
+  ! needs "$folder/beside_pc" | grep -q libtarn || fail "beside_pc needs libtarn.so"
 }
 
 case $case_name in
@@ -65,9 +70,11 @@ case $case_name in
     for file in include/tarn/tarn.h include/tarn/tarn.hpp include/tarn/diagnose/account.h; do
       [ -f "$prefix/$file" ] || fail "$file is not installed"
     done
-    for name in libtarn.so libtarn.a libtarn_plain.a libtarn_bare.a pkgconfig/tarn.pc; do
+    for name in libtarn.so libtarn.a libtarn_plain.a libtarn_bare.a pkgconfig/tarn.pc \
+      pkgconfig/tarn-plain.pc; do
       [ -f "$lib/$name" ] || fail "$name is not installed"
     done
+    find "$prefix/share/doc" -name LICENSE | grep -q /tarn/ || fail "LICENSE is not installed"
     if [ -x "$build/bin/tarn" ]; then
       [ -x "$prefix/bin/tarn" ] || fail "bin/tarn is not installed"
       # The installed command finds the installed library, wherever it is called from.
@@ -80,6 +87,40 @@ case $case_name in
     # Nothing that was installed remembers where it was built.
     ! grep -rlI -e "$build" -e "$(dirname "$consumer")" "$folder"/*/lib* "$folder"/*/include ||
       fail "the files above name the build folder"
+    ;;
+  uninstall)  # Takes away what was installed, and nothing else.
+    sources=$(dirname "$consumer")/..
+    touch "$prefix/include/tarn/of_somebody_else.h" "$prefix/bin/tarnish"
+    mkdir "$folder/top" "$prefix/share/empty"
+    uninstall() { cmake -DPREFIX="$1" -P "$sources/cmake/uninstall.cmake" >"$folder/out" 2>&1; }
+    uninstall "$prefix" || fail "$(cat "$folder/out")"
+    (cd "$prefix" && find . -type f) | sort | diff - <(printf '%s\n' ./bin/tarnish \
+      ./include/tarn/of_somebody_else.h) || fail "these were left, or are gone"
+    ! find "$prefix" -type l -o -type d -name tarn -empty | grep . || fail "these were left"
+    [ -d "$prefix/share/empty" ] || fail "an empty folder of somebody else is gone"
+    ! uninstall "$prefix" || fail "what is not there was removed"
+    grep -q 'tarn was not installed there' "$folder/out" || fail "$(cat "$folder/out")"
+    # A package is put together elsewhere; and a prefix may have any name.
+    export DESTDIR="$folder/top"
+    cmake --install "$build" --prefix /opt/tarn/a >"$folder/out" || fail "$(cat "$folder/out")"
+    ! grep -q ldconfig "$folder/out" || fail "a package asks for ldconfig"
+    uninstall /opt/tarn/a || fail "$(cat "$folder/out")"
+    [ -d "$DESTDIR/opt/tarn/a" ] || fail "the prefix is gone"
+    ! find "$DESTDIR" -type f | grep . || fail "these were left"
+    ;;
+  loader)  # What is to be done so that programs find libtarn.so is said.
+    grep -q "The dynamic loader does not look in $lib: link with -Wl,-rpath,$lib," \
+      "$folder/install.log" || fail "$(cat "$folder/install.log")"
+    [ -d /usr/local/lib ] && grep -rqs '^/usr/local/lib$' /etc/ld.so.conf.d || exit 77
+    cat >"$folder/told.cmake" <<EOF
+set(CMAKE_INSTALL_PREFIX $folder/told)
+set(tarn_data_folder share)
+set(tarn_library_folder /usr/local/lib)
+include($(dirname "$consumer")/../cmake/after_install.cmake)
+EOF
+    cmake -P "$folder/told.cmake" >"$folder/out"
+    grep -q 'Run `ldconfig` once, as root, so that programs find libtarn.so in /usr/local/lib' \
+      "$folder/out" || fail "$(cat "$folder/out")"
     ;;
   cmake) use_cmake "$prefix" ;;
   moved)  # A prefix may be packed and unpacked somewhere else.
