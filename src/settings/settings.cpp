@@ -38,8 +38,12 @@ void print_refusal(const char* part, std::size_t length, const OptionRow* row) n
   Line line;
   line.text("tarn: options: '").text(part, length).text("' ignored: ");
   if (row == nullptr) {
-    line.text("known are mode=fast, account=FOLDER");
-    for (const OptionRow& known : option_rows) line.text(", ").text(known.name).text("=N");
+    const char* before = "known are ";
+    for (const TextOptionRow& known : text_option_rows) {
+      line.text(before).text(known.name).text("=").text(known.values);
+      before = ", ";
+    }
+    for (const OptionRow& known : option_rows) line.text(before).text(known.name).text("=N");
   } else {
     line.text(row->name).text(" takes a whole number from ").decimal(row->min);
     line.text(" to ").decimal(row->max).text(" (").text(row->help).text(")");

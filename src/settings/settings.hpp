@@ -1,6 +1,7 @@
 // settings: the one table of options. TARN_OPTIONS="key=value,key=value" is read once, at the
-// library's start; the table in settings.cpp gives each option's name, default, range and help, and
-// everything that prints or checks an option derives from it.
+// library's start. The two tables here give each option's name, default, values and help, and
+// everything that prints or checks an option derives from them: dev/options writes docs/options.md,
+// the manual page and `tarn help options`.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -41,6 +42,20 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
     {"unalloc_steps", 1, 1, 8, "size classes a doubling of unalloc (tarn/heap/unalloc.h)"},
     {"background_purge", 0, 0, 1,
      "1: a thread of tarn's own gives freed memory back while the program sleeps"},
+}};
+
+// An option whose value is no number; without it the library does nothing of the kind.
+struct TextOptionRow {
+  const char* name;
+  const char* values;
+  const char* help;
+};
+
+inline constexpr std::array<TextOptionRow, 2> text_option_rows = {{
+    {"account", "FOLDER",
+     "each process keeps a file named by its process number there, with the account of its heap "
+     "(tarn/account.h)"},
+    {"mode", "fast", "how strictly malloc checks the use of its blocks: there is one mode so far"},
 }};
 
 inline constexpr std::size_t account_path_bytes_max = 4096;

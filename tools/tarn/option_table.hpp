@@ -1,0 +1,37 @@
+// option_table: the options of the library, for `tarn help options`. Written by
+// dev/options, from src/settings/settings.hpp; not to be edited.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+
+namespace tarn {
+
+struct LibraryOption {
+  const char* name;
+  const char* values;
+  const char* fallback;  // empty: none
+  const char* help;
+};
+
+inline constexpr std::array<LibraryOption, 8> library_options = {{
+    {"account", "FOLDER", "",
+     "each process keeps a file named by its process number there, with the account of its "
+     "heap (tarn/account.h)"},
+    {"background_purge", "0 to 1", "0",
+     "1: a thread of tarn's own gives freed memory back while the program sleeps"},
+    {"check_tree_threads", "0 to 1", "0",
+     "1: reports subtrees (tarn/tree.h) that a thread uses although they are another one's"},
+    {"large_move_kib", "64 to 4294967296", "256",
+     "from this size on a growing large block may move by page tables"},
+    {"mode", "fast", "",
+     "how strictly malloc checks the use of its blocks: there is one mode so far"},
+    {"purge_delay_ms", "0 to 3600000", "500",
+     "how long freed memory stays warm before it goes back to the OS; 0: at once"},
+    {"purge_keep_kib", "0 to 4294967296", "1024",
+     "freed memory that stays warm however old it is"},
+    {"unalloc_steps", "1 to 8", "1",
+     "size classes a doubling of unalloc (tarn/unalloc.h)"},
+}};
+
+}  // namespace tarn
