@@ -271,6 +271,9 @@ TEST_F(Classes, AProgramKeepsItsStatusAndOutput) {
   EXPECT_EQ(said.output, "hello\n");
   EXPECT_EQ(said.exit_status(), 0);
   EXPECT_GT(nlohmann::json::parse(read_file("json"))["requests"], 0);
+  const Result apart = run({"classes", "--json", "-", "--", TARN_SUBJECT, "say", "hello"});
+  EXPECT_GT(nlohmann::json::parse(apart.output)["requests"], 0);
+  EXPECT_TRUE(apart.errors.starts_with("hello\n")) << apart.errors;
   EXPECT_EQ(run({"classes", "--", TARN_SUBJECT, "exit", "37"}).exit_status(), 37);
   EXPECT_EQ(run({"classes", "--", TARN_SUBJECT, "die", "15"}).signal(), 15);
   EXPECT_EQ(run({"classes", "--", "surely-no-such-program"}).exit_status(), 127);

@@ -33,7 +33,22 @@ TEST_F(Compare, TableAndVerdict) {
     EXPECT_TRUE(contains(result.errors, row));
   }
   EXPECT_TRUE(contains(result.errors, "no difference that 3 pairs of runs can show"));
+  // Each column has a head, and the head says what is divided by what.
+  EXPECT_TRUE(contains(result.errors, "tarn / without tarn, ratio of\n"));
+  const std::string& text = result.errors;
+  const std::size_t end = text.find("tarn / without tarn, ratio of\n");
+  const std::string heads = text.substr(end, text.find("wall time") - end);
+  for (const char* const head : {"median ", "medians ", "pairs ", "pairs, range\n"}) {
+    EXPECT_TRUE(contains(heads, head));
+  }
   EXPECT_EQ(leftovers(), std::vector<std::string>());
+}
+
+TEST_F(Compare, WithJsonOnStdoutRunsThatAreShownPrintToStderr) {
+  const Result result = run_on_fake({"--compare", "1", "--show-output", "--json", "-"},
+                                    {TARN_SUBJECT, "say", "hello"});
+  EXPECT_EQ(nlohmann::json::parse(result.output)["pairs"], 1);
+  EXPECT_TRUE(contains(result.errors, "hello\nhello\n"));
 }
 
 TEST_F(Compare, JsonHasEveryRun) {

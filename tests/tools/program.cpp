@@ -136,6 +136,43 @@ TEST_F(Program, TarnInsideIsTheMallocOnlyWhereItDefinesMalloc) {
 }
 #endif
 
+TEST_F(Program, SanitizersKeepTheirMalloc) {
+  for (const char* const name : {"__asan_init", "__tsan_init", "__lsan_init"}) {
+    const std::string file = std::string("sanitized") + name;
+    std::filesystem::copy_file(TARN_SUBJECT_SANITIZED, folder() / file);
+    std::string content = read_file(file);
+    // The subject defines __asan_init; the names of its symbols are as long as these.
+    for (std::size_t at = content.find("__asan_init"); at != std::string::npos;
+         at = content.find("__asan_init", at + 1)) {
+      content.replace(at, 11, name);
+    }
+    write_file(file, content, true);
+    const Inspection inspection = inspect_program((folder() / file).string());
+    EXPECT_EQ(kinds_of(inspection), Kinds{"sanitizer"}) << name;
+    EXPECT_FALSE(inspection.is_preloadable);
+  }
+  const Result result = run_on_fake({}, {TARN_SUBJECT_SANITIZED, "environment"});
+  EXPECT_EQ(result.exit_status(), 0);
+  EXPECT_TRUE(contains(result.errors, "is built with AddressSanitizer"));
+  EXPECT_FALSE(contains(result.output, TARN_FAKE_LIBRARY));
+  const Result compared = run_on_fake({"--compare", "2"}, {TARN_SUBJECT_SANITIZED, "exit", "0"});
+  EXPECT_EQ(compared.exit_status(), 2);
+  EXPECT_TRUE(contains(compared.errors, "there is nothing to compare"));
+}
+
+TEST_F(Program, PoolsOfPythonAreTold) {
+  ::unsetenv("PYTHONMALLOC");
+  const Inspection inspection = inspect_program(TARN_SUBJECT_PYTHON);
+  ASSERT_EQ(kinds_of(inspection), Kinds{"pymalloc"});
+  EXPECT_TRUE(inspection.is_reachable);
+  EXPECT_TRUE(contains(inspection.notes[0].text, "with PYTHONMALLOC=malloc in the environment"));
+  ::setenv("PYTHONMALLOC", "malloc_debug", 1);
+  EXPECT_EQ(kinds_of(inspect_program(TARN_SUBJECT_PYTHON)), Kinds());
+  ::setenv("PYTHONMALLOC", "pymalloc_debug", 1);
+  EXPECT_EQ(kinds_of(inspect_program(TARN_SUBJECT_PYTHON)), Kinds{"pymalloc"});
+  ::unsetenv("PYTHONMALLOC");
+}
+
 TEST_F(Program, FilesCutAnywhereAreNoTrouble) {
   std::filesystem::copy_file(TARN_SUBJECT, folder() / "whole");
   const std::string whole = read_file("whole");

@@ -85,6 +85,12 @@ TEST_F(Run, ProcessThatLeftThroughExitIsShownAndMarked) {
   EXPECT_EQ(nlohmann::json::parse(result.output)["processes"][0]["state"], "unfinished");
 }
 
+TEST_F(Run, WithJsonOnStdoutTheProgramPrintsToStderr) {
+  const Result result = run_on_fake({"--quiet", "--json", "-"}, {TARN_SUBJECT, "say", "hello"});
+  EXPECT_EQ(nlohmann::json::parse(result.output)["format"], "tarn-run");
+  EXPECT_EQ(result.errors, "hello\n");
+}
+
 TEST_F(Run, ChildrenAreListedByPeak) {
   const std::string script = std::string(TARN_SUBJECT) + " exit 0; " + TARN_SUBJECT + " exit 0";
   const Result result = run_on_fake({}, {"sh", "-c", script + "; exit 4"});

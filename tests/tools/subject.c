@@ -25,6 +25,16 @@ void free(void* block) { (void)block; }
 const char* subject_message = "<jemalloc>: Error in something\n";
 #endif
 
+#ifdef SUBJECT_SANITIZED
+void __asan_init(void);
+void __asan_init(void) {}
+#endif
+
+#ifdef SUBJECT_PYTHON
+void* PyObject_Malloc(size_t bytes);
+void* PyObject_Malloc(size_t bytes) { return malloc(bytes); }
+#endif
+
 #ifdef SUBJECT_TARN
 #include <tarn/tarn.h>
 void* (*subject_allocate)(size_t) = tarn_malloc;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 #include <string_view>
 
@@ -66,6 +67,25 @@ constexpr std::array library_marks = {
     Mark{"Hoard", "libhoard"},         Mark{"tarn", "libtarn.so"},
 };
 
+// The first that fits: AddressSanitizer has the leak sanitizer's functions, too.
+constexpr std::array sanitizer_symbols = {
+    Mark{"AddressSanitizer", "__asan_init", true},
+    Mark{"HWAddressSanitizer", "__hwasan_init", true},
+    Mark{"ThreadSanitizer", "__tsan_init", true},
+    Mark{"MemorySanitizer", "__msan_init", true},
+    Mark{"LeakSanitizer", "__lsan_init", true},
+};
+
+constexpr std::array sanitizer_libraries = {
+    Mark{"AddressSanitizer", "libasan.so"},
+    Mark{"HWAddressSanitizer", "libhwasan.so"},
+    Mark{"ThreadSanitizer", "libtsan.so"},
+    Mark{"LeakSanitizer", "liblsan.so"},
+    Mark{"AddressSanitizer", "libclang_rt.asan"},
+    Mark{"ThreadSanitizer", "libclang_rt.tsan"},
+    Mark{"HWAddressSanitizer", "libclang_rt.hwasan"},
+};
+
 struct Found {
   std::set<std::string_view> allocators;
   bool has_malloc = false;
@@ -120,6 +140,39 @@ bool note_libraries(const Elf& elf, const std::string& name, Inspection& inspect
 }
 
 }  // namespace
+
+std::string_view sanitizer_of(const Elf& elf) {
+  for (const std::string& needed : elf.needed()) {
+    for (const Mark& mark : sanitizer_libraries) {
+      if (mark.fits(needed)) return mark.allocator;
+    }
+  }
+  std::set<std::string_view> defined;
+  elf.visit_symbols([&](std::string_view name, bool) {
+    for (const Mark& mark : sanitizer_symbols) {
+      if (mark.fits(name)) defined.insert(mark.allocator);
+    }
+  });
+  for (const Mark& mark : sanitizer_symbols) {
+    if (defined.contains(mark.allocator)) return mark.allocator;
+  }
+  return "";
+}
+
+void add_python_note(const Elf& elf, const std::string& name, Inspection& inspection) {
+  bool is_python = std::ranges::any_of(
+      elf.needed(), [](const std::string& needed) { return needed.starts_with("libpython3"); });
+  elf.visit_symbols([&](std::string_view symbol, bool is_exported) {
+    is_python = is_python || (is_exported && symbol == "PyObject_Malloc");
+  });
+  const char* const chosen = std::getenv("PYTHONMALLOC");
+  if (!is_python || (chosen != nullptr && std::string_view(chosen).starts_with("malloc"))) return;
+  inspection.notes.push_back(
+      {"pymalloc", fmt::format("{} takes blocks of up to 512 bytes from pools of its own "
+                               "(pymalloc), which do not come to tarn; with PYTHONMALLOC=malloc "
+                               "in the environment they do",
+                               name)});
+}
 
 void add_allocator_notes(const Elf& elf, const std::string& name, Inspection& inspection) {
   const bool is_static = elf.interpreter().empty();

@@ -30,7 +30,8 @@ constexpr const char* classes_footer =
     "FILE has a size in bytes on each line, or a size and how often it is asked for; # begins a\n"
     "comment, - is stdin. With a program, each of its requests is counted, and those of the\n"
     "programs that it starts; the result goes to stderr then, and the exit status is the\n"
-    "program's. Requests count, not how long blocks live.\n\n"
+    "program's. With --json - or --save - what the program prints goes to stderr, too. Requests\n"
+    "count, not how long blocks live.\n\n"
     "Examples:\n"
     "  tarn classes --save sizes.txt -- ./server --once\n"
     "  tarn classes --classes 16 --code c++ sizes.txt\n"
@@ -132,7 +133,8 @@ void show(const ClassesResult& result, const ClassesOptions& options, ResultFile
 
 Ending of_program(const ClassesOptions& options, ResultFiles& files) {
   Terminal terminal(ColorChoice::automatic, false);
-  const SizeRecord record = record_sizes(options.words, find_library(options.library), terminal);
+  const SizeRecord record = record_sizes(options.words, find_library(options.library),
+                                         files.is_stdout(), terminal);
   if (record.outcome.end_signal != 0 && record.outcome.pid == 0) {
     return {0, record.outcome.end_signal};
   }

@@ -7,6 +7,7 @@
 #include "compare.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -128,6 +129,7 @@ std::optional<Stop> Rounds::run_round(std::size_t round, const std::vector<std::
     launch.words = options_.words;
     launch.environment = environment_of(contender);
     stage_.set(launch, is_shown);
+    if (is_shown && !may_show_output_) launch.output = STDERR_FILENO;
     // The account costs a little, so it is kept only where nothing is measured.
     std::optional<AccountFolder> folder;
     if (is_warmup && round == 0 && index == 1) {

@@ -81,17 +81,19 @@ Json contender_json(const Contender& contender, const Contender& base) {
 std::string comparison_text(const Comparison& comparison, const Terminal& terminal) {
   const Contender& base = comparison.contenders.front();
   const bool has_interval = comparison.pairs() >= pairs_for_confidence;
-  std::string text = fmt::format("tarn: {} of runs of {}; medians ± half the quartile range",
+  std::string text = fmt::format("tarn: {} of runs of {}; ± half the quartile range",
                                  text_of_many(comparison.pairs(), "pair"),
                                  terminal.paint(Style::strong,
                                                 text_of_name(comparison.words.front())));
   for (std::size_t i = 1; i < comparison.contenders.size(); ++i) {
     const Contender& contender = comparison.contenders[i];
+    const std::string titles =
+        fmt::format("\n  {:<13} {:>20} {:>20}   {} / {}, ratio of", "", base.name,
+                    fmt::format("with {}", contender.name), contender.name, base.name);
     const std::string heads =
-        fmt::format("\n  {:<13} {:>20} {:>20} {:>8} {:>8}  {:>16}", "", base.name,
-                    fmt::format("with {}", contender.name), "ratio", "of pairs",
-                    has_interval ? "95 % CI" : "range of pairs");
-    text += terminal.paint(Style::strong, heads);
+        fmt::format("\n  {:<13} {:>20} {:>20} {:>8} {:>8}  {:>16}", "", "median", "median",
+                    "medians", "pairs", has_interval ? "pairs, 95 % CI" : "pairs, range");
+    text += terminal.paint(Style::strong, titles) + terminal.paint(Style::strong, heads);
     for (const Metric& metric : metrics()) text += metric_row(contender, base, metric, terminal);
   }
   for (std::size_t i = 1; i < comparison.contenders.size(); ++i) {

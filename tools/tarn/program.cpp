@@ -172,7 +172,17 @@ Inspection inspect_program(const std::string& word) {
     if (const auto note = privileged_note(inspection.path, name)) inspection.notes.push_back(*note);
   }
   inspection.is_reachable = inspection.notes.empty();
-  if (elf->is_native()) add_allocator_notes(*elf, name, inspection);
+  if (!elf->is_native()) return inspection;
+  if (const std::string_view sanitizer = sanitizer_of(*elf); !sanitizer.empty()) {
+    inspection.is_reachable = inspection.is_preloadable = false;
+    inspection.notes.push_back(
+        {"sanitizer", fmt::format("{} is built with {}, which finds faults by a malloc of its own: "
+                                  "it will run on that; build it without to run it on tarn",
+                                  name, sanitizer)});
+    return inspection;
+  }
+  add_allocator_notes(*elf, name, inspection);
+  add_python_note(*elf, name, inspection);
   return inspection;
 }
 

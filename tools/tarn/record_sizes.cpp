@@ -85,7 +85,7 @@ SizeCounts counts_of(const tarn_sizes& sizes, const std::string& where) {
 }  // namespace
 
 SizeRecord record_sizes(const std::vector<std::string>& words, const std::string& library,
-                        Terminal& terminal) {
+                        bool keeps_stdout, Terminal& terminal) {
   const std::string counter = find_counter(library);
   const Inspection inspection = inspect_program(words.front());
   for (const Note& note : inspection.notes) terminal.warn(note.text);
@@ -99,6 +99,7 @@ SizeRecord record_sizes(const std::vector<std::string>& words, const std::string
   const SizeFile file(folder.path() + "/sizes");
   Launch launch;
   launch.words = words;
+  if (keeps_stdout) launch.output = STDERR_FILENO;
   launch.environment = current_environment();
   if (inspection.is_preloadable) {
     add_preload(launch.environment, library);

@@ -19,7 +19,8 @@ struct SizeRecord {
 
 // `library`: libtarn.so, beside which libtarn_sizes.so lies. Throws Failure where the program could
 // not be started, or what counts is not there. The status is for the caller to judge.
+// With `keeps_stdout` the program prints to stderr.
 SizeRecord record_sizes(const std::vector<std::string>& words, const std::string& library,
-                        Terminal& terminal);
+                        bool keeps_stdout, Terminal& terminal);
 
 }  // namespace tarn

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -26,7 +27,7 @@ constexpr const char* run_footer =
     "Everything after -- is the program, found as a shell would find it, and its arguments. The\n"
     "exit status is the program's; 126 and 127 mean that it could not be started, 125 that this\n"
     "machine refused something, 2 that this command line is wrong. What tarn itself says goes to\n"
-    "stderr.\n\n"
+    "stderr, and with --json - what the program prints goes there, too.\n\n"
     "Examples:\n"
     "  tarn run -- python3 script.py\n"
     "  tarn run --stats --json account.json -- make -j4\n"
@@ -76,9 +77,11 @@ void note_running(RunRecord& record) {
 }
 
 // Runs the program and reads what it left; the temporary directory is gone afterwards.
-void run_with_account(RunRecord& record, const Inspection& inspection, const SignalGate& gate) {
+void run_with_account(RunRecord& record, const Inspection& inspection, const SignalGate& gate,
+                      bool keeps_stdout) {
   const AccountFolder folder;
   Launch launch;
+  if (keeps_stdout) launch.output = STDERR_FILENO;
   launch.words = record.words;
   launch.environment = current_environment();
   if (inspection.is_preloadable) {
@@ -100,7 +103,7 @@ Ending plain_run(const RunOptions& options, Terminal& terminal, ResultFile& resu
   {
     const SignalGate gate;
     if (const int signal = gate.pending_end(); signal != 0) return {0, signal};
-    run_with_account(record, inspection, gate);
+    run_with_account(record, inspection, gate, result.is_stdout());
     gate.drain();
     // From here on tarn can be interrupted again: a report into a full pipe must not hold it.
   }
