@@ -17,6 +17,16 @@ install(TARGETS tarn_plain tarn_bare tarn_shared tarn_static EXPORT tarn_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tarn_command)
   add_dependencies(tarn_installed tarn_command tarn_sizes)
+  if(TARGET tarn_command_texts)
+    add_dependencies(tarn_installed tarn_command_texts)
+    set(tarn_texts ${PROJECT_BINARY_DIR}/tools/tarn/texts)
+    install(FILES ${tarn_texts}/tarn.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${tarn_texts}/tarn.bash RENAME tarn
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${tarn_texts}/_tarn DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${tarn_texts}/tarn.fish
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
   install(TARGETS tarn_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(TARGETS tarn_sizes LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
@@ -32,7 +42,9 @@ if(Python3_Interpreter_FOUND AND EXISTS ${PROJECT_SOURCE_DIR}/dev/amalgamate)
   install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/amalgamated/
     DESTINATION ${CMAKE_INSTALL_DATADIR}/tarn)
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/docs/options.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/docs/man/libtarn.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tarn-config.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/tarn-config.cmake

@@ -15,7 +15,8 @@ from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 from conan.tools.files import copy
 
-PARTS = ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*", "tools/*")
+PARTS = ("CMakeLists.txt", "LICENSE", "cmake/*", "docs/options.md", "docs/man/*", "include/*",
+         "src/*", "tools/*")
 
 
 class TarnConan(ConanFile):

@@ -78,6 +78,11 @@ case $case_name in
     if [ -x "$build/bin/tarn" ]; then
       [ -x "$prefix/bin/tarn" ] || fail "bin/tarn is not installed"
       # The installed command finds the installed library, wherever it is called from.
+      for file in share/man/man1/tarn.1 share/man/man3/libtarn.3 share/doc/tarn/options.md \
+        share/bash-completion/completions/tarn share/zsh/site-functions/_tarn \
+        share/fish/vendor_completions.d/tarn.fish; do
+        [ -s "$prefix/$file" ] || fail "$file is not installed"
+      done
       mv "$prefix" "$folder/elsewhere"
       (cd / && "$folder/elsewhere/bin/tarn" run -- "$(command -v true)") ||
         fail "the installed command does not run a program"

@@ -193,8 +193,8 @@ void add_classes_verb(CLI::App& app, ClassesOptions& options) {
   classes->add_option("--classes", options.classes, "So many classes, instead of those worth it")
       ->type_name("K")
       ->check(CLI::Range(std::size_t{1}, classes_max).description(""));
-  classes->add_option("--code", options.code, "Print the table as source code: c or c++")
-      ->type_name("LANGUAGE")
+  classes->add_option("--code", options.code, "Print the table as source code")
+      ->type_name("c|c++")
       ->check(CLI::IsMember({"c", "c++"}).description(""));
   classes->add_option("--json", options.json, "Write everything as JSON to FILE (- for stdout)")
       ->type_name("FILE");

@@ -15,6 +15,7 @@
 
 #include "classes.hpp"
 #include "failure.hpp"
+#include "help.hpp"
 #include "run.hpp"
 #include "signals.hpp"
 #include "terminal.hpp"
@@ -88,19 +89,41 @@ Ending classes_parsed(const ClassesOptions& options, bool has_separator,
                                           own.front()));
 }
 
+// Before the verbs are added: they inherit the help's option.
+void add_own_options(CLI::App& app) {
+  app.set_version_flag("-V,--version", "tarn " TARN_COMMAND_VERSION)
+      ->description("Print the version and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.get_formatter()->label("SUBCOMMAND", "VERB");
+  app.require_subcommand(1);
+}
+
+// After they were added: they would inherit this, too.
+void describe_verbs(CLI::App& app) {
+  for (CLI::App* const verb : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (!verb->get_group().empty()) verb->group("Verbs");
+  }
+  app.footer("`tarn help VERB` says more about a verb, `tarn help options` about the library's "
+             "options.");
+}
+
+// The verb that was named, or nothing. There is one at most.
+CLI::App* verb_of(CLI::App& app) {
+  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  return verbs.empty() ? nullptr : verbs.front();
+}
+
 Ending command(const std::vector<std::string>& words) {
   CLI::App app("tarn: run programs on tarn's malloc and see what it does for them", "tarn");
-  app.set_version_flag("--version", "tarn " TARN_COMMAND_VERSION);
-  app.require_subcommand(1);
-  app.footer("`tarn run --help` and `tarn classes --help` say more.");
+  add_own_options(app);
   RunOptions options;
   ClassesOptions class_options;
+  HelpOptions help_options;
   add_run_verb(app, options);
   add_classes_verb(app, class_options);
-  CLI::App* const run = app.get_subcommand("run");
-  CLI::App* const classes = app.get_subcommand("classes");
-  run->allow_extras();
-  classes->allow_extras();
+  add_help_verbs(app, help_options);
+  describe_verbs(app);
+  for (const char* const name : {"run", "classes"}) app.get_subcommand(name)->allow_extras();
 
   const auto separator = std::ranges::find(words, "--");
   const bool has_separator = separator != words.end();
@@ -111,16 +134,20 @@ Ending command(const std::vector<std::string>& words) {
     // CLI11 takes the words of a vector from its end.
     app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
   } catch (const CLI::CallForHelp&) {
-    return show(run->parsed() ? run->help() : classes->parsed() ? classes->help() : app.help());
+    const CLI::App* const verb = verb_of(app);
+    return show(verb != nullptr ? verb->help() : app.help());
   } catch (const CLI::CallForVersion& version) {
     return show(fmt::format("{}\n", version.what()));
   } catch (const CLI::ParseError& error) {
-    if (!run->parsed() && !classes->parsed()) refuse_verb(own, app);
-    throw Failure(status_usage, fmt::format("{0}: {1}; see `tarn {0} --help`",
-                                            run->parsed() ? "run" : "classes", error.what()));
+    const CLI::App* const verb = verb_of(app);
+    if (verb == nullptr) refuse_verb(own, app);
+    throw Failure(status_usage, fmt::format("{0}: {1}; see `tarn {0} --help`", verb->get_name(),
+                                            error.what()));
   }
-  return run->parsed() ? run_parsed(options, has_separator, *run)
-                       : classes_parsed(class_options, has_separator, *classes);
+  const CLI::App& verb = *verb_of(app);
+  if (is_help_verb(verb)) return show(help_text(app, verb, help_options));
+  return verb.get_name() == "run" ? run_parsed(options, has_separator, verb)
+                                  : classes_parsed(class_options, has_separator, verb);
 }
 
 }  // namespace
