@@ -54,7 +54,7 @@ struct TextOptionRow {
 inline constexpr std::array<TextOptionRow, 2> text_option_rows = {{
     {"account", "FOLDER",
      "each process keeps a file named by its process number there, with the account of its heap "
-     "(tarn/account.h)"},
+     "(tarn/diagnose/account.h)"},
     {"mode", "fast", "how strictly malloc checks the use of its blocks: there is one mode so far"},
 }};
 

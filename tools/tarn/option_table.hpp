@@ -17,11 +17,12 @@ struct LibraryOption {
 inline constexpr std::array<LibraryOption, 8> library_options = {{
     {"account", "FOLDER", "",
      "each process keeps a file named by its process number there, with the account of its "
-     "heap (tarn/account.h)"},
+     "heap (tarn/diagnose/account.h)"},
     {"background_purge", "0 to 1", "0",
      "1: a thread of tarn's own gives freed memory back while the program sleeps"},
     {"check_tree_threads", "0 to 1", "0",
-     "1: reports subtrees (tarn/tree.h) that a thread uses although they are another one's"},
+     "1: reports subtrees (tarn/tree/tree.h) that a thread uses although they are another "
+     "one's"},
     {"large_move_kib", "64 to 4294967296", "256",
      "from this size on a growing large block may move by page tables"},
     {"mode", "fast", "",
@@ -31,7 +32,7 @@ inline constexpr std::array<LibraryOption, 8> library_options = {{
     {"purge_keep_kib", "0 to 4294967296", "1024",
      "freed memory that stays warm however old it is"},
     {"unalloc_steps", "1 to 8", "1",
-     "size classes a doubling of unalloc (tarn/unalloc.h)"},
+     "size classes a doubling of unalloc (tarn/heap/unalloc.h)"},
 }};
 
 }  // namespace tarn
