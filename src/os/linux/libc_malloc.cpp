@@ -3,8 +3,9 @@
 // none; then there are no passthrough heaps.
 //
 // SPDX-License-Identifier: MIT
-#include "layout/size_class.hpp"
 #include "os/system_malloc.hpp"
+
+#include <cstddef>
 
 extern "C" {
 [[gnu::weak]] void* __libc_malloc(std::size_t bytes);
@@ -21,7 +22,8 @@ bool system_malloc_known() noexcept {
 }
 
 void* system_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  return alignment <= block_align ? __libc_malloc(bytes) : __libc_memalign(alignment, bytes);
+  if (alignment <= alignof(std::max_align_t)) return __libc_malloc(bytes);
+  return __libc_memalign(alignment, bytes);
 }
 
 void* system_reallocate(void* p, std::size_t bytes) noexcept {

@@ -2,17 +2,17 @@
 // what the program calls malloc, be it libc's or that of a tool.
 //
 // SPDX-License-Identifier: MIT
-#include <cstdlib>
-
-#include "layout/size_class.hpp"
 #include "os/system_malloc.hpp"
+
+#include <cstddef>
+#include <cstdlib>
 
 namespace tarn {
 
 bool system_malloc_known() noexcept { return true; }
 
 void* system_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  if (alignment <= block_align) return std::malloc(bytes == 0 ? 1 : bytes);
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes == 0 ? 1 : bytes);
   void* block = nullptr;
   return posix_memalign(&block, alignment, bytes == 0 ? 1 : bytes) == 0 ? block : nullptr;
 }
