@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "heap/gate.hpp"
 
+#include "os/thread.hpp"
+
 namespace tarn {
 
 namespace {

@@ -6,7 +6,6 @@
 
 #include "base/config.hpp"
 #include "heap/record.hpp"
-#include "os/thread.hpp"
 #include "report/report.hpp"
 
 namespace tarn {
