@@ -3,21 +3,23 @@
 
 .DEFAULT_GOAL := help
 PREFIX ?= /usr/local
+# A shell leaves the tilde in PREFIX=~/x as it is.
+prefix = $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 
 .PHONY: help demo install uninstall test test-long bench bench-heaps dist clean
 
 help:
 	@echo 'tarn: a memory-management library for C and C++'
 	@echo
-	@echo '  make demo    build tarn, and compare it with the system malloc (under three minutes)'
-	@echo '  make install PREFIX=/usr/local    build the library and the command, and install them'
-	@echo '  make uninstall PREFIX=/usr/local  remove what was installed there'
-	@echo '  make test    run what a change can break (at most twelve minutes on two cores)'
-	@echo '  make test-long  run the rest: every folder, all rounds, real programs (half an hour)'
-	@echo '  make bench   compare with other allocators, side by side (an hour)'
+	@echo '  make demo         build tarn, and compare it with the system malloc (under three minutes)'
+	@echo '  make install      build the library and the command, and install them to PREFIX (/usr/local)'
+	@echo '  make uninstall    remove what was installed to PREFIX'
+	@echo '  make test         run what a change can break (at most twelve minutes on two cores)'
+	@echo '  make test-long    run the rest: every folder, all rounds, real programs (half an hour)'
+	@echo '  make bench        compare with other allocators, side by side (an hour)'
 	@echo '  make bench-heaps  measure heaps beside those of mimalloc (a quarter of an hour)'
-	@echo '  make dist    write the library as two files, dist/tarn.hpp and dist/tarn.cpp'
-	@echo '  make clean   remove what these have built'
+	@echo '  make dist         write the library as two files, dist/tarn.hpp and dist/tarn.cpp'
+	@echo '  make clean        remove what these have built'
 	@echo
 	@echo 'Each of them installs what is missing, with apt, and says what and why.'
 
@@ -27,12 +29,12 @@ demo:
 
 install:
 	@dev/setup build tools
-	@cmake --preset release -DTARN_BUILD_TOOLS=ON -DCMAKE_INSTALL_PREFIX='$(abspath $(PREFIX))'
+	@cmake --preset release -DTARN_BUILD_TOOLS=ON -DCMAKE_INSTALL_PREFIX='$(prefix)'
 	@cmake --build build/release --target tarn_installed
 	@cmake --install build/release
 
 uninstall:
-	@cmake -DPREFIX='$(abspath $(PREFIX))' -P cmake/uninstall.cmake
+	@cmake -DPREFIX='$(prefix)' -P cmake/uninstall.cmake
 
 test:
 	@dev/setup build tools test
