@@ -40,9 +40,9 @@ class Piece:
       -->
 
     Words: main (the piece stands in main(), all lines at file scope), compat (includes by the names
-    of older libraries), compile (is not run), arm (is compiled for a Cortex-M), needs=PACKAGE (of
-    pkg-config), top=REGEX (lines of the piece that stand at file scope), elided=CODE (what a line
-    `...` of the piece stands for)."""
+    of older libraries), arm (is compiled for a Cortex-M), needs=PACKAGE (of pkg-config), top=REGEX
+    (lines of the piece that stand at file scope), elided=CODE (what a line `...` of the piece
+    stands for)."""
 
     def __init__(self, document, text, match):
         self.language, code = match["language"], match["code"]
@@ -109,8 +109,6 @@ class Piece:
                     str(program)])
         if done.returncode != 0:
             return done.stderr
-        if "compile" in self.words:
-            return None
         done = run([str(program)], cwd=folder)
         return None if done.returncode == 0 else f"ended with {done.returncode}: {done.stderr}"
 
