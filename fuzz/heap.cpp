@@ -9,12 +9,12 @@
 #include <map>
 #include <vector>
 
-#include "heap/orphan_care.hpp"
-#include "heap/orphans.hpp"
-#include "heap/thread_heap.hpp"
+#include "engine/store/store.hpp"
+#include "engine/threads/orphan_care.hpp"
+#include "engine/threads/orphans.hpp"
+#include "engine/threads/thread_heap.hpp"
 #include "input.hpp"
-#include "os/fake/fake.hpp"
-#include "source/store.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn::fuzz {

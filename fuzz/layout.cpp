@@ -1,11 +1,11 @@
 // layout: sizes to classes and slices, against a search through the tables and wide arithmetic.
 //
 // SPDX-License-Identifier: MIT
-#include "base/bits.hpp"
+#include "engine/layout/geometry.hpp"
+#include "engine/layout/page_plan.hpp"
+#include "engine/layout/size_class.hpp"
 #include "input.hpp"
-#include "layout/geometry.hpp"
-#include "layout/page_plan.hpp"
-#include "layout/size_class.hpp"
+#include "platform/base/bits.hpp"
 
 namespace tarn::fuzz {
 

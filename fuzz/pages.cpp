@@ -2,17 +2,17 @@
 // blocks that are out. Every step that the protocol of remote.hpp allows is tried in every order.
 //
 // SPDX-License-Identifier: MIT
-#include "pages/page.hpp"
+#include "engine/pages/page.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <set>
 #include <vector>
 
+#include "engine/layout/page_plan.hpp"
+#include "engine/store/store.hpp"
 #include "input.hpp"
-#include "layout/page_plan.hpp"
-#include "os/process.hpp"
-#include "source/store.hpp"
+#include "platform/os/process.hpp"
 
 namespace tarn::fuzz {
 

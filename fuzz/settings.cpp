@@ -2,7 +2,7 @@
 // bytes or words of the language in any order.
 //
 // SPDX-License-Identifier: MIT
-#include "settings/settings.hpp"
+#include "platform/settings/settings.hpp"
 
 #include <array>
 #include <fcntl.h>

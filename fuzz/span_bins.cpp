@@ -1,7 +1,7 @@
 // span_bins: inserting, removing and finding against a plain vector in order of insertion.
 //
 // SPDX-License-Identifier: MIT
-#include "source/span_bins.hpp"
+#include "engine/store/span_bins.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -3,7 +3,7 @@
 // span per run of addresses again.
 //
 // SPDX-License-Identifier: MIT
-#include "source/store.hpp"
+#include "engine/store/store.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "input.hpp"
-#include "os/fake/fake.hpp"
-#include "os/process.hpp"
-#include "os/vm.hpp"
+#include "platform/os/fake/fake.hpp"
+#include "platform/os/process.hpp"
+#include "platform/os/vm.hpp"
 
 namespace tarn::fuzz {
 

@@ -13,8 +13,8 @@ class CheckFloors(SampleTest):
         law = ("# the law\nbase :\nlayout : base\nheap : base layout\n"
                "public detail :\npublic heap : detail | heap\n")
         self.write("src/floors.txt", law, head=False)
-        self.write("src/base/bits.hpp", "#include <bit>\n")
-        self.write("src/layout/table.hpp", '#include "base/bits.hpp"\n')
+        self.write("src/platform/base/bits.hpp", "#include <bit>\n")
+        self.write("src/layout/table.hpp", '#include "platform/base/bits.hpp"\n')
         self.write("src/heap/heap.cpp",
                    '#include "tarn/heap/heap.hpp"\n#include "layout/table.hpp"\n')
         self.write("include/tarn/heap/heap.hpp", '#include "../detail/align.hpp"\n')
@@ -41,7 +41,7 @@ class CheckFloors(SampleTest):
         self.assert_passes(self.root)
 
     def test_a_public_header_may_not_include_a_room(self):
-        self.write("include/tarn/detail/align.hpp", '#include "base/bits.hpp"\n')
+        self.write("include/tarn/detail/align.hpp", '#include "platform/base/bits.hpp"\n')
         self.assert_fails("'tarn/detail' may not include 'base'", self.root)
 
     def test_a_public_header_may_not_include_a_folder_that_its_own_does_not_name(self):
@@ -110,7 +110,7 @@ class CheckFloors(SampleTest):
 
     def test_tools_and_examples_see_public_headers_only(self):
         for top in ("tools", "examples", "bench"):
-            path = self.write(f"{top}/bad/main.cpp", '#include "base/bits.hpp"\n')
+            path = self.write(f"{top}/bad/main.cpp", '#include "platform/base/bits.hpp"\n')
             self.assert_fails("only public headers are open from here", self.root)
             path.unlink()
 

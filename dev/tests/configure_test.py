@@ -42,7 +42,7 @@ class Configure(SampleTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         commands = json.loads((self.root / "build/compile_commands.json").read_text())
         command, = (entry["command"] for entry in commands
-                    if entry["file"].endswith("/src/entry/malloc.cpp"))
+                    if entry["file"].endswith("/src/entry/malloc/malloc.cpp"))
         return re.findall(r" -O(\S+)", command)
 
     def outer_project(self):
@@ -78,7 +78,7 @@ class Configure(SampleTest):
 
     def test_a_user_gets_the_library_and_the_command(self):
         plain = self.commands()
-        for part in ("/src/entry/malloc.cpp", "/tools/tarn/main.cpp"):
+        for part in ("/src/entry/malloc/malloc.cpp", "/tools/tarn/main.cpp"):
             self.assertIn(part, plain)
         for part in ("/tests/", "/examples/", "/bench/", "/fuzz/", "-Werror"):
             self.assertNotIn(part, plain)

@@ -24,7 +24,7 @@ class Options(SampleTest):
 
     def setUp(self):
         super().setUp()
-        self.write("src/settings/settings.hpp", SETTINGS)
+        self.write("src/platform/settings/settings.hpp", SETTINGS)
         for name in ("docs/options.md", "docs/man/libtarn.3"):
             self.write(name, MARKED, head=False)
         (self.root / "tools/tarn").mkdir(parents=True)
@@ -58,16 +58,17 @@ after
             self.assert_passes(self.root)
 
     def test_what_is_not_understood_is_said(self):
-        self.write("src/settings/settings.hpp", SETTINGS.replace("3600000", "day * 2"))
-        self.assert_fails("option_rows in src/settings/settings.hpp is not understood", self.root)
-        self.write("src/settings/settings.hpp", SETTINGS.replace("text_option", "words"))
+        self.write("src/platform/settings/settings.hpp", SETTINGS.replace("3600000", "day * 2"))
+        self.assert_fails("option_rows in src/platform/settings/settings.hpp is not understood",
+                          self.root)
+        self.write("src/platform/settings/settings.hpp", SETTINGS.replace("text_option", "words"))
         self.assert_fails("no table text_option_rows", self.root)
-        self.write("src/settings/settings.hpp", SETTINGS)
+        self.write("src/platform/settings/settings.hpp", SETTINGS)
         self.write("docs/options.md", "no marks", head=False)
         self.assert_fails("no marks", self.root)
 
     def test_all_options_of_the_library_are_in_the_table(self):
-        settings = (DEV.parent / "src/settings/settings.hpp").read_text()
+        settings = (DEV.parent / "src/platform/settings/settings.hpp").read_text()
         known = re.search(r"enum class Option [^{]*\{(.*?)\}", settings, re.S)[1]
         text = (DEV.parent / "docs/options.md").read_text()
         for name in [*known.replace(",", " ").split(), "account", "mode"]:

@@ -1,4 +1,4 @@
-// protocol: the remote-free protocol of src/pages and src/heap on a machine of a few pages, blocks
+// protocol: the remote-free protocol of src/engine on a machine of a few pages, blocks
 // and thread records. One class of blocks; a turn is one atomic access and the plain ones up to the
 // next. Each function names the one that it mirrors. Memory is sequentially consistent here: orders
 // are argued in the sources and left to the thread sanitizer (tests/stress).
@@ -26,7 +26,7 @@ using Byte = std::uint8_t;
 inline constexpr Byte none = 0xff;  // No page, block, record or actor.
 inline constexpr Byte gone = 0xfe;  // A link in memory that has been purged.
 
-// As pages/remote.hpp.
+// As engine/pages/remote.hpp.
 enum State : Byte { dead, open, listed, mailed, mailed_open, purging, purged };
 constexpr bool in_mail(State state) { return state >= mailed; }
 
@@ -64,7 +64,7 @@ enum class Mistake {
   purger_keeps_mail,          // ... or does not put what it did not purge back.
 };
 
-struct Word {  // pages/remote.hpp, Remote
+struct Word {  // engine/pages/remote.hpp, Remote
   State state = dead;
   Byte count = 0;
   Byte head = none;
@@ -137,7 +137,7 @@ struct Scenario {
   Byte capacity = 3;     // Blocks of a page.
   Byte threshold = 1;
   Byte pages = 2;        // That there is memory for.
-  Byte warm_max = 1;     // heap/orphans.cpp has 4.
+  Byte warm_max = 1;     // engine/threads/orphans.cpp has 4.
   void (*prepare)(Shared&, const Scenario&) = nullptr;
   std::vector<std::vector<Do>> programs{};
   std::array<Byte, actors_max> started{none, none, none};  // Record that an actor begins with.

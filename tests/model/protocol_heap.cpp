@@ -1,4 +1,4 @@
-// protocol, the half of src/heap: pages in their places, mail, and threads that end.
+// protocol, the half of src/engine/threads: pages in their places, mail, and threads that end.
 // A co_await stands in a statement of its own: gcc 12 loses its way when one is a condition.
 //
 // SPDX-License-Identifier: MIT

@@ -1,11 +1,11 @@
-// protocol, the half of src/pages: the remote word and who may change it.
+// protocol, the half of src/engine/pages: the remote word and who may change it.
 //
 // SPDX-License-Identifier: MIT
 #include "protocol.hpp"
 
 namespace tarn::model {
 
-// page_free_remote, and the call of post that follows in take_back (heap/free.cpp). True:
+// page_free_remote, and the call of post that follows in take_back (malloc/blocks/free.cpp). True:
 // post the page.
 Task<bool> Run::page_free_remote(Thread& t, Byte page, Byte block) {
   Scope scope(t);

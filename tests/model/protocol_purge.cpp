@@ -1,5 +1,5 @@
-// protocol, the part of src/pages/page_purge.cpp and src/heap/idle_mail.cpp: pages that are purged
-// in their owner's mail.
+// protocol, the part of src/engine/pages/page_purge.cpp and src/engine/threads/idle_purge.cpp:
+// pages that are purged in their owner's mail.
 //
 // SPDX-License-Identifier: MIT
 #include "protocol.hpp"

@@ -1,6 +1,6 @@
-// The word of a purgeable (src/recover/ring.hpp), every interleaving: threads that lock or fill it,
-// that have it vanish, and that clear its heap. A turn is one atomic access, or what is done under
-// the rings' lock up to the next one. And each of the mistakes below is found.
+// The word of a purgeable (src/watch/recover/ring.hpp), every interleaving: threads that lock or
+// fill it, that have it vanish, and that clear its heap. A turn is one atomic access, or what is
+// done under the rings' lock up to the next one. And each of the mistakes below is found.
 //
 // SPDX-License-Identifier: MIT
 #include <array>

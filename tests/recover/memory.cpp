@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: MIT
 #include <new>
 
-#include "os/fake/fake.hpp"
+#include "engine/store/store.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "recover.hpp"
-#include "source/store.hpp"
 
 namespace recovering {
 namespace {

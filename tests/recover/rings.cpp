@@ -8,9 +8,9 @@
 #include <latch>
 #include <thread>
 
-#include "heap/record.hpp"
+#include "engine/records/record.hpp"
 #include "recover.hpp"
-#include "recover/ring.hpp"
+#include "watch/recover/ring.hpp"
 
 namespace recovering {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "blocks.hpp"
-#include "source/store.hpp"
+#include "engine/store/store.hpp"
 
 namespace {
 

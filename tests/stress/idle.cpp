@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "blocks.hpp"
-#include "heap/idle_mail.hpp"
+#include "engine/threads/idle_purge.hpp"
 
 namespace {
 

@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Disposals,
                          testing::Values(Shape::wide, Shape::deep, Shape::binary,
                                          Shape::caterpillar, Shape::records, Shape::random));
 
-// Around what is looked at together (tree/plain.hpp), and far above that.
+// Around what is looked at together (kinds/trees/plain.hpp), and far above that.
 constexpr std::size_t counts[] = {1, 2, 3, 7, 8, 9, 253, 254, 255, 256, 257, 258, 600, 5000};
 
 TEST_P(Disposals, OfNodesThatNobodyAsksAbout) {

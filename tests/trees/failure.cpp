@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "kinds/trees/memory.hpp"
 #include "tarn/tree/tree.h"
-#include "tree/memory.hpp"
 
 namespace {
 

@@ -57,7 +57,7 @@ constexpr std::array data_marks = {
     Mark{"PartitionAlloc", "partition_alloc/partition_"},
     Mark{"snmalloc", "snmalloc"},
     Mark{"rpmalloc", "rpmalloc"},
-    Mark{tarn_malloc, "tarn: committed bytes = "},  // of malloc_stats (src/entry/malloc.cpp)
+    Mark{tarn_malloc, "tarn: committed bytes = "},  // of malloc_stats (src/entry/malloc/malloc.cpp)
 };
 
 constexpr std::array library_marks = {

@@ -1,5 +1,5 @@
 // option_table: the options of the library, for `tarn help options`. Written by
-// dev/options, from src/settings/settings.hpp; not to be edited.
+// dev/options, from src/platform/settings/settings.hpp; not to be edited.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,7 +1,7 @@
 // Power-of-two arithmetic against loops and wide integers.
 //
 // SPDX-License-Identifier: MIT
-#include "base/bits.hpp"
+#include "platform/base/bits.hpp"
 
 #include <gtest/gtest.h>
 

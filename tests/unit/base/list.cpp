@@ -1,7 +1,7 @@
 // The intrusive list against std::deque.
 //
 // SPDX-License-Identifier: MIT
-#include "base/list.hpp"
+#include "platform/base/list.hpp"
 
 #include <array>
 #include <deque>

@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include "heap/orphans.hpp"
-#include "heap/thread_heap.hpp"
-#include "os/fake/fake.hpp"
-#include "source/store.hpp"
+#include "engine/store/store.hpp"
+#include "engine/threads/orphans.hpp"
+#include "engine/threads/thread_heap.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn {

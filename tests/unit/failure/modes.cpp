@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "os/fake/fake.hpp"
-#include "source/store.hpp"
+#include "engine/store/store.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn {

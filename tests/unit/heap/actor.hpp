@@ -9,14 +9,14 @@
 
 #include <gtest/gtest.h>
 
-#include "heap/blocks.hpp"
-#include "heap/free.hpp"
-#include "heap/heap_trim.hpp"
-#include "heap/orphan_care.hpp"
-#include "heap/orphans.hpp"
-#include "heap/thread_heap.hpp"
-#include "heap/thread_life.hpp"
-#include "source/store.hpp"
+#include "engine/store/store.hpp"
+#include "engine/threads/orphan_care.hpp"
+#include "engine/threads/orphans.hpp"
+#include "engine/threads/thread_heap.hpp"
+#include "engine/threads/thread_life.hpp"
+#include "heaps/operations/trim.hpp"
+#include "malloc/blocks/allocate.hpp"
+#include "malloc/blocks/free.hpp"
 
 namespace tarn {
 
@@ -52,7 +52,7 @@ class Actor {
     run([&] { tarn::trim(0); });
   }
 
-  // As a real thread's end (heap/thread.cpp); nothing when it has ended.
+  // As a real thread's end (engine/records/thread.cpp); nothing when it has ended.
   void end() {
     Thread* const record = std::exchange(record_, nullptr);
     if (record != nullptr) orphan_give(*record);

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "child.hpp"
-#include "heap/heap_life.hpp"
-#include "heap/heaps.hpp"
-#include "source/page_map.hpp"
+#include "engine/spans/page_map.hpp"
+#include "heaps/blocks/allocate.hpp"
+#include "heaps/operations/life.hpp"
 
 namespace tarn {
 namespace {

@@ -1,20 +1,20 @@
 // Memory that was freed for threads which do not look at their mail.
 //
 // SPDX-License-Identifier: MIT
-#include "heap/blocks.hpp"
-#include "heap/fork_repair.hpp"
-#include "heap/free.hpp"
-#include "heap/heap_life.hpp"
-#include "heap/heap_trim.hpp"
-#include "heap/idle_mail.hpp"
+#include "engine/threads/idle_purge.hpp"
+#include "heaps/fork/fork_repair.hpp"
+#include "heaps/operations/life.hpp"
+#include "heaps/operations/trim.hpp"
+#include "malloc/blocks/allocate.hpp"
+#include "malloc/blocks/free.hpp"
 
 #include <thread>
 
 #include "actor.hpp"
 #include "child.hpp"
-#include "heap/heaps.hpp"
-#include "heap/post.hpp"
-#include "os/fake/fake.hpp"
+#include "engine/threads/post.hpp"
+#include "heaps/blocks/allocate.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 

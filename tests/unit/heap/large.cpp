@@ -1,16 +1,16 @@
 // Blocks that are spans of their own.
 //
 // SPDX-License-Identifier: MIT
-#include "heap/heap_trim.hpp"
-#include "heap/large.hpp"
+#include "heaps/heap/large.hpp"
+#include "heaps/operations/trim.hpp"
 
 #include <cerrno>
 #include <cstring>
 #include <vector>
 
 #include "actor.hpp"
-#include "os/fake/fake.hpp"
-#include "source/store.hpp"
+#include "engine/store/store.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn {

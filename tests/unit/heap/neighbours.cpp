@@ -1,4 +1,5 @@
-// What two threads write at every turn does not lie side by side (source/records.hpp says why).
+// What two threads write at every turn does not lie side by side (engine/spans/record_memory.hpp
+// says why).
 //
 // SPDX-License-Identifier: MIT
 #include <set>

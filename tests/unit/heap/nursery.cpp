@@ -2,7 +2,7 @@
 // every question is asked.
 //
 // SPDX-License-Identifier: MIT
-#include "heap/nursery.hpp"
+#include "engine/records/mixed_page.hpp"
 
 #include <array>
 #include <random>

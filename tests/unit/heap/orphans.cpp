@@ -1,8 +1,8 @@
 // Threads that end: their records, their pages, and mail that comes afterwards.
 //
 // SPDX-License-Identifier: MIT
-#include "heap/heap_trim.hpp"
-#include "heap/orphans.hpp"
+#include "engine/threads/orphans.hpp"
+#include "heaps/operations/trim.hpp"
 
 #include <deque>
 #include <set>
@@ -10,8 +10,8 @@
 
 #include "actor.hpp"
 #include "child.hpp"
-#include "heap/post.hpp"
-#include "heap/totals.hpp"
+#include "engine/records/totals.hpp"
+#include "engine/threads/post.hpp"
 
 namespace tarn {
 

@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "heap/closing.hpp"
-#include "heap/gate.hpp"
-#include "heap/heap_life.hpp"
-#include "heap/late.hpp"
-#include "heap/registry.hpp"
+#include "engine/records/gate.hpp"
+#include "engine/threads/ending_threads.hpp"
+#include "heaps/heap/exclusive.hpp"
+#include "heaps/heap/registry.hpp"
+#include "heaps/operations/life.hpp"
 
 namespace tarn {
 namespace {

@@ -1,12 +1,13 @@
-// The life of pages under one thread: current, asleep, queued, retired (heap/thread_heap.cpp).
+// The life of pages under one thread: current, asleep, queued, retired
+// (engine/threads/thread_heap.cpp).
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <set>
 
 #include "actor.hpp"
-#include "layout/page_plan.hpp"
-#include "os/fake/fake.hpp"
+#include "engine/layout/page_plan.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

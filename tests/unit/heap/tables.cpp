@@ -9,13 +9,13 @@
 
 #include <gtest/gtest.h>
 
-#include "heap/free.hpp"
-#include "heap/heap_fixed.hpp"
-#include "heap/heap_life.hpp"
-#include "heap/heaps.hpp"
-#include "heap/shares.hpp"
-#include "heap/thread_heap.hpp"
-#include "os/fake/fake.hpp"
+#include "engine/records/shares.hpp"
+#include "engine/threads/thread_heap.hpp"
+#include "heaps/blocks/allocate.hpp"
+#include "heaps/blocks/fixed.hpp"
+#include "heaps/operations/life.hpp"
+#include "malloc/blocks/free.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

@@ -1,7 +1,7 @@
 // The address space as the library divides it.
 //
 // SPDX-License-Identifier: MIT
-#include "layout/geometry.hpp"
+#include "engine/layout/geometry.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // How many slices the pages of each class take.
 //
 // SPDX-License-Identifier: MIT
-#include "layout/page_plan.hpp"
+#include "engine/layout/page_plan.hpp"
 
 #include <algorithm>
 

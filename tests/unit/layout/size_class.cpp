@@ -1,7 +1,7 @@
 // Every size there is a class for, and every alignment, against a search through the table.
 //
 // SPDX-License-Identifier: MIT
-#include "layout/size_class.hpp"
+#include "engine/layout/size_class.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include <thread>
 
-#include "os/thread.hpp"
+#include "platform/os/thread.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn {

@@ -1,7 +1,7 @@
 // The lock: exclusion, trying, and recovery in the child of a fork.
 //
 // SPDX-License-Identifier: MIT
-#include "os/thread.hpp"
+#include "platform/os/thread.hpp"
 
 #include <thread>
 #include <vector>

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
-#include "heap/orphans.hpp"
-#include "heap/totals.hpp"
-#include "os/thread.hpp"
+#include "engine/records/totals.hpp"
+#include "engine/threads/orphans.hpp"
+#include "platform/os/thread.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn {

@@ -2,16 +2,16 @@
 // steps: fuzz/pages.cpp; all interleavings of threads: tests/model.
 //
 // SPDX-License-Identifier: MIT
-#include "pages/page.hpp"
+#include "engine/pages/page.hpp"
 
 #include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "layout/page_plan.hpp"
-#include "os/fake/fake.hpp"
-#include "source/store.hpp"
+#include "engine/layout/page_plan.hpp"
+#include "engine/store/store.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

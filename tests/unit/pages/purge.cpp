@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pages/page.hpp"
-#include "source/store.hpp"
+#include "engine/pages/page.hpp"
+#include "engine/store/store.hpp"
 
 namespace tarn {
 namespace {

@@ -1,13 +1,13 @@
 // The remote word: what is packed comes out again.
 //
 // SPDX-License-Identifier: MIT
-#include "pages/remote.hpp"
+#include "engine/pages/remote.hpp"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "layout/page_plan.hpp"
+#include "engine/layout/page_plan.hpp"
 
 namespace tarn {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "report/report.hpp"
+#include "platform/report/report.hpp"
 
 namespace tarn {
 namespace {

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "base/check.hpp"
-#include "report/report.hpp"
+#include "platform/base/check.hpp"
+#include "platform/report/report.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn {

@@ -1,7 +1,7 @@
 // TARN_OPTIONS: what is taken, what is refused, and what is said about it.
 //
 // SPDX-License-Identifier: MIT
-#include "settings/settings.hpp"
+#include "platform/settings/settings.hpp"
 
 #include <string>
 

@@ -1,15 +1,15 @@
 // Records: zeroed, aligned, never moved, all of them found again.
 //
 // SPDX-License-Identifier: MIT
-#include "source/metadata.hpp"
+#include "engine/spans/metadata.hpp"
 
 #include <cstring>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "base/bits.hpp"
-#include "os/fake/fake.hpp"
+#include "platform/base/bits.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

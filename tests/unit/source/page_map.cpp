@@ -1,14 +1,14 @@
 // From an address to its span.
 //
 // SPDX-License-Identifier: MIT
-#include "source/page_map.hpp"
+#include "engine/spans/page_map.hpp"
 
 #include <memory>
 
 #include <gtest/gtest.h>
 
-#include "os/fake/fake.hpp"
-#include "pages/page.hpp"
+#include "engine/pages/page.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

@@ -1,7 +1,7 @@
 // Records and descriptors: each group of threads has its own, from pieces of its own.
 //
 // SPDX-License-Identifier: MIT
-#include "source/records.hpp"
+#include "engine/spans/record_memory.hpp"
 
 #include <cstring>
 #include <set>
@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/bits.hpp"
-#include "os/fake/fake.hpp"
+#include "platform/base/bits.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "survey.hpp"
 
 namespace tarn {

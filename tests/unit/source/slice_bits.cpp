@@ -1,7 +1,7 @@
 // Bits of slices, beside a vector that is searched plainly.
 //
 // SPDX-License-Identifier: MIT
-#include "source/slice_bits.hpp"
+#include "engine/zones/slice_bits.hpp"
 
 #include <random>
 #include <vector>

@@ -1,7 +1,7 @@
 // Bins of free spans: their sizes, and which span is found. Random use: fuzz/span_bins.cpp.
 //
 // SPDX-License-Identifier: MIT
-#include "source/span_bins.hpp"
+#include "engine/store/span_bins.hpp"
 
 #include <deque>
 

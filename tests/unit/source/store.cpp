@@ -1,7 +1,7 @@
 // Taking and giving spans. Random use against a model: fuzz/store.cpp.
 //
 // SPDX-License-Identifier: MIT
-#include "source/store.hpp"
+#include "engine/store/store.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "os/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "survey.hpp"
 
 namespace tarn {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "os/process.hpp"
-#include "source/store.hpp"
+#include "engine/store/store.hpp"
+#include "platform/os/process.hpp"
 
 namespace tarn {
 

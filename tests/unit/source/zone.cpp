@@ -1,7 +1,7 @@
 // Zones: spans in chunks and in regions, and what they do when there is no more.
 //
 // SPDX-License-Identifier: MIT
-#include "source/zone.hpp"
+#include "engine/zones/zone.hpp"
 
 #include <cstring>
 #include <random>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "os/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

@@ -1,0 +1,245 @@
+// page: see page.hpp. Orders: a remote free releases what its thread did with the block; the
+// owner's collecting exchange acquires it. The owner's page_list releases what it wrote to the
+// page, above all `owner` and `heap`; a remote free that posts has acquired it.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/pages/page.hpp"
+
+#include <initializer_list>
+#include <new>
+
+#include "engine/layout/page_plan.hpp"
+#include "engine/zones/zone.hpp"
+#include "platform/base/check.hpp"
+
+namespace tarn {
+
+namespace {
+
+// A carve makes one os_page worth of blocks, so memory that is not reached is not touched.
+constexpr std::size_t carve_bytes = slice_bytes;
+
+// A full page sleeps until this part of it is free again, so that a thread does not return to a
+// page for a single block. Pages of few small blocks wait for more: there the visit is what costs.
+constexpr std::uint32_t threshold_part = 8;
+constexpr std::uint32_t small_threshold_part = 4;
+constexpr std::uint32_t small_threshold_most = 8;
+
+static_assert(page_blocks_most() <= remote_count_max && page_blocks_max == remote_count_max);
+
+// Owner, of a page whose contents are gone: all of it is to be carved again.
+void renew(Page* page) noexcept {
+  page->free = page->local_free = nullptr;
+  page->countdown = 0;
+  page->kept = 0;
+  page->carved = 0;
+}
+
+// What the owner has found in the word and taken out of it.
+Collected received(Page* page, Remote seen) noexcept {
+  if (TARN_UNLIKELY(seen.state() == RemoteState::purged)) {
+    renew(page);
+    return {};
+  }
+  if (seen.count() == 0) return {};
+  return {page->block_at(decode_head(seen.head())), seen.count()};
+}
+
+}  // namespace
+
+Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
+                Zone* zone) noexcept {
+  Span* const span = take_span(zone, slices, 1);
+  if (span == nullptr) return nullptr;
+  auto* const page = static_cast<Page*>(span);
+  page->free = page->local_free = nullptr;
+  page->countdown = 0;
+  page->kept = 0;
+  page->block_bytes = static_cast<std::uint32_t>(block_bytes);
+  page->capacity = static_cast<std::uint32_t>(span->bytes() / page->block_bytes);
+  page->carved = 0;
+  page->live_seen = 0;
+  page->size_class = static_cast<SizeClass>(size_class);
+  page->queued = false;
+  page->set_heap(nullptr);  // A large block may have left its record there.
+  page->set_kind(SpanKind::page);
+  page->remote.store(Remote::empty(RemoteState::open).word, std::memory_order_relaxed);
+  map_span(zone, page, true);
+  return page;
+}
+
+void page_give(Page* page, Zone* zone) noexcept {
+  TARN_ASSERT(page->live() == 0 && !page->queued);
+  page->owner.store(nullptr, std::memory_order_relaxed);
+  page->set_heap(nullptr);
+  page->set_kind(SpanKind::large);  // In use by nobody else until the store has it.
+  unmap_span(zone, page, true);
+  give_span(zone, page);
+}
+
+std::uint32_t page_carve(Page* page) noexcept {
+  TARN_ASSERT(page->free == nullptr && page->carved < page->capacity);
+  const std::size_t size = page->block_bytes;
+  std::size_t count = size >= carve_bytes ? 1 : carve_bytes / size;
+  const std::size_t rest = page->capacity - page->carved;
+  if (count > rest) count = rest;
+
+  std::byte* const first = page->base + page->carved * size;
+  std::byte* const last = first + (count - 1) * size;
+  for (std::byte* block = first; block != last; block += size) {
+    reinterpret_cast<Block*>(block)->next = reinterpret_cast<Block*>(block + size);
+  }
+  reinterpret_cast<Block*>(last)->next = nullptr;
+  page->free = reinterpret_cast<Block*>(first);
+  page->carved += static_cast<std::uint32_t>(count);
+  return static_cast<std::uint32_t>(count);
+}
+
+std::uint64_t page_untaken(const Page* page) noexcept {
+  std::uint64_t count = 0;
+  for (const Block* b = page->free; b != nullptr; b = b->next) ++count;
+  return count;
+}
+
+Collected page_collect(Page* page, RemoteState state) noexcept {
+  // Acquire: pairs with page_free_remote; release: what the owner wrote, for who posts next.
+  const Remote seen{
+      page->remote.exchange(Remote::empty(state).word, std::memory_order_acq_rel)};
+  return received(page, seen);
+}
+
+namespace {
+
+// What becomes of a state when its owner takes the blocks, and wants `state` outside the mail.
+RemoteState emptied_state(RemoteState seen, RemoteState state) noexcept {
+  if (TARN_LIKELY(!is_in_mail(seen))) return state;
+  return seen == RemoteState::mailed_open ? seen : RemoteState::mailed;
+}
+
+}  // namespace
+
+Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept {
+  Remote seen{page->remote.load(std::memory_order_relaxed)};
+  for (;;) {
+    if (TARN_UNLIKELY(seen.state() == RemoteState::purging)) return {};
+    const Remote emptied = Remote::empty(emptied_state(seen.state(), state));
+    if (page->remote.compare_exchange_weak(seen.word, emptied.word, std::memory_order_acq_rel,
+                                           std::memory_order_relaxed)) {
+      return received(page, seen);
+    }
+  }
+}
+
+bool page_list(Page* page, std::uint32_t threshold) noexcept {
+  Remote seen{page->remote.load(std::memory_order_relaxed)};
+  const RemoteState state = seen.state();
+  if (TARN_UNLIKELY(state == RemoteState::purging)) return true;
+  if (seen.count() != 0 || state == RemoteState::purged) return false;
+  if (state == RemoteState::mailed) return true;
+  const Remote listed = state == RemoteState::mailed_open
+                            ? Remote::empty(RemoteState::mailed)
+                            : Remote::make(RemoteState::listed, threshold, 0, 0);
+  return page->remote.compare_exchange_strong(seen.word, listed.word, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed);
+}
+
+std::uint32_t page_threshold(const Page* page) noexcept {
+  std::uint32_t part = page->capacity / threshold_part;
+  if (page->block_bytes <= linear_bytes_max && part < small_threshold_most) {
+    part = page->capacity / small_threshold_part;
+    if (part > small_threshold_most) part = small_threshold_most;
+  }
+  return part == 0 ? 1 : part;
+}
+
+void page_settle(Page* page, bool received) noexcept {
+  page_count_all(page);
+  std::uint32_t threshold = 0;
+  do {
+    page_attach(page, received ? page_collect(page, RemoteState::open)
+                               : page_collect_unless_mailed(page, RemoteState::open));
+    const std::uint32_t live = page->live();
+    const std::uint32_t full = page_threshold(page);
+    threshold = live != 0 && live < full ? live : full;
+  } while (!page_list(page, threshold));
+}
+
+bool page_open(Page* page) noexcept {
+  Remote seen{page->remote.load(std::memory_order_relaxed)};
+  for (;;) {
+    if (is_in_mail(seen.state())) return false;
+    const Remote opened = Remote::make(RemoteState::open, 0, seen.count(), seen.head());
+    if (page->remote.compare_exchange_weak(seen.word, opened.word, std::memory_order_acq_rel,
+                                           std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+}
+
+bool page_use(Page* page) noexcept {
+  Remote seen{page->remote.load(std::memory_order_relaxed)};
+  for (;;) {
+    const RemoteState state = seen.state();
+    if (TARN_UNLIKELY(state == RemoteState::purging)) return false;
+    const bool purged = state == RemoteState::purged;
+    const RemoteState used = is_in_mail(state) ? RemoteState::mailed_open : RemoteState::open;
+    const Remote word =
+        purged ? Remote::empty(used) : Remote::make(used, 0, seen.count(), seen.head());
+    // Acquire: pairs with page_end_purge. Release: what the owner wrote, for who purges later.
+    if (page->remote.compare_exchange_weak(seen.word, word.word, std::memory_order_acq_rel,
+                                           std::memory_order_relaxed)) {
+      if (TARN_UNLIKELY(purged)) renew(page);
+      return true;
+    }
+  }
+}
+
+bool page_kill(Page* page) noexcept {
+  Remote seen{page->remote.load(std::memory_order_relaxed)};
+  if (seen.state() != RemoteState::listed || seen.count() != 0) return false;
+  return page->remote.compare_exchange_strong(seen.word, Remote::empty(RemoteState::dead).word,
+                                              std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+RemoteFree page_free_remote(Page* page, Block* block) noexcept {
+  const std::size_t offset = page->offset_of(block);
+  Remote seen{page->remote.load(std::memory_order_acquire)};
+  for (;;) {
+    if (TARN_UNLIKELY(seen.state() == RemoteState::dead)) return RemoteFree::dead;
+    if (TARN_UNLIKELY(seen.state() == RemoteState::purged)) return RemoteFree::dead;
+    block->next = seen.count() == 0 ? nullptr : page->block_at(decode_head(seen.head()));
+    const std::uint32_t count = seen.count() + 1;
+    const bool posts = seen.state() == RemoteState::listed && count >= seen.threshold();
+    const Remote pushed = Remote::make(posts ? RemoteState::mailed : seen.state(),
+                                       seen.threshold(), count, encode_head(offset));
+    // Release: pairs with the owner's collecting exchange. Acquire: pairs with page_list.
+    if (page->remote.compare_exchange_weak(seen.word, pushed.word, std::memory_order_acq_rel,
+                                           std::memory_order_acquire)) {
+      return posts ? RemoteFree::post : RemoteFree::done;
+    }
+  }
+}
+
+void page_attach(Page* page, Collected collected) noexcept {
+  if (collected.count == 0) return;
+  page->countdown -= collected.count;
+  if (page->local_free != nullptr) {
+    Block* last = collected.head;
+    while (last->next != nullptr) last = last->next;
+    last->next = page->local_free;
+  }
+  page->local_free = collected.head;
+}
+
+bool page_check(const Page* page) noexcept {
+  if (page_has_no_lists(page)) return page->carved <= page->capacity;
+  std::uint32_t listed = 0;
+  for (const Block* list : std::initializer_list<const Block*>{page->free, page->local_free}) {
+    for (const Block* b = list; b != nullptr; b = b->next) {
+      if (!page->is_block(b) || ++listed > page->carved) return false;
+    }
+  }
+  return page->live() + listed == page->carved && page->carved <= page->capacity;
+}
+
+}  // namespace tarn

@@ -1,0 +1,37 @@
+// callback: what holds while a heap calls a function of the program, at a limit or for a chunk.
+//
+// malloc's own heap serves the thread then, whatever its default heap is: it may be the very heap
+// that calls. And no function is called within itself for the same heap, when it allocates from
+// that heap by name: such an allocation does without.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "engine/records/record.hpp"
+#include "engine/records/scope.hpp"
+
+namespace tarn {
+
+enum class CallbackFor : std::uint8_t { room, mark, chunk };
+
+// Lives while the function runs.
+class Callback {
+ public:
+  Callback(const HeapRecord& heap, CallbackFor what) noexcept;
+  ~Callback();
+  Callback(const Callback&) = delete;
+  Callback& operator=(const Callback&) = delete;
+
+  // Whether the calling thread is in that function of the heap.
+  static bool runs(const HeapRecord& heap, CallbackFor what) noexcept;
+
+ private:
+  OutOfScope malloc_itself_;
+  const HeapRecord& heap_;
+  CallbackFor what_;
+  const Callback* outer_;
+};
+
+}  // namespace tarn

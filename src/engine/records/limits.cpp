@@ -1,0 +1,79 @@
+// limits: see limits.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/records/limits.hpp"
+
+#include "platform/base/check.hpp"
+
+namespace tarn {
+
+namespace {
+
+bool charge_one(Limits& limits, std::size_t bytes) noexcept {
+  const std::size_t ceiling = limits.ceiling.load(std::memory_order_relaxed);
+  const std::size_t soft_mark = limits.soft_mark.load(std::memory_order_relaxed);
+  std::size_t seen = limits.committed.load(std::memory_order_relaxed);
+  std::size_t now = 0;
+  do {
+    if (ceiling < seen || ceiling - seen < bytes) return false;
+    now = seen + bytes;
+  } while (!limits.committed.compare_exchange_weak(seen, now, std::memory_order_relaxed));
+  if (now > soft_mark && seen <= soft_mark) {
+    limits.mark_passed.store(true, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+std::size_t uncharge_one(Limits& limits, std::size_t bytes) noexcept {
+  const std::size_t before = limits.committed.fetch_sub(bytes, std::memory_order_relaxed);
+  TARN_ASSERT(before >= bytes);
+  return before;
+}
+
+// What was passed by a charge that served nothing was not passed.
+void cancel_one(Limits& limits, std::size_t bytes) noexcept {
+  const std::size_t before = uncharge_one(limits, bytes);
+  const std::size_t soft_mark = limits.soft_mark.load(std::memory_order_relaxed);
+  if (before > soft_mark && before - bytes <= soft_mark) {
+    limits.mark_passed.store(false, std::memory_order_relaxed);
+  }
+}
+
+// A peak ends where something is given back: only there it is written down.
+void raise_peak(Limits& limits, std::size_t seen) noexcept {
+  std::size_t peak = limits.committed_peak.load(std::memory_order_relaxed);
+  while (seen > peak && !limits.committed_peak.compare_exchange_weak(peak, seen,
+                                                                     std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept {
+  for (HeapRecord* r = &heap; r != nullptr; r = r->parent) {
+    if (charge_one(r->limits, bytes)) continue;
+    for (HeapRecord* below = &heap; below != r; below = below->parent) {
+      cancel_one(below->limits, bytes);
+    }
+    return r;
+  }
+  return nullptr;
+}
+
+void uncharge(HeapRecord& heap, std::size_t bytes) noexcept {
+  for (HeapRecord* r = &heap; r != nullptr; r = r->parent) {
+    raise_peak(r->limits, uncharge_one(r->limits, bytes));
+  }
+}
+
+void cancel_charge(HeapRecord& heap, std::size_t bytes) noexcept {
+  for (HeapRecord* r = &heap; r != nullptr; r = r->parent) cancel_one(r->limits, bytes);
+}
+
+std::size_t committed_peak(const HeapRecord& heap) noexcept {
+  const std::size_t now = heap.limits.committed.load(std::memory_order_relaxed);
+  const std::size_t peak = heap.limits.committed_peak.load(std::memory_order_relaxed);
+  return now > peak ? now : peak;
+}
+
+}  // namespace tarn

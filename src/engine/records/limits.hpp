@@ -1,0 +1,31 @@
+// limits: what a heap and its ancestors may commit. A charge is made before memory is taken, so a
+// ceiling is never exceeded; it goes up from the heap, and comes back down when one refuses.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "engine/records/record.hpp"
+
+namespace tarn {
+
+// Null when the charge was made; else whose ceiling refuses it: then nothing has changed.
+HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept;
+void uncharge(HeapRecord& heap, std::size_t bytes) noexcept;
+
+// Takes a charge back for which there was no memory: as if it had not been made.
+void cancel_charge(HeapRecord& heap, std::size_t bytes) noexcept;
+
+// The most that was ever charged and used.
+std::size_t committed_peak(const HeapRecord& heap) noexcept;
+
+// Whether so many empty bytes stay: somebody walks the heap, or it would have less than its floor.
+inline bool empty_stays(const HeapRecord& heap, std::size_t bytes) noexcept {
+  const std::size_t floor = heap.limits.floor.load(std::memory_order_relaxed);
+  if (TARN_LIKELY(floor == 0) || heap.walking) return heap.walking;
+  const std::size_t committed = heap.limits.committed.load(std::memory_order_relaxed);
+  return committed < floor || committed - floor < bytes;
+}
+
+}  // namespace tarn

@@ -1,0 +1,102 @@
+// mixed_page: where the first blocks of each class of a heap lie, whatever their sizes, so that ten
+// blocks of ten sizes cost one OS page and not ten. One span of 16 KiB, and two bits for each 16
+// bytes of it, kept apart from the blocks:
+//
+//   used   1 1 1 0 0 1 1 0 ...     part of a block
+//   first  1 0 0 0 0 1 0 0 ...     where a block begins
+//
+// First fit, so blocks lie densely and further OS pages are reached late. A class leaves when it
+// has had some blocks, or one does not fit. Guarded by its record's lock.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/layout/geometry.hpp"
+#include "engine/layout/size_class.hpp"
+#include "engine/pages/page.hpp"
+
+namespace tarn {
+
+class Nursery {
+ public:
+  static constexpr std::size_t slices = 4;
+  static constexpr std::size_t grains = slices * slice_bytes / block_align;
+  static constexpr std::size_t bytes_max = 1024;  // Larger blocks have pages from the start.
+
+  // What a class gets here: with more it fills a page of its own.
+  static constexpr std::size_t class_allocations_max = 32;
+  static constexpr std::size_t class_bytes_max = slice_bytes;
+
+  bool has_left(std::size_t size_class) const noexcept { return left_to_[size_class] == 0; }
+  void leave(std::size_t size_class) noexcept { left_to_[size_class] = 0; }
+
+  // A block of `bytes` has been taken for the class.
+  void count(std::size_t size_class, std::size_t bytes) noexcept;
+
+  // What a block of `bytes` takes up.
+  static constexpr std::size_t size_for(std::size_t bytes) noexcept {
+    return bytes == 0 ? block_align : (bytes + block_align - 1) / block_align * block_align;
+  }
+
+  // The place of `bytes`, in bytes from the base, or `none`. pre: alignment is a power of two of at
+  // most slice_bytes
+  static constexpr std::size_t none = SIZE_MAX;
+  std::size_t take(std::size_t bytes, std::size_t alignment) noexcept;
+
+  // The size of the block that begins at the offset, 0 when none does.
+  std::size_t size_at(std::size_t offset) const noexcept;
+
+  // pre: size_at(offset) != 0. Frees the block.
+  void give(std::size_t offset) noexcept;
+
+  // As if the block at the offset, just taken for `bytes`, had not been.
+  void cancel(std::size_t offset, std::size_t bytes) noexcept;
+
+  // Makes the block at the offset `bytes` long in place; false when another one is in the way.
+  bool resize(std::size_t offset, std::size_t bytes) noexcept;
+
+  void clear() noexcept;
+  bool empty() const noexcept;
+  std::uint64_t live_blocks() const noexcept;
+  std::uint64_t live_bytes() const noexcept;
+
+  // Of the block that has this byte; `none` when no block has.
+  std::size_t block_around(std::size_t offset) const noexcept;
+
+  // Offset of the first block at or after this one; `none` at the end.
+  std::size_t next_block(std::size_t offset) const noexcept;
+
+  Page* page = nullptr;            // The span; null before the first block and after the last.
+  std::uint32_t allocations = 0;   // Ever,
+  std::uint32_t slack_bytes = 0;   // and what they got beyond what was asked for.
+  std::uint8_t slices_charged = 0;
+
+ private:
+  static constexpr std::size_t words_ = grains / 64;
+  using Bits = std::array<std::uint64_t, words_>;
+
+  static std::size_t find(const Bits& bits, std::size_t from, bool value) noexcept;
+  static void fill(Bits& bits, std::size_t from, std::size_t to, bool value) noexcept;
+  bool bit(const Bits& bits, std::size_t i) const noexcept {
+    return (bits[i / 64] >> (i % 64) & 1) != 0;
+  }
+  std::size_t end_of(std::size_t first) const noexcept;
+
+  // Of `class_allocations_max`, what a class may still have.
+  using Shares = std::array<std::uint8_t, bin_count>;
+  static constexpr Shares make_full_shares() noexcept {
+    Shares full{};
+    full.fill(class_allocations_max);
+    return full;
+  }
+
+  Bits used_{};
+  Bits first_{};
+  Shares left_to_ = make_full_shares();
+};
+
+}  // namespace tarn

@@ -1,0 +1,65 @@
+// tombstones: what is remembered of heaps that have been destroyed, for reports: names, and where
+// the memory of the last of them was.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/os/thread.hpp"
+#include "platform/report/report.hpp"
+#include "tarn/heap/heap.h"
+
+namespace tarn {
+
+// Memory in a few ranges. Neighbours that come one after the other, upwards or downwards, are one;
+// what comes when all ranges are in use is left out.
+class Extent {
+ public:
+  void add(const std::byte* start, std::size_t bytes) noexcept;
+  void clear() noexcept { count_ = 0; }
+  bool has(const void* p) const noexcept;
+
+ private:
+  struct Range {
+    const std::byte* start = nullptr;
+    const std::byte* end = nullptr;
+  };
+  static constexpr std::size_t ranges_max_ = 24;
+  std::size_t count_ = 0;
+  std::array<Range, ranges_max_> ranges_;
+};
+
+class EndedHeaps {
+ public:
+  void add(std::uint64_t id, const char* name) noexcept;
+  void set_extent(std::uint64_t id, const Extent& extent) noexcept;
+
+  // What a heap that had the id was called, as far as is remembered; else "". name:
+  // TARN_HEAP_NAME_BYTES. Any thread, also where a signal has interrupted it.
+  void name_of(std::uint64_t id, char* name) noexcept;
+
+  // Reports p, of which nothing else is known, as memory of the last heap that ended with it, or as
+  // misuse of this kind.
+  [[noreturn]] void report(Misuse kind, const char* function, const void* p) noexcept;
+
+  void recover_after_fork() noexcept { lock_.recover_after_fork(); }
+
+ private:
+  struct Ended {
+    std::uint64_t id = 0;
+    Extent extent;
+    char name[TARN_HEAP_NAME_BYTES] = {};
+  };
+  static constexpr std::size_t remembered_ = 64;
+
+  os::Lock lock_;  // The last of the order.
+  std::array<Ended, remembered_> ended_{};
+  std::size_t count_ = 0;
+};
+
+extern EndedHeaps ended_heaps;
+
+}  // namespace tarn

@@ -1,0 +1,89 @@
+// descriptors: see descriptors.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/spans/descriptors.hpp"
+
+#include <new>
+
+#include "platform/base/check.hpp"
+#include "platform/base/config.hpp"
+
+namespace tarn {
+
+static_assert(static_cast<int>(SpanKind::idle) == 0);  // So is memory that is no descriptor yet.
+
+namespace {
+// Spares of one group beyond which others borrow instead of making more: threads that are large one
+// after the other would each leave their own behind. 1 MiB, of half a GiB of busy pages; and as
+// many at a time as a piece has, so that two who borrow do not get every second one.
+constexpr int plenty = 8192;
+constexpr int lent_at_once = Records::piece_bytes / descriptor_bytes;
+}  // namespace
+
+void Descriptors::Spares::push(Span* span) noexcept {
+  span->next = first;
+  first = span;
+  ++count;
+}
+
+Span* Descriptors::Spares::pop() noexcept {
+  TARN_ASSERT(first != nullptr);
+  Span* const span = first;
+  first = span->next;
+  --count;
+  return span;
+}
+
+bool Descriptors::make(std::uint8_t group) noexcept {
+  void* const record = memory_.allocate(descriptor_bytes);
+  if (record == nullptr) return false;
+  Span* const span = new (record) Span;
+  span->group = group;
+  spares_[group].push(span);
+  return true;
+}
+
+// Spare ones of a group that has more than so many, which stay that group's; false when none has.
+bool Descriptors::borrow(std::uint8_t group, int more_than) noexcept {
+  for (std::size_t other = 0; other < thread_groups; ++other) {
+    if (other == group || spares_[other].count <= more_than) continue;
+    for (int i = 0; i < lent_at_once && spares_[other].count > more_than; ++i) {
+      spares_[group].push(spares_[other].pop());
+    }
+    return true;
+  }
+  return false;
+}
+
+bool Descriptors::provide(int count) noexcept {
+  const std::uint8_t group = thread_group;
+  while (spares_[group].count < count) {
+    if (!borrow(group, plenty) && !make(group) && !borrow(group, 0)) return false;
+  }
+  return true;
+}
+
+Span* Descriptors::take() noexcept { return spares_[thread_group].pop(); }
+
+void Descriptors::give(Span* span) noexcept {
+  span->set_kind(SpanKind::idle);
+  spares_[span->group].push(span);
+}
+
+void Descriptors::forget_spares() noexcept {
+  memory_.repair();
+  spares_ = {};
+}
+
+bool Descriptors::check() const noexcept {
+  for (const Spares& spares : spares_) {
+    int counted = 0;
+    for (const Span* s = spares.first; s != nullptr; s = s->next) {
+      if (s->kind_now() != SpanKind::idle || ++counted > spares.count) return false;
+    }
+    if (counted != spares.count) return false;
+  }
+  return true;
+}
+
+}  // namespace tarn

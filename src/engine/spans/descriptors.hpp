@@ -1,0 +1,65 @@
+// descriptors: those of spans, in use or spare. A thread gets one of its group's (records.hpp), and
+// each goes back to the group that it came from.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/spans/record_memory.hpp"
+#include "engine/spans/span.hpp"
+
+namespace tarn {
+
+// The caller's lock guards the object.
+class Descriptors {
+ public:
+  // Has at least so many ready for the calling thread; false when out of memory.
+  bool provide(int count) noexcept;
+
+  // One of those, of kind idle.
+  Span* take() noexcept;
+  void give(Span* span) noexcept;
+
+  // True: one of the calling thread's group.
+  static bool is_near(const Span* span) noexcept { return span->group == thread_group; }
+
+  // In the child of a fork, when the lock's holder has vanished: none is spare any more. The caller
+  // gives those of kind idle.
+  void forget_spares() noexcept;
+
+  // Calls visit(span) for all that there are. Those that were never taken are idle, and zero.
+  template <class Visit>
+  void for_each(Visit visit) const noexcept {
+    memory_.for_each(descriptor_bytes,
+                     [&](std::byte* record) { visit(reinterpret_cast<Span*>(record)); });
+  }
+
+  template <class Visit>
+  void for_each_region(Visit visit) const noexcept {
+    memory_.for_each_region(visit);
+  }
+
+  std::size_t bytes_reserved() const noexcept { return memory_.bytes_reserved(); }
+
+  bool check() const noexcept;  // The lists hold idle ones, as many as they say.
+
+ private:
+  struct Spares {
+    Span* first = nullptr;  // By next.
+    int count = 0;
+
+    void push(Span* span) noexcept;
+    Span* pop() noexcept;
+  };
+
+  bool make(std::uint8_t group) noexcept;
+  bool borrow(std::uint8_t group, int more_than) noexcept;
+
+  std::array<Spares, thread_groups> spares_{};
+  Records memory_;
+};
+
+}  // namespace tarn

@@ -1,0 +1,131 @@
+// page_map: see page_map.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/spans/page_map.hpp"
+
+#include "platform/base/check.hpp"
+#include "platform/os/vm.hpp"
+
+namespace tarn {
+
+constinit PageMap page_map;
+
+namespace {
+constexpr std::size_t leaf_bytes = leaf_entries * sizeof(PageMap::Entry);
+
+// Entries worth a call of the OS: those of 8 MiB.
+constexpr std::size_t forget_bytes_min = 4 * slice_bytes;
+
+std::size_t first_index(const std::byte* start) noexcept { return address_of(start) >> leaf_shift; }
+std::size_t last_index(const std::byte* start, std::size_t bytes) noexcept {
+  return (address_of(start) + bytes - 1) >> leaf_shift;
+}
+}  // namespace
+
+void PageMap::set_leaf(std::size_t index, const Entry* leaf) noexcept {
+  root_[index].store(address_of(leaf) - address_of(empty_leaf_));
+}
+
+bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
+  const std::size_t last = last_index(start, bytes);
+  if (last >= root_entries) return false;  // The OS gave an address that no hint asked for.
+  for (std::size_t i = first_index(start); i <= last; ++i) {
+    if (root_[i].load() != 0) continue;
+    void* leaf = first_leaf_;
+    if (first_leaf_used_) {
+      leaf = os::vm_reserve_sparse(leaf_bytes);
+      if (leaf == nullptr) return false;
+      os::vm_name(leaf, leaf_bytes, "tarn: page map");
+    }
+    first_leaf_used_ = true;
+    TARN_FORK_FENCE();
+    set_leaf(i, static_cast<const Entry*>(leaf));
+  }
+  return true;
+}
+
+bool PageMap::cover_from_static(const std::byte* start, std::size_t bytes) noexcept {
+  const std::size_t first = first_index(start);
+  const std::size_t last = last_index(start, bytes);
+  if (last >= root_entries) return false;
+  std::size_t missing = 0;
+  for (std::size_t i = first; i <= last; ++i) missing += root_[i].load() == 0 ? 1 : 0;
+  if (missing > static_leaves_ - leaves_used_) return false;
+  for (std::size_t i = first; i <= last; ++i) {
+    if (root_[i].load() == 0) set_leaf(i, leaves_[leaves_used_++]);
+  }
+  return true;
+}
+
+PageMap::Reserve PageMap::reserve_leaves(std::size_t bytes) noexcept {
+  const std::size_t count = (bytes >> leaf_shift) + 2;
+  void* const leaves = os::vm_reserve_sparse(count * leaf_bytes);
+  if (leaves == nullptr) return {};
+  os::vm_name(leaves, count * leaf_bytes, "tarn: page map");
+  return {static_cast<Entry*>(leaves), count};
+}
+
+void PageMap::release(Reserve reserve) noexcept {
+  if (reserve.count != 0) os::vm_release(reserve.leaves, reserve.count * leaf_bytes);
+}
+
+void PageMap::cover(const std::byte* start, std::size_t bytes, Reserve& reserve) noexcept {
+  const std::size_t last = last_index(start, bytes);
+  for (std::size_t i = first_index(start); i <= last; ++i) {
+    if (root_[i].load() != 0) continue;
+    TARN_CHECK(reserve.count != 0 && i < root_entries);
+    set_leaf(i, reserve.leaves);
+    reserve.leaves += leaf_entries;
+    --reserve.count;
+  }
+}
+
+void PageMap::set(const std::byte* start, std::size_t slices, const Span* span) noexcept {
+  const std::uint64_t value = distance(span);
+  std::uintptr_t address = address_of(start);
+  for (std::size_t i = 0; i < slices; ++i, address += slice_bytes) {
+    TARN_ASSERT(root_[address >> leaf_shift].load() != 0);
+    entry_of(address)->store(value);
+  }
+}
+
+void PageMap::clear(const std::byte* start, std::size_t slices) noexcept {
+  std::uintptr_t address = address_of(start);
+  for (std::size_t i = 0; i < slices; ++i, address += slice_bytes) {
+    entry_of(address)->store(0);
+  }
+}
+
+void PageMap::set_ends(const Span* span) noexcept {
+  set(span->base, 1, span);
+  if (span->slices > 1) set(span->end() - slice_bytes, 1, span);
+}
+
+void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
+  while (slices != 0) {
+    const std::uintptr_t address = address_of(start);
+    const std::size_t in_leaf = leaf_entries - ((address >> slice_shift) & (leaf_entries - 1));
+    const std::size_t count = slices < in_leaf ? slices : in_leaf;
+    const std::uintptr_t first = address_of(entry_of(address));
+    const std::uintptr_t whole = align_up(first, slice_bytes);
+    const std::uintptr_t whole_end = (first + count * sizeof(Entry)) & ~(slice_bytes - 1);
+    if (whole + forget_bytes_min <= whole_end &&
+        os::vm_purge(reinterpret_cast<void*>(whole), whole_end - whole)) {
+      const std::size_t before = (whole - first) / sizeof(Entry);
+      const std::size_t after = (whole_end - first) / sizeof(Entry);
+      clear(start, before);
+      clear(start + (after << slice_shift), count - after);
+    } else {
+      clear(start, count);
+    }
+    start += count << slice_shift;
+    slices -= count;
+  }
+}
+
+void PageMap::clear_ends(const std::byte* start, std::size_t slices) noexcept {
+  clear(start, 1);
+  if (slices > 1) clear(start + (slices - 1) * slice_bytes, 1);
+}
+
+}  // namespace tarn

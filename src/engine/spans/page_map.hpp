@@ -1,0 +1,120 @@
+// page_map: from any address to the descriptor of its span, in two loads and without a branch.
+//
+//   root (bss, 1 MiB, touched where used)      leaf (2 MiB reserved per GiB of addresses in use)
+//   +------------------------+                 +--------------------------------+
+//   | leaf - empty_leaf, or 0| --------------> | descriptor - foreign, or 0 ... |
+//   +------------------------+                 +--------------------------------+
+//
+// Both levels hold distances, so that zero memory is a valid map: an unknown GiB leads to
+// empty_leaf, an unknown slice to the foreign span, which no thread owns. Null and foreign pointers
+// thus take the slow path of free() by the same test as blocks of other threads.
+//
+// Entries are written by whoever holds the span (pages, large blocks) or the store's lock (free
+// spans), and read without order: a pointer that reaches another thread brings its entry along.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/layout/geometry.hpp"
+#include "engine/spans/span.hpp"
+#include "platform/base/bits.hpp"
+#include "platform/base/config.hpp"
+
+namespace tarn {
+
+class PageMap {
+ public:
+  // A distance, read and written without order. Plain zero is its initial value, so that compilers
+  // put half a million of them into bss without evaluating a constructor for each.
+  struct Entry {
+    std::uint64_t distance;
+    std::uint64_t load() const noexcept { return __atomic_load_n(&distance, __ATOMIC_RELAXED); }
+    void store(std::uint64_t d) noexcept { __atomic_store_n(&distance, d, __ATOMIC_RELAXED); }
+  };
+
+  // pre: address < 2^address_bits
+  TARN_INLINE Span* span_of(const void* p) const noexcept {
+    const std::uintptr_t address = address_of(p);
+    const std::uint64_t leaf = root_[address >> leaf_shift].load();
+    const Entry* entries =
+        reinterpret_cast<const Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf);
+    // Keeps the sum as it stands: gcc would scale the index by hand, an instruction more.
+    __asm__("" : "+r"(entries));
+    const std::uint64_t entry =
+        entries[(address >> slice_shift) & (leaf_entries - 1)].load();
+    return reinterpret_cast<Span*>(reinterpret_cast<std::uintptr_t>(&foreign_) + entry);
+  }
+
+  const Span* foreign() const noexcept { return reinterpret_cast<const Span*>(&foreign_); }
+
+  // Makes the leaves for a range; false when the OS has no memory for one. Store's lock held.
+  bool cover(const std::byte* start, std::size_t bytes) noexcept;
+
+  // As above, from static memory alone; false, with nothing done, when that does not suffice.
+  bool cover_from_static(const std::byte* start, std::size_t bytes) noexcept;
+
+  // Leaves for a range whose address is not known yet. Any thread.
+  struct Reserve {
+    Entry* leaves = nullptr;
+    std::size_t count = 0;
+  };
+  // Enough for any range of `bytes`; none when out of memory.
+  static Reserve reserve_leaves(std::size_t bytes) noexcept;
+  static void release(Reserve reserve) noexcept;
+
+  // As above, with the leaves of a reserve, from which those that it takes are taken off. Does not
+  // fail. pre: the reserve was made for `bytes` or more.
+  void cover(const std::byte* start, std::size_t bytes, Reserve& reserve) noexcept;
+
+  // pre: the range was covered.
+  void set(const std::byte* start, std::size_t slices, const Span* span) noexcept;
+  void set_ends(const Span* span) noexcept;
+  void clear(const std::byte* start, std::size_t slices) noexcept;
+  // As clear(); the entries of a long range are dropped, not written: they may be swapped out.
+  void forget(const std::byte* start, std::size_t slices) noexcept;
+  void clear_ends(const std::byte* start, std::size_t slices) noexcept;
+
+  // Calls visit(start, bytes) for the leaves that the OS gave.
+  template <class Visit>
+  void for_each_leaf(Visit visit) const noexcept {
+    for (const Entry& root : root_) {
+      if (root.load() == 0) continue;
+      const auto* const leaf = reinterpret_cast<const std::byte*>(
+          reinterpret_cast<std::uintptr_t>(empty_leaf_) + root.load());
+      const auto* const own = reinterpret_cast<const std::byte*>(this);
+      if (leaf >= own && leaf < own + sizeof *this) continue;
+      visit(leaf, leaf_entries * sizeof(Entry));
+    }
+  }
+
+ private:
+  Entry* entry_of(std::uintptr_t address) noexcept {
+    const std::uint64_t leaf = root_[address >> leaf_shift].load();
+    return reinterpret_cast<Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf) +
+           ((address >> slice_shift) & (leaf_entries - 1));
+  }
+  void set_leaf(std::size_t index, const Entry* leaf) noexcept;
+  std::uint64_t distance(const Span* span) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(span) - reinterpret_cast<std::uintptr_t>(&foreign_);
+  }
+
+  struct alignas(descriptor_bytes) Foreign {
+    std::byte zeros[descriptor_bytes] = {};  // A span of kind idle whose page nobody owns.
+  };
+
+  Entry root_[root_entries] = {};
+  Entry empty_leaf_[leaf_entries] = {};  // Never written.
+  Entry first_leaf_[leaf_entries] = {};  // For the first GiB in use: saves a mapping.
+  bool first_leaf_used_ = false;
+  static constexpr std::size_t static_leaves_ = 2;
+  Entry leaves_[static_leaves_][leaf_entries] = {};
+  std::size_t leaves_used_ = 0;
+  Foreign foreign_ = {};                 // Never written.
+};
+
+extern PageMap page_map;
+
+}  // namespace tarn

@@ -1,0 +1,67 @@
+// span: a run of slices and the descriptor that stands for it. Descriptors lie in pieces of their
+// own (metadata.hpp), apart from the memory that they describe, and are never freed, only reused: a
+// late look at one finds a span that says `idle`, not an unmapped page.
+//
+//   descriptor, 128 bytes:   | Span: what the store needs, 64 | Page: what the heap needs, 64 |
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/layout/geometry.hpp"
+
+namespace tarn {
+
+enum class SpanKind : std::uint8_t {
+  idle,     // The descriptor is spare (or stands for memory that is not ours: the foreign span).
+  clean,    // Free, in the store; reads as zero and is not backed, as far as the store knows.
+  dirty,    // Free, in the store; backed.
+  purging,  // Free, on its way from dirty to clean outside the lock; Store::purging_ has it.
+  unmapping,  // Likewise, without its memory by now, on its way to be no longer ours.
+  lost,     // Nobody's: a fork has left it half-changed.
+  page,     // Blocks of one class.
+  nursery,  // The first blocks of a heap, of any size.
+  large,    // One block.
+  moving,   // One that the OS moves: no address leads to it.
+  checked,  // Places of one size for blocks that are checked (heaps/checked/checks.hpp).
+  lone,     // One block that is checked, perhaps before an inaccessible page.
+  notes,    // What is known of the blocks in a checked span.
+};
+
+struct alignas(cache_line_bytes) Span {
+  std::byte* base = nullptr;      // First byte.
+  std::uint32_t slices = 0;
+  std::atomic<SpanKind> kind{SpanKind::idle};  // The span's owner writes; free() reads racily.
+  bool zeroed = false;            // The memory was clean when it was taken.
+  std::uint8_t group = 0;         // Of threads: whose spare descriptor it was (descriptors.hpp).
+  union {
+    std::uint64_t stamp_ms = 0;   // Dirty: when it was released.
+    Span* next_of_heap;           // Page, large: the list of all that a heap has.
+  };
+  Span* next = nullptr;           // Store: its bin. Page: its queue. Idle: the spare list.
+  Span* prev = nullptr;
+  Span* newer = nullptr;          // Dirty, purging: their lists. Page: the mail list (newer only).
+  union {
+    Span* older = nullptr;
+    Span* prev_of_heap;
+  };
+  // Page: see engine/pages/remote.hpp. Purging, unmapping: the number of the thread at it. Else 0.
+  std::atomic<std::uint64_t> remote{0};
+
+  std::size_t bytes() const noexcept { return std::size_t{slices} << slice_shift; }
+  std::byte* end() const noexcept { return base + bytes(); }
+  // pre: p lies in the span; else the result is out of its bounds.
+  std::size_t offset_of(const void* p) const noexcept {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(p) - base);
+  }
+  SpanKind kind_now() const noexcept { return kind.load(std::memory_order_relaxed); }
+  void set_kind(SpanKind k) noexcept { kind.store(k, std::memory_order_relaxed); }
+};
+
+inline constexpr std::size_t descriptor_bytes = 128;
+static_assert(sizeof(Span) == cache_line_bytes && alignof(Span) == cache_line_bytes);
+
+}  // namespace tarn

@@ -1,0 +1,65 @@
+// span_bins: the free spans of one kind (clean or dirty), by size, so that the smallest that fits
+// is found without a search.
+//
+//   bin     0   1  ...  31 |  32 ... 39 |  40 ...
+//   slices  1   2  ...  32 | 33..64 in eight steps | 65..128 in eight steps | ...
+//
+// A bitmap tells the bins that hold something. Within a bin above 32 slices sizes differ by up to
+// an eighth; the first few are compared and the smallest fit is taken (good fit).
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/spans/span.hpp"
+#include "platform/base/bits.hpp"
+#include "platform/base/list.hpp"
+
+namespace tarn {
+
+class SpanBins {
+ public:
+  static constexpr std::size_t exact_bins = 32;
+  static constexpr std::size_t bin_count = exact_bins + (32 - 5) * 8;
+
+  static constexpr std::size_t bin_of(std::size_t slices) noexcept {
+    if (slices <= exact_bins) return slices - 1;
+    const unsigned top = log2_floor(slices - 1);
+    return exact_bins + ((top - 5) * 8) + (((slices - 1) >> (top - 3)) & 7);
+  }
+
+  void insert(Span* span) noexcept {
+    const std::size_t bin = bin_of(span->slices);
+    bins_[bin].push_front(span);
+    filled_[bin / 64] |= std::uint64_t{1} << (bin % 64);
+    slices_ += span->slices;
+  }
+
+  void remove(Span* span) noexcept {
+    const std::size_t bin = bin_of(span->slices);
+    bins_[bin].remove(span);
+    if (bins_[bin].empty()) filled_[bin / 64] &= ~(std::uint64_t{1} << (bin % 64));
+    slices_ -= span->slices;
+  }
+
+  // The smallest span found that holds `slices` with its base aligned to `alignment` slices.
+  Span* find(std::size_t slices, std::size_t alignment) const noexcept;
+
+  std::size_t slices() const noexcept { return slices_; }
+  bool check(SpanKind kind) const noexcept;
+
+ private:
+  std::size_t filled_from(std::size_t bin) const noexcept;
+
+  List<Span> bins_[bin_count];
+  std::uint64_t filled_[(bin_count + 63) / 64] = {};
+  std::size_t slices_ = 0;
+};
+
+static_assert(SpanBins::bin_of(1) == 0 && SpanBins::bin_of(32) == 31 && SpanBins::bin_of(33) == 32);
+static_assert(SpanBins::bin_of(64) == 39 && SpanBins::bin_of(65) == 40);
+static_assert(SpanBins::bin_of(UINT32_MAX) == SpanBins::bin_count - 1);
+
+}  // namespace tarn

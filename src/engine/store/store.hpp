@@ -1,0 +1,274 @@
+// store: where spans come from and go back to. It reserves address space from the OS in chunks,
+// cuts spans from it, joins free neighbours, hands out warm memory first, and gives memory back to
+// the OS late and in bulk.
+//
+//   reserved = in use (pages, large) + dirty + purging + clean
+//
+//   take:  dirty, smallest fit -> clean, smallest fit, for which dirty memory is purged where the
+//          process would grow else -> a new chunk -> free memory given back, and once more
+//   give:  joined with dirty neighbours, put at the young end of the purge order
+//   purge: old end of the order -> madvise outside the lock -> joined with clean neighbours: what
+//          has been free for long, and at once what is more than is likely to be wanted again
+//
+// Lock order: orphans (heap) before store. Nothing is called under the store's lock but the OS.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/spans/descriptors.hpp"
+#include "engine/spans/page_map.hpp"
+#include "engine/spans/record_memory.hpp"
+#include "engine/store/span_bins.hpp"
+#include "platform/base/list.hpp"
+#include "platform/os/sleeper.hpp"
+#include "platform/os/thread.hpp"
+
+namespace tarn {
+
+// 16 TiB less a chunk: a span counts its slices in 32 bits.
+inline constexpr std::size_t span_slices_max =
+    UINT32_MAX - ((std::size_t{64} << 20) >> slice_shift);
+
+struct StoreTotals {
+  std::uint64_t reserved_bytes = 0;
+  std::uint64_t committed_bytes = 0;  // In use, dirty or purging.
+  std::uint64_t committed_bytes_peak = 0;
+  std::uint64_t map_calls = 0;
+  std::uint64_t purge_calls = 0;
+  std::uint64_t purged_bytes = 0;
+};
+
+// Which free memory a taker wants.
+enum class Fit : std::uint8_t {
+  warm,   // The smallest dirty span that fits, else the smallest clean one.
+  zero,   // For a block that is to read as zero: a clean one first, unless twice as much is dirty.
+  roomy,  // A dirty one with room behind it, for a block that grows; else none.
+  roomy_cold,  // As roomy, or a clean one.
+};
+
+// Slices that were purged before their time, and whether that was right: what is taken clean soon
+// after could have been warm. Under the store's lock.
+class EarlyPurges {
+ public:
+  void note_purged(std::size_t slices, std::uint64_t now_ms) noexcept;
+  void note_again(std::size_t slices, std::uint64_t now_ms, std::uint64_t delay_ms,
+                  std::size_t dirty) noexcept;
+  void note_taken_clean(std::size_t slices, std::uint64_t delay_ms) noexcept;
+  void note_grown_old(std::size_t slices) noexcept;
+
+  // How much more should have stayed.
+  std::size_t missed() const noexcept { return missed_; }
+
+ private:
+  std::size_t purged_ = 0;
+  std::uint64_t purged_ms_ = 0;  // The last of them.
+  std::size_t in_a_row_ = 0;     // Without a pause,
+  std::size_t dirty_first_ = 0;  // and how much was dirty when that began.
+  std::size_t missed_ = 0;
+};
+
+class Store {
+ public:
+  // A span of exactly `slices`, aligned to `alignment` slices (a power of two, 1: any); null when
+  // out of memory, or when nothing fits as wanted. The caller sets its kind and its entries in the
+  // page map.
+  Span* take(std::size_t slices, std::size_t alignment, Fit fit = Fit::warm) noexcept;
+
+  // pre: the span's interior entries in the page map are cleared.
+  void give(Span* span) noexcept;
+
+  // Takes back a chain (by next) of spans in use, of which neighbours are joined first. Those
+  // beyond `warm_bytes` lose their contents at once. Returns how much that was. No span's memory is
+  // touched, nor, for long runs, the page map.
+  std::size_t give_all(Span* chain, std::size_t warm_bytes) noexcept;
+
+  // Grows a span in use over its free right neighbour; false when that is not free or too small.
+  bool extend(Span* span, std::size_t slices) noexcept;
+
+  // As extend, but the OS makes the span longer, moving its contents by page tables: the address
+  // may change, and there are `spare` more slices, free, behind it. False when the OS cannot, and,
+  // for a spare that is not 0, when there is so much clean space that some of it should be used.
+  bool remap(Span* span, std::size_t slices, std::size_t spare) noexcept;
+
+  // Gives the tail of a span in use back; false when there is no descriptor for it.
+  bool shrink(Span* span, std::size_t slices) noexcept;
+
+  // Gives back what has been free for `delay_ms` by `now_ms`, down to `keep_bytes`. Returns bytes.
+  std::size_t purge(std::uint64_t now_ms, std::uint64_t delay_ms, std::size_t keep_bytes) noexcept;
+
+  // As above with the delay and the rest that are configured, once they are due, and a part of it:
+  // so much that no caller waits long for the OS, and all that is due goes within a second or two
+  // while there are callers. Two loads when nothing is due.
+  void purge_when_due(std::uint64_t now_ms) noexcept {
+    // Relaxed: a hint; the purge looks again under the lock.
+    if (TARN_UNLIKELY(now_ms >= purge_due_ms_.load(std::memory_order_relaxed))) purge_step(now_ms);
+  }
+
+  // Who purges for programs that do not call, if there is such a thread: woken when memory becomes
+  // free.
+  os::Sleeper purger;
+
+  // When there will be something to purge, as things are; UINT64_MAX: not before the next give.
+  std::uint64_t purge_due_ms() noexcept;
+
+  // When nothing will have been given for a long while, so that what is to stay warm serves nobody;
+  // UINT64_MAX: nothing is dirty.
+  std::uint64_t rest_due_ms() noexcept;
+
+  // As above, at once: at least `wanted` bytes, if there are as many.
+  std::size_t purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept;
+
+  // The most slices that were in use, dirty or being purged at a time: a hint.
+  std::size_t committed_slices_peak() const noexcept {
+    return committed_slices_peak_.load(std::memory_order_relaxed);
+  }
+
+  // A record for another room, never freed; null when out of memory.
+  void* allocate_record(std::size_t bytes) noexcept;
+
+  // A descriptor for a span that lies elsewhere, in use; null when out of memory.
+  Span* lend_descriptor() noexcept;
+  void return_descriptor(Span* span) noexcept;
+
+  // Has the page map cover memory from elsewhere; false when that cannot be.
+  bool cover(const std::byte* start, std::size_t bytes) noexcept;
+  bool cover_from_static(const std::byte* start, std::size_t bytes) noexcept;
+  void count_elsewhere(std::ptrdiff_t delta_bytes) noexcept {
+    elsewhere_bytes_.fetch_add(delta_bytes, std::memory_order_relaxed);
+  }
+
+  void configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes) noexcept;
+  StoreTotals totals() noexcept;
+  void count_purged(std::size_t bytes) noexcept;  // Of spans in use.
+  void count_map_call() noexcept { map_calls_.fetch_add(1, std::memory_order_relaxed); }
+
+  // In the child of a fork. What a vanished thread was purging is dirty again; what one held
+  // half-changed stays reserved, unused.
+  void recover_after_fork() noexcept;
+
+  // Calls visit(span) for every descriptor there is, idle ones too, under the lock. This and
+  // totals() may be called where a signal has interrupted the store: at exit() in a handler, say.
+  template <class Visit>
+  void for_each_span(Visit visit) noexcept {
+    os::LockedUnlessHeld locked(lock_);
+    descriptors_.for_each(visit);
+  }
+
+  // Calls visit(start, bytes) for the memory of descriptors and records. Holds the lock.
+  template <class Visit>
+  void for_each_record_region(Visit visit) noexcept {
+    os::LockedUnlessHeld locked(lock_);
+    descriptors_.for_each_region(visit);
+    records_.for_each_region(visit);
+  }
+
+  // For who has to see lists of several rooms at rest.
+  os::Lock& lock() noexcept { return lock_; }
+
+  bool check() noexcept;  // Takes the lock.
+
+ private:
+  friend struct StoreAccess;  // Of the tests.
+
+  // How much is purged: what has been free for so long, down to so much, and at most so much.
+  struct Purge {
+    std::uint64_t now_ms;
+    std::uint64_t delay_ms;
+    std::size_t keep_slices;
+    std::size_t most_slices;
+  };
+
+  Span* take_locked(std::size_t slices, std::size_t alignment, Fit fit,
+                    std::size_t* excess) noexcept;
+  static Span* find_locked(const SpanBins& bins, std::size_t slices,
+                           std::size_t alignment) noexcept;
+  Span* find_clean_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
+  Span* find_dirty_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
+  std::size_t excess_locked(std::size_t slices) const noexcept;
+  void make_room(std::size_t slices) noexcept;
+  std::size_t bound_locked() const noexcept;
+  void put_rest_locked(Span* span, std::size_t slices) noexcept;
+  Span* cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
+  bool grow_locked(std::size_t slices) noexcept;
+  bool grow_or_release_locked(std::size_t slices) noexcept;
+  bool free_will_do_locked(std::size_t bytes) noexcept;
+  bool release_clean_locked() noexcept;
+  void clean_dirty_locked() noexcept;
+  bool release_free_locked() noexcept;
+  void insert_locked(Span* span, SpanKind kind) noexcept;
+  void insert_free_locked(Span* span, SpanKind kind) noexcept;
+  void remove_locked(Span* span) noexcept;
+  void change_locked(const Span* span) noexcept;
+  void settle_locked() noexcept;
+  Span* join_locked(Span* span, SpanKind kind) noexcept;
+  bool extend_locked(Span* span, std::size_t slices, std::size_t* excess) noexcept;
+  bool release_for(std::size_t bytes) noexcept;
+  Span* begin_remap(Span* span, bool has_spare) noexcept;
+  Span* make_span_locked(std::byte* base, std::size_t slices) noexcept;
+  std::size_t spare_locked(std::size_t keep_slices) const noexcept;
+  Span* collect_locked(Purge& purge) noexcept;
+  Span* cut_for_purge_locked(Span* span, std::size_t slices) noexcept;
+  void begin_purge_locked(Span* span) noexcept;
+  void end_purge_locked(Span* span) noexcept;
+  bool drop(Span* span, std::uint64_t now_ms) noexcept;
+  bool unmap(Span* span) noexcept;
+  std::size_t purge(Purge purge) noexcept;
+  std::size_t surplus_locked(std::size_t given) const noexcept;
+  std::size_t warm_enough_locked() const noexcept;
+  void purge_surplus(std::uint64_t now_ms, std::size_t slices) noexcept;
+  void note_taken_clean_locked(std::size_t slices) noexcept;
+  void purge_step(std::uint64_t now_ms) noexcept;
+  std::uint64_t due_locked(std::uint64_t now_ms) const noexcept;
+  void repair_purging() noexcept;
+  void repair_lists() noexcept;
+  void repair_span(Span* span) noexcept;
+  bool is_changing(const Span* span) const noexcept;
+  void repair_change(Span* whole) noexcept;
+  static Span* join_chain(Span* chain) noexcept;
+  void note_committed_locked() noexcept;
+  std::size_t in_use_locked() const noexcept {
+    return reserved_slices_ - clean_.slices() - dirty_.slices() - purging_slices_;
+  }
+
+  os::Lock lock_;
+  SpanBins dirty_;
+  SpanBins clean_;
+  List<Span, &Span::newer, &Span::older> by_age_;   // Dirty spans, the oldest first.
+  List<Span, &Span::newer, &Span::older> purging_;  // Spans that threads are purging, unmapping.
+  Descriptors descriptors_;
+  Records records_;
+
+  // Free memory whose descriptors are being changed under the lock, or that is being taken: for the
+  // child of a fork it is nobody's, whatever state they are in. Null: none.
+  std::byte* change_start_ = nullptr;
+  std::byte* change_end_ = nullptr;
+
+  std::size_t reserved_slices_ = 0;
+  std::atomic<std::size_t> committed_slices_peak_{0};
+  std::size_t in_use_slices_peak_ = 0;
+  std::size_t purging_slices_ = 0;
+  EarlyPurges surplus_;  // Of more than is likely to be wanted again,
+  EarlyPurges room_;     // and of what had to make room for clean memory.
+  bool purge_refused_ = false;  // By the OS, the last time: locked memory, perhaps.
+  std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // From the OS, for zones.
+  std::atomic<std::uint64_t> map_calls_{0};
+  std::uint64_t purge_calls_ = 0;
+  std::uint64_t purged_slices_ = 0;
+  std::atomic<std::uint64_t> purge_due_ms_{0};  // No look at the purge order before this time.
+};
+
+extern Store store;
+
+// What was configured. Apart from the store, all of which is zero at first and so takes no room in
+// the file, nor memory before it is used.
+struct PurgePolicy {
+  std::atomic<std::uint64_t> delay_ms{500};
+  std::atomic<std::size_t> keep_slices{256};
+};
+extern PurgePolicy policy;
+
+}  // namespace tarn

@@ -1,0 +1,134 @@
+// closed_share: see closed_share.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/threads/closed_share.hpp"
+
+#include "engine/records/gate.hpp"
+#include "engine/records/limits.hpp"
+#include "engine/records/live_bytes.hpp"
+#include "engine/threads/post.hpp"
+#include "engine/threads/thread_heap.hpp"
+#include "platform/base/check.hpp"
+#include "platform/os/thread.hpp"
+
+namespace tarn {
+
+namespace {
+
+void receive_mail_of(Thread& thread, const HeapRecord& record) noexcept {
+  Page* page = thread.mail.take();
+  while (page != nullptr) {
+    auto* const next = static_cast<Page*>(page->newer);
+    if (page->heap->record == &record) {
+      page_collect(page, RemoteState::open);
+    } else {
+      post(page);
+    }
+    page = next;
+  }
+}
+
+// A seized page leaves all the lists that it is on.
+void take_off(ThreadHeap& heap, Page& page) noexcept {
+  Bin& bin = heap.bin(page.size_class);
+  if (page.kept == -1) {
+    set_current(heap, page.size_class, no_page());
+    bin.counts.handed.add(~page_untaken(&page) + 1);  // Handed to `free` and never allocated.
+  }
+  if (page.queued) bin.queue.remove(&page);
+  page.queued = false;
+  --bin.pages;
+  heap.pages.remove(&page);
+  heap.live_delta -= std::int64_t{page.live_seen} * page.block_bytes;
+  page.countdown = 0;
+  page.kept = 0;
+}
+
+}  // namespace
+
+Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
+  for (int rounds = 0; heap.pages.head() != nullptr; ++rounds) {
+    if (rounds != 0) os::yield();
+    receive_mail_of(*heap.thread, *heap.record);
+    for (Span* span = heap.pages.head(); span != nullptr;) {
+      auto* const page = static_cast<Page*>(span);
+      span = span->next_of_heap;
+      if (!page_seize(*page)) continue;  // Whoever frees a block of it is about to post it.
+      heap.pages.remove(page);
+      heap.live_delta -= std::int64_t{page->live_seen} * page->block_bytes;
+      page->owner.store(nullptr, std::memory_order_relaxed);
+      page->set_heap(nullptr);
+      page->queued = false;
+      page->set_kind(SpanKind::large);  // In use by nobody else until the store has it.
+      page->next = chain;
+      chain = page;
+    }
+  }
+  publish_live(heap);
+  forget_pages(heap);
+  return chain;
+}
+
+void forget_pages(ThreadHeap& heap) noexcept {
+  heap.current.fill(no_page());
+  heap.pages.abandon();
+  for (std::size_t c = 0; c < bin_count; ++c) {
+    Bin* const bin = heap.find_bin(c);
+    if (bin == nullptr) continue;
+    bin->current = no_page();
+    bin->entries = {};
+    bin->queue.abandon();
+    bin->pages = 0;
+  }
+}
+
+void retire_empty_pages(ThreadHeap& heap) noexcept {
+  if (!barriers_known()) return;
+  Page* empty = nullptr;
+  std::size_t going = 0;
+  const auto take = [&](Page& page) noexcept {
+    take_off(heap, page);
+    going += page.bytes();
+    page.newer = empty;
+    empty = &page;
+  };
+  // What others have emptied waits in the mail, for as long as its thread does not allocate.
+  Page* mail = heap.thread->mail.take();
+  while (mail != nullptr) {
+    Page& page = *mail;
+    mail = static_cast<Page*>(page.newer);
+    if (page.heap == &heap && !stays(page, going) && page_seize_empty(page, true)) {
+      take(page);
+    } else {
+      post(&page);
+    }
+  }
+  for (Span* span = heap.pages.head(); span != nullptr;) {
+    Page& page = *static_cast<Page*>(span);
+    span = span->next_of_heap;
+    if (!stays(page, going) && page_seize_empty(page, false)) take(page);
+  }
+  if (empty == nullptr) return;
+  barrier_for_reader();  // Its thread counted a block as free after it was done with it.
+  while (empty != nullptr) {
+    Page* const page = empty;
+    empty = static_cast<Page*>(page->newer);
+    const std::size_t bytes = page->bytes();
+    page_give(page, heap.record->zone);
+    uncharge(*heap.record, bytes);
+  }
+}
+
+void put_down_shares_at_hand(HeapRecord& record) noexcept {
+  const Losing losing(record);
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (h->thread == current_thread) {
+      Busy busy(*current_thread);
+      put_down_share(*h);
+    } else if (h->thread == &locked_owner) {
+      put_down_share(*h);
+    }
+  }
+}
+
+}  // namespace tarn

@@ -1,0 +1,185 @@
+// idle_purge: see idle_purge.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/threads/idle_purge.hpp"
+
+#include "engine/records/record.hpp"
+#include "engine/store/store.hpp"
+#include "engine/threads/orphans.hpp"
+#include "engine/threads/post.hpp"
+#include "platform/os/vm.hpp"
+
+namespace tarn {
+
+constinit IdleMail idle_mail;
+
+namespace {
+
+// What a round purges, which is out of the owner's reach for its time. Each has twice as much as
+// the one before it: it walks past all pages that are in front.
+constexpr std::size_t round_bytes_first = std::size_t{16} << 20;
+
+// What a look that is not at once gives back: some milliseconds of the OS.
+constexpr std::size_t step_bytes = std::size_t{64} << 20;
+
+// Mail that has got nothing new may still have pages that have got empty: every so many looks.
+constexpr std::uint32_t looks_passed = 8;
+
+// Neighbours, all of them being purged, linked by `newer`: the newest is the lowest or the highest.
+struct Run {
+  Page* pages = nullptr;
+  std::byte* start = nullptr;
+  std::byte* end = nullptr;
+
+  // False when the page is no neighbour.
+  bool add(Page* page) noexcept {
+    if (pages == nullptr) {
+      start = page->base;
+      end = page->end();
+    } else if (page->base == end) {
+      end = page->end();
+    } else if (page->end() == start) {
+      start = page->base;
+    } else {
+      return false;
+    }
+    page->newer = pages;
+    pages = page;
+    return true;
+  }
+};
+
+// Returns how many bytes have gone.
+std::size_t purge_run(Thread& owner, const Run& run) noexcept {
+  const auto bytes = static_cast<std::size_t>(run.end - run.start);
+  const bool purged = os::vm_purge(run.start, bytes);
+  // Where the OS refuses, only the lists have gone.
+  for (Page* page = run.pages; page != nullptr; page = static_cast<Page*>(page->newer)) {
+    page_end_purge(page);
+  }
+  return_mail(owner, run.pages);
+  if (!purged) return 0;
+  store.count_purged(bytes);
+  return bytes;
+}
+
+// A chain of pages that are being purged.
+std::size_t purge_chain(Thread& owner, Page* chain) noexcept {
+  std::size_t given = 0;
+  Run run;
+  while (chain != nullptr) {
+    Page* const page = chain;
+    chain = static_cast<Page*>(page->newer);
+    if (run.add(page)) continue;
+    given += purge_run(owner, run);
+    run = {};
+    run.add(page);
+  }
+  return run.pages == nullptr ? given : given + purge_run(owner, run);
+}
+
+// A heap of somebody's own may have memory that is not the OS's, and be closed, walked or frozen:
+// it is left alone. A page in the mail stays its heap's, unless that becomes malloc's.
+bool may_be_purged(const Page& page) noexcept { return page.heap_now()->record == &main_record; }
+
+// Takes pages out of the chain, for which a purge has begun, until they have `wanted` bytes. False
+// when all of the chain has been looked at.
+bool take_free_pages(Page** chain, Page** taken, std::size_t wanted) noexcept {
+  std::size_t bytes = 0;
+  Page* before = nullptr;
+  for (Page* page = *chain; page != nullptr;) {
+    auto* const next = static_cast<Page*>(page->newer);
+    if (may_be_purged(*page) && page_begin_purge(page)) {
+      if (before == nullptr) {
+        *chain = next;
+      } else {
+        before->newer = next;
+      }
+      page->newer = *taken;
+      *taken = page;
+      bytes += page->bytes();
+      if (bytes >= wanted) return true;
+    } else {
+      before = page;
+    }
+    page = next;
+  }
+  return false;
+}
+
+// Whether the owner has not looked at its mail since the last look of others at it.
+bool is_due(Thread& owner) noexcept {
+  MailLook& look = owner.mail_look;
+  const Page* const first = owner.mail.first();
+  if (first == nullptr) return false;
+  const std::uint64_t reads = owner.mail.reads();
+  if (reads != look.reads) {
+    look = {reads, nullptr, 0};
+    return false;
+  }
+  if (first != look.first) return true;
+  look.passed = (look.passed + 1) % looks_passed;
+  return look.passed == 0;
+}
+
+}  // namespace
+
+std::size_t IdleMail::serve(Thread& owner, std::size_t most_bytes) noexcept {
+  std::size_t given = 0;
+  owner.mail_look.first = nullptr;
+  std::size_t round = round_bytes_first;
+  for (bool has_more = true; has_more && given < most_bytes; round *= 2) {
+    served_ = &owner;
+    TARN_FORK_FENCE();
+    Page* mail = owner.mail.take();
+    Page* taken = nullptr;
+    const std::size_t rest = most_bytes - given;
+    has_more = take_free_pages(&mail, &taken, rest < round ? rest : round);
+    if (mail != nullptr) return_mail(owner, mail);
+    given += purge_chain(owner, taken);
+    TARN_FORK_FENCE();
+    served_ = nullptr;
+    // A page that was posted a moment ago may be taken for one that was looked at: it is passed
+    // over a few times.
+    if (!has_more) owner.mail_look.first = owner.mail.first();
+  }
+  return given;
+}
+
+std::size_t IdleMail::purge_locked(bool at_once) noexcept {
+  const std::size_t most = at_once ? SIZE_MAX : step_bytes;
+  std::size_t given = 0;
+  for (Thread* t = orphans.first_known(); t != nullptr && given < most; t = t->next_known) {
+    // Who posts to an orphan has its mail read; of a lost thread nothing is certain.
+    if (t == current_thread || t->state.load(std::memory_order_relaxed) != ThreadState::live) {
+      continue;
+    }
+    const bool wanted = at_once ? !t->mail.is_empty() : is_due(*t);
+    if (wanted) given += serve(*t, most - given);
+  }
+  return given;
+}
+
+bool IdleMail::is_there() noexcept {
+  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    if (t->state.load(std::memory_order_relaxed) == ThreadState::live &&
+        t->mail.has_mail()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::size_t IdleMail::purge(bool at_once) noexcept {
+  if (lock_.held_by_this_thread()) return 0;  // In a signal handler.
+  if (at_once) {
+    lock_.lock();
+  } else if (!lock_.try_lock()) {
+    return 0;
+  }
+  const std::size_t given = purge_locked(at_once);
+  lock_.unlock();
+  return given;
+}
+
+}  // namespace tarn

@@ -1,0 +1,74 @@
+// orphan_care: see orphan_care.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/threads/orphan_care.hpp"
+
+#include "engine/records/gate.hpp"
+#include "engine/records/live_bytes.hpp"
+#include "engine/records/shares.hpp"
+#include "engine/records/totals.hpp"
+#include "engine/threads/orphans.hpp"
+#include "engine/threads/thread_heap.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Returns the orphan that is not warm any longer, or null.
+Thread* give_locked(Thread& thread) noexcept {
+  os::Locked locked(orphans.lock());
+  publish_live(thread.heap);
+  totals.count_thread_ended();
+  thread.state.store(ThreadState::orphan, std::memory_order_seq_cst);
+  // After the state: who posted before it left mail here, who posts after it serves the orphan.
+  Busy::begin(thread);
+  read_mail(thread);
+  settle_queues(thread.heap);  // From here on, the last free of each of its pages is posted.
+  Busy::end(thread);
+  Thread* const cooled = orphans.push_locked(thread);
+  if (cooled == nullptr) return nullptr;
+  Busy busy(*cooled);
+  put_down_current_pages(cooled->heap);
+  return cooled;
+}
+
+void tend_all(const Thread& thread) noexcept {
+  shares.for_each(thread, [](ThreadHeap& share) noexcept { orphan_tend(share); });
+}
+
+}  // namespace
+
+void orphan_give(Thread& thread) noexcept {
+  const Thread* const cooled = give_locked(thread);
+  tend_all(thread);
+  if (cooled != nullptr) tend_all(*cooled);
+}
+
+void orphan_serve(Thread& thread) noexcept {
+  os::Locked locked(orphans.lock());
+  if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
+  Busy busy(thread);
+  read_mail(thread);
+}
+
+void orphan_tend(ThreadHeap& share) noexcept {
+  os::Locked locked(orphans.lock());
+  Thread& thread = *share.thread;
+  if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
+  Busy busy(thread);
+  read_mail(thread);
+  if (keeps_off(*share.record)) return;  // The thread that has it closed comes here afterwards.
+  if (!thread.warm || share.record == &main_record) put_down_current_pages(share);
+  settle_queues(share);
+}
+
+void orphans_trim() noexcept {
+  os::Locked locked(orphans.lock());
+  orphans.for_each_locked([](Thread& thread) noexcept {
+    Busy busy(thread);
+    put_down_all(thread);
+  });
+  orphans.cool_all_locked();
+}
+
+}  // namespace tarn

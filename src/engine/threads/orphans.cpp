@@ -1,0 +1,251 @@
+// orphans: see orphans.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/threads/orphans.hpp"
+
+#include <new>
+
+#include "engine/records/record.hpp"
+#include "engine/records/totals.hpp"
+#include "engine/store/store.hpp"
+#include "platform/base/check.hpp"
+
+namespace tarn {
+
+constinit Orphans orphans;
+
+namespace {
+
+// Orphans whose current pages stay as they are, so that the next thread starts warm. Older ones put
+// theirs down: then whatever is freed of them comes back by mail.
+constexpr std::uint32_t warm_max = 4;
+
+// How far a refill looks for a page to adopt before it takes a fresh one: past bins that have got
+// empty or whose pages are in the mail, and past shares of a heap that have none of the class.
+constexpr int bins_looked_at = 8;
+constexpr int shares_looked_at = 16;
+constexpr int pages_looked_at = 4;
+
+std::atomic<std::uint8_t> groups_given{0};
+
+// The record is the first that lies where the thread's will.
+Thread* make_thread() noexcept {
+  static_assert(256 % thread_groups == 0);
+  thread_group = groups_given.fetch_add(1, std::memory_order_relaxed) % thread_groups;
+  void* const record = store.allocate_record(sizeof(Thread));
+  if (record == nullptr) return nullptr;
+  auto* const thread = new (record) Thread;
+  thread->heap.current.fill(no_page());
+  thread->heap.thread = thread;
+  thread->heap.record = &main_record;
+  thread->group = thread_group;
+  // malloc's heap by its handle; nobody closes it, so that the slot is only ever displaced.
+  thread->slots[main_heap_id % heap_slots].current = thread->heap.current.data();
+  thread->slots[main_heap_id % heap_slots].id.store(main_heap_id, std::memory_order_relaxed);
+  return thread;
+}
+
+}  // namespace
+
+Thread* Orphans::take(Counted counted) noexcept {
+  {
+    os::Locked locked(lock_);
+    Thread* const thread = list_.pop_front();
+    if (thread != nullptr) {
+      count_.fetch_sub(1, std::memory_order_relaxed);
+      if (thread->warm) --warm_count_;
+      thread->warm = false;
+      Busy::begin(*thread);
+      withdraw_locked(*thread);
+      thread->state.store(ThreadState::live, std::memory_order_seq_cst);
+      if (counted == Counted::yes) totals.count_thread_started();
+      return thread;
+    }
+  }
+  Thread* const thread = make_thread();
+  if (thread == nullptr) return nullptr;
+  Busy::begin(*thread);
+  os::Locked locked(lock_);
+  if (counted == Counted::yes) totals.count_thread_started();
+  thread->next_known = known_.load(std::memory_order_relaxed);
+  known_.store(thread, std::memory_order_release);  // Pairs with first_known().
+  return thread;
+}
+
+Thread* Orphans::push_locked(Thread& thread) noexcept {
+  list_.push_front(&thread);
+  count_.fetch_add(1, std::memory_order_relaxed);
+  thread.warm = true;
+  if (++warm_count_ <= warm_max) return nullptr;
+  // The warm ones are the newest, but for records that a fork left: the last of them cools down.
+  Thread* last = &thread;
+  while (last->next != nullptr && last->next->warm) last = last->next;
+  last->warm = false;
+  --warm_count_;
+  return last;
+}
+
+void Orphans::cool_all_locked() noexcept {
+  for_each_locked([](Thread& thread) noexcept { thread.warm = false; });
+  warm_count_ = 0;
+}
+
+void Orphans::offer(ThreadHeap& orphan, std::size_t size_class) noexcept {
+  if (&orphan != &orphan.thread->heap) return;  // Of a heap of one's own: it knows its shares.
+  Bin& bin = orphan.bin(size_class);
+  if (bin.offered) return;
+  bin.offered = true;
+  offered_[size_class].push_front(&bin);
+}
+
+namespace {
+
+template <class Visit>
+void for_each_bin(const ThreadHeap& heap, Visit visit) noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    if (Bin* const bin = heap.find_bin(c)) visit(*bin, c);
+  }
+}
+
+}  // namespace
+
+// The bins of one more orphan that a fork has left. False when there is none.
+bool Orphans::offer_next_locked() noexcept {
+  if (unoffered_ == nullptr) return false;
+  Thread& thread = *unoffered_;
+  unoffered_ = thread.next;
+  for_each_bin(thread.heap, [&](const Bin& bin, std::size_t c) noexcept {
+    if (!bin.queue.empty()) offer(thread.heap, c);
+  });
+  return true;
+}
+
+// Its pages are a living thread's from here on. pre: it has just left the front of the list
+void Orphans::withdraw_locked(Thread& thread) noexcept {
+  if (unoffered_ == &thread) unoffered_ = list_.head();
+  for_each_bin(thread.heap, [&](Bin& bin, std::size_t c) noexcept {
+    if (!bin.offered) return;
+    bin.offered = false;
+    offered_[c].remove(&bin);
+  });
+}
+
+namespace {
+
+// Takes a page off an orphan's queue; null when none of the first few can be had.
+Page* take_from(Bin& bin) noexcept {
+  Span* s = bin.queue.head();
+  for (int i = 0; s != nullptr && i < pages_looked_at; s = s->next, ++i) {
+    auto* const page = static_cast<Page*>(s);
+    if (!page_open(page)) continue;  // In the mail: its receiver goes first.
+    ThreadHeap& orphan = *page->heap;
+    Busy busy(*orphan.thread);
+    bin.queue.remove(page);
+    --bin.pages;
+    orphan.pages.remove(page);
+    page->queued = false;
+    return page;
+  }
+  return nullptr;
+}
+
+// Goes round the shares of ended threads, a few at a time, and begins where it last found one.
+Page* adopt_in(HeapRecord& record, std::size_t size_class) noexcept {
+  const ThreadHeap* first = nullptr;
+  for (int i = 0; i < shares_looked_at; ++i) {
+    ThreadHeap* share = record.adopt_next;
+    // Acquire: pairs with Shares::join().
+    if (share == nullptr) share = record.thread_heaps.load(std::memory_order_acquire);
+    if (share == first) return nullptr;
+    if (first == nullptr) first = share;
+    record.adopt_next = share;
+    const bool ended = share->thread->state.load(std::memory_order_relaxed) == ThreadState::orphan;
+    Bin* const bin = ended ? share->find_bin(size_class) : nullptr;
+    Page* const page = bin == nullptr ? nullptr : take_from(*bin);
+    if (page != nullptr) return page;
+    record.adopt_next = share->next_of_record;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Page* Orphans::adopt_offered_locked(std::size_t size_class) noexcept {
+  List<Bin>& bins = offered_[size_class];
+  for (int i = 0; i < bins_looked_at; ++i) {
+    Bin* const bin = bins.head();
+    if (bin == nullptr) {
+      if (!offer_next_locked()) return nullptr;
+      continue;
+    }
+    if (Page* const page = take_from(*bin)) return page;
+    bins.remove(bin);
+    bin->offered = !bin->queue.empty();
+    if (bin->offered) bins.push_back(bin);
+  }
+  return nullptr;
+}
+
+Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
+  if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
+  if (heap.record->walking) return nullptr;  // A visitor allocates: pages stay where they are.
+  if (!lock_.try_lock()) return nullptr;
+  Page* const adopted = heap.record == &main_record ? adopt_offered_locked(size_class)
+                                                    : adopt_in(*heap.record, size_class);
+  if (adopted != nullptr) {
+    // Under the lock: a new thread may take the orphan next, and must not find its own pages here.
+    adopted->set_heap(&heap);
+    adopted->owner.store(heap.thread, std::memory_order_relaxed);
+  }
+  lock_.unlock();
+  return adopted;
+}
+
+// To offer its bins now would copy memory in every child.
+void Orphans::add_vanished(Thread& thread) noexcept {
+  thread.warm = false;
+  thread.state.store(ThreadState::orphan, std::memory_order_relaxed);
+  list_.push_back(&thread);
+  if (unoffered_ == nullptr) unoffered_ = &thread;
+  count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Records whose lists may be half-changed are lost: nobody owns them from here on. If the surviving
+// thread itself holds the lock (it forks in a signal handler, and goes on where it was), the list
+// is not touched: the vanished threads' records are then lost, too.
+void Orphans::recover_after_fork(const Thread* survivor, const Thread* late) noexcept {
+  const bool in_use = lock_.held_by_this_thread();
+  const bool damaged = lock_.recover_after_fork();
+  if (damaged) {
+    list_.abandon();
+    count_.store(0, std::memory_order_relaxed);
+    warm_count_ = 0;
+    unoffered_ = nullptr;
+    for (List<Bin>& bins : offered_) bins.abandon();
+    for (Thread* t = first_known(); t != nullptr; t = t->next_known) {
+      for_each_bin(t->heap, [](Bin& bin, std::size_t) noexcept {
+        if (bin.offered) bin.offered = false;
+      });
+    }
+  }
+  std::uint64_t alive = 0;
+  for (Thread* t = first_known(); t != nullptr; t = t->next_known) {
+    if (t == survivor) {
+      ++alive;
+      continue;
+    }
+    if (t == late) continue;
+    const ThreadState state = t->state.load(std::memory_order_relaxed);
+    const bool vanished = state == ThreadState::live;
+    if (!vanished && !(damaged && state == ThreadState::orphan)) continue;
+    t->inside.store(false, std::memory_order_relaxed);  // Who closes a heap would wait for ever.
+    if (in_use || t->busy.load(std::memory_order_relaxed)) {
+      t->state.store(ThreadState::lost, std::memory_order_relaxed);
+      continue;
+    }
+    add_vanished(*t);
+  }
+  totals.set_threads_alive(alive);
+}
+
+}  // namespace tarn

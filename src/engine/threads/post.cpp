@@ -1,0 +1,38 @@
+// post: see post.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/threads/post.hpp"
+
+#include "engine/store/store.hpp"
+#include "engine/threads/orphan_care.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Sequentially consistent with the push: either this thread sees that the owner has ended, or the
+// one that ends it sees the mail.
+void serve_if_ended(Thread& owner) noexcept {
+  if (owner.state.load(std::memory_order_seq_cst) == ThreadState::orphan) orphan_serve(owner);
+}
+
+}  // namespace
+
+void post(Page* page) noexcept {
+  // State mailed holds the owner still: nobody but the receiver moves the page on. The owner was
+  // acquired with the remote word.
+  Thread* owner = page->owner.load(std::memory_order_relaxed);
+  if (TARN_UNLIKELY(owner == &frozen_owner)) owner = page->heap_now()->thread;
+  owner->mail.push(*page, *page);
+  store.purger.ring();  // The push comes before its load: a sleeper has looked for mail before.
+  serve_if_ended(*owner);
+}
+
+void return_mail(Thread& owner, Page* pages) noexcept {
+  Page* last = pages;
+  while (last->newer != nullptr) last = static_cast<Page*>(last->newer);
+  owner.mail.push(*pages, *last);
+  serve_if_ended(owner);
+}
+
+}  // namespace tarn

@@ -1,0 +1,39 @@
+// thread_life: see thread_life.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/threads/thread_life.hpp"
+
+#include "engine/store/store.hpp"
+#include "engine/threads/orphan_care.hpp"
+#include "engine/threads/orphans.hpp"
+#include "platform/os/process.hpp"
+#include "platform/os/thread.hpp"
+
+namespace tarn {
+
+namespace {
+
+// libc calls this at the thread's end, possibly before other destructors that allocate or free.
+// Frees need no record; for allocations see late.hpp.
+void thread_ended(void* value) noexcept {
+  auto* const thread = static_cast<Thread*>(value);
+  if (current_thread != thread) return;
+  Busy::begin(*thread);  // A fork in a signal handler must not give it away as well.
+  set_current_thread(no_thread());
+  thread_is_ending = true;
+  orphan_give(*thread);
+  store.purge_when_due(os::clock_coarse_ms());
+}
+
+}  // namespace
+
+Thread* thread_start() noexcept {
+  Thread* const thread = orphans.take(Orphans::Counted::yes);
+  if (thread == nullptr) return nullptr;
+  set_current_thread(thread);  // Before the call below, which may allocate.
+  Busy::end(*thread);
+  os::thread_on_end(thread_ended, thread);
+  return thread;
+}
+
+}  // namespace tarn

@@ -1,0 +1,237 @@
+// new: operators new and delete, every form. All are weak, and every form but the plain pair comes
+// down to that pair, so that a program that replaces the pair replaces them all, as the standard
+// says.
+//
+// The library does not link libstdc++. What it takes to throw std::bad_alloc is looked up when it
+// must be thrown: in the program's scope, then in the module that called new (which may have come
+// with a C++ library of its own), then in a libstdc++ that something loaded for itself
+// (RTLD_LOCAL).
+//
+// SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+
+#include <new>
+
+#include "malloc/blocks/allocate.hpp"
+#include "malloc/blocks/free.hpp"
+#include "platform/os/process.hpp"
+#include "platform/report/report.hpp"
+
+// In libtarn.so weak: null in a program without C++, and the personality routine is only needed
+// where an exception of a new-handler passes. In libtarn.a strong, since a weak reference fetches
+// nothing from a static libstdc++; only a C++ program links this object.
+#if defined(TARN_STATIC_ONLY)
+#define TARN_FROM_CXX
+#else
+#define TARN_FROM_CXX gnu::weak
+__asm__(".weak __gxx_personality_v0");
+#endif
+extern "C" {
+[[TARN_FROM_CXX]] [[noreturn]] void _ZSt17__throw_bad_allocv();        // std::__throw_bad_alloc()
+[[TARN_FROM_CXX]] std::new_handler _ZSt15get_new_handlerv() noexcept;  // std::get_new_handler()
+[[TARN_FROM_CXX]] void* __cxa_begin_catch(void*) noexcept;
+[[TARN_FROM_CXX]] void __cxa_end_catch();
+}
+
+namespace {
+
+#if defined(TARN_STATIC_ONLY)
+
+std::new_handler installed_handler(const void*) noexcept { return _ZSt15get_new_handlerv(); }
+[[noreturn]] void throw_bad_alloc(const void*) { _ZSt17__throw_bad_allocv(); }
+
+#else
+
+constexpr const char* cxx_libraries[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
+
+void* find_in(const char* library, const char* name) noexcept {
+  void* const handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  void* const found = dlsym(handle, name);
+  dlclose(handle);  // Whoever loaded it holds it: code of it is calling us.
+  return found;
+}
+
+// A function of the C++ run-time library that `caller` sees, or of one that is loaded; or null.
+void* find_loaded(const char* name, const void* caller) noexcept {
+  Dl_info module{};
+  if (dladdr(caller, &module) != 0 && module.dli_fname != nullptr) {
+    void* const found = find_in(module.dli_fname, name);
+    if (found != nullptr) return found;
+  }
+  for (const char* library : cxx_libraries) {
+    void* const found = find_in(library, name);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+std::new_handler installed_handler(const void* caller) noexcept {
+  if (_ZSt15get_new_handlerv != nullptr) return _ZSt15get_new_handlerv();
+  using Get = std::new_handler (*)();
+  const auto get = reinterpret_cast<Get>(find_loaded("_ZSt15get_new_handlerv", caller));
+  return get == nullptr ? nullptr : get();
+}
+
+[[noreturn]] void throw_bad_alloc(const void* caller) {
+  if (_ZSt17__throw_bad_allocv != nullptr) _ZSt17__throw_bad_allocv();
+  using Throw = void (*)();
+  const auto thrower = reinterpret_cast<Throw>(find_loaded("_ZSt17__throw_bad_allocv", caller));
+  if (thrower != nullptr) thrower();
+  tarn::Line()
+      .text("tarn: out of memory: operator new was called where no C++ library is loaded that "
+            "could throw std::bad_alloc")
+      .print();
+  tarn::os::process_abort();
+}
+
+#endif
+
+// [new.delete.single]: call the handler and try again, until there is memory or no handler.
+TARN_COLD void* new_slow(std::size_t bytes, std::size_t alignment, const void* caller) {
+  for (;;) {
+    const std::new_handler handler = installed_handler(caller);
+    if (handler == nullptr) throw_bad_alloc(caller);
+    handler();
+    void* const p = tarn::allocate_aligned(bytes, alignment);
+    if (p != nullptr) return p;
+  }
+}
+
+TARN_COLD void* nothrow_slow(std::size_t bytes, std::size_t alignment,
+                             const void* caller) noexcept {
+  for (;;) {
+    const std::new_handler handler = installed_handler(caller);
+    if (handler == nullptr) return nullptr;
+    try {
+      handler();
+    } catch (...) {
+      return nullptr;
+    }
+    void* const p = tarn::allocate_aligned(bytes, alignment);
+    if (p != nullptr) return p;
+  }
+}
+
+using Nothrow = std::nothrow_t;
+using Align = std::align_val_t;
+using Size = std::size_t;
+
+}  // namespace
+
+#define TARN_REPLACEABLE TARN_EXPORT [[gnu::weak]]
+
+// The plain pair, and the aligned one.
+TARN_REPLACEABLE void* operator new(Size n) {
+  void* const p = tarn::allocate(n);
+  return TARN_LIKELY(p != nullptr) ? p : new_slow(n, 1, __builtin_return_address(0));
+}
+TARN_REPLACEABLE void operator delete(void* p) noexcept { tarn::deallocate(p); }
+TARN_REPLACEABLE void* operator new(Size n, Align a) {
+  void* const p = tarn::allocate_aligned(n, static_cast<Size>(a));
+  return TARN_LIKELY(p != nullptr) ? p
+                                   : new_slow(n, static_cast<Size>(a), __builtin_return_address(0));
+}
+TARN_REPLACEABLE void operator delete(void* p, Align) noexcept { tarn::deallocate(p); }
+
+namespace {
+
+// Whether the program has put its own function in the place of one of the four above. Their own
+// definitions are told by an address that nobody can interpose: it is taken in the same object.
+extern "C" {
+#define TARN_LIKE_NEW gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)
+[[TARN_LIKE_NEW]] void* tarn_own_new(Size) __attribute__((alias("_Znwm")));
+[[TARN_LIKE_NEW]] void* tarn_own_new_aligned(Size, Align)
+    __attribute__((alias("_ZnwmSt11align_val_t")));
+[[gnu::visibility("hidden"), gnu::nothrow]] void tarn_own_delete(void*)
+    __attribute__((alias("_ZdlPv")));
+[[gnu::visibility("hidden"), gnu::nothrow]] void tarn_own_delete_aligned(void*, Align)
+    __attribute__((alias("_ZdlPvSt11align_val_t")));
+}
+
+// Apart, so that the usual case falls through.
+TARN_COLD void replaced_delete(void* p) noexcept { operator delete(p); }
+TARN_COLD void replaced_delete(void* p, Align a) noexcept { operator delete(p, a); }
+
+// With its size, which checked heaps compare, unless the program frees in its own way.
+TARN_INLINE void delete_sized(void* p, Size n) noexcept {
+  using Plain = void (*)(void*);
+  if (TARN_UNLIKELY(static_cast<Plain>(&operator delete) != &tarn_own_delete)) {
+    return replaced_delete(p);
+  }
+  tarn::deallocate_sized(p, n);
+}
+
+TARN_INLINE void delete_sized(void* p, Size n, Align a) noexcept {
+  using Aligned = void (*)(void*, Align);
+  if (TARN_UNLIKELY(static_cast<Aligned>(&operator delete) != &tarn_own_delete_aligned)) {
+    return replaced_delete(p, a);
+  }
+  tarn::deallocate_sized(p, n);
+}
+
+// What a replaced operator new throws is caught; tarn's own is not called, so that a program whose
+// C++ library is not in scope has no exception to catch.
+void* replaced_nothrow(Size n) noexcept {
+  try {
+    return operator new(n);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void* replaced_nothrow(Size n, Align a) noexcept {
+  try {
+    return operator new(n, a);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+TARN_INLINE void* nothrow_block(Size n, const void* caller) noexcept {
+  using Plain = void* (*)(Size);
+  if (static_cast<Plain>(&operator new) != &tarn_own_new) return replaced_nothrow(n);
+  void* const p = tarn::allocate(n);
+  return TARN_LIKELY(p != nullptr) ? p : nothrow_slow(n, 1, caller);
+}
+
+TARN_INLINE void* nothrow_block(Size n, Align a, const void* caller) noexcept {
+  using Aligned = void* (*)(Size, Align);
+  if (static_cast<Aligned>(&operator new) != &tarn_own_new_aligned) return replaced_nothrow(n, a);
+  void* const p = tarn::allocate_aligned(n, static_cast<Size>(a));
+  return TARN_LIKELY(p != nullptr) ? p : nothrow_slow(n, static_cast<Size>(a), caller);
+}
+
+}  // namespace
+
+TARN_REPLACEABLE void* operator new(Size n, const Nothrow&) noexcept {
+  return nothrow_block(n, __builtin_return_address(0));
+}
+TARN_REPLACEABLE void* operator new(Size n, Align a, const Nothrow&) noexcept {
+  return nothrow_block(n, a, __builtin_return_address(0));
+}
+TARN_REPLACEABLE void* operator new[](Size n) { return operator new(n); }
+TARN_REPLACEABLE void* operator new[](Size n, Align a) { return operator new(n, a); }
+TARN_REPLACEABLE void* operator new[](Size n, const Nothrow& tag) noexcept {
+  return operator new(n, tag);
+}
+TARN_REPLACEABLE void* operator new[](Size n, Align a, const Nothrow& tag) noexcept {
+  return operator new(n, a, tag);
+}
+
+TARN_REPLACEABLE void operator delete(void* p, Size n) noexcept { delete_sized(p, n); }
+TARN_REPLACEABLE void operator delete(void* p, const Nothrow&) noexcept { operator delete(p); }
+TARN_REPLACEABLE void operator delete(void* p, Size n, Align a) noexcept { delete_sized(p, n, a); }
+TARN_REPLACEABLE void operator delete(void* p, Align a, const Nothrow&) noexcept {
+  operator delete(p, a);
+}
+TARN_REPLACEABLE void operator delete[](void* p) noexcept { operator delete(p); }
+TARN_REPLACEABLE void operator delete[](void* p, Align a) noexcept { operator delete(p, a); }
+TARN_REPLACEABLE void operator delete[](void* p, Size) noexcept { operator delete[](p); }
+TARN_REPLACEABLE void operator delete[](void* p, const Nothrow&) noexcept { operator delete[](p); }
+TARN_REPLACEABLE void operator delete[](void* p, Size, Align a) noexcept {
+  operator delete[](p, a);
+}
+TARN_REPLACEABLE void operator delete[](void* p, Align a, const Nothrow&) noexcept {
+  operator delete[](p, a);
+}

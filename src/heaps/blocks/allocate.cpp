@@ -1,0 +1,207 @@
+// allocate: allocation. Nursery, large blocks, resizing, beginning and end have files of their own.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/blocks/allocate.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "engine/records/class_table.hpp"
+#include "engine/records/gate.hpp"
+#include "engine/records/shares.hpp"
+#include "engine/threads/thread_heap.hpp"
+#include "engine/threads/upkeep.hpp"
+#include "heaps/blocks/lookup.hpp"
+#include "heaps/blocks/relief.hpp"
+#include "heaps/checked/checks.hpp"
+#include "heaps/heap/exclusive.hpp"
+#include "heaps/heap/handle.hpp"
+#include "heaps/heap/heap_large.hpp"
+#include "heaps/heap/mixed_blocks.hpp"
+#include "heaps/heap/soft_marks.hpp"
+#include "heaps/heap/zone_chunks.hpp"
+
+namespace tarn {
+
+namespace {
+
+// How often a chunk is taken for one request: others may use up what it was taken for.
+constexpr int growths_max = 8;
+
+// A current page with a free block, for a request of `bytes`; null as refill().
+Page* refill_for(ThreadHeap& share, std::size_t size_class, std::size_t bytes) noexcept {
+  Page* const page = refill(share, size_class);
+  if (TARN_LIKELY(page != nullptr)) {
+    ClassCounts& counts = share.bin(size_class).counts;
+    counts.sampled.add(1);
+    counts.sampled_bytes.add(bytes);
+  }
+  return page;
+}
+
+Attempt from_share(ThreadHeap& share, std::size_t size_class, std::size_t bytes) noexcept {
+  Page* page = share.find_bin(size_class) == nullptr ? no_page() : share.current_of(size_class);
+  if (page->free == nullptr) {
+    share.refused_by = nullptr;
+    page = refill_for(share, size_class, bytes);
+    if (page == nullptr) {
+      return {share.refused_by != nullptr ? Outcome::refused : Outcome::out_of_memory, nullptr,
+              share.refused_by};
+    }
+  }
+  return {Outcome::done, page_pop(page), nullptr};
+}
+
+Attempt from_locked(HeapRecord& record, std::size_t size_class, const Request& request) noexcept {
+  ThreadHeap* const share = record.thread_heaps.load(std::memory_order_acquire);
+  {
+    os::Locked locked(record.lock);
+    if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
+    if (is_in_nursery(record, size_class)) return nursery_allocate(record, size_class, request);
+    if (share != nullptr) return from_share(*share, size_class, request.bytes);
+  }
+  const bool joined = shares.join_alone(record, locked_owner) != nullptr;
+  return {joined ? Outcome::again : Outcome::out_of_memory, nullptr, nullptr};
+}
+
+// no_class when only a large block will do.
+std::size_t class_for(HeapRecord& record, const Request& request) noexcept {
+  if (request.fixed != nullptr) return request.fixed->size_class;
+  if (request.bytes > record.paged_bytes_max() || request.alignment > slice_bytes) {
+    return no_class;
+  }
+  if (TARN_UNLIKELY(record.has_table())) {
+    return table_class_of(record, request.bytes, request.alignment);
+  }
+  if (request.alignment <= block_align) return class_of(request.bytes);
+  const std::size_t aligned = aligned_class_of(request.bytes, request.alignment);
+  return aligned == class_count ? no_class : aligned;
+}
+
+// From the pages of its class, wherever they are.
+Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::size_t size_class,
+                   const Request& request) noexcept {
+  if (record.is_serialised()) return from_locked(record, size_class, request);
+  if (record.young.load(std::memory_order_relaxed)) {
+    os::Locked locked(record.lock);
+    if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
+    if (is_in_nursery(record, size_class)) return nursery_allocate(record, size_class, request);
+  }
+  const HeapSlot& slot = thread.slots[id % heap_slots];
+  ThreadHeap* const share = slot.id.load(std::memory_order_relaxed) == id
+                                ? reinterpret_cast<ThreadHeap*>(slot.current)
+                                : shares.join(record, thread);
+  if (share == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  // A heap that was closed before the share was on its list did not wait for this thread.
+  if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
+  const Attempt attempt = from_share(*share, size_class, request.bytes);
+  if (request.fixed != nullptr && attempt.outcome == Outcome::done) {
+    shares.join_fixed(*share, *request.fixed);
+  }
+  return attempt;
+}
+
+// pre: the calling thread is inside the heap
+Attempt try_inside(HeapRecord& record, std::uint64_t id, Thread& thread,
+                   const Request& request) noexcept {
+  if (record.checks != nullptr) return checks_allocate(record, request);
+  const std::size_t size_class = class_for(record, request);
+  if (request.block != nullptr && request.block_class == size_class) {
+    return {Outcome::done, request.block, nullptr};
+  }
+  if (TARN_UNLIKELY(is_frozen(record))) return {Outcome::frozen, nullptr, nullptr};
+  if (size_class == no_class) return heap_large_allocate(record, request);
+  Attempt attempt = from_pages(record, id, thread, size_class, request);
+  const bool has_none =
+      attempt.outcome == Outcome::refused || attempt.outcome == Outcome::out_of_memory;
+  if (has_none && nursery_has_room(record, size_class, request, attempt)) return attempt;
+  if (attempt.outcome != Outcome::refused || size_class >= class_count) return attempt;
+  // Where a ceiling leaves less than the class rounds up to, it may do for the block itself.
+  if (slices_for(request.bytes) == slices_for(block_bytes_of(record, size_class))) return attempt;
+  return heap_large_allocate(record, request);
+}
+
+Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) noexcept {
+  const Visit visit(record, id);
+  if (visit.thread() == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  if (visit.ended()) return {Outcome::ended, nullptr, nullptr};
+  Attempt attempt = try_inside(record, id, *visit.thread(), request);
+  attempt.marks_due = marks_due(record);
+  return attempt;
+}
+
+}  // namespace
+
+void* refill_inside(Page* page, std::size_t bytes) noexcept {
+  Thread& thread = *current_thread;
+  void* block = nullptr;
+  HeapRecord* record = nullptr;
+  std::uint64_t due_for = 0;  // The id of the heap, if a mark is.
+  if (TARN_LIKELY(page != no_page())) {
+    ThreadHeap& share = *page->heap;
+    record = share.record;
+    Busy busy(thread);
+    Page* const refilled = refill_for(share, page->size_class, bytes);
+    if (TARN_LIKELY(refilled != nullptr)) block = page_pop(refilled);
+    if (block != nullptr && marks_due(*record)) due_for = record->handle().id;
+  }
+  thread.inside.store(false, std::memory_order_release);
+  count_refills(thread);
+  if (TARN_UNLIKELY(due_for != 0)) call_due_marks(*record, due_for);
+  return block;
+}
+
+void* heap_allocate_inside(tarn_heap heap, std::size_t bytes, const char* function,
+                           Page** current) noexcept {
+  if (TARN_LIKELY(bytes <= block_bytes_max)) {
+    Page* const page = current[class_of(bytes)];
+    if (page->free != nullptr) {
+      void* const block = page_pop(page);
+      current_thread->inside.store(false, std::memory_order_release);
+      return block;
+    }
+    void* const block = refill_inside(page, bytes);
+    if (TARN_LIKELY(block != nullptr)) return block;
+  }
+  return heap_allocate_slow(heap, {.bytes = bytes, .function = function});
+}
+
+void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
+  current_thread->inside.store(false, std::memory_order_release);
+  HeapRecord* const record = request.may_end ? static_cast<HeapRecord*>(heap.record)
+                                             : live_record(heap, request.function);
+  if (record == nullptr) return nullptr;
+  const Need need{*record, heap.id, request.bytes};
+  int grown = 0;
+  for (int relieved = 0;;) {
+    const Attempt attempt = try_once(*record, heap.id, request);
+    switch (attempt.outcome) {
+      case Outcome::done:
+        if (attempt.marks_due) call_due_marks(*record, heap.id);
+        if (request.zero && !attempt.zeroed) {
+          memset(attempt.block, 0, usable_bytes(attempt.block, request.function));
+        }
+        return attempt.block;
+      case Outcome::again:
+        continue;
+      case Outcome::refused:
+        if (relieve_ceiling(need, {attempt.refused_by}, relieved++)) continue;
+        break;
+      case Outcome::out_of_memory:
+        if (record->id.load(std::memory_order_relaxed) != heap.id) break;
+        if (grown++ < growths_max && grow_zone(*record, heap.id, request)) continue;
+        if (relieve_memory(need, relieved++)) continue;
+        break;
+      case Outcome::frozen:
+        errno = EPERM;
+        return nullptr;
+      case Outcome::ended:
+        if (request.may_end) return nullptr;
+        live_record(heap, request.function);
+    }
+    errno = ENOMEM;
+    return nullptr;
+  }
+}
+
+}  // namespace tarn

@@ -1,0 +1,31 @@
+// collect: empty pages of a heap, those of its other threads too, go back to where they came from.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/records/record.hpp"
+
+namespace tarn {
+
+// What of a heap's empty pages is to stay.
+struct Kept {
+  bool floor;
+  std::size_t bytes;
+};
+
+// The empty pages of one heap, which may have ended meanwhile. Returns the bytes; *apart: whether
+// they have not gone to the store. pre: closed, and opened here
+std::size_t collect_and_open(HeapRecord& record, std::uint64_t id, Kept kept,
+                             bool* apart = nullptr) noexcept;
+
+// As above, and closes the heap; 0 where that would wait for ever. pre: as close_heap()
+std::size_t collect_heap(HeapRecord& record, std::uint64_t id, Kept kept) noexcept;
+
+// Gives back the empty pages of the heap and its descendants. Returns the bytes. pre: the calling
+// thread is not busy.
+std::size_t heap_collect(HeapRecord& record) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,117 @@
+// lookup: see lookup.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/blocks/lookup.hpp"
+
+#include "engine/records/tombstones.hpp"
+#include "heaps/checked/checks.hpp"
+#include "heaps/checked/passthrough.hpp"
+#include "heaps/heap/mixed_blocks.hpp"
+#include "platform/report/report.hpp"
+
+namespace tarn {
+
+// Where the page map has no root for an address there is no block either. (The hit path of free has
+// no instruction left for that question.)
+Span* span_of_block(const void* p, const char* function) noexcept {
+  if (TARN_UNLIKELY(address_of(p) >> address_bits != 0)) {
+    ended_heaps.report(Misuse::invalid_free, function, p);
+  }
+  Span* const span = find_span(p);
+  switch (span->kind_now()) {
+    case SpanKind::page:
+      if (static_cast<Page*>(span)->is_block(p)) return span;
+      break;
+    case SpanKind::large:
+      if (span->base == p) return span;
+      break;
+    case SpanKind::nursery:
+      if (nursery_bytes(static_cast<const Page*>(span), p) != 0) return span;
+      ended_heaps.report(Misuse::invalid_free, function, p);
+    case SpanKind::checked:
+    case SpanKind::lone:
+      return span;
+    case SpanKind::dirty:
+    case SpanKind::clean:
+    case SpanKind::purging:
+    case SpanKind::unmapping:
+    case SpanKind::lost:
+      ended_heaps.report(Misuse::double_free, function, p);
+    case SpanKind::moving:
+    case SpanKind::notes:
+      break;
+    case SpanKind::idle: {
+      std::size_t bytes = 0;
+      if (passthrough_record(p, &bytes) != nullptr) return span;
+      break;
+    }
+  }
+  ended_heaps.report(Misuse::invalid_free, function, p);
+}
+
+std::size_t usable_bytes(const void* p, const char* function) noexcept {
+  if (p == nullptr) return 0;
+  return usable_bytes_in(span_of_block(p, function), p, function);
+}
+
+std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noexcept {
+  auto* const page = static_cast<Page*>(span);
+  switch (span->kind_now()) {
+    case SpanKind::page:
+      return page->block_bytes;
+    case SpanKind::nursery:
+      return nursery_bytes(page, p);
+    case SpanKind::checked:
+    case SpanKind::lone:
+      return checks_bytes(page, p, function);
+    case SpanKind::idle: {
+      std::size_t bytes = 0;
+      passthrough_record(p, &bytes);
+      return bytes;
+    }
+    default:
+      return span->bytes();
+  }
+}
+
+HeapRecord* record_of_passed(const void* p) noexcept {
+  std::size_t bytes = 0;
+  HeapRecord* const record = passthrough_record(p, &bytes);
+  if (record == nullptr) report_misuse(Misuse::invalid_pointer, "realloc", p);
+  return record;
+}
+
+tarn_heap heap_of(const void* p) noexcept {
+  if (address_of(p) >> address_bits != 0) return {};
+  Span* const span = find_span(p);
+  auto* const page = static_cast<Page*>(span);
+  switch (span->kind_now()) {
+    case SpanKind::page:
+      return page->is_block(p) ? handle_of(span, p) : tarn_heap{};
+    case SpanKind::large:
+      return span->base == p ? handle_of(span, p) : tarn_heap{};
+    case SpanKind::nursery:
+      return nursery_bytes(page, p) != 0 ? handle_of(span, p) : tarn_heap{};
+    case SpanKind::checked:
+    case SpanKind::lone:
+      return checks_has(page, p) ? handle_of(span, p) : tarn_heap{};
+    case SpanKind::idle: {
+      std::size_t bytes = 0;
+      HeapRecord* const record = passthrough_record(p, &bytes);
+      if (record == nullptr) break;
+      const tarn_heap heap = record->handle();
+      return heap.id == 0 ? main_record.handle() : heap;
+    }
+    case SpanKind::moving:
+    case SpanKind::notes:
+    case SpanKind::clean:
+    case SpanKind::dirty:
+    case SpanKind::purging:
+    case SpanKind::unmapping:
+    case SpanKind::lost:
+      break;
+  }
+  return {};
+}
+
+}  // namespace tarn

@@ -1,0 +1,62 @@
+// lookup: what an address is: of which span, of which heap, and how many bytes may be used there.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "engine/records/record.hpp"
+#include "engine/records/thread.hpp"
+#include "engine/zones/zone.hpp"
+
+namespace tarn {
+
+// The span at an address, also in a region that the page map does not cover; one of kind idle when
+// there is none. pre: p < 2^address_bits
+inline Span* find_span(const void* p) noexcept {
+  Span* const span = page_map.span_of(p);
+  if (TARN_LIKELY(span->kind_now() != SpanKind::idle)) return span;
+  Span* const in_region = regions.find(p);
+  return in_region != nullptr ? in_region : span;
+}
+
+// The page, nursery or large span whose block `p` is; when there is none, reports and does not
+// return. Of a checked span the caller finds out, and the foreign span stands for blocks of the
+// system's malloc that are a heap's.
+Span* span_of_block(const void* p, const char* function) noexcept;
+
+// Bytes that may be used at p. pre: span is span_of_block(p)
+std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noexcept;
+
+// Bytes that may be used at p, which `function` got from its caller; 0 for null.
+std::size_t usable_bytes(const void* p, const char* function) noexcept;
+
+// A zero handle when p is no block's.
+tarn_heap heap_of(const void* p) noexcept;
+
+// The heap of a block of the system's malloc. (passthrough.hpp)
+HeapRecord* record_of_passed(const void* p) noexcept;
+
+// The heap of a block whose span this is.
+inline HeapRecord* record_of(const Span* span, const void* p) noexcept {
+  const auto* const page = static_cast<const Page*>(span);
+  HeapRecord* record = nullptr;
+  if (span->kind_now() == SpanKind::page) {
+    record = page->heap_now()->record;
+  } else if (span->kind_now() != SpanKind::idle) {
+    record = page->record_now();
+  } else {
+    record = record_of_passed(p);
+  }
+  // A deleted heap's nursery and what it checks stay with its record; the blocks are malloc's.
+  return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
+}
+
+// As that, with the id that the heap had then.
+inline tarn_heap handle_of(const Span* span, const void* p) noexcept {
+  HeapRecord* const record = record_of(span, p);
+  const tarn_heap heap = record->handle();
+  return heap.id != 0 ? heap : main_record.handle();  // Deleted meanwhile.
+}
+
+}  // namespace tarn

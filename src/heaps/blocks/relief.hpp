@@ -1,0 +1,29 @@
+// relief: room for a request that a heap could not serve: empty pages are collected, the program's
+// callback is asked, and then those that can give memory back.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/records/record.hpp"
+#include "heaps/heap/recovery.hpp"
+
+namespace tarn {
+
+// A request that a heap could not serve.
+struct Need {
+  HeapRecord& record;
+  std::uint64_t id;
+  std::size_t bytes;
+};
+
+// Makes room under the ceiling of scope.top, or in its zone; false when there is none to be had.
+// tries: how often that was done for this request. pre: no lock held, not busy
+bool relieve_ceiling(const Need& need, const RecoveryScope& scope, int tries) noexcept;
+
+// As relieve_ceiling(), for a heap that found no memory.
+bool relieve_memory(const Need& need, int tries) noexcept;
+
+}  // namespace tarn

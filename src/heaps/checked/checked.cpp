@@ -1,0 +1,133 @@
+// checked: places of one size in checked spans, and lone spans for what is larger: see places.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include <cstring>
+#include <new>
+
+#include "engine/layout/page_plan.hpp"
+#include "engine/records/shares.hpp"
+#include "engine/records/totals.hpp"
+#include "heaps/checked/checked.hpp"
+#include "heaps/checked/checked_span.hpp"
+#include "heaps/checked/notes.hpp"
+#include "heaps/checked/places.hpp"
+#include "heaps/checked/quarantine.hpp"
+
+namespace tarn {
+
+namespace {
+
+// The class of places for a request; class_count when its span is its own.
+std::size_t place_class_for(const Request& request) noexcept {
+  if (request.bytes > block_bytes_max - canary_bytes_min || request.alignment > slice_bytes) {
+    return class_count;
+  }
+  const std::size_t bytes = request.bytes + canary_bytes_min;
+  return request.alignment <= block_align ? class_of(bytes)
+                                          : aligned_class_of(bytes, request.alignment);
+}
+
+Page* make_checked(HeapRecord& record, std::size_t size_class, Attempt* failed) noexcept {
+  PlaceClass& places = record.checks->classes[size_class];
+  const std::size_t place_bytes = class_block_bytes[size_class];
+  Page* page = take_charged_span(record, page_slices(size_class, places.spans), 1, failed);
+  if (page == nullptr) page = take_charged_span(record, slices_for(place_bytes), 1, failed);
+  if (page == nullptr) return nullptr;
+  page->capacity = static_cast<std::uint32_t>(page->bytes() / place_bytes);
+  page->notes = take_notes(page->capacity);
+  if (page->notes == nullptr) {
+    give_charged_span(record, page);
+    *failed = {Outcome::out_of_memory, nullptr, nullptr};
+    return nullptr;
+  }
+  page->local_free = nullptr;
+  page->countdown = 0;  // Places that are not free,
+  page->live_seen = 0;  // and those that have a live block.
+  page->block_bytes = static_cast<std::uint32_t>(place_bytes);
+  page->carved = 0;
+  page->size_class = static_cast<SizeClass>(size_class);
+  page->queued = true;
+  TARN_FORK_FENCE();
+  page->set_kind(SpanKind::checked);
+  page_map.set(page->base, page->slices, page);
+  ++places.spans;
+  places.roomy.push_back(page);
+  return page;
+}
+
+// pre: the span has a free place
+Place take_place(Checks& checks, Page* page) noexcept {
+  Place place;
+  Block* const freed = page->local_free;
+  if (freed != nullptr) {
+    place = place_around(page, freed);
+    page->local_free = reinterpret_cast<Block*>(place.note->next);
+  } else {
+    new (&page->notes[page->carved]) Note;
+    TARN_FORK_FENCE();
+    place = place_number(page, page->carved++);
+  }
+  ++page->countdown;
+  if (page->local_free == nullptr && page->carved == page->capacity) {
+    checks.classes[page->size_class].roomy.remove(page);
+    page->queued = false;
+  }
+  return place;
+}
+
+}  // namespace
+
+Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept {
+  const std::size_t size_class = place_class_for(request);
+  if (size_class == class_count) return lone_allocate(record, request);
+  Checks& checks = *record.checks;
+  List<Span>& roomy = checks.classes[size_class].roomy;
+  Attempt failed{};
+  while (roomy.empty() && make_checked(record, size_class, &failed) == nullptr) {
+    if (!release_all(record)) return failed;
+  }
+  auto* const page = static_cast<Page*>(roomy.head());
+  const Place place = take_place(checks, page);
+  ++page->live_seen;
+  place.note->allocated_at = request.site;
+  place.note->freed_at = nullptr;
+  mark_canary(place, request.bytes);
+  TARN_FORK_FENCE();
+  place.note->set(NoteState::live, request.fixed != nullptr ? Note::rounded : 0, request.bytes);
+  count_born(checks, request.bytes);
+  shares.count_without_share(request.bytes);
+  return {Outcome::done, place.start, nullptr};
+}
+
+Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept {
+  const std::size_t slices = slices_for(request.bytes + canary_bytes_min);
+  const std::size_t aligned =
+      request.alignment <= slice_bytes ? 1 : request.alignment >> slice_shift;
+  LoneNote* const note = notes.take();
+  if (note == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  Attempt failed{};
+  Page* page = take_charged_span(record, slices, aligned, &failed);
+  if (page == nullptr && release_all(record)) {
+    page = take_charged_span(record, slices, aligned, &failed);
+  }
+  if (page == nullptr) {
+    notes.give(*note);
+    return failed;
+  }
+  note->start = page->base;
+  note->record = &record;
+  note->allocated_at = request.site;
+  page->notes = note;
+  page->live_seen = 1;
+  page_map.set_ends(page);
+  const bool zeroed = page->zeroed;
+  mark_canary(lone_place(page), request.bytes);
+  note->set(NoteState::live, request.fixed != nullptr ? Note::rounded : 0, request.bytes);
+  TARN_FORK_FENCE();
+  page->set_kind(SpanKind::lone);
+  count_born(*record.checks, request.bytes);
+  totals.add_large(static_cast<std::int64_t>(page->bytes()));
+  return {Outcome::done, note->start, nullptr, zeroed};
+}
+
+}  // namespace tarn

@@ -1,0 +1,104 @@
+// guard: see guard.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/checked/guard.hpp"
+
+#include <atomic>
+
+#include "engine/records/limits.hpp"
+#include "engine/store/store.hpp"
+#include "heaps/checked/notes.hpp"
+#include "heaps/checked/places.hpp"
+#include "platform/os/vm.hpp"
+
+namespace tarn {
+
+namespace {
+
+constexpr std::uint32_t guarded_blocks_max = 16'384;  // Of all heaps, those kept back too.
+std::atomic<std::uint32_t> guarded_blocks{0};
+
+// Spans that the OS did not open again, linked by next: tried again later.
+std::atomic<Span*> unopened{nullptr};
+
+void put_unopened(Span* span) noexcept {
+  Span* before = unopened.load(std::memory_order_relaxed);
+  do {
+    span->next = before;
+    // Release: pairs with the exchange below.
+  } while (!unopened.compare_exchange_weak(before, span, std::memory_order_release,
+                                           std::memory_order_relaxed));
+}
+
+}  // namespace
+
+bool take_guard() noexcept {
+  if (guarded_blocks.fetch_add(1, std::memory_order_relaxed) < guarded_blocks_max) return true;
+  guarded_blocks.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+void give_guard() noexcept { guarded_blocks.fetch_sub(1, std::memory_order_relaxed); }
+
+void try_unopened() noexcept {
+  if (TARN_LIKELY(unopened.load(std::memory_order_relaxed) == nullptr)) return;
+  Span* span = unopened.exchange(nullptr, std::memory_order_acquire);
+  while (span != nullptr) {
+    Span* const next = span->next;
+    span->next = nullptr;
+    if (os::vm_open(span->base, span->bytes())) {
+      store.give(span);
+      give_guard();
+    } else {
+      put_unopened(span);
+    }
+    span = next;
+  }
+}
+
+namespace {
+
+// Its note is spare, and nothing leads to it. False: it waits for a better time.
+bool leave(Page* page) noexcept {
+  // First: what the child of a fork finds to be the heap's has a note, and is charged.
+  page->set_kind(SpanKind::large);
+  page->set_record(nullptr);
+  TARN_FORK_FENCE();
+  notes.give(*static_cast<LoneNote*>(page->notes));
+  if (os::vm_open(page->base, page->bytes())) {
+    give_guard();
+    return true;
+  }
+  page_map.clear_ends(page->base, page->slices);
+  put_unopened(page);
+  return false;
+}
+
+}  // namespace
+
+bool guarded_close(Page* page) noexcept {
+  const std::size_t bytes = page->bytes() - slice_bytes;
+  if (!os::vm_close(page->base, bytes)) return false;
+  os::vm_purge(page->base, bytes);  // If it is refused, the memory stays taken for so long.
+  return true;
+}
+
+void give_guarded(HeapRecord& record, Page* page) noexcept {
+  Checks& checks = *record.checks;
+  const std::size_t bytes = page->bytes();
+  checks.spans.remove(page);
+  checks.charged -= bytes;
+  const bool left = leave(page);
+  if (!checks.deleted) uncharge(record, bytes);
+  if (!left) return;
+  page_map.clear_ends(page->base, page->slices);
+  store.give(page);
+}
+
+Span* chain_guarded(Page* page, Span* chain) noexcept {
+  if (!leave(page)) return chain;
+  page->next = chain;
+  return page;
+}
+
+}  // namespace tarn

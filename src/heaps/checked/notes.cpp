@@ -1,0 +1,60 @@
+// notes: see notes.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/checked/notes.hpp"
+
+#include <new>
+
+#include "engine/store/store.hpp"
+#include "platform/base/config.hpp"
+
+namespace tarn {
+
+constinit Notes notes;
+
+LoneNote* Notes::take() noexcept {
+  os::Locked locked(lock_);
+  if (spare_ == nullptr) {
+    void* const memory = store.allocate_record(sizeof(Group));
+    if (memory == nullptr) return nullptr;
+    auto* const group = new (memory) Group;
+    group->before = known_;
+    TARN_FORK_FENCE();
+    known_ = group;
+    for (LoneNote& note : group->notes) {
+      note.newer = spare_;
+      spare_ = &note;
+    }
+  }
+  LoneNote& note = *spare_;
+  spare_ = note.newer;
+  note.newer = note.older = nullptr;
+  note.next = nullptr;
+  note.allocated_at = note.freed_at = nullptr;
+  note.set(NoteState::taken, 0, 0);
+  return &note;
+}
+
+void Notes::give(LoneNote& note) noexcept {
+  os::Locked locked(lock_);
+  note.record = nullptr;
+  note.start = nullptr;
+  note.set(NoteState::spare, 0, 0);
+  note.newer = spare_;
+  spare_ = &note;
+}
+
+// What a vanished thread had taken stays taken, a note or two.
+void Notes::recover_after_fork() noexcept {
+  if (!lock_.recover_after_fork()) return;
+  spare_ = nullptr;
+  for (Group* g = known_; g != nullptr; g = g->before) {
+    for (LoneNote& note : g->notes) {
+      if (note.state() != NoteState::spare) continue;
+      note.newer = spare_;
+      spare_ = &note;
+    }
+  }
+}
+
+}  // namespace tarn

@@ -1,0 +1,302 @@
+// passthrough: see passthrough.hpp. The table is one of chains (by a note's next, which leads to
+// notes here), twice as large whenever it is full; its lock comes after a record's.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/checked/passthrough.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "engine/records/gate.hpp"
+#include "engine/records/limits.hpp"
+#include "engine/store/store.hpp"
+#include "heaps/checked/notes.hpp"
+#include "heaps/heap/soft_marks.hpp"
+#include "platform/os/system_malloc.hpp"
+
+namespace tarn {
+
+namespace {
+
+class Passed {
+ public:
+  // Makes room for one block, which may be in it or not; false when there is no memory for a table.
+  bool reserve() noexcept;
+  void cancel() noexcept;
+  void insert(LoneNote& note) noexcept;      // pre: there is room for it
+  LoneNote* remove(const void* p) noexcept;  // Its room stays.
+  void give_if_unused() noexcept;
+  LoneNote* find(const void* p, HeapRecord** record, std::size_t* bytes) noexcept;
+  void recover_after_fork() noexcept;
+
+ private:
+  struct Table {
+    std::size_t bits;
+    LoneNote** chains() noexcept { return reinterpret_cast<LoneNote**>(this + 1); }  // 2^bits.
+  };
+  static std::byte* to_next(LoneNote* note) noexcept { return reinterpret_cast<std::byte*>(note); }
+  static LoneNote* next_of(const LoneNote* note) noexcept {
+    return reinterpret_cast<LoneNote*>(note->next);
+  }
+  static Table* make(std::size_t bits) noexcept;
+  static LoneNote** chain_of(Table& table, const void* p) noexcept {
+    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
+    return &table.chains()[(address_of(p) >> 4) * golden >> (64 - table.bits)];
+  }
+  static void put(Table& table, LoneNote& note) noexcept {
+    LoneNote** const chain = chain_of(table, note.start);
+    note.next = to_next(*chain);
+    *chain = &note;
+  }
+  void grow_locked() noexcept;
+  static void give_table(Table* table) noexcept;
+
+  os::Lock lock_;
+  std::atomic<Table*> table_{nullptr};
+  std::atomic<std::size_t> reserved_{0};
+};
+
+constinit Passed passed;
+
+Passed::Table* Passed::make(std::size_t bits) noexcept {
+  const std::size_t bytes = sizeof(Table) + (sizeof(LoneNote*) << bits);
+  Span* const span = store.take(slices_for(bytes), 1);
+  if (span == nullptr) return nullptr;
+  static_cast<Page*>(span)->set_record(nullptr);
+  span->set_kind(SpanKind::notes);
+  page_map.set_ends(span);
+  memset(span->base, 0, span->bytes());
+  auto* const table = reinterpret_cast<Table*>(span->base);
+  table->bits = bits;
+  return table;
+}
+
+bool Passed::reserve() noexcept {
+  constexpr std::size_t first_bits = 8;
+  os::Locked locked(lock_);
+  const std::size_t reserved = reserved_.load(std::memory_order_relaxed);
+  Table* const table = table_.load(std::memory_order_relaxed);
+  if (table == nullptr) {
+    table_.store(make(first_bits), std::memory_order_relaxed);
+    if (table_.load(std::memory_order_relaxed) == nullptr) return false;
+  } else if (reserved >> table->bits != 0) {
+    grow_locked();
+  }
+  reserved_.store(reserved + 1, std::memory_order_relaxed);
+  return true;
+}
+
+void Passed::cancel() noexcept {
+  os::Locked locked(lock_);
+  reserved_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Passed::give_table(Table* table) noexcept {
+  Span* const span = page_map.span_of(table);
+  span->set_kind(SpanKind::large);  // In use by nobody until the store has it.
+  page_map.clear_ends(span->base, span->slices);
+  store.give(span);
+}
+
+void Passed::give_if_unused() noexcept {
+  os::Locked locked(lock_);
+  Table* const table = table_.load(std::memory_order_relaxed);
+  if (table == nullptr || reserved_.load(std::memory_order_relaxed) != 0) return;
+  table_.store(nullptr, std::memory_order_relaxed);
+  give_table(table);
+}
+
+// Without memory the chains get longer, and that is all.
+void Passed::grow_locked() noexcept {
+  Table* const before = table_.load(std::memory_order_relaxed);
+  Table* const table = make(before->bits + 1);
+  if (table == nullptr) return;
+  for (std::size_t i = 0; i < std::size_t{1} << before->bits; ++i) {
+    for (LoneNote* note = before->chains()[i]; note != nullptr;) {
+      LoneNote& moved = *note;
+      note = next_of(note);
+      put(*table, moved);
+    }
+  }
+  TARN_FORK_FENCE();
+  table_.store(table, std::memory_order_relaxed);
+  give_table(before);
+}
+
+void Passed::insert(LoneNote& note) noexcept {
+  os::Locked locked(lock_);
+  put(*table_.load(std::memory_order_relaxed), note);
+}
+
+LoneNote* Passed::remove(const void* p) noexcept {
+  os::Locked locked(lock_);
+  LoneNote* before = nullptr;
+  LoneNote** const chain = chain_of(*table_.load(std::memory_order_relaxed), p);
+  for (LoneNote* note = *chain; note != nullptr; note = next_of(note)) {
+    if (note->start != p) {
+      before = note;
+      continue;
+    }
+    if (before == nullptr) {
+      *chain = next_of(note);
+    } else {
+      before->next = note->next;
+    }
+    return note;
+  }
+  return nullptr;
+}
+
+LoneNote* Passed::find(const void* p, HeapRecord** record, std::size_t* bytes) noexcept {
+  if (reserved_.load(std::memory_order_relaxed) == 0) return nullptr;
+  const os::LockedUnlessHeld locked(lock_);
+  Table* const table = table_.load(std::memory_order_relaxed);
+  if (table == nullptr) return nullptr;  // The last block has gone meanwhile.
+  LoneNote* note = *chain_of(*table, p);
+  while (note != nullptr && note->start != p) note = next_of(note);
+  if (note != nullptr) {
+    *record = note->record;
+    *bytes = note->requested();
+  }
+  return note;
+}
+
+void Passed::recover_after_fork() noexcept {
+  Table* const table = table_.load(std::memory_order_relaxed);
+  if (!lock_.recover_after_fork() || table == nullptr) return;
+  memset(table->chains(), 0, sizeof(LoneNote*) << table->bits);
+  notes.for_each([&](LoneNote& note) noexcept {
+    if (note.state() != NoteState::live || !note.has(Note::passed)) return;
+    put(*table, note);
+  });
+}
+
+// The record of a block, locked and open; null when it is no heap's (any more).
+HeapRecord* lock_passed(const void* p) noexcept {
+  for (;;) {
+    HeapRecord* record = nullptr;
+    std::size_t bytes = 0;
+    if (passed.find(p, &record, &bytes) == nullptr) return nullptr;
+    record->lock.lock();
+    HeapRecord* still = nullptr;
+    passed.find(p, &still, &bytes);
+    const bool closed = still == record && closed_by_another(*record);
+    if (still == record && !closed) return record;
+    record->lock.unlock();
+    if (closed) wait_at_gate(*record);
+  }
+}
+
+std::size_t charged_for(std::size_t bytes) noexcept { return bytes == 0 ? 1 : bytes; }
+
+// Lock held: the block is the heap's from here on.
+void enter(HeapRecord& record, LoneNote& note, void* block, std::size_t bytes,
+           unsigned flags) noexcept {
+  note.start = static_cast<std::byte*>(block);
+  note.record = &record;
+  note.set(NoteState::live, Note::passed | flags, bytes);
+  passed.insert(note);
+  record.checks->passed.push_front(&note);
+  record.checks->charged += charged_for(bytes);
+  count_born(*record.checks, bytes);
+}
+
+// Until it enters again no child of a fork takes it for a block: it may be none by then.
+void withdraw(HeapRecord& record, LoneNote& note) noexcept {
+  note.set_state(NoteState::taken);
+  record.checks->passed.remove(&note);
+  record.checks->charged -= charged_for(note.requested());
+  count_gone(*record.checks, note.requested());
+}
+
+}  // namespace
+
+Attempt passthrough_allocate(HeapRecord& record, const Request& request) noexcept {
+  const std::size_t charged = charged_for(request.bytes);
+  if (HeapRecord* const refused_by = charge(record, charged)) {
+    return {Outcome::refused, nullptr, refused_by};
+  }
+  const bool has_room = passed.reserve();
+  LoneNote* const note = has_room ? notes.take() : nullptr;
+  void* const block =
+      note == nullptr ? nullptr : system_allocate(request.bytes, request.alignment);
+  if (block == nullptr) {
+    if (note != nullptr) notes.give(*note);
+    if (has_room) passed.cancel();
+    cancel_charge(record, charged);
+    return {Outcome::out_of_memory, nullptr, nullptr};
+  }
+  note->allocated_at = request.site;
+  os::Locked locked(record.lock);
+  enter(record, *note, block, request.bytes, request.fixed != nullptr ? Note::rounded : 0);
+  return {Outcome::done, block, nullptr};
+}
+
+HeapRecord* passthrough_record(const void* p, std::size_t* bytes) noexcept {
+  HeapRecord* record = nullptr;
+  return passed.find(p, &record, bytes) == nullptr ? nullptr : record;
+}
+
+bool passthrough_free(void* p, const Given& given, HeapRecord** ended) noexcept {
+  HeapRecord* const record = lock_passed(p);
+  if (record == nullptr) return false;
+  LoneNote& note = *passed.remove(p);
+  if (!is_size(note, given.bytes)) {
+    report_block(Misuse::size_mismatch, *record, {&note, note.start, note.requested()}, given, p);
+  }
+  withdraw(*record, note);
+  if (record->checks->deleted && record->checks->live_blocks == 0) *ended = record;
+  if (!record->checks->deleted) uncharge(*record, charged_for(note.requested()));
+  record->lock.unlock();
+  notes.give(note);
+  passed.cancel();
+  system_free(p);
+  return true;
+}
+
+// Under the record's lock throughout: meanwhile it is nobody's block, and the heap must not end.
+void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexcept {
+  HeapRecord* const record = lock_passed(p);
+  if (record == nullptr) report_misuse(Misuse::invalid_pointer, function, p);
+  LoneNote& note = *passed.remove(p);
+  const std::size_t requested = note.requested();
+  const std::size_t before = charged_for(requested);
+  const std::size_t now = charged_for(bytes);
+  const std::size_t more = now > before && !record->checks->deleted ? now - before : 0;
+  withdraw(*record, note);
+  void* moved = nullptr;
+  if (bytes <= noted_bytes_max && (more == 0 || charge(*record, more) == nullptr)) {
+    const int saved = errno;
+    moved = system_reallocate(p, bytes);
+    if (moved == nullptr && more != 0) cancel_charge(*record, more);
+    if (moved == nullptr && bytes <= requested) moved = p;
+    if (moved != nullptr) errno = saved;
+  }
+  if (moved != nullptr && now < before && !record->checks->deleted) uncharge(*record, before - now);
+  enter(*record, note, moved == nullptr ? p : moved, moved == nullptr ? requested : bytes, 0);
+  const std::uint64_t due_for = marks_due(*record) ? record->handle().id : 0;
+  record->lock.unlock();
+  if (due_for != 0) call_due_marks(*record, due_for);
+  return moved;
+}
+
+void passthrough_drop(LoneNote& note) noexcept {
+  void* const block = note.start;
+  note.set_state(NoteState::taken);
+  passed.remove(block);
+  passed.cancel();
+  notes.give(note);
+  system_free(block);
+}
+
+void passthrough_give_table() noexcept { passed.give_if_unused(); }
+
+void passthrough_recover_after_fork() noexcept { passed.recover_after_fork(); }
+
+void passthrough_restore(LoneNote& note) noexcept {
+  HeapRecord* record = nullptr;
+  std::size_t bytes = 0;
+  if (passed.find(note.start, &record, &bytes) == nullptr) passed.insert(note);
+}
+
+}  // namespace tarn

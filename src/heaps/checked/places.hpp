@@ -1,0 +1,100 @@
+// places: where blocks that are checked lie, and what is known and counted of them. Checked spans
+// have many of one size, lone spans one, perhaps guarded by an inaccessible page.
+//
+//   checked   | block | canary | block  | canary | ...          place: block and canary
+//   lone      | block ........ | canary |
+//   guarded         | block | canary |  inaccessible  |
+//
+// The record's lock is held throughout.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/records/record.hpp"
+#include "heaps/checked/notes.hpp"
+#include "platform/base/list.hpp"
+#include "platform/report/report.hpp"
+#include "tarn/source/mode.hpp"
+
+namespace tarn {
+
+// Of one size of places.
+struct PlaceClass {
+  List<Span> roomy;  // Spans with a free place.
+  std::uint32_t spans = 0;
+};
+
+struct Checks {
+  Mode mode = Mode::checked;
+  bool deleted = false;  // The blocks are malloc's; what they take is no longer charged.
+  std::size_t charged = 0;  // Bytes of all spans, or what is asked for of the system's malloc.
+  List<Span, &Span::next_of_heap, &Span::prev_of_heap> spans{};
+  std::array<PlaceClass, class_count> classes{};
+  std::byte* oldest_kept = nullptr;  // Blocks that are kept back, linked by their notes.
+  std::byte* newest_kept = nullptr;
+  std::size_t kept_bytes = 0;
+  std::uint32_t kept_guarded = 0;  // How many of them are guarded.
+  List<LoneNote, &LoneNote::newer, &LoneNote::older> passed{};  // Of the system's malloc.
+  std::uint64_t live_blocks = 0;
+  std::uint64_t live_bytes = 0;  // As asked for: no more may be used.
+  std::uint64_t live_bytes_peak = 0;
+  Checks* next_spare = nullptr;
+};
+
+// What a program does with a block.
+struct Given {
+  const char* function;
+  const void* site;  // Return address of the public function.
+  std::size_t bytes = any_bytes;  // What the program says was asked for.
+  static constexpr std::size_t any_bytes = SIZE_MAX;
+};
+
+inline bool is_checked(SpanKind kind) noexcept {
+  return kind == SpanKind::checked || kind == SpanKind::lone;
+}
+
+// A place and what is known of its block.
+struct Place {
+  Note* note = nullptr;
+  std::byte* start = nullptr;
+  std::size_t bytes = 0;  // What follows the requested bytes is the canary.
+};
+
+// The place that has p in it; without a note when none was ever used there.
+Place place_around(const Page* page, const void* p) noexcept;
+
+// pre: i < page->carved
+Place place_number(const Page* page, std::size_t i) noexcept;
+Place lone_place(const Page* page) noexcept;
+
+template <class Visit>
+void for_each_place(const Page* page, Visit visit) noexcept {
+  if (page->kind_now() == SpanKind::lone) return visit(lone_place(page));
+  for (std::size_t i = 0; i < page->carved; ++i) visit(place_number(page, i));
+}
+
+inline constexpr std::size_t canary_bytes_min = 8;
+void mark_canary(const Place& place, std::size_t requested) noexcept;
+
+// Report damage of a live block, and of one that is kept back.
+void verify_live(const HeapRecord& record, const Place& place, const Given& given) noexcept;
+void verify_freed(const HeapRecord& record, const Place& place, const Given& given) noexcept;
+
+// Whether `said` is what was asked for. (Blocks of one size know it rounded up.)
+bool is_size(const Note& note, std::size_t said) noexcept;
+
+// As new, but for the mode, whether the heap was deleted, and the peak: these hold at any moment.
+void forget_all(Checks& checks) noexcept;
+
+void count_born(Checks& checks, std::size_t bytes) noexcept;
+void count_gone(Checks& checks, std::size_t bytes) noexcept;
+
+// Prints what is known of the block, and ends the process.
+[[noreturn]] void report_block(Misuse kind, const HeapRecord& record, const Place& place,
+                               const Given& given, const void* p) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,98 @@
+// quarantine: see quarantine.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/checked/quarantine.hpp"
+
+#include <cstring>
+
+#include "engine/records/record.hpp"
+#include "engine/spans/page_map.hpp"
+#include "heaps/checked/checked_span.hpp"
+#include "heaps/checked/guard.hpp"
+#include "heaps/checked/notes.hpp"
+#include "heaps/checked/places.hpp"
+#include "platform/base/fill.hpp"
+
+namespace tarn {
+
+namespace {
+
+// What a heap keeps back at most. Guarded blocks take no memory then, only addresses and mappings.
+constexpr std::size_t kept_bytes_max = std::size_t{256} << 10;
+constexpr std::size_t guarded_kept_bytes_max = std::size_t{16} << 20;
+constexpr std::uint32_t guarded_kept_max = 1024;
+
+std::size_t bytes_max(const Checks& checks) noexcept {
+  return checks.mode == Mode::guarded ? guarded_kept_bytes_max : kept_bytes_max;
+}
+
+std::size_t weight(const Page* page, const Place& place) noexcept {
+  return page->kind_now() == SpanKind::lone ? page->bytes() : place.bytes;
+}
+
+void enqueue(Checks& checks, const Page* page, const Place& place) noexcept {
+  place.note->next = nullptr;
+  if (checks.newest_kept == nullptr) {
+    checks.oldest_kept = place.start;
+  } else {
+    place_around(static_cast<Page*>(page_map.span_of(checks.newest_kept)), checks.newest_kept)
+        .note->next = place.start;
+  }
+  checks.newest_kept = place.start;
+  checks.kept_bytes += weight(page, place);
+  if (place.note->has(Note::guarded)) ++checks.kept_guarded;
+}
+
+}  // namespace
+
+void keep_back(HeapRecord& record, Page* page, const Place& place) noexcept {
+  Checks& checks = *record.checks;
+  const bool is_guarded = place.note->has(Note::guarded);
+  // In this order for the child of a fork: what it finds kept back is as that should be.
+  if (is_guarded) {
+    place.note->set_state(NoteState::kept_back);
+    TARN_FORK_FENCE();
+    if (weight(page, place) > bytes_max(checks) || !guarded_close(page)) {
+      return give_guarded(record, page);
+    }
+  } else {
+    if (weight(page, place) > bytes_max(checks)) return free_place(record, page, place);
+    place.note->set_state(NoteState::taken);
+    TARN_FORK_FENCE();
+    memset(place.start, freed_byte, place.bytes);
+    TARN_FORK_FENCE();
+    place.note->set_state(NoteState::kept_back);
+  }
+  enqueue(checks, page, place);
+  bound_kept(record);
+}
+
+void bound_kept(HeapRecord& record) noexcept {
+  if (record.walking) return;  // The walk goes along the spans: none may go.
+  const Checks& checks = *record.checks;
+  while (checks.kept_bytes > bytes_max(checks) || checks.kept_guarded > guarded_kept_max) {
+    release_oldest(record);
+  }
+}
+
+void release_oldest(HeapRecord& record) noexcept {
+  Checks& checks = *record.checks;
+  auto* const page = static_cast<Page*>(page_map.span_of(checks.oldest_kept));
+  const Place place = place_around(page, checks.oldest_kept);
+  const bool is_guarded = place.note->has(Note::guarded);
+  verify_freed(record, place, {"free", nullptr});
+  checks.oldest_kept = place.note->next;
+  if (checks.oldest_kept == nullptr) checks.newest_kept = nullptr;
+  checks.kept_bytes -= weight(page, place);
+  if (!is_guarded) return free_place(record, page, place);
+  --checks.kept_guarded;
+  give_guarded(record, page);
+}
+
+bool release_all(HeapRecord& record) noexcept {
+  if (record.checks->oldest_kept == nullptr || record.walking) return false;
+  while (record.checks->oldest_kept != nullptr) release_oldest(record);
+  return true;
+}
+
+}  // namespace tarn

@@ -1,0 +1,39 @@
+// fork_repair: see fork_repair.hpp. The order is that of the locks, the last one first. Each owner
+// repairs its own lists; what concerns several of them is here.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/fork/fork_repair.hpp"
+
+#include "engine/records/totals.hpp"
+#include "engine/store/store.hpp"
+#include "engine/threads/ending_threads.hpp"
+#include "engine/threads/orphans.hpp"
+#include "engine/threads/upkeep.hpp"
+#include "heaps/heap/recovery.hpp"
+#include "heaps/heap/registry.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Recovered blocks' rings: malloc's first.
+void repair_recovery() noexcept {
+  const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
+  if (hooks == nullptr) return;
+  hooks->repair(main_record);
+  registry.for_each_known(hooks->repair);
+}
+
+}  // namespace
+
+void repair_after_fork() noexcept {
+  store.recover_after_fork();
+  const Thread* const in_use = late.recover_after_fork();
+  orphans.recover_after_fork(current_thread, in_use);
+  repair_heaps(current_thread, in_use);
+  repair_recovery();
+  background.recover_after_fork();
+  totals.renew_account();
+}
+
+}  // namespace tarn

@@ -1,0 +1,157 @@
+// exclusive: see exclusive.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/heap/exclusive.hpp"
+
+#include "engine/records/gate.hpp"
+#include "engine/threads/ending_threads.hpp"
+#include "engine/threads/orphan_care.hpp"
+#include "engine/threads/thread_life.hpp"
+#include "platform/base/check.hpp"
+#include "platform/report/report.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Reports a confined heap in the hands of another thread. For debug builds.
+[[maybe_unused]] bool is_for_this_thread(const HeapRecord& record) noexcept {
+  const HeapThreads threads = record.threads.load(std::memory_order_relaxed);
+  if (threads != HeapThreads::confined || record.maker == os::thread_id()) return true;
+  report_confined_heap(record.name, record.id.load(std::memory_order_relaxed));
+}
+
+void empty_slot(Thread& thread, std::uint64_t id) noexcept {
+  std::atomic<std::uint64_t>& slot = thread.slots[id % heap_slots].id;
+  // Its thread may be putting another heap there: only this heap's entry goes.
+  std::uint64_t expected = id;
+  slot.compare_exchange_strong(expected, HeapSlot::no_id, std::memory_order_relaxed);
+}
+
+void empty_slots(HeapRecord& record, Thread& thread) noexcept {
+  empty_slot(thread, record.id.load(std::memory_order_relaxed));
+  const std::uint32_t count = record.fixed_count.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t id = record.fixed(i).id.load(std::memory_order_relaxed);
+    if (id != 0) empty_slot(thread, id);
+  }
+}
+
+// Acquire: pairs with the release that ends each, so that what the thread did there is seen.
+bool is_at_work(const Thread& thread) noexcept {
+  if (thread.state.load(std::memory_order_relaxed) == ThreadState::lost) return false;
+  return thread.inside.load(std::memory_order_acquire) ||
+         thread.busy.load(std::memory_order_acquire);
+}
+
+// Heaps that the thread has closed.
+__thread std::uint32_t gates_held = 0;
+
+// pre: the gate has just been taken
+void keep_others_out(HeapRecord& record) noexcept {
+  ++gates_held;
+  record.closings = 1;
+  bool others = false;
+  {
+    os::Locked locked(record.lock);
+    record.closed.store(true, std::memory_order_seq_cst);
+    if (!record.is_serialised()) {
+      for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+        empty_slots(record, *h->thread);
+        others = others || h->thread != current_thread;
+      }
+    }
+  }
+  // Sequentially consistent: pairs with Visit, which counts itself first and looks afterwards.
+  while (record.visitors.load(std::memory_order_seq_cst) != 0) os::yield();
+  if (!others) return;
+  barrier_as_closer();
+  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    if (h->thread == current_thread) continue;
+    while (is_at_work(*h->thread)) os::yield();
+  }
+}
+
+}  // namespace
+
+void close_heap(HeapRecord& record) noexcept {
+  if (closed_by_this_thread(record)) {
+    ++record.closings;
+    return;
+  }
+  record.gate.lock();
+  keep_others_out(record);
+}
+
+bool close_heap_unless_deadlock(HeapRecord& record) noexcept {
+  if (gates_held == 0 || closed_by_this_thread(record)) {
+    close_heap(record);
+    return true;
+  }
+  if (!record.gate.try_lock()) return false;
+  keep_others_out(record);
+  return true;
+}
+
+bool close_heap_soon(HeapRecord& record) noexcept {
+  constexpr int yields_max = 1000;
+  if (closed_by_this_thread(record)) {
+    ++record.closings;
+    return true;
+  }
+  for (int i = 0; !record.gate.try_lock(); ++i) {
+    if (i == yields_max || gates_held != 0) return false;
+    os::yield();
+  }
+  keep_others_out(record);
+  return true;
+}
+
+void unnest_closings(HeapRecord& record) noexcept { record.closings = 1; }
+
+void open_heap(HeapRecord& record) noexcept {
+  if (--record.closings != 0) return;
+  record.closed.store(false, std::memory_order_seq_cst);
+  if (!record.is_serialised()) {
+    // Mail that came meanwhile waits for its thread; of one that has ended meanwhile nobody would
+    // look at it. Before the gate: whoever ends the heap next takes its shares away.
+    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+      if (h->thread->state.load(std::memory_order_seq_cst) == ThreadState::orphan) {
+        orphan_tend(*h);
+      }
+    }
+  }
+  --gates_held;
+  record.gate.unlock();
+}
+
+Visit::Visit(HeapRecord& record, std::uint64_t id) noexcept : record_(record), id_(id) {
+  late_ = thread_is_ending;
+  for (;;) {
+    thread_ = late_ ? late.begin() : current_thread;
+    if (thread_ == no_thread()) thread_ = thread_start();
+    if (thread_ == nullptr) return;
+    Busy::begin(*thread_);
+    current_thread->inside.store(false, std::memory_order_release);
+    counted_ = thread_->slots[id % heap_slots].id.load(std::memory_order_relaxed) != id;
+    if (counted_) record_.visitors.fetch_add(1, std::memory_order_seq_cst);
+    if (!closed_by_another(record_)) break;
+    leave();
+    wait_at_gate(record_);
+  }
+  ended_ = record_.id.load(std::memory_order_relaxed) != id_;
+  TARN_ASSERT(ended_ || is_for_this_thread(record_));
+}
+
+Visit::~Visit() {
+  if (thread_ != nullptr) leave();
+}
+
+// Release: pairs with the closer's looks, so that what was done inside is seen.
+void Visit::leave() noexcept {
+  if (counted_) record_.visitors.fetch_sub(1, std::memory_order_release);
+  Busy::end(*thread_);
+  if (late_) late.end();
+}
+
+}  // namespace tarn

@@ -1,0 +1,74 @@
+// exclusive: how one thread gets a heap for itself, although the others use it without locks.
+//
+//   closer                                    another thread, about to use the heap
+//   ------                                    -------------------------------------
+//   takes the gate, sets `closed`,            hit path: sets `inside`, looks into its slot
+//   empties the others' slots                 slow path: sets `busy`, looks at `closed`
+//   membarrier                                ...
+//   waits until each was once neither         finds the slot empty, or `closed`: neither inside nor
+//   inside nor busy, and no visitor           busy any more, it waits at the gate
+//
+// A thread that has no slot (no share of the heap, perhaps) counts as a visitor, in an atomic.
+// Frees are not held up. docs/design/heaps.md says why this is enough.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "engine/records/record.hpp"
+#include "engine/records/thread.hpp"
+
+namespace tarn {
+
+// From close_heap() to open_heap() the heap is the calling thread's alone, which may go on using
+// it. They nest. Where the heap may have ended, the record may be another one's: the id says so
+// then. pre: the thread is not busy and holds no lock.
+void close_heap(HeapRecord& record) noexcept;
+void open_heap(HeapRecord& record) noexcept;
+
+// As close_heap(), but false, with nothing done, when that would wait for another closer while the
+// calling thread has a heap closed: two such threads could wait for each other.
+bool close_heap_unless_deadlock(HeapRecord& record) noexcept;
+
+// As close_heap(), but false, with nothing done, when another thread has the heap closed for longer
+// than a few yields: who wants memory in just any place must not wait for what a program does with
+// a heap that it has locked.
+bool close_heap_soon(HeapRecord& record) noexcept;
+
+// Forgets how often the calling thread has closed the heap: the next open_heap() opens it.
+void unnest_closings(HeapRecord& record) noexcept;
+
+class Closed {
+ public:
+  explicit Closed(HeapRecord& record) noexcept : record_(record) { close_heap(record); }
+  ~Closed() { open_heap(record_); }
+  Closed(const Closed&) = delete;
+  Closed& operator=(const Closed&) = delete;
+
+ private:
+  HeapRecord& record_;
+};
+
+// The calling thread on a slow path of a heap: busy, the heap open or its own. Waits at the gate.
+class Visit {
+ public:
+  Visit(HeapRecord& record, std::uint64_t id) noexcept;
+  ~Visit();
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+  // Who acts: the thread's record, a shared one when it is ending; null when out of memory.
+  Thread* thread() const noexcept { return thread_; }
+  bool ended() const noexcept { return ended_; }  // The heap has another id, or none, by now.
+
+ private:
+  void leave() noexcept;
+
+  HeapRecord& record_;
+  std::uint64_t id_;
+  Thread* thread_ = nullptr;
+  bool late_ = false;
+  bool counted_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace tarn

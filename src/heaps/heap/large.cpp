@@ -1,0 +1,157 @@
+// large: see large.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/heap/large.hpp"
+
+#include <cstring>
+
+#include "engine/records/live_bytes.hpp"
+#include "engine/records/totals.hpp"
+#include "platform/os/vm.hpp"
+#include "platform/settings/settings.hpp"
+
+namespace tarn {
+
+namespace {
+
+void count(const Span* span, bool allocated) noexcept {
+  const auto bytes = static_cast<std::int64_t>(span->bytes());
+  totals.add_large(allocated ? bytes : -bytes);
+}
+
+void count_resized(const Span* span, std::size_t bytes_before) noexcept {
+  const std::int64_t more =
+      static_cast<std::int64_t>(span->bytes()) - static_cast<std::int64_t>(bytes_before);
+  totals.resize_large(more);
+  add_live(*static_cast<const Page*>(span)->record_now(), more);
+}
+
+Span* make_large(Span* span, Zone* zone) noexcept {
+  if (span == nullptr) return nullptr;
+  span->set_kind(SpanKind::large);
+  span->remote.store(0, std::memory_order_relaxed);
+  static_cast<Page*>(span)->set_record(&main_record);
+  map_span(zone, span, false);
+  return span;
+}
+
+Span* take_large(std::size_t slices, Fit fit) noexcept {
+  return make_large(store.take(slices, 1, fit), nullptr);
+}
+
+void give_large(Span* span, Zone* zone) noexcept {
+  unmap_span(zone, span, false);
+  give_span(zone, span);
+}
+
+// The contents in a new span, the old one given back; null when there is none.
+void* grow_by_copy(Span* span, std::size_t slices, Fit fit) noexcept {
+  Span* const target = take_large(slices, fit);
+  if (target == nullptr) return nullptr;
+  memcpy(target->base, span->base, span->bytes());
+  count_resized(target, span->bytes());
+  give_large(span, nullptr);
+  return target->base;
+}
+
+// By page tables: no byte is copied, none touched.
+void* grow_by_remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
+  const std::size_t bytes_before = span->bytes();
+  if (!store.remap(span, slices, spare)) return nullptr;
+  count_resized(span, bytes_before);
+  return span->base;
+}
+
+// The cheapest first; docs/design/source.md has the figures. A remap needs address space for the
+// difference alone, but the OS refuses it to a block that lies in several of its mappings. The copy
+// into just any span may give all free memory back to the OS first; then there is room again.
+void* grow_elsewhere(Span* span, std::size_t slices) noexcept {
+  void* p = nullptr;
+  if (span->bytes() >= settings[Option::large_move_kib] * 1024) {
+    p = grow_by_copy(span, slices, Fit::roomy);
+    if (p == nullptr) p = grow_by_remap(span, slices, slices);
+    if (p == nullptr) p = grow_by_copy(span, slices, Fit::roomy_cold);
+    if (p == nullptr) p = grow_by_remap(span, slices, 0);
+  }
+  if (p == nullptr) p = grow_by_copy(span, slices, Fit::warm);
+  if (p == nullptr) p = grow_by_remap(span, slices, 0);
+  return p;
+}
+
+// From this size on memory that is to read as zero is better fresh from the OS than written: the
+// program may use little of it.
+constexpr std::size_t fresh_bytes_min = std::size_t{4} << 20;
+
+Span* take_for(std::size_t slices, std::size_t alignment, bool zero, Zone* zone) noexcept {
+  if (zone != nullptr) return zone->take(slices, alignment);
+  const bool fresh = zero && slices >= slices_for(fresh_bytes_min);
+  return store.take(slices, alignment, fresh ? Fit::zero : Fit::warm);
+}
+
+void make_zero(Span* span, Zone* zone) noexcept {
+  if (span->zeroed) return;
+  const bool fresh = zone == nullptr && span->bytes() >= fresh_bytes_min &&
+                     os::vm_purge(span->base, span->bytes());
+  if (!fresh) memset(span->base, 0, span->bytes());
+}
+
+}  // namespace
+
+Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, Zone* zone) noexcept {
+  if (bytes > request_bytes_max || alignment > request_bytes_max) return nullptr;
+  const std::size_t slices = bytes == 0 ? 1 : slices_for(bytes);
+  const std::size_t aligned = alignment <= slice_bytes ? 1 : alignment >> slice_shift;
+  Span* const span = make_large(take_for(slices, aligned, zero, zone), zone);
+  if (span == nullptr) return nullptr;
+  if (zero) make_zero(span, zone);
+  static_cast<Page*>(span)->set_requested(bytes);
+  count(span, true);
+  return span;
+}
+
+void large_give(Span* span, Zone* zone) noexcept {
+  count(span, false);
+  give_large(span, zone);
+}
+
+void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  Span* const span = large_take(bytes, alignment, zero, nullptr);
+  if (span == nullptr) return nullptr;
+  add_live(main_record, static_cast<std::int64_t>(span->bytes()));
+  return span->base;
+}
+
+void large_free(Span* span) noexcept {
+  add_live(main_record, -static_cast<std::int64_t>(span->bytes()));
+  large_give(span, nullptr);
+}
+
+bool large_resize(Span* span, std::size_t slices, Zone* zone) noexcept {
+  const std::size_t bytes_before = span->bytes();
+  if (slices == span->slices) return true;
+  if (slices < span->slices) {
+    // A small excess stays: it may be wanted again, and giving it back costs a lock.
+    if (span->slices - slices <= slices / 8) return true;
+    shrink_span(zone, span, slices);
+  } else if (!extend_span(zone, span, slices)) {
+    return false;
+  }
+  count_resized(span, bytes_before);
+  return true;
+}
+
+bool large_remap(Span* span, std::size_t slices) noexcept {
+  if (span->bytes() < settings[Option::large_move_kib] * 1024) return false;
+  return grow_by_remap(span, slices, 0) != nullptr;
+}
+
+void* large_reallocate(Span* span, std::size_t bytes) noexcept {
+  if (bytes > request_bytes_max) return nullptr;
+  const std::size_t slices = slices_for(bytes);
+  void* const p =
+      large_resize(span, slices, nullptr) ? span->base : grow_elsewhere(span, slices);
+  if (p != nullptr) static_cast<Page*>(page_map.span_of(p))->set_requested(bytes);
+  return p;
+}
+
+}  // namespace tarn

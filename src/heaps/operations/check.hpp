@@ -1,0 +1,14 @@
+// check: whether a heap's pages and lists are sound, and what an address is to it.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tarn/heap/heap.h"
+
+namespace tarn {
+
+// As the functions of tarn/heap/heap.h that have their names.
+int heap_check(tarn_heap heap) noexcept;
+int heap_look(tarn_heap heap, const void* p) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,55 @@
+// free_blocks: which blocks of a page are free, for who walks a heap or looks at a block.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/layout/page_plan.hpp"
+#include "engine/pages/page.hpp"
+
+namespace tarn {
+
+// As they are when this is made: a visitor of a walk may free blocks.
+class FreeBlocks {
+ public:
+  explicit FreeBlocks(const Page& page) noexcept : page_(page), carved_(page.carved) {
+    add(page.free);
+    add(page.local_free);
+    // Acquire: pairs with the frees that built the list.
+    const Remote seen{page.remote.load(std::memory_order_acquire)};
+    if (seen.head() != 0) add(page.block_at(decode_head(seen.head())));
+    // At the end: a list may have vanished while it was walked.
+    if (TARN_UNLIKELY(page_has_no_lists(&page))) add_all();
+  }
+  bool has(std::size_t i) const noexcept { return (bits_[i / 64] >> (i % 64) & 1) != 0; }
+  std::size_t carved() const noexcept { return carved_; }
+  std::size_t count() const noexcept { return count_; }
+
+ private:
+  void add_all() noexcept {
+    for (std::size_t i = 0; i < carved_; ++i) bits_[i / 64] |= std::uint64_t{1} << (i % 64);
+    count_ = carved_;
+  }
+
+  // Another thread may be putting a block in front: a link that leads astray ends the list.
+  void add(const Block* block) noexcept {
+    for (; block != nullptr; block = block->next) {
+      if (!page_.is_block(block)) return;
+      const std::size_t i = page_.offset_of(block) / page_.block_bytes;
+      if (i >= carved_ || has(i)) return;
+      bits_[i / 64] |= std::uint64_t{1} << (i % 64);
+      ++count_;
+    }
+  }
+
+  const Page& page_;
+  std::size_t carved_;
+  std::size_t count_ = 0;
+  std::array<std::uint64_t, page_blocks_max / 64 + 1> bits_{};
+};
+
+}  // namespace tarn

@@ -1,0 +1,243 @@
+// stats: what a heap says of itself.
+//
+// Requested bytes: blocks of one size and large blocks know theirs. Of the others only those are
+// known that took the slow path; what these asked for on average stands for all of their class.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/operations/stats.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+
+#include "engine/records/limits.hpp"
+#include "engine/records/live_bytes.hpp"
+#include "engine/records/shares.hpp"
+#include "engine/threads/closed_share.hpp"
+#include "engine/threads/orphans.hpp"
+#include "heaps/checked/checks.hpp"
+#include "heaps/checked/places.hpp"
+#include "heaps/heap/exclusive.hpp"
+#include "heaps/heap/handle.hpp"
+#include "platform/os/vm.hpp"
+#include "platform/report/options.hpp"
+
+namespace tarn {
+
+namespace {
+
+// How much of many ranges is in memory. Neighbours are asked for together: pages that were taken
+// one after the other lie so, upwards or downwards.
+class Residence {
+ public:
+  Residence(std::uint64_t& bytes, bool asks_os) noexcept : bytes_(bytes), asks_os_(asks_os) {}
+  ~Residence() { ask(); }
+  Residence(const Residence&) = delete;
+  Residence& operator=(const Residence&) = delete;
+
+  void add(const std::byte* start, std::size_t bytes) noexcept {
+    if (start == end_) {
+      end_ += bytes;
+    } else if (start + bytes == start_) {
+      start_ = start;
+    } else {
+      ask();
+      start_ = start;
+      end_ = start + bytes;
+    }
+  }
+
+ private:
+  void ask() noexcept {
+    if (start_ != end_ && asks_os_) {
+      bytes_ += os::vm_resident(start_, static_cast<std::size_t>(end_ - start_));
+    }
+  }
+
+  std::uint64_t& bytes_;
+  bool asks_os_;
+  const std::byte* start_ = nullptr;
+  const std::byte* end_ = nullptr;
+};
+
+// `live` blocks of a class whose slow-path requests have asked for `bytes` in all. Both are scaled
+// down, so that no product overflows.
+std::uint64_t estimate(std::uint64_t live, std::uint64_t samples, std::uint64_t bytes) noexcept {
+  while (samples >= std::uint64_t{1} << 20) {
+    samples >>= 1;
+    bytes >>= 1;
+  }
+  return live * (bytes / samples) + live * (bytes % samples) / samples;
+}
+
+// What pages, blocks and samples add up to.
+class Tally {
+ public:
+  Tally(HeapRecord& record, tarn_heap_stats& stats) noexcept
+      : record_(record), stats_(stats), residence_(stats.resident_bytes, !is_region(record)) {
+    // Classes that serve requests of several sizes.
+    estimated_ = class_count + record.table_count.load(std::memory_order_relaxed);
+    stats_.requested_is_exact = 1;
+  }
+
+  void page(const Page& page) noexcept {
+    const std::uint64_t live = live_blocks_seen(page);
+    ++stats_.pages;
+    add_blocks(live, live * page.block_bytes);
+    residence_.add(page.base, page.bytes());
+    if (page.size_class < estimated_) {
+      classes_[page.size_class].live += live;
+    } else {
+      stats_.requested_bytes += live * page.block_bytes;
+    }
+  }
+
+  void large(const Span& span) noexcept {
+    ++stats_.large_blocks;
+    add_blocks(1, span.bytes());
+    residence_.add(span.base, span.bytes());
+    stats_.requested_bytes += static_cast<const Page&>(span).requested_now();
+  }
+
+  void nursery(const Nursery& nursery) noexcept {
+    if (nursery.page == nullptr) return;
+    const std::uint64_t live = nursery.live_blocks();
+    const std::uint64_t bytes = nursery.live_bytes();
+    ++stats_.pages;
+    add_blocks(live, bytes);
+    residence_.add(nursery.page->base, std::size_t{nursery.slices_charged} << slice_shift);
+    if (live == 0) return;
+    const std::uint64_t slack = estimate(live, nursery.allocations, nursery.slack_bytes);
+    stats_.requested_bytes += bytes - (slack < bytes ? slack : bytes);
+    // Known of all that there ever were.
+    if (nursery.slack_bytes != 0 && live != nursery.allocations) stats_.requested_is_exact = 0;
+  }
+
+  void checked(HeapRecord& record) noexcept {
+    const Checks& checks = *record.checks;
+    checks_fill_stats(record, &stats_);
+    for (const Span* s = checks.spans.head(); s != nullptr; s = s->next_of_heap) {
+      residence_.add(s->base, s->bytes());
+    }
+  }
+
+  void samples(const ThreadHeap& share) noexcept {
+    for (std::size_t c = 0; c < estimated_; ++c) {
+      const Bin* const bin = share.find_bin(c);
+      if (bin == nullptr) continue;
+      classes_[c].samples += bin->counts.sampled.read();
+      classes_[c].sample_bytes += bin->counts.sampled_bytes.read();
+    }
+  }
+
+  // After all pages and samples.
+  void estimate_requested() noexcept {
+    for (std::size_t c = 0; c < estimated_; ++c) {
+      const OfClass& seen = classes_[c];
+      if (seen.live == 0) continue;
+      stats_.requested_is_exact = 0;
+      stats_.requested_bytes += seen.samples == 0
+                                    ? seen.live * block_bytes_of(record_, c)
+                                    : estimate(seen.live, seen.samples, seen.sample_bytes);
+    }
+  }
+
+ private:
+  struct OfClass {
+    std::uint64_t live = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t sample_bytes = 0;
+  };
+
+  void add_blocks(std::uint64_t count, std::uint64_t bytes) noexcept {
+    stats_.live_blocks += count;
+    stats_.live_bytes += bytes;
+  }
+
+  HeapRecord& record_;
+  tarn_heap_stats& stats_;
+  std::size_t estimated_ = class_count;
+  Residence residence_;
+  std::array<OfClass, bin_count> classes_{};
+};
+
+// The peak is at least what is there now, and is kept so.
+void fill_peak(HeapRecord& record, tarn_heap_stats& stats) noexcept {
+  raise_live_peak(record, stats.live_bytes);
+  raise_live_peak(record, stats.live_bytes_peak);  // Checked heaps know it.
+  const std::int64_t peak = record.live_bytes_peak.load(std::memory_order_relaxed);
+  stats.live_bytes_peak = static_cast<std::uint64_t>(peak);
+}
+
+// Any thread; exact when it is alone.
+void fill_main(tarn_heap_stats& stats) noexcept {
+  {
+    Tally tally(main_record, stats);
+    store.for_each_span([&](const Span* span) noexcept {
+      const auto* const page = static_cast<const Page*>(span);
+      const SpanKind kind = span->kind_now();
+      const bool large = kind == SpanKind::large || kind == SpanKind::moving;
+      if (large && page->record_now() == &main_record) {
+        tally.large(*span);
+      } else if (kind == SpanKind::page && page->heap_now() != nullptr &&
+                 page->heap_now()->record == &main_record) {
+        tally.page(*page);
+      } else {
+        return;
+      }
+      stats.committed_bytes += span->bytes();
+    });
+    for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+      tally.samples(t->heap);
+    }
+    tally.estimate_requested();
+  }
+  stats.committed_bytes_peak = stats.committed_bytes;
+  fill_peak(main_record, stats);
+}
+
+// pre: closed
+void fill_closed(HeapRecord& record, tarn_heap_stats& stats) noexcept {
+  {
+    Tally tally(record, stats);
+    for_each_sound_share(record, [&](const ThreadHeap& share) noexcept { tally.samples(share); });
+    for_each_page(record, [&](const Page& page) noexcept {
+      tally.page(page);
+      return 0;
+    });
+    for (const Span* s = record.large.head(); s != nullptr; s = s->next_of_heap) tally.large(*s);
+    tally.nursery(record.nursery);
+    tally.estimate_requested();
+    if (record.checks != nullptr) tally.checked(record);
+  }
+  stats.committed_bytes = record.limits.committed.load(std::memory_order_relaxed);
+  stats.committed_bytes_peak = committed_peak(record);
+  fill_peak(record, stats);
+}
+
+}  // namespace
+
+bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept {
+  if (stats == nullptr || (stats->bytes < sizeof *stats &&  // A later library's is longer.
+                           !is_sized(*stats, "tarn_heap_get_stats", "TARN_HEAP_STATS"))) {
+    errno = EINVAL;
+    return false;
+  }
+  HeapRecord* const record = live_record(heap, "tarn_heap_get_stats");
+  if (record == nullptr) return false;
+  const std::size_t bytes = stats->bytes;
+  *stats = {};
+  stats->bytes = bytes;
+  if (record == &main_record) {
+    fill_main(*stats);
+    return true;
+  }
+  Closed closed(*record);
+  if (record->id.load(std::memory_order_relaxed) != heap.id) {
+    live_record(heap, "tarn_heap_get_stats");
+  }
+  fill_closed(*record, *stats);
+  return true;
+}
+
+}  // namespace tarn

@@ -1,0 +1,134 @@
+// trim: see trim.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/operations/trim.hpp"
+
+#include "engine/records/gate.hpp"
+#include "engine/records/shares.hpp"
+#include "engine/threads/ending_threads.hpp"
+#include "engine/threads/idle_purge.hpp"
+#include "engine/threads/orphan_care.hpp"
+#include "engine/threads/orphans.hpp"
+#include "engine/threads/thread_heap.hpp"
+#include "heaps/blocks/collect.hpp"
+#include "heaps/checked/checks.hpp"
+#include "heaps/heap/exclusive.hpp"
+#include "heaps/heap/handle.hpp"
+#include "heaps/heap/recovery.hpp"
+#include "heaps/heap/registry.hpp"
+#include "heaps/heap/zone_chunks.hpp"
+#include "platform/os/process.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Of open heaps, as far as the calling thread may: its own shares, those of ended threads, and of
+// heaps under a lock.
+void trim_heaps() noexcept {
+  registry.for_each([](HeapRecord& record) noexcept {
+    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+      if (h->thread == current_thread) {
+        Busy busy(*current_thread);
+        if (!keeps_off(record)) put_down_share(*h);
+      } else if (h->thread == &locked_owner) {
+        os::Locked locked(record.lock);
+        if (!keeps_off(record)) put_down_share(*h);
+      } else {
+        orphan_tend(*h);
+      }
+    }
+    if (record.checks != nullptr) checks_collect(record);
+    if (record.zone != nullptr) record.zone->purge(true);
+  });
+  // What deleted heaps have left to threads that have ended since.
+  for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    shares.for_each(*t, [](ThreadHeap& share) noexcept {
+      if (share.record == &main_record) orphan_tend(share);
+    });
+  }
+}
+
+}  // namespace
+
+std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept {
+  HeapRecord* const record = live_record(heap, "tarn_heap_trim");
+  if (record == nullptr) return 0;
+  if (record == &main_record) return trim(keep_bytes);
+  const std::size_t given = collect_heap(*record, heap.id, {true, keep_bytes});
+  if (!trim_zone(*record, heap.id, true)) live_record(heap, "tarn_heap_trim");  // Reports.
+  if (given != 0) store.purge(os::clock_coarse_ms(), 0, 0);
+  return given;
+}
+
+void thread_idle() noexcept {
+  if (current_thread == no_thread()) return;
+  Thread& thread = *current_thread;
+  Busy busy(thread);
+  put_down_all(thread);
+  put_down_left_over(thread);
+  shares.for_each(thread, [](ThreadHeap& share) noexcept { put_down_share(share); });
+  store.purge_when_due(os::clock_coarse_ms());
+}
+
+namespace {
+
+// What nobody else is at work with goes back to the store.
+void put_down_everywhere() noexcept {
+  if (current_thread != no_thread()) {
+    Busy busy(*current_thread);
+    put_down_all(*current_thread);
+    put_down_left_over(*current_thread);
+  }
+  late.trim();
+  orphans_trim();
+  trim_heaps();
+}
+
+// Empty pages of a heap, those of its other threads too; `waits`: also if one of them keeps it
+// locked. What comes from the store goes there, and counts when it leaves it; what else there is
+// counts here.
+std::size_t give_spare_of(HeapRecord& record, std::uint64_t id, bool waits) noexcept {
+  if (!(waits ? close_heap_unless_deadlock(record) : close_heap_soon(record))) return 0;
+  bool apart = false;
+  const std::size_t given = collect_and_open(record, id, {true, 0}, &apart);
+  return apart ? given : 0;
+}
+
+}  // namespace
+
+std::size_t trim(std::size_t keep_bytes) noexcept {
+  put_down_everywhere();
+  const std::size_t given = idle_mail.purge(true);
+  return given + store.purge(os::clock_coarse_ms(), 0, keep_bytes);
+}
+
+std::size_t give_spare(std::size_t wanted) noexcept {
+  std::size_t given = 0;
+  registry.for_each_known([&](HeapRecord& record) noexcept {
+    const std::uint64_t id = record.id.load(std::memory_order_relaxed);
+    if (id != 0 && given < wanted) given += give_spare_of(record, id, false);
+  });
+  if (given >= wanted) return given;
+  put_down_everywhere();
+  given += store.purge_some(os::clock_coarse_ms(), wanted - given);
+  return given < wanted ? given + idle_mail.purge(true) : given;
+}
+
+std::size_t give_spare_below(HeapRecord& top) noexcept {
+  std::size_t given = give_spare_of(top, top.id.load(std::memory_order_relaxed), true);
+  for (tarn_heap next = registry.next_after({}, &top); next.record != nullptr;
+       next = registry.next_after(next, &top)) {
+    given += give_spare_of(*static_cast<HeapRecord*>(next.record), next.id, true);
+  }
+  return given + store.purge(os::clock_coarse_ms(), 0, 0);
+}
+
+void relieve_pressure() noexcept {
+  const std::size_t wanted = store.totals().committed_bytes / 8;
+  const std::size_t given = trim(0);
+  const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
+  if (hooks != nullptr && given < wanted) hooks->recover({}, wanted - given, false);
+}
+
+}  // namespace tarn

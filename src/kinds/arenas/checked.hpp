@@ -1,0 +1,34 @@
+// checked: arenas that look at what is done with their blocks. Each block has a note in front of it
+// and a canary behind it; a tool that watches is told what may be touched instead of the canary.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "kinds/arenas/chunk.hpp"
+
+namespace tarn {
+
+// here: where in the program the call is, for reports.
+// A block behind the cursor, with note and canary. pre: it fits, with overhead_of_checks()
+void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
+                    const void* here) noexcept;
+std::size_t overhead_of_checks(std::size_t alignment) noexcept;
+
+// Checks the canaries of all blocks that a rewind to the mark ends, and forgets their notes.
+void end_notes(tarn_arena& arena, const tarn_arena_mark& mark, const char* function,
+               const void* here) noexcept;
+// The same for the newest block.
+void forget_block(tarn_arena& arena, const char* function, const void* here) noexcept;
+// Gives the newest block another size. pre: it fits
+void resize_checked(tarn_arena& arena, std::size_t bytes) noexcept;
+
+// No block is there any more: the bytes are filled, or closed to the tool.
+void close_range(tarn_arena& arena, char* from, char* to) noexcept;
+
+void watch_arena(tarn_arena& arena) noexcept;
+void unwatch_arena(tarn_arena& arena) noexcept;
+void name_chunk(const tarn_arena& arena, tarn_arena_chunk* chunk) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,115 @@
+// chunk: what an arena's chunks, notes and state are. tarn/arena/arena.h has the hit path;
+// docs/design/arena.md has the picture and the invariants.
+//
+//   chunk:  | tarn_arena_chunk | (note | ) block | (canary |) ... up to the cursor | room |
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
+#include "tarn/arena/arena.h"
+
+struct alignas(TARN_ARENA_GRAIN) tarn_arena_chunk {
+  tarn_arena_chunk* older;
+  std::size_t bytes;      // As granted.
+  std::size_t before;     // Bytes in use in older chunks; in a large chunk: in use in itself.
+  char* last;             // The cursor when the next chunk was opened; in a large one: its block.
+  std::uint64_t number;   // 1 for the first chunk that the arena acquired, 2 for the next one.
+  std::uintptr_t name;    // A tool knows it by this.
+};
+
+namespace tarn {
+
+inline constexpr std::size_t arena_grain = TARN_ARENA_GRAIN;
+inline constexpr std::size_t arena_canary_bytes = 8;  // At least.
+inline constexpr std::size_t arena_bytes_max = PTRDIFF_MAX;
+
+// In front of each block of a checked arena.
+struct alignas(TARN_ARENA_GRAIN) ArenaNote {
+  ArenaNote* before;  // The note of the block allocated before, wherever that is.
+  char* block;
+  std::size_t bytes;
+  const void* site;
+  std::uint64_t number;  // From 1 on, in the order of allocation.
+};
+
+static_assert(sizeof(tarn_arena_chunk) % arena_grain == 0 && sizeof(ArenaNote) % arena_grain == 0);
+
+// What `state` holds: the mode in the low bits, and these.
+enum ArenaState : std::uint32_t {
+  arena_mode_bits = 3,
+  arena_is_sound = 4,    // It was made from valid options.
+  arena_is_watched = 8,  // A tool is told of its blocks.
+  arena_is_ending = 16,
+  arena_is_torn = 32,  // A fork cut off a change by another thread: its counts may be wrong.
+};
+
+inline unsigned mode_of(const tarn_arena& arena) noexcept { return arena.state & arena_mode_bits; }
+inline bool is_checked(const tarn_arena& arena) noexcept {
+  return mode_of(arena) == TARN_MODE_CHECKED;
+}
+inline bool is_watched(const tarn_arena& arena) noexcept {
+  return (arena.state & arena_is_watched) != 0;
+}
+inline bool is_torn(const tarn_arena& arena) noexcept {
+  return (arena.state & arena_is_torn) != 0;
+}
+// Whether each block has a chunk of its own.
+inline bool is_lone(const tarn_arena& arena) noexcept {
+  return mode_of(arena) == TARN_MODE_GUARDED || mode_of(arena) == TARN_MODE_PASSTHROUGH;
+}
+
+inline char* first_in(tarn_arena_chunk* chunk) noexcept {
+  return reinterpret_cast<char*>(chunk) + sizeof(tarn_arena_chunk);
+}
+inline char* end_of(tarn_arena_chunk* chunk) noexcept {
+  return reinterpret_cast<char*>(chunk) + (chunk->bytes & ~(arena_grain - 1));
+}
+// Chunks of a list, and the bytes that they were granted.
+struct ChunkCount {
+  std::uint64_t chunks = 0;
+  std::uint64_t bytes = 0;
+};
+
+inline ChunkCount count_of(const tarn_arena_chunk* list) noexcept {
+  ChunkCount count;
+  for (; list != nullptr; list = list->older) {
+    ++count.chunks;
+    count.bytes += list->bytes;
+  }
+  return count;
+}
+
+inline std::size_t rounded(std::size_t bytes) noexcept { return align_up(bytes, arena_grain); }
+inline std::size_t distance(const char* from, const char* to) noexcept {
+  return static_cast<std::size_t>(to - from);
+}
+
+inline std::size_t used_bytes(const tarn_arena& arena) noexcept {
+  const std::size_t in_chunks =
+      arena.current == nullptr
+          ? 0
+          : arena.current->before + distance(first_in(arena.current), arena.cursor);
+  return in_chunks + arena.large_bytes;
+}
+
+// Moves the cursor; a checked arena has no room for the hit path.
+inline void set_cursor(tarn_arena& arena, char* cursor) noexcept {
+  arena.cursor = cursor;
+  arena.end = is_checked(arena) || arena.current == nullptr ? cursor : end_of(arena.current);
+}
+inline char* room_end(const tarn_arena& arena) noexcept {
+  return arena.current == nullptr ? arena.cursor : end_of(arena.current);
+}
+
+inline void note_peak(tarn_arena& arena) noexcept {
+  const std::size_t used = used_bytes(arena);
+  if (used > arena.cycle_peak) arena.cycle_peak = used;
+  if (used > arena.used_peak) arena.used_peak = used;
+}
+
+}  // namespace tarn

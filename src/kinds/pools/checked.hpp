@@ -1,0 +1,27 @@
+// checked: pools that look at what is done with their blocks. Each block has a note (where it was
+// allocated and freed) apart from it, and a canary behind it; its live bit is always right. A free
+// block is filled, and used again after the others of its chunk that are free.
+//
+//   | block_bytes, freed_byte when free | canary up to the stride |
+//
+// A watched pool has neither filling nor canaries: the tool reports any access to those bytes.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "kinds/pools/chunk.hpp"
+
+namespace tarn {
+
+inline constexpr std::size_t canary_bytes = 8;  // At least.
+
+// here: where in the program the call is.
+void* checked_allocate(tarn_pool& pool, const void* here) noexcept;
+void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept;
+
+// Reports a live block whose canary has been overwritten.
+void check_canaries(const tarn_pool_chunk& chunk, const char* function) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,146 @@
+// chunk: what a pool's chunks and their blocks are, and where things lie in a chunk.
+// tarn/pool/pool.h has the hit paths, and the pictures of a pool and a chunk; docs/design/pool.md
+// the invariants.
+//
+//   chunk:  | tarn_pool_chunk | live bits | notes, if checked | block | block | ...
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
+#include "tarn/pool/pool.h"
+
+namespace tarn {
+
+inline constexpr std::size_t pool_cache = TARN_POOL_CACHE;
+inline constexpr std::size_t capacity_max = INT32_MAX - 1;
+
+// Of a block in a checked pool.
+struct BlockNote {
+  const void* allocated_at;
+  const void* freed_at;
+  std::uint32_t next;  // The block freed after it; valid while it is free.
+};
+
+// Of a chunk in a checked pool: its place in the tree, and its free blocks, oldest first.
+struct CheckedChunk : tarn_pool_chunk {
+  CheckedChunk* left;
+  CheckedChunk* right;
+  std::uintptr_t name;  // A tool knows it by this.
+  std::uint32_t oldest;
+  std::uint32_t newest;
+};
+inline constexpr std::uint32_t no_block = UINT32_MAX;
+
+// pre: the chunk is a checked pool's
+inline CheckedChunk& as_checked(const tarn_pool_chunk& chunk) noexcept {
+  return const_cast<CheckedChunk&>(static_cast<const CheckedChunk&>(chunk));
+}
+
+// What `state` holds: the mode in the low bits, and these.
+enum PoolState : std::uint32_t {
+  pool_mode_bits = 3,
+  pool_keeps_chunks = 4,
+  pool_is_walked = 8,
+  pool_is_watched = 16,   // A tool is told of its blocks.
+  pool_is_sound = 32,     // It was made from valid options.
+};
+
+inline unsigned mode_of(const tarn_pool& pool) noexcept { return pool.state & pool_mode_bits; }
+inline bool is_checked(const tarn_pool& pool) noexcept { return mode_of(pool) != TARN_MODE_FAST; }
+// Whether each block has a chunk of its own, which the source guards.
+inline bool is_lone(const tarn_pool& pool) noexcept {
+  return mode_of(pool) == TARN_MODE_GUARDED || mode_of(pool) == TARN_MODE_PASSTHROUGH;
+}
+inline bool is_walked(const tarn_pool& pool) noexcept {
+  return (pool.state & pool_is_walked) != 0;
+}
+inline bool is_watched(const tarn_pool& pool) noexcept {
+  return (pool.state & pool_is_watched) != 0;
+}
+
+// Geometry: where things lie in a chunk with room for `capacity` blocks.
+std::size_t first_offset(const tarn_pool& pool, std::size_t capacity) noexcept;
+std::size_t span_for(const tarn_pool& pool, std::size_t capacity) noexcept;  // 0: too large.
+inline std::size_t least_chunk(const tarn_pool& pool) noexcept {
+  return span_for(pool, 1) + pool.colour_mask;
+}
+std::size_t capacity_of(const tarn_pool& pool, std::size_t bytes) noexcept;
+
+// The same of a chunk that has begun.
+inline std::size_t capacity_of(const tarn_pool_chunk& chunk) noexcept {
+  return static_cast<std::size_t>(chunk.end - chunk.first) / chunk.pool->stride;
+}
+inline std::uint64_t* live_bits(const tarn_pool_chunk& chunk) noexcept {
+  char* const start = reinterpret_cast<char*>(const_cast<tarn_pool_chunk*>(&chunk));
+  const bool checked = is_checked(*chunk.pool);
+  return reinterpret_cast<std::uint64_t*>(
+      start + (checked ? sizeof(CheckedChunk) : sizeof(tarn_pool_chunk)));
+}
+BlockNote* notes_of(const tarn_pool_chunk& chunk) noexcept;
+
+inline bool is_live(const tarn_pool_chunk& chunk, std::size_t index) noexcept {
+  return (live_bits(chunk)[index / 64] >> (index % 64) & 1) != 0;
+}
+inline void set_live(tarn_pool_chunk& chunk, std::size_t index, bool live) noexcept {
+  const std::uint64_t bit = std::uint64_t{1} << (index % 64);
+  std::uint64_t& word = live_bits(chunk)[index / 64];
+  word = live ? word | bit : word & ~bit;
+}
+inline std::size_t index_of(const tarn_pool_chunk& chunk, const void* p) noexcept {
+  return static_cast<std::size_t>(static_cast<const char*>(p) - chunk.first) /
+         chunk.pool->stride;
+}
+inline char* block_at(const tarn_pool_chunk& chunk, std::size_t index) noexcept {
+  return chunk.first + index * chunk.pool->stride;
+}
+// Blocks that the pool has taken since the chunk was last empty, freed ones too.
+inline std::size_t carved(const tarn_pool_chunk& chunk) noexcept {
+  return static_cast<std::size_t>(chunk.fresh - chunk.first) / chunk.pool->stride;
+}
+
+// Where the header of a fast pool's chunk lies: not all at the same distance from a multiple of a
+// power of two, or they would share few sets of the processor's caches.
+inline tarn_pool_chunk* header_in(const tarn_pool& pool, std::uintptr_t base) noexcept {
+  return reinterpret_cast<tarn_pool_chunk*>(base +
+                                            ((base >> pool.colour_shift) & pool.colour_mask));
+}
+inline tarn_pool_chunk* header_of(const tarn_pool& pool, const void* p) noexcept {
+  return header_in(pool, address_of(p) & ~(pool.chunk_alignment - 1));
+}
+inline char* start_of(const tarn_pool_chunk& chunk) noexcept {
+  const std::uintptr_t header = address_of(&chunk);
+  const bool is_start = is_checked(*chunk.pool);
+  return reinterpret_cast<char*>(is_start ? header : header & ~(chunk.pool->chunk_alignment - 1));
+}
+
+inline bool has_room(const tarn_pool_chunk& chunk) noexcept {
+  return static_cast<std::size_t>(chunk.live) < capacity_of(chunk);
+}
+
+// What a fast pool has at hand.
+inline std::size_t fresh_blocks(const tarn_pool& pool) noexcept {
+  if (pool.fresh == pool.fresh_end) return 0;
+  return static_cast<std::size_t>(pool.fresh_end - pool.fresh) / pool.stride;
+}
+inline std::uint64_t live_blocks(const tarn_pool& pool) noexcept {
+  return pool.taken - pool.cached - fresh_blocks(pool);
+}
+
+template <class Visit>  // visit(chunk) may release that chunk.
+void for_each_chunk(const tarn_pool& pool, Visit visit) noexcept {
+  for (const tarn_pool_chunks* list : {&pool.open, &pool.full}) {
+    for (tarn_pool_chunk* c = list->head; c != nullptr;) {
+      tarn_pool_chunk* const next = c->next;
+      visit(*c);
+      c = next;
+    }
+  }
+}
+
+}  // namespace tarn

@@ -1,0 +1,332 @@
+// pool: making and ending pools, and the rest of allocating and freeing. See tarn/pool/pool.h.
+//
+// SPDX-License-Identifier: MIT
+#include "kinds/pools/pool.hpp"
+
+#include "kinds/pools/check.hpp"
+#include "kinds/pools/checked.hpp"
+#include "kinds/pools/chunk.hpp"
+#include "kinds/pools/chunks.hpp"
+#include "kinds/pools/watched.hpp"
+#include "kinds/sources/source_contract.hpp"
+#include "platform/base/config.hpp"
+#include "platform/os/process.hpp"
+#include "platform/os/watchers.hpp"
+#include "platform/report/options.hpp"
+#include "platform/report/report.hpp"
+
+namespace tarn {
+
+namespace {
+
+constexpr std::size_t chunk_bytes_default = 256 * 1024;  // docs/design/pool.md
+constexpr std::size_t blocks_min = 8;                    // In a chunk, if no option says how many.
+constexpr std::size_t reserved_shares = 32;              // Most chunks that make up a reserve.
+constexpr std::size_t coloured_bytes_min = 64 * 1024;
+constexpr std::size_t line_bytes = 64;                   // Of the processor's caches.
+constexpr std::size_t bytes_max = PTRDIFF_MAX / 4;
+
+std::size_t power_from(std::size_t n) noexcept { return n <= 1 ? 1 : std::bit_ceil(n); }
+
+std::size_t larger(std::size_t a, std::size_t b) noexcept { return a < b ? b : a; }
+
+std::size_t alignment_for(const tarn_pool_options& options) noexcept {
+  if (options.alignment != 0) return larger(options.alignment, alignof(void*));
+  const std::size_t divides = options.block_bytes & (~options.block_bytes + 1);
+  return larger(alignof(void*), divides < 16 ? divides : 16);
+}
+
+bool are_sound(const tarn_pool_options& options) noexcept {
+  constexpr unsigned known = TARN_POOL_KEEP_CHUNKS;
+  return is_sized(options, "tarn_pool_init", "TARN_POOL_OPTIONS") && options.block_bytes != 0 &&
+         options.block_bytes <= bytes_max && options.alignment <= bytes_max &&
+         (options.alignment == 0 || is_power_of_two(options.alignment)) &&
+         (options.chunk_bytes == 0 || options.chunk_blocks == 0) &&
+         options.chunk_bytes <= bytes_max && options.chunk_bytes_max <= bytes_max &&
+         (options.chunk_bytes_max == 0 || options.chunk_bytes_max >= options.chunk_bytes) &&
+         is_mode(options.mode, "tarn_pool_init") &&
+         (options.flags & ~known) == 0;
+}
+
+// Block and chunk sizes; false when they do not fit a size_t.
+bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
+  pool.block_bytes = options.block_bytes;
+  pool.alignment = alignment_for(options);
+  const bool canary = mode_of(pool) == TARN_MODE_CHECKED;
+  pool.stride = align_up(options.block_bytes + (canary ? canary_bytes : 0), pool.alignment);
+  const std::size_t least = span_for(pool, 1);
+  const std::size_t wanted = span_for(pool, options.chunk_blocks);
+  const std::size_t reserved = span_for(pool, options.reserve_blocks);
+  if (least == 0 || wanted == 0 || reserved == 0) return false;
+
+  std::size_t bytes = options.chunk_bytes;
+  if (options.chunk_blocks != 0) {
+    bytes = wanted;
+  } else if (bytes == 0) {
+    bytes = pool.source.chunk_bytes != 0 ? pool.source.chunk_bytes : chunk_bytes_default;
+    const std::size_t several = span_for(pool, blocks_min);
+    if (bytes < several) bytes = power_from(several);
+    // All chunks are aligned as the largest one: small chunks would use up addresses.
+    bytes = larger(bytes, power_from(reserved) / reserved_shares);
+  }
+  pool.chunk_bytes = is_lone(pool) ? least : larger(bytes, least);
+  pool.chunk_bytes_max = larger(pool.chunk_bytes, options.chunk_bytes_max);
+  const std::size_t largest = larger(pool.chunk_bytes_max, reserved);
+  pool.chunk_alignment =
+      power_from(larger(larger(largest, pool.alignment), alignof(tarn_pool_chunk)));
+  // Colours take little of these chunks. Where a number of blocks was named, all must fit: none.
+  const bool exact = options.chunk_blocks != 0 || options.reserve_blocks != 0;
+  if (mode_of(pool) == TARN_MODE_FAST && !exact && pool.chunk_bytes >= coloured_bytes_min &&
+      pool.alignment <= line_bytes && least < pool.chunk_bytes / 2) {
+    const std::size_t most = power_from(pool.chunk_bytes / 2 + 1) / 64;
+    pool.colour_mask = (most < 4096 ? most : 4096) - line_bytes;
+    pool.colour_shift = static_cast<unsigned>(log2_floor(pool.chunk_alignment / line_bytes));
+  }
+  return true;
+}
+
+[[noreturn]] void report(const tarn_pool& pool, Misuse kind, const void* p,
+                         const void* here) noexcept {
+  report_pool_misuse({.kind = kind,
+                      .function = "tarn_pool_deallocate",
+                      .p = p,
+                      .pool_name = pool.name,
+                      .pool = &pool,
+                      .here = here});
+}
+
+// The chunk of a block that is freed. The pointer is checked as far as that is cheap: this is not
+// the hit path.
+tarn_pool_chunk& chunk_to_free_in(const tarn_pool& pool, const void* p, const void* here) noexcept {
+  tarn_pool_chunk* const chunk = header_of(pool, p);
+  if (chunk == nullptr || chunk->pool != &pool || p < chunk->first || p >= chunk->fresh ||
+      static_cast<std::size_t>(static_cast<const char*>(p) - chunk->first) % pool.stride != 0) {
+    report(pool, Misuse::invalid_free, p, here);
+  }
+  if (chunk->live <= 0) report(pool, Misuse::double_free, p, here);
+  return *chunk;
+}
+
+void push_free(tarn_pool_chunk& chunk, void* p) noexcept {
+  __builtin_memcpy(p, &chunk.free, sizeof(void*));
+  chunk.free = p;
+}
+
+// While a pool is walked no chunk changes lists, and a freed block is not visited any more.
+void deallocate_in_walk(tarn_pool& pool, void* p, const void* here) noexcept {
+  tarn_pool_chunk& chunk = chunk_to_free_in(pool, p, here);
+  const std::size_t index = index_of(chunk, p);
+  if (!is_live(chunk, index)) report(pool, Misuse::double_free, p, here);
+  set_live(chunk, index, false);
+  push_free(chunk, p);
+  --chunk.live;
+  --pool.taken;
+}
+
+// Fills half of the cache from the chunk's free list, or takes the chunk's fresh blocks.
+void take_from(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
+  if (chunk.free == nullptr) {
+    pool.current = &chunk;
+    pool.fresh = chunk.fresh;
+    pool.fresh_end = chunk.fresh = chunk.end;
+    return note_taken(pool, chunk, fresh_blocks(pool));
+  }
+  std::size_t count = 0;
+  while (count < pool_cache / 2 && chunk.free != nullptr) {
+    pool.cache[count++] = chunk.free;
+    __builtin_memcpy(&chunk.free, chunk.free, sizeof(void*));
+  }
+  // What was freed last is to be used first.
+  for (std::size_t i = 0; i < count / 2; ++i) {
+    void* const block = pool.cache[i];
+    pool.cache[i] = pool.cache[count - 1 - i];
+    pool.cache[count - 1 - i] = block;
+  }
+  pool.cached = count;
+  note_taken(pool, chunk, count);
+}
+
+// A chunk has room again after a free, or is empty.
+TARN_COLD void note_event(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
+  note_given(pool, chunk, 0);
+  if (chunk.live != 0) return;
+  reset_chunk(chunk);
+  note_empty(pool, &chunk);
+}
+
+// Whether the free of the last live block leaves work: there are other chunks than one, or the one
+// has blocks on its free list.
+bool has_freed(const tarn_pool& pool) noexcept {
+  return pool.acquired - pool.released > 1 ||
+         (pool.open.head != nullptr && pool.open.head->free != nullptr);
+}
+
+void deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
+  if (pool.cached == pool_cache) flush(pool, pool_cache / 2, here);
+  if (live_blocks(pool) == 0) report(pool, Misuse::double_free, p, here);
+  pool.cache[pool.cached++] = p;
+  // When nothing is live, all chunks but one go back, and that one is in order again.
+  if (live_blocks(pool) == 0 && has_freed(pool)) flush_all(pool);
+  set_limit(pool);
+}
+
+}  // namespace
+
+void give_fresh_back(tarn_pool& pool) noexcept {
+  if (pool.fresh == pool.fresh_end) return;
+  tarn_pool_chunk& chunk = *pool.current;
+  const std::size_t blocks = fresh_blocks(pool);
+  chunk.fresh = pool.fresh;
+  pool.fresh = pool.fresh_end;
+  chunk.live -= static_cast<std::int32_t>(blocks);
+  pool.taken -= blocks;
+  note_event(pool, chunk);
+}
+
+void flush(tarn_pool& pool, std::size_t blocks, const void* here) noexcept {
+  // Fresh blocks come after those that were freed: these are taken from chunks first, then.
+  give_fresh_back(pool);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    void* const p = pool.cache[i];
+    tarn_pool_chunk* const chunk = header_of(pool, p);
+    if (TARN_UNLIKELY(chunk == nullptr || chunk->pool != &pool)) {
+      report(pool, Misuse::invalid_free, p, here);
+    }
+    push_free(*chunk, p);
+    const std::int32_t left = --chunk->live;
+    if (TARN_UNLIKELY(left <= 0 || chunk->is_full != 0)) {
+      if (left < 0) report(pool, Misuse::double_free, p, here);
+      note_event(pool, *chunk);
+    }
+  }
+  pool.taken -= blocks;
+  pool.cached -= blocks;
+  __builtin_memmove(pool.cache, pool.cache + blocks, pool.cached * sizeof(void*));
+}
+
+void flush_all(tarn_pool& pool) noexcept { flush(pool, pool.cached, nullptr); }
+
+// `cached` + live blocks stays the same when blocks are freed to the cache and taken from it, and
+// grows when fresh ones are taken; so what is set here is right or too low, and then set again. A
+// free while no block is live comes to the library; so does that of the last one, if has_freed().
+void set_limit(tarn_pool& pool) noexcept {
+  if (is_checked(pool)) return;
+  const std::uint64_t most = pool.cached + live_blocks(pool);
+  const std::uint64_t limit = most != 0 && has_freed(pool) ? most - 1 : most;
+  pool.limit = limit < pool_cache ? static_cast<std::size_t>(limit) : pool_cache;
+}
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options) {
+  *pool = {};
+  if (options == nullptr || !are_sound(*options)) return os::fail(os::Error::invalid);
+  const Mode mode = mode_in_force(options->mode);
+  pool->source = source_for(mode, options->source, "tarn_pool_init");
+  if (pool->source.acquire == nullptr) return fail_without_source(mode, "tarn_pool_init");
+  pool->state = static_cast<unsigned>(mode);
+  if ((options->flags & TARN_POOL_KEEP_CHUNKS) != 0) pool->state |= pool_keeps_chunks;
+  pool->name = options->name;
+  if (!lay_out(*pool, *options)) {
+    *pool = {};
+    return os::fail(os::Error::invalid);
+  }
+  if (options->reserve_blocks != 0 && !is_lone(*pool)) {
+    const std::size_t bytes = span_for(*pool, options->reserve_blocks);
+    pool->reserved = acquire_memory(*pool, larger(bytes, pool->chunk_bytes));
+    if (pool->reserved.data == nullptr) {
+      *pool = {};
+      return os::fail(os::Error::no_memory);
+    }
+  }
+  pool->state |= pool_is_sound;
+  if (mode == Mode::checked && os::watched()) watch_pool(*pool);
+  return 0;
+}
+
+void tarn_pool_destroy(tarn_pool* pool) {
+  if ((pool->state & pool_is_sound) == 0) return;
+  TARN_ASSERT(is_walked(*pool) || check_pool(*pool));
+  if (is_checked(*pool)) {
+    for_each_chunk(*pool, [](tarn_pool_chunk& chunk) {
+      check_canaries(chunk, "tarn_pool_destroy");
+    });
+  }
+  for_each_chunk(*pool, [&](tarn_pool_chunk& chunk) { release_chunk(*pool, &chunk); });
+  if (pool->reserved.data != nullptr) release_memory(*pool, pool->reserved);
+  unwatch_pool(*pool);
+  *pool = {};
+}
+
+void tarn_pool_move(tarn_pool* to, tarn_pool* from) {
+  const bool watched = is_watched(*from);
+  unwatch_pool(*from);
+  *to = *from;
+  *from = {};
+  for_each_chunk(*to, [&](tarn_pool_chunk& chunk) { chunk.pool = to; });
+  if (watched) watch_pool(*to);
+  TARN_ASSERT(is_walked(*to) || check_pool(*to));
+}
+
+void* tarn_pool_allocate_slow(tarn_pool* pool) {
+  if (is_checked(*pool)) return checked_allocate(*pool, __builtin_return_address(0));
+  const bool may = (pool->state & pool_is_sound) != 0 && !is_walked(*pool);
+  tarn_pool_chunk* const chunk = may ? chunk_with_room(*pool) : nullptr;
+  if (chunk == nullptr) {
+    os::set_error(os::Error::no_memory);
+    return nullptr;
+  }
+  TARN_ASSERT(chunk->fresh != chunk->first || check_pool_at(*pool, pool->acquired));
+  take_from(*pool, *chunk);
+  set_limit(*pool);
+  return tarn_pool_allocate(pool);
+}
+
+void tarn_pool_deallocate_slow(tarn_pool* pool, void* p) {
+  if (p == nullptr) return;
+  const void* const here = __builtin_return_address(0);
+  if (is_checked(*pool)) return checked_deallocate(*pool, p, here);
+  if ((pool->state & pool_is_sound) == 0) report(*pool, Misuse::invalid_free, p, here);
+  if (is_walked(*pool)) return deallocate_in_walk(*pool, p, here);
+  deallocate(*pool, p, here);
+}
+
+int tarn_pool_reserve(tarn_pool* pool, std::size_t blocks) {
+  const bool may = (pool->state & pool_is_sound) != 0 && !is_walked(*pool) && !is_lone(*pool);
+  if (!may) return blocks == 0 || is_lone(*pool) ? 0 : os::fail(os::Error::no_memory);
+  // More than any address space has is not tried.
+  if (blocks > bytes_max / pool->stride) return os::fail(os::Error::no_memory);
+  std::size_t free = pool->cached + fresh_blocks(*pool);
+  for_each_chunk(*pool, [&](const tarn_pool_chunk& chunk) {
+    free += capacity_of(chunk) - static_cast<std::size_t>(chunk.live);
+  });
+  if (free < blocks && pool->reserved.data != nullptr) free += capacity_of(*new_chunk(*pool));
+  while (free < blocks) {
+    const tarn_pool_chunk* const chunk = new_chunk(*pool);
+    if (chunk == nullptr) break;
+    free += capacity_of(*chunk);
+  }
+  set_limit(*pool);  // There may be more chunks than before, also where there are too few.
+  TARN_ASSERT(check_pool_at(*pool, pool->acquired));
+  return free < blocks ? os::fail(os::Error::no_memory) : 0;
+}
+
+std::size_t tarn_pool_trim(tarn_pool* pool) {
+  if (is_walked(*pool)) return 0;
+  const std::size_t before = pool->held_bytes;
+  flush_all(*pool);
+  for_each_chunk(*pool, [&](tarn_pool_chunk& chunk) {
+    if (chunk.live == 0) release_chunk(*pool, &chunk);
+  });
+  if (pool->reserved.data != nullptr) release_memory(*pool, pool->reserved);
+  pool->reserved = {};
+  set_limit(*pool);
+  TARN_ASSERT(check_pool_at(*pool, pool->released));
+  return before - pool->held_bytes;
+}
+
+}  // extern "C"

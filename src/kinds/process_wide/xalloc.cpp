@@ -1,0 +1,408 @@
+// xalloc: the class pools that the process shares, of tarn/pool/xalloc.h. Constant-initialised,
+// ready at the first call, never ended. Lock order: the gate, malloc's locks. The gate is left
+// where a source may call functions of the program's, which may use the family.
+//
+// SPDX-License-Identifier: MIT
+#include <atomic>
+#include <cstring>
+
+#include "heaps/blocks/allocate.hpp"
+#include "kinds/class_pools/blocks.hpp"
+#include "kinds/class_pools/check.hpp"
+#include "kinds/class_pools/chunks.hpp"
+#include "kinds/class_pools/class_pools.hpp"
+#include "kinds/class_pools/classes.hpp"
+#include "malloc/blocks/allocate.hpp"
+#include "malloc/blocks/free.hpp"
+#include "platform/base/config.hpp"
+#include "platform/os/process.hpp"
+#include "platform/os/thread.hpp"
+#include "platform/report/options.hpp"
+#include "tarn/pool/xalloc.h"
+
+namespace tarn {
+
+namespace {
+
+// Who is inside. A thread that holds it deliberately, over several operations, comes in again.
+class Gate {
+ public:
+  void enter() {
+    // Relaxed: only this thread can have written its own id, and it sees that.
+    if (TARN_UNLIKELY(holder_.load(std::memory_order_relaxed) == os::thread_id())) {
+      ++inside_;
+    } else if (kind_ == Kind::own) {
+      lock_.lock();
+    } else if (kind_ == Kind::users) {
+      users_.lock(users_.context);
+    }
+  }
+  void leave() {
+    if (TARN_UNLIKELY(inside_ != 0)) {
+      --inside_;
+    } else if (kind_ == Kind::own) {
+      lock_.unlock();
+    } else if (kind_ == Kind::users) {
+      users_.unlock(users_.context);
+    }
+  }
+
+  void hold() {
+    enter();
+    ++holds_;
+    holder_.store(os::thread_id(), std::memory_order_relaxed);
+  }
+  void let_go() {
+    if (--holds_ == 0) holder_.store(0, std::memory_order_relaxed);
+    leave();
+  }
+  bool is_held_here() const noexcept {
+    return holder_.load(std::memory_order_relaxed) == os::thread_id();
+  }
+
+  void set(const tarn_class_pools_lock* lock) noexcept {
+    kind_ = lock == nullptr ? Kind::own : lock->lock == nullptr ? Kind::none : Kind::users;
+    users_ = lock == nullptr ? tarn_class_pools_lock{} : *lock;
+  }
+
+  // Around a fork, in each process that comes out of it. A signal handler that forks amid an
+  // operation of its thread leaves the lock as it is: that operation goes on, on both sides.
+  void before_fork() {
+    const bool interrupts = kind_ == Kind::own && lock_.held_by_this_thread() && !is_held_here();
+    if (interrupts) {
+      ++interrupted_;
+    } else {
+      hold();
+    }
+  }
+  void after_fork() {
+    if (interrupted_ != 0) {
+      --interrupted_;
+    } else {
+      let_go();
+    }
+  }
+
+ private:
+  enum class Kind : unsigned char { own, users, none };
+
+  os::Lock lock_;
+  std::atomic<os::ThreadId> holder_{0};
+  // All below: by whoever holds the lock.
+  unsigned inside_ = 0;  // Operations of the holder, within each other.
+  unsigned holds_ = 0;
+  unsigned interrupted_ = 0;
+  Kind kind_ = Kind::own;
+  tarn_class_pools_lock users_{};
+};
+
+constinit Gate gate;
+constinit tarn_class_pools pools{};  // Ready if they have classes.
+constinit bool has_ended = false;    // With live blocks, since the last allocation.
+constinit tarn_source users_source{};  // Whose memory they have, if it is not malloc's.
+constinit unsigned asking = 0;         // Calls of a source that others may come in during:
+TARN_INITIAL_EXEC __thread unsigned asking_here = 0;  // those of this thread.
+constinit std::atomic<bool> knows_forks{false};
+
+// The usual classes lie here, so that to be ready takes no memory, and no call.
+constexpr std::size_t usual_bytes = 8 * 1024;
+constexpr std::size_t usual_classes = log2_floor(block_bytes_most / least_block) + 1 + 2;
+static_assert(usual_classes * sizeof(tarn_class_pool) +
+                  (bucket_of(block_bytes_most) + 1) * sizeof(std::uint16_t) <= usual_bytes);
+alignas(64) constinit char usual[usual_bytes]{};
+tarn_chunk take_usual(void*, std::size_t bytes, std::size_t) { return {usual, bytes}; }
+
+// An operation leaves the gate to ask a source. malloc's heap may have to ask owners of other
+// memory for some (tarn/heap/recover.h), and these may free blocks of the family, or take some.
+class Asking {
+ public:
+  Asking() {
+    ++asking;
+    ++asking_here;
+    gate.leave();
+  }
+  ~Asking() {
+    gate.enter();
+    --asking_here;
+    --asking;
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+};
+
+tarn_chunk take_chunk(void*, std::size_t bytes, std::size_t alignment) {
+  const Asking outside;
+  const tarn_source heap = tarn_source_default();
+  return heap.acquire(heap.context, bytes, alignment);
+}
+// Of malloc's heap, too, whose fresh memory need not be written.
+tarn_chunk take_zeros(std::size_t bytes, std::size_t alignment) {
+  const Asking outside;
+  void* const data = heap_allocate_slow(
+      tarn_heap_main(),
+      {.bytes = bytes, .alignment = alignment, .zero = true, .function = "xcalloc"});
+  return {data, data == nullptr ? 0 : bytes};
+}
+// Nobody is called when memory comes back to malloc's heap.
+void give_chunk(void*, tarn_chunk chunk) {
+  const tarn_source heap = tarn_source_default();
+  heap.release(heap.context, chunk);
+}
+tarn_chunk take_from_users(void*, std::size_t bytes, std::size_t alignment) {
+  const Asking outside;
+  return users_source.acquire(users_source.context, bytes, alignment);
+}
+void give_to_users(void*, tarn_chunk chunk) {
+  const Asking outside;
+  if (users_source.release != nullptr) users_source.release(users_source.context, chunk);
+}
+
+// A relaxed look: who does not know that it has been done does it again, and twice nests.
+TARN_COLD void know_forks() {
+  os::process_around_fork([] { gate.before_fork(); }, [] { gate.after_fork(); },
+                          [] {
+                            asking = asking_here;
+                            gate.after_fork();
+                          });
+  knows_forks.store(true, std::memory_order_relaxed);
+}
+
+class Entered {
+ public:
+  // Forks are known before the lock is taken for the first time.
+  Entered() {
+    if (TARN_UNLIKELY(!knows_forks.load(std::memory_order_relaxed))) know_forks();
+    gate.enter();
+  }
+  ~Entered() { gate.leave(); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+};
+
+// pre, of all below: entered
+
+void use_malloc() {
+  pools.source.acquire = take_chunk;
+  pools.source.release = give_chunk;
+  pools.acquire_zeros = take_zeros;
+}
+
+// The usual classes.
+TARN_COLD int make() {
+  constexpr std::size_t tuned[] = {396, 768};  // The source's.
+  tarn_source source = TARN_SOURCE();
+  source.acquire = take_usual;
+  tarn_class_pools_options own = TARN_CLASS_POOLS_OPTIONS();
+  own.name = "xmalloc";
+  own.class_bytes = tuned;
+  own.class_count = 2;
+  own.source = &source;
+  if (tarn_class_pools_init(&pools, &own) != 0) return -1;
+  use_malloc();
+  return 0;
+}
+TARN_INLINE bool is_ready() {
+  if (TARN_UNLIKELY(has_ended)) has_ended = false;
+  return TARN_LIKELY(pools.class_count != 0) || make() == 0;
+}
+
+// Not entered: the memory for the classes may come from a source of the program's.
+int make_with(const tarn_class_pools_options& options) {
+  tarn_class_pools made{};
+  tarn_class_pools_options own = options;
+  own.lock = {};
+  if (tarn_class_pools_init(&made, &own) != 0) return -1;
+  {
+    const Entered entered;
+    if (pools.class_count == 0) {
+      has_ended = false;
+      move_class_pools(made, pools);
+      users_source = pools.source;
+      pools.source.acquire = take_from_users;
+      pools.source.release = give_to_users;
+      if (options.source == nullptr) use_malloc();
+      return 0;
+    }
+  }
+  tarn_class_pools_destroy(&made);
+  return os::fail(os::Error::busy);
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment, bool* zero) {
+  void* p = nullptr;
+  {
+    const Entered entered;
+    if (is_ready()) p = allocate_block(pools, bytes, alignment, zero);
+  }
+  if (TARN_UNLIKELY(p == nullptr)) os::set_error(os::Error::no_memory);
+  return p;
+}
+
+// pre: no chunk is empty. So none means no live block. False: there are some, or somebody is
+// asking, who goes on with the classes.
+bool end_if_empty() {
+  if (pools.root != nullptr || asking != 0) return false;
+  has_ended = false;
+  const tarn_source source =
+      pools.source.acquire == take_chunk ? tarn_source_default() : users_source;
+  const tarn_chunk left[] = {pools.recents, pools.table};
+  pools.table = pools.recents = {};
+  if (pools.class_count != 0) tarn_class_pools_destroy(&pools);
+  // From here on there are none, so others may come in and make new ones.
+  gate.leave();
+  for (const tarn_chunk& chunk : left) {
+    const bool is_source_s = chunk.data != nullptr && chunk.data != usual;
+    if (is_source_s && source.release != nullptr) source.release(source.context, chunk);
+  }
+  gate.enter();
+  return true;
+}
+
+// Of this class a block was freed since the family ended: empty chunks went then, so none is empty
+// but the one that this has made its spare.
+TARN_COLD void note_freed_late(tarn_class_pool& pool) {
+  if (pool.spare != nullptr && pool.spare->live == 0) release_chunk(pools, pool.spare);
+  end_if_empty();
+}
+
+void deallocate(void* p, Caller caller) {
+  Found found{};
+  {
+    const Entered entered;
+    found = find_block(pools, p);
+    if (found.verdict == Verdict::live) {
+      tarn_class_pool& pool = *found.chunk->pool;
+      free_block(pools, found);
+      if (TARN_UNLIKELY(has_ended)) note_freed_late(pool);
+    }
+  }
+  if (TARN_UNLIKELY(found.verdict != Verdict::live)) report_wrong(pools, found, p, caller);
+}
+
+}  // namespace
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+TARN_EXPORT void* tarn_xmalloc(std::size_t bytes) {
+  bool zero = false;
+  return allocate(bytes, least_block, &zero);
+}
+
+TARN_EXPORT void* tarn_xmalloc_aligned(std::size_t alignment, std::size_t bytes) {
+  if (!is_power_of_two(alignment)) {
+    os::set_error(os::Error::invalid);
+    return nullptr;
+  }
+  bool zero = false;
+  return allocate(bytes, alignment, &zero);
+}
+
+TARN_EXPORT void* tarn_xcalloc(std::size_t count, std::size_t bytes) {
+  std::size_t product = 0;
+  if (!checked_multiply(count, bytes, &product)) product = SIZE_MAX;
+  bool is_zero = true;
+  void* const p = allocate(product, least_block, &is_zero);
+  if (p != nullptr && !is_zero) std::memset(p, 0, product);
+  return p;
+}
+
+TARN_EXPORT void* tarn_xrealloc(void* p, std::size_t bytes) {
+  if (p == nullptr) return tarn_xmalloc(bytes);
+  const Caller caller{"xrealloc", __builtin_return_address(0)};
+  if (bytes == 0) {
+    deallocate(p, caller);
+    return nullptr;
+  }
+  Resized resized;
+  {
+    const Entered entered;
+    resized = resize_block(pools, p, bytes);
+    if (TARN_UNLIKELY(resized.block != nullptr && resized.block != p)) has_ended = false;
+  }
+  if (resized.found.verdict != Verdict::live) report_wrong(pools, resized.found, p, caller);
+  if (resized.block == nullptr) os::set_error(os::Error::no_memory);
+  if (resized.block == p || resized.block == nullptr) return resized.block;
+  std::memcpy(resized.block, p, resized.contents);
+  deallocate(p, caller);
+  return resized.block;
+}
+
+TARN_EXPORT void tarn_xfree(void* p) {
+  if (p != nullptr) deallocate(p, {"xfree", __builtin_return_address(0)});
+}
+
+TARN_EXPORT std::size_t tarn_xalloc_usable_bytes(const void* p) {
+  const Entered entered;
+  return tarn_class_pools_usable_bytes(&pools, p);
+}
+
+TARN_EXPORT int tarn_xalloc_init(const tarn_class_pools_options* options) {
+  // What is shorter must not be read further.
+  if (options != nullptr && !is_sized(*options, "tarn_xalloc_init", "TARN_CLASS_POOLS_OPTIONS")) {
+    return os::fail(os::Error::invalid);
+  }
+  const bool locks = options != nullptr && options->lock.lock != nullptr;
+  if (options != nullptr && (options->lock.unlock != nullptr) != locks) {
+    return os::fail(os::Error::invalid);
+  }
+  {
+    const Entered entered;
+    if (pools.class_count != 0) return options == nullptr ? 0 : os::fail(os::Error::busy);
+    if (options == nullptr) return make();
+  }
+  if (make_with(*options) != 0) return -1;
+  if (locks) gate.set(&options->lock);
+  return 0;
+}
+
+TARN_EXPORT void tarn_xalloc_destroy(void) {
+  const Entered entered;
+  if (pools.class_count == 0) return;
+  trim(pools);
+  if (end_if_empty()) return;
+  forget_counts(pools);
+  has_ended = true;
+}
+
+TARN_EXPORT void tarn_xalloc_set_lock(const tarn_class_pools_lock* lock) { gate.set(lock); }
+
+TARN_EXPORT void tarn_xalloc_lock(void) {
+  if (!knows_forks.load(std::memory_order_relaxed)) know_forks();
+  gate.hold();
+}
+
+TARN_EXPORT void tarn_xalloc_unlock(void) {
+  if (gate.is_held_here()) gate.let_go();
+}
+
+TARN_EXPORT int tarn_xalloc_get_class_stats(std::size_t number, tarn_class_pool_stats* stats) {
+  const Entered entered;
+  if (pools.class_count == 0) make();
+  return tarn_class_pools_get_class_stats(&pools, number, stats);
+}
+
+TARN_EXPORT int tarn_xalloc_get_stats(tarn_class_pools_stats* stats) {
+  const Entered entered;
+  return tarn_class_pools_get_stats(&pools, stats);
+}
+
+TARN_EXPORT void* tarn_xalloc_next(const void* p, std::size_t* bytes) {
+  const Entered entered;
+  return tarn_class_pools_next(&pools, p, bytes);
+}
+
+TARN_EXPORT std::size_t tarn_xalloc_trim(void) {
+  const Entered entered;
+  return trim(pools);
+}
+
+TARN_EXPORT int tarn_xalloc_check(void) {
+  const Entered entered;
+  return check_class_pools(pools) ? 1 : 0;
+}
+
+}  // extern "C"

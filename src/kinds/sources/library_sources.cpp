@@ -1,0 +1,106 @@
+// library_sources: the sources that the library itself has, for pools and arenas.
+//
+// SPDX-License-Identifier: MIT
+#include <atomic>
+
+#include "platform/base/config.hpp"
+#include "platform/os/system_malloc.hpp"
+#include "platform/report/report.hpp"
+#include "tarn/heap/heap.h"
+#include "tarn/heap/heap_source.h"
+#include "tarn/heap/malloc.h"
+#include "tarn/source/source.h"
+
+namespace tarn {
+
+namespace {
+
+tarn_chunk from_heap(tarn_heap heap, std::size_t bytes, std::size_t alignment) noexcept {
+  void* const data = tarn_heap_allocate_aligned(heap, alignment, bytes);
+  return {data, data == nullptr ? 0 : bytes};
+}
+
+void to_heap(void*, tarn_chunk chunk) noexcept { tarn_heap_deallocate(chunk.data); }
+
+// The guarded heap, once it is made; never ended. Who reads it (acquire) sees what the thread that
+// put it there (release) has written.
+constinit std::atomic<const tarn_heap*> guarded{nullptr};
+
+const tarn_heap* guarded_heap() noexcept {
+  const tarn_heap* known = guarded.load(std::memory_order_acquire);
+  if (known != nullptr) return known;
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
+  options.name = "guarded chunks";
+  options.mode = TARN_MODE_GUARDED;
+  auto* const made = static_cast<tarn_heap*>(tarn_malloc(sizeof(tarn_heap)));
+  if (made == nullptr) return nullptr;
+  *made = tarn_heap_create(&options);
+  if (made->record != nullptr &&
+      guarded.compare_exchange_strong(known, made, std::memory_order_acq_rel)) {
+    return made;
+  }
+  // Out of memory, or another thread was faster.
+  tarn_heap_destroy(*made);
+  tarn_free(made);
+  return known;
+}
+
+tarn_source source(tarn_chunk (*acquire)(void*, std::size_t, std::size_t),
+                   void (*release)(void*, tarn_chunk)) noexcept {
+  tarn_source made = TARN_SOURCE();
+  made.acquire = acquire;
+  made.release = release;
+  return made;
+}
+
+}  // namespace
+
+}  // namespace tarn
+
+using namespace tarn;
+
+extern "C" {
+
+TARN_EXPORT tarn_source tarn_source_default(void) {
+  return source(
+      [](void*, std::size_t bytes, std::size_t alignment) {
+        return from_heap(tarn_heap_main(), bytes, alignment);
+      },
+      to_heap);
+}
+
+TARN_EXPORT tarn_source tarn_source_guarded(void) {
+  return source(
+      [](void*, std::size_t bytes, std::size_t alignment) {
+        const tarn_heap* const heap = guarded_heap();
+        return heap == nullptr ? tarn_chunk{} : from_heap(*heap, bytes, alignment);
+      },
+      to_heap);
+}
+
+TARN_EXPORT tarn_source tarn_source_malloc(void) {
+  if (!system_malloc_known()) return {};
+  return source(
+      [](void*, std::size_t bytes, std::size_t alignment) {
+        void* const data = system_allocate(bytes, alignment);
+        return tarn_chunk{data, data == nullptr ? 0 : bytes};
+      },
+      [](void*, tarn_chunk chunk) { system_free(chunk.data); });
+}
+
+TARN_EXPORT tarn_source tarn_heap_source(const tarn_heap* heap) {
+  tarn_source made = source(
+      [](void* self, std::size_t bytes, std::size_t alignment) {
+        const auto* const known = static_cast<const tarn_heap*>(self);
+        return known == nullptr ? tarn_chunk{} : from_heap(*known, bytes, alignment);
+      },
+      to_heap);
+  made.context = const_cast<tarn_heap*>(heap);
+  return made;
+}
+
+TARN_EXPORT void tarn_source_misuse(int twice, const char* function, const void* data) {
+  report_misuse(twice != 0 ? Misuse::double_free : Misuse::invalid_free, function, data);
+}
+
+}  // extern "C"

@@ -1,0 +1,151 @@
+// allocate: allocating. What is done with a block that comes back is in blocks_given.cpp.
+//
+// SPDX-License-Identifier: MIT
+#include "malloc/blocks/allocate.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "engine/records/scope.hpp"
+#include "engine/threads/ending_threads.hpp"
+#include "engine/threads/thread_heap.hpp"
+#include "engine/threads/thread_life.hpp"
+#include "engine/threads/upkeep.hpp"
+#include "heaps/heap/large.hpp"
+#include "heaps/heap/recovery.hpp"
+#include "malloc/blocks/default_heap.hpp"
+#include "malloc/process/process.hpp"
+
+namespace tarn {
+
+namespace {
+
+// What `attempt()` gives, after it gave nothing: tried again as long as memory can be recovered.
+template <class Attempt>
+void* try_again(std::size_t bytes, Attempt attempt) noexcept {
+  for (int tries = 0; recover_for({}, bytes, tries); ++tries) {
+    if (void* const block = attempt()) return block;
+  }
+  errno = ENOMEM;
+  return nullptr;
+}
+
+TARN_COLD void* allocate_large_again(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  return try_again(bytes, [&] { return large_allocate(bytes, alignment, zero); });
+}
+
+// Of large blocks 4 MiB are worth a look at what is due, as 64 refills are.
+constexpr std::size_t bytes_of_a_refill = (std::size_t{4} << 20) / refills_between;
+
+// A thread that has no record has nowhere to count.
+void count_large(std::size_t bytes) noexcept {
+  if (current_thread == no_thread()) return upkeep();
+  const std::size_t refills = bytes / bytes_of_a_refill;
+  count_refills(*current_thread,
+                static_cast<std::uint32_t>(refills < refills_between ? refills : refills_between));
+}
+
+TARN_INLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  count_large(bytes);
+  void* const block = large_allocate(bytes, alignment, zero);
+  return TARN_LIKELY(block != nullptr) ? block : allocate_large_again(bytes, alignment, zero);
+}
+
+Thread* this_thread() noexcept {
+  if (current_thread != no_thread()) return current_thread;
+  process.start();  // May allocate, and so come here.
+  return current_thread != no_thread() ? current_thread : thread_start();
+}
+
+// Null when out of memory. pre: size_class < class_count
+void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
+  if (TARN_UNLIKELY(thread_is_ending)) return late.allocate(size_class);
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return nullptr;
+  count_refills(*thread);
+  os::await_fork();
+  Busy busy(*thread);
+  ThreadHeap& heap = *current_heap;
+  Page* const page = refill(heap, size_class);
+  if (page == nullptr) return nullptr;
+  ClassCounts& counts = heap.bin(size_class).counts;
+  counts.sampled.add(1);
+  counts.sampled_bytes.add(bytes);
+  return page_pop(page);
+}
+
+TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes) noexcept {
+  return try_again(bytes, [&] { return refilled(size_class, bytes); });
+}
+
+TARN_INLINE void* from_refill(std::size_t size_class, std::size_t bytes) noexcept {
+  void* const block = refilled(size_class, bytes);
+  return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes);
+}
+
+TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes,
+                                        const void* site) noexcept {
+  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false, site);
+  return from_refill(size_class, bytes);
+}
+
+TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
+                                         const void* site) noexcept {
+  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, true, site);
+  void* const block = from_refill(size_class, bytes);
+  return block == nullptr ? nullptr : memset(block, 0, class_block_bytes[size_class]);
+}
+
+TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {
+  Page* const page = current_heap->current[size_class];
+  if (TARN_UNLIKELY(page->free == nullptr)) {
+    return allocate_class_slow(size_class, bytes, __builtin_return_address(0));
+  }
+  return page_pop(page);
+}
+
+}  // namespace
+
+void* allocate_slow(std::size_t bytes, const void* site) noexcept {
+  return allocate_class_slow(linear_class_of(bytes), bytes, site);
+}
+
+void* allocate_stepped(std::size_t bytes) noexcept {
+  if (TARN_UNLIKELY(bytes > block_bytes_max)) {
+    if (TARN_UNLIKELY(in_scope())) {
+      return scope_allocate(bytes, 1, false, __builtin_return_address(0));
+    }
+    return allocate_large(bytes, 1, false);
+  }
+  return allocate_class(stepped_class_of(bytes), bytes);
+}
+
+void* allocate_zeroed(std::size_t bytes) noexcept {
+  if (TARN_UNLIKELY(bytes > block_bytes_max)) {
+    if (TARN_UNLIKELY(in_scope())) {
+      return scope_allocate(bytes, 1, true, __builtin_return_address(0));
+    }
+    return allocate_large(bytes, 1, true);
+  }
+  const std::size_t size_class = TARN_LIKELY(bytes <= linear_bytes_max) ? linear_class_of(bytes)
+                                                                        : stepped_class_of(bytes);
+  Page* const page = current_heap->current[size_class];
+  if (TARN_UNLIKELY(page->free == nullptr)) {
+    return allocate_zeroed_slow(size_class, bytes, __builtin_return_address(0));
+  }
+  return memset(page_pop(page), 0, page->block_bytes);
+}
+
+void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
+  if (alignment <= block_align) return allocate(bytes);
+  if (TARN_UNLIKELY(in_scope())) {
+    return scope_allocate(bytes, alignment, false, __builtin_return_address(0));
+  }
+  if (bytes <= block_bytes_max && alignment <= slice_bytes) {
+    const std::size_t size_class = aligned_class_of(bytes, alignment);
+    if (size_class < class_count) return allocate_class(size_class, bytes);
+  }
+  return allocate_large(bytes, alignment, false);
+}
+
+}  // namespace tarn

@@ -1,0 +1,39 @@
+// default_heap: see default_heap.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "malloc/blocks/default_heap.hpp"
+
+#include "engine/records/scope.hpp"
+#include "engine/threads/thread_life.hpp"
+#include "heaps/blocks/allocate.hpp"
+#include "heaps/heap/handle.hpp"
+#include "malloc/process/process.hpp"
+
+namespace tarn {
+
+void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero,
+                     const void* site) noexcept {
+  if (alignment <= block_align && !zero) return heap_allocate(scoped_heap, bytes, "malloc", site);
+  return heap_allocate_slow(scoped_heap, {.bytes = bytes,
+                                          .alignment = alignment,
+                                          .zero = zero,
+                                          .function = zero ? "calloc" : "aligned_alloc",
+                                          .site = site});
+}
+
+tarn_heap heap_set_default(tarn_heap heap) noexcept {
+  const tarn_heap before = in_scope() ? scoped_heap : main_record.handle();
+  if (heap.record == nullptr || heap.record == &main_record) {
+    current_heap = &current_thread->heap;
+    return before;
+  }
+  if (live_record(heap, "tarn_heap_set_default") == nullptr) return {};
+  // A thread that starts afterwards would reset it.
+  if (!thread_is_ending) process.start();
+  if (current_thread == no_thread() && !thread_is_ending) thread_start();
+  scoped_heap = heap;
+  current_heap = &empty_view;
+  return before;
+}
+
+}  // namespace tarn

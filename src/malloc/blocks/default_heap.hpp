@@ -1,0 +1,19 @@
+// default_heap: malloc served from the heap that the thread has chosen (scope.hpp).
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "tarn/heap/heap.h"
+
+namespace tarn {
+
+// pre: in_scope()
+void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero,
+                     const void* site) noexcept;
+
+// As tarn_heap_set_default().
+tarn_heap heap_set_default(tarn_heap heap) noexcept;
+
+}  // namespace tarn

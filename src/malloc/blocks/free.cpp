@@ -1,0 +1,96 @@
+// free: see free.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "malloc/blocks/free.hpp"
+
+#include "engine/records/gate.hpp"
+#include "engine/records/shares.hpp"
+#include "engine/threads/post.hpp"
+#include "engine/threads/thread_heap.hpp"
+#include "heaps/blocks/lookup.hpp"
+#include "heaps/checked/checks.hpp"
+#include "heaps/checked/places.hpp"
+#include "heaps/heap/heap_large.hpp"
+#include "heaps/heap/large.hpp"
+#include "heaps/heap/mixed_blocks.hpp"
+#include "heaps/heap/zone_chunks.hpp"
+#include "platform/base/fill.hpp"
+#include "platform/report/report.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Of a serialised heap. pre: p is the start of a block
+void free_locked(Page* page, void* p) noexcept {
+  ThreadHeap& share = *page->heap;
+  HeapRecord* record = nullptr;
+  {
+    // A heap that was deleted meanwhile is under malloc's lock.
+    const LockedOpen open([&]() -> HeapRecord* { return share.record; });
+    report_if_frozen(open.record());
+    if (open.record().secret) wipe(p, page->block_bytes);
+    auto* const block = static_cast<Block*>(p);
+    block->next = page->local_free;
+    page->local_free = block;
+    if (--page->countdown == 0) page_attention(*page);
+    if (&open.record() != &main_record || !share.pages.empty()) record = &open.record();
+  }
+  if (record == nullptr) return shares.give(share);
+  if (record->zone != nullptr) tend_zone(*record);
+}
+
+// Of any block but those of the calling thread's own pages.
+void take_back(void* p, const Given& given) noexcept {
+  if (p == nullptr) return;
+  Span* const span = span_of_block(p, given.function);
+  const SpanKind kind = span->kind_now();
+  auto* const page = static_cast<Page*>(span);
+  if (kind == SpanKind::large) {
+    return page->record_now() == &main_record ? large_free(span) : heap_large_free(span);
+  }
+  if (kind == SpanKind::nursery) return nursery_free(page, p);
+  if (is_checked(kind)) return checks_free(page, p, given);
+  if (kind == SpanKind::idle) {
+    if (checks_free_passed(p, given)) return;
+    report_misuse(Misuse::invalid_free, given.function, p);  // By another thread meanwhile.
+  }
+  const Thread* const owner = page->owner.load(std::memory_order_relaxed);
+  if (owner == &locked_owner) return free_locked(page, p);
+  if (TARN_UNLIKELY(owner == &frozen_owner)) report_if_frozen(*record_of(page, p));
+  switch (page_free_remote(page, static_cast<Block*>(p))) {
+    case RemoteFree::done:
+      return;
+    case RemoteFree::post:
+      return post(page);
+    case RemoteFree::dead:
+      report_misuse(Misuse::double_free, given.function, p);
+  }
+}
+
+}  // namespace
+
+void deallocate_slow(void* p, const void* site) noexcept { take_back(p, {"free", site}); }
+
+void deallocate_sized_slow(void* p, std::size_t bytes, const void* site) noexcept {
+  // No block has the largest size, which stands for none said.
+  take_back(p, {"free", site, bytes == Given::any_bytes ? bytes - 1 : bytes});
+}
+
+void deallocate_attention(Page* page) noexcept {
+  HeapRecord& record = *page->heap->record;
+  for (;;) {
+    {
+      Busy busy(*current_thread);
+      if (TARN_LIKELY(&record == &main_record)) return page_attention(*page);
+      if (!closed_by_another(record)) {
+        page_attention(*page);
+        break;
+      }
+    }
+    wait_at_gate(record);
+  }
+  if (record.zone != nullptr) tend_zone(record);
+}
+
+}  // namespace tarn

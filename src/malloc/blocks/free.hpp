@@ -1,0 +1,50 @@
+// free: a block is given back, whatever heap it is of; the hit path is inline.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "engine/records/thread.hpp"
+#include "engine/spans/page_map.hpp"
+
+namespace tarn {
+
+// `site`: the return address of the function that the program called. Where none is passed it is
+// that of the callee, to which the compiler jumps.
+// Null, foreign, large, checked, or another thread's. `bytes`: as the program says it asked.
+void deallocate_slow(void* p, const void* site) noexcept;
+void deallocate_sized_slow(void* p, std::size_t bytes, const void* site) noexcept;
+void deallocate_attention(Page* page) noexcept;  // The countdown reached zero.
+
+// pre: the page is the calling thread's own, and p is a block of it.
+TARN_INLINE void deallocate_local(void* p, Page* page) noexcept {
+  auto* const block = static_cast<Block*>(p);
+  block->next = page->local_free;
+  page->local_free = block;
+  // The last access: who sees the page empty may give it to another heap (retire_empty_pages). The
+  // processor keeps the order of stores as far as that is waited for; the compiler would not.
+  std::atomic_signal_fence(std::memory_order_release);
+  if (TARN_UNLIKELY(--page->countdown == 0)) return deallocate_attention(page);
+}
+
+// 20 instructions and 2 branches to the return; null takes the slow path by the owner's test.
+TARN_INLINE void deallocate(void* p) noexcept {
+  auto* const page = static_cast<Page*>(page_map.span_of(p));
+  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
+    return deallocate_slow(p, __builtin_return_address(0));
+  }
+  deallocate_local(p, page);
+}
+
+// As above by a program that says how much it asked for: checked heaps compare.
+TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
+  auto* const page = static_cast<Page*>(page_map.span_of(p));
+  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
+    return deallocate_sized_slow(p, bytes, __builtin_return_address(0));
+  }
+  deallocate_local(p, page);
+}
+
+}  // namespace tarn

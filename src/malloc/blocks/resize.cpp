@@ -1,0 +1,219 @@
+// resize: see resize.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "malloc/blocks/resize.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "engine/records/gate.hpp"
+#include "engine/records/live_bytes.hpp"
+#include "engine/spans/page_map.hpp"
+#include "heaps/blocks/allocate.hpp"
+#include "heaps/blocks/lookup.hpp"
+#include "heaps/checked/checks.hpp"
+#include "heaps/checked/passthrough.hpp"
+#include "heaps/checked/places.hpp"
+#include "heaps/heap/handle.hpp"
+#include "heaps/heap/heap_large.hpp"
+#include "heaps/heap/large.hpp"
+#include "heaps/heap/recovery.hpp"
+#include "malloc/blocks/allocate.hpp"
+#include "malloc/blocks/free.hpp"
+#include "platform/base/fill.hpp"
+
+namespace tarn {
+
+namespace {
+
+// A block shrinks in place down to this part of its size. Small blocks move early: the copy is
+// cheap and many of them wait for a neighbour's size. Large ones move late: who shrinks them often
+// grows them again, and what moves is copied twice.
+constexpr std::size_t shrink_part(std::size_t size) noexcept {
+  return size <= 64 ? size : size <= linear_bytes_max ? 2 : 4;
+}
+
+bool resize_in_nursery(Page* page, void* p, std::size_t bytes) noexcept {
+  HeapRecord& record = *page->record;
+  const std::size_t offset = page->offset_of(p);
+  os::Locked locked(record.lock);
+  Nursery& nursery = record.nursery;
+  if (bytes > Nursery::bytes_max || keeps_off(record)) return false;
+  const std::size_t end = offset + (bytes == 0 ? 1 : bytes);
+  const std::size_t reached = slices_for(end);
+  if (reached > nursery.slices_charged) return false;  // Rare enough to be moved.
+  const std::size_t before = nursery.size_at(offset);
+  if (!nursery.resize(offset, bytes)) return false;
+  const std::size_t after = nursery.size_at(offset);
+  if (record.secret && after < before) wipe(page->base + offset + after, before - after);
+  add_live(record, static_cast<std::int64_t>(after) -
+                       static_cast<std::int64_t>(before));
+  return true;
+}
+
+// What cannot move: it has what was asked for, or the request fails.
+void* stay(void* p, bool has_room, int errno_before) noexcept {
+  if (!has_room) return nullptr;
+  errno = errno_before;
+  return p;
+}
+
+// What a block is to become: `bytes` long, in that heap.
+struct Wanted {
+  tarn_heap heap;
+  std::size_t bytes;
+  const char* function;  // Of the program's call.
+  const void* site;
+  bool may_end;  // The heap is only known from the block: it may have been deleted meanwhile.
+
+  HeapRecord& record() const noexcept { return *static_cast<HeapRecord*>(heap.record); }
+};
+
+// A large block of malloc's that stays one; null when out of memory.
+void* resize_large(Span* span, std::size_t bytes) noexcept {
+  for (int tries = 0;; ++tries) {
+    void* const resized = large_reallocate(span, bytes);
+    if (resized != nullptr) return resized;
+    if (recover_for({}, bytes, tries)) continue;
+    errno = ENOMEM;
+    return nullptr;
+  }
+}
+
+// In its place, or moved as a whole span; null when the contents have to be copied.
+void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted) noexcept {
+  HeapRecord& record = wanted.record();
+  auto* const page = static_cast<Page*>(span);
+  const SpanKind kind = span->kind_now();
+  const std::size_t bytes = wanted.bytes;
+  if (is_checked(kind)) {
+    return checks_resize(page, p, bytes, wanted.function, Resize::if_near) ? p : nullptr;
+  }
+  if (kind == SpanKind::idle) return passthrough_resize(p, bytes, wanted.function);
+  if (keeps_place(size, bytes)) {
+    if (record.secret && !is_frozen(record)) wipe(static_cast<std::byte*>(p) + bytes, size - bytes);
+    if (kind == SpanKind::large) page->set_requested(bytes);
+    return p;
+  }
+  if (kind == SpanKind::nursery) return resize_in_nursery(page, p, bytes) ? p : nullptr;
+  const bool stays_large = kind == SpanKind::large && bytes > record.paged_bytes_max();
+  return stays_large && heap_large_resize(span, bytes, true) ? span->base : nullptr;
+}
+
+void* allocate_wanted(Span* span, void* p, bool at_home, const Wanted& wanted) noexcept {
+  if (&wanted.record() == &main_record) {
+    return heap_allocate(wanted.heap, wanted.bytes, wanted.function, wanted.site);
+  }
+  const bool in_page = at_home && span->kind_now() == SpanKind::page;
+  return heap_allocate_slow(wanted.heap, {.bytes = wanted.bytes,
+                                          .function = wanted.function,
+                                          .site = wanted.site,
+                                          .may_end = wanted.may_end,
+                                          .block = in_page ? p : nullptr,
+                                          .block_class = static_cast<Page*>(span)->size_class});
+}
+
+// Null with errno set, and the block as it was, when it cannot be; and when the heap has ended.
+void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
+  const int saved = errno;
+  HeapRecord& record = wanted.record();
+  const std::size_t bytes = wanted.bytes;
+  const std::size_t size = usable_bytes_in(span, p, wanted.function);
+  const bool checked = is_checked(span->kind_now());
+  const bool at_home = record_of(span, p) == &record;
+  if (at_home) {
+    const bool large = span->kind_now() == SpanKind::large && bytes > block_bytes_max;
+    if (large && &record == &main_record) return resize_large(span, bytes);
+    void* const resized = resize_at_home(span, p, size, wanted);
+    if (resized != nullptr) return stay(resized, true, saved);
+  }
+  void* const moved = allocate_wanted(span, p, at_home, wanted);
+  if (moved == p) return p;
+  if (moved != nullptr) {
+    memcpy(moved, p, bytes < size ? bytes : size);
+    deallocate(p);
+    return stay(moved, true, saved);  // Some way may have failed before another one did it.
+  }
+  if (!at_home) return nullptr;
+  auto* const page = static_cast<Page*>(span);
+  const bool has_room = checked ? checks_resize(page, p, bytes, wanted.function, Resize::if_fits)
+                                : bytes <= size;
+  return stay(p, has_room, saved);
+}
+
+// Of any block but those that reallocate() serves itself. The block stays in its heap; if that is
+// deleted meanwhile, it is malloc's.
+TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
+  const void* const site = __builtin_return_address(0);
+  for (;;) {
+    Span* const span = span_of_block(p, "realloc");
+    const tarn_heap heap = handle_of(span, p);
+    void* const resized = resize(span, p, {heap, bytes, "realloc", site, true});
+    const bool ended =
+        static_cast<HeapRecord*>(heap.record)->id.load(std::memory_order_relaxed) != heap.id;
+    if (resized != nullptr || !ended) return resized;
+  }
+}
+
+// pre: as deallocate_local(); malloc serves the thread from the page's heap
+TARN_NOINLINE void* move_local(void* p, std::size_t bytes, Page* page) noexcept {
+  const std::size_t size = page->block_bytes;
+  const int saved = errno;
+  void* const moved = allocate(bytes);
+  if (TARN_UNLIKELY(moved == nullptr)) return stay(p, bytes <= size, saved);
+  memcpy(moved, p, bytes < size ? bytes : size);
+  deallocate_local(p, page);
+  return moved;
+}
+
+}  // namespace
+
+bool keeps_place(std::size_t size, std::size_t bytes) noexcept {
+  return bytes <= size && bytes >= size / shrink_part(size);
+}
+
+// In the common case the heap from which malloc serves the thread is the heap of the page. Then it
+// is malloc's own: in the scope of another heap that would be a view, which has no pages.
+void* reallocate(void* p, std::size_t bytes) noexcept {
+  auto* const page = static_cast<Page*>(page_map.span_of(p));
+  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread) ||
+      TARN_UNLIKELY(page->heap_now() != current_heap) || TARN_UNLIKELY(!page->is_block(p))) {
+    return reallocate_slow(p, bytes);
+  }
+  if (TARN_LIKELY(keeps_place(page->block_bytes, bytes))) return p;
+  return move_local(p, bytes, page);
+}
+
+void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function,
+                      const void* site) noexcept {
+  if (live_record(heap, function) == nullptr) return nullptr;
+  return resize(span_of_block(p, function), p, {heap, bytes, function, site, false});
+}
+
+bool heap_try_expand(void* p, std::size_t bytes) noexcept {
+  if (p == nullptr || bytes > request_bytes_max) return false;
+  Span* const span = span_of_block(p, "tarn_heap_try_expand");
+  auto* const page = static_cast<Page*>(span);
+  if (bytes <= usable_bytes_in(span, p, "tarn_heap_try_expand")) {
+    if (span->kind_now() == SpanKind::large && bytes > page->requested_now()) {
+      page->set_requested(bytes);
+    }
+    return true;
+  }
+  switch (span->kind_now()) {
+    case SpanKind::nursery:
+      return resize_in_nursery(page, p, bytes);
+    case SpanKind::large:
+      if (page->record != &main_record) return heap_large_resize(span, bytes, false);
+      if (!large_resize(span, slices_for(bytes), nullptr)) return false;
+      page->set_requested(bytes);
+      return true;
+    case SpanKind::checked:
+    case SpanKind::lone:
+      return checks_resize(page, p, bytes, "tarn_heap_try_expand", Resize::if_fits);
+    default:
+      return false;
+  }
+}
+
+}  // namespace tarn

@@ -1,0 +1,67 @@
+// account: see account.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "malloc/process/account.hpp"
+
+#include "engine/records/shares.hpp"
+#include "engine/records/totals.hpp"
+#include "engine/store/store.hpp"
+#include "engine/threads/orphans.hpp"
+#include "heaps/heap/registry.hpp"
+
+namespace tarn {
+
+namespace {
+
+void fill_classes(tarn_account* account) noexcept {
+  static_assert(class_count <= TARN_ACCOUNT_CLASSES);
+  account->class_count = class_count;
+  for (std::size_t c = 0; c < class_count; ++c) {
+    account->classes[c] = {};
+    account->classes[c].block_bytes = class_block_bytes[c];
+  }
+  registry.add_counts(account);
+  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    add_counts_of(t->heap, main_record, account);
+  }
+  std::uint64_t live_bytes = 0;
+  const auto add = [&](const Span* span) noexcept {
+    const bool checked = span->kind_now() == SpanKind::checked;
+    if (span->kind_now() != SpanKind::page && !checked) return;
+    const auto* const page = static_cast<const Page*>(span);
+    tarn_account_class& row = account->classes[class_of(page->block_bytes)];
+    if (checked) {
+      row.live_blocks += page->live_seen;
+      live_bytes += std::uint64_t{page->live_seen} * page->block_bytes;
+      return;
+    }
+    // The owner may be between two writes: then the numbers are of different moments.
+    const std::uint64_t live = live_blocks_seen(*page);
+    row.live_blocks += live;
+    live_bytes += live * page->block_bytes;
+    const bool mine = page->owner.load(std::memory_order_relaxed) == current_thread;
+    if (mine) row.allocations -= page_untaken(page);  // Handed to malloc, not taken.
+  };
+  store.for_each_span(add);
+  registry.for_each_region_span(add);
+  account->live_bytes = live_bytes + account->large_live_bytes;
+}
+
+}  // namespace
+
+void fill_account(tarn_account* account) noexcept {
+  totals.fill(account);
+  fill_classes(account);
+  if (account->live_bytes > account->live_bytes_peak) {
+    account->live_bytes_peak = account->live_bytes;
+  }
+}
+
+void describe_process(tarn_account* account) noexcept {
+  *account = {};
+  identify_process(account);
+  fill_account(account);
+  account->magic = TARN_ACCOUNT_MAGIC;
+}
+
+}  // namespace tarn

@@ -1,0 +1,40 @@
+// process: start and end of the library. The object is constant-initialised, so it is there before
+// the first constructor and after the last destructor.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "platform/base/config.hpp"
+
+namespace tarn {
+
+class Process {
+ public:
+  // Prepares for forks, reads the settings and opens the account. Called by threads that start, the
+  // first of them perhaps before libc knows the environment, and by the library's constructor.
+  void start() noexcept {
+    if (TARN_UNLIKELY(!configured_.load(std::memory_order_acquire))) start_once();
+  }
+
+  // Writes the final account. Called by the library's destructor.
+  void finish() noexcept;
+
+  // Freed memory that stays warm however old it is.
+  void keep_warm(std::size_t bytes) noexcept;
+
+  bool is_configured() const noexcept { return configured_.load(std::memory_order_acquire); }
+
+ private:
+  void start_once() noexcept;
+
+  std::atomic<bool> started_{false};
+  std::atomic<bool> configuring_{false};
+  std::atomic<bool> configured_{false};  // Release after the settings are read, acquire in start().
+};
+
+extern Process process;
+
+}  // namespace tarn

@@ -1,0 +1,44 @@
+// config: what the compiler and the processor are, and the attributes that the rooms use. No state.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tarn/detail/api.h"
+
+#define TARN_INLINE inline __attribute__((always_inline))
+#define TARN_COLD __attribute__((noinline, cold))
+#define TARN_NOINLINE __attribute__((noinline))
+#define TARN_HIDDEN __attribute__((visibility("hidden")))
+#define TARN_EXPORT __attribute__((visibility("default")))
+#define TARN_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
+
+// For what reads memory that is not its own, or runs in the midst of anything.
+#define TARN_UNSANITIZED __attribute__((no_sanitize("address", "thread", "undefined")))
+
+// Between the two ThreadSanitizer does not look at the thread's reads: the others stand still,
+// which it does not know.
+#ifdef __SANITIZE_THREAD__
+#define TARN_TSAN true
+extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
+#define TARN_UNWATCHED_BEGIN() AnnotateIgnoreReadsBegin(__FILE__, __LINE__)
+#define TARN_UNWATCHED_END() AnnotateIgnoreReadsEnd(__FILE__, __LINE__)
+#else
+#define TARN_TSAN false
+#define TARN_UNWATCHED_BEGIN() ((void)0)
+#define TARN_UNWATCHED_END() ((void)0)
+#endif
+
+// Orders the writes before it and after it as a fork sees them: the child of a fork repairs what
+// the other threads left half-done. ThreadSanitizer knows no fences, and does not look at children.
+#ifdef __SANITIZE_THREAD__
+#define TARN_FORK_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#else
+#define TARN_FORK_FENCE() __atomic_thread_fence(__ATOMIC_RELEASE)
+#endif
+
+// How much of an address nodes of a tree have in common with those that they link
+// (kinds/trees/node.hpp). Tests make it small.
+#ifndef TARN_TREE_SLAB_BITS
+#define TARN_TREE_SLAB_BITS 34
+#endif

@@ -1,0 +1,111 @@
+// vm in tests: see fake.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "platform/os/vm.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <sys/mman.h>
+
+#include "platform/os/fake/fake.hpp"
+
+namespace tarn::os {
+
+namespace {
+
+std::atomic<std::uint64_t> call_count{0};
+std::atomic<std::uint64_t> failing_call{0};
+std::atomic<bool> failing_onwards{false};
+std::atomic<std::size_t> reserved_bytes{0};
+std::atomic<std::size_t> purged_bytes{0};
+std::atomic<std::size_t> limit{0};
+
+bool call_fails() noexcept {
+  const std::uint64_t call = call_count.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint64_t failing = failing_call.load(std::memory_order_relaxed);
+  if (failing == 0) return false;
+  return failing_onwards.load(std::memory_order_relaxed) ? call >= failing : call == failing;
+}
+
+// Of tests that use it, none has two threads.
+bool exceeds_limit(std::size_t bytes) noexcept {
+  return limit.load() != 0 && reserved_bytes.load() + bytes > limit.load();
+}
+
+}  // namespace
+
+namespace fake {
+
+void limit_bytes(std::size_t bytes) noexcept { limit.store(bytes); }
+
+void fail_at(std::uint64_t n, bool onwards) noexcept {
+  call_count.store(0);
+  failing_onwards.store(onwards);
+  failing_call.store(n);
+}
+
+std::uint64_t calls() noexcept { return call_count.load(); }
+std::size_t bytes_reserved() noexcept { return reserved_bytes.load(); }
+std::size_t bytes_purged() noexcept { return purged_bytes.load(); }
+
+}  // namespace fake
+
+void* vm_reserve(std::size_t bytes) noexcept {
+  if (call_fails() || exceeds_limit(bytes)) return nullptr;
+  void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  reserved_bytes.fetch_add(bytes);
+  return start;
+}
+
+void* vm_reserve_sparse(std::size_t bytes) noexcept { return vm_reserve(bytes); }
+
+std::size_t vm_bytes_there_can_be() noexcept { return SIZE_MAX; }
+
+bool vm_release(void* start, std::size_t bytes) noexcept {
+  if (call_fails() || munmap(start, bytes) != 0) return false;
+  reserved_bytes.fetch_sub(bytes);
+  return true;
+}
+
+bool vm_prefer_huge(void*, std::size_t) noexcept { return !call_fails(); }
+void vm_avoid_huge(void*, std::size_t) noexcept {}
+bool vm_populate(void*, std::size_t) noexcept { return !call_fails(); }
+bool vm_bind(void*, std::size_t, unsigned node) noexcept { return !call_fails() && node == 0; }
+
+bool vm_purge(void* start, std::size_t bytes) noexcept {
+  if (call_fails() || madvise(start, bytes, MADV_DONTNEED) != 0) return false;
+  purged_bytes.fetch_add(bytes);
+  return true;
+}
+
+bool vm_close(void* start, std::size_t bytes) noexcept {
+  return !call_fails() && mprotect(start, bytes, PROT_NONE) == 0;
+}
+
+bool vm_open(void* start, std::size_t bytes) noexcept {
+  return !call_fails() && mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
+  if (call_fails() || exceeds_limit(wanted - bytes)) return nullptr;
+  void* const grown = mremap(start, bytes, wanted, MREMAP_MAYMOVE);
+  if (grown == MAP_FAILED) return nullptr;
+  reserved_bytes.fetch_add(wanted - bytes);
+  return grown;
+}
+
+std::size_t vm_resident(const void*, std::size_t) noexcept { return 0; }
+
+void vm_name(void*, std::size_t, const char*) noexcept {}
+
+bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept {
+  return !call_fails() &&
+         mprotect(start, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
+}
+
+bool vm_lock(void*, std::size_t) noexcept { return !call_fails(); }
+bool vm_hide(void*, std::size_t) noexcept { return !call_fails(); }
+
+}  // namespace tarn::os

@@ -1,0 +1,68 @@
+// module: which executable or library an address lies in, as the maps of /proc tell. For reports:
+// no allocation, and no dladdr, which would have to be in the program.
+//
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+#include "platform/os/linux/lines.hpp"
+#include "platform/os/linux/uncancelled.hpp"
+#include "platform/os/process.hpp"
+
+namespace tarn::os {
+
+namespace {
+
+void put_name(char* to, std::size_t bytes, const char* path) noexcept {
+  const char* const slash = strrchr(path, '/');
+  const char* const name = slash == nullptr ? path : slash + 1;
+  std::size_t length = strlen(name);
+  if (length >= bytes) length = bytes - 1;
+  memcpy(to, name, length);
+  to[length] = '\0';
+}
+
+// start-end rights offset device inode path. A module's lines follow each other.
+bool find_in(Lines& lines, std::uintptr_t address, char* name, std::size_t bytes,
+             std::uintptr_t* offset) noexcept {
+  char line[line_bytes];
+  char module[line_bytes] = "";
+  std::uintptr_t begin = 0;
+  while (lines.next(line)) {
+    const char* text = line;
+    const std::uintptr_t start = read_hexadecimal(&text);
+    if (*text == '-') ++text;
+    const std::uintptr_t end = read_hexadecimal(&text);
+    const char* const path = strchr(text, '/');
+    if (path != nullptr && strcmp(path, module) != 0) {
+      memcpy(module, path, strlen(path) + 1);
+      begin = start;
+    }
+    if (address < start || address >= end) continue;
+    if (path == nullptr) return false;
+    put_name(name, bytes, path);
+    *offset = address - begin;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool find_module(const void* address, char* name, std::size_t bytes,
+                 std::uintptr_t* offset) noexcept {
+  Uncancelled uncancelled;
+  const int saved = errno;
+  const int file = open_maps();
+  bool found = false;
+  if (file >= 0) {
+    Lines lines(file);
+    found = find_in(lines, reinterpret_cast<std::uintptr_t>(address), name, bytes, offset);
+    close(file);
+  }
+  errno = saved;
+  return found;
+}
+
+}  // namespace tarn::os

@@ -1,0 +1,42 @@
+// system_call: calls of the system without libc, for handlers of signals and for what must not be
+// seen by sanitizers; and the stack pointer of whoever calls. x86-64.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/base/config.hpp"
+
+// What the kernel reports is negative. tarn_signal_return: where handlers return to.
+extern "C" {
+TARN_HIDDEN long tarn_system_call(long number, long a, long b, long c, long d);
+TARN_HIDDEN void tarn_signal_return();
+TARN_HIDDEN void tarn_with_registers(void (*work)(void*, const std::byte*), void* context);
+}
+
+namespace tarn::os {
+
+inline constexpr std::size_t mask_bytes = sizeof(std::uint64_t);  // Of signals.
+
+template <class... Arguments>
+TARN_UNSANITIZED long call(long number, Arguments... arguments) noexcept {
+  long values[4] = {};
+  std::size_t i = 0;
+  ((values[i++] = (long)arguments), ...);  // Pointers and numbers alike.
+  return tarn_system_call(number, values[0], values[1], values[2], values[3]);
+}
+
+// What the thread pointer leads to, and its second word: the table of the modules' memory.
+TARN_UNSANITIZED inline const std::byte* thread_pointer() noexcept {
+  const std::byte* self = nullptr;
+  __asm__("movq %%fs:0, %0" : "=r"(self));
+  return self;
+}
+
+TARN_UNSANITIZED inline const std::byte* modules_of(const std::byte* tls) noexcept {
+  return *reinterpret_cast<const std::byte* const*>(tls + sizeof(void*));
+}
+
+}  // namespace tarn::os

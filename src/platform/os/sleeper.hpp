@@ -1,0 +1,72 @@
+// sleeper: one thread that sleeps while there is nothing to do, and anybody who has something.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "platform/base/config.hpp"
+#include "platform/os/thread.hpp"
+
+namespace tarn::os {
+
+class Sleeper {
+ public:
+  // Before its thread is made.
+  void begin() noexcept { word_.store(awake_, std::memory_order_relaxed); }
+
+  // The thread's: false once it is to end.
+  bool goes_on() const noexcept { return word_.load(std::memory_order_acquire) != ended_; }
+
+  // The thread's, before it looks for work: whoever brings some from now on wakes it.
+  void lie_down() noexcept { change(awake_, asleep_); }
+
+  // The thread's, after it found none: until somebody rings. pre: lie_down()
+  void sleep() noexcept {
+    while (word_.load(std::memory_order_acquire) == asleep_) word_wait(&word_, asleep_);
+  }
+
+  // The thread's, after it found some for later: for so long, or until it is to end. No time at all
+  // when somebody has rung since. pre: lie_down()
+  void nap(std::uint64_t ms) noexcept {
+    if (!change(asleep_, napping_)) return;
+    word_wait_for(&word_, napping_, ms);
+    change(napping_, awake_);
+  }
+
+  // The thread's, after it found what somebody may turn into work without a word: for so long, or
+  // until somebody rings. Whether somebody did. pre: lie_down()
+  bool doze(std::uint64_t ms) noexcept {
+    if (word_.load(std::memory_order_acquire) == asleep_) word_wait_for(&word_, asleep_, ms);
+    return !change(asleep_, awake_);
+  }
+
+  // Anybody's, after bringing work: a load when it does not sleep. What was brought is seen, if it
+  // was brought under a lock under which the thread looks, or sequentially consistently.
+  void ring() noexcept {
+    if (TARN_LIKELY(word_.load(std::memory_order_seq_cst) != asleep_)) return;
+    if (change(asleep_, awake_)) word_wake(&word_);
+  }
+
+  // Has the thread end soon.
+  void end() noexcept {
+    word_.store(ended_, std::memory_order_release);  // Pairs with goes_on().
+    word_wake(&word_);
+  }
+
+ private:
+  // Sequentially consistent: see ring().
+  bool change(std::uint32_t from, std::uint32_t to) noexcept {
+    return word_.compare_exchange_strong(from, to, std::memory_order_seq_cst);
+  }
+
+  static constexpr std::uint32_t awake_ = 0;
+  static constexpr std::uint32_t asleep_ = 1;
+  static constexpr std::uint32_t napping_ = 2;
+  static constexpr std::uint32_t ended_ = 3;
+
+  std::atomic<std::uint32_t> word_{awake_};
+};
+
+}  // namespace tarn::os

@@ -1,0 +1,173 @@
+// thread: the contract for threads: who is running, a lock that survives fork, and the call at a
+// thread's end. Nothing here allocates.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "platform/base/config.hpp"
+
+namespace tarn::os {
+
+// Not 0, below 2^31, different for all threads that are alive. In the child of a fork the surviving
+// thread keeps the one that it had, and no other thread of that process is given the same.
+using ThreadId = std::uint32_t;
+extern TARN_INITIAL_EXEC __thread ThreadId known_thread_id;
+ThreadId ask_thread_id() noexcept;
+TARN_INLINE ThreadId thread_id() noexcept {
+  const ThreadId id = known_thread_id;
+  return TARN_LIKELY(id != 0) ? id : ask_thread_id();
+}
+
+// Sleeps while *word == expected, at most until wake(). Spurious returns are allowed; in the child
+// of a fork that has not been repaired yet it is repaired instead, as for a lock.
+void word_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) noexcept;
+void word_wake(std::atomic<std::uint32_t>* word) noexcept;
+
+// As word_wait, at most for `ms` milliseconds.
+void word_wait_for(std::atomic<std::uint32_t>* word, std::uint32_t expected,
+                   std::uint64_t ms) noexcept;
+
+// A mutual exclusion of one word: 0, or the holder's id, with the top bit set when others may sleep
+// on it. So the child of a fork can tell a lock that nobody is left to release.
+class Lock {
+ public:
+  void lock() noexcept {
+    const ThreadId me = thread_id();
+    std::uint32_t expected = free_;
+    // Acquire: pairs with the release in unlock().
+    if (TARN_UNLIKELY(!word_.compare_exchange_strong(expected, me, std::memory_order_acquire,
+                                                     std::memory_order_relaxed))) {
+      lock_slow(me);
+    }
+  }
+
+  bool try_lock() noexcept {
+    std::uint32_t expected = free_;
+    return word_.compare_exchange_strong(expected, thread_id(), std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  void unlock() noexcept {
+    // Release: pairs with the acquire of the next lock().
+    if ((word_.exchange(free_, std::memory_order_release) & awaited_) != 0) word_wake(&word_);
+  }
+
+  // By any thread.
+  bool is_held() const noexcept { return word_.load(std::memory_order_relaxed) != free_; }
+
+  bool held_by_this_thread() const noexcept {
+    return (word_.load(std::memory_order_relaxed) & ~awaited_) == thread_id();
+  }
+
+  // For the child of a fork, which has one thread: true when the holder is gone. The structure
+  // behind the lock may then be half-written. The lock is free afterwards.
+  bool recover_after_fork() noexcept {
+    if (word_.load(std::memory_order_relaxed) == free_ || held_by_this_thread()) return false;
+    word_.store(free_, std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  void lock_slow(ThreadId me) noexcept;
+
+  static constexpr std::uint32_t free_ = 0;
+  static constexpr std::uint32_t awaited_ = std::uint32_t{1} << 31;
+
+  std::atomic<std::uint32_t> word_{free_};
+};
+
+// True: every other thread of the process has passed a full barrier since the call began, so plain
+// stores that they made before it are seen, and those of this thread are seen by what they do next.
+// False where the OS has no such thing; then nothing has happened. A few microseconds.
+bool barrier_in_all_threads() noexcept;
+
+// As above, but for the time that it takes: what other threads stored before the call is seen, and
+// what this thread stored is seen by all that they load from the return on. Any processor has
+// passed on by then what it stored, long ago. Two milliseconds, for a process that was refused the
+// above.
+void wait_for_stores() noexcept;
+
+// For waiting until another thread has done something. In the child of a fork that has not been
+// repaired yet it is repaired first, as for a lock: the other thread may be gone.
+void yield() noexcept;
+
+class Locked {
+ public:
+  explicit Locked(Lock& lock) noexcept : lock_(&lock) { lock.lock(); }
+  ~Locked() { release(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+  void release() noexcept {
+    if (lock_ != nullptr) lock_->unlock();
+    lock_ = nullptr;
+  }
+
+ private:
+  Lock* lock_;
+};
+
+// For what only reads, and may be called from a signal handler: a thread that holds the lock
+// already reads without it.
+class LockedUnlessHeld {
+ public:
+  explicit LockedUnlessHeld(Lock& lock) noexcept
+      : lock_(lock.held_by_this_thread() ? nullptr : &lock) {
+    if (lock_ != nullptr) lock_->lock();
+  }
+  ~LockedUnlessHeld() {
+    if (lock_ != nullptr) lock_->unlock();
+  }
+  LockedUnlessHeld(const LockedUnlessHeld&) = delete;
+  LockedUnlessHeld& operator=(const LockedUnlessHeld&) = delete;
+
+ private:
+  Lock* lock_;
+};
+
+// Has `ended(value)` called on this thread when it ends, for a value that is not null. It may be
+// asked for again from within `ended`. False when the OS has no room for it.
+// Each of the two who may ask has one value and one function for all threads.
+enum class ThreadEndFor { heap, scratch };
+using ThreadEnded = void (*)(void* value);
+bool thread_on_end(ThreadEnded ended, void* value,
+                   ThreadEndFor whom = ThreadEndFor::heap) noexcept;
+
+// A thread of the library's own, which runs `work` on a small stack with all signals blocked and
+// shows itself as `name` (15 characters at most). Making it allocates: no lock may be held. False
+// with errno set when the OS refuses.
+struct OwnThread {
+  std::uintptr_t handle = 0;
+};
+bool thread_begin_own(void (*work)(), const char* name, OwnThread* thread) noexcept;
+void thread_join_own(OwnThread thread) noexcept;
+
+// Has `child` called in the child after each fork: before fork returns there, or before a lock is
+// waited for, whichever comes first. (Other libraries' handlers may run before ours, and allocate.)
+// Called once.
+void process_on_fork(void (*child)()) noexcept;
+
+// How many forks are under way, and in the upper half how many there were.
+inline constexpr std::uint32_t fork_under_way = 1;
+inline constexpr std::uint32_t fork_one = 1 << 16;
+extern std::atomic<std::uint32_t> forks;
+bool await_fork_slow() noexcept;
+
+// Called by threads that are about to use memory, with nothing half-done. While another thread
+// forks they wait until it has forked, at most some milliseconds, once for each fork; true if so.
+// Else the fork waits for their page faults (docs/design/heap.md).
+inline bool await_fork() noexcept {
+  const std::uint32_t seen = forks.load(std::memory_order_relaxed);
+  return TARN_UNLIKELY(seen % fork_one != 0) && await_fork_slow();
+}
+
+// As above, before fork returns in the child, and for others than the first. It may allocate.
+void process_on_fork_also(void (*child)()) noexcept;
+
+// Has `before` called in the parent before each fork, and after it one of the others.
+void process_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
+
+}  // namespace tarn::os

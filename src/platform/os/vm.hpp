@@ -1,0 +1,69 @@
+// vm: the contract for pages of memory. One folder per OS implements it; `fake` stands in for tests
+// and fails when told to. Addresses and lengths are multiples of slice_bytes. Every function leaves
+// errno alone and may be called from any thread.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#if !defined(__linux__) || !defined(__LP64__)
+#error "tarn: for 64-bit Linux; a port is a folder under src/platform/os (pools alone: tarn_bare)"
+#endif
+
+namespace tarn::os {
+
+// Fresh zero memory, readable and writable, not yet backed; null when the OS refuses, as it does
+// where memory for all of it cannot exist.
+void* vm_reserve(std::size_t bytes) noexcept;
+
+// Likewise, for what is hardly used: the OS is told not to count it, nor to back it by huge pages.
+void* vm_reserve_sparse(std::size_t bytes) noexcept;
+
+// Memory and swap of the machine, more than which no request can have; SIZE_MAX: not known.
+std::size_t vm_bytes_there_can_be() noexcept;
+
+// Gives address space back. False when the OS refuses (it may, at its limit of mappings): then the
+// range is still the caller's.
+bool vm_release(void* start, std::size_t bytes) noexcept;
+
+// For what was just reserved: asks for huge pages, or for small ones; has it backed by memory now;
+// and by that of one node of a machine whose memory is not all alike (before any of it is backed).
+// False when the OS cannot, or has no such thing or node.
+bool vm_prefer_huge(void* start, std::size_t bytes) noexcept;
+void vm_avoid_huge(void* start, std::size_t bytes) noexcept;  // Also for static memory.
+bool vm_populate(void* start, std::size_t bytes) noexcept;
+bool vm_bind(void* start, std::size_t bytes, unsigned node) noexcept;
+
+// Drops the contents; the range stays usable and reads as zero. False: contents are as before.
+bool vm_purge(void* start, std::size_t bytes) noexcept;
+
+// From now on a read or a write there faults, or no longer does. False when the OS refuses (it may,
+// at its limit of mappings): then all is as before.
+bool vm_close(void* start, std::size_t bytes) noexcept;
+bool vm_open(void* start, std::size_t bytes) noexcept;
+
+// Makes a range longer, in place or elsewhere, without copying; what is added reads as zero. The
+// new start: the old range, where it is not part of the new one, is then no longer the caller's.
+// Null when the OS cannot (or, on Linux, when the range is not part of one mapping): nothing has
+// changed. pre: wanted > bytes
+void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept;
+
+// How much of a range is in memory, now; 0 where the OS does not say (also for a range with holes).
+std::size_t vm_resident(const void* start, std::size_t bytes) noexcept;
+
+// Shows `name` for the range in /proc/PID/maps where the kernel can: printable ASCII without
+// backslash, backquote, $ and brackets. `name` must outlive the range.
+void vm_name(void* start, std::size_t bytes, const char* name) noexcept;
+
+// Makes a range read-only, or writable again. False when the OS refuses: parts may have changed.
+bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept;
+
+// Keeps a range in memory, backed from now on; until it is released. False when the OS refuses.
+bool vm_lock(void* start, std::size_t bytes) noexcept;
+
+// Keeps a range out of core dumps, and has it read as zero in the child of a fork. False when the
+// OS cannot.
+bool vm_hide(void* start, std::size_t bytes) noexcept;
+
+}  // namespace tarn::os

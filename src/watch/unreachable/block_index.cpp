@@ -1,0 +1,433 @@
+// block_index: see block_index.hpp.
+//
+// Threads may stand in the midst of anything. On hit paths, what they are about to hand out or to
+// take back is in their registers, so it counts as reached. On slow paths free blocks may be on no
+// list, or live ones known by a number alone: blocks of pages that somebody is at work on are not
+// shown, those of a heap whose lock is held count as reached, unless they have pages; and whoever
+// has the descriptor of a large block has the block.
+//
+// SPDX-License-Identifier: MIT
+#include "watch/unreachable/block_index.hpp"
+
+#include "engine/records/thread.hpp"
+#include "engine/threads/orphans.hpp"
+#include "heaps/checked/places.hpp"
+#include "heaps/heap/registry.hpp"
+#include "platform/os/process.hpp"
+
+namespace tarn {
+
+namespace {
+
+// Calls visit(span, is_in_region) for every descriptor.
+template <class Visit>
+void for_each_span_anywhere(Visit visit) noexcept {
+  store.for_each_span([&](Span* span) noexcept { visit(span, false); });
+  registry.for_each_region_span([&](Span* span) noexcept { visit(span, true); });
+}
+
+// Calls visit(start, bytes) for the chunks of heaps that have memory of their own.
+template <class Visit>
+void for_each_chunk(Visit visit) noexcept {
+  registry.for_each([&](const HeapRecord& record) noexcept {
+    if (record.zone != nullptr) record.zone->for_each_chunk(visit);
+  });
+}
+
+// In a region there may be no way from addresses to spans but under a lock.
+bool is_known(const Span* span, bool is_in_region) noexcept {
+  return is_in_region || page_map.span_of(span->base) == span;
+}
+
+HeapRecord* living(HeapRecord* record) noexcept {
+  // A deleted heap's nursery and what it checks stay with its record; the blocks are malloc's.
+  return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
+}
+
+// Whose blocks the span has; null: it has none.
+HeapRecord* record_with_blocks(const Span* span, bool is_in_region) noexcept {
+  const auto* const page = static_cast<const Page*>(span);
+  switch (span->kind_now()) {
+    case SpanKind::page: {
+      const ThreadHeap* const share = page->heap_now();
+      return share == nullptr || page->block_bytes == 0 ? nullptr : living(share->record);
+    }
+    case SpanKind::nursery:
+    case SpanKind::checked:
+    case SpanKind::lone:
+    case SpanKind::large: {
+      HeapRecord* const record = page->record_now();
+      return record == nullptr || !is_known(span, is_in_region) ? nullptr : living(record);
+    }
+    default:
+      return nullptr;
+  }
+}
+
+GroundKind kind_of(SpanKind kind) noexcept {
+  switch (kind) {
+    case SpanKind::page: return GroundKind::page;
+    case SpanKind::nursery: return GroundKind::nursery;
+    case SpanKind::checked: return GroundKind::checked;
+    case SpanKind::lone: return GroundKind::lone;
+    default: return GroundKind::large;
+  }
+}
+
+std::uint32_t places_of(const Page& page) noexcept {
+  switch (page.kind_now()) {
+    case SpanKind::page: return page.carved;
+    case SpanKind::checked: return page.carved;
+    case SpanKind::nursery: return Nursery::grains;
+    default: return 1;
+  }
+}
+
+const Nursery& nursery_of(const Ground& ground) noexcept {
+  return ground.page->record_now()->nursery;
+}
+
+std::uint64_t padded(std::uint32_t places) noexcept { return align_up(places, std::size_t{64}); }
+
+}  // namespace
+
+bool is_outside() noexcept {
+  return !current_thread->busy.load(std::memory_order_relaxed) &&
+         !registry.lock().held_by_this_thread() && !store.lock().held_by_this_thread();
+}
+
+bool take_unless_stuck(os::Lock& lock) noexcept {
+  constexpr std::uint64_t longest_ms = 200;
+  if (lock.held_by_this_thread()) return false;
+  std::uint64_t until_ms = 0;
+  while (!lock.try_lock()) {
+    const std::uint64_t now_ms = os::clock_coarse_ms();
+    if (until_ms == 0) until_ms = now_ms + longest_ms;
+    if (now_ms > until_ms) return false;
+    os::yield();
+  }
+  return true;
+}
+
+bool hold_lists() noexcept {
+  if (!take_unless_stuck(registry.lock())) return false;
+  if (take_unless_stuck(store.lock())) return true;
+  registry.lock().unlock();
+  return false;
+}
+
+bool try_hold_lists() noexcept {
+  if (!registry.lock().try_lock()) return false;
+  if (store.lock().try_lock()) return true;
+  registry.lock().unlock();
+  return false;
+}
+
+void let_lists_go() noexcept {
+  store.lock().unlock();
+  registry.lock().unlock();
+}
+
+namespace {
+
+bool is_at_work(const Thread& thread) noexcept {
+  return thread.state.load(std::memory_order_relaxed) != ThreadState::lost &&
+         (thread.busy.load(std::memory_order_relaxed) ||
+          thread.inside.load(std::memory_order_relaxed));
+}
+
+// Blocks may be in the hands of who changes the page's lists.
+bool is_worked_on(const Page& page) noexcept {
+  const Thread* const owner = page.owner.load(std::memory_order_relaxed);
+  if (owner == nullptr || owner == &frozen_owner || owner == &lost_owner) return false;
+  if (owner == &locked_owner) return page.heap_now()->record->lock.is_held();
+  if (owner->state.load(std::memory_order_relaxed) == ThreadState::orphan && orphans.is_locked()) {
+    return true;
+  }
+  return is_at_work(*owner);
+}
+
+}  // namespace
+
+Rest rest() noexcept {
+  Rest rest = Rest::full;
+  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    if (is_at_work(*t)) rest = Rest::partial;
+  }
+  registry.for_each([&](const HeapRecord& record) noexcept {
+    if (record.lock.is_held()) rest = Rest::partial;
+  });
+  if (orphans.is_locked()) rest = Rest::partial;
+  registry.for_each([&](const HeapRecord& record) noexcept {
+    if (record.zone != nullptr && record.zone->is_locked()) rest = Rest::no;
+  });
+  store.for_each_span([&](const Span* span) noexcept {
+    if (span->kind_now() == SpanKind::moving) rest = Rest::no;
+  });
+  return rest;
+}
+
+bool Grounds::begin(Scratch& scratch) noexcept {
+  scratch_ = &scratch;
+  std::uint64_t count = 0;
+  std::uint64_t bits = 0;
+  for_each_span_anywhere([&](const Span* span, bool in_region) noexcept {
+    if (record_with_blocks(span, in_region) == nullptr) return;
+    ++count;
+    bits += padded(places_of(*static_cast<const Page*>(span)));
+  });
+  std::uint64_t chunks = 0;
+  for_each_chunk([&](const std::byte*, std::size_t) noexcept { ++chunks; });
+  root_ = scratch.take_array<std::uint32_t*>(root_entries);
+  grounds_ = scratch.take_array<Ground>(first_ground_ + count);
+  bits_ = scratch.take_array<std::uint64_t>(bits / 64 * 2);
+  hosts_ = scratch.take_array<Spot>(chunks);
+  if (root_ == nullptr || grounds_ == nullptr || bits_ == nullptr || hosts_ == nullptr ||
+      count > UINT32_MAX / 2) {
+    return false;
+  }
+  room_ = {count, bits, chunks};
+  lowest_ = UINTPTR_MAX;
+  // Memory of a heap may lie in a block of another one: what is inside goes last.
+  if (!add_all_own() || !add_grounds(false) || !add_chunks() || !add_grounds(true)) return false;
+  if (!make_descriptors()) return false;
+  for (std::uint64_t i = 0; i < bit_count_ / 64; ++i) {
+    live_count_ += static_cast<std::uint64_t>(__builtin_popcountll(bits_[2 * i]));
+  }
+  return true;
+}
+
+// Those of heaps that have memory of their own, or of the others.
+bool Grounds::add_grounds(bool apart) noexcept {
+  bool done = true;
+  for_each_span_anywhere([&](const Span* span, bool in_region) noexcept {
+    HeapRecord* const record = record_with_blocks(span, in_region);
+    if (!done || record == nullptr || (record->zone != nullptr) != apart) return;
+    done = add_ground(static_cast<const Page&>(*span), record);
+  });
+  return done;
+}
+
+bool Grounds::add_ground(const Page& page, HeapRecord* record) noexcept {
+  const GroundKind kind = kind_of(page.kind_now());
+  const bool in_steps = kind == GroundKind::page || kind == GroundKind::checked;
+  const std::uint32_t step = kind == GroundKind::nursery ? std::uint32_t{block_align}
+                             : in_steps                  ? page.block_bytes
+                                                         : 0;
+  const std::uint32_t places = places_of(page);
+  // Threads that do not stand still may have made more meanwhile.
+  if (ground_end_ - first_ground_ == room_.grounds || bit_count_ + padded(places) > room_.bits) {
+    return true;
+  }
+  Ground& ground = grounds_[ground_end_];
+  ground = {page.base, bit_count_, step, places, &page, record, kind, true, false};
+  if (!set_slices(page.base, page.bytes(), ground_end_)) return false;
+  ++ground_end_;
+  bit_count_ += padded(places);
+  const std::uintptr_t end = address_of(page.end());
+  const std::uintptr_t end_before = extent_ == 0 ? 0 : lowest_ + extent_;
+  if (address_of(page.base) < lowest_) lowest_ = address_of(page.base);
+  extent_ = (end > end_before ? end : end_before) - lowest_;
+  fill(ground);
+  if (kind == GroundKind::page) {
+    ground.is_wanted = ground.is_wanted && !is_worked_on(page);
+  } else if (page.record_now()->lock.is_held()) {
+    ground.is_kept = kind != GroundKind::large;
+  }
+  return true;
+}
+
+bool Grounds::make_descriptors() noexcept {
+  std::size_t count = 0;
+  for (std::uint32_t g = first_ground_; g < ground_end_; ++g) {
+    count += grounds_[g].kind == GroundKind::large ? 1 : 0;
+  }
+  descriptor_bits_ = log2_floor(count + 1) + 2;
+  descriptors_ = scratch_->take_array<std::uint32_t>(std::size_t{1} << descriptor_bits_);
+  if (descriptors_ == nullptr) return false;
+  const std::size_t mask = (std::size_t{1} << descriptor_bits_) - 1;
+  for (std::uint32_t g = first_ground_; g < ground_end_; ++g) {
+    if (grounds_[g].kind != GroundKind::large) continue;
+    std::size_t i = slot_of(address_of(grounds_[g].page));
+    while (descriptors_[i] != 0) i = (i + 1) & mask;
+    descriptors_[i] = g;
+  }
+  return true;
+}
+
+bool Grounds::find_by_descriptor(std::uintptr_t address, Spot* spot) const noexcept {
+  if (address % alignof(Page) != 0) return false;
+  const std::size_t mask = (std::size_t{1} << descriptor_bits_) - 1;
+  for (std::size_t i = slot_of(address); descriptors_[i] != 0; i = (i + 1) & mask) {
+    if (address_of(grounds_[descriptors_[i]].page) != address) continue;
+    *spot = {descriptors_[i], 0};
+    return true;
+  }
+  return false;
+}
+
+// A heap that lives needs the blocks that its memory lies in.
+bool Grounds::add_chunks() noexcept {
+  bool done = true;
+  for_each_chunk([&](const std::byte* start, std::size_t bytes) noexcept {
+    Spot host{};
+    if (find(address_of(start), &host) && host_count_ < room_.chunks) hosts_[host_count_++] = host;
+    done = done && add_own(start, bytes);
+  });
+  return done;
+}
+
+bool Grounds::set_slices(const std::byte* start, std::size_t bytes, std::uint32_t number) noexcept {
+  std::uintptr_t at = address_of(start) >> slice_shift;
+  const std::uintptr_t end = (address_of(start) + bytes) >> slice_shift;
+  while (at < end) {
+    const std::uintptr_t first = at & (leaf_entries - 1);
+    const std::uintptr_t rest = leaf_entries - first;
+    const std::uintptr_t in_leaf = rest < end - at ? rest : end - at;
+    std::uint32_t*& leaf = root_[at >> (leaf_shift - slice_shift)];
+    if (leaf == nullptr) leaf = scratch_->take_array<std::uint32_t>(leaf_entries);
+    if (leaf == nullptr) return false;
+    for (std::uintptr_t i = first; i < first + in_leaf; ++i) leaf[i] = number;
+    at += in_leaf;
+  }
+  return true;
+}
+
+bool Grounds::add_own(const std::byte* start, std::size_t bytes) noexcept {
+  return set_slices(start, bytes, own_);
+}
+
+// What is tarn's, with blocks or without.
+bool Grounds::add_all_own() noexcept {
+  bool done = true;
+  const auto add = [&](const std::byte* start, std::size_t bytes) noexcept {
+    done = done && add_own(start, bytes);
+  };
+  store.for_each_record_region(add);
+  page_map.for_each_leaf(add);
+  store.for_each_span([&](const Span* span) noexcept {
+    const SpanKind kind = span->kind_now();
+    if (kind == SpanKind::idle || kind == SpanKind::moving || span->base == nullptr) return;
+    add(span->base, span->bytes());
+  });
+  return done;
+}
+
+void Grounds::fill(Ground& ground) noexcept {
+  switch (ground.kind) {
+    case GroundKind::page:
+      fill_page(ground);
+      break;
+    case GroundKind::nursery: {
+      const Nursery& nursery = nursery_of(ground);
+      if (nursery.page != ground.page) break;
+      for (std::size_t at = nursery.next_block(0); at != Nursery::none;
+           at = nursery.next_block(at + block_align)) {
+        set_live(ground, static_cast<std::uint32_t>(at / block_align));
+      }
+      break;
+    }
+    case GroundKind::checked:
+      for (std::uint32_t i = 0; i < ground.places; ++i) {
+        if (place_number(ground.page, i).note->state() == NoteState::live) set_live(ground, i);
+      }
+      break;
+    case GroundKind::lone:
+      if (lone_place(ground.page).note->state() == NoteState::live) set_live(ground, 0);
+      break;
+    case GroundKind::large:
+      set_live(ground, 0);
+      break;
+  }
+  for (std::uint32_t i = 0; i < ground.places; i += 64) {
+    const std::uint64_t word = bits_[(ground.first_bit + i) / 64 * 2];
+    if (word == 0) continue;
+    if (ground.kind == GroundKind::page) {
+      live_bytes_ += static_cast<std::uint64_t>(__builtin_popcountll(word)) * ground.place_bytes;
+      continue;
+    }
+    for (std::uint64_t rest = word; rest != 0; rest &= rest - 1) {
+      live_bytes_ +=
+          bytes_of_block({ground_end_ - 1, i + static_cast<std::uint32_t>(__builtin_ctzll(rest))})
+              .count();
+    }
+  }
+}
+
+void Grounds::fill_page(Ground& ground) noexcept {
+  const Page& page = *ground.page;
+  if (page_has_no_lists(&page)) return;  // None is live.
+  for (std::uint32_t i = 0; i < ground.places; ++i) set_live(ground, i);
+  std::uint32_t listed = strike_list(ground, page.free);
+  listed += strike_list(ground, page.local_free);
+  const Remote remote{page.remote.load(std::memory_order_relaxed)};
+  if (remote.count() != 0) strike_list(ground, page.block_at(decode_head(remote.head())));
+  // A fork has left it half-changed: some blocks may be on no list.
+  if (page.owner.load(std::memory_order_relaxed) == &lost_owner) ground.is_wanted = false;
+  // One may be on its way from a list to the program, or back: then somebody has it.
+  if (listed + 1 < ground.places - page.live() && page.live() <= ground.places) {
+    ground.is_wanted = false;
+  }
+}
+
+// How many free blocks were on the list. One that leads astray is being changed: it ends there.
+std::uint32_t Grounds::strike_list(const Ground& ground, const Block* block) noexcept {
+  std::uint32_t count = 0;
+  for (; block != nullptr && ground.page->is_block(block); block = block->next) {
+    const std::size_t i = ground.page->offset_of(block) / ground.place_bytes;
+    if (i >= ground.places || !is_live(ground, static_cast<std::uint32_t>(i))) break;
+    const std::uint64_t bit = ground.first_bit + i;
+    bits_[bit / 64 * 2] &= ~(std::uint64_t{1} << (bit % 64));
+    ++count;
+  }
+  return count;
+}
+
+bool Grounds::find_in(const Ground& ground, std::uint32_t number, std::uintptr_t address,
+                      Spot* spot) const noexcept {
+  const std::size_t offset = address - address_of(ground.base);
+  std::uint32_t place = 0;
+  if (ground.kind == GroundKind::page || ground.kind == GroundKind::checked) {
+    place = static_cast<std::uint32_t>(offset) / ground.place_bytes;
+    if (place >= ground.places) return false;
+  } else if (ground.kind == GroundKind::nursery) {
+    const std::size_t start = nursery_of(ground).block_around(offset);
+    if (start == Nursery::none) return false;
+    place = static_cast<std::uint32_t>(start / block_align);
+  } else if (ground.kind == GroundKind::lone) {
+    if (address < address_of(lone_place(ground.page).start)) return false;
+  }
+  if (!is_live(ground, place)) return false;
+  *spot = {number, place};
+  return true;
+}
+
+os::Bytes Grounds::bytes_of_block(Spot spot) const noexcept {
+  const Ground& ground = grounds_[spot.ground];
+  const std::byte* const start = ground.base + std::size_t{spot.place} * ground.place_bytes;
+  switch (ground.kind) {
+    case GroundKind::page:
+      return {start, start + ground.place_bytes};
+    case GroundKind::nursery:
+      return {start, start + nursery_of(ground).size_at(std::size_t{spot.place} * block_align)};
+    case GroundKind::checked:
+      return {start, start + place_number(ground.page, spot.place).note->requested()};
+    case GroundKind::lone: {
+      const Place place = lone_place(ground.page);
+      return {place.start, place.start + place.note->requested()};
+    }
+    case GroundKind::large:
+      break;
+  }
+  return {ground.base, ground.base + ground.page->bytes()};
+}
+
+const void* Grounds::site_of(Spot spot) const noexcept {
+  const Ground& ground = grounds_[spot.ground];
+  if (ground.kind == GroundKind::checked) {
+    return place_number(ground.page, spot.place).note->allocated_at;
+  }
+  return ground.kind == GroundKind::lone ? lone_place(ground.page).note->allocated_at : nullptr;
+}
+
+}  // namespace tarn

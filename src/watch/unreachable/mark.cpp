@@ -1,0 +1,148 @@
+// mark: see mark.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "watch/unreachable/mark.hpp"
+
+namespace tarn {
+
+namespace {
+
+TARN_UNSANITIZED std::uintptr_t word_at(std::uintptr_t address) noexcept {
+  return *reinterpret_cast<const std::uintptr_t*>(address);
+}
+
+}  // namespace
+
+bool Mark::begin(Scratch& scratch) noexcept {
+  const std::uint64_t words = grounds_.bit_count() / 64;
+  stack_ = scratch.take_array<Spot>(grounds_.live_count());
+  indirect_ = scratch.take_array<std::uint64_t>(words);
+  covered_ = scratch.take_array<std::uint64_t>(words);
+  return stack_ != nullptr && indirect_ != nullptr && covered_ != nullptr;
+}
+
+// Calls hit(address) for the words that may be addresses of blocks.
+template <class Hit>
+void Mark::for_each_word(os::Bytes bytes, Hit hit) noexcept {
+  if (TARN_LIKELY(!careful_)) return for_each_word_in(grounds_, bytes, hit);
+  while (bytes.start < bytes.end) {
+    const std::size_t in_slice = slice_bytes - (address_of(bytes.start) & (slice_bytes - 1));
+    const std::size_t part = in_slice < bytes.count() ? in_slice : bytes.count();
+    const std::size_t shift = address_of(bytes.start) % sizeof(std::uintptr_t);
+    // Words lie as they did.
+    alignas(std::uintptr_t) std::byte copy[slice_bytes + sizeof(std::uintptr_t)];
+    if (os::copy_readable(copy + shift, bytes.start, part)) {
+      for_each_word_in(grounds_, {copy + shift, copy + shift + part}, hit);
+    }
+    bytes.start += part;
+  }
+}
+
+// Calls hit(spot) for the blocks that a word names: one, but where empty nodes of trees lie.
+template <class Hit>
+void Mark::for_each_named(std::uintptr_t value, Hit hit) noexcept {
+  Spot spot{};
+  if (grounds_.find(value, &spot)) hit(spot);
+  if (value % sizeof(TreeNode) == 0 && ends_empty_node(grounds_, value, &spot)) {
+    hit(spot);
+  }
+}
+
+// Calls hit(spot) for all that the block leads to. Of one that has whole slices only those are read
+// that have contents, may be read, and are its own.
+template <class Hit>
+void Mark::for_each_target(Spot spot, Hit hit) noexcept {
+  const os::Bytes bytes = grounds_.bytes_of_block(spot);
+  const auto see = [&](std::uintptr_t value) noexcept { for_each_named(value, hit); };
+  const auto follow = [&](os::Bytes part) noexcept {
+    const auto see_node = [&](const TreeNode* n) noexcept { for_each_link(grounds_, n, hit); };
+    if (part.count() < sizeof(TreeNode)) return;
+    if (part.start == bytes.start) see_node(reinterpret_cast<const TreeNode*>(part.start));
+    if (!careful_) for_each_inner_node(grounds_, part, see_node);
+  };
+  const auto read = [&](os::Bytes part) noexcept { for_each_word(part, see); };
+  if (TARN_LIKELY(bytes.count() < slice_bytes)) {
+    follow(bytes);
+    return read(bytes);
+  }
+  mappings_.for_each_readable(bytes, [&](os::Bytes part) noexcept {
+    follow(part);
+    for (const std::byte* at = part.start; at < part.end;) {
+      const auto* const next = reinterpret_cast<const std::byte*>(
+          (address_of(at) & ~(slice_bytes - 1)) + slice_bytes);
+      const std::byte* const end = next < part.end ? next : part.end;
+      if (grounds_.has_slice(spot.ground, at)) read({at, end});
+      at = end;
+    }
+  });
+}
+
+void Mark::drain() noexcept {
+  while (depth_ != 0) {
+    const Spot spot = stack_[--depth_];
+    for_each_target(spot, [this](Spot target) noexcept {
+      if (grounds_.reach(target)) stack_[depth_++] = target;
+    });
+  }
+}
+
+void Mark::add_block(Spot spot) noexcept {
+  if (!grounds_.reach(spot)) return;
+  stack_[depth_++] = spot;
+  drain();
+}
+
+void Mark::add_block_at(const void* p) noexcept {
+  Spot spot{};
+  if (grounds_.find(address_of(p), &spot)) add_block(spot);
+}
+
+void Mark::add_words(os::Bytes bytes) noexcept {
+  for_each_word(bytes, [this](std::uintptr_t value) noexcept {
+    for_each_named(value, [this](Spot spot) noexcept { add_block(spot); });
+  });
+}
+
+void Mark::add_words_in_use(os::Bytes bytes) noexcept {
+  add_words(bytes);
+  const std::uintptr_t first = align_up(address_of(bytes.start), sizeof(std::uintptr_t));
+  for (std::uintptr_t at = first; at + sizeof(std::uintptr_t) <= address_of(bytes.end);
+       at += sizeof(std::uintptr_t)) {
+    Spot spot{};
+    if (grounds_.find_by_descriptor(word_at(at), &spot)) add_block(spot);
+  }
+}
+
+// All that the block leads to, of what is not reached, is covered.
+void Mark::cover_from(Spot first) noexcept {
+  if (!set_bit(covered_, first)) return;
+  stack_[depth_++] = first;
+  while (depth_ != 0) {
+    for_each_target(stack_[--depth_], [this](Spot target) noexcept {
+      if (grounds_.is_reached(target)) return;
+      if (set_bit(covered_, target)) stack_[depth_++] = target;
+    });
+  }
+}
+
+// Blocks that nothing leads to are direct. What these do not lead to are rings, and what rings lead
+// to: the first that is met of each counts as direct.
+void Mark::find_indirect() noexcept {
+  grounds_.for_each_unreached([this](Spot spot) noexcept {
+    for_each_target(spot, [&](Spot target) noexcept {
+      const bool is_itself = target.ground == spot.ground && target.place == spot.place;
+      if (!is_itself && !grounds_.is_reached(target)) set_bit(indirect_, target);
+    });
+  });
+  grounds_.for_each_unreached([this](Spot spot) noexcept {
+    if (!bit(indirect_, spot)) cover_from(spot);
+  });
+  grounds_.for_each_unreached([this](Spot spot) noexcept {
+    if (bit(covered_, spot)) return;
+    const std::uint64_t i = grounds_.number_of(spot);
+    indirect_[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+    cover_from(spot);
+  });
+}
+
+}  // namespace tarn

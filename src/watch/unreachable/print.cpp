@@ -1,0 +1,148 @@
+// print: see print.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "watch/unreachable/print.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "platform/os/process.hpp"
+#include "platform/report/report_text.hpp"
+
+namespace tarn {
+
+namespace {
+
+// module+0x1f
+void print_site(ReportText& out, const void* p, bool is_json) noexcept {
+  char module[64];
+  std::uintptr_t offset = 0;
+  if (os::find_module(p, module, sizeof module, &offset)) {
+    (is_json ? out.json_letters(module) : out.visible(module)).text("+");
+  } else {
+    offset = reinterpret_cast<std::uintptr_t>(p);
+  }
+  out.text("0x").hexadecimal(offset);
+}
+
+// Blocks of one size, heap and call site.
+struct Group {
+  Lost first;
+  std::uint64_t blocks;
+  std::uint64_t direct_blocks;
+
+  std::uint64_t bytes() const noexcept { return blocks * first.bytes; }
+};
+
+bool is_like(const Lost& a, const Lost& b) noexcept {
+  return a.heap == b.heap && a.site == b.site && a.bytes == b.bytes;
+}
+
+bool comes_before(const Lost& a, const Lost& b) noexcept {
+  if (a.heap != b.heap) return a.heap < b.heap;
+  if (a.site != b.site) return a.site < b.site;
+  if (a.bytes != b.bytes) return a.bytes < b.bytes;
+  return a.start < b.start;
+}
+
+// Returns how many there are.
+std::size_t make_groups(Search& search, Group* groups) noexcept {
+  std::sort(search.begin(), search.end(), comes_before);
+  std::size_t count = 0;
+  for (const Lost& lost : search) {
+    if (count == 0 || !is_like(groups[count - 1].first, lost)) groups[count++] = {lost, 0, 0};
+    ++groups[count - 1].blocks;
+    groups[count - 1].direct_blocks += lost.is_direct ? 1 : 0;
+  }
+  std::sort(groups, groups + count, [](const Group& a, const Group& b) noexcept {
+    return a.bytes() != b.bytes() ? a.bytes() > b.bytes() : a.first.start < b.first.start;
+  });
+  return count;
+}
+
+constexpr std::size_t width = 14;
+constexpr std::size_t narrow = 10;
+
+void print_text(ReportText& out, const Search& search, const Group* groups,
+                std::size_t count) noexcept {
+  const tarn_unreachable_result& all = search.result();
+  out.text("tarn: no pointer reaches ").grouped(all.blocks).text(" blocks of ");
+  out.grouped(all.block_bytes).text(" bytes, ").grouped(all.direct_blocks).text(" of ");
+  out.grouped(all.direct_bytes).text(" directly (of ").grouped(all.live_blocks);
+  out.text(" live ones of ").grouped(all.live_bytes).text(")\n");
+  if (all.threads_missed != 0) {
+    out.text("tarn: ").grouped(all.threads_missed).text(" threads were not stopped\n");
+  }
+  if (count == 0) return;
+  out.text("         bytes    blocks    direct    of bytes  heap, allocated at\n");
+  for (const Group* g = groups; g < groups + count; ++g) {
+    const SeenHeap& heap = search.heap_of(g->first);
+    out.column(g->bytes(), width).column(g->blocks, narrow).column(g->direct_blocks, narrow);
+    out.column(g->first.bytes, narrow + 2).text("  ");
+    out.visible(heap.name[0] == '\0' ? "heap" : heap.name);
+    if (heap.id != main_heap_id) out.text(" #").decimal(heap.id);
+    if (g->first.site != nullptr) print_site(out.text(", "), g->first.site, false);
+    out.text("\n");
+  }
+}
+
+void print_json(ReportText& out, const Search& search, const Group* groups,
+                std::size_t count) noexcept {
+  const tarn_unreachable_result& all = search.result();
+  const auto member = [&](const char* name, std::uint64_t number) noexcept {
+    out.json_string(name).text(":").decimal(number).text(",");
+  };
+  out.text("{");
+  member("blocks", all.blocks);
+  member("bytes", all.block_bytes);
+  member("direct_blocks", all.direct_blocks);
+  member("direct_bytes", all.direct_bytes);
+  member("live_blocks", all.live_blocks);
+  member("live_bytes", all.live_bytes);
+  member("root_bytes", all.root_bytes);
+  member("skipped_bytes", all.skipped_bytes);
+  member("threads_stopped", all.threads_stopped);
+  member("threads_missed", all.threads_missed);
+  member("pause_ns", all.pause_ns);
+  out.text("\"groups\":[");
+  for (std::size_t i = 0; i < count; ++i) {
+    const Group& group = groups[i];
+    const SeenHeap& heap = search.heap_of(group.first);
+    out.text(i == 0 ? "\n{" : ",\n{");
+    member("heap_id", heap.id);
+    out.text("\"heap\":").json_string(heap.name).text(",");
+    member("block_bytes", group.first.bytes);
+    member("blocks", group.blocks);
+    member("direct_blocks", group.direct_blocks);
+    out.text("\"allocated_at\":");
+    if (group.first.site == nullptr) {
+      out.text("null}");
+    } else {
+      print_site(out.text("\""), group.first.site, true);
+      out.text("\"}");
+    }
+  }
+  out.text("]}\n");
+}
+
+}  // namespace
+
+bool print(int file, Search& search, unsigned flags) noexcept {
+  const auto lost = static_cast<std::size_t>(search.end() - search.begin());
+  auto* const groups = search.scratch().take_array<Group>(lost);
+  if (groups == nullptr) {
+    errno = ENOMEM;
+    return false;
+  }
+  const std::size_t count = make_groups(search, groups);
+  ReportText out(write_to_descriptor, &file);
+  if ((flags & TARN_UNREACHABLE_JSON) != 0) {
+    print_json(out, search, groups, count);
+  } else {
+    print_text(out, search, groups, count);
+  }
+  return out.flush();
+}
+
+}  // namespace tarn

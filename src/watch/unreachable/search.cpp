@@ -1,0 +1,235 @@
+// search: see search.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "watch/unreachable/search.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "heaps/checked/places.hpp"
+#include "heaps/heap/handle.hpp"
+#include "heaps/heap/registry.hpp"
+#include "platform/os/process.hpp"
+#include "platform/report/options.hpp"
+#include "watch/unreachable/roots.hpp"
+
+namespace tarn {
+
+namespace {
+
+constinit os::Lock searching;
+std::atomic<bool> forks_are_known{false};
+
+// Something may be on its way whenever threads are stopped; in the child of a fork for good.
+constexpr int tries_max = 96;
+constexpr int tries_without_locks = 64;
+constexpr int tries_for_full_rest = 16;
+
+bool is_enough(Rest rest, int tries) noexcept {
+  return rest == Rest::full || (rest == Rest::partial && tries > tries_for_full_rest);
+}
+
+void child_of_fork() noexcept {
+  registered_roots.recover_after_fork();
+  Scratch::recover_after_fork();
+  if (searching.recover_after_fork()) os::Standstill::recover_after_fork();
+}
+
+bool is_passthrough(const HeapRecord& record) noexcept {
+  return record.checks != nullptr && record.checks->mode == Mode::passthrough;
+}
+
+// wait: for those who have one of the locks.
+bool hold_all(bool wait) noexcept {
+  const auto take = [wait](os::Lock& lock) noexcept {
+    return wait ? take_unless_stuck(lock) : lock.try_lock();
+  };
+  if (!take(registered_roots.lock())) return false;
+  if (take(Scratch::lock())) {
+    if (wait ? hold_lists() : try_hold_lists()) return true;
+    Scratch::lock().unlock();
+  }
+  registered_roots.lock().unlock();
+  return false;
+}
+
+void let_all_go() noexcept {
+  let_lists_go();
+  Scratch::lock().unlock();
+  registered_roots.lock().unlock();
+}
+
+bool fail_with(int error) noexcept {
+  errno = error;
+  return false;
+}
+
+}  // namespace
+
+bool complete_options(const tarn_unreachable_options* given, const char* function,
+                      tarn_unreachable_options* to) noexcept {
+  *to = {};
+  if (given != nullptr) *to = *given;
+  constexpr unsigned known = TARN_UNREACHABLE_STRICT | TARN_UNREACHABLE_JSON;
+  if (given != nullptr &&
+      (!is_sized(*to, function, "TARN_UNREACHABLE_OPTIONS") || (to->flags & ~known) != 0 ||
+       (to->heaps == nullptr) != (to->heap_count == 0) || to->signal < 0)) {
+    return fail_with(EINVAL);
+  }
+  if (to->signal == 0) to->signal = TARN_UNREACHABLE_SIGNAL;
+  if (to->wait_ms == 0) to->wait_ms = TARN_UNREACHABLE_WAIT_MS;
+  for (std::size_t i = 0; i < to->heap_count; ++i) {
+    const HeapRecord* const record = live_record(to->heaps[i], function);
+    if (record == nullptr) return false;
+    if (is_passthrough(*record)) return fail_with(ENOTSUP);
+  }
+  return true;
+}
+
+bool Search::run(const tarn_unreachable_options& options, const os::Standing& self) noexcept {
+  if (!forks_are_known.exchange(true, std::memory_order_relaxed)) {
+    os::process_on_fork_also(child_of_fork);
+  }
+  if (searching.held_by_this_thread() || registered_roots.lock().held_by_this_thread() ||
+      Scratch::lock().held_by_this_thread() || !is_outside()) {
+    return fail_with(EBUSY);
+  }
+  os::Locked locked(searching);
+  const os::Undisturbed undisturbed;
+  return run_held(options, self);
+}
+
+// Stopped wherever they are, threads may have what is needed: then they go on, and are stopped once
+// more. Locks are taken afterwards, since who waits for one of them is at work, too; before, where
+// that does not succeed for long.
+bool Search::run_held(const tarn_unreachable_options& options, const os::Standing& self) noexcept {
+  const std::uint64_t longest = std::uint64_t{options.wait_ms} * 1000000;
+  std::uint64_t paused = 0;
+  for (int tries = 1;; ++tries) {
+    // Threads that come late are waited for at each try: all tries together have a bound, too.
+    if (paused > longest && tries <= tries_without_locks) tries = tries_without_locks + 1;
+    if (paused > 2 * longest) tries = tries_max;
+    const bool first = tries > tries_without_locks;
+    if (first && !hold_all(true)) return fail_with(EBUSY);
+    const std::uint64_t began = os::clock_ns();
+    if (!standstill_.begin(options.signal, options.wait_ms)) {
+      const int saved = errno;
+      if (first) let_all_go();
+      return fail_with(saved);
+    }
+    const bool held = first || hold_all(false);
+    const bool enough = held && (tries == tries_max || is_enough(rest(), tries));
+    const bool done = enough && look(options, self);
+    const int saved = errno;
+    standstill_.end();
+    result_.pause_ns = os::clock_ns() - began;
+    paused += result_.pause_ns;
+    if (held) let_all_go();
+    if (enough) return done || fail_with(saved);
+    os::yield();
+  }
+}
+
+bool Search::look(const tarn_unreachable_options& options, const os::Standing& self) noexcept {
+  TARN_UNWATCHED_BEGIN();
+  Grounds grounds;
+  Mappings mappings;
+  Mark mark(grounds, mappings);
+  Roots roots(grounds, mappings, mark, (options.flags & TARN_UNREACHABLE_STRICT) != 0);
+  bool done = grounds.begin(scratch_) && mark.begin(scratch_) && list_heaps(grounds, options);
+  if (!done) errno = ENOMEM;
+  done = done && mappings.begin(scratch_);
+  if (done && !roots.begin(scratch_)) done = fail_with(ENOMEM);
+  Scratch::for_each([&](const std::byte* start, std::size_t bytes) noexcept {
+    if (done && !grounds.add_own(start, bytes)) done = fail_with(ENOMEM);
+  });
+  if (done) {
+    if (standstill_.missed() != 0) {
+      roots.missed_some();
+      mark.be_careful();
+    }
+    roots.add_thread(self, true);
+    for (std::size_t i = 0; i < standstill_.stopped(); ++i) {
+      roots.add_thread(standstill_.standing(i), false);
+    }
+    roots.scan();
+    mark.find_indirect();
+    done = list_lost(grounds, mark);
+    result_.live_blocks = grounds.live_count();
+    result_.live_bytes = grounds.live_bytes();
+    result_.root_bytes = roots.bytes();
+    result_.skipped_bytes = roots.skipped_bytes();
+    result_.threads_stopped = standstill_.stopped();
+    result_.threads_missed = standstill_.missed();
+  }
+  TARN_UNWATCHED_END();
+  return done;
+}
+
+// All heaps, with the names that they have now; grounds of those that nobody asked for are not
+// wanted.
+bool Search::list_heaps(Grounds& grounds, const tarn_unreachable_options& options) noexcept {
+  std::uint32_t count = 1;
+  registry.for_each([&](const HeapRecord&) noexcept { ++count; });
+  heaps_ = scratch_.take_array<SeenHeap>(count);
+  if (heaps_ == nullptr) return false;
+  heap_count_ = 0;
+  const auto add = [&](HeapRecord& record) noexcept {
+    SeenHeap& heap = heaps_[heap_count_++];
+    heap.record = &record;
+    heap.id = record.id.load(std::memory_order_relaxed);
+    memcpy(heap.name, record.name, sizeof heap.name);
+  };
+  add(main_record);
+  registry.for_each(add);
+  std::sort(heaps_, heaps_ + heap_count_,
+            [](const SeenHeap& a, const SeenHeap& b) { return a.record < b.record; });
+  for (std::uint32_t g = grounds.first_ground(); g < grounds.ground_end(); ++g) {
+    Ground& ground = grounds.ground(g);
+    const std::uint32_t heap = number_of(ground.record);
+    bool is_asked_for = options.heap_count == 0;
+    for (std::size_t i = 0; i < options.heap_count && !is_asked_for; ++i) {
+      is_asked_for = heap < heap_count_ && options.heaps[i].id == heaps_[heap].id;
+    }
+    ground.is_wanted = ground.is_wanted && is_asked_for && heap < heap_count_;
+  }
+  return true;
+}
+
+std::uint32_t Search::number_of(const HeapRecord* record) const noexcept {
+  const SeenHeap* const end = heaps_ + heap_count_;
+  const SeenHeap* const found = std::lower_bound(
+      heaps_, heaps_ + heap_count_, record,
+      [](const SeenHeap& heap, const HeapRecord* wanted) { return heap.record < wanted; });
+  const bool is_there = found != end && found->record == record;
+  return is_there ? static_cast<std::uint32_t>(found - heaps_) : heap_count_;
+}
+
+bool Search::list_lost(const Grounds& grounds, const Mark& mark) noexcept {
+  std::size_t count = 0;
+  grounds.for_each_unreached([&](Spot spot) noexcept {
+    count += grounds.ground(spot.ground).is_wanted ? 1 : 0;
+  });
+  lost_ = scratch_.take_array<Lost>(count);
+  if (lost_ == nullptr) return fail_with(ENOMEM);
+  lost_count_ = 0;
+  grounds.for_each_unreached([&](Spot spot) noexcept {
+    const Ground& ground = grounds.ground(spot.ground);
+    if (!ground.is_wanted || lost_count_ == count) return;
+    const os::Bytes bytes = grounds.bytes_of_block(spot);
+    const bool is_direct = !mark.is_indirect(spot);
+    lost_[lost_count_++] = {const_cast<std::byte*>(bytes.start), bytes.count(),
+                            grounds.site_of(spot), number_of(ground.record), is_direct};
+    ++result_.blocks;
+    result_.block_bytes += bytes.count();
+    result_.direct_blocks += is_direct ? 1 : 0;
+    result_.direct_bytes += is_direct ? bytes.count() : 0;
+  });
+  std::sort(lost_, lost_ + lost_count_,
+            [](const Lost& a, const Lost& b) { return a.start < b.start; });
+  return true;
+}
+
+}  // namespace tarn

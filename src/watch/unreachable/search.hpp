@@ -1,0 +1,71 @@
+// search: a whole search, from the locks and the threads' standstill to a list of what was found,
+// which outlasts both.
+//
+// Lock order: searching, registered roots, scratch, registry, store. While threads stand still
+// nothing is waited for.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heaps/blocks/lookup.hpp"
+#include "platform/os/standstill.hpp"
+#include "tarn/diagnose/unreachable.h"
+#include "watch/unreachable/mark.hpp"
+#include "watch/unreachable/scratch.hpp"
+
+namespace tarn {
+
+// A heap as it was when the threads stood still.
+struct SeenHeap {
+  HeapRecord* record;
+  std::uint64_t id;
+  char name[TARN_HEAP_NAME_BYTES];
+};
+
+// A block that nothing reaches.
+struct Lost {
+  std::byte* start;
+  std::size_t bytes;
+  const void* site;
+  std::uint32_t heap;  // Its number among those that were seen.
+  bool is_direct;
+};
+
+class Search {
+ public:
+  // False with errno set. self: the calling thread, as the caller of the library left it.
+  bool run(const tarn_unreachable_options& options, const os::Standing& self) noexcept;
+
+  const Lost* begin() const noexcept { return lost_; }
+  const Lost* end() const noexcept { return lost_ + lost_count_; }
+  Lost* begin() noexcept { return lost_; }
+  Lost* end() noexcept { return lost_ + lost_count_; }
+  const SeenHeap& heap_of(const Lost& lost) const noexcept { return heaps_[lost.heap]; }
+  const tarn_unreachable_result& result() const noexcept { return result_; }
+  Scratch& scratch() noexcept { return scratch_; }
+
+ private:
+  bool run_held(const tarn_unreachable_options& options, const os::Standing& self) noexcept;
+  bool look(const tarn_unreachable_options& options, const os::Standing& self) noexcept;
+  bool list_heaps(Grounds& grounds, const tarn_unreachable_options& options) noexcept;
+  bool list_lost(const Grounds& grounds, const Mark& mark) noexcept;
+  std::uint32_t number_of(const HeapRecord* record) const noexcept;
+
+  Scratch scratch_;
+  os::Standstill standstill_;
+  SeenHeap* heaps_ = nullptr;
+  std::uint32_t heap_count_ = 0;
+  Lost* lost_ = nullptr;
+  std::size_t lost_count_ = 0;
+  tarn_unreachable_result result_{};
+};
+
+// Of options that may be null: with everything said. Null with errno set when they make no sense.
+// Reports a heap that has ended.
+bool complete_options(const tarn_unreachable_options* given, const char* function,
+                      tarn_unreachable_options* to) noexcept;
+
+}  // namespace tarn
