@@ -48,7 +48,7 @@ static void fork_without_handlers(void) {
 
 static void borrow_the_address_space(void) {
   char* const arguments[] = {"true", NULL};
-  for (int turn = 0; turn < 100; ++turn) {
+  for (volatile int turn = 0; turn < 100; ++turn) {  // A child of vfork runs in this frame.
     const pid_t child = vfork();
     if (child == 0) {
       execve("/bin/true", arguments, environ);

@@ -97,7 +97,7 @@ struct Chunks {
 
 TEST(ArenasOfTrees, DisposalTouchesNoPageOfNodes) {
   Chunks chunks;
-  tarn_source source{};
+  tarn_source source = TARN_SOURCE();
   source.context = &chunks;
   source.acquire = [](void* context, std::size_t bytes, std::size_t) -> tarn_chunk {
     const std::size_t whole = (bytes + 4095) / 4096 * 4096;

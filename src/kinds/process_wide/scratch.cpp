@@ -1,11 +1,12 @@
 // scratch: what tarn/arena/scratch.h leaves to the library.
 //
 // SPDX-License-Identifier: MIT
+#include "malloc/blocks/allocate.hpp"
+#include "malloc/blocks/free.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/process.hpp"
 #include "tarn/arena/scratch.h"
-#include "tarn/heap/malloc.h"
 
 using namespace tarn;
 
@@ -17,11 +18,11 @@ TARN_EXPORT void* tarn_scratch_spill(tarn_scratch* scratch, std::size_t count, s
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
-  scratch->spilled = tarn_malloc(product);
+  scratch->spilled = tarn::allocate(product);
   return scratch->spilled;
 }
 
-TARN_EXPORT void tarn_scratch_free(void* spilled) { tarn_free(spilled); }
+TARN_EXPORT void tarn_scratch_free(void* spilled) { tarn::deallocate(spilled); }
 
 // Relaxed: numbers that nothing is concluded from.
 TARN_EXPORT void tarn_scratch_count(tarn_scratch_site* site, std::size_t stack_bytes,

@@ -2,11 +2,12 @@
 // they are asked for, and end with the thread.
 //
 // SPDX-License-Identifier: MIT
+#include "malloc/blocks/allocate.hpp"
+#include "malloc/blocks/free.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/thread.hpp"
 #include "tarn/arena/shared_arena.h"
-#include "tarn/heap/malloc.h"
 
 namespace tarn {
 
@@ -24,12 +25,12 @@ void end(void* value) noexcept {
   auto* const own = static_cast<ScratchArenas*>(value);
   for (tarn_arena& arena : own->arenas) tarn_arena_destroy(&arena);
   scratch_arenas = nullptr;
-  tarn_free(own);
+  deallocate(own);
 }
 
 ScratchArenas* arenas_of_thread() noexcept {
   if (scratch_arenas != nullptr) return scratch_arenas;
-  auto* const own = static_cast<ScratchArenas*>(tarn_malloc(sizeof(ScratchArenas)));
+  auto* const own = static_cast<ScratchArenas*>(allocate(sizeof(ScratchArenas)));
   if (own == nullptr) return nullptr;
   tarn_arena_options options = TARN_ARENA_OPTIONS();
   options.name = "scratch";

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "engine/records/record.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "kinds/class_pools/blocks.hpp"
 #include "kinds/class_pools/check.hpp"
@@ -139,7 +140,7 @@ tarn_chunk take_chunk(void*, std::size_t bytes, std::size_t alignment) {
 tarn_chunk take_zeros(std::size_t bytes, std::size_t alignment) {
   const Asking outside;
   void* const data = heap_allocate_slow(
-      tarn_heap_main(),
+      main_record.handle(),
       {.bytes = bytes, .alignment = alignment, .zero = true, .function = "xcalloc"});
   return {data, data == nullptr ? 0 : bytes};
 }

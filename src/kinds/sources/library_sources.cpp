@@ -3,12 +3,19 @@
 // SPDX-License-Identifier: MIT
 #include <atomic>
 
+#include "engine/records/record.hpp"
+#include "heaps/blocks/allocate.hpp"
+#include "heaps/operations/life.hpp"
+#include "malloc/blocks/allocate.hpp"
+#include "malloc/blocks/free.hpp"
+#include "malloc/process/process.hpp"
+#include "platform/base/bits.hpp"
 #include "platform/base/config.hpp"
+#include "platform/os/process.hpp"
 #include "platform/os/system_malloc.hpp"
 #include "platform/report/report.hpp"
 #include "tarn/heap/heap.h"
 #include "tarn/heap/heap_source.h"
-#include "tarn/heap/malloc.h"
 #include "tarn/source/source.h"
 
 namespace tarn {
@@ -16,11 +23,16 @@ namespace tarn {
 namespace {
 
 tarn_chunk from_heap(tarn_heap heap, std::size_t bytes, std::size_t alignment) noexcept {
-  void* const data = tarn_heap_allocate_aligned(heap, alignment, bytes);
+  if (!is_power_of_two(alignment)) {
+    os::set_error(os::Error::invalid);
+    return {};
+  }
+  void* const data = heap_allocate_slow(
+      heap, {.bytes = bytes, .alignment = alignment, .function = "tarn_heap_source"});
   return {data, data == nullptr ? 0 : bytes};
 }
 
-void to_heap(void*, tarn_chunk chunk) noexcept { tarn_heap_deallocate(chunk.data); }
+void to_heap(void*, tarn_chunk chunk) noexcept { deallocate(chunk.data); }
 
 // The guarded heap, once it is made; never ended. Who reads it (acquire) sees what the thread that
 // put it there (release) has written.
@@ -32,16 +44,17 @@ const tarn_heap* guarded_heap() noexcept {
   tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.name = "guarded chunks";
   options.mode = TARN_MODE_GUARDED;
-  auto* const made = static_cast<tarn_heap*>(tarn_malloc(sizeof(tarn_heap)));
+  auto* const made = static_cast<tarn_heap*>(allocate(sizeof(tarn_heap)));
   if (made == nullptr) return nullptr;
-  *made = tarn_heap_create(&options);
+  process.start();
+  *made = heap_create(&options);
   if (made->record != nullptr &&
       guarded.compare_exchange_strong(known, made, std::memory_order_acq_rel)) {
     return made;
   }
   // Out of memory, or another thread was faster.
-  tarn_heap_destroy(*made);
-  tarn_free(made);
+  if (made->record != nullptr) heap_clear(*made, true, "tarn_source_guarded");
+  deallocate(made);
   return known;
 }
 
@@ -64,7 +77,7 @@ extern "C" {
 TARN_EXPORT tarn_source tarn_source_default(void) {
   return source(
       [](void*, std::size_t bytes, std::size_t alignment) {
-        return from_heap(tarn_heap_main(), bytes, alignment);
+        return from_heap(main_record.handle(), bytes, alignment);
       },
       to_heap);
 }

@@ -13,6 +13,7 @@
 #include "kinds/trees/threads.hpp"
 #include "kinds/trees/tree.hpp"
 #include "malloc/blocks/free.hpp"
+#include "malloc/process/process.hpp"
 #include "platform/os/process.hpp"
 
 namespace tarn {
@@ -27,6 +28,7 @@ TreeDomain* make_domain() noexcept {
 TreeDomain* make_with_heap(const tarn_heap_options* options) noexcept {
   TreeDomain* const domain = make_domain();
   if (domain == nullptr) return nullptr;
+  process.start();
   domain->heap = heap_create(options);
   if (domain->heap.record == nullptr) {
     deallocate(domain);

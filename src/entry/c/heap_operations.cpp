@@ -1,12 +1,9 @@
-// heap: the functions of tarn/heap/heap.h.
+// heap_operations: the functions of tarn/heap/heap.h for a heap as a whole.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 
 #include "engine/records/record.hpp"
-#include "heaps/blocks/allocate.hpp"
-#include "heaps/blocks/fixed.hpp"
-#include "heaps/blocks/lookup.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/operations/check.hpp"
 #include "heaps/operations/freeze.hpp"
@@ -15,14 +12,13 @@
 #include "heaps/operations/trim.hpp"
 #include "heaps/operations/walk.hpp"
 #include "malloc/blocks/default_heap.hpp"
-#include "malloc/blocks/free.hpp"
-#include "malloc/blocks/resize.hpp"
-#include "platform/base/bits.hpp"
+#include "malloc/process/process.hpp"
 #include "tarn/heap/heap.h"
 
 extern "C" {
 
 tarn_heap tarn_heap_create(const tarn_heap_options* options) {
+  tarn::process.start();
   return tarn::heap_create(options);
 }
 
@@ -35,68 +31,6 @@ int tarn_heap_delete(tarn_heap heap) { return tarn::heap_delete(heap) ? 0 : -1; 
 
 int tarn_heap_clear(tarn_heap heap) {
   return tarn::heap_clear(heap, false, "tarn_heap_clear") ? 0 : -1;
-}
-
-void* tarn_heap_allocate(tarn_heap heap, std::size_t size) {
-  return tarn::heap_allocate(heap, size, "tarn_heap_allocate");
-}
-
-void* tarn_heap_allocate_zeroed(tarn_heap heap, std::size_t count, std::size_t size) {
-  std::size_t bytes = 0;
-  if (!tarn::checked_multiply(count, size, &bytes)) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  return tarn::heap_allocate_slow(
-      heap, {.bytes = bytes,
-             .zero = true,
-             .function = "tarn_heap_allocate_zeroed",
-             .site = __builtin_return_address(0)});
-}
-
-void* tarn_heap_allocate_aligned(tarn_heap heap, std::size_t alignment, std::size_t size) {
-  if (!tarn::is_power_of_two(alignment)) {
-    errno = EINVAL;
-    return nullptr;
-  }
-  return tarn::heap_allocate_slow(
-      heap, {.bytes = size,
-             .alignment = alignment,
-             .function = "tarn_heap_allocate_aligned",
-             .site = __builtin_return_address(0)});
-}
-
-void* tarn_heap_reallocate(tarn_heap heap, void* p, std::size_t size) {
-  if (p == nullptr) return tarn::heap_allocate(heap, size, "tarn_heap_reallocate");
-  if (size == 0) {
-    tarn::deallocate(p);
-    return nullptr;
-  }
-  return tarn::heap_reallocate(heap, p, size, "tarn_heap_reallocate",
-                               __builtin_return_address(0));
-}
-
-tarn_fixed tarn_heap_fixed(tarn_heap heap, std::size_t size, std::size_t alignment) {
-  return tarn::heap_fixed(heap, size, alignment);
-}
-
-void* tarn_fixed_allocate(tarn_fixed fixed) { return tarn::fixed_allocate(fixed); }
-
-int tarn_heap_try_expand(void* p, std::size_t size) { return tarn::heap_try_expand(p, size); }
-
-void tarn_heap_deallocate(void* p) { tarn::deallocate(p); }
-
-void tarn_heap_deallocate_sized(void* p, std::size_t size) { tarn::deallocate_sized(p, size); }
-
-std::size_t tarn_heap_usable_bytes(const void* p) {
-  return tarn::usable_bytes(p, "tarn_heap_usable_bytes");
-}
-
-tarn_heap tarn_heap_of(const void* p) { return tarn::heap_of(p); }
-
-int tarn_heap_owns(tarn_heap heap, const void* p) {
-  const tarn_heap of = tarn::heap_of(p);
-  return heap.record != nullptr && of.record == heap.record && of.id == heap.id;
 }
 
 int tarn_heap_set_ceiling(tarn_heap heap, std::size_t bytes) {
