@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kinds/trees/memory.hpp"
+#include "malloc/blocks/allocate.hpp"
 #include "tarn/tree/tree.h"
 
 namespace {
