@@ -217,7 +217,7 @@ TEST_P(Threads, AHeapDestroyedByAnotherThreadThanMadeIt) {
 
 // Frees race with statistics: of a live block nothing is moved, and what is asked stays possible.
 TEST_P(Threads, StatisticsWhileOthersWork) {
-  make_grown_up(heap_);  // However little the others get to do: a young heap keeps its nursery.
+  make_grown_up(heap_);  // However little the others get to do: a young heap keeps its mixed page.
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (unsigned id = 0; id < 3; ++id) {

@@ -207,7 +207,7 @@ struct Marks {
   std::vector<std::size_t> bytes;
 };
 
-void note_mark(tarn_heap heap, std::size_t committed_bytes, void* context) {
+void note_soft_mark(tarn_heap heap, std::size_t committed_bytes, void* context) {
   auto* const marks = static_cast<Marks*>(context);
   marks->heaps.push_back(heap);
   marks->bytes.push_back(committed_bytes);
@@ -217,7 +217,7 @@ void note_mark(tarn_heap heap, std::size_t committed_bytes, void* context) {
 tarn_heap_options marked(int threads, std::size_t soft_mark, Marks* marks) {
   tarn_heap_options wanted = options(threads);
   wanted.soft_mark_bytes = soft_mark;
-  wanted.soft_mark = note_mark;
+  wanted.soft_mark = note_soft_mark;
   wanted.context = marks;
   return wanted;
 }

@@ -69,7 +69,7 @@ TEST(DeleteSteps, AreAsManyWhateverElseTheThreadHas) {
     ASSERT_EQ(tarn_heap_delete(heaps.back()), 0);
     heaps.pop_back();
   }
-  tarn_thread_idle();  // Which puts down what the deleted heaps have left.
+  tarn_thread_idle();  // Which flushes what the deleted heaps have left.
   const long among_deleted_ones = steps_of_a_deletion(heaps);
 
   EXPECT_GT(of_few, 100) << "not stepped through";

@@ -58,17 +58,17 @@ void require(bool condition, const char* what) {
 }
 
 // Heaps to work on, with blocks from this thread and from another one, which has ended.
-class Ground {
+class BlockRange {
  public:
-  explicit Ground(int threads) {
+  explicit BlockRange(int threads) {
     tarn_heap_options wanted = options(threads, "stepped");
     wanted.ceiling_bytes = ceiling;
     heap_ = tarn_heap_create(&wanted);
       std::thread([this] { fill(1); }).join();
     fill(2);
   }
-  Ground(const Ground&) = delete;
-  Ground& operator=(const Ground&) = delete;
+  BlockRange(const BlockRange&) = delete;
+  BlockRange& operator=(const BlockRange&) = delete;
 
   tarn_heap heap() const { return heap_; }
   void forget() { heap_ = {}; }
@@ -97,8 +97,8 @@ class Ground {
 
 struct Operation {
   const char* name;
-  void (*prepare)(Ground&);
-  void (*act)(Ground&);
+  void (*prepare)(BlockRange&);
+  void (*act)(BlockRange&);
 };
 
 // Nobody but the heap knows of it.
@@ -125,40 +125,41 @@ std::size_t walked_blocks(tarn_heap heap) {
 }
 
 const Operation operations[] = {
-    {"Allocate", [](Ground&) {},
-     [](Ground& g) {
+    {"Allocate", [](BlockRange&) {},
+     [](BlockRange& g) {
        for (std::size_t i = 0; i < 12; ++i) leave_block(g.heap(), i * 211 % 900);
      }},
-    {"Free", [](Ground&) {}, [](Ground& g) { g.free_all(); }},
-    {"Collect", [](Ground& g) { g.free_some(); },
-     [](Ground& g) {
+    {"Free", [](BlockRange&) {}, [](BlockRange& g) { g.free_all(); }},
+    {"Collect", [](BlockRange& g) { g.free_some(); },
+     [](BlockRange& g) {
        for (std::size_t i = 0; i < 8; ++i) leave_block(g.heap(), 40 * kib);
      }},
-    {"Trim", [](Ground& g) { g.free_all(); }, [](Ground& g) { tarn_heap_trim(g.heap(), 0); }},
-    {"TrimAll", [](Ground& g) { g.free_all(); }, [](Ground&) { tarn_malloc_trim(0); }},
-    {"Clear", [](Ground&) {}, [](Ground& g) { tarn_heap_clear(g.heap()); }},
-    {"Destroy", [](Ground&) {},
-     [](Ground& g) {
+    {"Trim", [](BlockRange& g) { g.free_all(); },
+     [](BlockRange& g) { tarn_heap_trim(g.heap(), 0); }},
+    {"TrimAll", [](BlockRange& g) { g.free_all(); }, [](BlockRange&) { tarn_malloc_trim(0); }},
+    {"Clear", [](BlockRange&) {}, [](BlockRange& g) { tarn_heap_clear(g.heap()); }},
+    {"Destroy", [](BlockRange&) {},
+     [](BlockRange& g) {
        tarn_heap_destroy(g.heap());
        g.forget();
      }},
-    {"Delete", [](Ground& g) { g.free_some(); },
-     [](Ground& g) {
+    {"Delete", [](BlockRange& g) { g.free_some(); },
+     [](BlockRange& g) {
        tarn_heap_delete(g.heap());
        g.forget();
      }},
-    {"Freeze", [](Ground& g) { g.free_some(); },
-     [](Ground& g) {
+    {"Freeze", [](BlockRange& g) { g.free_some(); },
+     [](BlockRange& g) {
        tarn_heap_freeze(g.heap());
        tarn_heap_thaw(g.heap());
      }},
-    {"Walk", [](Ground& g) { g.free_some(); },
-     [](Ground& g) {
+    {"Walk", [](BlockRange& g) { g.free_some(); },
+     [](BlockRange& g) {
        stats_now(g.heap());
        walked_blocks(g.heap());
      }},
-    {"Create", [](Ground& g) { g.free_all(); },
-     [](Ground&) {
+    {"Create", [](BlockRange& g) { g.free_all(); },
+     [](BlockRange&) {
        const tarn_heap_options wanted = options(TARN_HEAP_SHARED, "made");
        const tarn_heap made = tarn_heap_create(&wanted);
        for (std::size_t i = 0; i < 20; ++i) leave_block(made, 100 * i);
@@ -222,7 +223,7 @@ class ForkSteps : public testing::TestWithParam<std::tuple<Operation, int>> {
     stepping = Stepping::moves;
     stride = wanted_stride;
     std::thread steps_through([&, &op = operation, mode = threads] {
-      Ground ground(mode);
+      BlockRange ground(mode);
       op.prepare(ground);
       begin_steps();
       op.act(ground);

@@ -30,7 +30,7 @@ class Handles : public EachMode {
 };
 INSTANTIATE_TEST_SUITE_P(Modes, Handles, every_mode);
 
-TEST_P(Handles, BlocksOfTheNursery) {
+TEST_P(Handles, BlocksOfTheMixedPage) {
   void* const p = tarn_heap_allocate(heap_, 100);
   expect_owner_of_start_alone(p, {1, 8, 16, 96, 111});
   void* const before = tarn_heap_allocate(other_, 100);

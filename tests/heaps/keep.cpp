@@ -47,7 +47,7 @@ TEST_P(Keep, BlocksOfADeletedHeapAreMallocs) {
   }
 }
 
-// Of ten sizes: what the nursery is for.
+// Of ten sizes: what the mixed page is for.
 std::vector<void*> ten_sizes(tarn_heap heap) {
   std::vector<void*> blocks;
   for (std::size_t i = 1; i <= 10; ++i) blocks.push_back(tarn_heap_allocate(heap, 16 * i));
@@ -69,23 +69,23 @@ tarn_heap heap_in(const void* record, std::vector<tarn_heap>& others) {
   return {};
 }
 
-enum class NurseryEnds { after_the_heap, with_it, before_it };
-class KeepNursery : public testing::TestWithParam<NurseryEnds> {};
-INSTANTIATE_TEST_SUITE_P(When, KeepNursery,
-                         testing::Values(NurseryEnds::after_the_heap, NurseryEnds::with_it,
-                                         NurseryEnds::before_it));
+enum class MixedPageEnds { after_the_heap, with_it, before_it };
+class KeepMixedPage : public testing::TestWithParam<MixedPageEnds> {};
+INSTANTIATE_TEST_SUITE_P(When, KeepMixedPage,
+                         testing::Values(MixedPageEnds::after_the_heap, MixedPageEnds::with_it,
+                                         MixedPageEnds::before_it));
 
-TEST_P(KeepNursery, OfADeletedHeapIsNoneOfTheRecordsNextOne) {
+TEST_P(KeepMixedPage, OfADeletedHeapIsNoneOfTheRecordsNextOne) {
   const tarn_heap fresh = tarn_heap_create(nullptr);
   std::vector<void*> blocks = ten_sizes(fresh);
   const tarn_heap_stats wanted = stats_of(fresh);
   EXPECT_EQ(wanted.committed_bytes, slice);
-  for (int i = 0; i < 40; ++i) {  // Classes leave the nursery, and have pages.
+  for (int i = 0; i < 40; ++i) {  // Classes leave the mixed page, and have pages.
     const std::vector<void*> more = ten_sizes(fresh);
     blocks.insert(blocks.end(), more.begin(), more.end());
   }
-  if (GetParam() != NurseryEnds::after_the_heap) free_all(blocks);
-  if (GetParam() == NurseryEnds::before_it) tarn_heap_trim(fresh, 0);
+  if (GetParam() != MixedPageEnds::after_the_heap) free_all(blocks);
+  if (GetParam() == MixedPageEnds::before_it) tarn_heap_trim(fresh, 0);
   ASSERT_EQ(tarn_heap_delete(fresh), 0);
   free_all(blocks);
 

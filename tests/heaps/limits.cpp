@@ -60,7 +60,7 @@ TEST_P(Limits, BelowOnePageThereIsNothing) {
   }
 }
 
-TEST_P(Limits, OnePageServesTheNursery) {
+TEST_P(Limits, OnePageServesTheMixedPage) {
   const Heap heap(limited(GetParam(), slice));
   int blocks = 0;
   while (refused(heap, 500) != nullptr) ++blocks;

@@ -82,7 +82,7 @@ TEST_P(MisuseDeathTest, AHeapWithoutANameHasItsNumber) {
                 "^tarn: use after destroy: tarn_heap_clear: the heap \\(number [0-9]+\\)");
 }
 
-TEST_P(MisuseDeathTest, BlocksOfTheNursery) {
+TEST_P(MisuseDeathTest, BlocksOfTheMixedPage) {
   const Heap heap(GetParam());
   void* const p = tarn_heap_allocate(heap, 100);
   void* const freed = tarn_heap_allocate(heap, 100);
@@ -111,7 +111,7 @@ TEST_P(MisuseDeathTest, LargeBlocks) {
   EXPECT_REPORT(tarn_free(freed), "^tarn: (double|invalid) free: free\\(0x");
 }
 
-// Blocks of a nursery, of pages, and a large one.
+// Blocks of a mixed page, of pages, and a large one.
 std::vector<void*> blocks_of_all_kinds(tarn_heap heap) {
   std::vector<void*> blocks;
   for (int i = 0; i < 300; ++i) blocks.push_back(tarn_heap_allocate(heap, 40));

@@ -12,7 +12,7 @@ class Resize : public EachMode {
 };
 INSTANTIATE_TEST_SUITE_P(Modes, Resize, every_mode);
 
-// A size of each kind: nursery, linear classes, stepped ones, large blocks.
+// A size of each kind: mixed page, linear classes, stepped ones, large blocks.
 constexpr std::size_t some_sizes[] = {1,     16,        17,         300,       1024,    1025,
                                       5'000, 100 * kib, 128 * kib, 129 * kib, 700 * kib};
 
@@ -41,7 +41,7 @@ TEST_P(Resize, FromEachSizeToEach) {
   }
 }
 
-TEST_P(Resize, InTheNurseryInPlaceAsFarAsThereIsRoom) {
+TEST_P(Resize, InTheMixedPageInPlaceAsFarAsThereIsRoom) {
   void* const first = tarn_heap_allocate(heap_, 16);
   void* const second = tarn_heap_allocate(heap_, 16);
   fill(second, 16, 1);
@@ -196,7 +196,7 @@ TEST_P(Resize, LargeBlocksAreChargedForWhatTheyHave) {
   EXPECT_GE(stats_of(heap_).committed_bytes_peak, 8 * mib);
 }
 
-TEST_P(Resize, TryExpandInTheNursery) {
+TEST_P(Resize, TryExpandInTheMixedPage) {
   void* const p = tarn_heap_allocate(heap_, 20);
   fill(p, 20, 1);
   EXPECT_EQ(tarn_heap_try_expand(p, 0), 1);

@@ -61,7 +61,7 @@ std::size_t resident_of_process() {
   return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Blocks of a nursery, of pages and large ones; filled.
+// Blocks of a mixed page, of pages and large ones; filled.
 std::vector<std::pair<void*, std::size_t>> blocks_of_each_kind(tarn_heap heap) {
   std::vector<std::pair<void*, std::size_t>> blocks;
   for (const std::size_t bytes : {64u, 1000u, 5000u, 64u, 300000u}) {

@@ -45,7 +45,7 @@ class StatisticsOfThreads : public Statistics {};
 INSTANTIATE_TEST_SUITE_P(Modes, StatisticsOfThreads,
                          testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED));
 
-TEST_P(Statistics, OfTheNursery) {
+TEST_P(Statistics, OfTheMixedPage) {
   std::uint64_t bytes = 0;
   for (const std::size_t size : {0u, 1u, 16u, 17u, 1000u, 1024u, 1024u, 900u}) {
     allocate(size);
@@ -81,14 +81,14 @@ TEST_P(Statistics, WhileItGrowsUp) {
   EXPECT_EQ(committed(heap_), 0u);
 }
 
-TEST_P(Statistics, ClassesLeaveTheNurseryOneByOne) {
+TEST_P(Statistics, ClassesLeaveTheMixedPageOneByOne) {
   for (int i = 0; i < 32; ++i) allocate(48);
   EXPECT_EQ(stats_of(heap_).pages, 1u);
   allocate(48);
   EXPECT_EQ(stats_of(heap_).pages, 2u);  // A page of its own.
   const std::size_t before = committed(heap_);
   for (std::size_t bytes = 64; bytes <= 160; bytes += 16) allocate(bytes);
-  EXPECT_EQ(stats_of(heap_).pages, 2u);  // The others go on in the nursery.
+  EXPECT_EQ(stats_of(heap_).pages, 2u);  // The others go on in the mixed page.
   EXPECT_EQ(committed(heap_), before);
   const tarn_fixed fixed = tarn_heap_fixed(heap_, 20, 4);
   for (int i = 0; i < 33; ++i) {
@@ -126,7 +126,7 @@ TEST_P(Statistics, SomeBlocksOfManySizesCommitLittle) {
   EXPECT_EQ(committed(heap_), 0u);
 }
 
-TEST_P(Statistics, AnEmptyNurseryStaysUntilATrim) {
+TEST_P(Statistics, AnEmptyMixedPageStaysUntilATrim) {
   allocate(10);
   free_last();
   EXPECT_EQ(committed(heap_), slice);
@@ -176,7 +176,7 @@ TEST_P(Statistics, ThePeakStaysAndAFailureDoesNotRaiseIt) {
   EXPECT_EQ(stats_of(heap_).committed_bytes_peak, 4 * mib);
 }
 
-// Each kind of block: nursery, pages that are current and others, large.
+// Each kind of block: mixed page, pages that are current and others, large.
 TEST_P(StatisticsOfThreads, AfterFreesByAnotherThread) {
   for (int grown_up = 0; grown_up < 2; ++grown_up) {
     for (std::size_t i = 0; i < 60; ++i) allocate(i * 15);

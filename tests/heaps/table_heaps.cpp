@@ -291,7 +291,8 @@ TEST_P(TableHeaps, AccountsCountTheirBlocksInTheRowOfTheClass) {
   }
 }
 
-// One heap after the other, of whatever table, ended in every way: they get each other's shares.
+// One heap after the other, of whatever table, ended in every way: they get each other's thread
+// heaps.
 class Succession {
  public:
   Succession(int threads, unsigned seed) : threads_(threads), random_(seed) {}
@@ -360,7 +361,7 @@ class Succession {
 
 TEST_P(TableHeaps, LeaveNothingToTheHeapsAfterThem) {
   for (unsigned turn = 0; turn < 8; ++turn) {
-    std::thread([&] {  // Its record, shares and all, goes to the next one.
+    std::thread([&] {  // Its record, thread heaps and all, goes to the next one.
       Succession heaps(GetParam(), turn);
       for (int i = 0; i < scaled(500); ++i) heaps.next();
     }).join();

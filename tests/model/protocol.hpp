@@ -193,11 +193,11 @@ class Run {
   Task<void> settle_queue(Thread& t, Byte record);
   Task<void> settle_mailed(Thread& t, Byte record, Byte page);
   Task<void> read_mail(Thread& t, Byte record);
-  Task<void> put_down_current_page(Thread& t, Byte record);
+  Task<void> flush_current_page(Thread& t, Byte record);
   Task<void> post(Thread& t, Byte page, Byte owner);
   Task<void> push_mail(Thread& t, Byte owner, Byte page);
   Task<void> count_all(Thread& t, Byte page);
-  // heap/idle_mail
+  // heap/idle_purge
   Task<void> purge(Thread& t);
   Task<void> purge_mail(Thread& t, Byte owner);
   // heap/orphans

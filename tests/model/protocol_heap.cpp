@@ -244,8 +244,8 @@ Task<void> Run::read_mail(Thread& t, Byte record) {
   }
 }
 
-// put_down_current_pages
-Task<void> Run::put_down_current_page(Thread& t, Byte record) {
+// flush_current_pages
+Task<void> Run::flush_current_page(Thread& t, Byte record) {
   Scope scope(t);
   const Byte page = t.saw(record_of(record).current);
   if (page == none) co_return;
@@ -370,7 +370,7 @@ Task<void> Run::end(Thread& t) {
   }
   if (warm > scenario_.warm_max) {
     t.saw(oldest);
-    co_await put_down_current_page(t, oldest);
+    co_await flush_current_page(t, oldest);
     record_of(oldest).warm = 0;
   }
   unlock(t);
@@ -419,7 +419,7 @@ Task<Byte> Run::adopt_page(Thread& t) {
 Task<void> Run::trim(Thread& t) {
   if (t.record != none) {
     co_await read_mail(t, t.record);
-    co_await put_down_current_page(t, t.record);
+    co_await flush_current_page(t, t.record);
     co_await settle_queue(t, t.record);
   }
   Scope scope(t);
@@ -428,7 +428,7 @@ Task<void> Run::trim(Thread& t) {
   for (std::size_t i = 0; i < records_max && shared_.orphans[i] != none; ++i) {
     scope.again(i);
     co_await read_mail(t, shared_.orphans[i]);
-    co_await put_down_current_page(t, shared_.orphans[i]);
+    co_await flush_current_page(t, shared_.orphans[i]);
     co_await settle_queue(t, shared_.orphans[i]);
     record_of(shared_.orphans[i]).warm = 0;
   }

@@ -50,7 +50,7 @@ Task<void> Run::page_end_purge(Thread& t, Byte page) {
   at(page).word = {purged, at(page).word.count, none, 0};
 }
 
-// IdleMail::purge, at once
+// IdlePurge::purge, at once
 Task<void> Run::purge(Thread& t) {
   Scope scope(t);
   for (Byte record = 0; record < records_max; ++record) {

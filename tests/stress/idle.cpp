@@ -74,7 +74,7 @@ void consume() {
 
 void purge() {
   for (int i = 0; !stopping; ++i) {
-    purged += tarn::idle_mail.purge(i % 3 == 0);
+    purged += tarn::idle_purge.purge(i % 3 == 0);
     if (i % 16 == 0) tarn_malloc_trim(0);
   }
 }
@@ -90,7 +90,7 @@ std::array<stress::Block, 3000> blocks_of_child;
   for (stress::Block& block : blocks_of_child) block = stress::Block();
   tarn_malloc_trim(0);
   for (stress::Block& block : blocks_of_child) block = stress::Block(size(random));
-  tarn::idle_mail.purge(true);
+  tarn::idle_purge.purge(true);
   ::_exit(0);
 }
 

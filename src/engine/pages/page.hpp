@@ -77,7 +77,7 @@ struct alignas(cache_line_bytes) Page : Span {
   Watched<std::int32_t> kept;
   union {
     ThreadHeap* heap = nullptr;
-    HeapRecord* record;  // Of a nursery, a large block, or checked ones.
+    HeapRecord* record;  // Of a mixed page, a large block, or checked ones.
   };
   std::uint32_t block_bytes = 0;
   std::uint32_t capacity = 0;

@@ -10,11 +10,11 @@
 #include <cstdint>
 
 #include "engine/records/record.hpp"
-#include "engine/records/scope.hpp"
+#include "engine/records/thread_default.hpp"
 
 namespace tarn {
 
-enum class CallbackFor : std::uint8_t { room, mark, chunk };
+enum class CallbackFor : std::uint8_t { ceiling, soft_mark, chunk };
 
 // Lives while the function runs.
 class Callback {
@@ -28,7 +28,7 @@ class Callback {
   static bool runs(const HeapRecord& heap, CallbackFor what) noexcept;
 
  private:
-  OutOfScope malloc_itself_;
+  WithoutDefaultHeap malloc_itself_;
   const HeapRecord& heap_;
   CallbackFor what_;
   const Callback* outer_;

@@ -49,14 +49,14 @@ bool barriers_known() noexcept { return ask_barriers(); }
 
 bool barrier_for_reader() noexcept { return pass_barrier(); }
 
-void barrier_as_closer() noexcept {
+void barrier_for_exclusive() noexcept {
   fence();
   pass_barrier();
 }
 
-bool closed_by_another(const HeapRecord& record) noexcept {
+bool exclusive_to_another(const HeapRecord& record) noexcept {
   if (!record.is_serialised()) fence_as_visitor();
-  return record.closed.load(std::memory_order_seq_cst) && !record.gate.held_by_this_thread();
+  return record.exclusive.load(std::memory_order_seq_cst) && !record.gate.held_by_this_thread();
 }
 
 void wait_at_gate(HeapRecord& record) noexcept { os::Locked wait(record.gate); }

@@ -19,7 +19,7 @@ bool charge_one(Limits& limits, std::size_t bytes) noexcept {
     now = seen + bytes;
   } while (!limits.committed.compare_exchange_weak(seen, now, std::memory_order_relaxed));
   if (now > soft_mark && seen <= soft_mark) {
-    limits.mark_passed.store(true, std::memory_order_relaxed);
+    limits.soft_mark_passed.store(true, std::memory_order_relaxed);
   }
   return true;
 }
@@ -35,7 +35,7 @@ void cancel_one(Limits& limits, std::size_t bytes) noexcept {
   const std::size_t before = uncharge_one(limits, bytes);
   const std::size_t soft_mark = limits.soft_mark.load(std::memory_order_relaxed);
   if (before > soft_mark && before - bytes <= soft_mark) {
-    limits.mark_passed.store(false, std::memory_order_relaxed);
+    limits.soft_mark_passed.store(false, std::memory_order_relaxed);
   }
 }
 

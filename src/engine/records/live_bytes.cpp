@@ -11,8 +11,8 @@ namespace tarn {
 
 namespace {
 
-// What a share may know and its heap not: this part of what the heap has, between live_delta_least
-// and delta_max.
+// What a thread heap may know and its heap not: this part of what the heap has, between
+// live_delta_least and delta_max.
 constexpr std::int64_t delta_part = 8;
 constexpr std::int64_t delta_max = 32 * 1024;
 
@@ -55,10 +55,11 @@ void raise_live_peak(HeapRecord& record, std::uint64_t bytes) noexcept {
   raise_to(record, static_cast<std::int64_t>(bytes));
 }
 
-// What a share knows is too much by the blocks that were freed on pages which it has not come to
-// since. So before the peak is raised the pages are looked at. Where that shows that there was
-// little to find, what the share knows is good for the next eighth; else it is not, and if there is
-// no new peak either, the next look is farther away: a heap at its peak would look for ever.
+// What a thread heap knows is too much by the blocks that were freed on pages which it has not come
+// to since. So before the peak is raised the pages are looked at. Where that shows that there was
+// little to find, what the thread heap knows is good for the next eighth; else it is not, and if
+// there is no new peak either, the next look is farther away: a heap at its peak would look for
+// ever.
 void tell_live(ThreadHeap& heap) noexcept {
   HeapRecord& record = *heap.record;
   const std::int64_t peak = record.live_bytes_peak.load(std::memory_order_relaxed);

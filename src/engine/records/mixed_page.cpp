@@ -12,12 +12,12 @@ namespace tarn {
 
 namespace {
 constexpr std::size_t grains_of(std::size_t bytes) noexcept {
-  return Nursery::size_for(bytes) / block_align;
+  return MixedPage::size_for(bytes) / block_align;
 }
 }  // namespace
 
 // The first bit of that value at or after `from`; grains when there is none.
-std::size_t Nursery::find(const Bits& bits, std::size_t from, bool value) noexcept {
+std::size_t MixedPage::find(const Bits& bits, std::size_t from, bool value) noexcept {
   while (from < grains) {
     const std::uint64_t word = value ? bits[from / 64] : ~bits[from / 64];
     const std::uint64_t rest = word >> (from % 64);
@@ -27,7 +27,7 @@ std::size_t Nursery::find(const Bits& bits, std::size_t from, bool value) noexce
   return grains;
 }
 
-void Nursery::fill(Bits& bits, std::size_t from, std::size_t to, bool value) noexcept {
+void MixedPage::fill(Bits& bits, std::size_t from, std::size_t to, bool value) noexcept {
   while (from < to) {
     const std::size_t in_word = from % 64;
     std::size_t count = 64 - in_word;
@@ -40,13 +40,13 @@ void Nursery::fill(Bits& bits, std::size_t from, std::size_t to, bool value) noe
 }
 
 // One past the last grain of the block that begins at `first`.
-std::size_t Nursery::end_of(std::size_t first) const noexcept {
+std::size_t MixedPage::end_of(std::size_t first) const noexcept {
   const std::size_t hole = find(used_, first + 1, false);
   const std::size_t next = find(first_, first + 1, true);
   return hole < next ? hole : next;
 }
 
-std::size_t Nursery::take(std::size_t bytes, std::size_t alignment) noexcept {
+std::size_t MixedPage::take(std::size_t bytes, std::size_t alignment) noexcept {
   TARN_ASSERT(bytes <= bytes_max && alignment <= slice_bytes);
   const std::size_t wanted = grains_of(bytes);
   const std::size_t step = alignment <= block_align ? 1 : alignment / block_align;
@@ -66,13 +66,13 @@ std::size_t Nursery::take(std::size_t bytes, std::size_t alignment) noexcept {
   }
 }
 
-std::size_t Nursery::size_at(std::size_t offset) const noexcept {
+std::size_t MixedPage::size_at(std::size_t offset) const noexcept {
   const std::size_t at = offset / block_align;
   if (offset % block_align != 0 || at >= grains || !bit(first_, at)) return 0;
   return (end_of(at) - at) * block_align;
 }
 
-void Nursery::give(std::size_t offset) noexcept {
+void MixedPage::give(std::size_t offset) noexcept {
   const std::size_t at = offset / block_align;
   TARN_ASSERT(bit(first_, at));
   const std::size_t end = end_of(at);
@@ -81,20 +81,20 @@ void Nursery::give(std::size_t offset) noexcept {
   fill(used_, at, end, false);
 }
 
-void Nursery::count(std::size_t size_class, std::size_t bytes) noexcept {
+void MixedPage::count(std::size_t size_class, std::size_t bytes) noexcept {
   const std::size_t cost = size_for(bytes) * class_allocations_max / class_bytes_max;
   const std::size_t parts = cost == 0 ? 1 : cost;
   std::uint8_t& left = left_to_[size_class];
   left = parts < left ? static_cast<std::uint8_t>(left - parts) : std::uint8_t{0};
 }
 
-void Nursery::cancel(std::size_t offset, std::size_t bytes) noexcept {
+void MixedPage::cancel(std::size_t offset, std::size_t bytes) noexcept {
   give(offset);
   --allocations;
   slack_bytes -= static_cast<std::uint32_t>(size_for(bytes) - bytes);
 }
 
-bool Nursery::resize(std::size_t offset, std::size_t bytes) noexcept {
+bool MixedPage::resize(std::size_t offset, std::size_t bytes) noexcept {
   const std::size_t at = offset / block_align;
   const std::size_t end = end_of(at);
   const std::size_t wanted = at + grains_of(bytes);
@@ -104,32 +104,32 @@ bool Nursery::resize(std::size_t offset, std::size_t bytes) noexcept {
   return true;
 }
 
-void Nursery::clear() noexcept {
+void MixedPage::clear() noexcept {
   page = nullptr;
   TARN_FORK_FENCE();
   used_ = {};
   first_ = {};
-  left_to_ = make_full_shares();
+  left_to_ = make_full_quotas();
   allocations = 0;
   slack_bytes = 0;
   slices_charged = 0;
 }
 
-bool Nursery::empty() const noexcept { return find(first_, 0, true) == grains; }
+bool MixedPage::empty() const noexcept { return find(first_, 0, true) == grains; }
 
-std::uint64_t Nursery::live_blocks() const noexcept {
+std::uint64_t MixedPage::live_blocks() const noexcept {
   std::uint64_t count = 0;
   for (const std::uint64_t word : first_) count += static_cast<std::uint64_t>(std::popcount(word));
   return count;
 }
 
-std::uint64_t Nursery::live_bytes() const noexcept {
+std::uint64_t MixedPage::live_bytes() const noexcept {
   std::uint64_t count = 0;
   for (const std::uint64_t word : used_) count += static_cast<std::uint64_t>(std::popcount(word));
   return count * block_align;
 }
 
-std::size_t Nursery::block_around(std::size_t offset) const noexcept {
+std::size_t MixedPage::block_around(std::size_t offset) const noexcept {
   std::size_t at = offset / block_align;
   if (at >= grains) return none;
   while (!bit(first_, at)) {
@@ -139,7 +139,7 @@ std::size_t Nursery::block_around(std::size_t offset) const noexcept {
   return offset / block_align < end_of(at) ? at * block_align : none;
 }
 
-std::size_t Nursery::next_block(std::size_t offset) const noexcept {
+std::size_t MixedPage::next_block(std::size_t offset) const noexcept {
   const std::size_t at = find(first_, (offset + block_align - 1) / block_align, true);
   return at == grains ? none : at * block_align;
 }

@@ -21,7 +21,7 @@
 
 namespace tarn {
 
-class Nursery {
+class MixedPage {
  public:
   static constexpr std::size_t slices = 4;
   static constexpr std::size_t grains = slices * slice_bytes / block_align;
@@ -87,16 +87,16 @@ class Nursery {
   std::size_t end_of(std::size_t first) const noexcept;
 
   // Of `class_allocations_max`, what a class may still have.
-  using Shares = std::array<std::uint8_t, bin_count>;
-  static constexpr Shares make_full_shares() noexcept {
-    Shares full{};
+  using Quotas = std::array<std::uint8_t, bin_count>;
+  static constexpr Quotas make_full_quotas() noexcept {
+    Quotas full{};
     full.fill(class_allocations_max);
     return full;
   }
 
   Bits used_{};
   Bits first_{};
-  Shares left_to_ = make_full_shares();
+  Quotas left_to_ = make_full_quotas();
 };
 
 }  // namespace tarn

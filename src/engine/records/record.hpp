@@ -27,17 +27,17 @@ enum class Frozen : std::uint8_t { no, changing, yes };
 struct Limits {
   std::atomic<std::size_t> committed{0};
   std::atomic<std::size_t> committed_peak{0};  // Up to the last time that something was given back.
-  // Changed by whoever has the heap closed, read by descendants' charges and by frees.
+  // Changed by whoever holds the heap exclusively, read by descendants' charges and by frees.
   std::atomic<std::size_t> ceiling{SIZE_MAX};
   std::atomic<std::size_t> floor{0};         // Empty pages below it stay the heap's: now,
   std::atomic<std::size_t> floor_wanted{0};  // and when nobody is collecting.
   std::atomic<std::size_t> soft_mark{SIZE_MAX};
-  std::atomic<bool> mark_passed{false};  // The callback is due.
+  std::atomic<bool> soft_mark_passed{false};  // The callback is due.
   tarn_heap_reclaim reclaim = nullptr;
-  tarn_heap_mark mark_callback = nullptr;
+  tarn_heap_mark soft_mark_callback = nullptr;
   void* context = nullptr;
 
-  // 0: none. pre: nobody uses the heap, or the calling thread has it closed.
+  // 0: none. pre: nobody uses the heap, or the calling thread holds it exclusively.
   void set_ceiling(std::size_t bytes) noexcept {
     ceiling.store(bytes == 0 ? SIZE_MAX : bytes, std::memory_order_relaxed);
   }
@@ -77,22 +77,24 @@ struct Checks;
 
 struct HeapRecord {
   std::atomic<std::uint64_t> id{0};  // 0: destroyed.
-  std::atomic<bool> closed{false};   // One thread has it for itself (closing.hpp).
-  std::atomic<bool> young{true};     // Classes have their first blocks in the nursery.
+  std::atomic<bool> exclusive{false};   // One thread has it for itself (exclusive.hpp).
+  std::atomic<bool> young{true};     // Classes have their first blocks in the mixed page.
   std::atomic<HeapThreads> threads{HeapThreads::shared};
   os::ThreadId maker = 0;  // The thread to which a confined heap belongs.
   bool gone = false;  // Destroyed, its memory given back.
-  bool losing = false;  // The lists of its shares are being changed: see Losing (share.hpp).
+  bool editing_lists = false;  // The lists of its thread heaps are being changed: see EditingLists
+                               // (exclusive_pages.hpp).
   bool secret = false;  // Blocks are wiped when they are freed.
   std::atomic<Frozen> frozen{Frozen::no};
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.
-  os::Lock gate{};  // Held by who makes the heap, and by who has it closed;
-  std::uint32_t closings = 0;  // how often, and
+  os::Lock gate{};  // Held by who makes the heap, and by who holds it exclusively;
+  std::uint32_t exclusive_depth = 0;  // how often, and
   bool walking = false;        // whether empty pages must stay. Guarded by the gate.
-  std::atomic<std::uint32_t> visitors{0};  // On slow paths, and not found through a share.
-  os::Lock lock{};  // Nursery, large, the list of ThreadHeaps; serialised: all of it.
+  std::atomic<std::uint32_t> visitors{0};  // On slow paths, and not found through a thread heap.
+  os::Lock lock{};  // Mixed page, large, the list of ThreadHeaps; serialised: all of it.
   std::atomic<std::uint32_t> fixed_count{0};  // Classes of its own. Release on making.
-  std::atomic<ThreadHeap*> thread_heaps{nullptr};  // Linked by next_of_record; grows while open.
+  std::atomic<ThreadHeap*> first_thread_heap{
+      nullptr};                      // Linked by next_of_record; grows while open.
   ThreadHeap* adopt_next = nullptr;  // The one whose pages are looked at for adoption; null: first.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> large{};
   Zone* zone = nullptr;  // Where its memory comes from; null: the store.
@@ -103,7 +105,7 @@ struct HeapRecord {
   Limits limits{};
   std::atomic<std::int64_t> live_bytes{0};  // As far as is known (live_bytes.hpp),
   std::atomic<std::int64_t> live_bytes_peak{0};  // and the most of it.
-  Nursery nursery{};
+  MixedPage mixed{};
   // The first classes of its own are its class table, if it has one: no common one serves it then.
   std::atomic<std::uint16_t> table_count{0};
   std::atomic<std::uint16_t> paged_grains{paged_grains_most};  // Larger requests: large blocks.
@@ -149,7 +151,7 @@ inline bool is_frozen(const HeapRecord& record) noexcept {
   return record.frozen.load(std::memory_order_relaxed) != Frozen::no;
 }
 
-// malloc's heap. It has no limits, no nursery and no list of its large blocks.
+// malloc's heap. It has no limits, no mixed page and no list of its large blocks.
 extern HeapRecord main_record;
 inline constexpr std::uint64_t main_heap_id = 1;
 

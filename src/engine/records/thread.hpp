@@ -113,7 +113,7 @@ struct ThreadHeap {
 
 static_assert(std::is_standard_layout_v<ThreadHeap>);
 
-// No class has a current page: a share may become another heap's.
+// No class has a current page: a thread heap may become another heap's.
 bool serves_nothing(const ThreadHeap& heap) noexcept;
 
 enum class ThreadState : std::uint8_t {
@@ -122,7 +122,7 @@ enum class ThreadState : std::uint8_t {
   lost,    // Vanished in a fork while it was changing its lists: only remote frees, for ever.
 };
 
-// Leads from a heap's id to the thread's share of it, or from the id of a heap's own class to the
+// Leads from a heap's id to the thread heap of it, or from the id of a heap's own class to the
 // current page of that class there. Its thread fills it in, under the record's lock; who closes the
 // heap empties it. Empty: an id that nothing has.
 struct HeapSlot {
@@ -132,7 +132,7 @@ struct HeapSlot {
 };
 inline constexpr std::size_t heap_slots = 64;
 
-// What the last look at a thread's mail found (idle_mail.hpp).
+// What the last look at a thread's mail found (idle_purge.hpp).
 struct MailLook {
   std::uint64_t reads = UINT64_MAX;  // How often the owner had read it,
   const Page* first = nullptr;       // what was left in front of it,
@@ -153,13 +153,13 @@ struct alignas(cache_line_bytes) Thread {
   std::atomic<bool> has_left_over{false};  // There is something on one of the next two lists.
   ThreadHeap* left_over = nullptr;  // Of deleted heaps, to be put down; under the registry's lock.
   ThreadHeap* emptied = nullptr;  // Of deleted heaps, put down, and by now without pages.
-  // Its shares of other heaps; under the registry's lock.
+  // Its thread heaps of other heaps; under the registry's lock.
   List<ThreadHeap, &ThreadHeap::next_of_thread, &ThreadHeap::prev_of_thread> heaps{};
   std::array<HeapSlot, heap_slots> slots{};  // By id % heap_slots.
 
   // Pages whose blocks others have freed.
   alignas(cache_line_bytes) Mailbox mail{};
-  MailLook mail_look{};  // By others: see idle_mail.hpp.
+  MailLook mail_look{};  // By others: see idle_purge.hpp.
 };
 
 // The record of threads that have none yet. Its pages are all empty, so allocating goes the slow
@@ -189,7 +189,7 @@ inline void set_current_thread(Thread* thread) noexcept {
 }
 
 // Set when libc has announced the thread's end: what allocates after that is served by
-// serve_late().
+// ending_threads.allocate().
 extern TARN_INITIAL_EXEC __thread bool thread_is_ending;
 
 // Marks the time in which a fork must not trust the thread's lists. Does not nest.

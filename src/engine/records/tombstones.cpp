@@ -7,7 +7,7 @@
 
 namespace tarn {
 
-constinit EndedHeaps ended_heaps;
+constinit Tombstones tombstones;
 
 void Extent::add(const std::byte* start, std::size_t bytes) noexcept {
   if (count_ != 0) {
@@ -31,39 +31,39 @@ bool Extent::has(const void* p) const noexcept {
   return false;
 }
 
-void EndedHeaps::add(std::uint64_t id, const char* name) noexcept {
+void Tombstones::add(std::uint64_t id, const char* name) noexcept {
   os::Locked locked(lock_);
-  Ended& ended = ended_[count_++ % remembered_];
-  ended.id = id;
-  memcpy(ended.name, name, sizeof ended.name);
-  ended.extent.clear();
+  Tombstone& tombstone = tombstones_[count_++ % remembered_];
+  tombstone.id = id;
+  memcpy(tombstone.name, name, sizeof tombstone.name);
+  tombstone.extent.clear();
 }
 
-void EndedHeaps::set_extent(std::uint64_t id, const Extent& extent) noexcept {
+void Tombstones::set_extent(std::uint64_t id, const Extent& extent) noexcept {
   os::Locked locked(lock_);
-  for (Ended& ended : ended_) {
-    if (ended.id == id) ended.extent = extent;
+  for (Tombstone& tombstone : tombstones_) {
+    if (tombstone.id == id) tombstone.extent = extent;
   }
 }
 
-void EndedHeaps::name_of(std::uint64_t id, char* name) noexcept {
+void Tombstones::name_of(std::uint64_t id, char* name) noexcept {
   os::LockedUnlessHeld locked(lock_);
   name[0] = '\0';
-  for (const Ended& ended : ended_) {
-    if (ended.id == id) memcpy(name, ended.name, sizeof ended.name);
+  for (const Tombstone& tombstone : tombstones_) {
+    if (tombstone.id == id) memcpy(name, tombstone.name, sizeof tombstone.name);
   }
 }
 
-void EndedHeaps::report(Misuse kind, const char* function, const void* p) noexcept {
+void Tombstones::report(Misuse kind, const char* function, const void* p) noexcept {
   char name[TARN_HEAP_NAME_BYTES];
   std::uint64_t id = 0;
   {
     os::LockedUnlessHeld locked(lock_);
     for (std::size_t i = 1; i <= remembered_ && i <= count_ && id == 0; ++i) {
-      const Ended& ended = ended_[(count_ - i) % remembered_];
-      if (!ended.extent.has(p)) continue;
-      id = ended.id;
-      memcpy(name, ended.name, sizeof name);
+      const Tombstone& tombstone = tombstones_[(count_ - i) % remembered_];
+      if (!tombstone.extent.has(p)) continue;
+      id = tombstone.id;
+      memcpy(name, tombstone.name, sizeof name);
     }
   }
   if (id == 0) report_misuse(kind, function, p);

@@ -32,7 +32,7 @@ class Extent {
   std::array<Range, ranges_max_> ranges_;
 };
 
-class EndedHeaps {
+class Tombstones {
  public:
   void add(std::uint64_t id, const char* name) noexcept;
   void set_extent(std::uint64_t id, const Extent& extent) noexcept;
@@ -48,7 +48,7 @@ class EndedHeaps {
   void recover_after_fork() noexcept { lock_.recover_after_fork(); }
 
  private:
-  struct Ended {
+  struct Tombstone {
     std::uint64_t id = 0;
     Extent extent;
     char name[TARN_HEAP_NAME_BYTES] = {};
@@ -56,10 +56,10 @@ class EndedHeaps {
   static constexpr std::size_t remembered_ = 64;
 
   os::Lock lock_;  // The last of the order.
-  std::array<Ended, remembered_> ended_{};
+  std::array<Tombstone, remembered_> tombstones_{};
   std::size_t count_ = 0;
 };
 
-extern EndedHeaps ended_heaps;
+extern Tombstones tombstones;
 
 }  // namespace tarn

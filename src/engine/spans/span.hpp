@@ -23,7 +23,7 @@ enum class SpanKind : std::uint8_t {
   unmapping,  // Likewise, without its memory by now, on its way to be no longer ours.
   lost,     // Nobody's: a fork has left it half-changed.
   page,     // Blocks of one class.
-  nursery,  // The first blocks of a heap, of any size.
+  mixed,  // The first blocks of a heap, of any size.
   large,    // One block.
   moving,   // One that the OS moves: no address leads to it.
   checked,  // Places of one size for blocks that are checked (heaps/checked/checks.hpp).

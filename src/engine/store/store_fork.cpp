@@ -92,7 +92,7 @@ void Store::repair_span(Span* span) noexcept {
       purging_slices_ += span->slices;
       return;
     case SpanKind::page:
-    case SpanKind::nursery:
+    case SpanKind::mixed:
     case SpanKind::large:
     case SpanKind::moving:
     case SpanKind::checked:

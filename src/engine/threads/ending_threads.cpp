@@ -3,15 +3,15 @@
 // SPDX-License-Identifier: MIT
 #include "engine/threads/ending_threads.hpp"
 
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
 
 namespace tarn {
 
-constinit Late late;
+constinit EndingThreads ending_threads;
 
-Thread* Late::begin() noexcept {
+Thread* EndingThreads::begin() noexcept {
   lock_.lock();
   if (thread_ == nullptr) {
     thread_ = orphans.take(Orphans::Counted::no);
@@ -24,7 +24,7 @@ Thread* Late::begin() noexcept {
   return thread_;
 }
 
-void* Late::allocate(std::size_t size_class) noexcept {
+void* EndingThreads::allocate(std::size_t size_class) noexcept {
   Thread* const thread = begin();
   if (thread == nullptr) return nullptr;
   Busy::begin(*thread);
@@ -35,15 +35,16 @@ void* Late::allocate(std::size_t size_class) noexcept {
   return block;
 }
 
-void Late::trim() noexcept {
+void EndingThreads::trim() noexcept {
   os::Locked locked(lock_);
   if (thread_ == nullptr) return;
   Busy busy(*thread_);
-  put_down_all(*thread_);
-  shares.for_each(*thread_, [](ThreadHeap& share) noexcept { put_down_share(share); });
+  flush_all(*thread_);
+  thread_heaps.for_each(*thread_,
+                        [](ThreadHeap& thread_heap) noexcept { flush_thread_heap(thread_heap); });
 }
 
-const Thread* Late::recover_after_fork() noexcept {
+const Thread* EndingThreads::recover_after_fork() noexcept {
   if (lock_.held_by_this_thread()) return thread_;
   lock_.recover_after_fork();
   thread_ = nullptr;

@@ -12,7 +12,7 @@
 
 namespace tarn {
 
-class Late {
+class EndingThreads {
  public:
   // A block of the class; null when out of memory. Any thread; takes the lock, then that of the
   // orphans or the store.
@@ -35,6 +35,6 @@ class Late {
   Thread* thread_ = nullptr;
 };
 
-extern Late late;
+extern EndingThreads ending_threads;
 
 }  // namespace tarn

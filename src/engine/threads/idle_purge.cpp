@@ -11,7 +11,7 @@
 
 namespace tarn {
 
-constinit IdleMail idle_mail;
+constinit IdlePurge idle_purge;
 
 namespace {
 
@@ -124,7 +124,7 @@ bool is_due(Thread& owner) noexcept {
 
 }  // namespace
 
-std::size_t IdleMail::serve(Thread& owner, std::size_t most_bytes) noexcept {
+std::size_t IdlePurge::serve(Thread& owner, std::size_t most_bytes) noexcept {
   std::size_t given = 0;
   owner.mail_look.first = nullptr;
   std::size_t round = round_bytes_first;
@@ -146,7 +146,7 @@ std::size_t IdleMail::serve(Thread& owner, std::size_t most_bytes) noexcept {
   return given;
 }
 
-std::size_t IdleMail::purge_locked(bool at_once) noexcept {
+std::size_t IdlePurge::purge_locked(bool at_once) noexcept {
   const std::size_t most = at_once ? SIZE_MAX : step_bytes;
   std::size_t given = 0;
   for (Thread* t = orphans.first_known(); t != nullptr && given < most; t = t->next_known) {
@@ -160,7 +160,7 @@ std::size_t IdleMail::purge_locked(bool at_once) noexcept {
   return given;
 }
 
-bool IdleMail::is_there() noexcept {
+bool IdlePurge::is_there() noexcept {
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     if (t->state.load(std::memory_order_relaxed) == ThreadState::live &&
         t->mail.has_mail()) {
@@ -170,7 +170,7 @@ bool IdleMail::is_there() noexcept {
   return false;
 }
 
-std::size_t IdleMail::purge(bool at_once) noexcept {
+std::size_t IdlePurge::purge(bool at_once) noexcept {
   if (lock_.held_by_this_thread()) return 0;  // In a signal handler.
   if (at_once) {
     lock_.lock();

@@ -12,7 +12,7 @@
 
 namespace tarn {
 
-class IdleMail {
+class IdlePurge {
  public:
   // Purges the free pages of malloc's heap in the mail of other threads: of all at once, else of
   // those that have not read their mail since the last look, and so much that the caller does not
@@ -34,7 +34,7 @@ class IdleMail {
   }
 
  private:
-  friend struct IdleMailAccess;  // Of the tests.
+  friend struct IdlePurgeAccess;  // Of the tests.
 
   std::size_t purge_locked(bool at_once) noexcept;
   std::size_t serve(Thread& owner, std::size_t most_bytes) noexcept;
@@ -43,6 +43,6 @@ class IdleMail {
   const Thread* served_ = nullptr;  // Whose mail is out of its place.
 };
 
-extern IdleMail idle_mail;
+extern IdlePurge idle_purge;
 
 }  // namespace tarn

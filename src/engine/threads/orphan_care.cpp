@@ -5,7 +5,7 @@
 
 #include "engine/records/gate.hpp"
 #include "engine/records/live_bytes.hpp"
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/records/totals.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
@@ -28,12 +28,12 @@ Thread* give_locked(Thread& thread) noexcept {
   Thread* const cooled = orphans.push_locked(thread);
   if (cooled == nullptr) return nullptr;
   Busy busy(*cooled);
-  put_down_current_pages(cooled->heap);
+  flush_current_pages(cooled->heap);
   return cooled;
 }
 
 void tend_all(const Thread& thread) noexcept {
-  shares.for_each(thread, [](ThreadHeap& share) noexcept { orphan_tend(share); });
+  thread_heaps.for_each(thread, [](ThreadHeap& thread_heap) noexcept { orphan_tend(thread_heap); });
 }
 
 }  // namespace
@@ -51,22 +51,23 @@ void orphan_serve(Thread& thread) noexcept {
   read_mail(thread);
 }
 
-void orphan_tend(ThreadHeap& share) noexcept {
+void orphan_tend(ThreadHeap& thread_heap) noexcept {
   os::Locked locked(orphans.lock());
-  Thread& thread = *share.thread;
+  Thread& thread = *thread_heap.thread;
   if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
   Busy busy(thread);
   read_mail(thread);
-  if (keeps_off(*share.record)) return;  // The thread that has it closed comes here afterwards.
-  if (!thread.warm || share.record == &main_record) put_down_current_pages(share);
-  settle_queues(share);
+  if (keeps_off(*thread_heap.record))
+    return;  // The thread that holds it exclusively comes here afterwards.
+  if (!thread.warm || thread_heap.record == &main_record) flush_current_pages(thread_heap);
+  settle_queues(thread_heap);
 }
 
 void orphans_trim() noexcept {
   os::Locked locked(orphans.lock());
   orphans.for_each_locked([](Thread& thread) noexcept {
     Busy busy(thread);
-    put_down_all(thread);
+    flush_all(thread);
   });
   orphans.cool_all_locked();
 }

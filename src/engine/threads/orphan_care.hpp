@@ -14,11 +14,11 @@ void orphan_give(Thread& thread) noexcept;
 // Reads the mail of an orphan. Nothing if the record is not one any longer.
 void orphan_serve(Thread& thread) noexcept;
 
-// If the share's thread is an orphan: reads the mail, gives back what is empty, and has the rest
-// posted when it is freed.
-void orphan_tend(ThreadHeap& share) noexcept;
+// If the thread heap's thread is an orphan: reads the mail, gives back what is empty, and has the
+// rest posted when it is freed.
+void orphan_tend(ThreadHeap& thread_heap) noexcept;
 
-// Puts down all current pages of all orphans and gives back what is empty.
+// Flushes all current pages of all orphans and gives back what is empty.
 void orphans_trim() noexcept;
 
 }  // namespace tarn

@@ -21,9 +21,10 @@ namespace {
 constexpr std::uint32_t warm_max = 4;
 
 // How far a refill looks for a page to adopt before it takes a fresh one: past bins that have got
-// empty or whose pages are in the mail, and past shares of a heap that have none of the class.
+// empty or whose pages are in the mail, and past thread heaps of a heap that have none of the
+// class.
 constexpr int bins_looked_at = 8;
-constexpr int shares_looked_at = 16;
+constexpr int thread_heaps_looked_at = 16;
 constexpr int pages_looked_at = 4;
 
 std::atomic<std::uint8_t> groups_given{0};
@@ -91,7 +92,8 @@ void Orphans::cool_all_locked() noexcept {
 }
 
 void Orphans::offer(ThreadHeap& orphan, std::size_t size_class) noexcept {
-  if (&orphan != &orphan.thread->heap) return;  // Of a heap of one's own: it knows its shares.
+  if (&orphan != &orphan.thread->heap)
+    return;  // Of a heap of one's own: it knows its thread heaps.
   Bin& bin = orphan.bin(size_class);
   if (bin.offered) return;
   bin.offered = true;
@@ -149,21 +151,24 @@ Page* take_from(Bin& bin) noexcept {
   return nullptr;
 }
 
-// Goes round the shares of ended threads, a few at a time, and begins where it last found one.
+// Goes round the thread heaps of ended threads, a few at a time, and begins where it last found
+// one.
 Page* adopt_in(HeapRecord& record, std::size_t size_class) noexcept {
   const ThreadHeap* first = nullptr;
-  for (int i = 0; i < shares_looked_at; ++i) {
-    ThreadHeap* share = record.adopt_next;
-    // Acquire: pairs with Shares::join().
-    if (share == nullptr) share = record.thread_heaps.load(std::memory_order_acquire);
-    if (share == first) return nullptr;
-    if (first == nullptr) first = share;
-    record.adopt_next = share;
-    const bool ended = share->thread->state.load(std::memory_order_relaxed) == ThreadState::orphan;
-    Bin* const bin = ended ? share->find_bin(size_class) : nullptr;
+  for (int i = 0; i < thread_heaps_looked_at; ++i) {
+    ThreadHeap* thread_heap = record.adopt_next;
+    // Acquire: pairs with Thread heaps::join().
+    if (thread_heap == nullptr)
+      thread_heap = record.first_thread_heap.load(std::memory_order_acquire);
+    if (thread_heap == first) return nullptr;
+    if (first == nullptr) first = thread_heap;
+    record.adopt_next = thread_heap;
+    const bool ended =
+        thread_heap->thread->state.load(std::memory_order_relaxed) == ThreadState::orphan;
+    Bin* const bin = ended ? thread_heap->find_bin(size_class) : nullptr;
     Page* const page = bin == nullptr ? nullptr : take_from(*bin);
     if (page != nullptr) return page;
-    record.adopt_next = share->next_of_record;
+    record.adopt_next = thread_heap->next_of_record;
   }
   return nullptr;
 }
@@ -213,7 +218,7 @@ void Orphans::add_vanished(Thread& thread) noexcept {
 // Records whose lists may be half-changed are lost: nobody owns them from here on. If the surviving
 // thread itself holds the lock (it forks in a signal handler, and goes on where it was), the list
 // is not touched: the vanished threads' records are then lost, too.
-void Orphans::recover_after_fork(const Thread* survivor, const Thread* late) noexcept {
+void Orphans::recover_after_fork(const Thread* survivor, const Thread* ending) noexcept {
   const bool in_use = lock_.held_by_this_thread();
   const bool damaged = lock_.recover_after_fork();
   if (damaged) {
@@ -234,7 +239,7 @@ void Orphans::recover_after_fork(const Thread* survivor, const Thread* late) noe
       ++alive;
       continue;
     }
-    if (t == late) continue;
+    if (t == ending) continue;
     const ThreadState state = t->state.load(std::memory_order_relaxed);
     const bool vanished = state == ThreadState::live;
     if (!vanished && !(damaged && state == ThreadState::orphan)) continue;

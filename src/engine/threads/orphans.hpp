@@ -31,8 +31,8 @@ class Orphans {
   // none, or all that it finds soon are in the mail. The page is on no list.
   Page* adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept;
 
-  // A page of the class is queued in an orphan's heap: adopters look there. Nothing for shares of
-  // other heaps. pre: the lock is held
+  // A page of the class is queued in an orphan's heap: adopters look there. Nothing for thread
+  // heaps of other heaps. pre: the lock is held
   void offer(ThreadHeap& orphan, std::size_t size_class) noexcept;
 
   // Of those that act as the owner of an orphan (orphan_care.hpp).
@@ -50,7 +50,7 @@ class Orphans {
 
   // In the child of a fork: every other thread is gone. late: a record that the surviving thread
   // uses beside its own, or null.
-  void recover_after_fork(const Thread* survivor, const Thread* late) noexcept;
+  void recover_after_fork(const Thread* survivor, const Thread* ending) noexcept;
 
   // Somebody may be changing the pages of threads that have ended.
   bool is_locked() const noexcept { return lock_.is_held(); }

@@ -17,7 +17,7 @@
 #include "engine/records/gate.hpp"
 #include "engine/records/limits.hpp"
 #include "engine/records/live_bytes.hpp"
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/zones/zone.hpp"
 #include "platform/base/check.hpp"
@@ -286,7 +286,7 @@ Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
   Thread& thread = *heap.thread;
   if (!thread.mail.is_empty()) read_mail(thread);
   if (TARN_UNLIKELY(thread.has_left_over.load(std::memory_order_relaxed))) {
-    put_down_left_over(thread);
+    flush_left_over(thread);
   }
   if (TARN_UNLIKELY(!provide_bin(heap, size_class))) return nullptr;
   Page* page = heap.current_of(size_class);
@@ -332,7 +332,7 @@ void read_mail(Thread& thread) noexcept {
   }
 }
 
-void put_down_current_pages(ThreadHeap& heap) noexcept {
+void flush_current_pages(ThreadHeap& heap) noexcept {
   for (std::size_t c = 0; c < bin_count; ++c) {
     if (heap.find_bin(c) == nullptr) continue;
     Page* const page = heap.current_of(c);
@@ -367,35 +367,36 @@ void settle_queues(ThreadHeap& heap) noexcept {
   }
 }
 
-void put_down_all(Thread& thread) noexcept {
+void flush_all(Thread& thread) noexcept {
   read_mail(thread);
-  put_down_current_pages(thread.heap);
+  flush_current_pages(thread.heap);
   settle_queues(thread.heap);
 }
 
-// Each share is looked at when its heap has been deleted, and when its last page goes: whoever
-// deletes many heaps, or has many that live on as blocks, pays for none of the others.
-void put_down_left_over(Thread& thread) noexcept {
+// Each thread heap is looked at when its heap has been deleted, and when its last page goes:
+// whoever deletes many heaps, or has many that live on as blocks, pays for none of the others.
+void flush_left_over(Thread& thread) noexcept {
   thread.has_left_over.store(false, std::memory_order_relaxed);
   ThreadHeap* next = nullptr;
-  for (ThreadHeap* share = shares.take_left_over(thread); share != nullptr; share = next) {
-    next = share->next_of_record;
-    put_down_current_pages(*share);
-    settle_queues(*share);
-    share->left_over = true;
-    if (share->pages.empty()) note_emptied(*share);
+  for (ThreadHeap* thread_heap = thread_heaps.take_left_over(thread); thread_heap != nullptr;
+       thread_heap = next) {
+    next = thread_heap->next_of_record;
+    flush_current_pages(*thread_heap);
+    settle_queues(*thread_heap);
+    thread_heap->left_over = true;
+    if (thread_heap->pages.empty()) note_emptied(*thread_heap);
   }
   ThreadHeap* const emptied = thread.emptied;
   thread.emptied = nullptr;
-  for (ThreadHeap* share = emptied; share != nullptr; share = next) {
-    next = share->next_of_record;
-    shares.give(*share);
+  for (ThreadHeap* thread_heap = emptied; thread_heap != nullptr; thread_heap = next) {
+    next = thread_heap->next_of_record;
+    thread_heaps.give(*thread_heap);
   }
 }
 
-void put_down_share(ThreadHeap& heap) noexcept {
+void flush_thread_heap(ThreadHeap& heap) noexcept {
   read_mail(*heap.thread);
-  put_down_current_pages(heap);
+  flush_current_pages(heap);
   settle_queues(heap);
 }
 

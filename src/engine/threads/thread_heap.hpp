@@ -31,24 +31,25 @@ void page_attention(Page& page) noexcept;
 void read_mail(Thread& thread) noexcept;
 
 // Makes every current page an ordinary one, so that all remote frees are posted.
-void put_down_current_pages(ThreadHeap& heap) noexcept;
+void flush_current_pages(ThreadHeap& heap) noexcept;
 
 // Takes in what remote frees have left on queued pages, and retires those that are empty.
 void settle_queues(ThreadHeap& heap) noexcept;
 
 // All of the above: mail, current pages, queues. What is empty afterwards has gone to the store.
-void put_down_all(Thread& thread) noexcept;
+void flush_all(Thread& thread) noexcept;
 
-// Gives back what is empty of a share of the calling thread, which is busy, or of one that is used
-// under a lock.
-void put_down_share(ThreadHeap& heap) noexcept;
+// Gives back what is empty of a thread heap of the calling thread, which is busy, or of one that is
+// used under a lock.
+void flush_thread_heap(ThreadHeap& heap) noexcept;
 
 // Whether an empty page is kept: somebody walks its heap, or the heap has no more than its floor.
 // going: bytes that are about to be given back.
 bool stays(const Page& page, std::size_t going) noexcept;
 
-// The thread's shares of deleted heaps serve nobody: what they have is given back as it gets empty.
-void put_down_left_over(Thread& thread) noexcept;
+// The thread's thread heaps of deleted heaps serve nobody: what they have is given back as it gets
+// empty.
+void flush_left_over(Thread& thread) noexcept;
 
 bool thread_heap_check(const ThreadHeap& heap) noexcept;
 

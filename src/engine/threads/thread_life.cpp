@@ -14,7 +14,7 @@ namespace tarn {
 namespace {
 
 // libc calls this at the thread's end, possibly before other destructors that allocate or free.
-// Frees need no record; for allocations see late.hpp.
+// Frees need no record; for allocations see ending_threads.hpp.
 void thread_ended(void* value) noexcept {
   auto* const thread = static_cast<Thread*>(value);
   if (current_thread != thread) return;

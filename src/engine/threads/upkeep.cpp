@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
-#include "engine/records/scope.hpp"
 #include "engine/records/thread.hpp"
+#include "engine/records/thread_default.hpp"
 #include "engine/store/store.hpp"
 #include "engine/threads/idle_purge.hpp"
 #include "engine/threads/orphan_care.hpp"
@@ -43,11 +43,11 @@ bool has_grown() noexcept {
 }
 
 std::size_t look_at_mail(std::uint64_t now_ms) noexcept {
-  if (TARN_UNLIKELY(has_grown())) return idle_mail.purge(true);
+  if (TARN_UNLIKELY(has_grown())) return idle_purge.purge(true);
   if (TARN_LIKELY(now_ms < mail_due_ms.load(std::memory_order_relaxed))) return 0;
   const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
   mail_due_ms.store(now_ms + delay, std::memory_order_relaxed);
-  return idle_mail.purge(false);
+  return idle_purge.purge(false);
 }
 
 // From one look that finds nothing in the mail to the next.
@@ -93,7 +93,7 @@ void Background::run() noexcept {
     const std::uint64_t due = next_due_ms();
     std::uint64_t pause = due == UINT64_MAX ? due : due > now ? due - now : 0;
     // What lies in the mail may become free at any time without a word.
-    mail_pause = IdleMail::is_there() ? longer(mail_pause) : 0;
+    mail_pause = IdlePurge::is_there() ? longer(mail_pause) : 0;
     const bool for_mail = pause == UINT64_MAX && mail_pause >= doze_ms_least;
     if (mail_pause != 0 && mail_pause < pause) pause = mail_pause;
     if (pause == UINT64_MAX) {
@@ -117,7 +117,7 @@ bool Background::begin() noexcept {
   }
   store.purger.begin();
   left_.store(0, std::memory_order_relaxed);
-  const OutOfScope not_the_programs_default;  // libc allocates for the thread.
+  const WithoutDefaultHeap not_the_programs_default;  // libc allocates for the thread.
   const bool begun = os::thread_begin_own(run, "tarn-purge", &thread_);
   seen = State::starting;
   // Release: pairs with end().

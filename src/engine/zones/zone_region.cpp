@@ -150,7 +150,7 @@ Span* Zone::span_at(const void* p) const noexcept {
 bool Zone::is_in_use(const Span* span) const noexcept {
   switch (span->kind_now()) {
     case SpanKind::page:
-    case SpanKind::nursery:
+    case SpanKind::mixed:
     case SpanKind::large:
       return span->slices != 0 && chunk_of(span->base) != nullptr &&
              (table_ != nullptr ? span_at(span->base) : page_map.span_of(span->base)) == span;

@@ -1,4 +1,5 @@
-// allocate: allocation. Nursery, large blocks, resizing, beginning and end have files of their own.
+// allocate: allocation. MixedPage, large blocks, resizing, beginning and end have files of their
+// own.
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/blocks/allocate.hpp"
@@ -8,7 +9,7 @@
 
 #include "engine/records/class_table.hpp"
 #include "engine/records/gate.hpp"
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "engine/threads/upkeep.hpp"
 #include "heaps/blocks/lookup.hpp"
@@ -29,38 +30,40 @@ namespace {
 constexpr int growths_max = 8;
 
 // A current page with a free block, for a request of `bytes`; null as refill().
-Page* refill_for(ThreadHeap& share, std::size_t size_class, std::size_t bytes) noexcept {
-  Page* const page = refill(share, size_class);
+Page* refill_for(ThreadHeap& thread_heap, std::size_t size_class, std::size_t bytes) noexcept {
+  Page* const page = refill(thread_heap, size_class);
   if (TARN_LIKELY(page != nullptr)) {
-    ClassCounts& counts = share.bin(size_class).counts;
+    ClassCounts& counts = thread_heap.bin(size_class).counts;
     counts.sampled.add(1);
     counts.sampled_bytes.add(bytes);
   }
   return page;
 }
 
-Attempt from_share(ThreadHeap& share, std::size_t size_class, std::size_t bytes) noexcept {
-  Page* page = share.find_bin(size_class) == nullptr ? no_page() : share.current_of(size_class);
+Attempt from_thread_heap(ThreadHeap& thread_heap, std::size_t size_class,
+                         std::size_t bytes) noexcept {
+  Page* page =
+      thread_heap.find_bin(size_class) == nullptr ? no_page() : thread_heap.current_of(size_class);
   if (page->free == nullptr) {
-    share.refused_by = nullptr;
-    page = refill_for(share, size_class, bytes);
+    thread_heap.refused_by = nullptr;
+    page = refill_for(thread_heap, size_class, bytes);
     if (page == nullptr) {
-      return {share.refused_by != nullptr ? Outcome::refused : Outcome::out_of_memory, nullptr,
-              share.refused_by};
+      return {thread_heap.refused_by != nullptr ? Outcome::refused : Outcome::out_of_memory,
+              nullptr, thread_heap.refused_by};
     }
   }
   return {Outcome::done, page_pop(page), nullptr};
 }
 
 Attempt from_locked(HeapRecord& record, std::size_t size_class, const Request& request) noexcept {
-  ThreadHeap* const share = record.thread_heaps.load(std::memory_order_acquire);
+  ThreadHeap* const thread_heap = record.first_thread_heap.load(std::memory_order_acquire);
   {
     os::Locked locked(record.lock);
-    if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
-    if (is_in_nursery(record, size_class)) return nursery_allocate(record, size_class, request);
-    if (share != nullptr) return from_share(*share, size_class, request.bytes);
+    if (exclusive_to_another(record)) return {Outcome::again, nullptr, nullptr};
+    if (is_in_mixed_page(record, size_class)) return mixed_allocate(record, size_class, request);
+    if (thread_heap != nullptr) return from_thread_heap(*thread_heap, size_class, request.bytes);
   }
-  const bool joined = shares.join_alone(record, locked_owner) != nullptr;
+  const bool joined = thread_heaps.join_alone(record, locked_owner) != nullptr;
   return {joined ? Outcome::again : Outcome::out_of_memory, nullptr, nullptr};
 }
 
@@ -84,19 +87,19 @@ Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::si
   if (record.is_serialised()) return from_locked(record, size_class, request);
   if (record.young.load(std::memory_order_relaxed)) {
     os::Locked locked(record.lock);
-    if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
-    if (is_in_nursery(record, size_class)) return nursery_allocate(record, size_class, request);
+    if (exclusive_to_another(record)) return {Outcome::again, nullptr, nullptr};
+    if (is_in_mixed_page(record, size_class)) return mixed_allocate(record, size_class, request);
   }
   const HeapSlot& slot = thread.slots[id % heap_slots];
-  ThreadHeap* const share = slot.id.load(std::memory_order_relaxed) == id
+  ThreadHeap* const thread_heap = slot.id.load(std::memory_order_relaxed) == id
                                 ? reinterpret_cast<ThreadHeap*>(slot.current)
-                                : shares.join(record, thread);
-  if (share == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
-  // A heap that was closed before the share was on its list did not wait for this thread.
-  if (closed_by_another(record)) return {Outcome::again, nullptr, nullptr};
-  const Attempt attempt = from_share(*share, size_class, request.bytes);
+                                : thread_heaps.join(record, thread);
+  if (thread_heap == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  // A heap that was closed before the thread heap was on its list did not wait for this thread.
+  if (exclusive_to_another(record)) return {Outcome::again, nullptr, nullptr};
+  const Attempt attempt = from_thread_heap(*thread_heap, size_class, request.bytes);
   if (request.fixed != nullptr && attempt.outcome == Outcome::done) {
-    shares.join_fixed(*share, *request.fixed);
+    thread_heaps.join_fixed(*thread_heap, *request.fixed);
   }
   return attempt;
 }
@@ -114,7 +117,7 @@ Attempt try_inside(HeapRecord& record, std::uint64_t id, Thread& thread,
   Attempt attempt = from_pages(record, id, thread, size_class, request);
   const bool has_none =
       attempt.outcome == Outcome::refused || attempt.outcome == Outcome::out_of_memory;
-  if (has_none && nursery_has_room(record, size_class, request, attempt)) return attempt;
+  if (has_none && mixed_has_room(record, size_class, request, attempt)) return attempt;
   if (attempt.outcome != Outcome::refused || size_class >= class_count) return attempt;
   // Where a ceiling leaves less than the class rounds up to, it may do for the block itself.
   if (slices_for(request.bytes) == slices_for(block_bytes_of(record, size_class))) return attempt;
@@ -126,7 +129,7 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
   if (visit.thread() == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
   if (visit.ended()) return {Outcome::ended, nullptr, nullptr};
   Attempt attempt = try_inside(record, id, *visit.thread(), request);
-  attempt.marks_due = marks_due(record);
+  attempt.soft_marks_due = soft_marks_due(record);
   return attempt;
 }
 
@@ -138,16 +141,16 @@ void* refill_inside(Page* page, std::size_t bytes) noexcept {
   HeapRecord* record = nullptr;
   std::uint64_t due_for = 0;  // The id of the heap, if a mark is.
   if (TARN_LIKELY(page != no_page())) {
-    ThreadHeap& share = *page->heap;
-    record = share.record;
+    ThreadHeap& thread_heap = *page->heap;
+    record = thread_heap.record;
     Busy busy(thread);
-    Page* const refilled = refill_for(share, page->size_class, bytes);
+    Page* const refilled = refill_for(thread_heap, page->size_class, bytes);
     if (TARN_LIKELY(refilled != nullptr)) block = page_pop(refilled);
-    if (block != nullptr && marks_due(*record)) due_for = record->handle().id;
+    if (block != nullptr && soft_marks_due(*record)) due_for = record->handle().id;
   }
   thread.inside.store(false, std::memory_order_release);
   count_refills(thread);
-  if (TARN_UNLIKELY(due_for != 0)) call_due_marks(*record, due_for);
+  if (TARN_UNLIKELY(due_for != 0)) call_due_soft_marks(*record, due_for);
   return block;
 }
 
@@ -171,13 +174,13 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
   HeapRecord* const record = request.may_end ? static_cast<HeapRecord*>(heap.record)
                                              : live_record(heap, request.function);
   if (record == nullptr) return nullptr;
-  const Need need{*record, heap.id, request.bytes};
+  const UnmetRequest unmet{*record, heap.id, request.bytes};
   int grown = 0;
   for (int relieved = 0;;) {
     const Attempt attempt = try_once(*record, heap.id, request);
     switch (attempt.outcome) {
       case Outcome::done:
-        if (attempt.marks_due) call_due_marks(*record, heap.id);
+        if (attempt.soft_marks_due) call_due_soft_marks(*record, heap.id);
         if (request.zero && !attempt.zeroed) {
           memset(attempt.block, 0, usable_bytes(attempt.block, request.function));
         }
@@ -185,12 +188,12 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
       case Outcome::again:
         continue;
       case Outcome::refused:
-        if (relieve_ceiling(need, {attempt.refused_by}, relieved++)) continue;
+        if (relieve_ceiling(unmet, {attempt.refused_by}, relieved++)) continue;
         break;
       case Outcome::out_of_memory:
         if (record->id.load(std::memory_order_relaxed) != heap.id) break;
         if (grown++ < growths_max && grow_zone(*record, heap.id, request)) continue;
-        if (relieve_memory(need, relieved++)) continue;
+        if (relieve_memory(unmet, relieved++)) continue;
         break;
       case Outcome::frozen:
         errno = EPERM;

@@ -15,12 +15,12 @@ namespace tarn {
 
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept;
 
-// A block of the class of `page`, the current one of a share of the calling thread, which has none
-// left; null, and nothing done, where that takes more than a refill. pre: the thread is inside the
-// heap, and found it open; it is inside no longer afterwards.
+// A block of the class of `page`, the current one of a thread heap of the calling thread, which has
+// none left; null, and nothing done, where that takes more than a refill. pre: the thread is inside
+// the heap, and found it open; it is inside no longer afterwards.
 void* refill_inside(Page* page, std::size_t bytes) noexcept;
 
-// pre: as above; of any size. `current` are the pages of the thread's share.
+// pre: as above; of any size. `current` are the pages of the thread heap.
 void* heap_allocate_inside(tarn_heap heap, std::size_t bytes, const char* function,
                            Page** current) noexcept;
 
@@ -30,7 +30,7 @@ TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* f
   Thread* const thread = current_thread;
   const HeapSlot& slot = thread->slots[heap.id % heap_slots];
   thread->inside.store(true, std::memory_order_relaxed);
-  // The processor's order is the closer's business (closing.hpp), the compiler's is ours.
+  // The processor's order is the closer's business (exclusive.hpp), the compiler's is ours.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (TARN_LIKELY(slot.id.load(std::memory_order_relaxed) == heap.id)) {
     Page** const current = slot.current;

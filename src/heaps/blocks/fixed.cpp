@@ -25,7 +25,7 @@ FixedClass* live_fixed(tarn_fixed handle) noexcept {
   }
   if (fixed->id.load(std::memory_order_relaxed) == handle.id) return fixed;
   char name[TARN_HEAP_NAME_BYTES];
-  ended_heaps.name_of(fixed->heap_id, name);
+  tombstones.name_of(fixed->heap_id, name);
   report_ended_heap("tarn_fixed_allocate", name, fixed->heap_id);
 }
 

@@ -15,7 +15,7 @@ namespace tarn {
 // no instruction left for that question.)
 Span* span_of_block(const void* p, const char* function) noexcept {
   if (TARN_UNLIKELY(address_of(p) >> address_bits != 0)) {
-    ended_heaps.report(Misuse::invalid_free, function, p);
+    tombstones.report(Misuse::invalid_free, function, p);
   }
   Span* const span = find_span(p);
   switch (span->kind_now()) {
@@ -25,9 +25,9 @@ Span* span_of_block(const void* p, const char* function) noexcept {
     case SpanKind::large:
       if (span->base == p) return span;
       break;
-    case SpanKind::nursery:
-      if (nursery_bytes(static_cast<const Page*>(span), p) != 0) return span;
-      ended_heaps.report(Misuse::invalid_free, function, p);
+    case SpanKind::mixed:
+      if (mixed_bytes(static_cast<const Page*>(span), p) != 0) return span;
+      tombstones.report(Misuse::invalid_free, function, p);
     case SpanKind::checked:
     case SpanKind::lone:
       return span;
@@ -36,7 +36,7 @@ Span* span_of_block(const void* p, const char* function) noexcept {
     case SpanKind::purging:
     case SpanKind::unmapping:
     case SpanKind::lost:
-      ended_heaps.report(Misuse::double_free, function, p);
+      tombstones.report(Misuse::double_free, function, p);
     case SpanKind::moving:
     case SpanKind::notes:
       break;
@@ -46,7 +46,7 @@ Span* span_of_block(const void* p, const char* function) noexcept {
       break;
     }
   }
-  ended_heaps.report(Misuse::invalid_free, function, p);
+  tombstones.report(Misuse::invalid_free, function, p);
 }
 
 std::size_t usable_bytes(const void* p, const char* function) noexcept {
@@ -59,8 +59,8 @@ std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noe
   switch (span->kind_now()) {
     case SpanKind::page:
       return page->block_bytes;
-    case SpanKind::nursery:
-      return nursery_bytes(page, p);
+    case SpanKind::mixed:
+      return mixed_bytes(page, p);
     case SpanKind::checked:
     case SpanKind::lone:
       return checks_bytes(page, p, function);
@@ -90,8 +90,8 @@ tarn_heap heap_of(const void* p) noexcept {
       return page->is_block(p) ? handle_of(span, p) : tarn_heap{};
     case SpanKind::large:
       return span->base == p ? handle_of(span, p) : tarn_heap{};
-    case SpanKind::nursery:
-      return nursery_bytes(page, p) != 0 ? handle_of(span, p) : tarn_heap{};
+    case SpanKind::mixed:
+      return mixed_bytes(page, p) != 0 ? handle_of(span, p) : tarn_heap{};
     case SpanKind::checked:
     case SpanKind::lone:
       return checks_has(page, p) ? handle_of(span, p) : tarn_heap{};

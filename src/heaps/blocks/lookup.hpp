@@ -20,7 +20,7 @@ inline Span* find_span(const void* p) noexcept {
   return in_region != nullptr ? in_region : span;
 }
 
-// The page, nursery or large span whose block `p` is; when there is none, reports and does not
+// The page, mixed page or large span whose block `p` is; when there is none, reports and does not
 // return. Of a checked span the caller finds out, and the foreign span stands for blocks of the
 // system's malloc that are a heap's.
 Span* span_of_block(const void* p, const char* function) noexcept;
@@ -48,7 +48,7 @@ inline HeapRecord* record_of(const Span* span, const void* p) noexcept {
   } else {
     record = record_of_passed(p);
   }
-  // A deleted heap's nursery and what it checks stay with its record; the blocks are malloc's.
+  // A deleted heap's mixed page and what it checks stay with its record; the blocks are malloc's.
   return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
 }
 

@@ -5,7 +5,7 @@
 
 #include "engine/records/callback.hpp"
 #include "engine/zones/zone.hpp"
-#include "heaps/blocks/collect.hpp"
+#include "heaps/blocks/empty_pages.hpp"
 #include "heaps/heap/exclusive.hpp"
 
 namespace tarn {
@@ -14,29 +14,30 @@ namespace {
 
 // The callback of the heap, or of the ancestor that refuses. Of a destroyed one only the ceiling is
 // left. While the thread is inside the heap, the record of the other stays what it is.
-bool reclaimed(const Need& need, HeapRecord& top) noexcept {
+bool reclaimed(const UnmetRequest& unmet, HeapRecord& top) noexcept {
   tarn_heap_reclaim reclaim = nullptr;
   tarn_heap called{};
   void* context = nullptr;
   {
-    const Visit visit(need.record, need.id);
+    const Visit visit(unmet.record, unmet.id);
     if (visit.thread() == nullptr || visit.ended()) return false;
     reclaim = top.limits.reclaim;
     called = top.handle();
     context = top.limits.context;
   }
-  if (reclaim == nullptr || called.id == 0 || Callback::runs(top, CallbackFor::room)) return false;
-  const Callback running(top, CallbackFor::room);
-  return reclaim(called, need.bytes, context) != 0;
+  if (reclaim == nullptr || called.id == 0 || Callback::runs(top, CallbackFor::ceiling))
+    return false;
+  const Callback running(top, CallbackFor::ceiling);
+  return reclaim(called, unmet.bytes, context) != 0;
 }
 
 }  // namespace
 
-bool relieve_ceiling(const Need& need, const RecoveryScope& scope, int tries) noexcept {
+bool relieve_ceiling(const UnmetRequest& unmet, const RecoveryScope& scope, int tries) noexcept {
   HeapRecord& top = *scope.top;
-  if (tries == 0 && heap_collect(top) != 0) return true;
-  if (!reclaimed(need, top) && !recover_for(scope, need.bytes, tries)) return false;
-  heap_collect(top);  // What was freed may have emptied pages of other threads.
+  if (tries == 0 && heap_give_empty_pages(top) != 0) return true;
+  if (!reclaimed(unmet, top) && !recover_for(scope, unmet.bytes, tries)) return false;
+  heap_give_empty_pages(top);  // What was freed may have emptied pages of other threads.
   return true;
 }
 
@@ -59,11 +60,11 @@ bool has_zone(HeapRecord& record, std::uint64_t id) noexcept {
 
 }  // namespace
 
-bool relieve_memory(const Need& need, int tries) noexcept {
-  if (has_zone(need.record, need.id) && relieve_ceiling(need, {&need.record, false}, tries)) {
+bool relieve_memory(const UnmetRequest& unmet, int tries) noexcept {
+  if (has_zone(unmet.record, unmet.id) && relieve_ceiling(unmet, {&unmet.record, false}, tries)) {
     return true;
   }
-  return takes_from_os(need.record, need.id) && recover_for({}, need.bytes, tries);
+  return takes_from_os(unmet.record, unmet.id) && recover_for({}, unmet.bytes, tries);
 }
 
 }  // namespace tarn

@@ -13,7 +13,7 @@
 namespace tarn {
 
 // A request that a heap could not serve.
-struct Need {
+struct UnmetRequest {
   HeapRecord& record;
   std::uint64_t id;
   std::size_t bytes;
@@ -21,9 +21,9 @@ struct Need {
 
 // Makes room under the ceiling of scope.top, or in its zone; false when there is none to be had.
 // tries: how often that was done for this request. pre: no lock held, not busy
-bool relieve_ceiling(const Need& need, const RecoveryScope& scope, int tries) noexcept;
+bool relieve_ceiling(const UnmetRequest& unmet, const RecoveryScope& scope, int tries) noexcept;
 
 // As relieve_ceiling(), for a heap that found no memory.
-bool relieve_memory(const Need& need, int tries) noexcept;
+bool relieve_memory(const UnmetRequest& unmet, int tries) noexcept;
 
 }  // namespace tarn

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "engine/layout/page_plan.hpp"
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/records/totals.hpp"
 #include "heaps/checked/checked.hpp"
 #include "heaps/checked/checked_span.hpp"
@@ -95,7 +95,7 @@ Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept {
   TARN_FORK_FENCE();
   place.note->set(NoteState::live, request.fixed != nullptr ? Note::rounded : 0, request.bytes);
   count_born(checks, request.bytes);
-  shares.count_without_share(request.bytes);
+  thread_heaps.count_without_thread_heap(request.bytes);
   return {Outcome::done, place.start, nullptr};
 }
 

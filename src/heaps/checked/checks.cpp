@@ -42,7 +42,7 @@ class Held {
 };
 
 // Reports p unless a live block begins there. Lock held.
-void require_live(const HeapRecord& record, const Place& around, const Given& given,
+void require_live(const HeapRecord& record, const Place& around, const FreeCall& given,
                   const void* p) noexcept {
   if (around.note == nullptr) report_misuse(Misuse::invalid_free, given.function, p);
   if (around.start != p) report_block(Misuse::invalid_free, record, around, given, p);
@@ -134,14 +134,14 @@ HeapRecord* lock_checked(Page* page) noexcept {
     if (!is_checked(page->kind_now()) || record == nullptr) return nullptr;
     record->lock.lock();
     const bool still = is_checked(page->kind_now()) && page->record_now() == record;
-    const bool closed = still && closed_by_another(*record);
-    if (still && !closed) return record;
+    const bool exclusive = still && exclusive_to_another(*record);
+    if (still && !exclusive) return record;
     record->lock.unlock();
-    if (closed) wait_at_gate(*record);
+    if (exclusive) wait_at_gate(*record);
   }
 }
 
-void checks_free(Page* page, void* p, const Given& given) noexcept {
+void checks_free(Page* page, void* p, const FreeCall& given) noexcept {
   HeapRecord* const record = lock_checked(page);
   if (record == nullptr) report_misuse(Misuse::double_free, given.function, p);
   bool over = false;
@@ -171,7 +171,7 @@ void checks_free(Page* page, void* p, const Given& given) noexcept {
   registry.give(*record);
 }
 
-bool checks_free_passed(void* p, const Given& given) noexcept {
+bool checks_free_passed(void* p, const FreeCall& given) noexcept {
   HeapRecord* ended = nullptr;
   if (!passthrough_free(p, given, &ended)) return false;
   if (ended != nullptr) {
@@ -182,7 +182,7 @@ bool checks_free_passed(void* p, const Given& given) noexcept {
 }
 
 std::size_t checks_bytes(Page* page, const void* p, const char* function) noexcept {
-  const Given given{function, nullptr};
+  const FreeCall given{function, nullptr};
   HeapRecord* const record = page->record_now();
   if (record == nullptr) report_misuse(Misuse::invalid_pointer, function, p);
   const os::LockedUnlessHeld locked(record->lock);
@@ -205,7 +205,7 @@ bool checks_has(Page* page, const void* p) noexcept {
 
 bool checks_resize(Page* page, void* p, std::size_t bytes, const char* function,
                    Resize how) noexcept {
-  const Given given{function, nullptr};
+  const FreeCall given{function, nullptr};
   HeapRecord* const record = lock_checked(page);
   if (record == nullptr) report_misuse(Misuse::invalid_pointer, function, p);
   const Held held(record);
@@ -260,7 +260,7 @@ Span* checks_take_all(HeapRecord& record) noexcept {
 
 void checks_collect(HeapRecord& record) noexcept {
   os::Locked locked(record.lock);
-  if (record.walking || closed_by_another(record)) return;
+  if (record.walking || exclusive_to_another(record)) return;
   const Checks& checks = *record.checks;
   while (checks.oldest_kept != nullptr) {
     if (empty_stays(record, page_map.span_of(checks.oldest_kept)->bytes())) break;
@@ -283,7 +283,7 @@ bool checks_disown(HeapRecord& record) noexcept {
 
 void checks_verify(HeapRecord& record, const char* function) noexcept {
   os::Locked locked(record.lock);
-  const Given given{function, nullptr};
+  const FreeCall given{function, nullptr};
   for (Span* s = record.checks->spans.head(); s != nullptr; s = s->next_of_heap) {
     for_each_place(static_cast<Page*>(s), [&](const Place& place) noexcept {
       if (place.note->state() == NoteState::live) verify_live(record, place, given);

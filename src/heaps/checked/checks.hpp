@@ -41,10 +41,10 @@ HeapRecord* lock_checked(Page* page) noexcept;
 Attempt checks_allocate(HeapRecord& record, const Request& request) noexcept;
 
 // They report what is no live block, or damaged. pre: the span's kind was a checked one
-void checks_free(Page* page, void* p, const Given& given) noexcept;
+void checks_free(Page* page, void* p, const FreeCall& given) noexcept;
 
 // As that, of a block of the system's malloc; false, and nothing done, when p is no such block.
-bool checks_free_passed(void* p, const Given& given) noexcept;
+bool checks_free_passed(void* p, const FreeCall& given) noexcept;
 
 // The bytes that were asked for. Reports as checks_free().
 std::size_t checks_bytes(Page* page, const void* p, const char* function) noexcept;
@@ -68,10 +68,10 @@ Span* checks_take_all(HeapRecord& record) noexcept;
 // heap closed.
 void checks_collect(HeapRecord& record) noexcept;
 
-// The blocks are malloc's from here on. True when there are none. pre: closed
+// The blocks are malloc's from here on. True when there are none. pre: held exclusively
 bool checks_disown(HeapRecord& record) noexcept;
 
-// Reports damage of blocks that are live or kept back. pre: closed
+// Reports damage of blocks that are live or kept back. pre: held exclusively
 void checks_verify(HeapRecord& record, const char* function) noexcept;
 
 // After a walk, in which nothing goes.

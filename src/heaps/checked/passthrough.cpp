@@ -180,10 +180,10 @@ HeapRecord* lock_passed(const void* p) noexcept {
     record->lock.lock();
     HeapRecord* still = nullptr;
     passed.find(p, &still, &bytes);
-    const bool closed = still == record && closed_by_another(*record);
-    if (still == record && !closed) return record;
+    const bool exclusive = still == record && exclusive_to_another(*record);
+    if (still == record && !exclusive) return record;
     record->lock.unlock();
-    if (closed) wait_at_gate(*record);
+    if (exclusive) wait_at_gate(*record);
   }
 }
 
@@ -237,7 +237,7 @@ HeapRecord* passthrough_record(const void* p, std::size_t* bytes) noexcept {
   return passed.find(p, &record, bytes) == nullptr ? nullptr : record;
 }
 
-bool passthrough_free(void* p, const Given& given, HeapRecord** ended) noexcept {
+bool passthrough_free(void* p, const FreeCall& given, HeapRecord** ended) noexcept {
   HeapRecord* const record = lock_passed(p);
   if (record == nullptr) return false;
   LoneNote& note = *passed.remove(p);
@@ -274,9 +274,9 @@ void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexc
   }
   if (moved != nullptr && now < before && !record->checks->deleted) uncharge(*record, before - now);
   enter(*record, note, moved == nullptr ? p : moved, moved == nullptr ? requested : bytes, 0);
-  const std::uint64_t due_for = marks_due(*record) ? record->handle().id : 0;
+  const std::uint64_t due_for = soft_marks_due(*record) ? record->handle().id : 0;
   record->lock.unlock();
-  if (due_for != 0) call_due_marks(*record, due_for);
+  if (due_for != 0) call_due_soft_marks(*record, due_for);
   return moved;
 }
 

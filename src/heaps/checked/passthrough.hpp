@@ -20,7 +20,7 @@ HeapRecord* passthrough_record(const void* p, std::size_t* bytes) noexcept;
 
 // False, and nothing done, when p is no such block. *ended: its heap, if that was deleted and has
 // no other block.
-bool passthrough_free(void* p, const Given& given, HeapRecord** ended) noexcept;
+bool passthrough_free(void* p, const FreeCall& given, HeapRecord** ended) noexcept;
 
 // By the system's realloc; null when a ceiling refuses, or it does: then all is as before.
 void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexcept;

@@ -28,14 +28,14 @@ Place place_around(const Page* page, const void* p) noexcept {
 
 bool is_size(const Note& note, std::size_t said) noexcept {
   const std::size_t requested = note.requested();
-  if (said == requested || said == Given::any_bytes) return true;
+  if (said == requested || said == FreeCall::any_bytes) return true;
   if (!note.has(Note::rounded) || said > requested) return false;
   const std::size_t natural = requested & (~requested + 1);
   const std::size_t at_least = said == 0 ? 1 : said;
   return requested - at_least < natural || requested == block_bytes_min;
 }
 
-void report_block(Misuse kind, const HeapRecord& record, const Place& place, const Given& given,
+void report_block(Misuse kind, const HeapRecord& record, const Place& place, const FreeCall& given,
                   const void* p) noexcept {
   const Note& note = *place.note;
   report_block_misuse({.kind = kind,
@@ -55,14 +55,14 @@ void mark_canary(const Place& place, std::size_t requested) noexcept {
   memset(place.start + requested, canary_byte, place.bytes - requested);
 }
 
-void verify_live(const HeapRecord& record, const Place& place, const Given& given) noexcept {
+void verify_live(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept {
   const std::byte* const end = place.start + place.bytes;
   const std::byte* const other =
       first_other(place.start + place.note->requested(), end, canary_byte);
   if (other != end) report_block(Misuse::overrun, record, place, given, other);
 }
 
-void verify_freed(const HeapRecord& record, const Place& place, const Given& given) noexcept {
+void verify_freed(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept {
   if (place.note->has(Note::guarded)) return;  // Whoever had touched it would not have got so far.
   const std::byte* const end = place.start + place.bytes;
   const std::byte* const other = first_other(place.start, end, freed_byte);

@@ -46,7 +46,7 @@ struct Checks {
 };
 
 // What a program does with a block.
-struct Given {
+struct FreeCall {
   const char* function;
   const void* site;  // Return address of the public function.
   std::size_t bytes = any_bytes;  // What the program says was asked for.
@@ -81,8 +81,8 @@ inline constexpr std::size_t canary_bytes_min = 8;
 void mark_canary(const Place& place, std::size_t requested) noexcept;
 
 // Report damage of a live block, and of one that is kept back.
-void verify_live(const HeapRecord& record, const Place& place, const Given& given) noexcept;
-void verify_freed(const HeapRecord& record, const Place& place, const Given& given) noexcept;
+void verify_live(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept;
+void verify_freed(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept;
 
 // Whether `said` is what was asked for. (Blocks of one size know it rounded up.)
 bool is_size(const Note& note, std::size_t said) noexcept;
@@ -95,6 +95,6 @@ void count_gone(Checks& checks, std::size_t bytes) noexcept;
 
 // Prints what is known of the block, and ends the process.
 [[noreturn]] void report_block(Misuse kind, const HeapRecord& record, const Place& place,
-                               const Given& given, const void* p) noexcept;
+                               const FreeCall& given, const void* p) noexcept;
 
 }  // namespace tarn

@@ -28,7 +28,7 @@ void repair_recovery() noexcept {
 
 void repair_after_fork() noexcept {
   store.recover_after_fork();
-  const Thread* const in_use = late.recover_after_fork();
+  const Thread* const in_use = ending_threads.recover_after_fork();
   orphans.recover_after_fork(current_thread, in_use);
   repair_heaps(current_thread, in_use);
   repair_recovery();

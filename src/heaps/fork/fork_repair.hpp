@@ -14,6 +14,6 @@ void repair_after_fork() noexcept;
 // A part of it, after the threads' records are in order: those that were not busy are orphans, the
 // others lost. Heaps that a vanished thread was changing lose what they had: its blocks can be
 // freed, their memory is not used again. survivor, late_thread: as Orphans::recover_after_fork()
-void repair_heaps(const Thread* survivor, const Thread* late_thread) noexcept;
+void repair_heaps(const Thread* survivor, const Thread* ending_thread) noexcept;
 
 }  // namespace tarn

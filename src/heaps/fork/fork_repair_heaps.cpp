@@ -5,10 +5,10 @@
 
 #include "engine/records/gate.hpp"
 #include "engine/records/live_bytes.hpp"
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/records/tombstones.hpp"
 #include "engine/store/store.hpp"
-#include "engine/threads/closed_share.hpp"
+#include "engine/threads/exclusive_pages.hpp"
 #include "engine/threads/idle_purge.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/zones/zone.hpp"
@@ -47,21 +47,22 @@ void write_off_wiped(HeapRecord& record) noexcept {
   });
 }
 
-// The heap forgets the share, and the share's pages their thread. Its blocks are malloc's.
-void lose(ThreadHeap& share) noexcept {
+// The heap forgets the thread heap, and the thread heap's pages their thread. Its blocks are
+// malloc's.
+void lose(ThreadHeap& thread_heap) noexcept {
   std::int64_t live = 0;
   for_each_span_anywhere([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
-    if (span->kind_now() != SpanKind::page || page->heap != &share) return;
+    if (span->kind_now() != SpanKind::page || page->heap != &thread_heap) return;
     live += std::int64_t{page->live_seen} * page->block_bytes;
     page->owner.store(&lost_owner, std::memory_order_relaxed);
     page->remote.store(Remote::empty(RemoteState::open).word, std::memory_order_relaxed);
   });
-  if (share.thread != &locked_owner) share.thread->heaps.remove(&share);
-  add_live(*share.record, -live);
+  if (thread_heap.thread != &locked_owner) thread_heap.thread->heaps.remove(&thread_heap);
+  add_live(*thread_heap.record, -live);
   add_live(main_record, live);
-  share.record = &main_record;
-  forget_pages(share);
+  thread_heap.record = &main_record;
+  forget_pages(thread_heap);
 }
 
 // The list may have been half-changed: it is made again, from the descriptors.
@@ -76,32 +77,32 @@ void find_large_blocks(HeapRecord& record) noexcept {
   });
 }
 
-void lose_shares(HeapRecord& record) noexcept {
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr;) {
-    ThreadHeap& share = *h;
+void lose_thread_heaps(HeapRecord& record) noexcept {
+  for (ThreadHeap* h = record.first_thread_heap; h != nullptr;) {
+    ThreadHeap& thread_heap = *h;
     h = h->next_of_record;
-    lose(share);
+    lose(thread_heap);
   }
-  record.thread_heaps.store(nullptr, std::memory_order_relaxed);
+  record.first_thread_heap.store(nullptr, std::memory_order_relaxed);
   record.adopt_next = nullptr;
 }
 
-// pre: another thread held its lock, or had it closed.
+// pre: another thread held its lock, or held it exclusively.
 void repair(HeapRecord& record, bool lock_was_held) noexcept {
-  if (record.losing || (lock_was_held && record.is_serialised())) {
-    lose_shares(record);
+  if (record.editing_lists || (lock_was_held && record.is_serialised())) {
+    lose_thread_heaps(record);
   }
   if (record.checks != nullptr) {
     checks_repair(record);
   } else {
     find_large_blocks(record);
   }
-  if (record.nursery.page == nullptr) record.nursery.clear();
+  if (record.mixed.page == nullptr) record.mixed.clear();
   // Not the gate: in the child there is nobody to keep out.
   if (record.frozen.load(std::memory_order_relaxed) == Frozen::changing) thaw(record);
-  record.losing = record.walking = false;
+  record.editing_lists = record.walking = false;
   record.limits.set_floor(record.limits.floor_wanted.load(std::memory_order_relaxed));
-  record.closed.store(false, std::memory_order_relaxed);
+  record.exclusive.store(false, std::memory_order_relaxed);
 }
 
 void count_committed(HeapRecord& record, std::size_t bytes) noexcept {
@@ -116,8 +117,8 @@ void count_committed(HeapRecord& record, std::size_t bytes) noexcept {
 void recount_committed(HeapRecord* known) noexcept {
   for (HeapRecord* r = known; r != nullptr; r = r->next_known) r->limits.committed = 0;
   for (HeapRecord* r = known; r != nullptr; r = r->next_known) {
-    if (r->nursery.page != nullptr) {
-      count_committed(*r, std::size_t{r->nursery.slices_charged} << slice_shift);
+    if (r->mixed.page != nullptr) {
+      count_committed(*r, std::size_t{r->mixed.slices_charged} << slice_shift);
     }
     if (r->checks != nullptr && !r->checks->deleted) count_committed(*r, r->checks->charged);
   }
@@ -135,10 +136,10 @@ void recount_committed(HeapRecord* known) noexcept {
 // A thread may have vanished with a page on its way to the mail, or with the mail of another in its
 // hands: who ends a heap would wait for such pages for ever. A thread that forked in the middle of
 // its work (in a signal handler) goes on with what it has.
-void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
+void deliver_mail_anew(const Thread* survivor, const Thread* ending) noexcept {
   const auto goes_on = [&](const Thread* t) noexcept {
-    return t == late || (t == survivor && t->busy.load(std::memory_order_relaxed)) ||
-           idle_mail.is_in_hand(*t);
+    return t == ending || (t == survivor && t->busy.load(std::memory_order_relaxed)) ||
+           idle_purge.is_in_hand(*t);
   };
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     if (!goes_on(t)) t->mail.take();
@@ -155,30 +156,31 @@ void deliver_mail_anew(const Thread* survivor, const Thread* late) noexcept {
   });
 }
 
-// The lists of records and shares may be half-changed: they are made again.
+// The lists of records and thread heaps may be half-changed: they are made again.
 void rebuild_lists() noexcept {
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) t->heaps.abandon();
   registry.rebuild();
-  registry.for_each_known([](const HeapRecord& record) noexcept { shares.list_shares_of(record); });
-  shares.list_others();
+  registry.for_each_known(
+      [](const HeapRecord& record) noexcept { thread_heaps.list_thread_heaps_of(record); });
+  thread_heaps.list_others();
 }
 
 // Returns whether this thread is in the middle of its work with the heap (in a signal handler that
 // forked): it goes on with what it has.
 bool repair_record(HeapRecord& record) noexcept {
   record.visitors.store(0, std::memory_order_relaxed);
-  const bool was_closed = record.gate.recover_after_fork();
+  const bool was_exclusive = record.gate.recover_after_fork();
   const bool lock_was_held = record.lock.recover_after_fork();
   if (record.zone != nullptr) record.zone->recover_after_fork();
-  if (was_closed || lock_was_held) repair(record, lock_was_held);
+  if (was_exclusive || lock_was_held) repair(record, lock_was_held);
   const bool at_work = record.lock.held_by_this_thread();
   if (record.secret && record.zone != nullptr && !at_work) write_off_wiped(record);
-  return at_work || closed_by_this_thread(record);
+  return at_work || exclusive_to_this_thread(record);
 }
 
 }  // namespace
 
-void repair_heaps(const Thread* survivor, const Thread* late_thread) noexcept {
+void repair_heaps(const Thread* survivor, const Thread* ending_thread) noexcept {
   bool at_work_anywhere = survivor->busy.load(std::memory_order_relaxed);
   HeapRecord* known = nullptr;
   main_record.lock.recover_after_fork();
@@ -187,13 +189,13 @@ void repair_heaps(const Thread* survivor, const Thread* late_thread) noexcept {
   checks_repair_spare();
   if (registry.lock().recover_after_fork()) rebuild_lists();
   regions.recover_after_fork();
-  ended_heaps.recover_after_fork();
+  tombstones.recover_after_fork();
   registry.for_each_known([&](HeapRecord& record) noexcept {
     if (known == nullptr) known = &record;
     if (repair_record(record)) at_work_anywhere = true;
   });
-  const bool mail_in_hands = idle_mail.recover_after_fork();
-  if (known != nullptr || mail_in_hands) deliver_mail_anew(survivor, late_thread);
+  const bool mail_in_hands = idle_purge.recover_after_fork();
+  if (known != nullptr || mail_in_hands) deliver_mail_anew(survivor, ending_thread);
   if (known == nullptr || at_work_anywhere) return;
   recount_committed(known);
   recount_frozen(known);

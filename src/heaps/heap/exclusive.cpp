@@ -50,13 +50,13 @@ __thread std::uint32_t gates_held = 0;
 // pre: the gate has just been taken
 void keep_others_out(HeapRecord& record) noexcept {
   ++gates_held;
-  record.closings = 1;
+  record.exclusive_depth = 1;
   bool others = false;
   {
     os::Locked locked(record.lock);
-    record.closed.store(true, std::memory_order_seq_cst);
+    record.exclusive.store(true, std::memory_order_seq_cst);
     if (!record.is_serialised()) {
-      for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+      for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
         empty_slots(record, *h->thread);
         others = others || h->thread != current_thread;
       }
@@ -65,8 +65,8 @@ void keep_others_out(HeapRecord& record) noexcept {
   // Sequentially consistent: pairs with Visit, which counts itself first and looks afterwards.
   while (record.visitors.load(std::memory_order_seq_cst) != 0) os::yield();
   if (!others) return;
-  barrier_as_closer();
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+  barrier_for_exclusive();
+  for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
     if (h->thread == current_thread) continue;
     while (is_at_work(*h->thread)) os::yield();
   }
@@ -74,18 +74,18 @@ void keep_others_out(HeapRecord& record) noexcept {
 
 }  // namespace
 
-void close_heap(HeapRecord& record) noexcept {
-  if (closed_by_this_thread(record)) {
-    ++record.closings;
+void enter_exclusive(HeapRecord& record) noexcept {
+  if (exclusive_to_this_thread(record)) {
+    ++record.exclusive_depth;
     return;
   }
   record.gate.lock();
   keep_others_out(record);
 }
 
-bool close_heap_unless_deadlock(HeapRecord& record) noexcept {
-  if (gates_held == 0 || closed_by_this_thread(record)) {
-    close_heap(record);
+bool enter_exclusive_unless_deadlock(HeapRecord& record) noexcept {
+  if (gates_held == 0 || exclusive_to_this_thread(record)) {
+    enter_exclusive(record);
     return true;
   }
   if (!record.gate.try_lock()) return false;
@@ -93,10 +93,10 @@ bool close_heap_unless_deadlock(HeapRecord& record) noexcept {
   return true;
 }
 
-bool close_heap_soon(HeapRecord& record) noexcept {
+bool enter_exclusive_soon(HeapRecord& record) noexcept {
   constexpr int yields_max = 1000;
-  if (closed_by_this_thread(record)) {
-    ++record.closings;
+  if (exclusive_to_this_thread(record)) {
+    ++record.exclusive_depth;
     return true;
   }
   for (int i = 0; !record.gate.try_lock(); ++i) {
@@ -107,15 +107,15 @@ bool close_heap_soon(HeapRecord& record) noexcept {
   return true;
 }
 
-void unnest_closings(HeapRecord& record) noexcept { record.closings = 1; }
+void forget_exclusive_depth(HeapRecord& record) noexcept { record.exclusive_depth = 1; }
 
-void open_heap(HeapRecord& record) noexcept {
-  if (--record.closings != 0) return;
-  record.closed.store(false, std::memory_order_seq_cst);
+void leave_exclusive(HeapRecord& record) noexcept {
+  if (--record.exclusive_depth != 0) return;
+  record.exclusive.store(false, std::memory_order_seq_cst);
   if (!record.is_serialised()) {
     // Mail that came meanwhile waits for its thread; of one that has ended meanwhile nobody would
-    // look at it. Before the gate: whoever ends the heap next takes its shares away.
-    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    // look at it. Before the gate: whoever ends the heap next takes its thread heaps away.
+    for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
       if (h->thread->state.load(std::memory_order_seq_cst) == ThreadState::orphan) {
         orphan_tend(*h);
       }
@@ -126,16 +126,16 @@ void open_heap(HeapRecord& record) noexcept {
 }
 
 Visit::Visit(HeapRecord& record, std::uint64_t id) noexcept : record_(record), id_(id) {
-  late_ = thread_is_ending;
+  ending_ = thread_is_ending;
   for (;;) {
-    thread_ = late_ ? late.begin() : current_thread;
+    thread_ = ending_ ? ending_threads.begin() : current_thread;
     if (thread_ == no_thread()) thread_ = thread_start();
     if (thread_ == nullptr) return;
     Busy::begin(*thread_);
     current_thread->inside.store(false, std::memory_order_release);
     counted_ = thread_->slots[id % heap_slots].id.load(std::memory_order_relaxed) != id;
     if (counted_) record_.visitors.fetch_add(1, std::memory_order_seq_cst);
-    if (!closed_by_another(record_)) break;
+    if (!exclusive_to_another(record_)) break;
     leave();
     wait_at_gate(record_);
   }
@@ -151,7 +151,7 @@ Visit::~Visit() {
 void Visit::leave() noexcept {
   if (counted_) record_.visitors.fetch_sub(1, std::memory_order_release);
   Busy::end(*thread_);
-  if (late_) late.end();
+  if (ending_) ending_threads.end();
 }
 
 }  // namespace tarn

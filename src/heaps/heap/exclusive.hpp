@@ -2,14 +2,14 @@
 //
 //   closer                                    another thread, about to use the heap
 //   ------                                    -------------------------------------
-//   takes the gate, sets `closed`,            hit path: sets `inside`, looks into its slot
-//   empties the others' slots                 slow path: sets `busy`, looks at `closed`
+//   takes the gate, sets `exclusive`,            hit path: sets `inside`, looks into its slot
+//   empties the others' slots                 slow path: sets `busy`, looks at `exclusive`
 //   membarrier                                ...
-//   waits until each was once neither         finds the slot empty, or `closed`: neither inside nor
-//   inside nor busy, and no visitor           busy any more, it waits at the gate
+//   waits until each was once neither         finds the slot empty, or `exclusive`: neither inside
+//   nor inside nor busy, and no visitor           busy any more, it waits at the gate
 //
-// A thread that has no slot (no share of the heap, perhaps) counts as a visitor, in an atomic.
-// Frees are not held up. docs/design/heaps.md says why this is enough.
+// A thread that has no slot (no thread heap of the heap, perhaps) counts as a visitor, in an
+// atomic. Frees are not held up. docs/design/heaps.md says why this is enough.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -19,30 +19,32 @@
 
 namespace tarn {
 
-// From close_heap() to open_heap() the heap is the calling thread's alone, which may go on using
-// it. They nest. Where the heap may have ended, the record may be another one's: the id says so
-// then. pre: the thread is not busy and holds no lock.
-void close_heap(HeapRecord& record) noexcept;
-void open_heap(HeapRecord& record) noexcept;
+// From enter_exclusive() to leave_exclusive() the heap is the calling thread's alone, which may go
+// on using it. They nest. Where the heap may have ended, the record may be another one's: the id
+// says so then. pre: the thread is not busy and holds no lock.
+void enter_exclusive(HeapRecord& record) noexcept;
+void leave_exclusive(HeapRecord& record) noexcept;
 
-// As close_heap(), but false, with nothing done, when that would wait for another closer while the
-// calling thread has a heap closed: two such threads could wait for each other.
-bool close_heap_unless_deadlock(HeapRecord& record) noexcept;
+// As enter_exclusive(), but false, with nothing done, when that would wait for another closer while
+// the calling thread holds a heap exclusively: two such threads could wait for each other.
+bool enter_exclusive_unless_deadlock(HeapRecord& record) noexcept;
 
-// As close_heap(), but false, with nothing done, when another thread has the heap closed for longer
-// than a few yields: who wants memory in just any place must not wait for what a program does with
-// a heap that it has locked.
-bool close_heap_soon(HeapRecord& record) noexcept;
+// As enter_exclusive(), but false, with nothing done, when another thread holds the heap
+// exclusively for longer than a few yields: who wants memory in just any place must not wait for
+// what a program does with a heap that it has locked.
+bool enter_exclusive_soon(HeapRecord& record) noexcept;
 
-// Forgets how often the calling thread has closed the heap: the next open_heap() opens it.
-void unnest_closings(HeapRecord& record) noexcept;
+// Forgets how often the calling thread has closed the heap: the next leave_exclusive() opens it.
+void forget_exclusive_depth(HeapRecord& record) noexcept;
 
-class Closed {
+class ExclusiveSection {
  public:
-  explicit Closed(HeapRecord& record) noexcept : record_(record) { close_heap(record); }
-  ~Closed() { open_heap(record_); }
-  Closed(const Closed&) = delete;
-  Closed& operator=(const Closed&) = delete;
+  explicit ExclusiveSection(HeapRecord& record) noexcept : record_(record) {
+    enter_exclusive(record);
+  }
+  ~ExclusiveSection() { leave_exclusive(record_); }
+  ExclusiveSection(const ExclusiveSection&) = delete;
+  ExclusiveSection& operator=(const ExclusiveSection&) = delete;
 
  private:
   HeapRecord& record_;
@@ -66,7 +68,7 @@ class Visit {
   HeapRecord& record_;
   std::uint64_t id_;
   Thread* thread_ = nullptr;
-  bool late_ = false;
+  bool ending_ = false;
   bool counted_ = false;
   bool ended_ = false;
 };

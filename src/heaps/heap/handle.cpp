@@ -20,7 +20,7 @@ HeapRecord* live_record(tarn_heap heap, const char* function) noexcept {
   }
   if (TARN_LIKELY(record->id.load(std::memory_order_relaxed) == heap.id)) return record;
   char name[TARN_HEAP_NAME_BYTES];
-  ended_heaps.name_of(heap.id, name);
+  tombstones.name_of(heap.id, name);
   report_ended_heap(function, name, heap.id);
 }
 
@@ -30,9 +30,9 @@ HeapRecord* heap_lock(tarn_heap heap, const char* function) noexcept {
     errno = EINVAL;
     return nullptr;
   }
-  close_heap(*record);
+  enter_exclusive(*record);
   if (record->id.load(std::memory_order_relaxed) == heap.id) return record;
-  open_heap(*record);
+  leave_exclusive(*record);
   return live_record(heap, function);  // Ended meanwhile: reports.
 }
 
@@ -40,7 +40,7 @@ int heap_set_limit(tarn_heap heap, SetLimit set, std::size_t bytes, const char* 
   HeapRecord* const record = heap_lock(heap, function);
   if (record == nullptr) return -1;
   (record->limits.*set)(bytes);
-  open_heap(*record);
+  leave_exclusive(*record);
   return 0;
 }
 

@@ -39,7 +39,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
   static_cast<Page*>(span)->set_record(&record);
   {
     os::Locked locked(record.lock);
-    if (!closed_by_another(record)) {
+    if (!exclusive_to_another(record)) {
       record.large.push_front(span);
       add_live(record, static_cast<std::int64_t>(span->bytes()));
       return {Outcome::done, span->base, nullptr, request.zero};
@@ -55,8 +55,8 @@ void heap_large_free(Span* span) noexcept {
   Zone* zone = nullptr;
   HeapRecord* record = nullptr;
   {
-    const LockedOpen open([&] { return page->record_now(); });
-    record = &open.record();
+    const LockedPastGate locked([&] { return page->record_now(); });
+    record = &locked.record();
     report_if_frozen(*record);
     if (record != &main_record) {  // Else the heap was deleted meanwhile.
       record->large.remove(span);
@@ -96,16 +96,16 @@ bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
   bool resized = false;
   std::uint64_t due_for = 0;  // The id of the heap, if a soft mark is.
   {
-    const LockedOpen open([&] { return page->record_now(); });
-    record = &open.record();
+    const LockedPastGate locked([&] { return page->record_now(); });
+    record = &locked.record();
     if (is_frozen(*record)) return false;
     resized = record == &main_record ? large_resize(span, slices_for(bytes), nullptr)
                                      : resize_locked(*record, span, bytes, may_move);
     if (resized) page->set_requested(bytes);
-    if (resized && marks_due(*record)) due_for = record->handle().id;
+    if (resized && soft_marks_due(*record)) due_for = record->handle().id;
   }
   if (record->zone != nullptr) tend_zone(*record);
-  if (due_for != 0) call_due_marks(*record, due_for);
+  if (due_for != 0) call_due_soft_marks(*record, due_for);
   return resized;
 }
 

@@ -1,4 +1,4 @@
-// mixed_blocks: blocks of young heaps. The bookkeeping of places is Nursery's; here are its span,
+// mixed_blocks: blocks of young heaps. The bookkeeping of places is MixedPage's; here are its span,
 // what it is charged, and who may touch it.
 //
 // SPDX-License-Identifier: MIT
@@ -7,7 +7,7 @@
 #include "engine/records/gate.hpp"
 #include "engine/records/limits.hpp"
 #include "engine/records/live_bytes.hpp"
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "heaps/heap/registry.hpp"
 #include "heaps/heap/zone_chunks.hpp"
 #include "platform/base/fill.hpp"
@@ -18,18 +18,18 @@ namespace tarn {
 namespace {
 
 // After so many allocations a heap is worth pages of its own for each class that it comes to.
-constexpr std::uint32_t nursery_allocations_max = 1024;
+constexpr std::uint32_t mixed_allocations_max = 1024;
 
-// Lock held. Makes sure of `slices` of the nursery's span.
-Attempt extend_nursery(HeapRecord& record, std::uint8_t slices) noexcept {
-  Nursery& nursery = record.nursery;
-  if (nursery.slices_charged >= slices) return {Outcome::done, nullptr, nullptr};
-  const std::size_t bytes = (std::size_t{slices} - nursery.slices_charged) << slice_shift;
+// Lock held. Makes sure of `slices` of the mixed page's span.
+Attempt extend_mixed_page(HeapRecord& record, std::uint8_t slices) noexcept {
+  MixedPage& mixed = record.mixed;
+  if (mixed.slices_charged >= slices) return {Outcome::done, nullptr, nullptr};
+  const std::size_t bytes = (std::size_t{slices} - mixed.slices_charged) << slice_shift;
   if (HeapRecord* const refused_by = charge(record, bytes)) {
     return {Outcome::refused, nullptr, refused_by};
   }
-  if (nursery.page == nullptr) {
-    Span* const span = take_span(record.zone, Nursery::slices, 1);
+  if (mixed.page == nullptr) {
+    Span* const span = take_span(record.zone, MixedPage::slices, 1);
     if (span == nullptr) {
       cancel_charge(record, bytes);
       return {Outcome::out_of_memory, nullptr, nullptr};
@@ -37,63 +37,63 @@ Attempt extend_nursery(HeapRecord& record, std::uint8_t slices) noexcept {
     auto* const page = static_cast<Page*>(span);
     page->owner.store(nullptr, std::memory_order_relaxed);
     page->record = &record;
-    page->set_kind(SpanKind::nursery);
+    page->set_kind(SpanKind::mixed);
     map_span(record.zone, page, true);
-    nursery.page = page;
+    mixed.page = page;
   }
-  nursery.slices_charged = slices;
+  mixed.slices_charged = slices;
   return {Outcome::done, nullptr, nullptr};
 }
 
 // Lock held. The place at `offset` becomes a block.
 Attempt hand_over(HeapRecord& record, std::size_t offset, std::size_t size_class,
                   const Request& request) noexcept {
-  Nursery& nursery = record.nursery;
-  const std::size_t size = Nursery::size_for(request.bytes);
+  MixedPage& mixed = record.mixed;
+  const std::size_t size = MixedPage::size_for(request.bytes);
   const Attempt reached =
-      extend_nursery(record, static_cast<std::uint8_t>(slices_for(offset + size)));
+      extend_mixed_page(record, static_cast<std::uint8_t>(slices_for(offset + size)));
   if (reached.outcome != Outcome::done) {
-    nursery.cancel(offset, request.bytes);
+    mixed.cancel(offset, request.bytes);
     return reached;
   }
-  nursery.count(size_class, request.bytes);
+  mixed.count(size_class, request.bytes);
   add_live(record, static_cast<std::int64_t>(size));
-  shares.count_without_share(request.bytes);
-  return {Outcome::done, nursery.page->base + offset, nullptr};
+  thread_heaps.count_without_thread_heap(request.bytes);
+  return {Outcome::done, mixed.page->base + offset, nullptr};
 }
 
 }  // namespace
 
-bool nursery_has_room(HeapRecord& record, std::size_t size_class, const Request& request,
+bool mixed_has_room(HeapRecord& record, std::size_t size_class, const Request& request,
                       Attempt& attempt) noexcept {
-  if (request.bytes > Nursery::bytes_max) return false;
+  if (request.bytes > MixedPage::bytes_max) return false;
   os::Locked locked(record.lock);
-  Nursery& nursery = record.nursery;
-  if (nursery.page == nullptr || keeps_off(record)) return false;
-  const std::size_t offset = nursery.take(request.bytes, request.alignment);
-  if (offset == Nursery::none) return false;
+  MixedPage& mixed = record.mixed;
+  if (mixed.page == nullptr || keeps_off(record)) return false;
+  const std::size_t offset = mixed.take(request.bytes, request.alignment);
+  if (offset == MixedPage::none) return false;
   attempt = hand_over(record, offset, size_class, request);
   return attempt.outcome == Outcome::done;
 }
 
-Attempt nursery_allocate(HeapRecord& record, std::size_t size_class,
+Attempt mixed_allocate(HeapRecord& record, std::size_t size_class,
                          const Request& request) noexcept {
-  Nursery& nursery = record.nursery;
-  if (request.bytes > Nursery::bytes_max || nursery.allocations >= nursery_allocations_max) {
+  MixedPage& mixed = record.mixed;
+  if (request.bytes > MixedPage::bytes_max || mixed.allocations >= mixed_allocations_max) {
     record.young.store(false, std::memory_order_relaxed);
     return {Outcome::again, nullptr, nullptr};
   }
-  if (nursery.page == nullptr) {
-    const Attempt made = extend_nursery(record, 1);
+  if (mixed.page == nullptr) {
+    const Attempt made = extend_mixed_page(record, 1);
     if (made.outcome == Outcome::out_of_memory) {  // For a page there may be memory.
       record.young.store(false, std::memory_order_relaxed);
       return {Outcome::again, nullptr, nullptr};
     }
     if (made.outcome != Outcome::done) return made;
   }
-  const std::size_t offset = nursery.take(request.bytes, request.alignment);
-  if (offset == Nursery::none) {
-    nursery.leave(size_class);
+  const std::size_t offset = mixed.take(request.bytes, request.alignment);
+  if (offset == MixedPage::none) {
+    mixed.leave(size_class);
     return {Outcome::again, nullptr, nullptr};
   }
   return hand_over(record, offset, size_class, request);
@@ -101,70 +101,70 @@ Attempt nursery_allocate(HeapRecord& record, std::size_t size_class,
 
 namespace {
 
-// Lock held. The empty nursery is no longer the heap's.
+// Lock held. The empty mixed page is no longer the heap's.
 void take_off(HeapRecord& record) noexcept {
-  Nursery& nursery = record.nursery;
-  uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
-  nursery.page = nullptr;
-  nursery.slices_charged = 0;
+  MixedPage& mixed = record.mixed;
+  uncharge(record, std::size_t{mixed.slices_charged} << slice_shift);
+  mixed.page = nullptr;
+  mixed.slices_charged = 0;
 }
 
 }  // namespace
 
-void nursery_retire(HeapRecord& record) noexcept {
+void mixed_retire(HeapRecord& record) noexcept {
   Page* page = nullptr;
   {
     os::Locked locked(record.lock);
-    const Nursery& nursery = record.nursery;
-    if (nursery.page == nullptr || !nursery.empty()) return;
-    if (empty_stays(record, std::size_t{nursery.slices_charged} << slice_shift)) return;
-    page = nursery.page;
+    const MixedPage& mixed = record.mixed;
+    if (mixed.page == nullptr || !mixed.empty()) return;
+    if (empty_stays(record, std::size_t{mixed.slices_charged} << slice_shift)) return;
+    page = mixed.page;
     take_off(record);
   }
-  nursery_give(page, record.zone);
+  mixed_give(page, record.zone);
 }
 
 // The bits say whether a block begins there; only blocks that are given back leave them.
-void nursery_free(Page* page, void* p) noexcept {
+void mixed_free(Page* page, void* p) noexcept {
   HeapRecord& record = *page->record;
   const std::size_t offset = page->offset_of(p);
   bool deleted = false;
   {
-    const LockedOpen open([&] { return &record; });
+    const LockedPastGate locked([&] { return &record; });
     report_if_frozen(record);
-    Nursery& nursery = record.nursery;
-    const std::size_t size = nursery.page == page ? nursery.size_at(offset) : 0;
+    MixedPage& mixed = record.mixed;
+    const std::size_t size = mixed.page == page ? mixed.size_at(offset) : 0;
     if (size == 0) report_misuse(Misuse::double_free, "free", p);
     if (record.secret) wipe(p, size);
-    nursery.give(offset);
+    mixed.give(offset);
     add_live(record, -static_cast<std::int64_t>(size));
     // A heap that has nothing else keeps it.
     const bool is_all = record.young.load(std::memory_order_relaxed) &&
-                        record.thread_heaps.load(std::memory_order_relaxed) == nullptr;
-    if (is_all || !nursery.empty()) return;
-    // Read here: who deletes the heap looks for the nursery with the heap closed.
+                        record.first_thread_heap.load(std::memory_order_relaxed) == nullptr;
+    if (is_all || !mixed.empty()) return;
+    // Read here: who deletes the heap looks for the mixed page with the heap closed.
     deleted = record.id.load(std::memory_order_relaxed) == 0;
-    if (!deleted && empty_stays(record, std::size_t{nursery.slices_charged} << slice_shift)) return;
+    if (!deleted && empty_stays(record, std::size_t{mixed.slices_charged} << slice_shift)) return;
     take_off(record);
-    if (deleted) nursery.clear();  // Of what it has counted, too.
+    if (deleted) mixed.clear();  // Of what it has counted, too.
   }
-  nursery_give(page, record.zone);
+  mixed_give(page, record.zone);
   if (deleted) return registry.give(record);  // Its last memory.
   if (record.zone != nullptr) tend_zone(record);
 }
 
-void nursery_give(Page* page, Zone* zone) noexcept {
+void mixed_give(Page* page, Zone* zone) noexcept {
   unmap_span(zone, page, true);
   page->set_record(nullptr);
   page->set_kind(SpanKind::large);  // In use by nobody until the store has it.
   give_span(zone, page);
 }
 
-std::size_t nursery_bytes(const Page* page, const void* p) noexcept {
+std::size_t mixed_bytes(const Page* page, const void* p) noexcept {
   HeapRecord& record = *page->record;
   os::LockedUnlessHeld locked(record.lock);
-  if (record.nursery.page != page) return 0;
-  return record.nursery.size_at(page->offset_of(p));
+  if (record.mixed.page != page) return 0;
+  return record.mixed.size_at(page->offset_of(p));
 }
 
 }  // namespace tarn

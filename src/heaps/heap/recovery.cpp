@@ -38,7 +38,7 @@ bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexc
   if (hooks == nullptr || bytes > request_bytes_max) return false;
   // No recovery makes room for more than there is, nor in a heap that is being looked at.
   if (scope.top != nullptr && (bytes > scope.top->limits.ceiling.load(std::memory_order_relaxed) ||
-                               (closed_by_this_thread(*scope.top) && scope.top->walking))) {
+                               (exclusive_to_this_thread(*scope.top) && scope.top->walking))) {
     return false;
   }
   return hooks->recover(scope, wanted_for(scope, bytes, tries), true) != 0;

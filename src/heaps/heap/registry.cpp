@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/records/tombstones.hpp"
 #include "platform/base/check.hpp"
 
@@ -33,12 +33,12 @@ bool is_below(const HeapRecord* record, const HeapRecord* ancestor) noexcept {
 void set_up(Limits& limits, const tarn_heap_options& options) noexcept {
   limits.committed.store(0, std::memory_order_relaxed);
   limits.committed_peak.store(0, std::memory_order_relaxed);
-  limits.mark_passed.store(false, std::memory_order_relaxed);
+  limits.soft_mark_passed.store(false, std::memory_order_relaxed);
   limits.set_ceiling(options.ceiling_bytes);
   limits.set_floor(options.floor_bytes);
   limits.set_soft_mark(options.soft_mark_bytes);
   limits.reclaim = options.reclaim;
-  limits.mark_callback = options.soft_mark;
+  limits.soft_mark_callback = options.soft_mark;
   limits.context = options.context;
 }
 
@@ -118,7 +118,7 @@ void Registry::spare_record_locked(HeapRecord& record) noexcept {
 
 HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone,
                            Checks* checks) noexcept {
-  os::Locked locked(shares.lock());
+  os::Locked locked(thread_heaps.lock());
   auto* const parent = static_cast<HeapRecord*>(options.parent.record);
   if (parent != nullptr && parent->id.load(std::memory_order_relaxed) != options.parent.id) {
     return nullptr;
@@ -157,9 +157,9 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone,
 }
 
 bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
-  os::Locked locked(shares.lock());
+  os::Locked locked(thread_heaps.lock());
   if (record.id.load(std::memory_order_relaxed) != id) return false;
-  ended_heaps.add(id, record.name);
+  tombstones.add(id, record.name);
   record.id.store(0, std::memory_order_seq_cst);
   const std::uint32_t fixed_count = record.fixed_count.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < fixed_count; ++i) {
@@ -170,7 +170,7 @@ bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
 }
 
 void Registry::give(HeapRecord& record) noexcept {
-  os::Locked locked(shares.lock());
+  os::Locked locked(thread_heaps.lock());
   record.gone = true;
   for (HeapRecord* r = &record; r != nullptr && r->gone && r->children == 0;) {
     HeapRecord* const parent = r->parent;
@@ -183,7 +183,7 @@ void Registry::give(HeapRecord& record) noexcept {
 
 FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
                                  std::size_t block_bytes) noexcept {
-  os::Locked locked(shares.lock());
+  os::Locked locked(thread_heaps.lock());
   if (record.id.load(std::memory_order_relaxed) != heap_id) {
     errno = EINVAL;
     return nullptr;
@@ -213,17 +213,17 @@ FixedClass* Registry::make_fixed(HeapRecord& record, std::uint64_t heap_id,
 }
 
 void Registry::add_counts(tarn_account* account) noexcept {
-  shares.add_past_counts(account);
-  os::LockedUnlessHeld locked(shares.lock());
+  thread_heaps.add_past_counts(account);
+  os::LockedUnlessHeld locked(thread_heaps.lock());
   for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) {
-    for (ThreadHeap* h = r->thread_heaps; h != nullptr; h = h->next_of_record) {
+    for (ThreadHeap* h = r->first_thread_heap; h != nullptr; h = h->next_of_record) {
       add_counts_of(*h, *r, account);
     }
   }
 }
 
 tarn_heap Registry::next_after(const tarn_heap& heap, const HeapRecord* ancestor) noexcept {
-  os::Locked locked(shares.lock());
+  os::Locked locked(thread_heaps.lock());
   if (ancestor != nullptr && ancestor->children == 0) return {};
   HeapRecord* record = live_.head();
   if (heap.record != nullptr) {
@@ -237,7 +237,7 @@ tarn_heap Registry::next_after(const tarn_heap& heap, const HeapRecord* ancestor
 }
 
 bool Registry::is_live_in(const tarn_heap& heap, const HeapRecord* top) noexcept {
-  os::Locked locked(shares.lock());
+  os::Locked locked(thread_heaps.lock());
   const auto* const record = static_cast<const HeapRecord*>(heap.record);
   if (record->id.load(std::memory_order_relaxed) != heap.id) return false;
   return top == nullptr || record == top || is_below(record, top);

@@ -1,6 +1,7 @@
 // registry: the records of all heaps. They are never freed, only reused under a new id.
 //
-// Its lock is that of the shares (shares.hpp): the lists of records are guarded by it, too.
+// Its lock is that of the thread heaps (thread_heaps.hpp): the lists of records are guarded by it,
+// too.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,8 +12,8 @@
 #include <cstdint>
 
 #include "engine/records/record.hpp"
-#include "engine/records/shares.hpp"
 #include "engine/records/thread.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/zones/zone.hpp"
 #include "platform/os/thread.hpp"
 #include "tarn/diagnose/account.h"
@@ -41,7 +42,7 @@ class Registry {
   // Calls visit(record) for the live records, newest last. Holds the lock.
   template <class Visit>
   void for_each(Visit visit) noexcept {
-    os::LockedUnlessHeld locked(shares.lock());
+    os::LockedUnlessHeld locked(thread_heaps.lock());
     for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) visit(*r);
   }
 
@@ -60,14 +61,14 @@ class Registry {
   // the registry.
   template <class Visit>
   void for_each_region_span(Visit visit) noexcept {
-    os::LockedUnlessHeld locked(shares.lock());
+    os::LockedUnlessHeld locked(thread_heaps.lock());
     for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) {
       if (r->zone != nullptr) r->zone->for_each_span(visit);
     }
   }
 
   // For those that have to see the lists of several rooms at rest.
-  os::Lock& lock() noexcept { return shares.lock(); }
+  os::Lock& lock() noexcept { return thread_heaps.lock(); }
 
   // The live heap after this one, the first one for the zero value; the zero value at the end, or
   // when the heap has ended. `ancestor`, if not null: only those below it.

@@ -37,7 +37,7 @@ struct Attempt {
   void* block;
   HeapRecord* refused_by;
   bool zeroed = false;  // The block is known to read as zero.
-  bool marks_due = false;  // Soft marks of the heap or its ancestors are to be called.
+  bool soft_marks_due = false;  // Soft marks of the heap or its ancestors are to be called.
 };
 
 }  // namespace tarn

@@ -10,7 +10,7 @@ namespace tarn {
 
 namespace {
 
-struct DueMark {
+struct DueSoftMark {
   HeapRecord* heap = nullptr;
   tarn_heap_mark callback = nullptr;
   tarn_heap called{};
@@ -21,23 +21,24 @@ struct DueMark {
 // Of a destroyed ancestor only the ceiling is left. A mark that is passed again in its own callback
 // stays due.
 bool is_due(const HeapRecord& heap) noexcept {
-  return heap.limits.mark_callback != nullptr &&
-         heap.limits.mark_passed.load(std::memory_order_relaxed) &&
-         heap.id.load(std::memory_order_relaxed) != 0 && !Callback::runs(heap, CallbackFor::mark);
+  return heap.limits.soft_mark_callback != nullptr &&
+         heap.limits.soft_mark_passed.load(std::memory_order_relaxed) &&
+         heap.id.load(std::memory_order_relaxed) != 0 &&
+         !Callback::runs(heap, CallbackFor::soft_mark);
 }
 
 // The next mark that is due, `generations` or more above the heap, which are then those to the one
 // above it. All that the call needs is read here, where the heap cannot end, nor its ancestors'
-// records become others'. pre: as marks_due()
-bool take_due_mark(HeapRecord& heap, int* generations, DueMark* due) noexcept {
+// records become others'. pre: as soft_marks_due()
+bool take_due_soft_mark(HeapRecord& heap, int* generations, DueSoftMark* due) noexcept {
   int above = 0;
   for (HeapRecord* r = &heap; r != nullptr; r = r->parent, ++above) {
     if (above < *generations || !is_due(*r)) continue;
-    if (!r->limits.mark_passed.exchange(false, std::memory_order_relaxed)) continue;
+    if (!r->limits.soft_mark_passed.exchange(false, std::memory_order_relaxed)) continue;
     const tarn_heap called = r->handle();
     if (called.id == 0) continue;
     *generations = above + 1;
-    *due = {r, r->limits.mark_callback, called,
+    *due = {r, r->limits.soft_mark_callback, called,
             r->limits.committed.load(std::memory_order_relaxed), r->limits.context};
     return true;
   }
@@ -46,22 +47,22 @@ bool take_due_mark(HeapRecord& heap, int* generations, DueMark* due) noexcept {
 
 }  // namespace
 
-bool marks_due(const HeapRecord& heap) noexcept {
+bool soft_marks_due(const HeapRecord& heap) noexcept {
   for (const HeapRecord* r = &heap; r != nullptr; r = r->parent) {
     if (TARN_UNLIKELY(is_due(*r))) return true;
   }
   return false;
 }
 
-void call_due_marks(HeapRecord& heap, std::uint64_t id) noexcept {
+void call_due_soft_marks(HeapRecord& heap, std::uint64_t id) noexcept {
   for (int generations = 0;;) {
-    DueMark due;
+    DueSoftMark due;
     {
       const Visit visit(heap, id);
       if (visit.thread() == nullptr || visit.ended()) return;
-      if (!take_due_mark(heap, &generations, &due)) return;
+      if (!take_due_soft_mark(heap, &generations, &due)) return;
     }
-    const Callback running(*due.heap, CallbackFor::mark);
+    const Callback running(*due.heap, CallbackFor::soft_mark);
     due.callback(due.called, due.committed, due.context);
   }
 }

@@ -12,10 +12,10 @@ namespace tarn {
 
 // Whether a soft mark of the heap or an ancestor is due. pre: the heap cannot end: the calling
 // thread is inside, or holds its lock
-bool marks_due(const HeapRecord& heap) noexcept;
+bool soft_marks_due(const HeapRecord& heap) noexcept;
 
 // Calls what soft marks are due, of the heap and its ancestors, unless it has another id by now.
 // pre: no lock held, not busy
-void call_due_marks(HeapRecord& heap, std::uint64_t id) noexcept;
+void call_due_soft_marks(HeapRecord& heap, std::uint64_t id) noexcept;
 
 }  // namespace tarn

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "engine/records/callback.hpp"
-#include "engine/records/scope.hpp"
+#include "engine/records/thread_default.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/os/vm.hpp"
@@ -44,7 +44,7 @@ class ShownName {
 
 Piece take_piece(const ZoneTraits& traits, std::size_t bytes, const char* name) noexcept {
   if (traits.source.acquire != nullptr) {
-    const OutOfScope malloc_itself;
+    const WithoutDefaultHeap malloc_itself;
     const tarn_chunk chunk = traits.source.acquire(traits.source.context, bytes, slice_bytes);
     return {chunk.data, chunk.data == nullptr ? 0 : chunk.bytes};
   }
@@ -60,7 +60,7 @@ void give_piece(const ZoneTraits& traits, const Piece& piece) noexcept {
   if (traits.region) return;
   if (traits.source.acquire != nullptr) {
     if (traits.source.release != nullptr) {
-      const OutOfScope malloc_itself;
+      const WithoutDefaultHeap malloc_itself;
       traits.source.release(traits.source.context, {piece.start, piece.bytes});
     }
     return;
@@ -107,7 +107,7 @@ std::size_t slices_wanted(const Request& request) noexcept {
   if (request.fixed != nullptr && request.fixed->block_bytes > bytes) {
     bytes = request.fixed->block_bytes;
   }
-  return slices_for(bytes + bytes / 8) + Nursery::slices;
+  return slices_for(bytes + bytes / 8) + MixedPage::slices;
 }
 
 }  // namespace

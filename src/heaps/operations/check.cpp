@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "engine/threads/closed_share.hpp"
+#include "engine/threads/exclusive_pages.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/checked/checks.hpp"
@@ -25,27 +25,27 @@ bool is_sound(const Page& page) noexcept {
   return page.carved - FreeBlocks(page).count() == live_blocks_seen(page);
 }
 
-bool is_sound(const Nursery& nursery) noexcept {
-  if (nursery.page == nullptr) return true;
+bool is_sound(const MixedPage& mixed) noexcept {
+  if (mixed.page == nullptr) return true;
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
-  for (std::size_t at = nursery.next_block(0); at != Nursery::none;) {
+  for (std::size_t at = mixed.next_block(0); at != MixedPage::none;) {
     ++blocks;
-    bytes += nursery.size_at(at);
-    at = nursery.next_block(at + nursery.size_at(at));
+    bytes += mixed.size_at(at);
+    at = mixed.next_block(at + mixed.size_at(at));
   }
-  return blocks == nursery.live_blocks() && bytes == nursery.live_bytes();
+  return blocks == mixed.live_blocks() && bytes == mixed.live_bytes();
 }
 
-// pre: closed
+// pre: held exclusively
 bool is_sound(HeapRecord& record) noexcept {
   if (record.checks != nullptr) {
     checks_verify(record, "tarn_heap_check");
     return record.checks->spans.check() && record.checks->passed.check();
   }
-  bool sound = record.large.check() && is_sound(record.nursery);
-  for_each_sound_share(record, [&](const ThreadHeap& share) noexcept {
-    sound = sound && thread_heap_check(share);
+  bool sound = record.large.check() && is_sound(record.mixed);
+  for_each_intact_thread_heap(record, [&](const ThreadHeap& thread_heap) noexcept {
+    sound = sound && thread_heap_check(thread_heap);
   });
   return sound && for_each_page(record, [](const Page& page) noexcept {
                     return is_sound(page) ? 0 : 1;
@@ -59,12 +59,12 @@ int state_in_page(const Page& page, const void* p) noexcept {
   return i < free.carved() && !free.has(i) ? TARN_HEAP_LIVE : TARN_HEAP_FREE;
 }
 
-int state_in_nursery(const HeapRecord& record, const Page& page, const void* p) noexcept {
-  const Nursery& nursery = record.nursery;
+int state_in_mixed_page(const HeapRecord& record, const Page& page, const void* p) noexcept {
+  const MixedPage& mixed = record.mixed;
   const std::size_t offset = page.offset_of(p);
-  if (nursery.page != &page || offset % block_align != 0) return TARN_HEAP_NOTHING;
-  const std::size_t around = nursery.block_around(offset);
-  if (around == Nursery::none) return TARN_HEAP_FREE;
+  if (mixed.page != &page || offset % block_align != 0) return TARN_HEAP_NOTHING;
+  const std::size_t around = mixed.block_around(offset);
+  if (around == MixedPage::none) return TARN_HEAP_FREE;
   return around == offset ? TARN_HEAP_LIVE : TARN_HEAP_NOTHING;
 }
 
@@ -73,7 +73,7 @@ int state_of_place(const Place& place, const void* p) noexcept {
   return place.note->state() == NoteState::live ? TARN_HEAP_LIVE : TARN_HEAP_FREE;
 }
 
-// pre: closed
+// pre: held exclusively
 int state_in(const HeapRecord& record, const void* p) noexcept {
   const Span* const span = find_span(p);
   const auto& page = *static_cast<const Page*>(span);
@@ -83,8 +83,8 @@ int state_in(const HeapRecord& record, const void* p) noexcept {
     case SpanKind::large:
       if (span->base != p || record_of(span, p) != &record) break;
       return TARN_HEAP_LIVE;
-    case SpanKind::nursery:
-      return state_in_nursery(record, page, p);
+    case SpanKind::mixed:
+      return state_in_mixed_page(record, page, p);
     case SpanKind::checked:
     case SpanKind::lone:
       if (page.record_now() != &record) break;
@@ -103,7 +103,7 @@ int heap_check(tarn_heap heap) noexcept {
   HeapRecord* const record = heap_lock(heap, "tarn_heap_check");
   if (record == nullptr) return -1;
   const bool sound = is_sound(*record);
-  open_heap(*record);
+  leave_exclusive(*record);
   return sound ? 1 : 0;
 }
 
@@ -112,7 +112,7 @@ int heap_look(tarn_heap heap, const void* p) noexcept {
   if (record == nullptr) return -1;
   const bool is_address = address_of(p) >> address_bits == 0;
   const int state = is_address ? state_in(*record, p) : int{TARN_HEAP_NOTHING};
-  open_heap(*record);
+  leave_exclusive(*record);
   return state;
 }
 

@@ -8,9 +8,9 @@
 
 #include <cerrno>
 
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/store/store.hpp"
-#include "engine/threads/closed_share.hpp"
+#include "engine/threads/exclusive_pages.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "engine/zones/zone.hpp"
 #include "heaps/heap/exclusive.hpp"
@@ -34,7 +34,7 @@ bool for_each_span(HeapRecord& record, Visit visit) noexcept {
   for (Span* s = record.large.head(); s != nullptr; s = s->next_of_heap) {
     if (!visit(s)) return false;
   }
-  return record.nursery.page == nullptr || visit(record.nursery.page);
+  return record.mixed.page == nullptr || visit(record.mixed.page);
 }
 
 std::size_t count_pieces(HeapRecord& record) noexcept {
@@ -48,13 +48,13 @@ std::size_t count_pieces(HeapRecord& record) noexcept {
 }
 
 // The pages of a thread that vanished in a fork are on no list that can be trusted.
-bool unprotect_lost(ThreadHeap& share, Zone* zone) noexcept {
+bool unprotect_lost(ThreadHeap& thread_heap, Zone* zone) noexcept {
   bool done = true;
   const auto unprotect = [&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
-    if (span->kind_now() != SpanKind::page || page->heap != &share) return;
+    if (span->kind_now() != SpanKind::page || page->heap != &thread_heap) return;
     done = os::vm_protect(span->base, span->bytes(), true) && done;
-    page->owner.store(share.thread, std::memory_order_relaxed);
+    page->owner.store(thread_heap.thread, std::memory_order_relaxed);
   };
   store.for_each_span(unprotect);
   if (zone != nullptr) zone->for_each_span(unprotect);
@@ -68,7 +68,7 @@ bool unprotect(HeapRecord& record) noexcept {
     return os::vm_protect(span->base, span->bytes(), true);
   });
   if (!done) return false;
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+  for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
     if (is_lost(*h) && !unprotect_lost(*h, record.zone)) return false;
   }
   for_each_span(record, [](Span* span) noexcept {
@@ -91,7 +91,7 @@ bool protect(HeapRecord& record) noexcept {
 }
 
 bool freeze(HeapRecord& record) noexcept {
-  put_down_shares_at_hand(record);
+  flush_thread_heaps_at_hand(record);
   const std::size_t pieces = count_pieces(record);
   if (frozen_pieces.fetch_add(pieces, std::memory_order_relaxed) + pieces <= frozen_pieces_max) {
     record.frozen.store(Frozen::changing, std::memory_order_relaxed);
@@ -148,7 +148,7 @@ bool heap_set_frozen(tarn_heap heap, bool frozen, const char* function) noexcept
   } else {
     done = thaw(*record);
   }
-  open_heap(*record);
+  leave_exclusive(*record);
   return done;
 }
 

@@ -10,8 +10,8 @@ namespace tarn {
 // False with errno set: EINVAL, EBUSY for a visitor of a walk, ENOMEM when the OS refuses.
 bool heap_set_frozen(tarn_heap heap, bool frozen, const char* function) noexcept;
 
-// True for a heap that is not frozen any more; false with ENOMEM when the OS refuses. pre: closed,
-// or the child of a fork
+// True for a heap that is not frozen any more; false with ENOMEM when the OS refuses. pre: held
+// exclusively, or the child of a fork
 bool thaw(HeapRecord& record) noexcept;
 
 // The budget of pieces anew: what vanished threads had of frozen heaps is nobody's. For the child

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "engine/records/class_table.hpp"
-#include "engine/threads/closed_share.hpp"
+#include "engine/threads/exclusive_pages.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/places.hpp"
 #include "heaps/heap/handle.hpp"

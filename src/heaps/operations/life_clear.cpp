@@ -7,10 +7,10 @@
 #include <cerrno>
 
 #include "engine/records/limits.hpp"
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/records/tombstones.hpp"
 #include "engine/records/totals.hpp"
-#include "engine/threads/closed_share.hpp"
+#include "engine/threads/exclusive_pages.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/handle.hpp"
@@ -31,12 +31,12 @@ void wipe_all(const Span* chain) noexcept {
   for (const Span* s = chain; s != nullptr; s = s->next) wipe(s->base, s->bytes());
 }
 
-// pre: closed. All memory of the heap, dead, as a chain, no longer charged.
+// pre: held exclusively. All memory of the heap, dead, as a chain, no longer charged.
 Span* take_all(HeapRecord& record) noexcept {
   if (record.checks != nullptr) return checks_take_all(record);
   Span* chain = nullptr;
-  for_each_sound_share(record, [&](ThreadHeap& share) noexcept {
-    chain = take_apart(share, chain);
+  for_each_intact_thread_heap(record, [&](ThreadHeap& thread_heap) noexcept {
+    chain = take_apart(thread_heap, chain);
   });
   while (Span* const span = record.large.pop_front()) {
     totals.add_large(-static_cast<std::int64_t>(span->bytes()));
@@ -44,16 +44,16 @@ Span* take_all(HeapRecord& record) noexcept {
     span->next = chain;
     chain = span;
   }
-  std::size_t charged = std::size_t{record.nursery.slices_charged} << slice_shift;
+  std::size_t charged = std::size_t{record.mixed.slices_charged} << slice_shift;
   for (const Span* s = chain; s != nullptr; s = s->next) charged += s->bytes();
   if (charged != 0) uncharge(record, charged);
-  Page* const nursery = record.nursery.page;
-  record.nursery.clear();
-  if (nursery != nullptr) {
-    nursery->set_record(nullptr);
-    nursery->set_kind(SpanKind::large);  // In use by nobody until the store has it.
-    nursery->next = chain;
-    chain = nursery;
+  Page* const mixed = record.mixed.page;
+  record.mixed.clear();
+  if (mixed != nullptr) {
+    mixed->set_record(nullptr);
+    mixed->set_kind(SpanKind::large);  // In use by nobody until the store has it.
+    mixed->next = chain;
+    chain = mixed;
   }
   record.live_bytes.store(0, std::memory_order_relaxed);
   record.young.store(!record.has_table(), std::memory_order_relaxed);
@@ -64,7 +64,7 @@ Span* take_all(HeapRecord& record) noexcept {
 void remember_extent(std::uint64_t id, const Span* chain) noexcept {
   Extent extent;
   for (const Span* s = chain; s != nullptr; s = s->next) extent.add(s->base, s->bytes());
-  ended_heaps.set_extent(id, extent);
+  tombstones.set_extent(id, extent);
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
   Span* chain = nullptr;
   Zone* zone = nullptr;
   {
-    Closed closed(*record);
+    ExclusiveSection exclusive(*record);
     if (record->walking || (is_frozen(*record) && !ends)) {
       errno = record->walking ? EBUSY : EPERM;
       return false;
@@ -87,12 +87,12 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     if (!thaw(*record)) return false;
     if (record->checks != nullptr) checks_verify(*record, function);
     if (ends && !registry.end_id(*record, heap.id)) live_record(heap, function);
-    if (ends) unnest_closings(*record);
+    if (ends) forget_exclusive_depth(*record);
     tell_blocks_end(*record, false);
     {
-      const Losing losing(*record);
+      const EditingLists editing_lists(*record);
       chain = take_all(*record);
-      if (ends) shares.give_all(*record);
+      if (ends) thread_heaps.give_all(*record);
     }
     if (ends && chain != nullptr) remember_extent(heap.id, chain);
     zone = record->zone;

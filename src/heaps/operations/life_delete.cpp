@@ -1,7 +1,7 @@
 // life_delete: a heap ends and its blocks stay. Its pages remain with the threads that own
-// them, in shares that now count as malloc's but serve nobody; each page goes back when its last
-// block does, and each share with its last page. Large blocks change their record; a nursery keeps
-// its own.
+// them, in thread heaps that now count as malloc's but serve nobody; each page goes back when its
+// last block does, and each thread heap with its last page. Large blocks change their record; a
+// mixed page keeps its own.
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/operations/life.hpp"
@@ -10,8 +10,8 @@
 
 #include "engine/records/limits.hpp"
 #include "engine/records/live_bytes.hpp"
-#include "engine/records/shares.hpp"
-#include "engine/threads/closed_share.hpp"
+#include "engine/records/thread_heaps.hpp"
+#include "engine/threads/exclusive_pages.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/handle.hpp"
@@ -23,11 +23,12 @@ namespace tarn {
 
 namespace {
 
-// All but the nursery, which stays charged.
+// All but the mixed page, which stays charged.
 void disown(HeapRecord& record) noexcept {
   std::size_t charged = 0;
   std::int64_t live = 0;
-  for_each_sound_share(record, [](ThreadHeap& share) noexcept { publish_live(share); });
+  for_each_intact_thread_heap(record,
+                              [](ThreadHeap& thread_heap) noexcept { publish_live(thread_heap); });
   for_each_page(record, [&](const Page& page) noexcept {
     charged += page.bytes();
     live += std::int64_t{page.live_seen} * page.block_bytes;
@@ -43,13 +44,13 @@ void disown(HeapRecord& record) noexcept {
   record.young.store(false, std::memory_order_relaxed);
 }
 
-// The empty nursery, or null where there is none, and what it has counted: the record's next heap
-// has one of its own.
-Page* take_nursery_off(HeapRecord& record) noexcept {
-  Nursery& nursery = record.nursery;
-  Page* const page = nursery.page;
-  if (page != nullptr) uncharge(record, std::size_t{nursery.slices_charged} << slice_shift);
-  nursery.clear();
+// The empty mixed page, or null where there is none, and what it has counted: the record's next
+// heap has one of its own.
+Page* take_mixed_page_off(HeapRecord& record) noexcept {
+  MixedPage& mixed = record.mixed;
+  Page* const page = mixed.page;
+  if (page != nullptr) uncharge(record, std::size_t{mixed.slices_charged} << slice_shift);
+  mixed.clear();
   return page;
 }
 
@@ -60,24 +61,24 @@ bool heap_delete(tarn_heap heap) noexcept {
   if (record == nullptr) return false;
   if (record->walking || is_frozen(*record) || record->zone != nullptr) {
     errno = record->walking ? EBUSY : is_frozen(*record) ? EPERM : ENOTSUP;
-    open_heap(*record);
+    leave_exclusive(*record);
     return false;
   }
-  unnest_closings(*record);
+  forget_exclusive_depth(*record);
   record->limits.set_floor(0);
-  put_down_shares_at_hand(*record);
+  flush_thread_heaps_at_hand(*record);
   {
-    const Losing losing(*record);
+    const EditingLists editing_lists(*record);
     registry.end_id(*record, heap.id);
     disown(*record);
-    shares.give_all(*record);
+    thread_heaps.give_all(*record);
   }
-  Page* const empty = record->nursery.empty() ? take_nursery_off(*record) : nullptr;
-  bool over = record->nursery.page == nullptr;
+  Page* const empty = record->mixed.empty() ? take_mixed_page_off(*record) : nullptr;
+  bool over = record->mixed.page == nullptr;
   if (record->checks != nullptr) over = checks_disown(*record);
   tell_blocks_end(*record, true);  // Not before the blocks are malloc's: it needs no gate.
-  open_heap(*record);
-  if (empty != nullptr) nursery_give(empty, nullptr);
+  leave_exclusive(*record);
+  if (empty != nullptr) mixed_give(empty, nullptr);
   if (!over) return true;
   checks_end(*record);
   registry.give(*record);

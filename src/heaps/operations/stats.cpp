@@ -12,8 +12,8 @@
 
 #include "engine/records/limits.hpp"
 #include "engine/records/live_bytes.hpp"
-#include "engine/records/shares.hpp"
-#include "engine/threads/closed_share.hpp"
+#include "engine/records/thread_heaps.hpp"
+#include "engine/threads/exclusive_pages.hpp"
 #include "engine/threads/orphans.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/places.hpp"
@@ -99,18 +99,18 @@ class Tally {
     stats_.requested_bytes += static_cast<const Page&>(span).requested_now();
   }
 
-  void nursery(const Nursery& nursery) noexcept {
-    if (nursery.page == nullptr) return;
-    const std::uint64_t live = nursery.live_blocks();
-    const std::uint64_t bytes = nursery.live_bytes();
+  void mixed(const MixedPage& mixed) noexcept {
+    if (mixed.page == nullptr) return;
+    const std::uint64_t live = mixed.live_blocks();
+    const std::uint64_t bytes = mixed.live_bytes();
     ++stats_.pages;
     add_blocks(live, bytes);
-    residence_.add(nursery.page->base, std::size_t{nursery.slices_charged} << slice_shift);
+    residence_.add(mixed.page->base, std::size_t{mixed.slices_charged} << slice_shift);
     if (live == 0) return;
-    const std::uint64_t slack = estimate(live, nursery.allocations, nursery.slack_bytes);
+    const std::uint64_t slack = estimate(live, mixed.allocations, mixed.slack_bytes);
     stats_.requested_bytes += bytes - (slack < bytes ? slack : bytes);
     // Known of all that there ever were.
-    if (nursery.slack_bytes != 0 && live != nursery.allocations) stats_.requested_is_exact = 0;
+    if (mixed.slack_bytes != 0 && live != mixed.allocations) stats_.requested_is_exact = 0;
   }
 
   void checked(HeapRecord& record) noexcept {
@@ -121,9 +121,9 @@ class Tally {
     }
   }
 
-  void samples(const ThreadHeap& share) noexcept {
+  void samples(const ThreadHeap& thread_heap) noexcept {
     for (std::size_t c = 0; c < estimated_; ++c) {
-      const Bin* const bin = share.find_bin(c);
+      const Bin* const bin = thread_heap.find_bin(c);
       if (bin == nullptr) continue;
       classes_[c].samples += bin->counts.sampled.read();
       classes_[c].sample_bytes += bin->counts.sampled_bytes.read();
@@ -196,17 +196,18 @@ void fill_main(tarn_heap_stats& stats) noexcept {
   fill_peak(main_record, stats);
 }
 
-// pre: closed
+// pre: held exclusively
 void fill_closed(HeapRecord& record, tarn_heap_stats& stats) noexcept {
   {
     Tally tally(record, stats);
-    for_each_sound_share(record, [&](const ThreadHeap& share) noexcept { tally.samples(share); });
+    for_each_intact_thread_heap(
+        record, [&](const ThreadHeap& thread_heap) noexcept { tally.samples(thread_heap); });
     for_each_page(record, [&](const Page& page) noexcept {
       tally.page(page);
       return 0;
     });
     for (const Span* s = record.large.head(); s != nullptr; s = s->next_of_heap) tally.large(*s);
-    tally.nursery(record.nursery);
+    tally.mixed(record.mixed);
     tally.estimate_requested();
     if (record.checks != nullptr) tally.checked(record);
   }
@@ -232,7 +233,7 @@ bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept {
     fill_main(*stats);
     return true;
   }
-  Closed closed(*record);
+  ExclusiveSection exclusive(*record);
   if (record->id.load(std::memory_order_relaxed) != heap.id) {
     live_record(heap, "tarn_heap_get_stats");
   }

@@ -4,13 +4,13 @@
 #include "heaps/operations/trim.hpp"
 
 #include "engine/records/gate.hpp"
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/threads/ending_threads.hpp"
 #include "engine/threads/idle_purge.hpp"
 #include "engine/threads/orphan_care.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
-#include "heaps/blocks/collect.hpp"
+#include "heaps/blocks/empty_pages.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/handle.hpp"
@@ -23,17 +23,17 @@ namespace tarn {
 
 namespace {
 
-// Of open heaps, as far as the calling thread may: its own shares, those of ended threads, and of
-// heaps under a lock.
+// Of open heaps, as far as the calling thread may: its own thread heaps, those of ended threads,
+// and of heaps under a lock.
 void trim_heaps() noexcept {
   registry.for_each([](HeapRecord& record) noexcept {
-    for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+    for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
       if (h->thread == current_thread) {
         Busy busy(*current_thread);
-        if (!keeps_off(record)) put_down_share(*h);
+        if (!keeps_off(record)) flush_thread_heap(*h);
       } else if (h->thread == &locked_owner) {
         os::Locked locked(record.lock);
-        if (!keeps_off(record)) put_down_share(*h);
+        if (!keeps_off(record)) flush_thread_heap(*h);
       } else {
         orphan_tend(*h);
       }
@@ -43,8 +43,8 @@ void trim_heaps() noexcept {
   });
   // What deleted heaps have left to threads that have ended since.
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
-    shares.for_each(*t, [](ThreadHeap& share) noexcept {
-      if (share.record == &main_record) orphan_tend(share);
+    thread_heaps.for_each(*t, [](ThreadHeap& thread_heap) noexcept {
+      if (thread_heap.record == &main_record) orphan_tend(thread_heap);
     });
   }
 }
@@ -55,7 +55,7 @@ std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept {
   HeapRecord* const record = live_record(heap, "tarn_heap_trim");
   if (record == nullptr) return 0;
   if (record == &main_record) return trim(keep_bytes);
-  const std::size_t given = collect_heap(*record, heap.id, {true, keep_bytes});
+  const std::size_t given = give_empty_pages(*record, heap.id, {true, keep_bytes});
   if (!trim_zone(*record, heap.id, true)) live_record(heap, "tarn_heap_trim");  // Reports.
   if (given != 0) store.purge(os::clock_coarse_ms(), 0, 0);
   return given;
@@ -65,22 +65,23 @@ void thread_idle() noexcept {
   if (current_thread == no_thread()) return;
   Thread& thread = *current_thread;
   Busy busy(thread);
-  put_down_all(thread);
-  put_down_left_over(thread);
-  shares.for_each(thread, [](ThreadHeap& share) noexcept { put_down_share(share); });
+  flush_all(thread);
+  flush_left_over(thread);
+  thread_heaps.for_each(thread,
+                        [](ThreadHeap& thread_heap) noexcept { flush_thread_heap(thread_heap); });
   store.purge_when_due(os::clock_coarse_ms());
 }
 
 namespace {
 
 // What nobody else is at work with goes back to the store.
-void put_down_everywhere() noexcept {
+void flush_everywhere() noexcept {
   if (current_thread != no_thread()) {
     Busy busy(*current_thread);
-    put_down_all(*current_thread);
-    put_down_left_over(*current_thread);
+    flush_all(*current_thread);
+    flush_left_over(*current_thread);
   }
-  late.trim();
+  ending_threads.trim();
   orphans_trim();
   trim_heaps();
 }
@@ -89,17 +90,17 @@ void put_down_everywhere() noexcept {
 // locked. What comes from the store goes there, and counts when it leaves it; what else there is
 // counts here.
 std::size_t give_spare_of(HeapRecord& record, std::uint64_t id, bool waits) noexcept {
-  if (!(waits ? close_heap_unless_deadlock(record) : close_heap_soon(record))) return 0;
+  if (!(waits ? enter_exclusive_unless_deadlock(record) : enter_exclusive_soon(record))) return 0;
   bool apart = false;
-  const std::size_t given = collect_and_open(record, id, {true, 0}, &apart);
+  const std::size_t given = give_empty_pages_and_leave(record, id, {true, 0}, &apart);
   return apart ? given : 0;
 }
 
 }  // namespace
 
 std::size_t trim(std::size_t keep_bytes) noexcept {
-  put_down_everywhere();
-  const std::size_t given = idle_mail.purge(true);
+  flush_everywhere();
+  const std::size_t given = idle_purge.purge(true);
   return given + store.purge(os::clock_coarse_ms(), 0, keep_bytes);
 }
 
@@ -110,9 +111,9 @@ std::size_t give_spare(std::size_t wanted) noexcept {
     if (id != 0 && given < wanted) given += give_spare_of(record, id, false);
   });
   if (given >= wanted) return given;
-  put_down_everywhere();
+  flush_everywhere();
   given += store.purge_some(os::clock_coarse_ms(), wanted - given);
-  return given < wanted ? given + idle_mail.purge(true) : given;
+  return given < wanted ? given + idle_purge.purge(true) : given;
 }
 
 std::size_t give_spare_below(HeapRecord& top) noexcept {

@@ -1,4 +1,4 @@
-// walk: every page and block of a closed heap.
+// walk: every page and block of an exclusively held heap.
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/operations/walk.hpp"
@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "engine/records/gate.hpp"
-#include "engine/threads/closed_share.hpp"
+#include "engine/threads/exclusive_pages.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/places.hpp"
 #include "heaps/heap/exclusive.hpp"
@@ -38,17 +38,17 @@ class Walk {
     return 0;
   }
 
-  int nursery(const Nursery& nursery) noexcept {
-    const Page* const page = nursery.page;
+  int mixed(const MixedPage& mixed) noexcept {
+    const Page* const page = mixed.page;
     if (page == nullptr) return 0;
-    if (int stop = show(TARN_HEAP_PAGE, page->base, page->bytes(), 0, nursery.live_blocks())) {
+    if (int stop = show(TARN_HEAP_PAGE, page->base, page->bytes(), 0, mixed.live_blocks())) {
       return stop;
     }
-    for (std::size_t at = nursery.next_block(0); at != Nursery::none;) {
-      const std::size_t bytes = nursery.size_at(at);
+    for (std::size_t at = mixed.next_block(0); at != MixedPage::none;) {
+      const std::size_t bytes = mixed.size_at(at);
       if (int stop = show(TARN_HEAP_BLOCK, page->base + at, bytes, 0, 0)) return stop;
-      if (nursery.page != page) return 0;  // The visitor freed the last block.
-      at = nursery.next_block(at + block_align);
+      if (mixed.page != page) return 0;  // The visitor freed the last block.
+      at = mixed.next_block(at + block_align);
     }
     return 0;
   }
@@ -110,7 +110,7 @@ int walk_checked(HeapRecord& record, Walk& walk) noexcept {
 
 int walk_all(HeapRecord& record, Walk& walk) noexcept {
   if (record.checks != nullptr) return walk_checked(record, walk);
-  if (int stop = walk.nursery(record.nursery)) return stop;
+  if (int stop = walk.mixed(record.mixed)) return stop;
   const auto visit = [&](const Page& page) noexcept { return walk.page(page); };
   if (const int stop = for_each_page(record, visit)) return stop;
   for (const Span* s = record.large.head(); s != nullptr;) {
@@ -130,11 +130,11 @@ bool heap_unlock(tarn_heap heap) noexcept {
     errno = EINVAL;
     return false;
   }
-  if (!closed_by_this_thread(*record)) {
+  if (!exclusive_to_this_thread(*record)) {
     errno = EPERM;
     return false;
   }
-  open_heap(*record);
+  leave_exclusive(*record);
   return true;
 }
 
@@ -147,7 +147,7 @@ int heap_walk(tarn_heap heap, unsigned flags, tarn_heap_visit visit, void* conte
   const int stop = walk_all(*record, walk);
   record->walking = was_walking;
   if (record->checks != nullptr) checks_finish_walk(*record);
-  open_heap(*record);
+  leave_exclusive(*record);
   return stop;
 }
 

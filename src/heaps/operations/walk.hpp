@@ -1,4 +1,4 @@
-// walk: every page and block of a closed heap; and every heap.
+// walk: every page and block of an exclusively held heap; and every heap.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

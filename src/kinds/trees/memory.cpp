@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "kinds/trees/memory.hpp"
 
-#include "engine/records/scope.hpp"
+#include "engine/records/thread_default.hpp"
 #include "heaps/heap/recovery.hpp"
 #include "malloc/blocks/allocate.hpp"
 
@@ -13,7 +13,7 @@ namespace tarn {
 // whoever calls this has neighbours at hand (prepare_to_link, unlink_to_move), which a callback may
 // dispose of.
 void* allocate_beside(std::size_t bytes) noexcept {
-  const OutOfScope malloc_itself;
+  const WithoutDefaultHeap malloc_itself;
   const WithoutOwners neighbours_stay;
   return allocate(bytes);
 }

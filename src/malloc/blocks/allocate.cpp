@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "engine/records/scope.hpp"
+#include "engine/records/thread_default.hpp"
 #include "engine/threads/ending_threads.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "engine/threads/thread_life.hpp"
@@ -59,7 +59,7 @@ Thread* this_thread() noexcept {
 
 // Null when out of memory. pre: size_class < class_count
 void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
-  if (TARN_UNLIKELY(thread_is_ending)) return late.allocate(size_class);
+  if (TARN_UNLIKELY(thread_is_ending)) return ending_threads.allocate(size_class);
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
   count_refills(*thread);
@@ -85,13 +85,13 @@ TARN_INLINE void* from_refill(std::size_t size_class, std::size_t bytes) noexcep
 
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes,
                                         const void* site) noexcept {
-  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, false, site);
+  if (TARN_UNLIKELY(has_default_heap())) return default_heap_allocate(bytes, 1, false, site);
   return from_refill(size_class, bytes);
 }
 
 TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
                                          const void* site) noexcept {
-  if (TARN_UNLIKELY(in_scope())) return scope_allocate(bytes, 1, true, site);
+  if (TARN_UNLIKELY(has_default_heap())) return default_heap_allocate(bytes, 1, true, site);
   void* const block = from_refill(size_class, bytes);
   return block == nullptr ? nullptr : memset(block, 0, class_block_bytes[size_class]);
 }
@@ -112,8 +112,8 @@ void* allocate_slow(std::size_t bytes, const void* site) noexcept {
 
 void* allocate_stepped(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > block_bytes_max)) {
-    if (TARN_UNLIKELY(in_scope())) {
-      return scope_allocate(bytes, 1, false, __builtin_return_address(0));
+    if (TARN_UNLIKELY(has_default_heap())) {
+      return default_heap_allocate(bytes, 1, false, __builtin_return_address(0));
     }
     return allocate_large(bytes, 1, false);
   }
@@ -122,8 +122,8 @@ void* allocate_stepped(std::size_t bytes) noexcept {
 
 void* allocate_zeroed(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > block_bytes_max)) {
-    if (TARN_UNLIKELY(in_scope())) {
-      return scope_allocate(bytes, 1, true, __builtin_return_address(0));
+    if (TARN_UNLIKELY(has_default_heap())) {
+      return default_heap_allocate(bytes, 1, true, __builtin_return_address(0));
     }
     return allocate_large(bytes, 1, true);
   }
@@ -138,8 +138,8 @@ void* allocate_zeroed(std::size_t bytes) noexcept {
 
 void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   if (alignment <= block_align) return allocate(bytes);
-  if (TARN_UNLIKELY(in_scope())) {
-    return scope_allocate(bytes, alignment, false, __builtin_return_address(0));
+  if (TARN_UNLIKELY(has_default_heap())) {
+    return default_heap_allocate(bytes, alignment, false, __builtin_return_address(0));
   }
   if (bytes <= block_bytes_max && alignment <= slice_bytes) {
     const std::size_t size_class = aligned_class_of(bytes, alignment);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "malloc/blocks/default_heap.hpp"
 
-#include "engine/records/scope.hpp"
+#include "engine/records/thread_default.hpp"
 #include "engine/threads/thread_life.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/heap/handle.hpp"
@@ -11,10 +11,10 @@
 
 namespace tarn {
 
-void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero,
+void* default_heap_allocate(std::size_t bytes, std::size_t alignment, bool zero,
                      const void* site) noexcept {
-  if (alignment <= block_align && !zero) return heap_allocate(scoped_heap, bytes, "malloc", site);
-  return heap_allocate_slow(scoped_heap, {.bytes = bytes,
+  if (alignment <= block_align && !zero) return heap_allocate(default_heap, bytes, "malloc", site);
+  return heap_allocate_slow(default_heap, {.bytes = bytes,
                                           .alignment = alignment,
                                           .zero = zero,
                                           .function = zero ? "calloc" : "aligned_alloc",
@@ -22,7 +22,7 @@ void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero,
 }
 
 tarn_heap heap_set_default(tarn_heap heap) noexcept {
-  const tarn_heap before = in_scope() ? scoped_heap : main_record.handle();
+  const tarn_heap before = has_default_heap() ? default_heap : main_record.handle();
   if (heap.record == nullptr || heap.record == &main_record) {
     current_heap = &current_thread->heap;
     return before;
@@ -31,7 +31,7 @@ tarn_heap heap_set_default(tarn_heap heap) noexcept {
   // A thread that starts afterwards would reset it.
   if (!thread_is_ending) process.start();
   if (current_thread == no_thread() && !thread_is_ending) thread_start();
-  scoped_heap = heap;
+  default_heap = heap;
   current_heap = &empty_view;
   return before;
 }

@@ -1,4 +1,4 @@
-// default_heap: malloc served from the heap that the thread has chosen (scope.hpp).
+// default_heap: malloc served from the heap that the thread has chosen (thread_default.hpp).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace tarn {
 
-// pre: in_scope()
-void* scope_allocate(std::size_t bytes, std::size_t alignment, bool zero,
+// pre: has_default_heap()
+void* default_heap_allocate(std::size_t bytes, std::size_t alignment, bool zero,
                      const void* site) noexcept;
 
 // As tarn_heap_set_default().

@@ -4,7 +4,7 @@
 #include "malloc/blocks/free.hpp"
 
 #include "engine/records/gate.hpp"
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/threads/post.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "heaps/blocks/lookup.hpp"
@@ -23,25 +23,25 @@ namespace {
 
 // Of a serialised heap. pre: p is the start of a block
 void free_locked(Page* page, void* p) noexcept {
-  ThreadHeap& share = *page->heap;
+  ThreadHeap& thread_heap = *page->heap;
   HeapRecord* record = nullptr;
   {
     // A heap that was deleted meanwhile is under malloc's lock.
-    const LockedOpen open([&]() -> HeapRecord* { return share.record; });
-    report_if_frozen(open.record());
-    if (open.record().secret) wipe(p, page->block_bytes);
+    const LockedPastGate locked([&]() -> HeapRecord* { return thread_heap.record; });
+    report_if_frozen(locked.record());
+    if (locked.record().secret) wipe(p, page->block_bytes);
     auto* const block = static_cast<Block*>(p);
     block->next = page->local_free;
     page->local_free = block;
     if (--page->countdown == 0) page_attention(*page);
-    if (&open.record() != &main_record || !share.pages.empty()) record = &open.record();
+    if (&locked.record() != &main_record || !thread_heap.pages.empty()) record = &locked.record();
   }
-  if (record == nullptr) return shares.give(share);
+  if (record == nullptr) return thread_heaps.give(thread_heap);
   if (record->zone != nullptr) tend_zone(*record);
 }
 
 // Of any block but those of the calling thread's own pages.
-void take_back(void* p, const Given& given) noexcept {
+void take_back(void* p, const FreeCall& given) noexcept {
   if (p == nullptr) return;
   Span* const span = span_of_block(p, given.function);
   const SpanKind kind = span->kind_now();
@@ -49,7 +49,7 @@ void take_back(void* p, const Given& given) noexcept {
   if (kind == SpanKind::large) {
     return page->record_now() == &main_record ? large_free(span) : heap_large_free(span);
   }
-  if (kind == SpanKind::nursery) return nursery_free(page, p);
+  if (kind == SpanKind::mixed) return mixed_free(page, p);
   if (is_checked(kind)) return checks_free(page, p, given);
   if (kind == SpanKind::idle) {
     if (checks_free_passed(p, given)) return;
@@ -74,7 +74,7 @@ void deallocate_slow(void* p, const void* site) noexcept { take_back(p, {"free",
 
 void deallocate_sized_slow(void* p, std::size_t bytes, const void* site) noexcept {
   // No block has the largest size, which stands for none said.
-  take_back(p, {"free", site, bytes == Given::any_bytes ? bytes - 1 : bytes});
+  take_back(p, {"free", site, bytes == FreeCall::any_bytes ? bytes - 1 : bytes});
 }
 
 void deallocate_attention(Page* page) noexcept {
@@ -83,7 +83,7 @@ void deallocate_attention(Page* page) noexcept {
     {
       Busy busy(*current_thread);
       if (TARN_LIKELY(&record == &main_record)) return page_attention(*page);
-      if (!closed_by_another(record)) {
+      if (!exclusive_to_another(record)) {
         page_attention(*page);
         break;
       }

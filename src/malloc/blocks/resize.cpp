@@ -33,18 +33,18 @@ constexpr std::size_t shrink_part(std::size_t size) noexcept {
   return size <= 64 ? size : size <= linear_bytes_max ? 2 : 4;
 }
 
-bool resize_in_nursery(Page* page, void* p, std::size_t bytes) noexcept {
+bool resize_in_mixed_page(Page* page, void* p, std::size_t bytes) noexcept {
   HeapRecord& record = *page->record;
   const std::size_t offset = page->offset_of(p);
   os::Locked locked(record.lock);
-  Nursery& nursery = record.nursery;
-  if (bytes > Nursery::bytes_max || keeps_off(record)) return false;
+  MixedPage& mixed = record.mixed;
+  if (bytes > MixedPage::bytes_max || keeps_off(record)) return false;
   const std::size_t end = offset + (bytes == 0 ? 1 : bytes);
   const std::size_t reached = slices_for(end);
-  if (reached > nursery.slices_charged) return false;  // Rare enough to be moved.
-  const std::size_t before = nursery.size_at(offset);
-  if (!nursery.resize(offset, bytes)) return false;
-  const std::size_t after = nursery.size_at(offset);
+  if (reached > mixed.slices_charged) return false;  // Rare enough to be moved.
+  const std::size_t before = mixed.size_at(offset);
+  if (!mixed.resize(offset, bytes)) return false;
+  const std::size_t after = mixed.size_at(offset);
   if (record.secret && after < before) wipe(page->base + offset + after, before - after);
   add_live(record, static_cast<std::int64_t>(after) -
                        static_cast<std::int64_t>(before));
@@ -95,7 +95,7 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
     if (kind == SpanKind::large) page->set_requested(bytes);
     return p;
   }
-  if (kind == SpanKind::nursery) return resize_in_nursery(page, p, bytes) ? p : nullptr;
+  if (kind == SpanKind::mixed) return resize_in_mixed_page(page, p, bytes) ? p : nullptr;
   const bool stays_large = kind == SpanKind::large && bytes > record.paged_bytes_max();
   return stays_large && heap_large_resize(span, bytes, true) ? span->base : nullptr;
 }
@@ -201,8 +201,8 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
     return true;
   }
   switch (span->kind_now()) {
-    case SpanKind::nursery:
-      return resize_in_nursery(page, p, bytes);
+    case SpanKind::mixed:
+      return resize_in_mixed_page(page, p, bytes);
     case SpanKind::large:
       if (page->record != &main_record) return heap_large_resize(span, bytes, false);
       if (!large_resize(span, slices_for(bytes), nullptr)) return false;

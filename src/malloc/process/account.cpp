@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "malloc/process/account.hpp"
 
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
 #include "engine/threads/orphans.hpp"

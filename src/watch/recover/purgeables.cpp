@@ -101,12 +101,12 @@ std::size_t purge_heap(HeapRecord& record, std::uint64_t id, std::size_t wanted,
   }
   if (looks == 0) return 0;
   if (&record == &main_record) return purge_open(record, looks, wanted);
-  if (!(waits ? close_heap_unless_deadlock(record) : close_heap_soon(record))) return 0;
+  if (!(waits ? enter_exclusive_unless_deadlock(record) : enter_exclusive_soon(record))) return 0;
   std::size_t given = 0;
   if (record.id.load(std::memory_order_relaxed) == id && !is_frozen(record) && !record.walking) {
     given = purge_open(record, looks, wanted);
   }
-  open_heap(record);
+  leave_exclusive(record);
   return given;
 }
 

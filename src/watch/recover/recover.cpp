@@ -8,8 +8,8 @@
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 
-#include "engine/records/scope.hpp"
 #include "engine/records/thread.hpp"
+#include "engine/records/thread_default.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/recovery.hpp"
@@ -33,7 +33,7 @@ std::size_t ask_once(const RecoveryScope& scope, std::size_t wanted) noexcept {
   asking = true;
   std::size_t given = 0;
   {
-    const OutOfScope malloc_itself;  // The thread's scope may be the heap that has no room.
+    const WithoutDefaultHeap malloc_itself;  // The thread's scope may be the heap that has no room.
     given = ask_owners(scope, wanted);
   }
   asking = false;

@@ -40,7 +40,7 @@ bool is_known(const Span* span, bool is_in_region) noexcept {
 }
 
 HeapRecord* living(HeapRecord* record) noexcept {
-  // A deleted heap's nursery and what it checks stay with its record; the blocks are malloc's.
+  // A deleted heap's mixed page and what it checks stay with its record; the blocks are malloc's.
   return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
 }
 
@@ -49,10 +49,11 @@ HeapRecord* record_with_blocks(const Span* span, bool is_in_region) noexcept {
   const auto* const page = static_cast<const Page*>(span);
   switch (span->kind_now()) {
     case SpanKind::page: {
-      const ThreadHeap* const share = page->heap_now();
-      return share == nullptr || page->block_bytes == 0 ? nullptr : living(share->record);
+      const ThreadHeap* const thread_heap = page->heap_now();
+      return thread_heap == nullptr || page->block_bytes == 0 ? nullptr
+                                                              : living(thread_heap->record);
     }
-    case SpanKind::nursery:
+    case SpanKind::mixed:
     case SpanKind::checked:
     case SpanKind::lone:
     case SpanKind::large: {
@@ -64,13 +65,13 @@ HeapRecord* record_with_blocks(const Span* span, bool is_in_region) noexcept {
   }
 }
 
-GroundKind kind_of(SpanKind kind) noexcept {
+BlockRangeKind kind_of(SpanKind kind) noexcept {
   switch (kind) {
-    case SpanKind::page: return GroundKind::page;
-    case SpanKind::nursery: return GroundKind::nursery;
-    case SpanKind::checked: return GroundKind::checked;
-    case SpanKind::lone: return GroundKind::lone;
-    default: return GroundKind::large;
+    case SpanKind::page: return BlockRangeKind::page;
+    case SpanKind::mixed: return BlockRangeKind::mixed;
+    case SpanKind::checked: return BlockRangeKind::checked;
+    case SpanKind::lone: return BlockRangeKind::lone;
+    default: return BlockRangeKind::large;
   }
 }
 
@@ -78,13 +79,13 @@ std::uint32_t places_of(const Page& page) noexcept {
   switch (page.kind_now()) {
     case SpanKind::page: return page.carved;
     case SpanKind::checked: return page.carved;
-    case SpanKind::nursery: return Nursery::grains;
+    case SpanKind::mixed: return MixedPage::grains;
     default: return 1;
   }
 }
 
-const Nursery& nursery_of(const Ground& ground) noexcept {
-  return ground.page->record_now()->nursery;
+const MixedPage& mixed_page_of(const BlockRange& range) noexcept {
+  return range.page->record_now()->mixed;
 }
 
 std::uint64_t padded(std::uint32_t places) noexcept { return align_up(places, std::size_t{64}); }
@@ -167,7 +168,7 @@ Rest rest() noexcept {
   return rest;
 }
 
-bool Grounds::begin(Scratch& scratch) noexcept {
+bool BlockIndex::begin(Scratch& scratch) noexcept {
   scratch_ = &scratch;
   std::uint64_t count = 0;
   std::uint64_t bits = 0;
@@ -179,17 +180,17 @@ bool Grounds::begin(Scratch& scratch) noexcept {
   std::uint64_t chunks = 0;
   for_each_chunk([&](const std::byte*, std::size_t) noexcept { ++chunks; });
   root_ = scratch.take_array<std::uint32_t*>(root_entries);
-  grounds_ = scratch.take_array<Ground>(first_ground_ + count);
+  ranges_ = scratch.take_array<BlockRange>(first_range_ + count);
   bits_ = scratch.take_array<std::uint64_t>(bits / 64 * 2);
   hosts_ = scratch.take_array<Spot>(chunks);
-  if (root_ == nullptr || grounds_ == nullptr || bits_ == nullptr || hosts_ == nullptr ||
+  if (root_ == nullptr || ranges_ == nullptr || bits_ == nullptr || hosts_ == nullptr ||
       count > UINT32_MAX / 2) {
     return false;
   }
   room_ = {count, bits, chunks};
   lowest_ = UINTPTR_MAX;
   // Memory of a heap may lie in a block of another one: what is inside goes last.
-  if (!add_all_own() || !add_grounds(false) || !add_chunks() || !add_grounds(true)) return false;
+  if (!add_all_own() || !add_ranges(false) || !add_chunks() || !add_ranges(true)) return false;
   if (!make_descriptors()) return false;
   for (std::uint64_t i = 0; i < bit_count_ / 64; ++i) {
     live_count_ += static_cast<std::uint64_t>(__builtin_popcountll(bits_[2 * i]));
@@ -198,68 +199,68 @@ bool Grounds::begin(Scratch& scratch) noexcept {
 }
 
 // Those of heaps that have memory of their own, or of the others.
-bool Grounds::add_grounds(bool apart) noexcept {
+bool BlockIndex::add_ranges(bool apart) noexcept {
   bool done = true;
   for_each_span_anywhere([&](const Span* span, bool in_region) noexcept {
     HeapRecord* const record = record_with_blocks(span, in_region);
     if (!done || record == nullptr || (record->zone != nullptr) != apart) return;
-    done = add_ground(static_cast<const Page&>(*span), record);
+    done = add_range(static_cast<const Page&>(*span), record);
   });
   return done;
 }
 
-bool Grounds::add_ground(const Page& page, HeapRecord* record) noexcept {
-  const GroundKind kind = kind_of(page.kind_now());
-  const bool in_steps = kind == GroundKind::page || kind == GroundKind::checked;
-  const std::uint32_t step = kind == GroundKind::nursery ? std::uint32_t{block_align}
+bool BlockIndex::add_range(const Page& page, HeapRecord* record) noexcept {
+  const BlockRangeKind kind = kind_of(page.kind_now());
+  const bool in_steps = kind == BlockRangeKind::page || kind == BlockRangeKind::checked;
+  const std::uint32_t step = kind == BlockRangeKind::mixed ? std::uint32_t{block_align}
                              : in_steps                  ? page.block_bytes
                                                          : 0;
   const std::uint32_t places = places_of(page);
   // Threads that do not stand still may have made more meanwhile.
-  if (ground_end_ - first_ground_ == room_.grounds || bit_count_ + padded(places) > room_.bits) {
+  if (range_end_ - first_range_ == room_.ranges || bit_count_ + padded(places) > room_.bits) {
     return true;
   }
-  Ground& ground = grounds_[ground_end_];
-  ground = {page.base, bit_count_, step, places, &page, record, kind, true, false};
-  if (!set_slices(page.base, page.bytes(), ground_end_)) return false;
-  ++ground_end_;
+  BlockRange& range = ranges_[range_end_];
+  range = {page.base, bit_count_, step, places, &page, record, kind, true, false};
+  if (!set_slices(page.base, page.bytes(), range_end_)) return false;
+  ++range_end_;
   bit_count_ += padded(places);
   const std::uintptr_t end = address_of(page.end());
   const std::uintptr_t end_before = extent_ == 0 ? 0 : lowest_ + extent_;
   if (address_of(page.base) < lowest_) lowest_ = address_of(page.base);
   extent_ = (end > end_before ? end : end_before) - lowest_;
-  fill(ground);
-  if (kind == GroundKind::page) {
-    ground.is_wanted = ground.is_wanted && !is_worked_on(page);
+  fill(range);
+  if (kind == BlockRangeKind::page) {
+    range.is_wanted = range.is_wanted && !is_worked_on(page);
   } else if (page.record_now()->lock.is_held()) {
-    ground.is_kept = kind != GroundKind::large;
+    range.is_kept = kind != BlockRangeKind::large;
   }
   return true;
 }
 
-bool Grounds::make_descriptors() noexcept {
+bool BlockIndex::make_descriptors() noexcept {
   std::size_t count = 0;
-  for (std::uint32_t g = first_ground_; g < ground_end_; ++g) {
-    count += grounds_[g].kind == GroundKind::large ? 1 : 0;
+  for (std::uint32_t g = first_range_; g < range_end_; ++g) {
+    count += ranges_[g].kind == BlockRangeKind::large ? 1 : 0;
   }
   descriptor_bits_ = log2_floor(count + 1) + 2;
   descriptors_ = scratch_->take_array<std::uint32_t>(std::size_t{1} << descriptor_bits_);
   if (descriptors_ == nullptr) return false;
   const std::size_t mask = (std::size_t{1} << descriptor_bits_) - 1;
-  for (std::uint32_t g = first_ground_; g < ground_end_; ++g) {
-    if (grounds_[g].kind != GroundKind::large) continue;
-    std::size_t i = slot_of(address_of(grounds_[g].page));
+  for (std::uint32_t g = first_range_; g < range_end_; ++g) {
+    if (ranges_[g].kind != BlockRangeKind::large) continue;
+    std::size_t i = slot_of(address_of(ranges_[g].page));
     while (descriptors_[i] != 0) i = (i + 1) & mask;
     descriptors_[i] = g;
   }
   return true;
 }
 
-bool Grounds::find_by_descriptor(std::uintptr_t address, Spot* spot) const noexcept {
+bool BlockIndex::find_by_descriptor(std::uintptr_t address, Spot* spot) const noexcept {
   if (address % alignof(Page) != 0) return false;
   const std::size_t mask = (std::size_t{1} << descriptor_bits_) - 1;
   for (std::size_t i = slot_of(address); descriptors_[i] != 0; i = (i + 1) & mask) {
-    if (address_of(grounds_[descriptors_[i]].page) != address) continue;
+    if (address_of(ranges_[descriptors_[i]].page) != address) continue;
     *spot = {descriptors_[i], 0};
     return true;
   }
@@ -267,7 +268,7 @@ bool Grounds::find_by_descriptor(std::uintptr_t address, Spot* spot) const noexc
 }
 
 // A heap that lives needs the blocks that its memory lies in.
-bool Grounds::add_chunks() noexcept {
+bool BlockIndex::add_chunks() noexcept {
   bool done = true;
   for_each_chunk([&](const std::byte* start, std::size_t bytes) noexcept {
     Spot host{};
@@ -277,7 +278,8 @@ bool Grounds::add_chunks() noexcept {
   return done;
 }
 
-bool Grounds::set_slices(const std::byte* start, std::size_t bytes, std::uint32_t number) noexcept {
+bool BlockIndex::set_slices(const std::byte* start, std::size_t bytes,
+                            std::uint32_t number) noexcept {
   std::uintptr_t at = address_of(start) >> slice_shift;
   const std::uintptr_t end = (address_of(start) + bytes) >> slice_shift;
   while (at < end) {
@@ -293,12 +295,12 @@ bool Grounds::set_slices(const std::byte* start, std::size_t bytes, std::uint32_
   return true;
 }
 
-bool Grounds::add_own(const std::byte* start, std::size_t bytes) noexcept {
+bool BlockIndex::add_own(const std::byte* start, std::size_t bytes) noexcept {
   return set_slices(start, bytes, own_);
 }
 
 // What is tarn's, with blocks or without.
-bool Grounds::add_all_own() noexcept {
+bool BlockIndex::add_all_own() noexcept {
   bool done = true;
   const auto add = [&](const std::byte* start, std::size_t bytes) noexcept {
     done = done && add_own(start, bytes);
@@ -313,121 +315,121 @@ bool Grounds::add_all_own() noexcept {
   return done;
 }
 
-void Grounds::fill(Ground& ground) noexcept {
-  switch (ground.kind) {
-    case GroundKind::page:
-      fill_page(ground);
+void BlockIndex::fill(BlockRange& range) noexcept {
+  switch (range.kind) {
+    case BlockRangeKind::page:
+      fill_page(range);
       break;
-    case GroundKind::nursery: {
-      const Nursery& nursery = nursery_of(ground);
-      if (nursery.page != ground.page) break;
-      for (std::size_t at = nursery.next_block(0); at != Nursery::none;
-           at = nursery.next_block(at + block_align)) {
-        set_live(ground, static_cast<std::uint32_t>(at / block_align));
+    case BlockRangeKind::mixed: {
+      const MixedPage& mixed = mixed_page_of(range);
+      if (mixed.page != range.page) break;
+      for (std::size_t at = mixed.next_block(0); at != MixedPage::none;
+           at = mixed.next_block(at + block_align)) {
+        set_live(range, static_cast<std::uint32_t>(at / block_align));
       }
       break;
     }
-    case GroundKind::checked:
-      for (std::uint32_t i = 0; i < ground.places; ++i) {
-        if (place_number(ground.page, i).note->state() == NoteState::live) set_live(ground, i);
+    case BlockRangeKind::checked:
+      for (std::uint32_t i = 0; i < range.places; ++i) {
+        if (place_number(range.page, i).note->state() == NoteState::live) set_live(range, i);
       }
       break;
-    case GroundKind::lone:
-      if (lone_place(ground.page).note->state() == NoteState::live) set_live(ground, 0);
+    case BlockRangeKind::lone:
+      if (lone_place(range.page).note->state() == NoteState::live) set_live(range, 0);
       break;
-    case GroundKind::large:
-      set_live(ground, 0);
+    case BlockRangeKind::large:
+      set_live(range, 0);
       break;
   }
-  for (std::uint32_t i = 0; i < ground.places; i += 64) {
-    const std::uint64_t word = bits_[(ground.first_bit + i) / 64 * 2];
+  for (std::uint32_t i = 0; i < range.places; i += 64) {
+    const std::uint64_t word = bits_[(range.first_bit + i) / 64 * 2];
     if (word == 0) continue;
-    if (ground.kind == GroundKind::page) {
-      live_bytes_ += static_cast<std::uint64_t>(__builtin_popcountll(word)) * ground.place_bytes;
+    if (range.kind == BlockRangeKind::page) {
+      live_bytes_ += static_cast<std::uint64_t>(__builtin_popcountll(word)) * range.place_bytes;
       continue;
     }
     for (std::uint64_t rest = word; rest != 0; rest &= rest - 1) {
       live_bytes_ +=
-          bytes_of_block({ground_end_ - 1, i + static_cast<std::uint32_t>(__builtin_ctzll(rest))})
+          bytes_of_block({range_end_ - 1, i + static_cast<std::uint32_t>(__builtin_ctzll(rest))})
               .count();
     }
   }
 }
 
-void Grounds::fill_page(Ground& ground) noexcept {
-  const Page& page = *ground.page;
+void BlockIndex::fill_page(BlockRange& range) noexcept {
+  const Page& page = *range.page;
   if (page_has_no_lists(&page)) return;  // None is live.
-  for (std::uint32_t i = 0; i < ground.places; ++i) set_live(ground, i);
-  std::uint32_t listed = strike_list(ground, page.free);
-  listed += strike_list(ground, page.local_free);
+  for (std::uint32_t i = 0; i < range.places; ++i) set_live(range, i);
+  std::uint32_t listed = strike_list(range, page.free);
+  listed += strike_list(range, page.local_free);
   const Remote remote{page.remote.load(std::memory_order_relaxed)};
-  if (remote.count() != 0) strike_list(ground, page.block_at(decode_head(remote.head())));
+  if (remote.count() != 0) strike_list(range, page.block_at(decode_head(remote.head())));
   // A fork has left it half-changed: some blocks may be on no list.
-  if (page.owner.load(std::memory_order_relaxed) == &lost_owner) ground.is_wanted = false;
+  if (page.owner.load(std::memory_order_relaxed) == &lost_owner) range.is_wanted = false;
   // One may be on its way from a list to the program, or back: then somebody has it.
-  if (listed + 1 < ground.places - page.live() && page.live() <= ground.places) {
-    ground.is_wanted = false;
+  if (listed + 1 < range.places - page.live() && page.live() <= range.places) {
+    range.is_wanted = false;
   }
 }
 
 // How many free blocks were on the list. One that leads astray is being changed: it ends there.
-std::uint32_t Grounds::strike_list(const Ground& ground, const Block* block) noexcept {
+std::uint32_t BlockIndex::strike_list(const BlockRange& range, const Block* block) noexcept {
   std::uint32_t count = 0;
-  for (; block != nullptr && ground.page->is_block(block); block = block->next) {
-    const std::size_t i = ground.page->offset_of(block) / ground.place_bytes;
-    if (i >= ground.places || !is_live(ground, static_cast<std::uint32_t>(i))) break;
-    const std::uint64_t bit = ground.first_bit + i;
+  for (; block != nullptr && range.page->is_block(block); block = block->next) {
+    const std::size_t i = range.page->offset_of(block) / range.place_bytes;
+    if (i >= range.places || !is_live(range, static_cast<std::uint32_t>(i))) break;
+    const std::uint64_t bit = range.first_bit + i;
     bits_[bit / 64 * 2] &= ~(std::uint64_t{1} << (bit % 64));
     ++count;
   }
   return count;
 }
 
-bool Grounds::find_in(const Ground& ground, std::uint32_t number, std::uintptr_t address,
+bool BlockIndex::find_in(const BlockRange& range, std::uint32_t number, std::uintptr_t address,
                       Spot* spot) const noexcept {
-  const std::size_t offset = address - address_of(ground.base);
+  const std::size_t offset = address - address_of(range.base);
   std::uint32_t place = 0;
-  if (ground.kind == GroundKind::page || ground.kind == GroundKind::checked) {
-    place = static_cast<std::uint32_t>(offset) / ground.place_bytes;
-    if (place >= ground.places) return false;
-  } else if (ground.kind == GroundKind::nursery) {
-    const std::size_t start = nursery_of(ground).block_around(offset);
-    if (start == Nursery::none) return false;
+  if (range.kind == BlockRangeKind::page || range.kind == BlockRangeKind::checked) {
+    place = static_cast<std::uint32_t>(offset) / range.place_bytes;
+    if (place >= range.places) return false;
+  } else if (range.kind == BlockRangeKind::mixed) {
+    const std::size_t start = mixed_page_of(range).block_around(offset);
+    if (start == MixedPage::none) return false;
     place = static_cast<std::uint32_t>(start / block_align);
-  } else if (ground.kind == GroundKind::lone) {
-    if (address < address_of(lone_place(ground.page).start)) return false;
+  } else if (range.kind == BlockRangeKind::lone) {
+    if (address < address_of(lone_place(range.page).start)) return false;
   }
-  if (!is_live(ground, place)) return false;
+  if (!is_live(range, place)) return false;
   *spot = {number, place};
   return true;
 }
 
-os::Bytes Grounds::bytes_of_block(Spot spot) const noexcept {
-  const Ground& ground = grounds_[spot.ground];
-  const std::byte* const start = ground.base + std::size_t{spot.place} * ground.place_bytes;
-  switch (ground.kind) {
-    case GroundKind::page:
-      return {start, start + ground.place_bytes};
-    case GroundKind::nursery:
-      return {start, start + nursery_of(ground).size_at(std::size_t{spot.place} * block_align)};
-    case GroundKind::checked:
-      return {start, start + place_number(ground.page, spot.place).note->requested()};
-    case GroundKind::lone: {
-      const Place place = lone_place(ground.page);
+os::Bytes BlockIndex::bytes_of_block(Spot spot) const noexcept {
+  const BlockRange& range = ranges_[spot.range];
+  const std::byte* const start = range.base + std::size_t{spot.place} * range.place_bytes;
+  switch (range.kind) {
+    case BlockRangeKind::page:
+      return {start, start + range.place_bytes};
+    case BlockRangeKind::mixed:
+      return {start, start + mixed_page_of(range).size_at(std::size_t{spot.place} * block_align)};
+    case BlockRangeKind::checked:
+      return {start, start + place_number(range.page, spot.place).note->requested()};
+    case BlockRangeKind::lone: {
+      const Place place = lone_place(range.page);
       return {place.start, place.start + place.note->requested()};
     }
-    case GroundKind::large:
+    case BlockRangeKind::large:
       break;
   }
-  return {ground.base, ground.base + ground.page->bytes()};
+  return {range.base, range.base + range.page->bytes()};
 }
 
-const void* Grounds::site_of(Spot spot) const noexcept {
-  const Ground& ground = grounds_[spot.ground];
-  if (ground.kind == GroundKind::checked) {
-    return place_number(ground.page, spot.place).note->allocated_at;
+const void* BlockIndex::site_of(Spot spot) const noexcept {
+  const BlockRange& range = ranges_[spot.range];
+  if (range.kind == BlockRangeKind::checked) {
+    return place_number(range.page, spot.place).note->allocated_at;
   }
-  return ground.kind == GroundKind::lone ? lone_place(ground.page).note->allocated_at : nullptr;
+  return range.kind == BlockRangeKind::lone ? lone_place(range.page).note->allocated_at : nullptr;
 }
 
 }  // namespace tarn

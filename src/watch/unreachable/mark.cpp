@@ -14,8 +14,8 @@ TARN_UNSANITIZED std::uintptr_t word_at(std::uintptr_t address) noexcept {
 }  // namespace
 
 bool Mark::begin(Scratch& scratch) noexcept {
-  const std::uint64_t words = grounds_.bit_count() / 64;
-  stack_ = scratch.take_array<Spot>(grounds_.live_count());
+  const std::uint64_t words = index_.bit_count() / 64;
+  stack_ = scratch.take_array<Spot>(index_.live_count());
   indirect_ = scratch.take_array<std::uint64_t>(words);
   covered_ = scratch.take_array<std::uint64_t>(words);
   return stack_ != nullptr && indirect_ != nullptr && covered_ != nullptr;
@@ -24,7 +24,7 @@ bool Mark::begin(Scratch& scratch) noexcept {
 // Calls hit(address) for the words that may be addresses of blocks.
 template <class Hit>
 void Mark::for_each_word(os::Bytes bytes, Hit hit) noexcept {
-  if (TARN_LIKELY(!careful_)) return for_each_word_in(grounds_, bytes, hit);
+  if (TARN_LIKELY(!careful_)) return for_each_word_in(index_, bytes, hit);
   while (bytes.start < bytes.end) {
     const std::size_t in_slice = slice_bytes - (address_of(bytes.start) & (slice_bytes - 1));
     const std::size_t part = in_slice < bytes.count() ? in_slice : bytes.count();
@@ -32,7 +32,7 @@ void Mark::for_each_word(os::Bytes bytes, Hit hit) noexcept {
     // Words lie as they did.
     alignas(std::uintptr_t) std::byte copy[slice_bytes + sizeof(std::uintptr_t)];
     if (os::copy_readable(copy + shift, bytes.start, part)) {
-      for_each_word_in(grounds_, {copy + shift, copy + shift + part}, hit);
+      for_each_word_in(index_, {copy + shift, copy + shift + part}, hit);
     }
     bytes.start += part;
   }
@@ -42,8 +42,8 @@ void Mark::for_each_word(os::Bytes bytes, Hit hit) noexcept {
 template <class Hit>
 void Mark::for_each_named(std::uintptr_t value, Hit hit) noexcept {
   Spot spot{};
-  if (grounds_.find(value, &spot)) hit(spot);
-  if (value % sizeof(TreeNode) == 0 && ends_empty_node(grounds_, value, &spot)) {
+  if (index_.find(value, &spot)) hit(spot);
+  if (value % sizeof(TreeNode) == 0 && ends_empty_node(index_, value, &spot)) {
     hit(spot);
   }
 }
@@ -52,13 +52,13 @@ void Mark::for_each_named(std::uintptr_t value, Hit hit) noexcept {
 // that have contents, may be read, and are its own.
 template <class Hit>
 void Mark::for_each_target(Spot spot, Hit hit) noexcept {
-  const os::Bytes bytes = grounds_.bytes_of_block(spot);
+  const os::Bytes bytes = index_.bytes_of_block(spot);
   const auto see = [&](std::uintptr_t value) noexcept { for_each_named(value, hit); };
   const auto follow = [&](os::Bytes part) noexcept {
-    const auto see_node = [&](const TreeNode* n) noexcept { for_each_link(grounds_, n, hit); };
+    const auto see_node = [&](const TreeNode* n) noexcept { for_each_link(index_, n, hit); };
     if (part.count() < sizeof(TreeNode)) return;
     if (part.start == bytes.start) see_node(reinterpret_cast<const TreeNode*>(part.start));
-    if (!careful_) for_each_inner_node(grounds_, part, see_node);
+    if (!careful_) for_each_inner_node(index_, part, see_node);
   };
   const auto read = [&](os::Bytes part) noexcept { for_each_word(part, see); };
   if (TARN_LIKELY(bytes.count() < slice_bytes)) {
@@ -71,7 +71,7 @@ void Mark::for_each_target(Spot spot, Hit hit) noexcept {
       const auto* const next = reinterpret_cast<const std::byte*>(
           (address_of(at) & ~(slice_bytes - 1)) + slice_bytes);
       const std::byte* const end = next < part.end ? next : part.end;
-      if (grounds_.has_slice(spot.ground, at)) read({at, end});
+      if (index_.has_slice(spot.range, at)) read({at, end});
       at = end;
     }
   });
@@ -81,20 +81,20 @@ void Mark::drain() noexcept {
   while (depth_ != 0) {
     const Spot spot = stack_[--depth_];
     for_each_target(spot, [this](Spot target) noexcept {
-      if (grounds_.reach(target)) stack_[depth_++] = target;
+      if (index_.reach(target)) stack_[depth_++] = target;
     });
   }
 }
 
 void Mark::add_block(Spot spot) noexcept {
-  if (!grounds_.reach(spot)) return;
+  if (!index_.reach(spot)) return;
   stack_[depth_++] = spot;
   drain();
 }
 
 void Mark::add_block_at(const void* p) noexcept {
   Spot spot{};
-  if (grounds_.find(address_of(p), &spot)) add_block(spot);
+  if (index_.find(address_of(p), &spot)) add_block(spot);
 }
 
 void Mark::add_words(os::Bytes bytes) noexcept {
@@ -109,7 +109,7 @@ void Mark::add_words_in_use(os::Bytes bytes) noexcept {
   for (std::uintptr_t at = first; at + sizeof(std::uintptr_t) <= address_of(bytes.end);
        at += sizeof(std::uintptr_t)) {
     Spot spot{};
-    if (grounds_.find_by_descriptor(word_at(at), &spot)) add_block(spot);
+    if (index_.find_by_descriptor(word_at(at), &spot)) add_block(spot);
   }
 }
 
@@ -119,7 +119,7 @@ void Mark::cover_from(Spot first) noexcept {
   stack_[depth_++] = first;
   while (depth_ != 0) {
     for_each_target(stack_[--depth_], [this](Spot target) noexcept {
-      if (grounds_.is_reached(target)) return;
+      if (index_.is_reached(target)) return;
       if (set_bit(covered_, target)) stack_[depth_++] = target;
     });
   }
@@ -128,18 +128,18 @@ void Mark::cover_from(Spot first) noexcept {
 // Blocks that nothing leads to are direct. What these do not lead to are rings, and what rings lead
 // to: the first that is met of each counts as direct.
 void Mark::find_indirect() noexcept {
-  grounds_.for_each_unreached([this](Spot spot) noexcept {
+  index_.for_each_unreached([this](Spot spot) noexcept {
     for_each_target(spot, [&](Spot target) noexcept {
-      const bool is_itself = target.ground == spot.ground && target.place == spot.place;
-      if (!is_itself && !grounds_.is_reached(target)) set_bit(indirect_, target);
+      const bool is_itself = target.range == spot.range && target.place == spot.place;
+      if (!is_itself && !index_.is_reached(target)) set_bit(indirect_, target);
     });
   });
-  grounds_.for_each_unreached([this](Spot spot) noexcept {
+  index_.for_each_unreached([this](Spot spot) noexcept {
     if (!bit(indirect_, spot)) cover_from(spot);
   });
-  grounds_.for_each_unreached([this](Spot spot) noexcept {
+  index_.for_each_unreached([this](Spot spot) noexcept {
     if (bit(covered_, spot)) return;
-    const std::uint64_t i = grounds_.number_of(spot);
+    const std::uint64_t i = index_.number_of(spot);
     indirect_[i / 64] &= ~(std::uint64_t{1} << (i % 64));
     cover_from(spot);
   });

@@ -17,21 +17,21 @@ namespace tarn {
 // Calls hit(spot) for the live blocks whose addresses, or addresses of bytes in them, are in the
 // words from `from` to `to`.
 template <class Hit>
-TARN_UNSANITIZED void for_each_word_in(const Grounds& grounds, os::Bytes bytes, Hit hit) noexcept {
+TARN_UNSANITIZED void for_each_word_in(const BlockIndex& index, os::Bytes bytes, Hit hit) noexcept {
   const std::uintptr_t first = align_up(address_of(bytes.start), sizeof(std::uintptr_t));
   const auto* word = reinterpret_cast<const std::uintptr_t*>(first);
   const auto* const end = reinterpret_cast<const std::uintptr_t*>(
       address_of(bytes.end) & ~(sizeof(std::uintptr_t) - 1));
   for (; word < end; ++word) {
     const std::uintptr_t value = *word;
-    if (TARN_LIKELY(!grounds.may_have(value))) continue;
+    if (TARN_LIKELY(!index.may_have(value))) continue;
     hit(value);
   }
 }
 
 class Mark {
  public:
-  Mark(Grounds& grounds, Mappings& mappings) noexcept : grounds_(grounds), mappings_(mappings) {}
+  Mark(BlockIndex& index, Mappings& mappings) noexcept : index_(index), mappings_(mappings) {}
 
   // False when out of memory.
   bool begin(Scratch& scratch) noexcept;
@@ -62,19 +62,19 @@ class Mark {
   void cover_from(Spot spot) noexcept;
 
   bool bit(const std::uint64_t* bits, Spot spot) const noexcept {
-    const std::uint64_t i = grounds_.number_of(spot);
+    const std::uint64_t i = index_.number_of(spot);
     return (bits[i / 64] >> (i % 64) & 1) != 0;
   }
   // True: it was not, until now.
   bool set_bit(std::uint64_t* bits, Spot spot) noexcept {
-    const std::uint64_t i = grounds_.number_of(spot);
+    const std::uint64_t i = index_.number_of(spot);
     const std::uint64_t bit = std::uint64_t{1} << (i % 64);
     if ((bits[i / 64] & bit) != 0) return false;
     bits[i / 64] |= bit;
     return true;
   }
 
-  Grounds& grounds_;
+  BlockIndex& index_;
   Mappings& mappings_;
   bool careful_ = false;
   Spot* stack_ = nullptr;

@@ -13,11 +13,11 @@
 namespace tarn {
 
 // The node that the block at `node` leads to by the link, if both are nodes; else null.
-const TreeNode* followed(const Grounds& grounds, const TreeNode* node, TreeLink link) noexcept;
+const TreeNode* followed(const BlockIndex& index, const TreeNode* node, TreeLink link) noexcept;
 
 // A node of 0 bytes is known to the program by the address one past its end. Whether such a node
 // ends there.
-bool ends_empty_node(const Grounds& grounds, std::uintptr_t address, Spot* spot) noexcept;
+bool ends_empty_node(const BlockIndex& index, std::uintptr_t address, Spot* spot) noexcept;
 
 // Cheap, and true of all nodes that are not extended (the others have addresses, in a block that
 // is found by one).
@@ -35,7 +35,7 @@ inline bool may_be_node(const TreeNode* node) noexcept {
 // apart, and those of arenas, of which the block is a chunk. Under a tool that watches arenas,
 // which looks at who reads there, only at the first.
 template <class Visit>
-TARN_UNSANITIZED void for_each_inner_node(const Grounds& grounds, os::Bytes bytes,
+TARN_UNSANITIZED void for_each_inner_node(const BlockIndex& index, os::Bytes bytes,
                                           Visit visit) noexcept {
   const std::uintptr_t start = address_of(bytes.start);
   const std::uintptr_t end = start + bytes.count();
@@ -47,21 +47,21 @@ TARN_UNSANITIZED void for_each_inner_node(const Grounds& grounds, os::Bytes byte
   if (os::watched()) return;
   for (std::uintptr_t at = start + tree_grain; at + sizeof(TreeNode) <= end; at += tree_grain) {
     const std::uint64_t word = *reinterpret_cast<const std::uint64_t*>(at - 8);
-    if (TARN_LIKELY(!grounds.may_have(domain_in_word(word)))) continue;
+    if (TARN_LIKELY(!index.may_have(domain_in_word(word)))) continue;
     Spot domain{};
     const bool is_of_arena = memory_of(node_at(at)) == memory_of_arena;
-    if (is_of_arena && grounds.find_start(domain_in_word(word), &domain)) visit(node_at(at));
+    if (is_of_arena && index.find_start(domain_in_word(word), &domain)) visit(node_at(at));
   }
 }
 
 // Calls hit(spot) for the nodes that `node` leads to.
 template <class Hit>
-void for_each_link(const Grounds& grounds, const TreeNode* node, Hit hit) noexcept {
+void for_each_link(const BlockIndex& index, const TreeNode* node, Hit hit) noexcept {
   if (TARN_LIKELY(is_extended(node) || !may_be_node(node))) return;
   for (const TreeLink link : {link_parent, link_child, link_older, link_younger}) {
-    const TreeNode* const target = followed(grounds, node, link);
+    const TreeNode* const target = followed(index, node, link);
     Spot spot{};
-    if (target != nullptr && grounds.find(address_of(target), &spot)) hit(spot);
+    if (target != nullptr && index.find(address_of(target), &spot)) hit(spot);
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/records/tombstones.hpp"
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
@@ -63,9 +63,9 @@ struct OwnVariables {
     add(&store, sizeof store);
     add(&page_map, sizeof page_map);
     add(&registry, sizeof registry);
-    add(&shares, sizeof shares);
+    add(&thread_heaps, sizeof thread_heaps);
     add(&main_record, sizeof main_record);
-    add(&ended_heaps, sizeof ended_heaps);
+    add(&tombstones, sizeof tombstones);
     add(&totals, sizeof totals);
   }
 };
@@ -151,7 +151,7 @@ void Roots::scan_foreign(os::Bytes bytes) noexcept {
     const auto* const next =
         reinterpret_cast<const std::byte*>((address_of(at) & ~(slice_bytes - 1)) + slice_bytes);
     const std::byte* const end = next < bytes.end ? next : bytes.end;
-    if (grounds_.is_own(at)) {
+    if (index_.is_own(at)) {
       scan_apart_from_own({first, at}, 0);
       first = end;
     }
@@ -176,8 +176,8 @@ void Roots::scan_contexts() noexcept {
 }
 
 void Roots::scan() noexcept {
-  grounds_.for_each_host([this](Spot spot) noexcept { mark_.add_block(spot); });
-  grounds_.for_each_kept([this](Spot spot) noexcept { mark_.add_block(spot); });
+  index_.for_each_host([this](Spot spot) noexcept { mark_.add_block(spot); });
+  index_.for_each_kept([this](Spot spot) noexcept { mark_.add_block(spot); });
   scan_contexts();
   registered_roots.for_each([this](os::Bytes bytes) noexcept { scan_words(bytes); });
   module_end_ = nullptr;

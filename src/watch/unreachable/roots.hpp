@@ -48,8 +48,8 @@ extern RegisteredRoots registered_roots;
 
 class Roots {
  public:
-  Roots(Grounds& grounds, Mappings& mappings, Mark& mark, bool strict) noexcept
-      : grounds_(grounds), mappings_(mappings), mark_(mark), strict_(strict) {}
+  Roots(BlockIndex& index, Mappings& mappings, Mark& mark, bool strict) noexcept
+      : index_(index), mappings_(mappings), mark_(mark), strict_(strict) {}
 
   // False when out of memory. pre: the mappings are there
   bool begin(Scratch& scratch) noexcept;
@@ -79,7 +79,7 @@ class Roots {
   void scan_words(os::Bytes bytes) noexcept;
   void scan_contexts() noexcept;
 
-  Grounds& grounds_;
+  BlockIndex& index_;
   Mappings& mappings_;
   Mark& mark_;
   bool strict_;

@@ -134,16 +134,16 @@ bool Search::run_held(const tarn_unreachable_options& options, const os::Standin
 
 bool Search::look(const tarn_unreachable_options& options, const os::Standing& self) noexcept {
   TARN_UNWATCHED_BEGIN();
-  Grounds grounds;
+  BlockIndex index;
   Mappings mappings;
-  Mark mark(grounds, mappings);
-  Roots roots(grounds, mappings, mark, (options.flags & TARN_UNREACHABLE_STRICT) != 0);
-  bool done = grounds.begin(scratch_) && mark.begin(scratch_) && list_heaps(grounds, options);
+  Mark mark(index, mappings);
+  Roots roots(index, mappings, mark, (options.flags & TARN_UNREACHABLE_STRICT) != 0);
+  bool done = index.begin(scratch_) && mark.begin(scratch_) && list_heaps(index, options);
   if (!done) errno = ENOMEM;
   done = done && mappings.begin(scratch_);
   if (done && !roots.begin(scratch_)) done = fail_with(ENOMEM);
   Scratch::for_each([&](const std::byte* start, std::size_t bytes) noexcept {
-    if (done && !grounds.add_own(start, bytes)) done = fail_with(ENOMEM);
+    if (done && !index.add_own(start, bytes)) done = fail_with(ENOMEM);
   });
   if (done) {
     if (standstill_.missed() != 0) {
@@ -156,9 +156,9 @@ bool Search::look(const tarn_unreachable_options& options, const os::Standing& s
     }
     roots.scan();
     mark.find_indirect();
-    done = list_lost(grounds, mark);
-    result_.live_blocks = grounds.live_count();
-    result_.live_bytes = grounds.live_bytes();
+    done = list_lost(index, mark);
+    result_.live_blocks = index.live_count();
+    result_.live_bytes = index.live_bytes();
     result_.root_bytes = roots.bytes();
     result_.skipped_bytes = roots.skipped_bytes();
     result_.threads_stopped = standstill_.stopped();
@@ -168,9 +168,9 @@ bool Search::look(const tarn_unreachable_options& options, const os::Standing& s
   return done;
 }
 
-// All heaps, with the names that they have now; grounds of those that nobody asked for are not
+// All heaps, with the names that they have now; ranges of those that nobody asked for are not
 // wanted.
-bool Search::list_heaps(Grounds& grounds, const tarn_unreachable_options& options) noexcept {
+bool Search::list_heaps(BlockIndex& index, const tarn_unreachable_options& options) noexcept {
   std::uint32_t count = 1;
   registry.for_each([&](const HeapRecord&) noexcept { ++count; });
   heaps_ = scratch_.take_array<SeenHeap>(count);
@@ -186,14 +186,14 @@ bool Search::list_heaps(Grounds& grounds, const tarn_unreachable_options& option
   registry.for_each(add);
   std::sort(heaps_, heaps_ + heap_count_,
             [](const SeenHeap& a, const SeenHeap& b) { return a.record < b.record; });
-  for (std::uint32_t g = grounds.first_ground(); g < grounds.ground_end(); ++g) {
-    Ground& ground = grounds.ground(g);
-    const std::uint32_t heap = number_of(ground.record);
+  for (std::uint32_t g = index.first_range(); g < index.range_end(); ++g) {
+    BlockRange& range = index.range(g);
+    const std::uint32_t heap = number_of(range.record);
     bool is_asked_for = options.heap_count == 0;
     for (std::size_t i = 0; i < options.heap_count && !is_asked_for; ++i) {
       is_asked_for = heap < heap_count_ && options.heaps[i].id == heaps_[heap].id;
     }
-    ground.is_wanted = ground.is_wanted && is_asked_for && heap < heap_count_;
+    range.is_wanted = range.is_wanted && is_asked_for && heap < heap_count_;
   }
   return true;
 }
@@ -207,21 +207,21 @@ std::uint32_t Search::number_of(const HeapRecord* record) const noexcept {
   return is_there ? static_cast<std::uint32_t>(found - heaps_) : heap_count_;
 }
 
-bool Search::list_lost(const Grounds& grounds, const Mark& mark) noexcept {
+bool Search::list_lost(const BlockIndex& index, const Mark& mark) noexcept {
   std::size_t count = 0;
-  grounds.for_each_unreached([&](Spot spot) noexcept {
-    count += grounds.ground(spot.ground).is_wanted ? 1 : 0;
+  index.for_each_unreached([&](Spot spot) noexcept {
+    count += index.range(spot.range).is_wanted ? 1 : 0;
   });
   lost_ = scratch_.take_array<Lost>(count);
   if (lost_ == nullptr) return fail_with(ENOMEM);
   lost_count_ = 0;
-  grounds.for_each_unreached([&](Spot spot) noexcept {
-    const Ground& ground = grounds.ground(spot.ground);
-    if (!ground.is_wanted || lost_count_ == count) return;
-    const os::Bytes bytes = grounds.bytes_of_block(spot);
+  index.for_each_unreached([&](Spot spot) noexcept {
+    const BlockRange& range = index.range(spot.range);
+    if (!range.is_wanted || lost_count_ == count) return;
+    const os::Bytes bytes = index.bytes_of_block(spot);
     const bool is_direct = !mark.is_indirect(spot);
     lost_[lost_count_++] = {const_cast<std::byte*>(bytes.start), bytes.count(),
-                            grounds.site_of(spot), number_of(ground.record), is_direct};
+                            index.site_of(spot), number_of(range.record), is_direct};
     ++result_.blocks;
     result_.block_bytes += bytes.count();
     result_.direct_blocks += is_direct ? 1 : 0;

@@ -50,8 +50,8 @@ class Search {
  private:
   bool run_held(const tarn_unreachable_options& options, const os::Standing& self) noexcept;
   bool look(const tarn_unreachable_options& options, const os::Standing& self) noexcept;
-  bool list_heaps(Grounds& grounds, const tarn_unreachable_options& options) noexcept;
-  bool list_lost(const Grounds& grounds, const Mark& mark) noexcept;
+  bool list_heaps(BlockIndex& index, const tarn_unreachable_options& options) noexcept;
+  bool list_lost(const BlockIndex& index, const Mark& mark) noexcept;
   std::uint32_t number_of(const HeapRecord* record) const noexcept;
 
   Scratch scratch_;

@@ -61,11 +61,11 @@ TEST_P(Records, OneWhoseGateIsHeldIsNotReused) {
   end(heap);
   ASSERT_LT(heaps_until(record, GetParam(), more_than_there_are), more_than_there_are)
       << "it is reused at some time";
-  close_heap(record);  // Late.
+  enter_exclusive(record);  // Late.
   EXPECT_EQ(record.id, 0u);
   EXPECT_EQ(heaps_until(record, GetParam(), more_than_there_are), more_than_there_are);
-  EXPECT_TRUE(closed_by_this_thread(record));
-  open_heap(record);
+  EXPECT_TRUE(exclusive_to_this_thread(record));
+  leave_exclusive(record);
   EXPECT_EQ(heaps_until(record, GetParam(), more_than_there_are), 0) << "it was the next one";
   EXPECT_EQ(gates_held_by_this_thread(), 0);
 }

@@ -1,5 +1,5 @@
-// Heaps with a class table, from within: which entries hits find, that a share keeps none of them,
-// and what is left when there is no memory for a table.
+// Heaps with a class table, from within: which entries hits find, that a thread heap keeps none of
+// them, and what is left when there is no memory for a table.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/records/shares.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/blocks/fixed.hpp"
@@ -33,21 +33,22 @@ HeapRecord& record_at(tarn_heap heap) { return *static_cast<HeapRecord*>(heap.re
 void* allocate_in(tarn_heap heap, std::size_t bytes) {
   return heap_allocate_slow(heap, {.bytes = bytes, .function = "test"});
 }
-ThreadHeap& share_of(tarn_heap heap) {
-  ThreadHeap* const share = find_share(record_at(heap), *current_thread);
-  EXPECT_NE(share, nullptr);
-  return *share;
+ThreadHeap& thread_heap_of(tarn_heap heap) {
+  ThreadHeap* const thread_heap = find_thread_heap(record_at(heap), *current_thread);
+  EXPECT_NE(thread_heap, nullptr);
+  return *thread_heap;
 }
 
 // Entries all of whose requests the table's class `at` serves hold the page, and all others another
 // one.
-void expect_served(const ThreadHeap& share, const Sizes& table, std::size_t at, const Page* page) {
+void expect_served(const ThreadHeap& thread_heap, const Sizes& table, std::size_t at,
+                   const Page* page) {
   const std::size_t below = at == 0 ? 0 : table[at - 1];
   for (std::size_t c = 0; c < class_count; ++c) {
     const std::size_t least = c <= 1 ? c : class_block_bytes[c - 1] + 1;
     const std::size_t most = c == 0 ? 0 : class_block_bytes[c];
     const bool fits = most <= table[at] && (at == 0 || least > below);
-    EXPECT_EQ(share.current[c] == page, fits) << most;
+    EXPECT_EQ(thread_heap.current[c] == page, fits) << most;
   }
 }
 
@@ -60,18 +61,18 @@ TEST(Tables, ThePageOfAClassStandsInAllItsEntries) {
       std::vector<void*> blocks;
       for (int i = 0; i < 300; ++i) {
         blocks.push_back(allocate_in(heap, table[at]));
-        ThreadHeap& share = share_of(heap);
-        const Page* const page = share.current_of(class_count + at);
+        ThreadHeap& thread_heap = thread_heap_of(heap);
+        const Page* const page = thread_heap.current_of(class_count + at);
         ASSERT_TRUE(page->is_block(blocks.back()));
-        if (i < 2 || i % 60 == 0) expect_served(share, table, at, page);
+        if (i < 2 || i % 60 == 0) expect_served(thread_heap, table, at, page);
       }
-      ASSERT_TRUE(thread_heap_check(share_of(heap)));
+      ASSERT_TRUE(thread_heap_check(thread_heap_of(heap)));
       for (void* const p : blocks) deallocate(p);
-      ASSERT_TRUE(thread_heap_check(share_of(heap)));
+      ASSERT_TRUE(thread_heap_check(thread_heap_of(heap)));
     }
-    put_down_current_pages(share_of(heap));
-    EXPECT_TRUE(serves_nothing(share_of(heap)));
-    EXPECT_TRUE(thread_heap_check(share_of(heap)));
+    flush_current_pages(thread_heap_of(heap));
+    EXPECT_TRUE(serves_nothing(thread_heap_of(heap)));
+    EXPECT_TRUE(thread_heap_check(thread_heap_of(heap)));
     EXPECT_TRUE(heap_clear(heap, true, "test"));
   }
 }
@@ -80,16 +81,16 @@ TEST(Tables, TheCheckSeesAnEntryThatIsWrong) {
   const tarn_heap heap = make({64, 256});
   ASSERT_NE(allocate_in(heap, 1), nullptr);
   ASSERT_NE(allocate_in(heap, 200), nullptr);
-  ThreadHeap& share = share_of(heap);
-  Page* const small = share.current[1];
+  ThreadHeap& thread_heap = thread_heap_of(heap);
+  Page* const small = thread_heap.current[1];
   for (const std::size_t entry : {0u, 4u, 5u, 16u, 17u, 64u, 65u}) {
-    Page* const before = share.current[entry];
-    ASSERT_TRUE(thread_heap_check(share));
-    share.current[entry] = before == small ? no_page() : small;
-    EXPECT_FALSE(thread_heap_check(share)) << entry;
-    share.current[entry] = before;
+    Page* const before = thread_heap.current[entry];
+    ASSERT_TRUE(thread_heap_check(thread_heap));
+    thread_heap.current[entry] = before == small ? no_page() : small;
+    EXPECT_FALSE(thread_heap_check(thread_heap)) << entry;
+    thread_heap.current[entry] = before;
   }
-  EXPECT_FALSE(serves_nothing(share));
+  EXPECT_FALSE(serves_nothing(thread_heap));
   EXPECT_TRUE(heap_clear(heap, true, "test"));
 }
 
@@ -100,11 +101,11 @@ TEST(Tables, ASharePassesFromHeapToHeapWithoutThem) {
     const tarn_heap heap = make(table);
     record_at(heap).young.store(false, std::memory_order_relaxed);
     void* const small = allocate_in(heap, 16);
-    ThreadHeap& share = share_of(heap);
-    if (first == nullptr) first = &share;
-    EXPECT_EQ(&share, first) << "the test is about a share that is used again";
+    ThreadHeap& thread_heap = thread_heap_of(heap);
+    if (first == nullptr) first = &thread_heap;
+    EXPECT_EQ(&thread_heap, first) << "the test is about a share that is used again";
     const auto filled = [](const Page* page) { return page != no_page(); };
-    EXPECT_EQ(std::count_if(share.current.begin(), share.current.end(), filled),
+    EXPECT_EQ(std::count_if(thread_heap.current.begin(), thread_heap.current.end(), filled),
               table.empty() ? 1 : 33);
     if (turn < 3) {
       EXPECT_TRUE(heap_clear(heap, true, "test"));

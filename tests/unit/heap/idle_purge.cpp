@@ -18,16 +18,16 @@
 
 namespace tarn {
 
-struct IdleMailAccess {
+struct IdlePurgeAccess {
   static void begin(const Thread& owner) {
-    idle_mail.lock_.lock();
-    idle_mail.served_ = &owner;
+    idle_purge.lock_.lock();
+    idle_purge.served_ = &owner;
   }
 };
 
 namespace {
 
-class IdleMailTest : public TwoActorsTest {
+class IdlePurgeTest : public TwoActorsTest {
  protected:
   Page* freed_page() {
     Page* const page = sleeping_page();
@@ -43,10 +43,10 @@ class IdleMailTest : public TwoActorsTest {
 };
 
 // The first test: no heap has been made yet, for whose sake mail would be delivered anew.
-TEST_F(IdleMailTest, AVanishedPurgersPagesAreDeliveredInTheChild) {
+TEST_F(IdlePurgeTest, AVanishedPurgersPagesAreDeliveredInTheChild) {
   Page* const page = freed_page();
   in_unrepaired_child([&] {
-    std::thread([&] { IdleMailAccess::begin(owner_.record()); }).join();
+    std::thread([&] { IdlePurgeAccess::begin(owner_.record()); }).join();
     ASSERT_EQ(owner_.record().mail.take(), page);
     ASSERT_TRUE(page_begin_purge(page));
     orphans.recover_after_fork(&other_.record(), nullptr);
@@ -56,16 +56,16 @@ TEST_F(IdleMailTest, AVanishedPurgersPagesAreDeliveredInTheChild) {
     EXPECT_EQ(page->newer, nullptr);
     trim(0);
     EXPECT_NE(page->kind_now(), SpanKind::page);
-    EXPECT_EQ(idle_mail.purge(true), 0u);
+    EXPECT_EQ(idle_purge.purge(true), 0u);
   });
 }
 
-TEST_F(IdleMailTest, AFreePageIsPurgedWhereItIs) {
+TEST_F(IdlePurgeTest, AFreePageIsPurgedWhereItIs) {
   Page* const page = freed_page();
   ASSERT_EQ(mail(), page);
   const std::size_t purged = os::fake::bytes_purged();
   const StoreTotals before = store.totals();
-  EXPECT_EQ(idle_mail.purge(true), page->bytes());
+  EXPECT_EQ(idle_purge.purge(true), page->bytes());
   EXPECT_EQ(os::fake::bytes_purged() - purged, page->bytes());
   EXPECT_EQ(store.totals().purged_bytes - before.purged_bytes, page->bytes());
   EXPECT_EQ(store.totals().committed_bytes, before.committed_bytes) << "it is still the owner's";
@@ -73,36 +73,36 @@ TEST_F(IdleMailTest, AFreePageIsPurgedWhereItIs) {
   EXPECT_EQ(state_of(page), RemoteState::purged);
   EXPECT_EQ(page->live(), pending_of(page));
   EXPECT_TRUE(is_sound());
-  EXPECT_EQ(idle_mail.purge(true), 0u) << "once";
+  EXPECT_EQ(idle_purge.purge(true), 0u) << "once";
   EXPECT_EQ(mail(), page);
   read_mail_of(owner_);
   EXPECT_NE(page->kind_now(), SpanKind::page) << "the owner finds it empty";
   EXPECT_TRUE(is_sound());
 }
 
-TEST_F(IdleMailTest, TrimDoesIt) {
+TEST_F(IdlePurgeTest, TrimDoesIt) {
   const Page* const page = freed_page();
   other_.trim();
   EXPECT_EQ(state_of(page), RemoteState::purged);
 }
 
-TEST_F(IdleMailTest, APageWithALiveBlockStaysAsItIs) {
+TEST_F(IdlePurgeTest, APageWithALiveBlockStaysAsItIs) {
   Page* const page = sleeping_page();
   free_by(other_, blocks_.size() - 1);
-  EXPECT_EQ(idle_mail.purge(true), 0u);
+  EXPECT_EQ(idle_purge.purge(true), 0u);
   EXPECT_EQ(mail(), page);
   EXPECT_EQ(state_of(page), RemoteState::mailed);
   free_by(other_, 1);
-  EXPECT_EQ(idle_mail.purge(true), page->bytes());
+  EXPECT_EQ(idle_purge.purge(true), page->bytes());
 }
 
-TEST_F(IdleMailTest, AQueuedPageIsUsedAgainFromItsStart) {
+TEST_F(IdlePurgeTest, AQueuedPageIsUsedAgainFromItsStart) {
   Page* const page = sleeping_page();
   free_by(owner_, page_threshold(page));
   ASSERT_TRUE(page->queued);
   free_by(other_, blocks_.size());
   ASSERT_EQ(state_of(page), RemoteState::mailed);
-  EXPECT_EQ(idle_mail.purge(true), page->bytes());
+  EXPECT_EQ(idle_purge.purge(true), page->bytes());
   EXPECT_TRUE(is_sound());
   // Its owner comes to it through the queue, in the mail as it is.
   Page* mailed = owner_.record().mail.take();
@@ -122,7 +122,7 @@ TEST_F(IdleMailTest, AQueuedPageIsUsedAgainFromItsStart) {
 }
 
 // Neighbours lose their memory in one call, and others do not keep them from it.
-TEST_F(IdleMailTest, ManyPages) {
+TEST_F(IdlePurgeTest, ManyPages) {
   std::vector<std::vector<void*>> pages;
   for (int i = 0; i < 600; ++i) {  // More than the first round has.
     pages.push_back(owner_.fill_page(bytes));
@@ -144,7 +144,7 @@ TEST_F(IdleMailTest, ManyPages) {
   }
   const std::size_t in_mail = pages_in_mail();
   const std::uint64_t calls = store.totals().purge_calls;
-  EXPECT_EQ(idle_mail.purge(true), freed_bytes);
+  EXPECT_EQ(idle_purge.purge(true), freed_bytes);
   EXPECT_LT(store.totals().purge_calls - calls, pages.size() / 2);
   EXPECT_EQ(pages_in_mail(), in_mail);
   EXPECT_TRUE(is_sound());
@@ -153,33 +153,33 @@ TEST_F(IdleMailTest, ManyPages) {
   owner_.free(kept);
 }
 
-TEST_F(IdleMailTest, TheRegularLookWaitsForAMailThatNobodyReads) {
+TEST_F(IdlePurgeTest, TheRegularLookWaitsForAMailThatNobodyReads) {
   Page* const page = freed_page();
-  EXPECT_EQ(idle_mail.purge(false), 0u) << "the first look";
+  EXPECT_EQ(idle_purge.purge(false), 0u) << "the first look";
   read_mail_of(owner_);
   ASSERT_NE(page->kind_now(), SpanKind::page);
   owner_.free_extra();
   Page* const next = freed_page();
-  EXPECT_EQ(idle_mail.purge(false), 0u) << "it has been read since";
-  EXPECT_EQ(idle_mail.purge(false), next->bytes());
+  EXPECT_EQ(idle_purge.purge(false), 0u) << "it has been read since";
+  EXPECT_EQ(idle_purge.purge(false), next->bytes());
 }
 
-TEST_F(IdleMailTest, TheRegularLookPassesOverWhatIsNotNew) {
+TEST_F(IdlePurgeTest, TheRegularLookPassesOverWhatIsNotNew) {
   Page* const page = sleeping_page();
   free_by(other_, blocks_.size() - 1);
-  EXPECT_EQ(idle_mail.purge(false), 0u);
-  EXPECT_EQ(idle_mail.purge(false), 0u) << "looked at, and a block was live";
+  EXPECT_EQ(idle_purge.purge(false), 0u);
+  EXPECT_EQ(idle_purge.purge(false), 0u) << "looked at, and a block was live";
   free_by(other_, 1);
   std::size_t given = 0;
   int looks = 0;
-  for (; given == 0 && looks < 20; ++looks) given = idle_mail.purge(false);
+  for (; given == 0 && looks < 20; ++looks) given = idle_purge.purge(false);
   EXPECT_EQ(given, page->bytes());
   EXPECT_EQ(looks, 8);
 }
 
-TEST_F(IdleMailTest, TheRegularLookGoesInSteps) {
+TEST_F(IdlePurgeTest, TheRegularLookGoesInSteps) {
   constexpr std::size_t large_bytes = 100'000;
-  constexpr std::size_t step_bytes = std::size_t{64} << 20;  // As idle_mail.cpp.
+  constexpr std::size_t step_bytes = std::size_t{64} << 20;  // As idle_purge.cpp.
   std::size_t made_bytes = 0;
   while (made_bytes < step_bytes + step_bytes / 2) {
     blocks_.push_back(owner_.allocate(large_bytes));
@@ -187,23 +187,23 @@ TEST_F(IdleMailTest, TheRegularLookGoesInSteps) {
   }
   ASSERT_EQ(Actor::page_of(blocks_[0])->kind_now(), SpanKind::page);
   free_by(other_, blocks_.size());
-  EXPECT_EQ(idle_mail.purge(false), 0u);
-  const std::size_t first = idle_mail.purge(false);
+  EXPECT_EQ(idle_purge.purge(false), 0u);
+  const std::size_t first = idle_purge.purge(false);
   EXPECT_GE(first, step_bytes);
   EXPECT_LT(first, made_bytes * 5 / 6);
-  EXPECT_GT(idle_mail.purge(false), made_bytes / 6) << "the rest is not passed over";
+  EXPECT_GT(idle_purge.purge(false), made_bytes / 6) << "the rest is not passed over";
 }
 
-TEST_F(IdleMailTest, AThreadsOwnMailIsItsOwn) {
+TEST_F(IdlePurgeTest, AThreadsOwnMailIsItsOwn) {
   Page* const page = freed_page();
-  owner_.run([&] { EXPECT_EQ(idle_mail.purge(true), 0u); });
+  owner_.run([&] { EXPECT_EQ(idle_purge.purge(true), 0u); });
   EXPECT_EQ(state_of(page), RemoteState::mailed);
 }
 
-TEST_F(IdleMailTest, WhereTheSystemRefusesThePageIsFreeAllTheSame) {
+TEST_F(IdlePurgeTest, WhereTheSystemRefusesThePageIsFreeAllTheSame) {
   Page* const page = freed_page();
   os::fake::fail_at(1, false);
-  EXPECT_EQ(idle_mail.purge(true), 0u);
+  EXPECT_EQ(idle_purge.purge(true), 0u);
   os::fake::fail_at(0, false);
   EXPECT_EQ(state_of(page), RemoteState::purged);
   read_mail_of(owner_);
@@ -211,10 +211,11 @@ TEST_F(IdleMailTest, WhereTheSystemRefusesThePageIsFreeAllTheSame) {
 }
 
 // It may be closed, walked, frozen, or of memory that is not the system's.
-TEST_F(IdleMailTest, APageOfAHeapOfOnesOwnIsLeftAlone) {
+TEST_F(IdlePurgeTest, APageOfAHeapOfOnesOwnIsLeftAlone) {
   tarn_heap_options options = TARN_HEAP_OPTIONS();
   const tarn_heap heap = heap_create(&options);
-  owner_.run([&] { deallocate(heap_allocate(heap, 60'000, "test")); });  // No nursery from here on.
+  owner_.run(
+      [&] { deallocate(heap_allocate(heap, 60'000, "test")); });  // No mixed page from here on.
   const auto allocate = [&] {
     void* p = nullptr;
     owner_.run([&] { p = heap_allocate(heap, bytes, "test"); });
@@ -227,16 +228,16 @@ TEST_F(IdleMailTest, APageOfAHeapOfOnesOwnIsLeftAlone) {
   for (; Actor::page_of(next) == page; next = allocate()) blocks_.push_back(next);
   free_by(other_, blocks_.size());
   ASSERT_EQ(mail(), page);
-  EXPECT_EQ(idle_mail.purge(true), 0u);
+  EXPECT_EQ(idle_purge.purge(true), 0u);
   EXPECT_EQ(mail(), page);
   EXPECT_EQ(state_of(page), RemoteState::mailed);
   EXPECT_TRUE(heap_delete(heap));
-  EXPECT_EQ(idle_mail.purge(true), page->bytes()) << "now it is malloc's";
+  EXPECT_EQ(idle_purge.purge(true), page->bytes()) << "now it is malloc's";
   owner_.free(next);
 }
 
 // The owner ends while its page is in the hands of who purges it.
-TEST_F(IdleMailTest, AnOwnerThatEndsMeanwhileHasItsMailReadForIt) {
+TEST_F(IdlePurgeTest, AnOwnerThatEndsMeanwhileHasItsMailReadForIt) {
   Page* const page = freed_page();
   owner_.free_extra();
   Thread& record = owner_.record();
@@ -252,13 +253,13 @@ TEST_F(IdleMailTest, AnOwnerThatEndsMeanwhileHasItsMailReadForIt) {
 }
 
 // A thread that purges may fork in a signal handler; it goes on in the child where it was.
-TEST_F(IdleMailTest, ASurvivingPurgerKeepsWhatItHasInItsHands) {
+TEST_F(IdlePurgeTest, ASurvivingPurgerKeepsWhatItHasInItsHands) {
   tarn_heap_options options = TARN_HEAP_OPTIONS();
   heap_delete(heap_create(&options));  // Where there are heaps, mail is delivered anew.
   Page* const page = freed_page();
   in_unrepaired_child([&] {
-    IdleMailAccess::begin(owner_.record());
-    EXPECT_EQ(idle_mail.purge(true), 0u);
+    IdlePurgeAccess::begin(owner_.record());
+    EXPECT_EQ(idle_purge.purge(true), 0u);
     ASSERT_EQ(owner_.record().mail.take(), page);
     page->newer = nullptr;
     ASSERT_TRUE(page_begin_purge(page));

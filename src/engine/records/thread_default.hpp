@@ -10,32 +10,32 @@
 
 namespace tarn {
 
-// The heap that the thread's malloc is to serve from. pre: in_scope()
-extern TARN_INITIAL_EXEC __thread tarn_heap scoped_heap;
+// The heap that the thread's malloc is to serve from. pre: has_default_heap()
+extern TARN_INITIAL_EXEC __thread tarn_heap default_heap;
 
 // True while the thread's malloc is to serve from another heap than malloc's own.
-inline bool in_scope() noexcept { return current_heap == &empty_view; }
+inline bool has_default_heap() noexcept { return current_heap == &empty_view; }
 
 // malloc's own heap serves the thread while this lives. Callbacks of the program that run meanwhile
 // may choose a heap of their own, and go back to malloc's: the scope is afterwards what it was.
-class OutOfScope {
+class WithoutDefaultHeap {
  public:
-  OutOfScope() noexcept : was_in_scope_(in_scope()) {
-    if (!was_in_scope_) return;
-    scope_ = scoped_heap;
+  WithoutDefaultHeap() noexcept : had_default_heap_(has_default_heap()) {
+    if (!had_default_heap_) return;
+    outer_ = default_heap;
     current_heap = &current_thread->heap;
   }
-  ~OutOfScope() {
-    if (!was_in_scope_) return;
-    scoped_heap = scope_;
+  ~WithoutDefaultHeap() {
+    if (!had_default_heap_) return;
+    default_heap = outer_;
     current_heap = &empty_view;
   }
-  OutOfScope(const OutOfScope&) = delete;
-  OutOfScope& operator=(const OutOfScope&) = delete;
+  WithoutDefaultHeap(const WithoutDefaultHeap&) = delete;
+  WithoutDefaultHeap& operator=(const WithoutDefaultHeap&) = delete;
 
  private:
-  bool was_in_scope_;
-  tarn_heap scope_;  // If it was in one.
+  bool had_default_heap_;
+  tarn_heap outer_;  // If it was in one.
 };
 
 }  // namespace tarn

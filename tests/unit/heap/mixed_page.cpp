@@ -1,5 +1,5 @@
-// The nursery against a map with a byte for each grain: random operations, and after each of them
-// every question is asked.
+// The mixed page against a map with a byte for each grain: random operations, and after each of
+// them every question is asked.
 //
 // SPDX-License-Identifier: MIT
 #include "engine/records/mixed_page.hpp"
@@ -14,7 +14,7 @@ namespace tarn {
 namespace {
 
 constexpr std::size_t grain = block_align;
-constexpr std::size_t grains = Nursery::grains;
+constexpr std::size_t grains = MixedPage::grains;
 
 // 0: free; 1: where a block begins; 2: the rest of it.
 class Map {
@@ -28,7 +28,7 @@ class Map {
       write(at, length(bytes));
       return at * grain;
     }
-    return Nursery::none;
+    return MixedPage::none;
   }
   std::size_t size_at(std::size_t offset) const {
     const std::size_t at = offset / grain;
@@ -54,7 +54,7 @@ class Map {
     for (std::size_t at = (offset + grain - 1) / grain; at < grains; ++at) {
       if (map_[at] == 1) return at * grain;
     }
-    return Nursery::none;
+    return MixedPage::none;
   }
   std::uint64_t count(bool starts_alone) const {
     std::uint64_t n = 0;
@@ -75,48 +75,48 @@ class Map {
   std::array<unsigned char, grains> map_{};
 };
 
-class NurseryTest : public testing::Test {
+class MixedPageTest : public testing::Test {
  protected:
   void expect_same() {
-    ASSERT_EQ(nursery_.live_blocks(), map_.count(true));
-    ASSERT_EQ(nursery_.live_bytes(), map_.count(false) * grain);
-    ASSERT_EQ(nursery_.empty(), map_.count(true) == 0);
+    ASSERT_EQ(mixed_.live_blocks(), map_.count(true));
+    ASSERT_EQ(mixed_.live_bytes(), map_.count(false) * grain);
+    ASSERT_EQ(mixed_.empty(), map_.count(true) == 0);
     for (std::size_t offset = 0; offset <= grains * grain + 8; offset += 8) {
-      ASSERT_EQ(nursery_.size_at(offset), map_.size_at(offset)) << offset;
-      ASSERT_EQ(nursery_.next_block(offset), map_.next_block(offset)) << offset;
+      ASSERT_EQ(mixed_.size_at(offset), map_.size_at(offset)) << offset;
+      ASSERT_EQ(mixed_.next_block(offset), map_.next_block(offset)) << offset;
     }
   }
   std::size_t take(std::size_t bytes, std::size_t alignment = grain) {
-    const std::size_t offset = nursery_.take(bytes, alignment);
+    const std::size_t offset = mixed_.take(bytes, alignment);
     EXPECT_EQ(offset, map_.take(bytes, alignment)) << bytes << ' ' << alignment;
     return offset;
   }
   void give(std::size_t offset) {
-    nursery_.give(offset);
+    mixed_.give(offset);
     map_.give(offset);
   }
-  Nursery nursery_;
+  MixedPage mixed_;
   Map map_;
 };
 
-TEST_F(NurseryTest, BeginsEmpty) {
+TEST_F(MixedPageTest, BeginsEmpty) {
   expect_same();
-  EXPECT_EQ(nursery_.next_block(0), Nursery::none);
-  EXPECT_EQ(nursery_.page, nullptr);
+  EXPECT_EQ(mixed_.next_block(0), MixedPage::none);
+  EXPECT_EQ(mixed_.page, nullptr);
 }
 
-TEST_F(NurseryTest, BlocksOfNoBytesHaveOneGrain) {
+TEST_F(MixedPageTest, BlocksOfNoBytesHaveOneGrain) {
   EXPECT_EQ(take(0), 0u);
   EXPECT_EQ(take(0), grain);
-  EXPECT_EQ(nursery_.size_at(0), grain);
-  EXPECT_EQ(nursery_.size_at(1), 0u);
+  EXPECT_EQ(mixed_.size_at(0), grain);
+  EXPECT_EQ(mixed_.size_at(1), 0u);
   expect_same();
 }
 
-TEST_F(NurseryTest, FullToTheLastGrain) {
+TEST_F(MixedPageTest, FullToTheLastGrain) {
   for (std::size_t i = 0; i < grains; ++i) ASSERT_EQ(take(16), i * grain);
-  EXPECT_EQ(take(0), Nursery::none);
-  EXPECT_EQ(nursery_.allocations, grains);
+  EXPECT_EQ(take(0), MixedPage::none);
+  EXPECT_EQ(mixed_.allocations, grains);
   expect_same();
   // A hole at the end, one at a seam of the words, one in the middle.
   for (const std::size_t at : {grains - 1, std::size_t{64}, std::size_t{63}, std::size_t{200}}) {
@@ -124,115 +124,115 @@ TEST_F(NurseryTest, FullToTheLastGrain) {
   }
   expect_same();
   EXPECT_EQ(take(32), 63 * grain);
-  EXPECT_EQ(take(32), Nursery::none);
+  EXPECT_EQ(take(32), MixedPage::none);
   EXPECT_EQ(take(16), 200 * grain);
   EXPECT_EQ(take(16), (grains - 1) * grain);
   expect_same();
 }
 
-TEST_F(NurseryTest, NeighboursAreToldApart) {
+TEST_F(MixedPageTest, NeighboursAreToldApart) {
   EXPECT_EQ(take(100), 0u);
   EXPECT_EQ(take(100), 7 * grain);
-  EXPECT_EQ(nursery_.size_at(0), 7 * grain);
+  EXPECT_EQ(mixed_.size_at(0), 7 * grain);
   give(7 * grain);
-  EXPECT_EQ(nursery_.size_at(0), 7 * grain);
-  EXPECT_EQ(nursery_.size_at(7 * grain), 0u);
+  EXPECT_EQ(mixed_.size_at(0), 7 * grain);
+  EXPECT_EQ(mixed_.size_at(7 * grain), 0u);
   expect_same();
 }
 
-TEST_F(NurseryTest, AlignmentsUpToASlice) {
+TEST_F(MixedPageTest, AlignmentsUpToASlice) {
   for (std::size_t alignment = 1; alignment <= slice_bytes; alignment *= 2) {
     take(1);
     const std::size_t offset = take(24, alignment);
-    ASSERT_NE(offset, Nursery::none);
+    ASSERT_NE(offset, MixedPage::none);
     EXPECT_EQ(offset % alignment, 0u);
     if (alignment >= 1024) give(offset);
   }
   expect_same();
 }
 
-TEST_F(NurseryTest, ResizeStopsAtNeighboursAndTheEnd) {
+TEST_F(MixedPageTest, ResizeStopsAtNeighboursAndTheEnd) {
   take(16);
   const std::size_t second = take(16);
-  EXPECT_FALSE(nursery_.resize(0, 17));
-  EXPECT_TRUE(nursery_.resize(second, 1024));
+  EXPECT_FALSE(mixed_.resize(0, 17));
+  EXPECT_TRUE(mixed_.resize(second, 1024));
   EXPECT_TRUE(map_.resize(second, 1024));
   expect_same();
-  EXPECT_TRUE(nursery_.resize(second, 0));
+  EXPECT_TRUE(mixed_.resize(second, 0));
   EXPECT_TRUE(map_.resize(second, 0));
   expect_same();
   for (std::size_t i = 2; i < grains; ++i) take(16);
   give((grains - 1) * grain);
-  EXPECT_FALSE(nursery_.resize((grains - 2) * grain, 33));
-  EXPECT_TRUE(nursery_.resize((grains - 2) * grain, 32));
+  EXPECT_FALSE(mixed_.resize((grains - 2) * grain, 33));
+  EXPECT_TRUE(mixed_.resize((grains - 2) * grain, 32));
   EXPECT_TRUE(map_.resize((grains - 2) * grain, 32));
   expect_same();
 }
 
-TEST_F(NurseryTest, ClearForgetsAll) {
+TEST_F(MixedPageTest, ClearForgetsAll) {
   for (int i = 0; i < 20; ++i) take(100);
-  nursery_.slices_charged = 1;
-  nursery_.clear();
+  mixed_.slices_charged = 1;
+  mixed_.clear();
   map_ = {};
   expect_same();
-  EXPECT_EQ(nursery_.allocations, 0u);
-  EXPECT_EQ(nursery_.slices_charged, 0u);
+  EXPECT_EQ(mixed_.allocations, 0u);
+  EXPECT_EQ(mixed_.slices_charged, 0u);
   EXPECT_EQ(take(100), 0u);
 }
 
 // Of the blocks that there are, each as likely.
 std::size_t some_block(const Map& map, std::mt19937& random) {
   std::vector<std::size_t> all;
-  for (std::size_t at = map.next_block(0); at != Nursery::none; at = map.next_block(at + 1)) {
+  for (std::size_t at = map.next_block(0); at != MixedPage::none; at = map.next_block(at + 1)) {
     all.push_back(at);
   }
-  return all.empty() ? Nursery::none : all[random() % all.size()];
+  return all.empty() ? MixedPage::none : all[random() % all.size()];
 }
 
-TEST_F(NurseryTest, AsTheMapHasIt) {
+TEST_F(MixedPageTest, AsTheMapHasIt) {
   std::mt19937 random(11);
   std::uint32_t taken = 0;
   std::uint32_t refused = 0;
   for (int step = 0; step < 6'000; ++step) {
     // Phases in which it fills up, and in which it empties.
     const bool filling = step / 500 % 2 == 0;
-    const std::size_t bytes = random() % (random() % 4 == 0 ? Nursery::bytes_max + 1 : 100);
+    const std::size_t bytes = random() % (random() % 4 == 0 ? MixedPage::bytes_max + 1 : 100);
     const std::size_t block = some_block(map_, random);
     const unsigned dice = static_cast<unsigned>(random() % 10);
-    if (block != Nursery::none && dice < 2) {
-      ASSERT_EQ(nursery_.resize(block, bytes), map_.resize(block, bytes)) << block << ' ' << bytes;
-    } else if (block != Nursery::none && (filling ? dice < 4 : dice < 8)) {
+    if (block != MixedPage::none && dice < 2) {
+      ASSERT_EQ(mixed_.resize(block, bytes), map_.resize(block, bytes)) << block << ' ' << bytes;
+    } else if (block != MixedPage::none && (filling ? dice < 4 : dice < 8)) {
       give(block);
     } else {
       const std::size_t alignment = std::size_t{1} << (random() % 3 == 0 ? random() % 13 : 4);
       const std::size_t offset = take(bytes, alignment);
-      ++(offset == Nursery::none ? refused : taken);
+      ++(offset == MixedPage::none ? refused : taken);
     }
     expect_same();
     if (HasFatalFailure()) return;
   }
-  EXPECT_EQ(nursery_.allocations, taken);
+  EXPECT_EQ(mixed_.allocations, taken);
   EXPECT_GT(refused, 0u);
 }
 
-TEST(NurseryClasses, LeaveByNumberOrByBytes) {
-  Nursery nursery;
-  for (std::size_t i = 1; i <= Nursery::class_allocations_max; ++i) {
-    EXPECT_FALSE(nursery.has_left(3));
-    nursery.count(3, 48);
+TEST(MixedPageClasses, LeaveByNumberOrByBytes) {
+  MixedPage mixed;
+  for (std::size_t i = 1; i <= MixedPage::class_allocations_max; ++i) {
+    EXPECT_FALSE(mixed.has_left(3));
+    mixed.count(3, 48);
   }
-  EXPECT_TRUE(nursery.has_left(3));
-  EXPECT_FALSE(nursery.has_left(4));
-  for (std::size_t i = 1; i <= Nursery::class_bytes_max / 1024; ++i) {
-    EXPECT_FALSE(nursery.has_left(64));
-    nursery.count(64, 1024);
+  EXPECT_TRUE(mixed.has_left(3));
+  EXPECT_FALSE(mixed.has_left(4));
+  for (std::size_t i = 1; i <= MixedPage::class_bytes_max / 1024; ++i) {
+    EXPECT_FALSE(mixed.has_left(64));
+    mixed.count(64, 1024);
   }
-  EXPECT_TRUE(nursery.has_left(64));
-  nursery.leave(bin_count - 1);
-  EXPECT_TRUE(nursery.has_left(bin_count - 1));
-  EXPECT_FALSE(nursery.has_left(bin_count - 2));
-  nursery.clear();
-  EXPECT_FALSE(nursery.has_left(3) || nursery.has_left(64) || nursery.has_left(bin_count - 1));
+  EXPECT_TRUE(mixed.has_left(64));
+  mixed.leave(bin_count - 1);
+  EXPECT_TRUE(mixed.has_left(bin_count - 1));
+  EXPECT_FALSE(mixed.has_left(bin_count - 2));
+  mixed.clear();
+  EXPECT_FALSE(mixed.has_left(3) || mixed.has_left(64) || mixed.has_left(bin_count - 1));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // closed_share: see closed_share.hpp.
 //
 // SPDX-License-Identifier: MIT
-#include "engine/threads/closed_share.hpp"
+#include "engine/threads/exclusive_pages.hpp"
 
 #include "engine/records/gate.hpp"
 #include "engine/records/limits.hpp"
@@ -119,14 +119,14 @@ void retire_empty_pages(ThreadHeap& heap) noexcept {
   }
 }
 
-void put_down_shares_at_hand(HeapRecord& record) noexcept {
-  const Losing losing(record);
-  for (ThreadHeap* h = record.thread_heaps; h != nullptr; h = h->next_of_record) {
+void flush_thread_heaps_at_hand(HeapRecord& record) noexcept {
+  const EditingLists editing_lists(record);
+  for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
     if (h->thread == current_thread) {
       Busy busy(*current_thread);
-      put_down_share(*h);
+      flush_thread_heap(*h);
     } else if (h->thread == &locked_owner) {
-      put_down_share(*h);
+      flush_thread_heap(*h);
     }
   }
 }

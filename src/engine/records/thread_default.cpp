@@ -1,0 +1,10 @@
+// scope: see thread_default.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/records/thread_default.hpp"
+
+namespace tarn {
+
+__thread tarn_heap default_heap{};
+
+}  // namespace tarn
