@@ -1,5 +1,6 @@
 /* arena.h: memory that is given back all at once, in C. (C++: tarn/arena/arena.hpp.) An allocation
- * moves a pointer; nothing lies beside a block; nothing is freed, but arenas can be wound back.
+ * moves a pointer. Nothing lies beside a block. A block is not freed, but an arena can be wound
+ * back.
  *
  *   tarn_arena arena;
  *   tarn_arena_init(&arena, NULL);
@@ -7,10 +8,9 @@
  *   tarn_arena_reset(&arena);   // for the next document
  *   tarn_arena_destroy(&arena);
  *
- * One thread at a time. Sizes are bytes; a size of 0 is one of 1. Out of memory, at a limit, for
- * sizes above PTRDIFF_MAX and products that overflow: null and ENOMEM, and nothing has changed, but
- * that chunks which were kept for later have gone back. An alignment is a power of two (one below 8
- * counts as 8); else null and EINVAL.
+ * One thread at a time. Sizes are bytes; 0 counts as 1. Out of memory, at a limit, for a size above
+ * PTRDIFF_MAX or a product that overflows: null with ENOMEM, and at most chunks kept for later have
+ * gone back. An alignment that is no power of two: null with EINVAL; one below 8 counts as 8.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_ARENA_H
@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define TARN_ARENA_GRAIN 8 /* Blocks are rounded up to it. */
+#define TARN_ARENA_GRAIN 8 /* Blocks are rounded up to a multiple of this. */
 
 /* The modes of arenas (enum tarn_mode). Checked: bytes written behind a block (`overrun`) are
  * reported when it is rewound, reset or destroyed, and rewound memory is filled. A block takes 48
@@ -40,20 +40,20 @@ extern "C" {
  * block is one of the program's malloc. Guarded and passthrough arenas need the library's own
  * sources of that kind (ENOTSUP without). */
 
-/* Of tarn_arena_options::keep_bytes: what stays at a reset. Any other number is a limit. */
+/* Values of tarn_arena_options::keep_bytes: what stays at a reset. Any other number is a limit. */
 #define TARN_ARENA_KEEP_NOTHING ((size_t)0)
 #define TARN_ARENA_KEEP_ALL SIZE_MAX
-#define TARN_ARENA_KEEP_TYPICAL (SIZE_MAX - 1) /* What sufficed for nine of ten past uses. */
+#define TARN_ARENA_KEEP_TYPICAL (SIZE_MAX - 1) /* As much as sufficed for nine of ten past uses. */
 
 typedef struct tarn_arena_options {
   size_t bytes;              /* sizeof(tarn_arena_options); TARN_ARENA_OPTIONS(...) sets it. */
   const char* name;          /* For reports; not copied. Null: none. */
   const tarn_source* source; /* Copied. Null: malloc's heap. */
-  size_t chunk_bytes;        /* The least that is asked for; 0: as the source prefers, or 16 KiB. */
+  size_t chunk_bytes;        /* The smallest chunk. 0: what the source prefers, or 16 KiB. */
   size_t chunk_bytes_max;    /* Chunks grow with the arena, to a quarter of it, up to this; 0: 4
                                 MiB. */
-  size_t limit_bytes;        /* Of all chunks, never exceeded; 0: none. */
-  size_t keep_bytes;         /* At a reset: see above. */
+  size_t limit_bytes;        /* The most that all chunks together may take. 0: no limit. */
+  size_t keep_bytes;         /* What stays at a reset; see above. */
   int mode;                  /* An enum tarn_mode: see above. */
 } tarn_arena_options;
 
@@ -61,48 +61,50 @@ typedef struct tarn_arena_options {
 
 /* All of these are the arena's own. It must not be copied or moved, but by tarn_arena_move. */
 typedef struct tarn_arena_chunk tarn_arena_chunk;
-typedef struct tarn_arena_release {  /* What is to be called, and what was asked for before. */
+/* A function that runs when the arena is wound back, and the one that was registered before it. */
+typedef struct tarn_arena_release {
   struct tarn_arena_release* before;
   void (*run)(void* context);
   void* context;
 } tarn_arena_release;
 typedef struct tarn_arena {
-  char* cursor;                /* The next block starts here or, for its alignment, behind; */
-  char* end;                   /* and ends here at the latest. */
+  char* cursor;  /* The next block starts here, or behind it if its alignment needs that. */
+  char* end;                   /* The end of the chunk: no block reaches beyond. */
   tarn_arena_chunk* current;
   tarn_arena_chunk* large;     /* Chunks of one block, the newest first. */
   tarn_arena_chunk* retained;  /* Empty chunks, the next one first. */
   tarn_arena_release* releases;
-  void* notes;                 /* Checked: of the newest block, */
-  uint64_t noted;              /* and how many there were. */
+  void* notes;                 /* In a checked arena: the newest block. */
+  uint64_t noted;              /* In a checked arena: the number of blocks so far. */
   size_t large_bytes;          /* In use in `large`. */
   size_t held_bytes;           /* All chunks, as granted. */
   size_t limit_bytes;
   size_t keep_bytes;
   size_t typical_bytes;        /* The estimate. */
-  size_t used_peak;            /* Seen when a chunk or the arena ended, */
-  size_t cycle_peak;           /* and since the last reset. */
+  size_t used_peak;            /* The most that was in use whenever a chunk or the arena ended. */
+  size_t cycle_peak;           /* The same, since the last reset. */
   size_t chunk_bytes;
   size_t chunk_bytes_max;
   tarn_source source;
   const char* name;
   void* watched[4];            /* For tools' reports. */
   uint64_t resets;
-  uint64_t acquired;           /* Chunks since the beginning, */
+  uint64_t acquired;           /* Chunks taken from the source since the beginning. */
   uint64_t released;
   uint32_t state;
 } tarn_arena;
 
-/* 0, or -1 with EINVAL for options that make no sense, with ENOTSUP for a mode that there is no
- * source for; then the arena has no memory, and may be used and destroyed all the same. options may
- * be null. Takes constant time; memory comes with the first block. */
+/* Makes an arena; options may be null. Returns 0, or -1 with EINVAL for options that make no sense,
+ * or with ENOTSUP for a mode whose source is missing. After a failure the arena has no memory and
+ * may still be used and destroyed. Takes constant time; memory comes with the first block. */
 TARN_API int tarn_arena_init(tarn_arena* arena, const tarn_arena_options* options);
 
-/* Runs what is to be run (tarn_arena_on_release) and gives all chunks back. Linear in both. The
- * arena may be used again after tarn_arena_init only. */
+/* Runs the functions registered by tarn_arena_on_release and gives all chunks back. Linear in both.
+ * The arena may be used again only after tarn_arena_init. */
 TARN_API void tarn_arena_destroy(tarn_arena* arena);
 
-/* Makes `to`, which is not an arena yet, what `from` was; that is as after an error then. */
+/* Moves an arena: `to`, which must not be one yet, becomes what `from` was. `from` is left as after
+ * a failed tarn_arena_init. */
 TARN_API void tarn_arena_move(tarn_arena* to, tarn_arena* from);
 
 TARN_API void* tarn_arena_allocate_slow(tarn_arena* arena, size_t bytes, size_t alignment);
@@ -112,7 +114,7 @@ TARN_MUST_USE static inline void* tarn_arena_allocate_aligned(tarn_arena* arena,
                                                               size_t alignment) {
   char* const cursor = arena->cursor;
   const size_t room = (size_t)(arena->end - cursor);
-  /* From 1 to `room`: then no sum below can overflow. The slow path knows 0. */
+  /* The request is from 1 to `room`, so no sum below can overflow. The slow path handles 0. */
   if (TARN_UNLIKELY(bytes - 1 >= room)) return tarn_arena_allocate_slow(arena, bytes, alignment);
   size_t padding = 0;
   size_t taken = (bytes + TARN_ARENA_GRAIN - 1) & ~(size_t)(TARN_ARENA_GRAIN - 1);
@@ -137,27 +139,27 @@ TARN_MUST_USE static inline void* tarn_arena_allocate(tarn_arena* arena, size_t 
 TARN_API TARN_MUST_USE void* tarn_arena_allocate_zeroed(tarn_arena* arena, size_t count,
                                                         size_t bytes);
 
-/* A block of the arena at its new size: where it is, if it is the last one of its chunk and the
- * chunk has room, or if it gets smaller; else elsewhere, with its contents. The last block that has
- * a chunk of its own gives its memory back when it moves. p null: a new block. On failure the old
- * one is as it was. old_bytes is what it was asked for with. */
+/* Resizes a block of the arena. It stays where it is when it shrinks, or when it is the last block
+ * of its chunk and the chunk has room; else its contents move to a new block. When the last block
+ * of a chunk of its own moves, that chunk goes back. p null: a new block. old_bytes is the size
+ * that the block was asked for with. On failure the old block is unchanged. */
 TARN_API TARN_MUST_USE void* tarn_arena_resize(tarn_arena* arena, void* p, size_t old_bytes,
                                                size_t bytes, size_t alignment);
 
 /* The same, where it is or not at all: 1 or 0. */
 TARN_API int tarn_arena_try_expand(tarn_arena* arena, void* p, size_t old_bytes, size_t bytes);
 
-/* Takes the block back if it is the last one; else its memory goes with the arena's. p may be
+/* Takes the block back if it is the last one; else its memory goes when the arena's does. p may be
  * null. */
 TARN_API void tarn_arena_deallocate(tarn_arena* arena, void* p, size_t bytes);
 
-/* Has run(context) called when the arena is wound back beyond this point, reset or destroyed: the
- * last one that was asked for first. Takes 24 bytes of the arena. It may use the arena, and ask for
- * more. 0, or -1 with ENOMEM. */
+/* Registers run(context), which is called when the arena is wound back beyond this point, reset or
+ * destroyed. Functions run in the reverse order of their registration. run may use the arena, and
+ * register more. Takes 24 bytes of the arena. Returns 0, or -1 with ENOMEM. */
 TARN_API int tarn_arena_on_release(tarn_arena* arena, void (*run)(void* context), void* context);
 
-/* The same for those who have the 24 bytes already, in memory of the arena: run and context are
- * theirs to fill in. Cannot fail. */
+/* As above, with 24 bytes of the arena's memory that the caller has allocated and whose `run` and
+ * `context` it has filled in. Cannot fail. */
 static inline void tarn_arena_add_release(tarn_arena* arena, tarn_arena_release* release) {
   release->before = arena->releases;
   arena->releases = release;
@@ -167,7 +169,7 @@ static inline void tarn_arena_add_release(tarn_arena* arena, tarn_arena_release*
 typedef struct tarn_arena_mark {
   char* cursor;
   tarn_arena_chunk* current;
-  uint64_t acquired; /* Chunks until then. */
+  uint64_t acquired; /* The number of chunks at that point. */
   tarn_arena_release* releases;
   uint64_t noted;
 } tarn_arena_mark;
@@ -178,16 +180,16 @@ static inline tarn_arena_mark tarn_arena_get_mark(const tarn_arena* arena) {
   return mark;
 }
 
-/* Ends all that was allocated since, also by growing an older block; older ones may have been
- * deallocated. Marks that were taken later are void then; one that is not of this arena, or void,
- * is reported where that is seen (`invalid mark`). Chunks that get empty stay for the next blocks.
- * Linear in these. */
+/* Ends all that was allocated since the mark, including what an older block has grown by. Older
+ * blocks may have been deallocated meanwhile. Marks taken later become invalid. An invalid mark, or
+ * one of another arena, is reported where that is noticed (`invalid mark`). Chunks that become
+ * empty stay for the next blocks. Linear in these chunks. */
 TARN_API void tarn_arena_rewind(tarn_arena* arena, const tarn_arena_mark* mark);
 
-/* Ends all blocks. Of the chunks as much is kept as the options say. Linear in the chunks. */
+/* Ends all blocks and keeps as much of the chunks as the options say. Linear in the chunks. */
 TARN_API void tarn_arena_reset(tarn_arena* arena);
 
-/* The same with another answer, this time: TARN_ARENA_KEEP_NOTHING, ..._ALL, ..._TYPICAL, or at
+/* As above, but keeps what this call says: TARN_ARENA_KEEP_NOTHING, ..._ALL, ..._TYPICAL, or at
  * most so many bytes. */
 TARN_API void tarn_arena_reset_keeping(tarn_arena* arena, size_t keep_bytes);
 
@@ -218,10 +220,10 @@ TARN_API int tarn_arena_owns(const tarn_arena* arena, const void* p);
 typedef struct tarn_arena_stats {
   size_t bytes;            /* sizeof(tarn_arena_stats); TARN_ARENA_STATS(...) sets it. */
   uint64_t used_bytes;     /* Blocks, rounded up, and what alignment took. */
-  uint64_t used_peak;      /* The most that was seen: when chunks ended, at rewinds, and now. */
+  uint64_t used_peak;  /* The most that was in use whenever a chunk ended, at rewinds, and now. */
   uint64_t held_bytes;     /* All chunks, as granted. */
-  uint64_t retained_bytes; /* Of these, empty ones. */
-  uint64_t typical_bytes;  /* What is kept by TARN_ARENA_KEEP_TYPICAL. */
+  uint64_t retained_bytes; /* The part of chunk_bytes that lies in empty chunks. */
+  uint64_t typical_bytes;  /* How much TARN_ARENA_KEEP_TYPICAL would keep. */
   uint64_t chunks;
   uint64_t large_blocks;   /* With a chunk each; of `chunks`. */
   uint64_t chunks_acquired;  /* Since the beginning. */

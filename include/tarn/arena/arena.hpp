@@ -316,7 +316,8 @@ class Arena : public ArenaCalls<Arena> {
 // An arena that is owned elsewhere, in C too: a pointer, copied freely.
 class ArenaRef : public ArenaCalls<ArenaRef> {
  public:
-  static constexpr bool is_handle = true;  // Who keeps one keeps a copy.
+  // A reference that is stored is stored as a copy of this handle.
+  static constexpr bool is_handle = true;
 
   ArenaRef(Arena& arena) noexcept : arena_(arena.get()) {}
   explicit ArenaRef(tarn_arena* arena) noexcept : arena_(arena) {}

@@ -176,8 +176,8 @@ class LastingAllocator {
   std::size_t memory_bytes_;
   std::size_t others_ = 0;         // Blocks of the global operators.
   std::uint64_t bits_[16]{};       // Of a pool whose memory has no room for them.
-  tarn_fixed_allocator pool_{};    // With objects,
-  tarn_class_pools blocks_{};      // or without.
+  tarn_fixed_allocator pool_{};    // Used where `objects` was said.
+  tarn_class_pools blocks_{};      // Used where it was not.
 };
 
 // Gives its memory back when it ends.

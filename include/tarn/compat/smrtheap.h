@@ -50,9 +50,9 @@ typedef struct MEM_POOL_INFO {
   MEM_POOL pool;
   unsigned flags;
   size_t block_size;     /* Of blocks of one size; 0: none. */
-  size_t count;          /* Live blocks, */
-  size_t used;           /* their bytes, */
-  size_t size;           /* and those that the pool has committed. */
+  size_t count;          /* Live blocks. */
+  size_t used;           /* The bytes of these blocks. */
+  size_t size;           /* The bytes that the pool has committed. */
   size_t peak;           /* The most that it ever had. */
   size_t ceiling;        /* 0: none. */
   size_t floor;

@@ -62,7 +62,7 @@ constexpr std::align_val_t alignment_of_array(std::size_t bytes) noexcept {
   return bytes > sizeof(std::size_t) && of_objects < of_number ? of_number : of_objects;
 }
 
-// What `new` is made of, whoever declares it.
+// The body of `new`, wherever it is declared.
 template <class Memory>
 class ClassMemory {
  public:

@@ -28,7 +28,8 @@ enum { TARN_ARRAY_ZEROED = 2u };
 
 /* A process that uses the pool. */
 typedef struct tarn_shared_array_member {
-  uint64_t identity;  /* 0: nobody. Set by who joins, cleared by who leaves or reclaims. */
+  /* 0: nobody. Set by the member that joins; cleared when it leaves or is reclaimed. */
+  uint64_t identity;
   uint64_t reclaimer; /* The member that is reclaiming this one, and one; 0: none. */
 } tarn_shared_array_member;
 
@@ -48,7 +49,7 @@ typedef struct tarn_shared_array_region {
   uint64_t unused_beside_carved[7];
 } tarn_shared_array_region;   /* 192: the members, then the entries */
 
-/* Who a process is, and stays, when its number is used again: its id, and when it started (of
+/* Identifies a process even when its number is used again: its id, and the time when it started (on
  * Linux, field 22 of its stat file under /proc). */
 static inline uint64_t tarn_array_identity(uint32_t process_id, uint64_t start_time) {
   return (uint64_t)process_id << 32 | (start_time & UINT32_MAX);

@@ -65,13 +65,13 @@ typedef struct tarn_static_stats {
   size_t failures; /* Requests that found no free block. */
 } tarn_static_stats;
 
-/* Yours, if you define it: told of each free of what is no live block, before anything was changed.
- * kind: "double free", "invalid free" or, of TLSF heaps, "overrun"; pool: the pool or heap; p: what
- * was to be freed. When it returns, that free has done nothing, and the program goes on. Without it
- * the processor traps, after a line about it in a program that is watched (tarn/detail/watch.h). It
- * is called with no lock of the pool's held, by whoever made the call, perhaps an interrupt, and
- * must not throw. (Define it in an object that is linked anyway: a weak
- * reference fetches nothing out of an archive.) */
+/* Called for each free of a pointer that is no live block, before anything was changed, if the
+ * program defines it. kind: "double free", "invalid free" or, of TLSF heaps, "overrun". pool: the
+ * pool or heap. p: what was to be freed. When it returns, that free has done nothing and the
+ * program goes on. Without it the processor traps, after a line about the misuse in a program that
+ * is watched (tarn/detail/watch.h). It is called by the thread or interrupt that made the wrong
+ * call. No lock of the pool is held then. It must not throw. Define it in an object file that is
+ * linked anyway: a weak reference fetches nothing out of an archive. */
 __attribute__((weak)) void tarn_static_misuse(const char* kind, const void* pool, const void* p);
 
 TARN_STATIC_APART void tarn_static_report(const char* kind, const void* pool,
@@ -164,7 +164,7 @@ TARN_STATIC_INLINE int tarn_static_give(size_t* words, tarn_static_counts* count
   const size_t w = i / TARN_STATIC_WORD_BITS;
   const size_t word = words[w];
   const size_t after = word ^ tarn_static_bit(i);
-  if (TARN_UNLIKELY(after > word)) return 0; /* It was clear. */
+  if (TARN_UNLIKELY(after > word)) return 0; /* The bit was clear already. */
   words[w] = after;
   if (bit_words > 1 && word == ~(size_t)0) {
     words[bit_words + w] = words[2 * bit_words] - w - 1;
@@ -203,12 +203,13 @@ TARN_STATIC_INLINE void tarn_static_watch_giving_shared(const size_t* bits, size
 }
 
 /* Below: without locks. A word changes by compare-and-swap or a fetch-and-..., and holds its whole
- * state, so that a value which comes back (ABA) means the same as before: no tags are needed. Who
- * takes a block counts itself into `in_use` first, and who gives one back counts itself out last:
- * whoever is counted in finds a clear bit. In place of the list there are hints, bit w of the words
- * behind the bits: word w is full. Whoever fills a word says so, looks at the word again, and takes
- * it back when the word has a free block by now; whoever frees a block of a full word clears the
- * hint afterwards. So once all operations have ended no word with a free block is called full. */
+ * state, so a value that comes back (ABA) means the same as before and needs no tag. A thread that
+ * takes a block counts itself into `in_use` first, and one that gives a block back counts itself
+ * out last, so a thread that is counted in always finds a clear bit. In place of the list there are
+ * hints: bit w of the words behind the bits says that word w is full. The thread that fills a word
+ * sets its hint, looks at the word again, and clears the hint when the word has a free block by
+ * now. The thread that frees a block of a full word clears the hint afterwards. So once all
+ * operations have ended, no word with a free block is called full. */
 
 /* Word w was seen full. The read-modify-writes of the hint order this with the giver's:
  * if its clearing comes first, the load below sees the bit that it had cleared before (release by
@@ -242,7 +243,7 @@ TARN_STATIC_INLINE size_t tarn_static_take_in_word(size_t* words, size_t blocks,
 }
 
 /* False when all blocks are in use. The acquire pairs with the release in tarn_static_give_shared,
- * which clears a bit before the count goes down: whoever is counted in sees the bit clear. */
+ * which clears a bit before the count goes down: a thread that is counted in sees the bit clear. */
 TARN_STATIC_INLINE int tarn_static_count_in(tarn_static_counts* counts, size_t blocks) {
   size_t n = __atomic_load_n(&counts->in_use, __ATOMIC_RELAXED);
   do {

@@ -228,7 +228,7 @@ TARN_WATCH_INLINE int tarn_watch_is_apart(const void* block, size_t stride) {
   return !TARN_WATCH_ASAN || ((tarn_watch_word(block) | stride) & 7) == 0;
 }
 
-/* For those who have found a misuse of p: has the tool say what p is, and where this happens. */
+/* Called where a misuse of p was found: has the tool say what p is, and where this happens. */
 TARN_WATCH_INLINE void tarn_watch_explain(const void* p) {
   (void)p;
   if (TARN_WATCH_ASAN && __asan_describe_address != NULL) {

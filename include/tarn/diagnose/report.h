@@ -1,6 +1,6 @@
-/* report.h: lines on standard error in the library's manner, for those who find something wrong
- * themselves. (Users: tarn/standard/checking_resource.hpp, tarn/standard/pmr.hpp.) Nothing is
- * allocated; any thread.
+/* report.h: writes lines on standard error in the library's format, for code that finds misuse
+ * itself. (Users: tarn/standard/checking_resource.hpp, tarn/standard/pmr.hpp.) Nothing is
+ * allocated. Any thread.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_REPORT_H
@@ -17,12 +17,13 @@
 extern "C" {
 #endif
 
-/* Writes `tarn: KIND: TEXT` and a line's end; what is beyond some 500 bytes is cut. */
+/* Writes the line `tarn: KIND: TEXT`. A line longer than some 500 bytes is cut. */
 TARN_API void tarn_report_line(const char* kind, const char* text);
 
-/* What lies at an address of the program's code, for such a line: `module+0x1234 (0x5555...)`, or
- * the address alone where no module is known. Terminated by a NUL, cut at `room` bytes with that;
- * returns its length. A room of 0: nothing is written. addr2line(1) has the source line. */
+/* Describes an address of the program's code for such a line: `module+0x1234 (0x5555...)`, or the
+ * address alone where no module is known. The text ends with a NUL and is cut at `room` bytes,
+ * including that. Returns its length. A room of 0: nothing is written. addr2line(1) has the source
+ * line. */
 TARN_API size_t tarn_site_text(const void* address, char* text, size_t room);
 
 #ifdef __cplusplus

@@ -41,16 +41,22 @@ enum tarn_unreachable_flag {
 };
 
 enum {
-  TARN_UNREACHABLE_SIGNAL = 60,     /* What stops threads where the program does not choose: */
-  TARN_UNREACHABLE_WAIT_MS = 2000   /* a real-time signal. And for how long they are waited for. */
+  /* The real-time signal that stops threads where the program chooses none. */
+  TARN_UNREACHABLE_SIGNAL = 60,
+  /* How long threads are waited for where the program does not choose. */
+  TARN_UNREACHABLE_WAIT_MS = 2000
 };
 
 typedef struct tarn_unreachable_options {
   size_t bytes;           /* TARN_UNREACHABLE_OPTIONS(...) sets it. */
-  const tarn_heap* heaps; /* Whose blocks are wanted; those of others only lead on. Null and 0: */
-  size_t heap_count;      /* all heaps' but passthrough ones'. */
+  /* The heaps whose blocks are wanted. Blocks of other heaps only lead on. */
+  const tarn_heap* heaps;
+  /* The number of `heaps`; 0: the blocks of all heaps but passthrough ones are wanted. */
+  size_t heap_count;
   unsigned flags;         /* Of enum tarn_unreachable_flag. */
-  int signal;             /* Of no other use; 0: TARN_UNREACHABLE_SIGNAL. */
+  /* The signal that stops threads, which the program has no other use for. 0:
+   * TARN_UNREACHABLE_SIGNAL. */
+  int signal;
   unsigned wait_ms;       /* 0: TARN_UNREACHABLE_WAIT_MS. */
 } tarn_unreachable_options;
 

@@ -39,26 +39,27 @@ typedef struct tarn_heap {
 
 enum tarn_heap_threads {
   TARN_HEAP_SHARED = 0,     /* Any thread allocates and frees; scales with the processors. */
-  TARN_HEAP_SERIALISED = 1, /* Any thread, under one lock: the smallest footprint. */
-  TARN_HEAP_CONFINED = 2    /* The thread that makes it, alone: debug builds of tarn check that. */
+  TARN_HEAP_SERIALISED = 1, /* Any thread, under one lock. The smallest footprint. */
+  TARN_HEAP_CONFINED = 2    /* Only the thread that makes it. Debug builds of tarn check that. */
 };
 
-/* At a ceiling, or when a region is full or a source gives no more: gives memory of the heap back,
- * if it can, and returns how much (0: it cannot). Called with no lock held, by the thread that
- * allocates, with malloc serving from its own heap, whatever the thread's default. It may use any
- * heap. This one, too, but it is not called again within itself: what finds no room then is null.
- * The request is tried again as long as it returns more than 0. Then others are asked who
- * registered for that (tarn/heap/recover.h). A call that has begun goes on while another thread
- * destroys the heap: what `context` leads to must outlive the allocations that are in progress. */
+/* The program's function for making room. It is called at a ceiling, when a region is full, or when
+ * a source has no more. It gives memory of the heap back if it can, and returns how many bytes (0:
+ * none). The thread that allocates calls it, with no lock held; malloc serves from its own heap
+ * meanwhile, whatever the thread's default. The function may use any heap. It may use this heap,
+ * too, but is not called again within itself: an allocation that finds no room then returns null.
+ * The request is tried again as long as the function returns more than 0. After that, the owners
+ * registered with tarn/heap/recover.h are asked. A call goes on when another thread destroys the
+ * heap, so what `context` leads to must outlive all allocations in progress. */
 typedef size_t (*tarn_heap_reclaim)(tarn_heap heap, size_t wanted_bytes, void* context);
 
-/* The heap has passed its soft mark, upwards; called likewise. If the callback itself makes it pass
- * again, the next allocation that takes more than a free block calls it. */
+/* Called likewise when the heap has passed its soft mark upwards. If the callback itself makes the
+ * heap pass it again, the next allocation that takes more than a free block calls it. */
 typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* context);
 
-/* The least that a region may be. Up to 8 KiB for its address, itself and the first descriptors, 2
- * KiB for each thread that allocates (once for a serialised heap), half a KiB for each eight size
- * classes and 137 bytes for each page (of 4 to 256 KiB) are not for blocks. */
+/* The smallest region. Not all of a region is for blocks: up to 8 KiB go to its alignment, the heap
+ * itself and the first descriptors; 2 KiB to each thread that allocates (once for a serialised
+ * heap); half a KiB to each eight size classes; and 137 bytes to each page (of 4 to 256 KiB). */
 #define TARN_HEAP_REGION_BYTES_MIN 32768
 
 /* The modes of heaps (enum tarn_mode). In all but TARN_MODE_FAST a block has exactly the bytes that
@@ -109,9 +110,9 @@ typedef struct tarn_heap_options {
   int threads;           /* An enum tarn_heap_threads. */
   int mode;              /* An enum tarn_mode: see above. */
   unsigned flags;        /* Of enum tarn_heap_flag. */
-  tarn_heap parent;      /* Its ceiling covers this heap, too; the zero value: none. */
-  size_t ceiling_bytes;  /* Of committed memory, never exceeded; 0: none. */
-  size_t floor_bytes;    /* Of committed memory that stays the heap's although it is empty. */
+  tarn_heap parent;      /* Its ceiling covers this heap, too. The zero value: no parent. */
+  size_t ceiling_bytes;  /* The most that the heap may commit. 0: no ceiling. */
+  size_t floor_bytes;    /* So much committed memory stays the heap's even when it is empty. */
   size_t soft_mark_bytes;
   tarn_heap_reclaim reclaim;
   tarn_heap_mark soft_mark;
@@ -190,22 +191,27 @@ TARN_API int tarn_heap_set_ceiling(tarn_heap heap, size_t bytes);
 TARN_API int tarn_heap_set_floor(tarn_heap heap, size_t bytes);
 TARN_API int tarn_heap_set_soft_mark(tarn_heap heap, size_t bytes);
 
-/* Ends a heap and all its blocks; in fast heaps no block is touched. Calls of other threads that
- * have returned before are safe, and so are those that are inside and allocate; those that come
- * later, or wait because the heap is locked, are misuse. A free or a resize of one of its blocks
- * must come before, as it must before another free of that block. Children stay, under the ceilings
- * of their parents all the same. 0, or -1 with EINVAL for malloc's heap, with EBUSY for a visitor
- * of a walk, with ENOMEM for a frozen heap that the operating system does not let be written to
- * again. The zero value is ignored. A heap that the thread has locked needs no unlocking
- * afterwards. */
+/* Ends a heap and all its blocks. In a fast heap no block is touched.
+ *
+ * Calls of other threads that have returned before are safe, and so are calls that are inside and
+ * allocate. Calls that come later, or wait because the heap is locked, are misuse. A free or a
+ * resize of one of its blocks must come before, as it must before another free of that block.
+ * Children stay, under the ceilings of their parents. A heap that the thread has locked needs no
+ * unlocking afterwards.
+ *
+ * Returns 0; or -1 with EINVAL for malloc's heap, with EBUSY for a visitor of a walk, or with
+ * ENOMEM for a frozen heap that the operating system does not make writable again. The zero value
+ * is ignored. */
 TARN_API int tarn_heap_destroy(tarn_heap heap);
 
-/* Ends a heap and keeps its blocks: they are malloc's from here on, and freed or resized like all
- * others, by any thread and at any time. What was free between them is used again when the page
- * around it is empty. Blocks of checked, guarded and passthrough heaps stay what they are, and are
- * in no heap's statistics from here on. 0, or -1 with EINVAL for malloc's heap and for the zero
- * value, with EBUSY for a visitor of a walk, with EPERM for a frozen heap, with ENOTSUP for one
- * whose memory lies apart (a region, a source, separate, secret): its blocks cannot outlive it. */
+/* Ends a heap and keeps its blocks. They are malloc's from here on, and any thread may free or
+ * resize them at any time. Free memory between them is used again when the page around it is empty.
+ * Blocks of checked, guarded and passthrough heaps stay as they are, and are in no heap's
+ * statistics.
+ *
+ * Returns 0; or -1 with EINVAL for malloc's heap and for the zero value, with EBUSY for a visitor
+ * of a walk, with EPERM for a frozen heap, or with ENOTSUP for a heap whose memory lies apart (a
+ * region, a source, separate, secret), since its blocks cannot outlive it. */
 TARN_API int tarn_heap_delete(tarn_heap heap);
 
 /* Ends all blocks; the heap stays. Otherwise as tarn_heap_destroy; EINVAL for the zero value, EPERM
@@ -253,8 +259,8 @@ TARN_API int tarn_heap_try_expand(void* p, size_t size);
 /* Gives a block of any heap back, as tarn_free (and free, where tarn is malloc) does. */
 TARN_API void tarn_heap_deallocate(void* p);
 
-/* As above by a program that says what it asked for: checked, guarded and passthrough heaps report
- * another size ("tarn: size mismatch: ..."). */
+/* As above, with the size that was asked for. Checked, guarded and passthrough heaps report another
+ * size ("tarn: size mismatch: ..."). */
 TARN_API void tarn_heap_deallocate_sized(void* p, size_t size);
 
 /* Bytes that may be used at p, at least what was asked for; 0 for null. Exactly that in heaps whose
@@ -312,9 +318,9 @@ typedef struct tarn_heap_stats {
   uint64_t live_blocks;
   uint64_t live_bytes;           /* Usable bytes of live blocks. */
   uint64_t live_bytes_peak;      /* The most of them; see above. */
-  uint64_t requested_bytes;      /* Of live_bytes, what was asked for, */
-  int requested_is_exact;        /* or, if this is 0, an estimate. */
-  uint64_t resident_bytes;       /* Of committed_bytes, what is in memory. */
+  uint64_t requested_bytes;      /* The part of live_bytes that was asked for. */
+  int requested_is_exact;        /* 0: requested_bytes is an estimate. */
+  uint64_t resident_bytes;       /* The part of committed_bytes that is in memory. */
   uint64_t committed_bytes;      /* Pages and large blocks, whole. */
   uint64_t committed_bytes_peak;
   uint64_t pages;
@@ -328,15 +334,16 @@ typedef struct tarn_heap_stats {
  * wait meanwhile. */
 TARN_API int tarn_heap_get_stats(tarn_heap heap, tarn_heap_stats* stats);
 
-/* Gives empty pages of all threads (and blocks that are kept back after their end) back, to the
- * operating system too, as long as more than `keep_bytes` and the floor stay committed. Returns the
- * bytes that the heap has given. Other threads that allocate in the heap wait meanwhile. For
- * malloc's heap as tarn_malloc_trim. */
+/* Gives empty pages of all threads back, and the blocks in quarantine, to the operating system too,
+ * as long as more than `keep_bytes` and the floor stay committed. Returns the bytes that the heap
+ * has given. Other threads that allocate in the heap wait meanwhile. malloc's heap: as
+ * tarn_malloc_trim. */
 TARN_API size_t tarn_heap_trim(tarn_heap heap, size_t keep_bytes);
 
-/* From lock to unlock the heap is the calling thread's: others that allocate in it, resize or ask
- * wait, and so do some of their frees. The thread itself may go on using it. Locks nest. 0, or -1
- * with EINVAL for the zero value and for malloc's heap, which cannot be locked. */
+/* Enters an exclusive section: until tarn_heap_unlock the heap is the calling thread's alone. Other
+ * threads that allocate in it, resize or ask about it wait, and so do some of their frees. The
+ * calling thread may go on using it. Locks nest. Returns 0; or -1 with EINVAL for the zero value
+ * and for malloc's heap, which cannot be locked. */
 TARN_API int tarn_heap_lock(tarn_heap heap);
 TARN_API int tarn_heap_unlock(tarn_heap heap);
 
@@ -354,15 +361,17 @@ TARN_API int tarn_heap_thaw(tarn_heap heap);
 enum tarn_heap_item_kind {
   TARN_HEAP_PAGE = 0,       /* Memory for blocks; what follows, up to the next page, lies in it. */
   TARN_HEAP_BLOCK = 1,
-  TARN_HEAP_FREE_BLOCK = 2, /* Was handed out, and has been freed (perhaps kept back). */
-  TARN_HEAP_LARGE_BLOCK = 3 /* Has its memory to itself. */
+  /* A block that was handed out and has been freed. It may be in quarantine. */
+  TARN_HEAP_FREE_BLOCK = 2,
+  TARN_HEAP_LARGE_BLOCK = 3 /* A block that has a span to itself. */
 };
 
 typedef struct tarn_heap_item {
   int kind;
   void* start;
-  size_t bytes;          /* Of the page, or usable bytes of the block. */
-  size_t block_bytes;    /* Page: of each of its blocks; 0 where they differ (young heaps). */
+  size_t bytes;          /* The bytes of the page, or the usable bytes of the block. */
+  /* For a page: the bytes of each of its blocks; 0 where they differ (in young heaps). */
+  size_t block_bytes;
   uint64_t live_blocks;  /* Page. */
 } tarn_heap_item;
 

@@ -47,7 +47,8 @@ enum class BlockState {
 // A heap, wherever it is owned: two words, copied freely. Using one that has ended is reported.
 class HeapRef {
  public:
-  static constexpr bool is_handle = true;  // Who keeps one keeps a copy.
+  // A reference that is stored is stored as a copy of this handle.
+  static constexpr bool is_handle = true;
   static constexpr std::size_t block_alignment = 16;  // Of each block, whatever is asked for.
 
   constexpr HeapRef() noexcept = default;
@@ -81,7 +82,7 @@ class HeapRef {
     return tarn_heap_allocate_aligned(heap_, alignment, bytes);
   }
 
-  // The same for those who ask any allocator.
+  // The same, for generic code over any allocator.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) const {
     return or_bad_alloc(try_allocate(bytes, alignment));
   }

@@ -29,10 +29,10 @@
 extern "C" {
 #endif
 
-/* Threads: as the allocator. Cost: the allocator's, and a call through a pointer. Whoever takes a
- * table copies it; what `context` leads to must outlive the last block. Of tables that tarn makes
- * no function is null, unless all are: then the allocator cannot be one (null was handed over, or
- * its blocks are aligned to less than 16). */
+/* Threads: as the allocator. Cost: the allocator's, and a call through a pointer. A user copies the
+ * table; what `context` leads to must outlive the last block. In a table that tarn makes, either no
+ * function is null or all are: they are null when the allocator cannot be a table, because null was
+ * handed over or because its blocks are aligned to less than 16. */
 typedef struct tarn_malloc_table {
   size_t bytes; /* sizeof(tarn_malloc_table); TARN_MALLOC_TABLE_FIELDS(...) sets it. */
 

@@ -103,8 +103,8 @@ class MallocTableOf {
 
  private:
   struct Sizes {
-    std::size_t bytes;      // Asked for by the user,
-    std::size_t alignment;  // 16 at least; how far the user's part is from the base.
+    std::size_t bytes;      // The size that the user asked for.
+    std::size_t alignment;  // The distance of the user's part from the base; at least 16.
   };
   static constexpr std::size_t least = 16;
   static_assert(sizeof(Sizes) <= least, "the numbers fit in front");

@@ -61,12 +61,12 @@ TARN_API size_t tarn_recover_heap(tarn_heap heap, size_t wanted_bytes, unsigned 
 typedef struct tarn_recover_stats {
   size_t bytes;                /* sizeof(tarn_recover_stats); TARN_RECOVER_STATS(...) sets it. */
   uint64_t recoveries;         /* Asked for, by calls and by allocations. */
-  uint64_t by_allocations;     /* Of these, by allocations; */
-  uint64_t by_allocations_in_vain; /* and of these, those to which nothing came. */
+  uint64_t by_allocations;     /* The part of these that allocations made. */
+  uint64_t by_allocations_in_vain; /* The part of those allocations that got nothing. */
   uint64_t spare_bytes;
-  uint64_t callbacks;          /* Calls of reclaimers' callbacks, */
-  uint64_t callbacks_in_vain;  /* those that gave nothing, */
-  uint64_t reclaimed_bytes;    /* and what the others gave. */
+  uint64_t callbacks;          /* Calls of reclaimers' callbacks. */
+  uint64_t callbacks_in_vain;  /* Calls that gave nothing. */
+  uint64_t reclaimed_bytes;    /* The bytes that the other calls gave. */
   uint64_t purged;             /* Purgeable blocks that vanished so. */
   uint64_t purged_bytes;
   uint64_t refills;            /* Blocks that were allocated again. */
@@ -80,21 +80,22 @@ TARN_API int tarn_recover_get_stats(tarn_recover_stats* stats);
 /* Reclaimers: owners of memory that give some of it when they are asked.
  *
  * The callback gives back what it can of `wanted_bytes`, more if that is simpler, and returns how
- * much that was; 0: nothing. An allocation that came to a ceiling asks again as long as somebody
- * says that he gave something: who says so untruly keeps it waiting for ever. It is called
+ * much that was; 0: nothing. An allocation that came to a ceiling asks again as long as a callback
+ * says that it gave something, so a callback that says so untruly keeps it waiting for ever. It is
+ * called
  *   - by any thread that allocates, calls tarn_recover or serves pressure, by several at a time,
  *     with no lock of the library held, and malloc serving from its own heap;
  *   - wherever the program allocates, so perhaps under locks of the program's, of a pool or arena
- *     that was growing. It waits for none of these, nor for a lock under which anybody allocates:
- *     it tries, and returns 0 where it is taken;
+ *     that was growing. It must wait for none of these, nor for a lock under which anybody
+ *     allocates: it tries the lock, and returns 0 where that is taken;
  *   - not for what the links and names of a tree's nodes need, amid a change of the tree;
  *   - never in a callback of the same thread.
- * It may allocate, free, register and unregister, itself too (who is registered while owners are
- * asked is asked the next time). It must not end the thread (nor let it be cancelled), throw, or
- * jump out. */
+ * It may allocate and free. It may register and unregister reclaimers, itself too; one that is
+ * registered while owners are asked is asked the next time. It must not end the thread (nor let it
+ * be cancelled), throw, or jump out. */
 typedef size_t (*tarn_reclaim)(size_t wanted_bytes, void* context);
 
-/* What it could give now; 0: it is not called. Called under the same conditions. */
+/* An estimate of what it could give now. 0: it is not called. Called under the same conditions. */
 typedef size_t (*tarn_reclaim_estimate)(void* context);
 
 typedef struct tarn_reclaimer_options {
@@ -147,9 +148,9 @@ TARN_API void tarn_reclaimer_set_estimate(tarn_reclaimer* reclaimer, size_t byte
 
 typedef struct tarn_reclaimer_stats {
   size_t bytes;            /* sizeof(tarn_reclaimer_stats); TARN_RECLAIMER_STATS(...) sets it. */
-  uint64_t calls;          /* Of the callback, */
-  uint64_t calls_in_vain;  /* those that gave nothing, */
-  uint64_t given_bytes;    /* and what the others gave. */
+  uint64_t calls;          /* Calls of the callback. */
+  uint64_t calls_in_vain;  /* Calls that gave nothing. */
+  uint64_t given_bytes;    /* The bytes that the other calls gave. */
 } tarn_reclaimer_stats;
 
 #define TARN_RECLAIMER_STATS(...) TARN_SIZED(tarn_reclaimer_stats, __VA_ARGS__)

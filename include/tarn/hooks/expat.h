@@ -4,12 +4,12 @@
  *   tarn_expat_parse(parser, &heap, text, length, 1);
  *   XML_ParserFree(parser);                        // or tarn_heap_destroy(heap)
  *
- * Expat's functions for memory have no context, so the heap is the one that the thread has said:
- * tarn_expat_create and tarn_expat_parse do, and tarn_expat_use is for all other calls of expat's
- * that allocate. A block that grows stays in its heap, and is freed wherever it is. Where nothing
- * was said blocks are tarn_malloc's. Out of memory, at a ceiling too: a null parser, or
- * XML_ERROR_NO_MEMORY. Threads: as expat, and as the heap was made. Who leaves a handler by longjmp
- * says by tarn_expat_use again what was said before tarn_expat_parse.
+ * Expat's functions for memory have no context, so each thread names the heap: tarn_expat_create
+ * and tarn_expat_parse do it, and tarn_expat_use is for all other calls of expat's that allocate. A
+ * block that grows stays in its heap, and is freed wherever it is. Where no heap was named, blocks
+ * are tarn_malloc's. Out of memory, at a ceiling too: a null parser, or XML_ERROR_NO_MEMORY.
+ * Threads: as expat, and as the heap was made. A handler that is left by longjmp names by
+ * tarn_expat_use again what was named before tarn_expat_parse.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_EXPAT_H

@@ -32,11 +32,11 @@ extern "C" {
  * not to count. Pages are apart, in SQLite as here. Exact while no thread is in SQLite. */
 typedef struct tarn_sqlite3_stats {
   size_t bytes;             /* sizeof(tarn_sqlite3_stats); TARN_SQLITE3_STATS(...) sets it. */
-  uint64_t blocks;          /* By xMalloc, */
-  uint64_t block_bytes;     /* usable. */
-  uint64_t pages;           /* In caches, */
-  uint64_t page_bytes;      /* with what goes with them. */
-  uint64_t committed_bytes; /* Of all its heaps: what a ceiling is about. */
+  uint64_t blocks;          /* Live blocks of xMalloc. */
+  uint64_t block_bytes;     /* The usable bytes of these blocks. */
+  uint64_t pages;           /* Pages in caches. */
+  uint64_t page_bytes;      /* The bytes of these pages, with what goes with them. */
+  uint64_t committed_bytes; /* Committed bytes of all its heaps, which a ceiling limits. */
   uint64_t heaps;
 } tarn_sqlite3_stats;
 
@@ -103,8 +103,9 @@ static inline void tarn_sqlite3_end_if_empty(tarn_sqlite3_owner* owner) {
   tarn_free(owner);
 }
 
-/* Ends owners of such connections of which nothing is left by now. SQLite frees under the mutex of
- * the statistics: who has freed the last block is out of tarn when that is ours. */
+/* Ends owners of such connections of which nothing is left by now. SQLite frees under the mutex
+ * of the statistics: when that mutex is ours, the thread that has freed the last block has left
+ * tarn. */
 static inline void tarn_sqlite3_sweep(void) {
   tarn_sqlite3_mutex* const freeing = &tarn_sqlite3.statics[SQLITE_MUTEX_STATIC_MEM];
   tarn_sqlite3_owner* swept = NULL;

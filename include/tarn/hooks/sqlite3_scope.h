@@ -34,14 +34,17 @@ extern "C" {
 typedef struct tarn_sqlite3_owner {
   tarn_heap heap;            /* What SQLite asks for by xMalloc. */
   tarn_heap pages;           /* Page caches that are small; below `heap`, as the next are. */
-  struct tarn_sqlite3_cache* caches; /* Under the state's lock, but for who has the connection. */
+  /* Under the state's lock, except for the thread that has the connection. */
+  struct tarn_sqlite3_cache* caches;
   struct tarn_sqlite3_owner* next;   /* Of all owners; under the state's lock. */
-  tarn_heap_options options; /* Of the heaps for pages, */
-  tarn_source source;        /* and what they have it from, if they have one. */
+  tarn_heap_options options; /* The options of the heaps for pages. */
+  tarn_source source;        /* Where those heaps have their memory from, if they name a source. */
   size_t soft_bytes;         /* From so many bytes of pages on they are used again. 0: none. */
-  size_t page_bytes;         /* Of all caches, with what goes with pages; these three are atomic, */
-  size_t page_count;         /* as shared caches have several locks. */
-  size_t cache_heaps;
+  /* Bytes of the pages of all caches, with what goes with them. Atomic, since shared caches have
+   * several locks. */
+  size_t page_bytes;
+  size_t page_count;         /* The number of these pages. Atomic. */
+  size_t cache_heaps;        /* The caches that have a heap of their own. Atomic. */
   sqlite3* db;               /* The connection, once it is there. */
   void* ended;               /* Blocks that are freed while it is closed: each leads to the next. */
   uint64_t ending_blocks;    /* How many: they are still in the heap. */
@@ -52,7 +55,8 @@ typedef struct tarn_sqlite3_owner {
 
 typedef struct tarn_sqlite3_mutex {
   pthread_mutex_t lock;
-  const void* thread; /* Who holds a recursive one; atomic: no thread but that finds itself. */
+  /* The holder of a recursive mutex. Atomic: only the holder finds itself here. */
+  const void* thread;
   unsigned depth;     /* These by the holder. */
   int kind;           /* SQLITE_MUTEX_... */
   int is_aside;       /* Held, while its holder opens another connection: not among `held`. */
@@ -64,12 +68,13 @@ typedef struct tarn_sqlite3_thread {
   tarn_sqlite3_mutex* held;       /* Recursive ones. */
   unsigned shared;                /* Others, and calls in which all is everybody's. */
   int has_statistics;             /* The mutex of the statistics. */
-  tarn_sqlite3_owner* opening;    /* The connection that is being made has it, */
-  tarn_sqlite3_owner* ending;     /* the one that is being closed, */
-  tarn_sqlite3_owner* closed;     /* and one that SQLite has closed, up to its last block. */
-  const sqlite3_vfs* vfs;         /* Whose xOpen it is in, */
-  const char* file_name;          /* for what, */
-  const sqlite3_file* file;       /* and where. */
+  tarn_sqlite3_owner* opening;    /* The owner of the connection that is being made. */
+  tarn_sqlite3_owner* ending;     /* The owner of the connection that is being closed. */
+  /* The owner of a connection that SQLite has closed, up to its last block. */
+  tarn_sqlite3_owner* closed;
+  const sqlite3_vfs* vfs;         /* The VFS whose xOpen the thread is in. */
+  const char* file_name;          /* The name of the file that xOpen is to open. */
+  const sqlite3_file* file;       /* The file that xOpen fills in. */
 } tarn_sqlite3_thread;
 
 enum { TARN_SQLITE3_STATIC_MUTEXES = 16 };

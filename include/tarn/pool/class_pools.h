@@ -73,11 +73,11 @@ typedef struct tarn_class_pools {
   size_t chunk_bytes;
   size_t chunk_bytes_max;
   size_t held_bytes;  /* Of all chunks, and what the classes themselves take. */
-  uint64_t acquired;  /* Chunks since the beginning, */
+  uint64_t acquired;  /* Chunks taken from the source since the beginning. */
   uint64_t released;
   uint64_t failures;  /* Requests that no class is large enough for. */
-  tarn_chunk table;   /* The classes lie there, */
-  tarn_chunk recents; /* and `recent` here, when that has grown. */
+  tarn_chunk table;   /* The memory of the classes. */
+  tarn_chunk recents; /* The memory of `recent`, when that has grown. */
   struct tarn_class_chunk* recent_first[TARN_CLASS_POOLS_RECENT];
   tarn_source source;
   tarn_chunk (*acquire_zeros)(size_t bytes, size_t alignment); /* Of the library's own: or null. */
@@ -91,17 +91,17 @@ typedef struct tarn_class_pools {
  * block_bytes, or a least and a most that are equal, tell where a tuned class would save. */
 typedef struct tarn_class_pool_stats {
   size_t bytes;           /* sizeof(tarn_class_pool_stats); TARN_CLASS_POOL_STATS(...) sets it. */
-  size_t block_bytes;     /* As named, */
-  size_t stride_bytes;    /* and what one takes. */
+  size_t block_bytes;     /* As named. */
+  size_t stride_bytes;    /* What one block takes. */
   uint64_t in_use;
   uint64_t in_use_peak;   /* The most at the same time: as many blocks as recycling makes. */
   uint64_t capacity;      /* Blocks in the chunks that it has, in use or not. */
   uint64_t allocations;   /* Since the beginning. */
   uint64_t deallocations;
   uint64_t failures;      /* The source had no memory. */
-  uint64_t requested_bytes;   /* The sum of all requests, */
-  size_t requested_bytes_min; /* the least, */
-  size_t requested_bytes_max; /* and the most. 0: there was none. */
+  uint64_t requested_bytes;   /* The sum of all requests. */
+  size_t requested_bytes_min; /* The smallest request. */
+  size_t requested_bytes_max; /* The largest request. 0: there was none. */
   uint64_t held_bytes;        /* Of its chunks. */
   uint64_t chunks;
 } tarn_class_pool_stats;
@@ -111,8 +111,8 @@ typedef struct tarn_class_pool_stats {
 typedef struct tarn_class_pools_stats {
   size_t bytes;            /* TARN_CLASS_POOLS_STATS(...) sets it. */
   size_t classes;
-  uint64_t in_use;         /* Blocks, */
-  uint64_t in_use_bytes;   /* as many bytes as their classes have. */
+  uint64_t in_use;         /* Live blocks. */
+  uint64_t in_use_bytes;   /* The bytes of these blocks, each counted with its class's size. */
   uint64_t allocations;    /* Since the beginning. */
   uint64_t deallocations;
   uint64_t failures;

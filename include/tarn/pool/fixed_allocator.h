@@ -45,8 +45,9 @@ typedef struct tarn_fixed_allocator_options {
   size_t block_bytes; /* From 1 on; rounded up to a pointer's size, and to the alignment. */
   size_t alignment;   /* A power of two; 0: 16 (in memory of one's own: a pointer's). */
   size_t objects;     /* Not 0: a pool of so many. */
-  void* memory;       /* Not null: the pool lies there; */
-  size_t memory_bytes;  /* as many blocks as fit, at most `objects` if that is not 0. */
+  void* memory;       /* Not null: the pool lies in this memory. */
+  /* The bytes of `memory`. As many blocks as fit lie there, at most `objects` if that is not 0. */
+  size_t memory_bytes;
   const tarn_source* source; /* Copied; null: malloc's heap. */
   unsigned flags;     /* Of enum tarn_fixed_allocator_flag. */
 } tarn_fixed_allocator_options;

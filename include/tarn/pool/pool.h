@@ -96,40 +96,40 @@ typedef struct tarn_pool_chunks {
 
 /* All of it is the pool's own. It must not be copied or moved, but by tarn_pool_move. */
 typedef struct tarn_pool {
-  size_t cached;             /* Blocks in `cache`; where there are none, the next one is */
-  char* fresh;               /* here, */
-  char* fresh_end;           /* unless there are none. */
+  size_t cached;             /* Blocks in `cache`. */
+  char* fresh;               /* Where `cache` is empty, the next block comes from here. */
+  char* fresh_end;           /* The end of the fresh blocks: `fresh` when there are none. */
   size_t stride;             /* From a block to the next. */
   size_t limit;              /* A free that finds so many cached is the library's. */
   void* cache[TARN_POOL_CACHE];
-  tarn_pool_chunk* current;  /* Whose fresh blocks these are. */
+  tarn_pool_chunk* current;  /* The chunk that the fresh blocks lie in. */
   uint64_t taken;            /* From chunks: live, cached and fresh blocks. */
   size_t block_bytes;        /* As asked for. */
   size_t alignment;
   size_t chunk_alignment;
-  size_t colour_mask;        /* How far into a chunk its header may lie, */
-  unsigned colour_shift;     /* by which bits of its address. */
-  size_t chunk_bytes;        /* Of the next chunk, */
-  size_t chunk_bytes_max;    /* and at most. */
+  size_t colour_mask;        /* How far into a chunk its header may lie. */
+  unsigned colour_shift;     /* The bits of a chunk's address that choose where its header lies. */
+  size_t chunk_bytes;        /* The bytes of the next chunk. */
+  size_t chunk_bytes_max;    /* The most bytes of a chunk. */
   tarn_pool_chunks open;
   tarn_pool_chunks full;
-  tarn_pool_chunk* spare;    /* The chunk that was empty last. */
+  tarn_pool_chunk* spare;    /* The chunk that became empty last. */
   tarn_pool_chunk* root;     /* Checked: all chunks by address. */
   tarn_chunk reserved;       /* Taken, and not touched. */
   tarn_source source;
   const char* name;
   void* watched[4];          /* For tools' reports. */
-  uint64_t acquired;         /* Chunks since the beginning, */
+  uint64_t acquired;         /* Chunks taken from the source since the beginning. */
   uint64_t released;
   size_t chunks_peak;
-  size_t held_bytes;         /* of all chunks. */
-  uint32_t state;            /* Mode, flags, what it is doing. */
+  size_t held_bytes;         /* The bytes of all chunks, as granted. */
+  uint32_t state;            /* The mode, the flags, and the operation in progress. */
 } tarn_pool;
 
 typedef struct tarn_pool_stats {
   size_t bytes;            /* sizeof(tarn_pool_stats); TARN_POOL_STATS(...) sets it. */
-  size_t block_bytes;      /* As asked for, */
-  size_t stride_bytes;     /* and what one takes. */
+  size_t block_bytes;      /* As asked for. */
+  size_t stride_bytes;     /* What one block takes. */
   uint64_t live_blocks;
   uint64_t capacity_blocks;  /* Live or not, in the chunks that the pool has. */
   uint64_t held_bytes;       /* All chunks, as granted. */
@@ -151,8 +151,8 @@ TARN_API int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options);
  * (but in checked pools). May be used again after tarn_pool_init only. */
 TARN_API void tarn_pool_destroy(tarn_pool* pool);
 
-/* Makes `to`, which is not a pool yet, what `from` was; that is as after an error of
- * tarn_pool_init then. Linear in the chunks. */
+/* Moves a pool: `to`, which must not be one yet, becomes what `from` was. `from` is left as after a
+ * failed tarn_pool_init. Linear in the chunks. */
 TARN_API void tarn_pool_move(tarn_pool* to, tarn_pool* from);
 
 /* The rest of tarn_pool_allocate and tarn_pool_deallocate. (Not of the compiler's `malloc` kind:

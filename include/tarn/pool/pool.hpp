@@ -92,7 +92,8 @@ class Pool {
   [[nodiscard]] void* try_allocate() noexcept { return tarn_pool_allocate(&pool_); }
   void deallocate(void* p) noexcept { tarn_pool_deallocate(&pool_, p); }
 
-  // For those who ask any allocator: null for more bytes or a greater alignment than the blocks'.
+  // For generic code over any allocator. Null for more bytes or a greater alignment than the pool's
+  // blocks have.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes > pool_.block_bytes || alignment > pool_.alignment) return nullptr;
     return tarn_pool_allocate(&pool_);

@@ -31,14 +31,14 @@ enum {
 
 /* Bytes, in memory: */
 typedef struct tarn_array_region {
-  uint64_t magic;             /*  0: written last by format, */
+  uint64_t magic;             /*  0: written last by format */
   uint64_t version;           /*  8: and the numbers that never change: */
   uint64_t block_count;       /* 16 */
   uint64_t block_bytes;       /* 24 */
   uint64_t flags;             /* 32 */
   uint64_t bookkeeping_bytes; /* 40 */
   uint64_t checksum;          /* 48: of version .. bookkeeping_bytes */
-  uint64_t free;              /* 56: these two by whoever uses the pool. */
+  uint64_t free;              /* 56: this and the next are written by every user of the pool. */
   uint64_t carved;            /* 64 */
 } tarn_array_region;
 

@@ -33,7 +33,8 @@ struct ArrayMemory {
 // a time.
 class RegionArrayPool {
  public:
-  static constexpr bool is_handle = true;  // Who keeps one keeps a copy.
+  // A reference that is stored is stored as a copy of this handle.
+  static constexpr bool is_handle = true;
 
   RegionArrayPool() noexcept = default;
 

@@ -147,7 +147,8 @@ static inline void tarn_shared_array_push(const tarn_shared_array_pool* pool, si
         continue;
       }
     }
-    /* Nobody but this member writes it now; release: partner of the loads of whoever pops it. */
+    /* Only this member writes the entry now. Release: pairs with the loads of the member that pops
+     * it. */
     mine = tarn_array_entry(TARN_ARRAY_GIVING, tarn_array_entry_member(mine), first,
                             tarn_array_entry_version(mine));
     __atomic_store_n(&pool->entries[i], mine, __ATOMIC_RELEASE);
@@ -192,8 +193,8 @@ static inline void tarn_shared_array_pool_deallocate(tarn_shared_array_pool* poo
 
 #define TARN_SHARED_ARRAY_TICKET (UINT64_C(1) << 63) /* So that none is 0. */
 
-/* What to send instead of an address: who gets it takes the block over with adopt. 0 if p is no
- * block that is owned. */
+/* A ticket for a block, to be sent instead of its address. The member that receives it takes the
+ * block over with adopt. 0 if p is no block that is owned. */
 static inline uint64_t tarn_shared_array_pool_ticket(const tarn_shared_array_pool* pool,
                                                      const void* p) {
   const size_t i = tarn_array_index_of(&pool->blocks, p);
@@ -219,7 +220,7 @@ TARN_MUST_USE static inline void* tarn_shared_array_pool_adopt(tarn_shared_array
              : NULL;
 }
 
-/* Brings back block i if it is the member's, who does nothing any more. */
+/* Brings back block i if it belongs to the member, which does nothing any more. */
 static inline int tarn_shared_array_recover(tarn_shared_array_pool* pool, size_t i,
                                             uint64_t member) {
   for (;;) {
@@ -270,7 +271,8 @@ static inline size_t tarn_shared_array_pool_reclaim(tarn_shared_array_pool* pool
   for (unsigned m = 0; identity != 0 && m != pool->region->members_max; ++m) {
     tarn_shared_array_member* const member = &pool->members[m];
     if (m == pool->member || tarn_array_load(&member->identity) != identity) continue;
-    /* One at a time: a second one, late, would take the blocks of who has the place then. */
+    /* Only one call at a time: a second one that came late would take the blocks of the member that
+     * has the place by then. */
     if (!tarn_array_exchange(&member->reclaimer, 0, pool->member + 1)) continue;
     if (tarn_array_load(&member->identity) == identity) {
       count += tarn_shared_array_recover_all(pool, m);
@@ -312,7 +314,7 @@ static inline void* tarn_shared_array_pool_at(const tarn_shared_array_pool* pool
   return tarn_array_block_at(&pool->blocks, i);
 }
 
-/* The identity of who owns a block; 0: nobody, or p is none. */
+/* The identity of the block's owner. 0: nobody owns it, or p is no block. */
 static inline uint64_t tarn_shared_array_pool_owner(const tarn_shared_array_pool* pool,
                                                     const void* p) {
   const size_t i = tarn_array_index_of(&pool->blocks, p);

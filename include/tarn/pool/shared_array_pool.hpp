@@ -27,7 +27,8 @@ namespace tarn {
 // that just ends is reclaimed by another. All threads of the process may use one handle, or copies.
 class SharedArrayPool {
  public:
-  static constexpr bool is_handle = true;  // Who keeps one keeps a copy.
+  // A reference that is stored is stored as a copy of this handle.
+  static constexpr bool is_handle = true;
 
   SharedArrayPool() noexcept = default;
 
@@ -73,8 +74,8 @@ class SharedArrayPool {
   }
   void deallocate(void* p, std::size_t, std::size_t) noexcept { deallocate(p); }
 
-  // From member to member: send the ticket; who adopts it owns the block. adopt() gives null when
-  // the block was adopted before, freed or reclaimed.
+  // Hands a block to another member: send the ticket, and the member that adopts it owns the block.
+  // adopt() returns null when the block was adopted before, freed or reclaimed.
   std::uint64_t ticket(const void* p) const noexcept {
     return tarn_shared_array_pool_ticket(&pool_, p);
   }

@@ -34,15 +34,17 @@ namespace tarn {
 
 using StaticStats = tarn_static_stats;
 
-// Who may use it:
-//   NoLock     one thread, or whoever else takes care; not an interrupt handler beside a main loop
-//   LockFree   any threads, interrupt handlers and signal handlers at once. Needs compare-and-swap
-//              for a word; a processor without (Cortex-M0) does not compile, and takes a lock that
-//              masks interrupts: docs/static_pools.md.
-//   a class    with lock() and unlock(); it is held for one operation, and default-constructed
+// Which threads may use a pool is its Lock:
+//   NoLock     One thread, or several that the program keeps apart. Not an interrupt handler beside
+//              a main loop.
+//   LockFree   Any threads, interrupt handlers and signal handlers at once. Needs compare-and-swap
+//              for a word. A processor without (Cortex-M0) does not compile this, and takes a lock
+//              that masks interrupts: docs/static_pools.md.
+//   a class    With lock() and unlock(). It is held for one operation, and default-constructed.
 //
-// Misuse: a free of what is no live block of this pool, be it freed before, foreign, or inside of
-// one, is found before anything is changed; see tarn_static_misuse in tarn/detail/static_bits.h.
+// Misuse, the free of a pointer that is no live block of this pool, is found before anything is
+// changed: a block that was freed before, a foreign one, an address inside a block. See
+// tarn_static_misuse in tarn/detail/static_bits.h.
 template <std::size_t bytes_of_block, std::size_t count,
           std::size_t alignment_of_block = natural_alignment(bytes_of_block), class Lock = NoLock>
 class StaticPool : private Lock {
@@ -78,8 +80,8 @@ class StaticPool : private Lock {
     return sizeof(StaticPool) - bytes_of_block * count;
   }
 
-  // The most words of bookkeeping that one operation reads or writes while nobody else is at work
-  // on a LockFree pool: what its time grows with, 5 at most for pools that are not LockFree.
+  // The most words of bookkeeping that one operation reads or writes, which its time grows with. At
+  // most 5 for pools that are not LockFree. LockFree: while no other thread uses the pool.
   static constexpr std::size_t worst_case_words() noexcept {
     const std::size_t words = TARN_STATIC_BIT_WORDS(count);
     if (words == 1) return 3;  // Two counts and the bits.
@@ -127,11 +129,11 @@ class StaticPool : private Lock {
   }
   void deallocate(void* p, std::size_t, std::size_t) noexcept { deallocate(p); }
 
-  // In the memory of a block, live or not; any pointer.
+  // Whether p lies in the memory of a block, live or not. Any pointer.
   bool owns(const void* p) const noexcept {
     return address_of(p) - address_of(storage_.bytes) < stride_ * count;
   }
-  // The start of a live block; any pointer.
+  // Whether p is the start of a live block. Any pointer.
   bool is_live(const void* p) const noexcept {
     return tarn_static_is_live(words_, count, index_of(p)) != 0;
   }

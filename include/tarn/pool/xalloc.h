@@ -1,12 +1,12 @@
 /* xalloc.h: one set of class pools (tarn/pool/class_pools.h) that the whole process shares, in C
- * and C++: what compat/xallocator.h has as xmalloc and its sisters. (After D. Lafreniere, "Replace
+ * and C++. compat/xallocator.h offers it as xmalloc and its sisters. (After D. Lafreniere, "Replace
  * malloc/free with a Fast Fixed Block Memory Allocator", 2016.)
  *
- * Any thread, under one lock. Usable before main and to the end of the process, whoever comes first
- * or last; in the child of a fork as in its parent. Classes: powers of two, 396 and 768, or those
- * that tarn_xalloc_init names. Memory comes from malloc's heap (tarn/heap/heap.h). The lock is left
- * while the source is called, and owners of other memory that malloc asks (tarn/heap/recover.h):
- * they may use the family.
+ * Any thread, under one lock. Usable before main and to the end of the process, and in the child of
+ * a fork as in its parent. Classes: powers of two, 396 and 768, or those that tarn_xalloc_init
+ * names. Memory comes from malloc's heap (tarn/heap/heap.h). The lock is not held while the source
+ * is called, nor while owners of other memory are asked (tarn/heap/recover.h), so these may use the
+ * family.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_XALLOC_H
@@ -55,8 +55,8 @@ TARN_API void tarn_xalloc_destroy(void);
  * it (tarn_xalloc_lock). It lasts beyond tarn_xalloc_destroy. */
 TARN_API void tarn_xalloc_set_lock(const tarn_class_pools_lock* lock);
 
-/* Keep all other threads out until as many calls of the second, which does nothing where there was
- * none of the first. The family may be used between. */
+/* The first keeps all other threads out, until the second was called as often. The second does
+ * nothing without a first. The family may be used between. */
 TARN_API void tarn_xalloc_lock(void);
 TARN_API void tarn_xalloc_unlock(void);
 

@@ -27,10 +27,10 @@ extern "C" {
 /* Exact numbers of what passes; bytes are those granted. */
 typedef struct tarn_counted_source {
   tarn_source inner;
-  uint64_t taken;    /* Chunks since the beginning, */
-  uint64_t given;    /* given back, */
-  uint64_t refused;  /* and asked for in vain. */
-  uint64_t bytes;    /* Of those that are out. */
+  uint64_t taken;    /* Chunks taken since the beginning. */
+  uint64_t given;    /* Chunks given back. */
+  uint64_t refused;  /* Requests that got no chunk. */
+  uint64_t bytes;    /* Bytes of the chunks that are out. */
   uint64_t bytes_peak;
 } tarn_counted_source;
 

@@ -86,9 +86,9 @@ class Adaptor {
 
 // The numbers of a Counted; of blocks, bytes are those asked for, of chunks those granted.
 struct Counts {
-  std::uint64_t taken = 0;    // Blocks and chunks since the beginning,
-  std::uint64_t given = 0;    // given back,
-  std::uint64_t refused = 0;  // and asked for in vain.
+  std::uint64_t taken = 0;    // Blocks and chunks taken since the beginning.
+  std::uint64_t given = 0;    // Blocks and chunks given back.
+  std::uint64_t refused = 0;  // Requests that got nothing.
   std::uint64_t live = 0;     // taken - given
   std::uint64_t live_peak = 0;
   std::uint64_t bytes = 0;    // Of those that are live.

@@ -48,8 +48,8 @@ typedef struct tarn_gaps {
   size_t free_bytes;
   size_t free_bytes_min; /* The least there ever was. */
   size_t chunks;         /* Out. */
-  uint64_t acquired;     /* Since the beginning, */
-  uint64_t refused;      /* and those that did not fit. */
+  uint64_t acquired;     /* Chunks taken since the beginning. */
+  uint64_t refused;      /* Requests that did not fit. */
 } tarn_gaps;
 
 typedef struct tarn_buffer_source {

@@ -68,10 +68,10 @@ typedef struct tarn_file_source {
 
 typedef struct tarn_file_source_stats {
   size_t bytes;        /* sizeof(tarn_file_source_stats); TARN_FILE_SOURCE_STATS(...) sets it. */
-  uint64_t file_bytes; /* Of these, */
-  uint64_t free_bytes; /* as many are free; */
-  uint64_t chunks;     /* out, those of earlier processes too; */
-  uint64_t acquired;   /* since the file was made. */
+  uint64_t file_bytes; /* The bytes of the file. */
+  uint64_t free_bytes; /* The part of file_bytes that is free. */
+  uint64_t chunks;     /* Chunks that are out, including those of earlier processes. */
+  uint64_t acquired;   /* Chunks taken since the file was made. */
 } tarn_file_source_stats;
 
 #define TARN_FILE_SOURCE_STATS(...) TARN_SIZED(tarn_file_source_stats, __VA_ARGS__)
@@ -124,7 +124,8 @@ TARN_API int tarn_file_source_get_stats(const tarn_file_source* source,
 /* The source, which stays where it is, as one for pools and arenas. */
 TARN_API tarn_source tarn_file_source_get(tarn_file_source* source);
 
-/* Takes the name of shared memory away: who has it goes on. 0, or -1 with errno, such as ENOENT. */
+/* Takes the name of shared memory away. Processes that have it open go on using it. Returns 0, or
+ * -1 with errno, such as ENOENT. */
 TARN_API int tarn_shared_memory_unlink(const char* name);
 
 #ifdef __cplusplus

@@ -13,12 +13,12 @@
 extern "C" {
 #endif
 
-/* A number that is none of these, and a mode that a kind does not have, or not with its other
- * options or on this system, is refused: EINVAL or ENOTSUP, and a line on standard error that says
- * why. */
+/* A mode that is none of these numbers is refused, and so is one that a kind of allocator does not
+ * have, or not with its other options or on this system: EINVAL or ENOTSUP, and a line on standard
+ * error that says why. */
 enum tarn_mode {
-  TARN_MODE_FAST = 0,        /* Only what can be told cheaply. */
-  TARN_MODE_CHECKED = 1,     /* Wrong frees and writes beyond a block are found, and reported. */
+  TARN_MODE_FAST = 0,        /* Finds only what is cheap to find. */
+  TARN_MODE_CHECKED = 1,     /* Finds and reports wrong frees and writes beyond a block. */
   TARN_MODE_GUARDED = 2,     /* Each block ends at an OS page that faults. */
   TARN_MODE_PASSTHROUGH = 3  /* Each block is one of the program's malloc, which tools watch. */
 };

@@ -49,12 +49,12 @@ typedef struct tarn_os_source_options {
 
 typedef struct tarn_os_source_stats {
   size_t bytes;         /* sizeof(tarn_os_source_stats); TARN_OS_SOURCE_STATS(...) sets it. */
-  uint64_t chunks;      /* Out, */
-  uint64_t held_bytes;  /* and as many bytes; */
+  uint64_t chunks;      /* Chunks that are out. */
+  uint64_t held_bytes;  /* The bytes of these chunks. */
   uint64_t held_bytes_peak;
-  uint64_t acquired;    /* since the beginning; */
-  uint64_t refused;     /* what the system did not give; */
-  uint64_t kept_bytes;  /* released, but not taken back by the system yet. */
+  uint64_t acquired;    /* Chunks taken since the beginning. */
+  uint64_t refused;     /* Requests that the system refused. */
+  uint64_t kept_bytes;  /* Bytes that were released and that the system has not taken back yet. */
 } tarn_os_source_stats;
 
 #define TARN_OS_SOURCE_STATS(...) TARN_SIZED(tarn_os_source_stats, __VA_ARGS__)

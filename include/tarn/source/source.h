@@ -23,15 +23,15 @@ typedef struct tarn_chunk {
   size_t bytes; /* What was granted, at least what was asked for. */
 } tarn_chunk;
 
-/* Whoever takes chunks copies the struct; what `context` leads to must outlive the last chunk. The
- * functions are called by the thread that needs or frees memory, with no lock of tarn's held; they
- * may use other heaps, pools and arenas, not the one that calls them. A heap calls them with malloc
- * serving from its own heap, whatever the thread's default (tarn_heap_set_default). */
+/* A user of a source copies the struct; what `context` leads to must outlive the last chunk. The
+ * thread that needs or frees memory calls the functions, with no lock of tarn's held. They may use
+ * other heaps, pools and arenas, but not the one that calls them. When a heap calls them, malloc
+ * serves from its own heap, whatever the thread's default (tarn_heap_set_default). */
 typedef struct tarn_source {
   size_t bytes; /* sizeof(tarn_source); TARN_SOURCE(...) sets it. */
 
-  /* At least `bytes` of readable and writable memory aligned to `alignment`, a power of two; a null
-   * chunk when there are none, without a word: whoever asked may ask for less. */
+  /* At least `bytes` of readable and writable memory aligned to `alignment`, a power of two. A null
+   * chunk when there is none: nothing is reported then, since the caller may ask for less. */
   tarn_chunk (*acquire)(void* context, size_t bytes, size_t alignment);
 
   /* Takes a chunk back, whole, as it was granted; null: nothing ever goes back. */
@@ -39,10 +39,10 @@ typedef struct tarn_source {
 
   void* context; /* Handed to both. */
 
-  /* For heaps (pools and arenas have options of their own): the least that is asked for, but for a
-   * smaller one after a null; 0: 1 MiB. */
+  /* For heaps: the smallest chunk that they ask for, except that they ask for less after a null. 0:
+   * 1 MiB. Pools and arenas have options of their own. */
   size_t chunk_bytes;
-  int zeroed; /* Not 0: chunks read as zero, so zeroed blocks need not be written. */
+  int zeroed; /* Not 0: chunks read as zero. Zeroed blocks need not be written then. */
 } tarn_source;
 
 #define TARN_SOURCE(...) TARN_SIZED(tarn_source, __VA_ARGS__)
@@ -52,8 +52,9 @@ typedef struct tarn_source {
  * operating system there is none: `acquire` is null. */
 TARN_API tarn_source tarn_source_default(void);
 
-/* Chunks from the program's malloc (aligned_alloc, free), whoever that is. Where tarn itself is it:
- * libc's, as for passthrough heaps; `acquire` is null where that cannot be had. */
+/* Chunks from the program's malloc (aligned_alloc, free). Where tarn itself is the program's
+ * malloc, they come from libc's, as for passthrough heaps. `acquire` is null where that cannot be
+ * had. */
 TARN_API tarn_source tarn_source_malloc(void);
 
 /* Chunks that end at an OS page which faults, kept back for a while when they are released: blocks

@@ -1,13 +1,14 @@
-// checking_resource.hpp: a std::pmr::memory_resource around another one, which verifies that each
-// deallocation is of a live block of its own, with the size and alignment that this was allocated
-// with, and names who allocated it (C++17; header only over the library).
+// checking_resource.hpp: a std::pmr::memory_resource around another one. It verifies that each
+// deallocation is of a live block of its own, with the size and alignment that the block was
+// allocated with, and names the code that allocated it (C++17; header only over the library).
 //
 //   tarn::CheckingResource checked(&resource, "orders");
 //   std::pmr::vector<int> numbers(&checked);
 //
-// Its notes lie in memory of their own, some 60 bytes for each live block; it takes a lock. What
-// is wrong goes to a function of the user's, or is reported ("tarn: size mismatch: ...") and ends
-// the process. Blocks that are live when it ends are reported ("tarn: leak: ..."), and left alone.
+// Its notes lie in memory of their own, some 60 bytes for each live block. It takes a lock. A fault
+// goes to a function of the user's, or is reported ("tarn: size mismatch: ...") and ends the
+// process. Blocks that are live when the resource ends are reported ("tarn: leak: ..."), and left
+// alone.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_CHECKING_RESOURCE_HPP
@@ -42,9 +43,9 @@ struct ResourceReport {
   ResourceFault fault;
   const char* resource;    // The name that the resource was given.
   const void* p;
-  std::size_t bytes;       // As allocated,
+  std::size_t bytes;       // The size that the block was allocated with.
   std::size_t alignment;
-  std::size_t said_bytes;  // and as deallocated.
+  std::size_t said_bytes;  // The size that it was deallocated with.
   std::size_t said_alignment;
   const void* allocated_at;
   const void* freed_at;

@@ -167,7 +167,7 @@ bool operator!=(std::nullptr_t, const OffsetPtr<T>& a) noexcept {
 template <class T, class A>
 class OffsetAllocator : public PropagateMoves {
   static_assert(A::holds_no_addresses, "what the allocator keeps must be true in each process");
-  static_assert(!(TARN_WATCH && A::holds_no_addresses),  // Of its user, not of who includes it.
+  static_assert(!(TARN_WATCH && A::holds_no_addresses),  // A parameter of the class that uses it.
                 "a tool would be told of blocks at this process's addresses, and see those of "
                 "others as ended: compile with -DTARN_WATCH=0");
   using Calls = AllocatorCalls<T, A>;
