@@ -1,10 +1,10 @@
-// mailbox: pages whose last blocks other threads have freed, on the way to their owner.
+// mailbox: pages of which other threads have freed blocks, on their way to the owner.
 //
 //   first -> page -> page -> ...        linked by `newer`; any thread pushes, the owner takes all
 //
-// A thread that frees pushes the page, and then looks whether its owner has ended; a thread that
-// ends says so first, and then takes its mail. Both are sequentially consistent, so that one of the
-// two sees the other, and no page stays behind (docs/design/pages.md; tests/model).
+// A thread that frees pushes the page, and then looks whether its owner has ended. A thread that
+// ends says so first, and then takes its mail. Both are sequentially consistent, so one of the two
+// sees the other, and no page is left behind (docs/design/pages.md; tests/model).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -34,11 +34,11 @@ class Mailbox {
   // pairs with push().
   Page* take() noexcept { return first_.exchange(nullptr, std::memory_order_seq_cst); }
 
-  // What a thread sees that does not wait for others: a hint.
+  // A hint: a page that another thread is pushing may be missed.
   Page* first() const noexcept { return first_.load(std::memory_order_relaxed); }
   bool is_empty() const noexcept { return first() == nullptr; }
 
-  // What a thread must see that is about to sleep: a page that was pushed before it said so.
+  // For an owner that is about to sleep: sees every page that was pushed before the owner said so.
   bool has_mail() const noexcept { return first_.load(std::memory_order_seq_cst) != nullptr; }
 
   // How often the owner has read its mail.

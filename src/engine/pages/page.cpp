@@ -102,7 +102,8 @@ std::uint64_t page_untaken(const Page* page) noexcept {
 }
 
 Collected page_collect(Page* page, RemoteState state) noexcept {
-  // Acquire: pairs with page_free_remote; release: what the owner wrote, for who posts next.
+  // Acquire: pairs with page_free_remote. Release: publishes what the owner wrote to the next
+  // thread that posts.
   const Remote seen{
       page->remote.exchange(Remote::empty(state).word, std::memory_order_acq_rel)};
   return received(page, seen);
@@ -185,7 +186,8 @@ bool page_use(Page* page) noexcept {
     const RemoteState used = is_in_mail(state) ? RemoteState::mailed_open : RemoteState::open;
     const Remote word =
         purged ? Remote::empty(used) : Remote::make(used, 0, seen.count(), seen.head());
-    // Acquire: pairs with page_end_purge. Release: what the owner wrote, for who purges later.
+    // Acquire: pairs with page_end_purge. Release: publishes what the owner wrote to a thread that
+    // purges later.
     if (page->remote.compare_exchange_weak(seen.word, word.word, std::memory_order_acq_rel,
                                            std::memory_order_relaxed)) {
       if (TARN_UNLIKELY(purged)) renew(page);

@@ -34,7 +34,7 @@ class Zone;
 struct Block;
 struct Note;
 
-// A pointer wherever it lies: blocks of 20 bytes are not all aligned to 8.
+// A pointer at any address: blocks of 20 bytes are not all aligned to 8.
 class Link {
  public:
   TARN_INLINE operator Block*() const noexcept {
@@ -64,20 +64,21 @@ struct Block {
 };
 inline constexpr std::size_t block_bytes_min = sizeof(Block);
 
-// The Span is the first cache line, what is here the second: the hit paths touch only the second.
+// The Span is the first cache line, the fields here are the second. Hit paths touch only the
+// second.
 struct alignas(cache_line_bytes) Page : Span {
   union {
     Block* free = nullptr;      // What malloc pops. Owner.
-    std::size_t requested;      // Of a large block: what was asked for.
-    Note* notes;                // Of checked blocks, one for each place.
+    std::size_t requested;      // For a large block: the bytes that were asked for.
+    Note* notes;                // For checked blocks: a note for each place.
   };
-  Watched<Block*> local_free;   // What free pushes; becomes `free` at a refill. Owner.
+  Watched<Block*> local_free;   // What free pushes; a refill moves it to `free`. Owner.
   std::atomic<Thread*> owner{nullptr};  // Relaxed: only its own thread finds itself here.
   Watched<std::uint32_t> countdown;
   Watched<std::int32_t> kept;
   union {
     ThreadHeap* heap = nullptr;
-    HeapRecord* record;  // Of a mixed page, a large block, or checked ones.
+    HeapRecord* record;  // For a mixed page, a large block, or checked blocks.
   };
   std::uint32_t block_bytes = 0;
   std::uint32_t capacity = 0;
@@ -86,11 +87,11 @@ struct alignas(cache_line_bytes) Page : Span {
   SizeClass size_class = 0;
   bool queued = false;
 
-  // Changes under the eyes of other threads when the page is adopted: both heaps have one record.
+  // Adoption changes it while other threads read it. Both thread heaps have the same record.
   ThreadHeap* heap_now() const noexcept { return __atomic_load_n(&heap, __ATOMIC_RELAXED); }
   void set_heap(ThreadHeap* h) noexcept { __atomic_store_n(&heap, h, __ATOMIC_RELAXED); }
 
-  // Of a large block: changes under the eyes of other threads when its heap is deleted.
+  // For a large block: deleting its heap changes it while other threads read it.
   HeapRecord* record_now() const noexcept { return __atomic_load_n(&record, __ATOMIC_RELAXED); }
   void set_record(HeapRecord* r) noexcept { __atomic_store_n(&record, r, __ATOMIC_RELAXED); }
 
@@ -120,15 +121,15 @@ TARN_INLINE Block* page_pop(Page* page) noexcept {
   return block;
 }
 
-// What a page's remote word held when it was emptied.
+// The list that a page's remote word held when it was emptied.
 struct Collected {
   Block* head = nullptr;
   std::uint32_t count = 0;
 };
 
-// A page with no block handed out, in state open, owned; null when out of memory. Its class says
-// which lists it goes on; blocks of a class of one's own have a size of their own. zone: of the
-// heap that it is for; null: from the store.
+// Takes a page: no block handed out, state open, owned. Null when out of memory. The class says
+// which lists the page goes on; a class of the heap's own has blocks of a size of its own. zone: of
+// the heap that the page is for; null: from the store.
 Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
                 Zone* zone = nullptr) noexcept;
 inline Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
@@ -138,44 +139,46 @@ inline Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
 // pre: live() == 0, not queued, remote state dead (page_kill).
 void page_give(Page* page, Zone* zone = nullptr) noexcept;
 
-// Makes the next blocks of a page with carved < capacity and hands them over as page->free.
-// Returns how many. pre: page->free == nullptr
+// Makes the next blocks of a page and puts them on page->free. Returns how many. pre: carved <
+// capacity, page->free == nullptr
 std::uint32_t page_carve(Page* page) noexcept;
 
-// Owner: all live blocks are in the countdown, and none is kept apart. In this order, so that who
-// reads `kept` first never counts too few: see page_begin_purge().
+// Owner: moves all live blocks into the countdown, so that `kept` is 0. The order of the two stores
+// matters: a thread that reads `kept` first never counts too few. See page_begin_purge().
 inline void page_count_all(Page* page) noexcept {
   page->countdown = page->live();
   page->kept.release(0);
 }
 
-// Owner: how many blocks wait to be popped. Walks the list.
+// Owner: the number of blocks that wait to be popped. Walks the list.
 std::uint64_t page_untaken(const Page* page) noexcept;
 
 // Owner: takes what the remote word holds and leaves it in `state`.
 Collected page_collect(Page* page, RemoteState state) noexcept;
 
-// Owner: as page_collect, but a page in the mail stays there. Nothing while it is being purged.
+// Owner: as page_collect, but a page in the mail stays there. Collects nothing while another thread
+// purges the page.
 Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept;
 
-// Owner: open or listed -> listed with this threshold. False, and nothing done, when remote frees
+// Owner: open or listed -> listed with this threshold. False, with nothing done, when remote frees
 // have come in: collect first. A page in the mail stays there, and is no longer current.
 bool page_list(Page* page, std::uint32_t threshold) noexcept;
 
 // The frees, local or remote, that wake a full page: a part of its capacity.
 std::uint32_t page_threshold(const Page* page) noexcept;
 
-// Owner, page not current: takes in remote frees until none is left and leaves the page listed, its
-// threshold at most the live blocks that remain: if others free them all, the last free is posted.
-// A page in the mail stays there, as it is while it is being purged; `received`: it has just been
-// taken out. Sets kept to 0.
+// Owner, page not current: collects remote frees until none is left, leaves the page listed, and
+// sets kept to 0. The threshold is at most the number of live blocks, so if other threads free them
+// all, the last free posts the page. A page in the mail stays there; so does one that is being
+// purged. `received`: the caller has just taken the page out of the mail.
 void page_settle(Page* page, bool received) noexcept;
 
-// Owner: listed -> open, keeping what the word holds. False when the page is in the mail; it stays.
+// Owner: listed -> open, keeping what the word holds. False when the page is in the mail, where it
+// stays.
 bool page_open(Page* page) noexcept;
 
-// Owner, about to make it the current page: as page_open, but a page in the mail is used there.
-// False while it is being purged: it stays as it is.
+// Owner, about to make it the current page: as page_open, but also for a page in the mail, which
+// stays there. False, with nothing done, while the page is being purged.
 bool page_use(Page* page) noexcept;
 
 // Owner: listed and empty -> dead. False when the page is in the mail.
@@ -187,27 +190,28 @@ enum class RemoteFree : std::uint8_t { done, post, dead };
 RemoteFree page_free_remote(Page* page, Block* block) noexcept;
 
 // Any thread that has taken the page out of its owner's mail: mailed -> purging, if every block is
-// free. False, and nothing done, when one is not, or when it is not certain. From here on the
-// contents may go: nobody looks at them.
+// free. False, with nothing done, when one is not, or when that is not certain. The contents may go
+// from here on: nobody looks at them.
 bool page_begin_purge(Page* page) noexcept;
 
 // Likewise, purging -> purged: the contents may have gone. The page must go back into the mail.
 void page_end_purge(Page* page) noexcept;
 
-// The owner kept away, or not at work: any state -> dead, whatever is pending. False, and nothing
-// done, when the page is in the mail.
+// Any state -> dead, whatever is pending. False, with nothing done, when the page is in the mail.
+// pre: the owner is kept away, or not at work
 bool page_seize(Page& page) noexcept;
 
 // Any thread, while the owner may be freeing blocks: -> dead, if every block is free and the owner
-// is not about to look at the page. Frees of the owner may bring the countdown to zero at any time,
-// but not once all that it counts has been freed by others. `received`: the calling thread has
-// taken the page out of the mail. False, and nothing done, otherwise.
+// is not about to look at the page. False, with nothing done, otherwise. Frees of the owner may
+// bring the countdown to zero at any time, but not once other threads have freed all that it
+// counts. `received`: the calling thread has taken the page out of the mail.
 bool page_seize_empty(Page& page, bool received) noexcept;
 
 // In the child of a fork: the thread that was purging the page is gone.
 void page_repair_purge(Page* page) noexcept;
 
-// Every block is free, and no list of the page may be followed. Any thread, no purge beginning.
+// True: every block is free, and no list of the page may be followed. Any thread, while no purge
+// begins.
 bool page_has_no_lists(const Page* page) noexcept;
 
 // Owner: puts a collected list in front of local_free and settles the count.

@@ -53,7 +53,7 @@ bool page_begin_purge(Page* page) noexcept {
 void page_end_purge(Page* page) noexcept {
   const Remote seen{page->remote.load(std::memory_order_relaxed)};
   TARN_ASSERT(seen.state() == RemoteState::purging);
-  // Release: pairs with whoever takes the page out of this state.
+  // Release: pairs with the thread that takes the page out of this state.
   page->remote.store(Remote::make(RemoteState::purged, 0, seen.count(), 0).word,
                      std::memory_order_release);
 }

@@ -1,4 +1,5 @@
-// remote: the one word through which threads that do not own a page give blocks back to it.
+// remote: the one word through which threads that do not own a page give blocks back to it: its
+// remote (thread-delayed) free list.
 //
 //   63  60 59         46 45         32 31                 0
 //   +-----+-------------+-------------+--------------------+
@@ -7,8 +8,8 @@
 //
 //   dead    the page is not in use: a free is misuse
 //   open    the owner looks by itself (its current page of the class)
-//   listed  the owner will not look: whoever brings `count` to `threshold` posts the page
-//   mailed  on its way in the owner's mail, or about to be; only the receiver leaves this state
+//   listed  the owner will not look: the free that brings `count` to `threshold` posts the page
+//   mailed  in its owner's mail, or about to be; only the receiver leaves this state
 //   mailed_open, purging, purged: likewise (below)
 //
 // SPDX-License-Identifier: MIT

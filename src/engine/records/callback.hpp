@@ -1,8 +1,8 @@
 // callback: what holds while a heap calls a function of the program, at a limit or for a chunk.
 //
-// malloc's own heap serves the thread then, whatever its default heap is: it may be the very heap
-// that calls. And no function is called within itself for the same heap, when it allocates from
-// that heap by name: such an allocation does without.
+// malloc's own heap serves the thread meanwhile, whatever its default heap is, since that may be
+// the very heap that calls. And a function is not called within itself for the same heap: when it
+// allocates from that heap by name, the allocation does without.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -26,8 +26,8 @@ int class_table_error(const tarn_heap_options& options) noexcept;
 // slice_bytes
 std::size_t table_class_of(HeapRecord& record, std::size_t bytes, std::size_t alignment) noexcept;
 
-// Where ThreadHeap::current holds pages of a class of the heap's own: none for one that is not of
-// its table, or that has no common class to itself.
+// The entries of ThreadHeap::current that hold pages of a class of the heap's own. None for a class
+// that is not of the heap's table, or that serves no common class.
 Entries table_entries(HeapRecord& record, std::size_t size_class) noexcept;
 
 }  // namespace tarn

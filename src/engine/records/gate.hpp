@@ -1,5 +1,5 @@
-// gate: what a thread that comes to a heap asks: has another thread it for itself, and where to
-// wait until it has not. How a heap is closed: exclusive.hpp.
+// gate: what a thread asks when it comes to a heap: does another thread hold it exclusively, and
+// where to wait until it does not. How a heap is held exclusively: heaps/heap/exclusive.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,16 +10,17 @@
 
 namespace tarn {
 
-// Does another thread have the heap for itself? The calling one is busy or holds the record's lock.
+// True while another thread holds the heap exclusively. pre: the calling thread is busy, or holds
+// the record's lock
 bool exclusive_to_another(const HeapRecord& record) noexcept;
 
-// True for the thread that holds the heap exclusively.
+// True when the calling thread holds the heap exclusively.
 inline bool exclusive_to_this_thread(const HeapRecord& record) noexcept {
   return record.exclusive.load(std::memory_order_relaxed) && record.gate.held_by_this_thread();
 }
 
-// Must the calling thread keep off the heap's lists and free blocks? As exclusive_to_another(), or
-// the heap is frozen.
+// True when the calling thread must not touch the heap's lists and free blocks: another thread
+// holds the heap exclusively, or the heap is frozen.
 inline bool keeps_off(const HeapRecord& record) noexcept {
   return exclusive_to_another(record) || is_frozen(record);
 }
@@ -30,13 +31,13 @@ inline void report_if_frozen(const HeapRecord& record) noexcept {
   report_frozen_heap("free", record.name, record.id.load(std::memory_order_relaxed));
 }
 
-// Until the thread that holds the heap exclusively opens it. pre: the calling thread is not busy,
-// and holds no lock.
+// Waits until no other thread holds the heap exclusively. pre: the calling thread is not busy, and
+// holds no lock
 void wait_at_gate(HeapRecord& record) noexcept;
 
-// The lock of the record that `record_now()` gives, of a heap that no other thread has closed: it
-// waits at the gate while one has, and follows when the record is another one by then. The heap may
-// be frozen. pre: as wait_at_gate()
+// Holds the lock of the record that `record_now()` returns, while no other thread holds that heap
+// exclusively. It waits at the gate while one does, and follows when record_now() returns another
+// record by then. The heap may be frozen. pre: as wait_at_gate()
 class LockedPastGate {
  public:
   template <class RecordNow>
@@ -60,15 +61,16 @@ class LockedPastGate {
   HeapRecord* record_ = nullptr;
 };
 
-// False where the OS has no barriers: then no slot may be filled.
+// False where the OS has no process-wide barrier. No slot may be filled then.
 bool barriers_known() noexcept;
 
-// What other threads did before this thread saw a trace of it is done when this returns. False
-// where the OS has no barriers.
+// When this returns, all that other threads did before a trace of it reached this thread is visible
+// here. False where the OS has no barriers.
 bool barrier_for_reader() noexcept;
 
-// The closer's half of the protocol: what it wrote before is seen by every thread that comes to the
-// heap from here on, and what others wrote before they came is seen by it.
+// The half of the protocol that the thread entering an exclusive section runs. Every thread that
+// comes to the heap from here on sees what this thread wrote before; this thread sees what others
+// wrote before they came.
 void barrier_for_exclusive() noexcept;
 
 }  // namespace tarn

@@ -10,17 +10,18 @@
 
 namespace tarn {
 
-// Null when the charge was made; else whose ceiling refuses it: then nothing has changed.
+// Null when the charge was made. Else the heap whose ceiling refuses it; nothing has changed then.
 HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept;
 void uncharge(HeapRecord& heap, std::size_t bytes) noexcept;
 
-// Takes a charge back for which there was no memory: as if it had not been made.
+// Takes back a charge for which there was no memory, as if it had not been made.
 void cancel_charge(HeapRecord& heap, std::size_t bytes) noexcept;
 
-// The most that was ever charged and used.
+// The most that was ever charged at one time.
 std::size_t committed_peak(const HeapRecord& heap) noexcept;
 
-// Whether so many empty bytes stay: somebody walks the heap, or it would have less than its floor.
+// True when so many empty bytes must stay: the heap is being walked, or it would fall below its
+// floor.
 inline bool empty_stays(const HeapRecord& heap, std::size_t bytes) noexcept {
   const std::size_t floor = heap.limits.floor.load(std::memory_order_relaxed);
   if (TARN_LIKELY(floor == 0) || heap.walking) return heap.walking;

@@ -1,6 +1,6 @@
-// live_bytes: how many bytes of a heap are in use, as far as those that change it have told, and
-// the most that it ever was. Hit paths tell nothing: a thread heap adds up what its slow paths find
-// on pages that they come to, and tells its heap now and then.
+// live_bytes: how many bytes of a heap are in use, as far as its threads have told, and the most
+// that it ever was. Hit paths tell nothing: a thread heap adds up what its slow paths find on the
+// pages that they visit, and tells its heap now and then.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -12,21 +12,21 @@
 
 namespace tarn {
 
-// Blocks have come (> 0) or gone (< 0). Any thread.
+// Adds bytes of blocks that were allocated (> 0) or freed (< 0). Any thread.
 void add_live(HeapRecord& record, std::int64_t bytes) noexcept;
 
-// The heap was seen to have so many.
+// Raises the peak to a number of bytes that the heap was seen to have.
 void raise_live_peak(HeapRecord& record, std::uint64_t bytes) noexcept;
 
-// Tells the thread heap's heap what it knows, and now and then the process. What would be a new
-// peak of the heap is made sure of first: the pages are looked at, once for each eighth that the
-// total grows. Owner.
+// Adds what the thread heap knows to its heap's total, and now and then to the process's. Before
+// that sets a new peak of the heap, the pages are looked at, once for each eighth that the total
+// grows. Owner.
 void tell_live(ThreadHeap& heap) noexcept;
 
-// As tell_live(), and nothing is left untold. Owner.
+// As tell_live(), but nothing is left untold. Owner.
 void publish_live(ThreadHeap& heap) noexcept;
 
-// A page of the thread heap has `live` blocks. Owner.
+// Notes that a page of the thread heap has `live` blocks. Owner.
 inline void note_live(ThreadHeap& heap, Page& page, std::uint32_t live) noexcept {
   heap.live_delta += (std::int64_t{live} - std::int64_t{page.live_seen}) * page.block_bytes;
   page.live_seen = live;

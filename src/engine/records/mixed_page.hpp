@@ -1,12 +1,12 @@
-// mixed_page: where the first blocks of each class of a heap lie, whatever their sizes, so that ten
-// blocks of ten sizes cost one OS page and not ten. One span of 16 KiB, and two bits for each 16
-// bytes of it, kept apart from the blocks:
+// mixed_page: one span of 16 KiB for the first blocks of each class of a heap, whatever their
+// sizes, so that ten blocks of ten sizes cost one OS page and not ten. Two bits for each 16 bytes
+// of it are kept apart from the blocks:
 //
 //   used   1 1 1 0 0 1 1 0 ...     part of a block
 //   first  1 0 0 0 0 1 0 0 ...     where a block begins
 //
 // First fit, so blocks lie densely and further OS pages are reached late. A class leaves when it
-// has had some blocks, or one does not fit. Guarded by its record's lock.
+// has had some blocks, or when one does not fit. The record's lock guards the object.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -27,7 +27,7 @@ class MixedPage {
   static constexpr std::size_t grains = slices * slice_bytes / block_align;
   static constexpr std::size_t bytes_max = 1024;  // Larger blocks have pages from the start.
 
-  // What a class gets here: with more it fills a page of its own.
+  // The most that a class gets here. With more it fills a page of its own.
   static constexpr std::size_t class_allocations_max = 32;
   static constexpr std::size_t class_bytes_max = slice_bytes;
 
@@ -42,8 +42,8 @@ class MixedPage {
     return bytes == 0 ? block_align : (bytes + block_align - 1) / block_align * block_align;
   }
 
-  // The place of `bytes`, in bytes from the base, or `none`. pre: alignment is a power of two of at
-  // most slice_bytes
+  // Takes room for `bytes`. Returns its offset from the base, or `none`. pre: alignment is a power
+  // of two of at most slice_bytes
   static constexpr std::size_t none = SIZE_MAX;
   std::size_t take(std::size_t bytes, std::size_t alignment) noexcept;
 
@@ -64,15 +64,15 @@ class MixedPage {
   std::uint64_t live_blocks() const noexcept;
   std::uint64_t live_bytes() const noexcept;
 
-  // Of the block that has this byte; `none` when no block has.
+  // The offset of the block that this byte is part of; `none` when there is none.
   std::size_t block_around(std::size_t offset) const noexcept;
 
   // Offset of the first block at or after this one; `none` at the end.
   std::size_t next_block(std::size_t offset) const noexcept;
 
   Page* page = nullptr;            // The span; null before the first block and after the last.
-  std::uint32_t allocations = 0;   // Ever,
-  std::uint32_t slack_bytes = 0;   // and what they got beyond what was asked for.
+  std::uint32_t allocations = 0;   // The number of blocks ever allocated here.
+  std::uint32_t slack_bytes = 0;   // What these blocks got beyond what was asked for.
   std::uint8_t slices_charged = 0;
 
  private:
@@ -86,7 +86,7 @@ class MixedPage {
   }
   std::size_t end_of(std::size_t first) const noexcept;
 
-  // Of `class_allocations_max`, what a class may still have.
+  // The blocks, of class_allocations_max, that each class may still have here.
   using Quotas = std::array<std::uint8_t, bin_count>;
   static constexpr Quotas make_full_quotas() noexcept {
     Quotas full{};

@@ -1,5 +1,5 @@
-// record: what a heap is to the library, whatever thread asks. Records are never freed, only reused
-// under a new id, so a handle {record, id} can be checked at any time.
+// record: what a heap is to the library, for any thread. Records are never freed, only reused under
+// a new id, so a handle {record, id} can be checked at any time.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -26,18 +26,20 @@ enum class Frozen : std::uint8_t { no, changing, yes };
 // Charged before memory is taken, from a heap up to its last ancestor (limits.hpp).
 struct Limits {
   std::atomic<std::size_t> committed{0};
-  std::atomic<std::size_t> committed_peak{0};  // Up to the last time that something was given back.
-  // Changed by whoever holds the heap exclusively, read by descendants' charges and by frees.
+  std::atomic<std::size_t> committed_peak{0};  // The peak up to the last uncharge.
+  // The next four: written by the thread that holds the heap exclusively; read by charges of
+  // descendants and by frees.
   std::atomic<std::size_t> ceiling{SIZE_MAX};
-  std::atomic<std::size_t> floor{0};         // Empty pages below it stay the heap's: now,
-  std::atomic<std::size_t> floor_wanted{0};  // and when nobody is collecting.
+  std::atomic<std::size_t> floor{0};         // Empty pages below it stay the heap's.
+  // The floor that holds again after empty pages were given.
+  std::atomic<std::size_t> floor_wanted{0};
   std::atomic<std::size_t> soft_mark{SIZE_MAX};
-  std::atomic<bool> soft_mark_passed{false};  // The callback is due.
+  std::atomic<bool> soft_mark_passed{false};  // True: the callback of the soft mark is due.
   tarn_heap_reclaim reclaim = nullptr;
   tarn_heap_mark soft_mark_callback = nullptr;
   void* context = nullptr;
 
-  // 0: none. pre: nobody uses the heap, or the calling thread holds it exclusively.
+  // 0: no limit. pre: nobody uses the heap, or the calling thread holds it exclusively
   void set_ceiling(std::size_t bytes) noexcept {
     ceiling.store(bytes == 0 ? SIZE_MAX : bytes, std::memory_order_relaxed);
   }
@@ -53,15 +55,16 @@ struct Limits {
 struct HeapRecord;
 class Zone;
 
-// Blocks of a heap that may vanish; what the room recover has put into it. Under that room's lock.
+// The purgeable blocks of a heap. Written by the room watch/recover, under its lock.
 struct Ring {
   tarn_purgeable* first = nullptr;
   tarn_purgeable* last = nullptr;
-  tarn_purgeable* hand = nullptr;  // The next one to be looked at; null: the first one.
+  // The purgeable that the next sweep looks at first; null: the first of the ring.
+  tarn_purgeable* hand = nullptr;
   std::size_t count = 0;
 };
 
-// A class of a heap's own: blocks of one exact size. Known by an id of its own, like the heap.
+// A class of the heap's own: blocks of one exact size. It has an id of its own, like the heap.
 struct FixedClass {
   std::atomic<std::uint64_t> id{0};  // 0: not in use, or of a table and never asked for.
   std::uint32_t block_bytes = 0;
@@ -77,42 +80,50 @@ struct Checks;
 
 struct HeapRecord {
   std::atomic<std::uint64_t> id{0};  // 0: destroyed.
-  std::atomic<bool> exclusive{false};   // One thread has it for itself (exclusive.hpp).
+  std::atomic<bool> exclusive{false};   // One thread holds the heap exclusively (exclusive.hpp).
   std::atomic<bool> young{true};     // Classes have their first blocks in the mixed page.
   std::atomic<HeapThreads> threads{HeapThreads::shared};
   os::ThreadId maker = 0;  // The thread to which a confined heap belongs.
-  bool gone = false;  // Destroyed, its memory given back.
-  bool editing_lists = false;  // The lists of its thread heaps are being changed: see EditingLists
-                               // (exclusive_pages.hpp).
+  bool gone = false;  // The heap was destroyed and its memory given back.
+  // The lists of its thread heaps are being changed: see EditingLists (exclusive_pages.hpp).
+  bool editing_lists = false;
   bool secret = false;  // Blocks are wiped when they are freed.
   std::atomic<Frozen> frozen{Frozen::no};
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.
-  os::Lock gate{};  // Held by who makes the heap, and by who holds it exclusively;
-  std::uint32_t exclusive_depth = 0;  // how often, and
-  bool walking = false;        // whether empty pages must stay. Guarded by the gate.
-  std::atomic<std::uint32_t> visitors{0};  // On slow paths, and not found through a thread heap.
-  os::Lock lock{};  // Mixed page, large, the list of ThreadHeaps; serialised: all of it.
-  std::atomic<std::uint32_t> fixed_count{0};  // Classes of its own. Release on making.
+  // Held by the thread that makes the heap, and by the thread that holds it exclusively.
+  os::Lock gate{};
+  // How often that thread has entered its exclusive section. Guarded by the gate.
+  std::uint32_t exclusive_depth = 0;
+  bool walking = false;  // The heap is being walked: empty pages must stay. Guarded by the gate.
+  std::atomic<std::uint32_t> visitors{0};  // Threads on slow paths that have no thread heap here.
+  // Guards the mixed page, large blocks and the list of thread heaps; in a serialised heap all of
+  // it.
+  os::Lock lock{};
+  // The number of classes of the heap's own. Release when one is made.
+  std::atomic<std::uint32_t> fixed_count{0};
+  // Linked by next_of_record. The list only grows, except in an exclusive section.
   std::atomic<ThreadHeap*> first_thread_heap{
-      nullptr};                      // Linked by next_of_record; grows while open.
-  ThreadHeap* adopt_next = nullptr;  // The one whose pages are looked at for adoption; null: first.
+      nullptr};
+  // The thread heap whose pages the next adoption looks at; null: the first one.
+  ThreadHeap* adopt_next = nullptr;
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> large{};
-  Zone* zone = nullptr;  // Where its memory comes from; null: the store.
+  Zone* zone = nullptr;  // Where the heap's memory comes from; null: the store.
   HeapRecord* parent = nullptr;
   HeapRecord* next = nullptr;  // The registry's list of live records, or of spare ones.
   HeapRecord* prev = nullptr;
   HeapRecord* next_known = nullptr;  // All records, newest first; written once.
   Limits limits{};
-  std::atomic<std::int64_t> live_bytes{0};  // As far as is known (live_bytes.hpp),
-  std::atomic<std::int64_t> live_bytes_peak{0};  // and the most of it.
+  std::atomic<std::int64_t> live_bytes{0};  // Live bytes, as far as is known (live_bytes.hpp).
+  std::atomic<std::int64_t> live_bytes_peak{0};  // The most that live_bytes was.
   MixedPage mixed{};
   // The first classes of its own are its class table, if it has one: no common one serves it then.
   std::atomic<std::uint16_t> table_count{0};
   std::atomic<std::uint16_t> paged_grains{paged_grains_most};  // Larger requests: large blocks.
   std::array<FixedGroup*, fixed_group_count> fixed_groups{};  // Made when wanted, never freed.
-  void* belongs_to = nullptr;  // Of whoever has the heap for its own ends, and for it alone.
+  void* belongs_to = nullptr;  // A room that has the heap for its own use puts its object here.
   Ring purgeables{};
-  Checks* checks = nullptr;  // Of a heap whose mode is not fast: then there is nothing else.
+  // For a heap whose mode is not fast. It has no pages and no mixed page then.
+  Checks* checks = nullptr;
   char name[TARN_HEAP_NAME_BYTES] = {};
 
   static constexpr std::uint16_t paged_grains_most = block_bytes_max / block_align;
@@ -121,7 +132,8 @@ struct HeapRecord {
 
   bool has_table() const noexcept { return table_count.load(std::memory_order_relaxed) != 0; }
 
-  // These: any thread, at any time; of a heap that has ended it may be another one's.
+  // The next two: any thread, at any time. When the heap has ended, the answer may be about another
+  // one.
   bool is_serialised() const noexcept {
     return threads.load(std::memory_order_relaxed) == HeapThreads::serialised;
   }
@@ -151,7 +163,7 @@ inline bool is_frozen(const HeapRecord& record) noexcept {
   return record.frozen.load(std::memory_order_relaxed) != Frozen::no;
 }
 
-// malloc's heap. It has no limits, no mixed page and no list of its large blocks.
+// malloc's heap. It has no limits, no mixed page, and no list of its large blocks.
 extern HeapRecord main_record;
 inline constexpr std::uint64_t main_heap_id = 1;
 

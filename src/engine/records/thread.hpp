@@ -1,11 +1,13 @@
-// thread: what one thread owns of a heap (ThreadHeap), and the record of a thread (Thread).
+// thread: the part of a heap that one thread owns (ThreadHeap), and the record of a thread
+// (Thread).
 //
 //   Thread  | heap: current page of each class | groups -> bins | mail | state | links |
 //             ^ current_thread (TLS) points here; it is also the owner tag of the thread's pages
 //               current_heap (TLS): what malloc serves from
 //
-// Records are never freed. A thread that ends leaves its record as an orphan, pages and all; a new
-// thread takes it over as it stands, and threads that run out of a class take single pages from it.
+// Records are never freed. A thread that ends leaves its record as an orphan, with its pages. A new
+// thread takes a record over as it stands; threads that run out of a class take single pages from
+// it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -30,8 +32,8 @@ namespace tarn {
 // Written by the owner.
 struct ClassCounts {
   Counter handed;         // Blocks put on a current page's free list.
-  Counter sampled;        // Requests that took the slow path,
-  Counter sampled_bytes;  // and what they asked for.
+  Counter sampled;        // Requests that took the slow path.
+  Counter sampled_bytes;  // The bytes that these requests asked for.
 
   void clear() noexcept {
     handed.clear();
@@ -40,24 +42,25 @@ struct ClassCounts {
   }
 };
 
-// The page that has no block to give: what `current` holds before there is a page.
+// The page that never has a block to give. `current` holds it where there is no page.
 extern const Page empty_page;
 inline Page* no_page() noexcept { return const_cast<Page*>(&empty_page); }
 
-// Neighbouring entries of ThreadHeap::current.
+// A range of entries of ThreadHeap::current.
 struct Entries {
   std::uint8_t first = 0;
   std::uint8_t end = 0;  // One past the last.
 };
 
-// What slow paths know of a class.
+// What slow paths keep for a class.
 struct Bin {
-  List<Span> queue;         // Pages with free blocks, and not current.
+  List<Span> queue;         // Pages with free blocks that are not current.
   ClassCounts counts;
-  std::uint32_t pages = 0;  // Pages of the class, asleep ones too.
-  Entries entries;          // That hold its current page: of a class of the heap's table.
-  bool offered = false;     // On the orphans' list of the class, with these links.
-  Page* current = no_page();  // Of a class of the heap's own: see ThreadHeap::current_of().
+  std::uint32_t pages = 0;  // The number of pages of the class, asleep ones too.
+  Entries entries;  // For a class of the heap's table: the entries that hold its current page.
+  bool offered = false;     // The bin is on the orphans' list of the class, by the links below.
+  // For a class of the heap's own: its current page. See ThreadHeap::current_of().
+  Page* current = no_page();
   Bin* next = nullptr;
   Bin* prev = nullptr;
 };
@@ -71,24 +74,28 @@ struct HeapRecord;
 
 inline constexpr std::int64_t live_delta_least = 4 * 1024;
 
-// A slot's pointer to `current` is one to the whole: it comes first.
+// `current` comes first, so that a slot's pointer to it is one to the whole.
 struct ThreadHeap {
-  // By common class, for hits: never null, the empty page where there is none. In a heap with a
-  // class table each entry holds the page of the table's class that serves it (Bin::entries).
+  // The current page of each common class, for hits. Never null: the empty page where there is
+  // none. In a heap with a class table, each entry holds the page of the table's class that serves
+  // it (Bin::entries).
   std::array<Page*, class_count> current;
-  std::array<std::atomic<BinGroup*>, group_count> groups{};  // Release, acquire by others.
-  List<Span, &Span::next_of_heap, &Span::prev_of_heap> pages{};  // All there are, asleep ones too.
-  std::int64_t live_delta = 0;  // Live bytes not yet added to the totals (live_bytes.hpp),
-  std::int64_t live_delta_max = live_delta_least;  // how many there may be,
-  std::int64_t look_again_at = 0;  // at which total the pages are to be looked at,
-  std::int64_t look_part = 1;      // so much of it after the last look,
-  bool live_is_sure = false;       // and whether that found little.
-  std::int64_t process_delta = 0;  // Told to the heap and not to the process.
+  // Release when made; other threads acquire.
+  std::array<std::atomic<BinGroup*>, group_count> groups{};
+  List<Span, &Span::next_of_heap, &Span::prev_of_heap> pages{};  // All pages, asleep ones too.
+  std::int64_t live_delta = 0;  // Live bytes not yet added to the heap's total (live_bytes.hpp).
+  // The most that live_delta may be before it is told.
+  std::int64_t live_delta_max = live_delta_least;
+  std::int64_t look_again_at = 0;  // The total at which the pages are looked at again.
+  std::int64_t look_part = 1;  // The part of the total that it must grow by before the next look.
+  bool live_is_sure = false;       // The last look found little that was not known.
+  std::int64_t process_delta = 0;  // Told to the heap and not yet to the process.
   Thread* thread = nullptr;
-  Watched<HeapRecord*> record;  // malloc's, once the heap has been deleted.
-  HeapRecord* refused_by = nullptr;  // Whose ceiling the last refill met.
-  bool left_over = false;  // Of a deleted heap, and put down.
-  ThreadHeap* next_of_record = nullptr;  // Spare: the registry's. Of a deleted heap: the thread's.
+  Watched<HeapRecord*> record;  // The heap's record; malloc's once the heap has been deleted.
+  HeapRecord* refused_by = nullptr;  // The heap whose ceiling refused the last refill.
+  bool left_over = false;  // Its heap was deleted, and its pages were flushed.
+  // The heap's list; the spare list; or its thread's list of left-over ones.
+  ThreadHeap* next_of_record = nullptr;
   ThreadHeap* next_of_thread = nullptr;
   ThreadHeap* prev_of_thread = nullptr;
   ThreadHeap* next_known = nullptr;  // All but those of regions, newest first; written once.
@@ -98,8 +105,8 @@ struct ThreadHeap {
     BinGroup* const group = groups[size_class / group_bins].load(std::memory_order_acquire);
     return group == nullptr ? nullptr : &(*group)[size_class % group_bins];
   }
-  // Where the page that serves the class now stands; set_current() alone writes there (see
-  // thread_heap.hpp). pre: as bin(), for a class of the heap's own
+  // Where the current page of the class is kept. Only set_current() writes there (thread_heap.hpp).
+  // pre: as bin(), for a class of the heap's own
   Page** place_of_current(std::size_t size_class) noexcept {
     return size_class < class_count ? &current[size_class] : &bin(size_class).current;
   }
@@ -113,61 +120,66 @@ struct ThreadHeap {
 
 static_assert(std::is_standard_layout_v<ThreadHeap>);
 
-// No class has a current page: a thread heap may become another heap's.
+// True when no class has a current page, so that the thread heap may become another heap's.
 bool serves_nothing(const ThreadHeap& heap) noexcept;
 
 enum class ThreadState : std::uint8_t {
   live,
-  orphan,  // Its thread has ended; whoever holds the orphans' lock may act as its owner.
-  lost,    // Vanished in a fork while it was changing its lists: only remote frees, for ever.
+  orphan,  // Its thread has ended. The thread that holds the orphans' lock may act as its owner.
+  // Its thread vanished in a fork while it changed its lists. Takes remote frees only, for ever.
+  lost,
 };
 
-// Leads from a heap's id to the thread heap of it, or from the id of a heap's own class to the
-// current page of that class there. Its thread fills it in, under the record's lock; who closes the
-// heap empties it. Empty: an id that nothing has.
+// Leads from a heap's id to the thread's heap view of it, or from the id of a class of the heap's
+// own to its current page there. The thread fills it in, under the record's lock; the thread that
+// enters an exclusive section of the heap empties it. Empty: an id that nothing has.
 struct HeapSlot {
   static constexpr std::uint64_t no_id = UINT64_MAX;
   std::atomic<std::uint64_t> id{no_id};
-  Page** current = nullptr;  // Of all classes, or of one.
+  Page** current = nullptr;  // The current pages of all classes, or that of one class.
 };
 inline constexpr std::size_t heap_slots = 64;
 
 // What the last look at a thread's mail found (idle_purge.hpp).
 struct MailLook {
-  std::uint64_t reads = UINT64_MAX;  // How often the owner had read it,
-  const Page* first = nullptr;       // what was left in front of it,
-  std::uint32_t passed = 0;          // and how often that was passed over since.
+  std::uint64_t reads = UINT64_MAX;  // How often the owner had read its mail.
+  const Page* first = nullptr;       // The page that was first in the mail.
+  std::uint32_t passed = 0;          // How often this mail was passed over since.
 };
 
 struct alignas(cache_line_bytes) Thread {
   ThreadHeap heap;
   std::uint32_t refills = 0;    // See upkeep.hpp.
-  std::atomic<bool> busy{false};  // On a slow path: lists may be half-changed (fork looks).
-  std::atomic<bool> inside{false};  // On a hit path of a heap that others may close.
+  // The thread is on a slow path, and its lists may be half-changed. A fork looks at this.
+  std::atomic<bool> busy{false};
+  // The thread is on a hit path of a heap that another thread may want exclusively.
+  std::atomic<bool> inside{false};
   std::atomic<ThreadState> state{ThreadState::live};
-  bool warm = false;            // Orphan whose current pages are as its thread left them.
-  std::uint8_t group = 0;       // Of its threads: where their records lie (record_memory.hpp).
+  bool warm = false;            // An orphan whose current pages are as its thread left them.
+  std::uint8_t group = 0;  // The group of threads whose records lie together (record_memory.hpp).
   Thread* next = nullptr;       // Orphans.
   Thread* prev = nullptr;
   Thread* next_known = nullptr;  // All records, newest first; written once.
-  std::atomic<bool> has_left_over{false};  // There is something on one of the next two lists.
-  ThreadHeap* left_over = nullptr;  // Of deleted heaps, to be put down; under the registry's lock.
-  ThreadHeap* emptied = nullptr;  // Of deleted heaps, put down, and by now without pages.
-  // Its thread heaps of other heaps; under the registry's lock.
+  std::atomic<bool> has_left_over{false};  // One of the next two lists is not empty.
+  // Thread heaps of deleted heaps, to be flushed. Under the registry's lock.
+  ThreadHeap* left_over = nullptr;
+  // Thread heaps of deleted heaps that were flushed and have no pages any more.
+  ThreadHeap* emptied = nullptr;
+  // Its thread heaps, apart from malloc's. Under the registry's lock.
   List<ThreadHeap, &ThreadHeap::next_of_thread, &ThreadHeap::prev_of_thread> heaps{};
   std::array<HeapSlot, heap_slots> slots{};  // By id % heap_slots.
 
-  // Pages whose blocks others have freed.
+  // Pages of which other threads have freed blocks.
   alignas(cache_line_bytes) Mailbox mail{};
-  MailLook mail_look{};  // By others: see idle_purge.hpp.
+  MailLook mail_look{};  // Written by other threads: see idle_purge.hpp.
 };
 
-// The record of threads that have none yet. Its pages are all empty, so allocating goes the slow
-// path without asking first. Nothing of it is written but `inside`.
+// The record of threads that have none yet. Its pages are all empty, so an allocation takes the
+// slow path without asking first. Only `inside` is ever written.
 extern Thread empty_thread;
 inline Thread* no_thread() noexcept { return &empty_thread; }
 
-// What malloc's hit path sees of a thread that it is to serve from another heap: no page anywhere.
+// What malloc's hit path reads in a thread that has a default heap: no class has a page.
 extern ThreadHeap empty_view;
 
 // The owner of pages that are used under a lock: no thread is equal to it.
@@ -176,11 +188,12 @@ extern Thread locked_owner;
 // The owner of pages of frozen heaps: no thread is equal to it.
 extern Thread frozen_owner;
 
-// The owner of pages that a fork has left half-changed: frees are taken, and that is all.
+// The owner of pages that a fork has left half-changed. Only remote frees reach these pages.
 extern Thread lost_owner;
 
 extern TARN_INITIAL_EXEC __thread Thread* current_thread;
-extern TARN_INITIAL_EXEC __thread ThreadHeap* current_heap;  // Of current_thread.
+// The thread heap of current_thread that malloc serves from.
+extern TARN_INITIAL_EXEC __thread ThreadHeap* current_heap;
 
 inline void set_current_thread(Thread* thread) noexcept {
   current_thread = thread;
@@ -188,11 +201,11 @@ inline void set_current_thread(Thread* thread) noexcept {
   thread_group = thread->group;
 }
 
-// Set when libc has announced the thread's end: what allocates after that is served by
-// ending_threads.allocate().
+// Set when libc has announced the thread's end. ending_threads.allocate() serves the thread from
+// then on.
 extern TARN_INITIAL_EXEC __thread bool thread_is_ending;
 
-// Marks the time in which a fork must not trust the thread's lists. Does not nest.
+// While this lives, a fork must not trust the thread's lists. Does not nest.
 class Busy {
  public:
   explicit Busy(Thread& thread) noexcept : thread_(thread) { begin(thread); }
@@ -200,8 +213,8 @@ class Busy {
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
 
-  // For a time that begins in one function and ends in another. A fork sees the lists' changes
-  // within it, hence the fences: a vanished thread's memory is read as it was left.
+  // For a time that begins in one function and ends in another. The fences keep the lists' changes
+  // within it: a fork reads a vanished thread's memory as it was left.
   static void begin(Thread& thread) noexcept {
     thread.busy.store(true, std::memory_order_relaxed);
     TARN_FORK_FENCE();

@@ -1,4 +1,4 @@
-// scope: see thread_default.hpp.
+// thread_default: see thread_default.hpp.
 //
 // SPDX-License-Identifier: MIT
 #include "engine/records/thread_default.hpp"

@@ -1,6 +1,6 @@
-// scope: the heap that serves a thread's malloc in place of malloc's own. malloc's hit path asks
-// nothing: while there is one, it reads from a view in which no class has a page, so that each call
-// comes to the slow path, which looks here.
+// thread_default: the default heap of a thread, which serves its malloc in place of malloc's own.
+// The hit path asks nothing: in a thread with a default heap it reads a view in which no class has
+// a page, so each call takes the slow path, which looks here.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,14 +10,15 @@
 
 namespace tarn {
 
-// The heap that the thread's malloc is to serve from. pre: has_default_heap()
+// The calling thread's default heap. pre: has_default_heap()
 extern TARN_INITIAL_EXEC __thread tarn_heap default_heap;
 
-// True while the thread's malloc is to serve from another heap than malloc's own.
+// True when the calling thread has a default heap other than malloc's own.
 inline bool has_default_heap() noexcept { return current_heap == &empty_view; }
 
-// malloc's own heap serves the thread while this lives. Callbacks of the program that run meanwhile
-// may choose a heap of their own, and go back to malloc's: the scope is afterwards what it was.
+// While this lives, malloc's own heap serves the thread. Callbacks of the program that run
+// meanwhile may set a default heap and set malloc's again; afterwards the thread has the default
+// that it had.
 class WithoutDefaultHeap {
  public:
   WithoutDefaultHeap() noexcept : had_default_heap_(has_default_heap()) {
@@ -35,7 +36,7 @@ class WithoutDefaultHeap {
 
  private:
   bool had_default_heap_;
-  tarn_heap outer_;  // If it was in one.
+  tarn_heap outer_;  // The default heap, if there was one.
 };
 
 }  // namespace tarn

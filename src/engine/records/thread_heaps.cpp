@@ -1,4 +1,4 @@
-// thread heaps: see thread_heaps.hpp.
+// thread_heaps: see thread_heaps.hpp.
 //
 // SPDX-License-Identifier: MIT
 #include "engine/records/thread_heaps.hpp"
@@ -72,7 +72,7 @@ ThreadHeap* ThreadHeaps::join(HeapRecord& record, Thread& thread) noexcept {
     record.first_thread_heap.store(thread_heap,
                                    std::memory_order_release);  // Pairs with find_thread_heap().
   }
-  // Under the lock, so that whoever closes the heap finds the slot as it stays.
+  // Under the lock, so that a thread that enters an exclusive section finds the slot as it stays.
   os::Locked record_locked(record.lock);
   if (!record.exclusive.load(std::memory_order_relaxed) && barriers_known()) {
     const std::uint64_t id = record.id.load(std::memory_order_relaxed);

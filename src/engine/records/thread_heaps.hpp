@@ -1,13 +1,13 @@
-// thread heaps: what the threads have of heaps of one's own. Each thread that allocates from a heap
-// has a thread heap of it, a ThreadHeap: its pages are the thread's to use, without a lock.
+// thread_heaps: the lists of thread heaps. Each thread that allocates from a heap has a ThreadHeap
+// for it, whose pages the thread uses without a lock.
 //
-//   HeapRecord::thread_heaps -> thread heap of thread 1 -> thread heap of thread 2 (next_of_record)
-//   Thread::heaps            -> thread heap of heap 1  <-> thread heap of heap 2 (next_of_thread)
-//   Thread::left_over        -> thread heaps of heaps that have been deleted     (next_of_record)
+//   HeapRecord::first_thread_heap -> of thread 1 -> of thread 2 ...      (next_of_record)
+//   Thread::heaps                 -> for heap 1 <-> for heap 2 ...       (next_of_thread)
+//   Thread::left_over             -> for heaps that have been deleted    (next_of_record)
 //
-// Thread heaps are never freed but with a region, only reused, with the bins that they have. The
-// lock guards each thread's list, the spare thread heaps, and the registry's lists of records. It
-// comes before a record's lock, and after the record's gate, which its holder only tries.
+// They are freed with a region only, and else reused, with the bins that they have. The lock guards
+// each thread's list, the spare ones, and the registry's lists of records. It comes before a
+// record's lock, and after the record's gate, which its holder only tries.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -30,49 +30,47 @@ inline bool is_region(const HeapRecord& record) noexcept {
   return record.zone != nullptr && record.zone->traits().region;
 }
 
-// Its thread vanished in a fork while it was changing its lists.
+// True when its thread vanished in a fork while it was changing its lists.
 inline bool is_lost(const ThreadHeap& thread_heap) noexcept {
   return thread_heap.thread->state.load(std::memory_order_relaxed) == ThreadState::lost;
 }
 
-// The thread heap of a thread in a heap, wherever it is kept; null when there is none. Any thread
-// inside.
+// The thread's heap view of a heap; null when there is none. Any thread that is inside the heap.
 ThreadHeap* find_thread_heap(HeapRecord& record, const Thread& thread) noexcept;
 
-// The thread heap of a deleted heap, put down, has no pages any more: flush_left_over() gives it
-// back. pre: the calling thread may change the thread heap's lists
+// Notes that a flushed thread heap of a deleted heap has no pages any more, so that
+// flush_left_over() gives it back. pre: the calling thread may change its lists
 void note_emptied(ThreadHeap& thread_heap) noexcept;
 
-// Adds the counts of a thread heap to the rows of the account's classes.
+// Adds the thread heap's counts to the rows of the account's classes.
 void add_counts_of(const ThreadHeap& thread_heap, HeapRecord& record,
                    tarn_account* account) noexcept;
 
 class ThreadHeaps {
  public:
-  // The thread heap of an open heap, made when there is none, and put in its slot; null when out
-  // of memory. The calling thread acts for `thread`, and is inside the heap.
+  // The thread's heap view of a heap, made when there is none, and put in its slot. Null when out
+  // of memory. pre: the calling thread acts for `thread`, and is inside the heap
   ThreadHeap* join(HeapRecord& record, Thread& thread) noexcept;
 
-  // Puts the current page of a heap's own class in the thread's slot for it. pre: as join(), whose
-  // thread heap it is
+  // Puts the current page of a class of the heap's own in the thread's slot for that class. pre: as
+  // join(), which made `thread_heap`
   void join_fixed(ThreadHeap& thread_heap, const FixedClass& fixed) noexcept;
 
-  // The one thread heap of a heap that is not shared, owned by `owner`.
+  // The only thread heap of a heap that is used under a lock, owned by `owner`.
   ThreadHeap* join_alone(HeapRecord& record, Thread& owner) noexcept;
 
-  // Takes back the thread heaps of an exclusively held heap that have no pages. The others count as
-  // malloc's from here on, and stay with their threads.
+  // Takes back the heap's thread heaps that have no pages. The others count as malloc's from here
+  // on, and stay with their threads. pre: held exclusively
   void give_all(HeapRecord& record) noexcept;
 
-  // The thread's thread heaps of heaps that were deleted since the last call, linked by
-  // next_of_record.
+  // The thread heaps for heaps that were deleted since the last call, linked by next_of_record.
   ThreadHeap* take_left_over(Thread& thread) noexcept;
 
-  // Takes back a thread heap of a deleted heap that has no pages any more.
+  // Takes back a thread heap of a deleted heap. pre: it has no pages any more
   void give(ThreadHeap& thread_heap) noexcept;
 
-  // Calls visit(thread heap) for a thread's thread heaps of heaps that are open. Holds the lock.
-  // pre: the calling thread is busy.
+  // Calls visit(thread_heap) for those of a thread whose heaps no other thread holds exclusively.
+  // Holds the lock. pre: the calling thread is busy
   template <class Visit>
   void for_each(const Thread& thread, Visit visit) noexcept {
     os::Locked locked(lock_);
@@ -83,17 +81,16 @@ class ThreadHeaps {
     }
   }
 
-  // Counts a block that a heap has handed out without a thread heap: from its mixed page, or
-  // checked.
+  // Counts a block that came without a thread heap: from a mixed page, or checked.
   void count_without_thread_heap(std::size_t bytes) noexcept;
 
-  // Adds what thread heaps have counted that were given back, and what was counted without one, to
+  // Adds the counts of thread heaps that were given back, and of blocks that came without one, to
   // the rows of the account's classes.
   void add_past_counts(tarn_account* account) const noexcept;
 
   os::Lock& lock() noexcept { return lock_; }
 
-  // In the child of a fork, where the lists may be half-changed: they are made again. First every
+  // Make the lists again in the child of a fork, where they may be half-changed. First every
   // thread's list is abandoned, then each record's thread heaps are listed, and then all others.
   void list_thread_heaps_of(const HeapRecord& record) noexcept;
   void list_others() noexcept;
@@ -108,7 +105,7 @@ class ThreadHeaps {
   ThreadHeap* spare_ = nullptr;  // Linked by next_of_record.
   ThreadHeap* known_ = nullptr;  // All but those of regions, linked by next_known.
 
-  // By thread heaps that have been given back, and by mixed pages.
+  // Counts of thread heaps that were given back, and of mixed pages.
   struct PastCounts {
     std::atomic<std::uint64_t> allocations{0};
     std::atomic<std::uint64_t> sampled{0};

@@ -1,5 +1,5 @@
-// tombstones: what is remembered of heaps that have been destroyed, for reports: names, and where
-// the memory of the last of them was.
+// tombstones: the names of the last heaps that were destroyed, and where their memory was, for
+// reports.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace tarn {
 
-// Memory in a few ranges. Neighbours that come one after the other, upwards or downwards, are one;
-// what comes when all ranges are in use is left out.
+// A few ranges of addresses. Ranges that are added one after the other and touch become one. When
+// all are in use, further ones are left out.
 class Extent {
  public:
   void add(const std::byte* start, std::size_t bytes) noexcept;
@@ -37,12 +37,12 @@ class Tombstones {
   void add(std::uint64_t id, const char* name) noexcept;
   void set_extent(std::uint64_t id, const Extent& extent) noexcept;
 
-  // What a heap that had the id was called, as far as is remembered; else "". name:
-  // TARN_HEAP_NAME_BYTES. Any thread, also where a signal has interrupted it.
+  // The name of the heap that had the id, as far as it is remembered; else "". `name` has
+  // TARN_HEAP_NAME_BYTES bytes. Any thread, also where a signal has interrupted it.
   void name_of(std::uint64_t id, char* name) noexcept;
 
-  // Reports p, of which nothing else is known, as memory of the last heap that ended with it, or as
-  // misuse of this kind.
+  // Reports p, an address of which nothing else is known: as memory of the last destroyed heap that
+  // had it, or as misuse of this kind.
   [[noreturn]] void report(Misuse kind, const char* function, const void* p) noexcept;
 
   void recover_after_fork() noexcept { lock_.recover_after_fork(); }
@@ -55,7 +55,7 @@ class Tombstones {
   };
   static constexpr std::size_t remembered_ = 64;
 
-  os::Lock lock_;  // The last of the order.
+  os::Lock lock_;  // No other lock is taken while it is held.
   std::array<Tombstone, remembered_> tombstones_{};
   std::size_t count_ = 0;
 };

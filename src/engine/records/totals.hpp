@@ -36,10 +36,10 @@ class Totals {
   // Creates the account file if the settings want one, and reports a folder where it cannot.
   void open_account() noexcept;
 
-  // In the child of a fork: a file of its own, at the same address.
+  // Makes a file for the child of a fork, at the same address.
   void renew_account() noexcept;
 
-  // Null when there is no file. Mapped and shared with whoever reads it.
+  // Null when there is no file. The mapping is shared with the processes that read it.
   tarn_account* account_file() const noexcept { return account_file_; }
 
  private:
@@ -60,7 +60,7 @@ class Totals {
 
 extern Totals totals;
 
-// Fills in which process and program this is.
+// Fills in the identity of this process and its program.
 void identify_process(tarn_account* account) noexcept;
 
 }  // namespace tarn

@@ -1,5 +1,5 @@
 // ending_threads: allocation by threads whose end libc has announced. Destructors of other
-// libraries may still allocate then, in rounds of which libc promises only so many, so a record of
+// libraries may still allocate then. libc promises only a few rounds of destructors, so a record of
 // the thread's own might never be given up. All such threads share one record, under a lock.
 //
 // SPDX-License-Identifier: MIT
@@ -14,20 +14,21 @@ namespace tarn {
 
 class EndingThreads {
  public:
-  // A block of the class; null when out of memory. Any thread; takes the lock, then that of the
-  // orphans or the store.
+  // A block of the class; null when out of memory. Any thread. Takes the lock, and within it that
+  // of the orphans or of the store.
   void* allocate(std::size_t size_class) noexcept;
 
-  // Takes the lock and gives the shared record; null when out of memory: then without the lock.
+  // Takes the lock and returns the shared record. Null, and the lock is not held, when out of
+  // memory.
   Thread* begin() noexcept;
   void end() noexcept { lock_.unlock(); }
 
-  // Takes in what was freed of the shared record's blocks, and gives its empty pages back.
+  // Collects what was freed of the shared record's blocks, and gives its empty pages back.
   void trim() noexcept;
 
-  // In the child of a fork, before the orphans': the record goes the way of the other threads'. But
-  // when this thread holds the lock (it forks in a signal handler), it goes on in the child where
-  // it was: then the record is returned and stays as it is.
+  // In the child of a fork, before the orphans' repair: the record becomes an orphan like other
+  // threads'. But when this thread holds the lock (it forks in a signal handler), it goes on in the
+  // child where it was; the record is returned then, and stays as it is.
   const Thread* recover_after_fork() noexcept;
 
  private:

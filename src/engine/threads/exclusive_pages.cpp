@@ -53,7 +53,7 @@ Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
     for (Span* span = heap.pages.head(); span != nullptr;) {
       auto* const page = static_cast<Page*>(span);
       span = span->next_of_heap;
-      if (!page_seize(*page)) continue;  // Whoever frees a block of it is about to post it.
+      if (!page_seize(*page)) continue;  // The thread that frees a block of it is about to post it.
       heap.pages.remove(page);
       heap.live_delta -= std::int64_t{page->live_seen} * page->block_bytes;
       page->owner.store(nullptr, std::memory_order_relaxed);

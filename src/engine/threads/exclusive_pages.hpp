@@ -1,4 +1,5 @@
-// closed_share: what whoever holds a heap exclusively does with a thread's heap view of it.
+// exclusive_pages: the pages of a heap that the calling thread holds exclusively, in the thread
+// heaps of all threads.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,8 +12,8 @@
 
 namespace tarn {
 
-// Calls visit(thread heap) for the thread heaps of an exclusively held heap that have lists to go
-// by.
+// Calls visit(thread_heap) for those of the heap's thread heaps whose lists are intact. pre: held
+// exclusively
 template <class Visit>
 void for_each_intact_thread_heap(HeapRecord& record, Visit visit) noexcept {
   for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
@@ -20,7 +21,8 @@ void for_each_intact_thread_heap(HeapRecord& record, Visit visit) noexcept {
   }
 }
 
-// Calls visit(page) for their pages until it returns something else than 0, and returns that.
+// Calls visit(page) for the pages of these, until it returns something other than 0, and returns
+// that.
 template <class Visit>
 int for_each_page(HeapRecord& record, Visit visit) noexcept {
   int stop = 0;
@@ -32,23 +34,24 @@ int for_each_page(HeapRecord& record, Visit visit) noexcept {
   return stop;
 }
 
-// Takes all pages off the thread heap, dead, and puts them on a chain (by next), which is returned.
-// No block is touched. The thread heap is as a new one.
+// Takes all pages off the thread heap, in state dead, and puts them in front of the chain (by
+// `next`), which is returned. No block is touched. The thread heap is as a new one.
 Span* take_apart(ThreadHeap& heap, Span* chain) noexcept;
 
 // Empties all lists of the thread heap, whatever is on them.
 void forget_pages(ThreadHeap& heap) noexcept;
 
 // Gives back the pages of another thread's heap view that have no live block. That thread may be
-// freeing blocks; a page without live blocks it does not touch.
+// freeing blocks meanwhile; it does not touch a page without live blocks.
 void retire_empty_pages(ThreadHeap& heap) noexcept;
 
-// Flushes those thread heaps of an exclusively held heap that the calling thread may change: its
-// own, and the one that is used under a lock. pre: the calling thread holds the heap exclusively
+// Flushes the thread heaps that the calling thread may change: its own, and the one that is used
+// under a lock. pre: held exclusively
 void flush_thread_heaps_at_hand(HeapRecord& record) noexcept;
 
-// Marks the time in which who holds a heap exclusively changes the lists of its thread heaps: in
-// the child of a fork they are lost. Their threads need not be busy then. Does not nest.
+// While this lives, the thread that holds the heap exclusively is editing the lists of other
+// threads' heap views. A fork in that time leaves those lists unusable in the child, although their
+// threads are not busy. Does not nest.
 class EditingLists {
  public:
   explicit EditingLists(HeapRecord& record) noexcept : record_(record) {

@@ -150,7 +150,7 @@ std::size_t IdlePurge::purge_locked(bool at_once) noexcept {
   const std::size_t most = at_once ? SIZE_MAX : step_bytes;
   std::size_t given = 0;
   for (Thread* t = orphans.first_known(); t != nullptr && given < most; t = t->next_known) {
-    // Who posts to an orphan has its mail read; of a lost thread nothing is certain.
+    // The thread that posts to an orphan has its mail read. Nothing is certain about a lost thread.
     if (t == current_thread || t->state.load(std::memory_order_relaxed) != ThreadState::live) {
       continue;
     }

@@ -20,7 +20,8 @@ Thread* give_locked(Thread& thread) noexcept {
   publish_live(thread.heap);
   totals.count_thread_ended();
   thread.state.store(ThreadState::orphan, std::memory_order_seq_cst);
-  // After the state: who posted before it left mail here, who posts after it serves the orphan.
+  // After the state: a thread that posted before it left mail here; one that posts after it serves
+  // the orphan.
   Busy::begin(thread);
   read_mail(thread);
   settle_queues(thread.heap);  // From here on, the last free of each of its pages is posted.

@@ -1,5 +1,5 @@
-// orphan_care: acting as the owner of pages whose thread has ended. All of these take the orphans'
-// lock; the calling thread does not hold it.
+// orphan_care: acting as the owner of pages whose thread has ended. All functions take the orphans'
+// lock, which the calling thread must not hold.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,13 +8,13 @@
 
 namespace tarn {
 
-// The calling thread ends: its record becomes an orphan. Ends its being busy.
+// Makes the record of the calling thread, which ends, an orphan. The thread is no longer busy then.
 void orphan_give(Thread& thread) noexcept;
 
-// Reads the mail of an orphan. Nothing if the record is not one any longer.
+// Reads the mail of an orphan. Does nothing when the record is no orphan any longer.
 void orphan_serve(Thread& thread) noexcept;
 
-// If the thread heap's thread is an orphan: reads the mail, gives back what is empty, and has the
+// If the thread heap belongs to an orphan: reads the mail, gives back what is empty, and has the
 // rest posted when it is freed.
 void orphan_tend(ThreadHeap& thread_heap) noexcept;
 

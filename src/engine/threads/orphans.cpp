@@ -157,7 +157,7 @@ Page* adopt_in(HeapRecord& record, std::size_t size_class) noexcept {
   const ThreadHeap* first = nullptr;
   for (int i = 0; i < thread_heaps_looked_at; ++i) {
     ThreadHeap* thread_heap = record.adopt_next;
-    // Acquire: pairs with Thread heaps::join().
+    // Acquire: pairs with ThreadHeaps::join().
     if (thread_heap == nullptr)
       thread_heap = record.first_thread_heap.load(std::memory_order_acquire);
     if (thread_heap == first) return nullptr;
@@ -243,7 +243,8 @@ void Orphans::recover_after_fork(const Thread* survivor, const Thread* ending) n
     const ThreadState state = t->state.load(std::memory_order_relaxed);
     const bool vanished = state == ThreadState::live;
     if (!vanished && !(damaged && state == ThreadState::orphan)) continue;
-    t->inside.store(false, std::memory_order_relaxed);  // Who closes a heap would wait for ever.
+    // A thread that enters an exclusive section would wait for ever.
+    t->inside.store(false, std::memory_order_relaxed);
     if (in_use || t->busy.load(std::memory_order_relaxed)) {
       t->state.store(ThreadState::lost, std::memory_order_relaxed);
       continue;

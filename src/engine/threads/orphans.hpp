@@ -1,5 +1,5 @@
-// orphans: the records of threads that have ended, with the pages they left, and all records there
-// are. Its lock comes before the store's.
+// orphans: the records of threads that have ended, with the pages they left, and the list of all
+// records. (mimalloc: abandoned pages.) Its lock comes before the store's.
 //
 //   list_           orphan <-> orphan <-> ...          newest first: the next thread takes that
 //   offered_[class] bin of an orphan <-> bin <-> ...   those with pages that wait for an adopter
@@ -23,23 +23,25 @@ class Orphans {
   enum class Counted : bool { no, yes };
 
   // A record for a new thread: an orphan as it stands, or a fresh one; null when out of memory.
-  // Counted: as a thread in the totals. The record is marked busy: the caller ends that when it has
-  // put it where a fork finds it.
+  // Counted: the thread counts in the totals. The record is marked busy; the caller ends that once
+  // the record is where a fork finds it.
   Thread* take(Counted counted) noexcept;
 
-  // Makes `heap` the owner of a page of the class that an orphan has queued; null when there is
-  // none, or all that it finds soon are in the mail. The page is on no list.
+  // Makes `heap` the owner of a page of the class that an orphan has queued. The page is on no list
+  // then. Null when there is none, or when all that a short search finds are in the mail.
   Page* adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept;
 
-  // A page of the class is queued in an orphan's heap: adopters look there. Nothing for thread
-  // heaps of other heaps. pre: the lock is held
+  // Lists the orphan's bin of the class where adopters look, since a page is queued there. Does
+  // nothing for thread heaps other than malloc's. pre: the lock is held
   void offer(ThreadHeap& orphan, std::size_t size_class) noexcept;
 
-  // Of those that act as the owner of an orphan (orphan_care.hpp).
+  // For acting as the owner of an orphan (orphan_care.hpp).
   os::Lock& lock() noexcept { return lock_; }
 
-  // pre of these: the lock is held
-  // Puts a record that has ended in front. Returns the one that is not warm any longer, or null.
+  // pre of the next three: the lock is held
+  //
+  // Puts the record of a thread that has ended in front. Returns the record that is not warm any
+  // longer, or null.
   Thread* push_locked(Thread& thread) noexcept;
   // None of them is warm any longer.
   void cool_all_locked() noexcept;
@@ -48,11 +50,11 @@ class Orphans {
     for (Thread* t = list_.head(); t != nullptr; t = t->next) visit(*t);
   }
 
-  // In the child of a fork: every other thread is gone. late: a record that the surviving thread
+  // In the child of a fork: every other thread is gone. ending: a record that the surviving thread
   // uses beside its own, or null.
   void recover_after_fork(const Thread* survivor, const Thread* ending) noexcept;
 
-  // Somebody may be changing the pages of threads that have ended.
+  // True while a thread may be changing the pages of threads that have ended.
   bool is_locked() const noexcept { return lock_.is_held(); }
 
   Thread* first_known() const noexcept { return known_.load(std::memory_order_acquire); }
@@ -67,8 +69,10 @@ class Orphans {
 
   os::Lock lock_;
   List<Thread> list_;                       // Newest first, so the warm ones come first.
-  Thread* unoffered_ = nullptr;  // From here on the bins of a fork's orphans are to be offered.
-  std::array<List<Bin>, class_count> offered_;  // Some bins there may have got empty.
+  // From here on, the bins of a fork's orphans must still be offered.
+  Thread* unoffered_ = nullptr;
+  // The bins that were offered; some may be empty by now.
+  std::array<List<Bin>, class_count> offered_;
   std::atomic<std::uint32_t> count_{0};     // Read without the lock as a hint.
   std::uint32_t warm_count_ = 0;
   std::atomic<Thread*> known_{nullptr};     // All records. Release on push, acquire on walk.

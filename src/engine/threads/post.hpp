@@ -1,4 +1,4 @@
-// post: a page goes to its owner's mail, because others have freed blocks of it.
+// post: puts a page of which other threads have freed blocks into its owner's mail.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,11 +7,11 @@
 
 namespace tarn {
 
-// Posts a page that page_free_remote() has put in state mailed. Any thread; takes the orphans' lock
-// where the owner has ended.
+// Posts a page that page_free_remote() has put in state mailed. Any thread. Takes the orphans' lock
+// when the owner has ended.
 void post(Page* page) noexcept;
 
-// Puts pages, linked by `newer`, back into the mail that the calling thread has taken them from.
+// Puts pages, linked by `newer`, back into the mail from which the calling thread has taken them.
 void return_mail(Thread& owner, Page* pages) noexcept;
 
 }  // namespace tarn

@@ -4,7 +4,7 @@
 //        v                                   |
 //     current --full--> asleep --wakes--> queued --empty--> retired (to the store)
 //        |                                   ^
-//        +---- put down (thread ended) ------+
+//        +------ flush (thread ended) ------+
 //
 // SPDX-License-Identifier: MIT
 #include "engine/threads/thread_heap.hpp"
@@ -270,7 +270,7 @@ Page* take_asleep(ThreadHeap& heap, std::size_t size_class) noexcept {
 void settle_mailed(Page& page) noexcept {
   HeapRecord& record = *page.heap->record;
   if (TARN_UNLIKELY(&record != &main_record) && keeps_off(record)) {
-    return page.heap->thread->mail.push(page, page);  // It waits until the heap is open again.
+    return page.heap->thread->mail.push(page, page);  // It waits until the exclusive section ends.
   }
   if (page.heap->current_of(page.size_class) == &page) {
     page_attach(&page, page_collect(&page, RemoteState::open));
@@ -373,8 +373,8 @@ void flush_all(Thread& thread) noexcept {
   settle_queues(thread.heap);
 }
 
-// Each thread heap is looked at when its heap has been deleted, and when its last page goes:
-// whoever deletes many heaps, or has many that live on as blocks, pays for none of the others.
+// Each thread heap is looked at when its heap has been deleted, and when its last page goes. So a
+// program that deletes many heaps, or has many that live on as blocks, pays for none of the others.
 void flush_left_over(Thread& thread) noexcept {
   thread.has_left_over.store(false, std::memory_order_relaxed);
   ThreadHeap* next = nullptr;

@@ -89,7 +89,8 @@ void Background::run() noexcept {
     store.purge_when_due(now);
     give_rest_when_due(now);
     if (look_at_mail(now) != 0) mail_pause = 0;
-    store.purger.lie_down();  // Before the looks: who brings something after them wakes the thread.
+    // Before the looks: a thread that brings something after them wakes the purger.
+    store.purger.lie_down();
     const std::uint64_t due = next_due_ms();
     std::uint64_t pause = due == UINT64_MAX ? due : due > now ? due - now : 0;
     // What lies in the mail may become free at any time without a word.

@@ -1,7 +1,6 @@
-// upkeep: what somebody has to see to now and then, so that memory goes back in time although the
-// program frees nothing that reaches the store: whoever refills comes by every 64th time, takers of
-// large blocks every 4 MiB, ending threads each time, and a thread of the
-// library's own where it is wanted.
+// upkeep: what must be done now and then so that memory goes back in time, although the program
+// frees nothing that reaches the store. Every 64th refill of a thread does it, every 4 MiB of large
+// blocks, the end of each thread, and a thread of the library's own where that is wanted.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,14 +14,15 @@
 
 namespace tarn {
 
-// The thread that purges while the program sleeps. It waits without a time as long as nothing is
+// The thread that purges while the program sleeps. It waits without a timeout as long as nothing is
 // free, allocates nothing, and takes no lock for longer than another purging thread does.
 class Background {
  public:
-  // It is made by the next upkeep().
+  // Asks for the thread. The next upkeep() makes it.
   void want() noexcept;
 
-  // Made if it is wanted and not there; what the OS has refused is not asked for again.
+  // Makes the thread if it is wanted and does not exist. After a refusal of the OS it is not tried
+  // again.
   void provide() noexcept {
     if (TARN_UNLIKELY(wanted_.load(std::memory_order_relaxed)) &&
         state_.load(std::memory_order_relaxed) == State::none) {
@@ -30,14 +30,15 @@ class Background {
     }
   }
 
-  // Wants it and makes it; false with errno set when the OS refuses. pre: as upkeep()
+  // Asks for the thread and makes it. False with errno set when the OS refuses. pre: as upkeep()
   bool start() noexcept;
 
-  // At the library's end: nothing of it may run afterwards. Waits for a purge under way, but not
-  // for ever: the caller may have interrupted who holds the lock that the thread waits for.
+  // At the library's end: nothing of the thread may run afterwards. Waits for a purge under way,
+  // but not for ever: the caller may have interrupted a thread that holds the lock for which the
+  // purge waits.
   void end() noexcept;
 
-  // In the child of a fork, where it is not: the next upkeep() makes another one.
+  // In the child of a fork, where the thread does not exist: the next upkeep() makes another one.
   void recover_after_fork() noexcept;
 
  private:
@@ -49,18 +50,18 @@ class Background {
 
   std::atomic<bool> wanted_{false};
   std::atomic<State> state_{State::none};
-  std::atomic<std::uint64_t> home_{0};  // The process whose memory this is.
-  std::atomic<std::uint32_t> left_{0};  // The thread has done its last.
+  std::atomic<std::uint64_t> home_{0};  // The process that the thread belongs to.
+  std::atomic<std::uint32_t> left_{0};  // Not 0: the thread is past its last step.
   os::OwnThread thread_{};
 };
 
 extern Background background;
 
-// Gives back what is due, and makes the background's thread if it is wanted and not there. May
-// allocate. pre: the calling thread is not busy, holds no lock and is inside no heap.
+// Purges what is due, and makes the background thread if it is wanted and does not exist. May
+// allocate. pre: the calling thread is not busy, holds no lock and is inside no heap
 void upkeep() noexcept;
 
-// For each refill of the thread, and for what is worth so many. pre: as above
+// Counts refills of the thread, or what is worth so many. pre: as upkeep()
 inline constexpr std::uint32_t refills_between = 64;
 TARN_INLINE void count_refills(Thread& thread, std::uint32_t refills = 1) noexcept {
   const std::uint32_t before = thread.refills;

@@ -48,7 +48,7 @@ void* find_in(const char* library, const char* name) noexcept {
   void* const handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
   void* const found = dlsym(handle, name);
-  dlclose(handle);  // Whoever loaded it holds it: code of it is calling us.
+  dlclose(handle);  // The module stays loaded: code of it is calling us.
   return found;
 }
 

@@ -1,5 +1,5 @@
-// allocate: allocation. MixedPage, large blocks, resizing, beginning and end have files of their
-// own.
+// allocate: see allocate.hpp. Mixed pages, large blocks, resizing, beginning and end have files of
+// their own.
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/blocks/allocate.hpp"
@@ -95,7 +95,8 @@ Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::si
                                 ? reinterpret_cast<ThreadHeap*>(slot.current)
                                 : thread_heaps.join(record, thread);
   if (thread_heap == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
-  // A heap that was closed before the thread heap was on its list did not wait for this thread.
+  // A thread that entered its exclusive section before the thread heap was on the list did not wait
+  // for this thread.
   if (exclusive_to_another(record)) return {Outcome::again, nullptr, nullptr};
   const Attempt attempt = from_thread_heap(*thread_heap, size_class, request.bytes);
   if (request.fixed != nullptr && attempt.outcome == Outcome::done) {

@@ -1,5 +1,5 @@
-// allocate: allocating from a heap of one's own. The hit path is inline; all others check the
-// handle, get past the gate, and try, relieving a ceiling that refuses.
+// allocate: allocating from a heap by its handle. The hit path is inline. Every other path checks
+// the handle, passes the gate and tries; when a ceiling refuses, it makes room and tries again.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,12 +15,12 @@ namespace tarn {
 
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept;
 
-// A block of the class of `page`, the current one of a thread heap of the calling thread, which has
-// none left; null, and nothing done, where that takes more than a refill. pre: the thread is inside
-// the heap, and found it open; it is inside no longer afterwards.
+// A block of the class of `page`, a current page of the calling thread that has no block left.
+// Null, with nothing done, when that takes more than a refill. The thread is no longer inside the
+// heap afterwards. pre: the thread is inside the heap, and found its slot filled
 void* refill_inside(Page* page, std::size_t bytes) noexcept;
 
-// pre: as above; of any size. `current` are the pages of the thread heap.
+// As refill_inside(), for any size. `current`: the current pages of the thread heap.
 void* heap_allocate_inside(tarn_heap heap, std::size_t bytes, const char* function,
                            Page** current) noexcept;
 
@@ -30,7 +30,8 @@ TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* f
   Thread* const thread = current_thread;
   const HeapSlot& slot = thread->slots[heap.id % heap_slots];
   thread->inside.store(true, std::memory_order_relaxed);
-  // The processor's order is the closer's business (exclusive.hpp), the compiler's is ours.
+  // The entering thread's membarrier orders the processor (exclusive.hpp); this orders the
+  // compiler.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (TARN_LIKELY(slot.id.load(std::memory_order_relaxed) == heap.id)) {
     Page** const current = slot.current;

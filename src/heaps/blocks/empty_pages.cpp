@@ -1,4 +1,4 @@
-// collect: see collect.hpp.
+// empty_pages: see empty_pages.hpp.
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/blocks/empty_pages.hpp"

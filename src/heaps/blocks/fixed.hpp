@@ -10,12 +10,13 @@
 
 namespace tarn {
 
-// Blocks of exactly `bytes`; the zero value with errno set when there can be none.
+// The handle of the heap's blocks of exactly `bytes`; the zero value with errno set on failure.
 tarn_fixed heap_fixed(tarn_heap heap, std::size_t bytes, std::size_t alignment) noexcept;
 
 void* fixed_allocate_slow(tarn_fixed fixed, const void* site) noexcept;
 
-// pre: as refill_inside(); the class has no page, or one that has no block left.
+// A block when the hit path found none: the class has no page, or its page has no block left. pre:
+// as refill_inside()
 void* fixed_allocate_inside(tarn_fixed fixed, Page* page) noexcept;
 
 TARN_INLINE void* fixed_allocate(tarn_fixed fixed) noexcept {

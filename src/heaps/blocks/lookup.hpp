@@ -1,4 +1,4 @@
-// lookup: what an address is: of which span, of which heap, and how many bytes may be used there.
+// lookup: finds the span and the heap of an address, and how many bytes may be used there.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,9 +20,9 @@ inline Span* find_span(const void* p) noexcept {
   return in_region != nullptr ? in_region : span;
 }
 
-// The page, mixed page or large span whose block `p` is; when there is none, reports and does not
-// return. Of a checked span the caller finds out, and the foreign span stands for blocks of the
-// system's malloc that are a heap's.
+// The page, mixed page or large span of the block at p. Reports, and does not return, when p is no
+// block. For a checked span the caller must check p. The foreign span stands for blocks of the
+// system's malloc that belong to a heap.
 Span* span_of_block(const void* p, const char* function) noexcept;
 
 // Bytes that may be used at p. pre: span is span_of_block(p)
@@ -48,11 +48,12 @@ inline HeapRecord* record_of(const Span* span, const void* p) noexcept {
   } else {
     record = record_of_passed(p);
   }
-  // A deleted heap's mixed page and what it checks stay with its record; the blocks are malloc's.
+  // The mixed page and the checked blocks of a deleted heap stay with its record; the blocks are
+  // malloc's.
   return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
 }
 
-// As that, with the id that the heap had then.
+// The handle of that heap, with the id that it has at this moment.
 inline tarn_heap handle_of(const Span* span, const void* p) noexcept {
   HeapRecord* const record = record_of(span, p);
   const tarn_heap heap = record->handle();

@@ -1,5 +1,5 @@
-// relief: room for a request that a heap could not serve: empty pages are collected, the program's
-// callback is asked, and then those that can give memory back.
+// relief: makes room for a request that a heap could not serve. It gives empty pages, asks the
+// program's callback, and then the owners that can give memory back.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,7 +23,7 @@ struct UnmetRequest {
 // tries: how often that was done for this request. pre: no lock held, not busy
 bool relieve_ceiling(const UnmetRequest& unmet, const RecoveryScope& scope, int tries) noexcept;
 
-// As relieve_ceiling(), for a heap that found no memory.
+// The same for a heap that found no memory.
 bool relieve_memory(const UnmetRequest& unmet, int tries) noexcept;
 
 }  // namespace tarn

@@ -87,7 +87,7 @@ void lose_thread_heaps(HeapRecord& record) noexcept {
   record.adopt_next = nullptr;
 }
 
-// pre: another thread held its lock, or held it exclusively.
+// pre: another thread held the record's lock, or held the heap exclusively
 void repair(HeapRecord& record, bool lock_was_held) noexcept {
   if (record.editing_lists || (lock_was_held && record.is_serialised())) {
     lose_thread_heaps(record);
@@ -133,9 +133,9 @@ void recount_committed(HeapRecord* known) noexcept {
   });
 }
 
-// A thread may have vanished with a page on its way to the mail, or with the mail of another in its
-// hands: who ends a heap would wait for such pages for ever. A thread that forked in the middle of
-// its work (in a signal handler) goes on with what it has.
+// A thread may have vanished while it was posting a page, or had taken the mail of another thread;
+// a thread that ends a heap would wait for such pages for ever. A thread that forked in the middle
+// of its work (in a signal handler) goes on with what it has.
 void deliver_mail_anew(const Thread* survivor, const Thread* ending) noexcept {
   const auto goes_on = [&](const Thread* t) noexcept {
     return t == ending || (t == survivor && t->busy.load(std::memory_order_relaxed)) ||

@@ -14,7 +14,7 @@ namespace tarn {
 
 namespace {
 
-// Reports a confined heap in the hands of another thread. For debug builds.
+// Reports a confined heap that another thread uses. For debug builds.
 [[maybe_unused]] bool is_for_this_thread(const HeapRecord& record) noexcept {
   const HeapThreads threads = record.threads.load(std::memory_order_relaxed);
   if (threads != HeapThreads::confined || record.maker == os::thread_id()) return true;
@@ -23,7 +23,7 @@ namespace {
 
 void empty_slot(Thread& thread, std::uint64_t id) noexcept {
   std::atomic<std::uint64_t>& slot = thread.slots[id % heap_slots].id;
-  // Its thread may be putting another heap there: only this heap's entry goes.
+  // Its thread may be putting another heap there, so only this heap's entry is removed.
   std::uint64_t expected = id;
   slot.compare_exchange_strong(expected, HeapSlot::no_id, std::memory_order_relaxed);
 }
@@ -44,7 +44,7 @@ bool is_at_work(const Thread& thread) noexcept {
          thread.busy.load(std::memory_order_acquire);
 }
 
-// Heaps that the thread has closed.
+// The number of heaps that the calling thread holds exclusively.
 __thread std::uint32_t gates_held = 0;
 
 // pre: the gate has just been taken
@@ -113,8 +113,9 @@ void leave_exclusive(HeapRecord& record) noexcept {
   if (--record.exclusive_depth != 0) return;
   record.exclusive.store(false, std::memory_order_seq_cst);
   if (!record.is_serialised()) {
-    // Mail that came meanwhile waits for its thread; of one that has ended meanwhile nobody would
-    // look at it. Before the gate: whoever ends the heap next takes its thread heaps away.
+    // Mail that came meanwhile waits for its thread; the mail of a thread that has ended meanwhile
+    // would be read by nobody. Before the gate: the next thread that ends the heap takes its thread
+    // heaps away.
     for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
       if (h->thread->state.load(std::memory_order_seq_cst) == ThreadState::orphan) {
         orphan_tend(*h);
@@ -147,7 +148,8 @@ Visit::~Visit() {
   if (thread_ != nullptr) leave();
 }
 
-// Release: pairs with the closer's looks, so that what was done inside is seen.
+// Release: pairs with the looks of a thread that enters an exclusive section, so that it sees what
+// was done inside.
 void Visit::leave() noexcept {
   if (counted_) record_.visitors.fetch_sub(1, std::memory_order_release);
   Busy::end(*thread_);

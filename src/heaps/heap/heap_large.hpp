@@ -17,8 +17,8 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
 // Any thread.
 void heap_large_free(Span* span) noexcept;
 
-// Longer or shorter, without moving or, if it may move, by page tables; false when that cannot be,
-// or a ceiling refuses. The block is then as it was.
+// Makes the block longer or shorter, in place or, if it may move, by page tables. False when that
+// cannot be, or when a ceiling refuses; the block is unchanged then.
 bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept;
 
 }  // namespace tarn

@@ -101,7 +101,7 @@ Attempt mixed_allocate(HeapRecord& record, std::size_t size_class,
 
 namespace {
 
-// Lock held. The empty mixed page is no longer the heap's.
+// Takes the empty mixed page off the heap. pre: the record's lock is held
 void take_off(HeapRecord& record) noexcept {
   MixedPage& mixed = record.mixed;
   uncharge(record, std::size_t{mixed.slices_charged} << slice_shift);
@@ -142,7 +142,7 @@ void mixed_free(Page* page, void* p) noexcept {
     const bool is_all = record.young.load(std::memory_order_relaxed) &&
                         record.first_thread_heap.load(std::memory_order_relaxed) == nullptr;
     if (is_all || !mixed.empty()) return;
-    // Read here: who deletes the heap looks for the mixed page with the heap closed.
+    // Read here: the thread that deletes the heap looks for the mixed page in an exclusive section.
     deleted = record.id.load(std::memory_order_relaxed) == 0;
     if (!deleted && empty_stays(record, std::size_t{mixed.slices_charged} << slice_shift)) return;
     take_off(record);

@@ -1,6 +1,6 @@
-// recovery: how heaps ask for memory that others could give, and tell who gives it what becomes of
-// blocks. Who gives it is the room recover, on a higher floor: it puts its functions here when
-// there is first something to be had. Until then an allocation that fails has failed.
+// recovery: how heaps ask for memory that others could give, and report what becomes of their
+// blocks. The room watch/recover, in a higher tier, answers: it puts its functions here when there
+// is first something to be had. Until then an allocation that fails has failed.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -12,25 +12,27 @@
 
 namespace tarn {
 
-// Whose memory is wanted: of all heaps (null), or of `top`, and of those below it?
+// Whose memory is wanted: that of all heaps (top null), or of `top` and, if `below`, of its
+// descendants.
 struct RecoveryScope {
   HeapRecord* top = nullptr;
   bool below = true;
 };
 
 struct RecoveryHooks {
-  // Recovers `wanted` bytes, if it can; returns the bytes. Calls owners: no lock held, the thread
-  // is neither busy nor inside. errno is kept. What is spare has been looked for where the scope
-  // is one heap.
+  // Recovers `wanted` bytes if it can, and returns the bytes. Calls owners, so no lock is held and
+  // the thread is neither busy nor inside. Keeps errno. Where the scope is one heap, its spare
+  // memory has been given before.
   std::size_t (*recover)(const RecoveryScope& scope, std::size_t wanted,
                          bool for_allocation) noexcept;
-  // The heap's blocks are about to end, or to be malloc's. It is closed.
+  // The heap's blocks are about to end, or to become malloc's. The calling thread holds it
+  // exclusively.
   void (*blocks_end)(HeapRecord& record, bool deleted) noexcept;
-  // In the child of a fork. The record may be one that is not in use; malloc's is the first.
+  // Called in the child of a fork for each record, malloc's first. The record may be unused.
   void (*repair)(HeapRecord& record) noexcept;
 };
 
-// Release when it is put there, once; acquire by who reads it.
+// Written once, with release; read with acquire.
 extern std::atomic<const RecoveryHooks*> recovery_hooks;
 
 // Recovers memory for a request that failed `tries` times before; false when nothing came, so that
@@ -38,8 +40,8 @@ extern std::atomic<const RecoveryHooks*> recovery_hooks;
 // empty no page. pre: as RecoveryHooks::recover
 bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexcept;
 
-// While this lives, no owner is asked for what the calling thread allocates: the thread is amid a
-// change of something that an owner's callback might change, too.
+// While this lives, no owner is asked for what the calling thread allocates: the thread is in the
+// middle of a change that an owner's callback might make, too.
 class WithoutOwners {
  public:
   WithoutOwners() noexcept { ++depth_; }
@@ -53,7 +55,7 @@ class WithoutOwners {
   static TARN_INITIAL_EXEC __thread int depth_;
 };
 
-// Tells the hooks, if there are any.
+// Calls the hook blocks_end, if there are hooks.
 inline void tell_blocks_end(HeapRecord& record, bool deleted) noexcept {
   const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
   if (hooks != nullptr) hooks->blocks_end(record, deleted);

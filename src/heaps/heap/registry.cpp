@@ -80,9 +80,10 @@ void set_up_table(HeapRecord& record, const tarn_heap_options& options,
   record.young.store(count == 0, std::memory_order_relaxed);
 }
 
-// Its gate held; null when there is none. Whoever is late to close the heap that one was, or waits
-// at its gate, has the gate for a moment: then it is another one. Tried, since gates come before
-// the registry's lock.
+// A spare record, with its gate held; null when there is none. A thread that came too late to enter
+// an exclusive section of the record's last heap, or to wait at its gate, may hold the gate for a
+// moment: then another record is taken. The gate is tried, since gates come before the registry's
+// lock.
 TARN_INLINE HeapRecord* take_spare(List<HeapRecord>& spares) noexcept {
   HeapRecord* record = spares.head();
   while (record != nullptr && TARN_UNLIKELY(!record->gate.try_lock())) record = record->next;
@@ -152,7 +153,7 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone,
   put_name(record->name, options.name);
   record->id.store(new_id_locked(), std::memory_order_release);
   live_.push_back(record);
-  record->gate.unlock();  // Who closes it from here on finds the new id.
+  record->gate.unlock();  // A thread that holds the heap exclusively from here on finds the new id.
   return record;
 }
 

@@ -1,7 +1,6 @@
 // registry: the records of all heaps. They are never freed, only reused under a new id.
 //
-// Its lock is that of the thread heaps (thread_heaps.hpp): the lists of records are guarded by it,
-// too.
+// Its lock is that of thread_heaps (thread_heaps.hpp), which guards the lists of records, too.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,16 +21,16 @@ namespace tarn {
 
 class Registry {
  public:
-  // A record under a new id, on the list of live ones, everything else as a new record has it; null
-  // when out of memory. `options` has been checked. The zone and the checks, either of which may be
-  // null, are the heap's from here on.
+  // A record under a new id, on the list of live ones, otherwise as a new record; null when out of
+  // memory. The heap takes over the zone and the checks, either of which may be null. pre:
+  // `options` was checked
   HeapRecord* make(const tarn_heap_options& options, Zone* zone, Checks* checks) noexcept;
 
-  // Makes the id of a live record 0 and remembers its name; false when it has another id by now.
+  // Makes the id of a live record 0 and keeps a tombstone; false when it has another id by now.
   bool end_id(HeapRecord& record, std::uint64_t id) noexcept;
 
-  // Takes a record back that has neither id, nor memory, nor checks. It stays, out of sight, while
-  // it has children.
+  // Takes back a record that has neither id, nor memory, nor checks. It is not reused while it has
+  // children.
   void give(HeapRecord& record) noexcept;
 
   // The heap's class of blocks of that size, made when there is none; null with errno set when it
@@ -54,7 +53,7 @@ class Registry {
     }
   }
 
-  // Whether the heap is live, and `top` or below it.
+  // True when the heap is live, and is `top` or below it.
   bool is_live_in(const tarn_heap& heap, const HeapRecord* top) noexcept;
 
   // Calls visit(span) for the descriptors that lie in regions. Also where a signal has interrupted
@@ -67,15 +66,15 @@ class Registry {
     }
   }
 
-  // For those that have to see the lists of several rooms at rest.
+  // For code that needs the lists of several rooms at rest.
   os::Lock& lock() noexcept { return thread_heaps.lock(); }
 
   // The live heap after this one, the first one for the zero value; the zero value at the end, or
   // when the heap has ended. `ancestor`, if not null: only those below it.
   tarn_heap next_after(const tarn_heap& heap, const HeapRecord* ancestor) noexcept;
 
-  // In the child of a fork, where the lists may be half-changed: they are made again, from the
-  // records' ids and what else is in use of them.
+  // Makes the lists again in the child of a fork, where they may be half-changed, from the records'
+  // ids and other uses.
   void rebuild() noexcept;
 
   // Adds what heaps of one's own have allocated, those that have ended included, to the rows of the
@@ -84,8 +83,9 @@ class Registry {
   void add_counts(tarn_account* account) noexcept;
 
  private:
-  HeapRecord* take_record_locked(bool for_region) noexcept;  // With its gate held;
-  HeapRecord* new_record_locked(void* memory) noexcept;      // likewise. Null for null.
+  HeapRecord* take_record_locked(bool for_region) noexcept;  // Returns a record whose gate is held.
+  // Returns a record whose gate is held; null for null.
+  HeapRecord* new_record_locked(void* memory) noexcept;
   void spare_record_locked(HeapRecord& record) noexcept;
   std::uint64_t new_id_locked() noexcept { return main_heap_id + ++ids_given_; }
 

@@ -1,4 +1,4 @@
-// request: what is asked of a heap, and how it went.
+// request: a request to a heap, and its outcome.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,18 +15,20 @@ struct Request {
   std::size_t bytes;
   std::size_t alignment = block_align;
   bool zero = false;
-  const char* function;  // Of the caller, for reports.
-  const FixedClass* fixed = nullptr;  // Blocks of one size.
+  const char* function;  // The public function that was called, for reports.
+  const FixedClass* fixed = nullptr;  // Not null: a request for a block of this class.
   const void* site = nullptr;  // Return address of the public function, for reports.
-  bool may_end = false;  // The caller names no heap: when it has ended, null and no report.
-  void* block = nullptr;  // To be resized, in a page of the heap: if the class of the request is
-  std::size_t block_class = 0;  // this one, its own, it is what comes back.
+  // The caller names no heap: if the heap has ended, the result is null, without a report.
+  bool may_end = false;
+  void* block = nullptr;  // A block to be resized, in a page of the heap.
+  // The class of `block`. If the request is for the same class, `block` itself is the result.
+  std::size_t block_class = 0;
 };
 
 enum class Outcome : std::uint8_t {
   done,
-  again,          // The heap was closed, or is no longer young: from the start.
-  refused,        // By a ceiling.
+  again,          // The heap was held exclusively, or is no longer young: start again.
+  refused,        // A ceiling refused it.
   out_of_memory,
   ended,          // The heap was destroyed meanwhile.
   frozen,
@@ -37,7 +39,7 @@ struct Attempt {
   void* block;
   HeapRecord* refused_by;
   bool zeroed = false;  // The block is known to read as zero.
-  bool soft_marks_due = false;  // Soft marks of the heap or its ancestors are to be called.
+  bool soft_marks_due = false;  // The callbacks of soft marks of the heap or its ancestors are due.
 };
 
 }  // namespace tarn

@@ -1,4 +1,4 @@
-// zone_chunks: heaps whose memory lies apart: where their chunks come from and go to.
+// zone_chunks: where the chunks of heaps with a zone come from and go to.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -12,27 +12,27 @@
 
 namespace tarn {
 
-// The zone of a heap with these options, null when it needs none. False with errno set when it
-// cannot be had. May call the source: no lock held, not busy.
+// Makes the zone of a heap with these options; *zone is null when it needs none. False with errno
+// set on failure. May call the source. pre: no lock held, not busy
 bool make_zone(const tarn_heap_options& options, Zone** zone) noexcept;
 
-// Whether the options say something sensible about where the heap's memory comes from.
+// True when the options about the heap's memory make sense together.
 bool zone_options_are_sound(const tarn_heap_options& options) noexcept;
 
 
-// The end of a zone that has no span in use.
+// Ends a zone. pre: no span of it is in use
 void end_zone(Zone& zone) noexcept;
 
-// One more chunk for a request that found no room; false when there is none to be had, or the heap
-// has ended. pre: as make_zone()
+// Takes one more chunk for a request that found no room. False when there is none, or the heap has
+// ended. pre: as make_zone()
 bool grow_zone(HeapRecord& record, std::uint64_t id, const Request& request) noexcept;
 
-// Gives back chunks that are empty and what else is free, if it is much or `all` is wanted. False
-// when the heap has ended, before or meanwhile. pre: as make_zone()
+// Gives back empty chunks and other free memory, if it is much or `all` is set. False when the heap
+// has ended before or meanwhile. pre: as make_zone()
 bool trim_zone(HeapRecord& record, std::uint64_t id, bool all) noexcept;
 
-// As that, if it is much, after a free: nobody ends the heap meanwhile, and no gate is waited at.
-// pre: as make_zone(); it has a zone
+// As trim_zone(), after a free, when much is free. Does not wait at a gate. pre: as make_zone();
+// the heap has a zone, and cannot end meanwhile
 void give_surplus(HeapRecord& record) noexcept;
 
 inline void tend_zone(HeapRecord& record) noexcept {

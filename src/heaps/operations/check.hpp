@@ -1,4 +1,4 @@
-// check: whether a heap's pages and lists are sound, and what an address is to it.
+// check: checks a heap's pages and lists, and tells what an address is to the heap.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// free_blocks: which blocks of a page are free, for who walks a heap or looks at a block.
+// free_blocks: which blocks of a page are free, for walks and for looks at one block.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace tarn {
 
-// As they are when this is made: a visitor of a walk may free blocks.
+// A snapshot: a visitor of a walk may free blocks later.
 class FreeBlocks {
  public:
   explicit FreeBlocks(const Page& page) noexcept : page_(page), carved_(page.carved) {
@@ -35,7 +35,7 @@ class FreeBlocks {
     count_ = carved_;
   }
 
-  // Another thread may be putting a block in front: a link that leads astray ends the list.
+  // Another thread may be pushing a block meanwhile: a link that makes no sense ends the list.
   void add(const Block* block) noexcept {
     for (; block != nullptr; block = block->next) {
       if (!page_.is_block(block)) return;

@@ -1,4 +1,4 @@
-// stats: what a heap has and has had.
+// stats: the statistics of a heap.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

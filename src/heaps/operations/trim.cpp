@@ -23,8 +23,8 @@ namespace tarn {
 
 namespace {
 
-// Of open heaps, as far as the calling thread may: its own thread heaps, those of ended threads,
-// and of heaps under a lock.
+// For heaps that no other thread holds exclusively, as far as the calling thread may: its own
+// thread heaps, those of ended threads, and those under a lock.
 void trim_heaps() noexcept {
   registry.for_each([](HeapRecord& record) noexcept {
     for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {

@@ -1,4 +1,4 @@
-// walk: every page and block of an exclusively held heap; and every heap.
+// walk: visits every page and block of a heap, in an exclusive section, and lists heaps.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

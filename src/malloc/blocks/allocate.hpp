@@ -12,10 +12,10 @@
 
 namespace tarn {
 
-// What a program does to a block is told with the return address of the function that it called:
-// `site`. Where none is passed it is that of the callee, to which the compiler jumps.
+// `site` is the return address of the public function, for reports. Where none is passed, it is
+// that of the callee, to which the compiler jumps.
 void* allocate_stepped(std::size_t bytes) noexcept;  // Above linear_bytes_max.
-// Any size; the hit path found no block.
+// Any size, when the hit path found no block.
 void* allocate_slow(std::size_t bytes, const void* site) noexcept;
 // 14 instructions and 2 branches to the return.
 TARN_INLINE void* allocate(std::size_t bytes) noexcept {
@@ -27,7 +27,8 @@ TARN_INLINE void* allocate(std::size_t bytes) noexcept {
   return page_pop(page);
 }
 
-// All that usable_bytes() says of it reads as zero: programs zero no more when they come to use it.
+// A block of which all usable bytes read as zero: programs that use more than they asked for do not
+// zero it again.
 void* allocate_zeroed(std::size_t bytes) noexcept;
 
 // pre: alignment is a power of two.

@@ -1,4 +1,4 @@
-// default_heap: malloc served from the heap that the thread has chosen (thread_default.hpp).
+// default_heap: allocation for threads that have a default heap (thread_default.hpp).
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -24,7 +24,7 @@ inline void* calloc_checked(std::size_t count, std::size_t size) noexcept {
   return allocate_zeroed(bytes);
 }
 
-// Not in place: the usual case of realloc would have a frame for it.
+// Not inline: the usual case of realloc would need a stack frame for it.
 TARN_NOINLINE inline void* realloc_to_nothing(void* p) noexcept {
   deallocate(p);
   return nullptr;
@@ -64,7 +64,7 @@ inline void* memalign_rounded(std::size_t alignment, std::size_t bytes) noexcept
   return allocate_aligned(bytes, alignment == 0 ? 1 : std::bit_ceil(alignment));
 }
 
-// As glibc: errno says ENOMEM, too, where there is no memory, and is else as it was.
+// As glibc: errno is ENOMEM, too, when there is no memory, and otherwise unchanged.
 inline int posix_memalign_checked(void** p, std::size_t alignment, std::size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const int saved = errno;

@@ -40,7 +40,7 @@ void free_locked(Page* page, void* p) noexcept {
   if (record->zone != nullptr) tend_zone(*record);
 }
 
-// Of any block but those of the calling thread's own pages.
+// Frees any block but those of the calling thread's own pages.
 void take_back(void* p, const FreeCall& given) noexcept {
   if (p == nullptr) return;
   Span* const span = span_of_block(p, given.function);

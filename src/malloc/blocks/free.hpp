@@ -1,4 +1,4 @@
-// free: a block is given back, whatever heap it is of; the hit path is inline.
+// free: gives a block back to the heap that it came from. The hit path is inline.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,8 +23,9 @@ TARN_INLINE void deallocate_local(void* p, Page* page) noexcept {
   auto* const block = static_cast<Block*>(p);
   block->next = page->local_free;
   page->local_free = block;
-  // The last access: who sees the page empty may give it to another heap (retire_empty_pages). The
-  // processor keeps the order of stores as far as that is waited for; the compiler would not.
+  // The last access: a thread that sees the page empty may give it to another heap
+  // (retire_empty_pages). The processor keeps the order of stores as far as that is waited for; the
+  // compiler would not.
   std::atomic_signal_fence(std::memory_order_release);
   if (TARN_UNLIKELY(--page->countdown == 0)) return deallocate_attention(page);
 }
@@ -38,7 +39,7 @@ TARN_INLINE void deallocate(void* p) noexcept {
   deallocate_local(p, page);
 }
 
-// As above by a program that says how much it asked for: checked heaps compare.
+// As above, with the size that the program asked for: checked heaps compare it.
 TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
   auto* const page = static_cast<Page*>(page_map.span_of(p));
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {

@@ -27,8 +27,8 @@ namespace tarn {
 namespace {
 
 // A block shrinks in place down to this part of its size. Small blocks move early: the copy is
-// cheap and many of them wait for a neighbour's size. Large ones move late: who shrinks them often
-// grows them again, and what moves is copied twice.
+// cheap, and many of them wait for a neighbour's size. Large ones move late: a program that shrinks
+// them often grows them again, and every move copies.
 constexpr std::size_t shrink_part(std::size_t size) noexcept {
   return size <= 64 ? size : size <= linear_bytes_max ? 2 : 4;
 }
@@ -51,14 +51,14 @@ bool resize_in_mixed_page(Page* page, void* p, std::size_t bytes) noexcept {
   return true;
 }
 
-// What cannot move: it has what was asked for, or the request fails.
+// For a block that cannot move: it is large enough already, or the request fails.
 void* stay(void* p, bool has_room, int errno_before) noexcept {
   if (!has_room) return nullptr;
   errno = errno_before;
   return p;
 }
 
-// What a block is to become: `bytes` long, in that heap.
+// A resize: the block is to have `bytes`, in that heap.
 struct Wanted {
   tarn_heap heap;
   std::size_t bytes;
@@ -172,8 +172,8 @@ bool keeps_place(std::size_t size, std::size_t bytes) noexcept {
   return bytes <= size && bytes >= size / shrink_part(size);
 }
 
-// In the common case the heap from which malloc serves the thread is the heap of the page. Then it
-// is malloc's own: in the scope of another heap that would be a view, which has no pages.
+// In the common case the page belongs to the heap from which malloc serves the thread. That is
+// malloc's own heap then: a thread with a default heap reads a view that has no pages.
 void* reallocate(void* p, std::size_t bytes) noexcept {
   auto* const page = static_cast<Page*>(page_map.span_of(p));
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread) ||

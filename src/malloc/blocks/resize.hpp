@@ -1,4 +1,4 @@
-// resize: a block at a new size, in place or moved, in its heap or into another one.
+// resize: resizes a block, in place or moved, in its heap or into another one.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,7 +13,7 @@ namespace tarn {
 // ENOMEM, and the block is as it was.
 void* reallocate(void* p, std::size_t bytes) noexcept;
 
-// Whether a block of `size` that is to have `bytes` stays where it is.
+// True when a block of `size` bytes that is to have `bytes` stays where it is.
 bool keeps_place(std::size_t size, std::size_t bytes) noexcept;
 
 // As realloc for p != null and bytes != 0, into `heap`, from whatever heap p is of.

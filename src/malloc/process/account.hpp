@@ -1,4 +1,4 @@
-// account: what the whole process has and has done, class by class (tarn/diagnose/account.h).
+// account: the account of the whole process, class by class (tarn/diagnose/account.h).
 //
 // SPDX-License-Identifier: MIT
 #pragma once

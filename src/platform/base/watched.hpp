@@ -36,7 +36,7 @@ class Watched {
   }
   TARN_INLINE T acquire() const noexcept { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
 
-  // What was written, not what is there by then: whoever has read it may have moved on.
+  // What was written, not what is there by now: the thread that has read it may have moved on.
   TARN_INLINE T operator+=(T n) noexcept { return write(static_cast<T>(read() + n)); }
   TARN_INLINE T operator-=(T n) noexcept { return write(static_cast<T>(read() - n)); }
   TARN_INLINE T operator++() noexcept { return *this += T{1}; }

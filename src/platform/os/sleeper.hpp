@@ -19,7 +19,8 @@ class Sleeper {
   // The thread's: false once it is to end.
   bool goes_on() const noexcept { return word_.load(std::memory_order_acquire) != ended_; }
 
-  // The thread's, before it looks for work: whoever brings some from now on wakes it.
+  // Called by the sleeping thread before it looks for work: a thread that brings some from now on
+  // wakes it.
   void lie_down() noexcept { change(awake_, asleep_); }
 
   // The thread's, after it found none: until somebody rings. pre: lie_down()

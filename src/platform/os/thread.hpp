@@ -128,9 +128,7 @@ class LockedUnlessHeld {
   Lock* lock_;
 };
 
-// Has `ended(value)` called on this thread when it ends, for a value that is not null. It may be
-// asked for again from within `ended`. False when the OS has no room for it.
-// Each of the two who may ask has one value and one function for all threads.
+// Each of the two callers that may ask has one value and one function for all threads.
 enum class ThreadEndFor { heap, scratch };
 using ThreadEnded = void (*)(void* value);
 bool thread_on_end(ThreadEnded ended, void* value,

@@ -105,7 +105,7 @@ void explain_arena_address(const ArenaReport& block) noexcept;
 [[noreturn]] void report_chunk(const void* data, std::size_t granted_bytes, std::size_t bytes,
                                std::size_t alignment) noexcept;
 
-// Says in one line what lies at an address of a pool, for whoever found a fault there.
+// Says in one line what lies at an address of a pool where a fault was found.
 void explain_pool_address(const PoolReport& block, bool live) noexcept;
 
 // As above, for what was asked of a heap that has been destroyed. name: "" when it is not known.

@@ -137,7 +137,7 @@ bool is_at_work(const Thread& thread) noexcept {
           thread.inside.load(std::memory_order_relaxed));
 }
 
-// Blocks may be in the hands of who changes the page's lists.
+// A thread that is changing the page's lists may hold blocks.
 bool is_worked_on(const Page& page) noexcept {
   const Thread* const owner = page.owner.load(std::memory_order_relaxed);
   if (owner == nullptr || owner == &frozen_owner || owner == &lost_owner) return false;

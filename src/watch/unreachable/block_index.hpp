@@ -111,8 +111,8 @@ class BlockIndex {
     }
   }
 
-  // The block of a span of one block whose descriptor this is; false when it is none. Who takes or
-  // gives such a block back has no more than that, for a moment.
+  // The block of a span of one block whose descriptor this is; false when it is none. A thread that
+  // is taking or giving back such a block may have no more than the descriptor for a moment.
   bool find_by_descriptor(std::uintptr_t address, Spot* spot) const noexcept;
 
   // Whether the slice at the address belongs to the range, and not to what lies in its block.
@@ -169,7 +169,7 @@ class BlockIndex {
     std::uint64_t chunks = 0;
   };
 
-  // Of spans of one block: by descriptor, with open addressing.
+  // Finds spans of one block by their descriptor; open addressing.
   bool make_descriptors() noexcept;
   std::size_t slot_of(std::uintptr_t descriptor) const noexcept {
     constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;

@@ -41,7 +41,7 @@ bool is_passthrough(const HeapRecord& record) noexcept {
   return record.checks != nullptr && record.checks->mode == Mode::passthrough;
 }
 
-// wait: for those who have one of the locks.
+// wait: for threads that hold one of the locks.
 bool hold_all(bool wait) noexcept {
   const auto take = [wait](os::Lock& lock) noexcept {
     return wait ? take_unless_stuck(lock) : lock.try_lock();

@@ -17,7 +17,7 @@ namespace {
 using tarn::Search;
 using tarn::os::Standing;
 
-// A call of the library, from the registers of whoever made it on.
+// A call of the library, with the registers of its caller.
 struct Call {
   const char* function;
   const tarn_unreachable_options* options;

@@ -21,7 +21,8 @@ struct Work {
   const char* name;
 };
 
-// One at a time is begun, by whoever makes it; read before thread_begin_own() may be called again.
+// One thread at a time is begun. The new thread reads this before thread_begin_own() may be called
+// again.
 constinit Work next_work{};
 
 void* run_work(void*) {

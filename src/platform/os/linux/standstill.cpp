@@ -119,7 +119,7 @@ TARN_UNSANITIZED void on_signal(int signal, siginfo_t* info, void* context) noex
   if (__atomic_load_n(&place.word, __ATOMIC_RELAXED) != expected) return;
   Described self;
   describe(&self.standing, static_cast<const ucontext_t*>(context));
-  // Release: pairs with who counts those that are here.
+  // Release: pairs with the thread that counts those that are here.
   if (!__atomic_compare_exchange_n(&place.word, &expected,
                                    reinterpret_cast<std::uintptr_t>(&self) | state_here, false,
                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
@@ -281,7 +281,7 @@ bool Standstill::call_new(int folder, std::size_t* called) noexcept {
         return false;
       }
       if (i == known_) ++known_;
-      // Whoever has it blocked for long, as before, is given up at the next look.
+      // A thread that has blocked the signal for as long as before is given up at the next look.
       const bool known_to_block = places[i].thread == thread && places[i].looks >= looks_max;
       places[i].thread = thread;
       places[i].looks = known_to_block ? looks_max - 1 : 0;

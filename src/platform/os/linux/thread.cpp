@@ -181,7 +181,8 @@ void Lock::lock_slow(ThreadId me) noexcept {
   if (is_unrepaired_child()) repair_after_fork();  // Or the holder may be a thread that is gone.
   for (;;) {
     std::uint32_t seen = free_;
-    // Whoever has slept does not know whether others do: it says so, and unlock() wakes one.
+    // A thread that has slept does not know whether others sleep: it says that they may, and
+    // unlock() wakes one.
     if (word_.compare_exchange_strong(seen, me | awaited_, std::memory_order_acquire,
                                       std::memory_order_relaxed)) {
       return;

@@ -33,7 +33,7 @@ std::uintptr_t word(const void* p) noexcept { return reinterpret_cast<std::uintp
 
 bool has_asan() noexcept { return __asan_poison_memory_region != nullptr; }
 
-// 0: not asked yet; 1: no; 2: yes. Whoever asks gets the same answer.
+// 0: not asked yet; 1: no; 2: yes. Every thread that asks gets the same answer.
 std::atomic<int> memcheck{0};
 
 // Its other tools (callgrind, massif) do not answer memcheck's requests, and see programs as they
