@@ -53,10 +53,12 @@ Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t sli
   if (span == nullptr) return nullptr;
   auto* const page = static_cast<Page*>(span);
   page->free = page->local_free = nullptr;
+  TARN_ASSERT(span->slices >= slices && block_bytes >= block_bytes_min);
   page->countdown = 0;
   page->kept = 0;
   page->block_bytes = static_cast<std::uint32_t>(block_bytes);
   page->capacity = static_cast<std::uint32_t>(span->bytes() / page->block_bytes);
+  TARN_ASSERT(page->capacity != 0 && page->capacity <= remote_count_max);
   page->carved = 0;
   page->live_seen = 0;
   page->size_class = static_cast<SizeClass>(size_class);
@@ -70,6 +72,7 @@ Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t sli
 
 void page_give(Page* page, Zone* zone) noexcept {
   TARN_ASSERT(page->live() == 0 && !page->queued);
+  TARN_ASSERT(Remote{page->remote.load(std::memory_order_relaxed)}.state() == RemoteState::dead);
   page->owner.store(nullptr, std::memory_order_relaxed);
   page->set_heap(nullptr);
   page->set_kind(SpanKind::large);  // In use by nobody else until the store has it.
@@ -92,6 +95,7 @@ std::uint32_t page_carve(Page* page) noexcept {
   reinterpret_cast<Block*>(last)->next = nullptr;
   page->free = reinterpret_cast<Block*>(first);
   page->carved += static_cast<std::uint32_t>(count);
+  TARN_ASSERT(page->carved <= page->capacity);
   return static_cast<std::uint32_t>(count);
 }
 
@@ -132,6 +136,7 @@ Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept {
 }
 
 bool page_list(Page* page, std::uint32_t threshold) noexcept {
+  TARN_ASSERT(threshold != 0 && threshold <= remote_count_max);
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   const RemoteState state = seen.state();
   if (TARN_UNLIKELY(state == RemoteState::purging)) return true;
@@ -145,6 +150,7 @@ bool page_list(Page* page, std::uint32_t threshold) noexcept {
 }
 
 std::uint32_t page_threshold(const Page* page) noexcept {
+  TARN_ASSERT(page->capacity != 0);
   std::uint32_t part = page->capacity / threshold_part;
   if (page->block_bytes <= linear_bytes_max && part < small_threshold_most) {
     part = page->capacity / small_threshold_part;
@@ -154,6 +160,7 @@ std::uint32_t page_threshold(const Page* page) noexcept {
 }
 
 void page_settle(Page* page, bool received) noexcept {
+  TARN_ASSERT(page->kept != -1);
   page_count_all(page);
   std::uint32_t threshold = 0;
   do {
@@ -163,6 +170,7 @@ void page_settle(Page* page, bool received) noexcept {
     const std::uint32_t full = page_threshold(page);
     threshold = live != 0 && live < full ? live : full;
   } while (!page_list(page, threshold));
+  TARN_ASSERT(page->kept == 0);
 }
 
 bool page_open(Page* page) noexcept {
@@ -209,6 +217,7 @@ RemoteFree page_free_remote(Page* page, Block* block) noexcept {
   for (;;) {
     if (TARN_UNLIKELY(seen.state() == RemoteState::dead)) return RemoteFree::dead;
     if (TARN_UNLIKELY(seen.state() == RemoteState::purged)) return RemoteFree::dead;
+    TARN_ASSERT(page->is_block(block));
     block->next = seen.count() == 0 ? nullptr : page->block_at(decode_head(seen.head()));
     const std::uint32_t count = seen.count() + 1;
     const bool posts = seen.state() == RemoteState::listed && count >= seen.threshold();
@@ -224,6 +233,7 @@ RemoteFree page_free_remote(Page* page, Block* block) noexcept {
 
 void page_attach(Page* page, Collected collected) noexcept {
   if (collected.count == 0) return;
+  TARN_ASSERT(page->is_block(collected.head));
   page->countdown -= collected.count;
   if (page->local_free != nullptr) {
     Block* last = collected.head;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/records/gate.hpp"
 
+#include "platform/base/check.hpp"
 #include "platform/os/thread.hpp"
 
 namespace tarn {
@@ -59,6 +60,9 @@ bool exclusive_to_another(const HeapRecord& record) noexcept {
   return record.exclusive.load(std::memory_order_seq_cst) && !record.gate.held_by_this_thread();
 }
 
-void wait_at_gate(HeapRecord& record) noexcept { os::Locked wait(record.gate); }
+void wait_at_gate(HeapRecord& record) noexcept {
+  TARN_ASSERT(!record.gate.held_by_this_thread() && !record.lock.held_by_this_thread());
+  os::Locked wait(record.gate);
+}
 
 }  // namespace tarn

@@ -28,6 +28,7 @@ std::size_t MixedPage::find(const Bits& bits, std::size_t from, bool value) noex
 }
 
 void MixedPage::fill(Bits& bits, std::size_t from, std::size_t to, bool value) noexcept {
+  TARN_ASSERT(from <= to && to <= grains);
   while (from < to) {
     const std::size_t in_word = from % 64;
     std::size_t count = 64 - in_word;
@@ -41,6 +42,7 @@ void MixedPage::fill(Bits& bits, std::size_t from, std::size_t to, bool value) n
 
 // One past the last grain of the block that begins at `first`.
 std::size_t MixedPage::end_of(std::size_t first) const noexcept {
+  TARN_ASSERT(bit(first_, first));
   const std::size_t hole = find(used_, first + 1, false);
   const std::size_t next = find(first_, first + 1, true);
   return hole < next ? hole : next;
@@ -48,6 +50,7 @@ std::size_t MixedPage::end_of(std::size_t first) const noexcept {
 
 std::size_t MixedPage::take(std::size_t bytes, std::size_t alignment) noexcept {
   TARN_ASSERT(bytes <= bytes_max && alignment <= slice_bytes);
+  TARN_ASSERT(is_power_of_two(alignment));
   const std::size_t wanted = grains_of(bytes);
   const std::size_t step = alignment <= block_align ? 1 : alignment / block_align;
   for (std::size_t at = 0;;) {
@@ -82,6 +85,7 @@ void MixedPage::give(std::size_t offset) noexcept {
 }
 
 void MixedPage::count(std::size_t size_class, std::size_t bytes) noexcept {
+  TARN_ASSERT(size_class < bin_count && bytes <= bytes_max);
   const std::size_t cost = size_for(bytes) * class_allocations_max / class_bytes_max;
   const std::size_t parts = cost == 0 ? 1 : cost;
   std::uint8_t& left = left_to_[size_class];
@@ -89,12 +93,14 @@ void MixedPage::count(std::size_t size_class, std::size_t bytes) noexcept {
 }
 
 void MixedPage::cancel(std::size_t offset, std::size_t bytes) noexcept {
+  TARN_ASSERT(allocations != 0 && size_at(offset) == size_for(bytes));
   give(offset);
   --allocations;
   slack_bytes -= static_cast<std::uint32_t>(size_for(bytes) - bytes);
 }
 
 bool MixedPage::resize(std::size_t offset, std::size_t bytes) noexcept {
+  TARN_ASSERT(size_at(offset) != 0 && bytes <= bytes_max);
   const std::size_t at = offset / block_align;
   const std::size_t end = end_of(at);
   const std::size_t wanted = at + grains_of(bytes);

@@ -20,6 +20,7 @@ ThreadHeap* find_thread_heap(HeapRecord& record, const Thread& thread) noexcept 
 }
 
 void note_emptied(ThreadHeap& thread_heap) noexcept {
+  TARN_ASSERT(thread_heap.pages.empty() && thread_heap.left_over);
   Thread& thread = *thread_heap.thread;
   thread_heap.next_of_record = thread.emptied;
   TARN_FORK_FENCE();
@@ -40,6 +41,7 @@ void add_counts_of(const ThreadHeap& thread_heap, HeapRecord& record,
 }
 
 ThreadHeap* ThreadHeaps::take_locked(const HeapRecord& record) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   ThreadHeap* const spare = is_region(record) ? nullptr : spare_;
   if (spare != nullptr) {
     spare_ = spare->next_of_record;
@@ -72,6 +74,7 @@ ThreadHeap* ThreadHeaps::join(HeapRecord& record, Thread& thread) noexcept {
     record.first_thread_heap.store(thread_heap,
                                    std::memory_order_release);  // Pairs with find_thread_heap().
   }
+  TARN_ASSERT(thread_heap->thread == &thread && thread_heap->record == &record);
   // Under the lock, so that a thread that enters an exclusive section finds the slot as it stays.
   os::Locked record_locked(record.lock);
   if (!record.exclusive.load(std::memory_order_relaxed) && barriers_known()) {
@@ -84,6 +87,7 @@ ThreadHeap* ThreadHeaps::join(HeapRecord& record, Thread& thread) noexcept {
 }
 
 void ThreadHeaps::join_fixed(ThreadHeap& thread_heap, const FixedClass& fixed) noexcept {
+  TARN_ASSERT(fixed.heap == thread_heap.record);
   os::Locked locked(thread_heap.record->lock);
   if (thread_heap.record->exclusive.load(std::memory_order_relaxed) || !barriers_known()) return;
   const std::uint64_t id = fixed.id.load(std::memory_order_relaxed);
@@ -106,6 +110,7 @@ ThreadHeap* ThreadHeaps::join_alone(HeapRecord& record, Thread& owner) noexcept 
 }
 
 void ThreadHeaps::give_all(HeapRecord& record) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record));
   os::Locked locked(lock_);
   // First: a fork must not find thread heaps on the list that are on another one already.
   ThreadHeap* const all = record.first_thread_heap.load(std::memory_order_relaxed);
@@ -135,6 +140,7 @@ void ThreadHeaps::give_all(HeapRecord& record) noexcept {
 
 // The thread heap's memory is the region's.
 void ThreadHeaps::leave_region_locked(ThreadHeap& thread_heap, HeapRecord& record) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && is_region(record));
   keep_counts(thread_heap, record);
   if (thread_heap.thread != &locked_owner) thread_heap.thread->heaps.remove(&thread_heap);
 }
@@ -172,6 +178,7 @@ void ThreadHeaps::count_without_thread_heap(std::size_t bytes) noexcept {
 
 void ThreadHeaps::give_locked(ThreadHeap& thread_heap, HeapRecord& record) noexcept {
   TARN_ASSERT(serves_nothing(thread_heap));
+  TARN_ASSERT(lock_.held_by_this_thread() && thread_heap.pages.empty());
   keep_counts(thread_heap, record);
   publish_live(thread_heap);
   thread_heap.look_again_at = 0;

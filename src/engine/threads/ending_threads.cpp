@@ -6,12 +6,14 @@
 #include "engine/records/thread_heaps.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
 constinit EndingThreads ending_threads;
 
 Thread* EndingThreads::begin() noexcept {
+  TARN_ASSERT(!lock_.held_by_this_thread());
   lock_.lock();
   if (thread_ == nullptr) {
     thread_ = orphans.take(Orphans::Counted::no);
@@ -25,6 +27,7 @@ Thread* EndingThreads::begin() noexcept {
 }
 
 void* EndingThreads::allocate(std::size_t size_class) noexcept {
+  TARN_ASSERT(size_class < class_count);
   Thread* const thread = begin();
   if (thread == nullptr) return nullptr;
   Busy::begin(*thread);

@@ -31,6 +31,7 @@ void receive_mail_of(Thread& thread, const HeapRecord& record) noexcept {
 // A seized page leaves all the lists that it is on.
 void take_off(ThreadHeap& heap, Page& page) noexcept {
   Bin& bin = heap.bin(page.size_class);
+  TARN_ASSERT(page.heap == &heap && bin.pages != 0);
   if (page.kept == -1) {
     set_current(heap, page.size_class, no_page());
     bin.counts.handed.add(~page_untaken(&page) + 1);  // Handed to `free` and never allocated.
@@ -47,6 +48,7 @@ void take_off(ThreadHeap& heap, Page& page) noexcept {
 }  // namespace
 
 Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(*heap.record));
   for (int rounds = 0; heap.pages.head() != nullptr; ++rounds) {
     if (rounds != 0) os::yield();
     receive_mail_of(*heap.thread, *heap.record);
@@ -66,6 +68,7 @@ Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
   }
   publish_live(heap);
   forget_pages(heap);
+  TARN_ASSERT(heap.pages.empty() && serves_nothing(heap));
   return chain;
 }
 
@@ -83,6 +86,7 @@ void forget_pages(ThreadHeap& heap) noexcept {
 }
 
 void retire_empty_pages(ThreadHeap& heap) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(*heap.record));
   if (!barriers_known()) return;
   Page* empty = nullptr;
   std::size_t going = 0;
@@ -120,6 +124,7 @@ void retire_empty_pages(ThreadHeap& heap) noexcept {
 }
 
 void flush_thread_heaps_at_hand(HeapRecord& record) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record));
   const EditingLists editing_lists(record);
   for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
     if (h->thread == current_thread) {

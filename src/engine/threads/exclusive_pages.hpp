@@ -9,6 +9,7 @@
 #include "engine/records/record.hpp"
 #include "engine/records/thread.hpp"
 #include "engine/records/thread_heaps.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -55,6 +56,7 @@ void flush_thread_heaps_at_hand(HeapRecord& record) noexcept;
 class EditingLists {
  public:
   explicit EditingLists(HeapRecord& record) noexcept : record_(record) {
+    TARN_ASSERT(!record.editing_lists);
     record_.editing_lists = true;
     TARN_FORK_FENCE();
   }

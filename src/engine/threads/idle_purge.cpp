@@ -7,6 +7,7 @@
 #include "engine/store/store.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/post.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/vm.hpp"
 
 namespace tarn {
@@ -51,6 +52,7 @@ struct Run {
 
 // Returns how many bytes have gone.
 std::size_t purge_run(Thread& owner, const Run& run) noexcept {
+  TARN_ASSERT(run.pages != nullptr && run.start < run.end);
   const auto bytes = static_cast<std::size_t>(run.end - run.start);
   const bool purged = os::vm_purge(run.start, bytes);
   // Where the OS refuses, only the lists have gone.
@@ -85,6 +87,7 @@ bool may_be_purged(const Page& page) noexcept { return page.heap_now()->record =
 // Takes pages out of the chain, for which a purge has begun, until they have `wanted` bytes. False
 // when all of the chain has been looked at.
 bool take_free_pages(Page** chain, Page** taken, std::size_t wanted) noexcept {
+  TARN_ASSERT(wanted != 0 && *taken == nullptr);
   std::size_t bytes = 0;
   Page* before = nullptr;
   for (Page* page = *chain; page != nullptr;) {
@@ -125,6 +128,7 @@ bool is_due(Thread& owner) noexcept {
 }  // namespace
 
 std::size_t IdlePurge::serve(Thread& owner, std::size_t most_bytes) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && served_ == nullptr);
   std::size_t given = 0;
   owner.mail_look.first = nullptr;
   std::size_t round = round_bytes_first;
@@ -147,6 +151,7 @@ std::size_t IdlePurge::serve(Thread& owner, std::size_t most_bytes) noexcept {
 }
 
 std::size_t IdlePurge::purge_locked(bool at_once) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   const std::size_t most = at_once ? SIZE_MAX : step_bytes;
   std::size_t given = 0;
   for (Thread* t = orphans.first_known(); t != nullptr && given < most; t = t->next_known) {

@@ -9,6 +9,7 @@
 #include "engine/records/totals.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -16,8 +17,10 @@ namespace {
 
 // Returns the orphan that is not warm any longer, or null.
 Thread* give_locked(Thread& thread) noexcept {
+  TARN_ASSERT(!orphans.lock().held_by_this_thread());
   os::Locked locked(orphans.lock());
   publish_live(thread.heap);
+  TARN_ASSERT(thread.state.load(std::memory_order_relaxed) == ThreadState::live);
   totals.count_thread_ended();
   thread.state.store(ThreadState::orphan, std::memory_order_seq_cst);
   // After the state: a thread that posted before it left mail here; one that posts after it serves
@@ -46,6 +49,7 @@ void orphan_give(Thread& thread) noexcept {
 }
 
 void orphan_serve(Thread& thread) noexcept {
+  TARN_ASSERT(!orphans.lock().held_by_this_thread());
   os::Locked locked(orphans.lock());
   if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
   Busy busy(thread);
@@ -53,6 +57,7 @@ void orphan_serve(Thread& thread) noexcept {
 }
 
 void orphan_tend(ThreadHeap& thread_heap) noexcept {
+  TARN_ASSERT(!orphans.lock().held_by_this_thread());
   os::Locked locked(orphans.lock());
   Thread& thread = *thread_heap.thread;
   if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
@@ -65,6 +70,7 @@ void orphan_tend(ThreadHeap& thread_heap) noexcept {
 }
 
 void orphans_trim() noexcept {
+  TARN_ASSERT(!orphans.lock().held_by_this_thread());
   os::Locked locked(orphans.lock());
   orphans.for_each_locked([](Thread& thread) noexcept {
     Busy busy(thread);

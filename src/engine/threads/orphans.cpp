@@ -54,6 +54,7 @@ Thread* Orphans::take(Counted counted) noexcept {
     Thread* const thread = list_.pop_front();
     if (thread != nullptr) {
       count_.fetch_sub(1, std::memory_order_relaxed);
+      TARN_ASSERT(thread->state.load(std::memory_order_relaxed) == ThreadState::orphan);
       if (thread->warm) --warm_count_;
       thread->warm = false;
       Busy::begin(*thread);
@@ -74,6 +75,8 @@ Thread* Orphans::take(Counted counted) noexcept {
 }
 
 Thread* Orphans::push_locked(Thread& thread) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() &&
+              thread.state.load(std::memory_order_relaxed) == ThreadState::orphan);
   list_.push_front(&thread);
   count_.fetch_add(1, std::memory_order_relaxed);
   thread.warm = true;
@@ -87,6 +90,7 @@ Thread* Orphans::push_locked(Thread& thread) noexcept {
 }
 
 void Orphans::cool_all_locked() noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   for_each_locked([](Thread& thread) noexcept { thread.warm = false; });
   warm_count_ = 0;
 }
@@ -113,6 +117,7 @@ void for_each_bin(const ThreadHeap& heap, Visit visit) noexcept {
 
 // The bins of one more orphan that a fork has left. False when there is none.
 bool Orphans::offer_next_locked() noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   if (unoffered_ == nullptr) return false;
   Thread& thread = *unoffered_;
   unoffered_ = thread.next;
@@ -124,6 +129,7 @@ bool Orphans::offer_next_locked() noexcept {
 
 // Its pages are a living thread's from here on. pre: it has just left the front of the list
 void Orphans::withdraw_locked(Thread& thread) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   if (unoffered_ == &thread) unoffered_ = list_.head();
   for_each_bin(thread.heap, [&](Bin& bin, std::size_t c) noexcept {
     if (!bin.offered) return;
@@ -141,6 +147,7 @@ Page* take_from(Bin& bin) noexcept {
     auto* const page = static_cast<Page*>(s);
     if (!page_open(page)) continue;  // In the mail: its receiver goes first.
     ThreadHeap& orphan = *page->heap;
+    TARN_ASSERT(page->queued && bin.pages != 0);
     Busy busy(*orphan.thread);
     bin.queue.remove(page);
     --bin.pages;
@@ -154,6 +161,7 @@ Page* take_from(Bin& bin) noexcept {
 // Goes round the thread heaps of ended threads, a few at a time, and begins where it last found
 // one.
 Page* adopt_in(HeapRecord& record, std::size_t size_class) noexcept {
+  TARN_ASSERT(orphans.lock().held_by_this_thread() && has_class(record, size_class));
   const ThreadHeap* first = nullptr;
   for (int i = 0; i < thread_heaps_looked_at; ++i) {
     ThreadHeap* thread_heap = record.adopt_next;
@@ -176,6 +184,7 @@ Page* adopt_in(HeapRecord& record, std::size_t size_class) noexcept {
 }  // namespace
 
 Page* Orphans::adopt_offered_locked(std::size_t size_class) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && size_class < class_count);
   List<Bin>& bins = offered_[size_class];
   for (int i = 0; i < bins_looked_at; ++i) {
     Bin* const bin = bins.head();
@@ -198,6 +207,7 @@ Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
   Page* const adopted = heap.record == &main_record ? adopt_offered_locked(size_class)
                                                     : adopt_in(*heap.record, size_class);
   if (adopted != nullptr) {
+    TARN_ASSERT(adopted->size_class == size_class && !adopted->queued);
     // Under the lock: a new thread may take the orphan next, and must not find its own pages here.
     adopted->set_heap(&heap);
     adopted->owner.store(heap.thread, std::memory_order_relaxed);

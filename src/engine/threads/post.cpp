@@ -5,6 +5,7 @@
 
 #include "engine/store/store.hpp"
 #include "engine/threads/orphan_care.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -19,16 +20,19 @@ void serve_if_ended(Thread& owner) noexcept {
 }  // namespace
 
 void post(Page* page) noexcept {
+  TARN_ASSERT(is_in_mail(Remote{page->remote.load(std::memory_order_relaxed)}.state()));
   // State mailed holds the owner still: nobody but the receiver moves the page on. The owner was
   // acquired with the remote word.
   Thread* owner = page->owner.load(std::memory_order_relaxed);
   if (TARN_UNLIKELY(owner == &frozen_owner)) owner = page->heap_now()->thread;
+  TARN_ASSERT(owner != nullptr);
   owner->mail.push(*page, *page);
   store.purger.ring();  // The push comes before its load: a sleeper has looked for mail before.
   serve_if_ended(*owner);
 }
 
 void return_mail(Thread& owner, Page* pages) noexcept {
+  TARN_ASSERT(pages != nullptr);
   Page* last = pages;
   while (last->newer != nullptr) last = static_cast<Page*>(last->newer);
   owner.mail.push(*pages, *last);

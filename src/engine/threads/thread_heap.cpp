@@ -9,6 +9,8 @@
 // SPDX-License-Identifier: MIT
 #include "engine/threads/thread_heap.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <initializer_list>
 #include <new>
 
@@ -32,6 +34,7 @@ namespace {
 constexpr int put_backs_max = 2;
 
 void enqueue(Page& page) noexcept {
+  TARN_ASSERT(page.kept == 0);
   const Thread& thread = *page.heap->thread;
   if (TARN_UNLIKELY(thread.state.load(std::memory_order_relaxed) == ThreadState::orphan)) {
     orphans.offer(*page.heap, page.size_class);
@@ -42,6 +45,7 @@ void enqueue(Page& page) noexcept {
 }
 
 void dequeue(Page& page) noexcept {
+  TARN_ASSERT(page.queued);
   page.heap->bin(page.size_class).queue.remove(&page);
   page.queued = false;
 }
@@ -49,6 +53,7 @@ void dequeue(Page& page) noexcept {
 }  // namespace
 
 void set_own_current(ThreadHeap& heap, std::size_t size_class, Page* page) noexcept {
+  TARN_ASSERT(size_class >= class_count && size_class < bin_count);
   Bin& bin = heap.bin(size_class);
   bin.current = page;
   // What was filled is what is emptied: the record may be another one by then.
@@ -66,6 +71,7 @@ namespace {
 
 // pre: live() == 0, not current. A page in the mail stays until it is read.
 void retire(Page& page) noexcept {
+  TARN_ASSERT(page.live() == 0 && page.kept == 0);
   if (stays(page, 0) || !page_kill(&page)) {
     enqueue(page);
     return;
@@ -73,6 +79,7 @@ void retire(Page& page) noexcept {
   if (page.queued) dequeue(page);
   ThreadHeap& heap = *page.heap;
   note_live(heap, page, 0);
+  TARN_ASSERT(heap.bin(page.size_class).pages != 0);
   --heap.bin(page.size_class).pages;
   heap.pages.remove(&page);
   const std::size_t bytes = page.bytes();
@@ -92,6 +99,7 @@ void place(Page& page) noexcept {
 }
 
 void note_handed(Page& page, std::uint32_t handed) noexcept {
+  TARN_ASSERT(page.kept == -1 && handed <= page.capacity);
   ThreadHeap& heap = *page.heap;
   heap.bin(page.size_class).counts.handed.add(handed);
   note_live(heap, page, page.countdown - 1 + handed);
@@ -153,6 +161,7 @@ bool is_better_left(const Page& page) noexcept {
 // Puts a page with few free blocks, or none, to sleep. False when others have freed some meanwhile:
 // it goes on with these.
 bool put_to_sleep(Page& page) noexcept {
+  TARN_ASSERT(page.free == nullptr);
   // In the child of a fork a page of a vanished thread may have one block that is on a list and
   // counted: see "Fork" in docs/design/heap.md.
   if (TARN_UNLIKELY(page.live() > page.capacity)) page.countdown = page.capacity + 1;
@@ -179,6 +188,7 @@ bool put_to_sleep(Page& page) noexcept {
 
 // False when out of memory.
 bool provide_bin(ThreadHeap& heap, std::size_t size_class) noexcept {
+  TARN_ASSERT(size_class < bin_count);
   std::atomic<BinGroup*>& group = heap.groups[size_class / group_bins];
   if (TARN_LIKELY(group.load(std::memory_order_relaxed) != nullptr)) return true;
   void* const memory = allocate_record(heap.record->zone, sizeof(BinGroup));
@@ -200,6 +210,7 @@ Page* take_queued(ThreadHeap& heap, std::size_t size_class) noexcept {
 Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
   Page* const page = orphans.adopt_page(heap, size_class);
   if (page == nullptr) return nullptr;
+  TARN_ASSERT(page->size_class == size_class && page->heap == &heap && !page->queued);
   ++heap.bin(size_class).pages;
   heap.pages.push_front(page);
   make_current(*page);
@@ -209,6 +220,7 @@ Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
 // A page that is paid for; null when a ceiling refuses (refused_by) or the OS.
 Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t block_bytes,
                    std::size_t slices) noexcept {
+  TARN_ASSERT(slices != 0);
   heap.refused_by = charge(*heap.record, slices << slice_shift);
   if (heap.refused_by != nullptr) return nullptr;
   Page* const page = page_take(size_class, block_bytes, slices, heap.record->zone);
@@ -240,6 +252,7 @@ Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {
   Page* const page = heap.record == &main_record ? take_for_main(size_class, pages)
                                                  : take_for_other(heap, size_class, pages);
   if (page == nullptr) return nullptr;
+  TARN_ASSERT(page->size_class == size_class && page->live() == 0);
   page->set_heap(&heap);
   page->owner.store(heap.thread, std::memory_order_relaxed);
   ++pages;
@@ -339,6 +352,7 @@ void flush_current_pages(ThreadHeap& heap) noexcept {
     if (page == no_page() || page->size_class != c) continue;  // Or it is its table class's entry.
     set_current(heap, c, no_page());
     unpin(*page);
+    TARN_ASSERT(page->heap == &heap);
     std::uint64_t unused = 0;  // Handed to `free` and never allocated: not an allocation.
     for (Block* block = page->free; block != nullptr;) {
       Block* const next = block->next;
@@ -367,10 +381,23 @@ void settle_queues(ThreadHeap& heap) noexcept {
   }
 }
 
+namespace {
+
+// For debug builds: true but for every 16th time. A check walks all pages and their free lists.
+[[maybe_unused]] bool is_between_checks() noexcept {
+  constexpr std::uint32_t flushes_between = 16;
+  static std::atomic<std::uint32_t> flushes{0};
+  return flushes.fetch_add(1, std::memory_order_relaxed) % flushes_between != 0;
+}
+
+}  // namespace
+
 void flush_all(Thread& thread) noexcept {
   read_mail(thread);
   flush_current_pages(thread.heap);
   settle_queues(thread.heap);
+  TARN_ASSERT(serves_nothing(thread.heap));
+  TARN_ASSERT(is_between_checks() || thread_heap_check(thread.heap));
 }
 
 // Each thread heap is looked at when its heap has been deleted, and when its last page goes. So a
@@ -384,6 +411,7 @@ void flush_left_over(Thread& thread) noexcept {
     flush_current_pages(*thread_heap);
     settle_queues(*thread_heap);
     thread_heap->left_over = true;
+    TARN_ASSERT(serves_nothing(*thread_heap));
     if (thread_heap->pages.empty()) note_emptied(*thread_heap);
   }
   ThreadHeap* const emptied = thread.emptied;
@@ -398,6 +426,8 @@ void flush_thread_heap(ThreadHeap& heap) noexcept {
   read_mail(*heap.thread);
   flush_current_pages(heap);
   settle_queues(heap);
+  TARN_ASSERT(serves_nothing(heap));
+  TARN_ASSERT(is_between_checks() || thread_heap_check(heap));
 }
 
 namespace {

@@ -21,6 +21,7 @@
 #include "heaps/heap/mixed_blocks.hpp"
 #include "heaps/heap/soft_marks.hpp"
 #include "heaps/heap/zone_chunks.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -52,6 +53,7 @@ Attempt from_thread_heap(ThreadHeap& thread_heap, std::size_t size_class,
               nullptr, thread_heap.refused_by};
     }
   }
+  TARN_ASSERT(page->size_class == size_class && page->free != nullptr);
   return {Outcome::done, page_pop(page), nullptr};
 }
 
@@ -95,6 +97,7 @@ Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::si
                                 ? reinterpret_cast<ThreadHeap*>(slot.current)
                                 : thread_heaps.join(record, thread);
   if (thread_heap == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  TARN_ASSERT(thread_heap->thread == &thread && thread_heap->record == &record);
   // A thread that entered its exclusive section before the thread heap was on the list did not wait
   // for this thread.
   if (exclusive_to_another(record)) return {Outcome::again, nullptr, nullptr};

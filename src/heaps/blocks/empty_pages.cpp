@@ -10,12 +10,14 @@
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/mixed_blocks.hpp"
 #include "heaps/heap/registry.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
 namespace {
 
 std::size_t give_empty_pages_held(HeapRecord& record, KeepEmpty kept) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record) && &record != &main_record);
   Limits& limits = record.limits;
   const std::size_t wanted = limits.floor_wanted.load(std::memory_order_relaxed);
   limits.floor.store(kept.floor && wanted > kept.bytes ? wanted : kept.bytes,

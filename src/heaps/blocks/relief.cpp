@@ -7,6 +7,7 @@
 #include "engine/zones/zone.hpp"
 #include "heaps/blocks/empty_pages.hpp"
 #include "heaps/heap/exclusive.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -34,6 +35,7 @@ bool reclaimed(const UnmetRequest& unmet, HeapRecord& top) noexcept {
 }  // namespace
 
 bool relieve_ceiling(const UnmetRequest& unmet, const RecoveryScope& scope, int tries) noexcept {
+  TARN_ASSERT(scope.top != nullptr && tries >= 0);
   HeapRecord& top = *scope.top;
   if (tries == 0 && heap_give_empty_pages(top) != 0) return true;
   if (!reclaimed(unmet, top) && !recover_for(scope, unmet.bytes, tries)) return false;
@@ -61,6 +63,7 @@ bool has_zone(HeapRecord& record, std::uint64_t id) noexcept {
 }  // namespace
 
 bool relieve_memory(const UnmetRequest& unmet, int tries) noexcept {
+  TARN_ASSERT(tries >= 0 && !current_thread->busy.load(std::memory_order_relaxed));
   if (has_zone(unmet.record, unmet.id) && relieve_ceiling(unmet, {&unmet.record, false}, tries)) {
     return true;
   }

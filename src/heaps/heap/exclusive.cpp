@@ -49,6 +49,8 @@ __thread std::uint32_t gates_held = 0;
 
 // pre: the gate has just been taken
 void keep_others_out(HeapRecord& record) noexcept {
+  TARN_ASSERT(record.gate.held_by_this_thread() &&
+              !record.exclusive.load(std::memory_order_relaxed));
   ++gates_held;
   record.exclusive_depth = 1;
   bool others = false;
@@ -75,6 +77,7 @@ void keep_others_out(HeapRecord& record) noexcept {
 }  // namespace
 
 void enter_exclusive(HeapRecord& record) noexcept {
+  TARN_ASSERT(!record.lock.held_by_this_thread());
   if (exclusive_to_this_thread(record)) {
     ++record.exclusive_depth;
     return;
@@ -107,9 +110,13 @@ bool enter_exclusive_soon(HeapRecord& record) noexcept {
   return true;
 }
 
-void forget_exclusive_depth(HeapRecord& record) noexcept { record.exclusive_depth = 1; }
+void forget_exclusive_depth(HeapRecord& record) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record));
+  record.exclusive_depth = 1;
+}
 
 void leave_exclusive(HeapRecord& record) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record) && record.exclusive_depth != 0);
   if (--record.exclusive_depth != 0) return;
   record.exclusive.store(false, std::memory_order_seq_cst);
   if (!record.is_serialised()) {
@@ -122,6 +129,7 @@ void leave_exclusive(HeapRecord& record) noexcept {
       }
     }
   }
+  TARN_ASSERT(gates_held != 0);
   --gates_held;
   record.gate.unlock();
 }
@@ -151,6 +159,8 @@ Visit::~Visit() {
 // Release: pairs with the looks of a thread that enters an exclusive section, so that it sees what
 // was done inside.
 void Visit::leave() noexcept {
+  TARN_ASSERT(thread_->busy.load(std::memory_order_relaxed));
+  TARN_ASSERT(!counted_ || record_.visitors.load(std::memory_order_relaxed) != 0);
   if (counted_) record_.visitors.fetch_sub(1, std::memory_order_release);
   Busy::end(*thread_);
   if (ending_) ending_threads.end();

@@ -9,6 +9,7 @@
 #include "heaps/heap/large.hpp"
 #include "heaps/heap/soft_marks.hpp"
 #include "heaps/heap/zone_chunks.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 
 namespace tarn {
@@ -51,6 +52,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
 }
 
 void heap_large_free(Span* span) noexcept {
+  TARN_ASSERT(span->kind_now() == SpanKind::large);
   auto* const page = static_cast<Page*>(span);
   Zone* zone = nullptr;
   HeapRecord* record = nullptr;
@@ -74,6 +76,7 @@ namespace {
 
 // Lock held.
 bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_move) noexcept {
+  TARN_ASSERT(record.lock.held_by_this_thread() && span->kind_now() == SpanKind::large);
   const std::size_t before = span->bytes();
   const std::size_t wanted = slices_for(bytes) << slice_shift;
   if (wanted > before && charge(record, wanted - before) != nullptr) return false;

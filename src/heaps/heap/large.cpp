@@ -7,6 +7,7 @@
 
 #include "engine/records/live_bytes.hpp"
 #include "engine/records/totals.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/vm.hpp"
 #include "platform/settings/settings.hpp"
 
@@ -110,6 +111,7 @@ Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, Zone* zone
 }
 
 void large_give(Span* span, Zone* zone) noexcept {
+  TARN_ASSERT(span->kind_now() == SpanKind::large);
   count(span, false);
   give_large(span, zone);
 }
@@ -127,6 +129,7 @@ void large_free(Span* span) noexcept {
 }
 
 bool large_resize(Span* span, std::size_t slices, Zone* zone) noexcept {
+  TARN_ASSERT(slices != 0 && span->kind_now() == SpanKind::large);
   const std::size_t bytes_before = span->bytes();
   if (slices == span->slices) return true;
   if (slices < span->slices) {
@@ -141,11 +144,13 @@ bool large_resize(Span* span, std::size_t slices, Zone* zone) noexcept {
 }
 
 bool large_remap(Span* span, std::size_t slices) noexcept {
+  TARN_ASSERT(slices > span->slices);
   if (span->bytes() < settings[Option::large_move_kib] * 1024) return false;
   return grow_by_remap(span, slices, 0) != nullptr;
 }
 
 void* large_reallocate(Span* span, std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes > block_bytes_max && span->kind_now() == SpanKind::large);
   if (bytes > request_bytes_max) return nullptr;
   const std::size_t slices = slices_for(bytes);
   void* const p =

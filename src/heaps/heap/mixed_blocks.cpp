@@ -10,6 +10,7 @@
 #include "engine/records/thread_heaps.hpp"
 #include "heaps/heap/registry.hpp"
 #include "heaps/heap/zone_chunks.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/report/report.hpp"
 
@@ -22,6 +23,7 @@ constexpr std::uint32_t mixed_allocations_max = 1024;
 
 // Lock held. Makes sure of `slices` of the mixed page's span.
 Attempt extend_mixed_page(HeapRecord& record, std::uint8_t slices) noexcept {
+  TARN_ASSERT(record.lock.held_by_this_thread() && slices <= MixedPage::slices);
   MixedPage& mixed = record.mixed;
   if (mixed.slices_charged >= slices) return {Outcome::done, nullptr, nullptr};
   const std::size_t bytes = (std::size_t{slices} - mixed.slices_charged) << slice_shift;
@@ -78,6 +80,7 @@ bool mixed_has_room(HeapRecord& record, std::size_t size_class, const Request& r
 
 Attempt mixed_allocate(HeapRecord& record, std::size_t size_class,
                          const Request& request) noexcept {
+  TARN_ASSERT(record.lock.held_by_this_thread() && is_in_mixed_page(record, size_class));
   MixedPage& mixed = record.mixed;
   if (request.bytes > MixedPage::bytes_max || mixed.allocations >= mixed_allocations_max) {
     record.young.store(false, std::memory_order_relaxed);
@@ -104,6 +107,7 @@ namespace {
 // Takes the empty mixed page off the heap. pre: the record's lock is held
 void take_off(HeapRecord& record) noexcept {
   MixedPage& mixed = record.mixed;
+  TARN_ASSERT(record.lock.held_by_this_thread() && mixed.page != nullptr && mixed.empty());
   uncharge(record, std::size_t{mixed.slices_charged} << slice_shift);
   mixed.page = nullptr;
   mixed.slices_charged = 0;
@@ -154,6 +158,7 @@ void mixed_free(Page* page, void* p) noexcept {
 }
 
 void mixed_give(Page* page, Zone* zone) noexcept {
+  TARN_ASSERT(page->kind_now() == SpanKind::mixed);
   unmap_span(zone, page, true);
   page->set_record(nullptr);
   page->set_kind(SpanKind::large);  // In use by nobody until the store has it.

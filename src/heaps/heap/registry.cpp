@@ -44,6 +44,7 @@ void set_up(Limits& limits, const tarn_heap_options& options) noexcept {
 
 // False when out of memory; what has been made stays with the record.
 bool provide_groups(HeapRecord& record, std::size_t classes) noexcept {
+  TARN_ASSERT(classes <= fixed_classes_max);
   for (std::size_t i = 0; i < classes; i += fixed_group_classes) {
     FixedGroup*& group = record.fixed_groups[i / fixed_group_classes];
     if (group != nullptr) continue;
@@ -57,6 +58,7 @@ bool provide_groups(HeapRecord& record, std::size_t classes) noexcept {
 // pre: there is room for it. Without an id so far.
 FixedClass& set_up_class(HeapRecord& record, std::size_t at, std::uint64_t heap_id,
                          std::size_t block_bytes, std::size_t size_class) noexcept {
+  TARN_ASSERT(at < fixed_classes_max && block_bytes != 0);
   FixedClass& made = record.fixed(at);
   made.block_bytes = static_cast<std::uint32_t>(block_bytes);
   made.size_class = static_cast<std::uint32_t>(size_class);
@@ -112,6 +114,7 @@ HeapRecord* Registry::new_record_locked(void* memory) noexcept {
 }
 
 void Registry::spare_record_locked(HeapRecord& record) noexcept {
+  TARN_ASSERT(record.children == 0 && record.id.load(std::memory_order_relaxed) == 0);
   const std::uintptr_t offset = address_of(&record) - address_of(static_memory_);
   const bool is_static = offset < sizeof static_memory_;
   (is_static ? spare_static_ : spare_).push_back(&record);
@@ -126,6 +129,10 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone,
   }
   HeapRecord* const record = take_record_locked(options.region != nullptr);
   if (record == nullptr) return nullptr;
+  TARN_ASSERT(record->gate.held_by_this_thread() &&
+              record->id.load(std::memory_order_relaxed) == 0);
+  TARN_ASSERT(record->children == 0 && record->parent == nullptr && record->large.empty());
+  TARN_ASSERT(record->first_thread_heap.load(std::memory_order_relaxed) == nullptr);
   record->zone = zone;
   record->checks = checks;
   if (!provide_groups(*record, options.class_count)) {
@@ -171,12 +178,15 @@ bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
 }
 
 void Registry::give(HeapRecord& record) noexcept {
+  TARN_ASSERT(record.id.load(std::memory_order_relaxed) == 0 && record.checks == nullptr);
+  TARN_ASSERT(record.zone == nullptr && record.mixed.page == nullptr && record.large.empty());
   os::Locked locked(thread_heaps.lock());
   record.gone = true;
   for (HeapRecord* r = &record; r != nullptr && r->gone && r->children == 0;) {
     HeapRecord* const parent = r->parent;
     r->parent = nullptr;
     spare_record_locked(*r);
+    TARN_ASSERT(parent == nullptr || parent->children != 0);
     if (parent != nullptr) --parent->children;
     r = parent;
   }

@@ -18,6 +18,7 @@
 #include "heaps/heap/registry.hpp"
 #include "heaps/heap/zone_chunks.hpp"
 #include "heaps/operations/freeze.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 
 namespace tarn {
@@ -33,6 +34,7 @@ void wipe_all(const Span* chain) noexcept {
 
 // pre: held exclusively. All memory of the heap, dead, as a chain, no longer charged.
 Span* take_all(HeapRecord& record) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record) && record.editing_lists);
   if (record.checks != nullptr) return checks_take_all(record);
   Span* chain = nullptr;
   for_each_intact_thread_heap(record, [&](ThreadHeap& thread_heap) noexcept {
@@ -56,6 +58,7 @@ Span* take_all(HeapRecord& record) noexcept {
     chain = mixed;
   }
   record.live_bytes.store(0, std::memory_order_relaxed);
+  TARN_ASSERT(record.large.empty() && record.mixed.page == nullptr);
   record.young.store(!record.has_table(), std::memory_order_relaxed);
   return chain;
 }

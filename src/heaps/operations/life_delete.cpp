@@ -18,6 +18,7 @@
 #include "heaps/heap/mixed_blocks.hpp"
 #include "heaps/heap/recovery.hpp"
 #include "heaps/heap/registry.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -25,6 +26,7 @@ namespace {
 
 // All but the mixed page, which stays charged.
 void disown(HeapRecord& record) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record) && record.zone == nullptr);
   std::size_t charged = 0;
   std::int64_t live = 0;
   for_each_intact_thread_heap(record,

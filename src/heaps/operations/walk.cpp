@@ -13,6 +13,7 @@
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/registry.hpp"
 #include "heaps/operations/free_blocks.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -109,6 +110,7 @@ int walk_checked(HeapRecord& record, Walk& walk) noexcept {
 }
 
 int walk_all(HeapRecord& record, Walk& walk) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record) && record.walking);
   if (record.checks != nullptr) return walk_checked(record, walk);
   if (int stop = walk.mixed(record.mixed)) return stop;
   const auto visit = [&](const Page& page) noexcept { return walk.page(page); };

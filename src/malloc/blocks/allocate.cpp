@@ -15,6 +15,7 @@
 #include "heaps/heap/recovery.hpp"
 #include "malloc/blocks/default_heap.hpp"
 #include "malloc/process/process.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -59,6 +60,7 @@ Thread* this_thread() noexcept {
 
 // Null when out of memory. pre: size_class < class_count
 void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
+  TARN_ASSERT(size_class < class_count && bytes <= class_block_bytes[size_class]);
   if (TARN_UNLIKELY(thread_is_ending)) return ending_threads.allocate(size_class);
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
@@ -69,6 +71,7 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   Page* const page = refill(heap, size_class);
   if (page == nullptr) return nullptr;
   ClassCounts& counts = heap.bin(size_class).counts;
+  TARN_ASSERT(page->size_class == size_class && page->free != nullptr);
   counts.sampled.add(1);
   counts.sampled_bytes.add(bytes);
   return page_pop(page);

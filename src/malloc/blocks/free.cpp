@@ -14,6 +14,7 @@
 #include "heaps/heap/large.hpp"
 #include "heaps/heap/mixed_blocks.hpp"
 #include "heaps/heap/zone_chunks.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/report/report.hpp"
 
@@ -23,6 +24,7 @@ namespace {
 
 // Of a serialised heap. pre: p is the start of a block
 void free_locked(Page* page, void* p) noexcept {
+  TARN_ASSERT(page->is_block(p));
   ThreadHeap& thread_heap = *page->heap;
   HeapRecord* record = nullptr;
   {
@@ -78,6 +80,7 @@ void deallocate_sized_slow(void* p, std::size_t bytes, const void* site) noexcep
 }
 
 void deallocate_attention(Page* page) noexcept {
+  TARN_ASSERT(page->countdown == 0 && page->heap->thread == current_thread);
   HeapRecord& record = *page->heap->record;
   for (;;) {
     {
