@@ -20,12 +20,15 @@
 
 #include "../pool/static_pool.h"
 
+/* A list of classes is a table. */
+/* clang-format off */
 #ifndef XALLOCATOR_CLASSES
 #define XALLOCATOR_CLASSES(X)                                                             \
   X(16, MAX_BLOCKS) X(32, MAX_BLOCKS) X(64, MAX_BLOCKS) X(128, MAX_BLOCKS)                \
   X(256, MAX_BLOCKS) X(396, MAX_BLOCKS) X(512, MAX_BLOCKS) X(768, MAX_BLOCKS)             \
   X(1024, MAX_BLOCKS) X(2048, MAX_BLOCKS) X(4096, MAX_BLOCKS)
 #endif
+/* clang-format on */
 #ifndef XALLOCATOR_SPILL
 #define XALLOCATOR_SPILL 0
 #endif
