@@ -1,5 +1,5 @@
-// descriptors: those of spans, in use or spare. A thread gets one of its group's (records.hpp), and
-// each goes back to the group that it came from.
+// descriptors: the descriptors of spans, in use or spare. A thread takes one of its group
+// (record_memory.hpp), and each goes back to the group that it came from.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,18 +16,18 @@ namespace tarn {
 // The caller's lock guards the object.
 class Descriptors {
  public:
-  // Has at least so many ready for the calling thread; false when out of memory.
+  // Makes sure that so many are ready for the calling thread; false when out of memory.
   bool provide(int count) noexcept;
 
-  // One of those, of kind idle.
+  // Takes one of those, of kind idle.
   Span* take() noexcept;
   void give(Span* span) noexcept;
 
-  // True: one of the calling thread's group.
+  // True when the descriptor is of the calling thread's group.
   static bool is_near(const Span* span) noexcept { return span->group == thread_group; }
 
-  // In the child of a fork, when the lock's holder has vanished: none is spare any more. The caller
-  // gives those of kind idle.
+  // In the child of a fork, when the lock's holder has vanished: forgets the spare ones. The caller
+  // gives back those of kind idle.
   void forget_spares() noexcept;
 
   // Calls visit(span) for all that there are. Those that were never taken are idle, and zero.
@@ -44,7 +44,7 @@ class Descriptors {
 
   std::size_t bytes_reserved() const noexcept { return memory_.bytes_reserved(); }
 
-  bool check() const noexcept;  // The lists hold idle ones, as many as they say.
+  bool check() const noexcept;  // True when the lists hold idle ones, as many as they count.
 
  private:
   struct Spares {

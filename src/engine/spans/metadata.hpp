@@ -15,8 +15,8 @@ class Metadata {
   // Zeroed, aligned to a cache line; null when the OS refuses. The caller's lock guards the object.
   void* allocate(std::size_t bytes) noexcept;
 
-  // What is left up to the next address that is a multiple of `grain`, zeroed; empty when the OS
-  // refuses. pre: a power of two, at least a slice.
+  // What is left up to the next multiple of `grain`, zeroed; empty when the OS refuses. pre: grain
+  // is a power of two, at least a slice
   struct Piece {
     std::byte* start = nullptr;
     std::byte* end = nullptr;
@@ -25,7 +25,7 @@ class Metadata {
   };
   Piece allocate_piece(std::size_t grain) noexcept;
 
-  // In the child of a fork that may have left a new region half-begun: goes on where that was.
+  // In the child of a fork that may have left a new region half-begun: completes it.
   void repair() noexcept;
 
   // Calls visit(record) for every record in what was ever handed out. pre: all are of `bytes`, 64

@@ -1,16 +1,16 @@
-// page_map: from any address to the descriptor of its span, in two loads and without a branch.
+// page_map: finds the descriptor of any address's span, in two loads and without a branch.
 //
 //   root (bss, 1 MiB, touched where used)      leaf (2 MiB reserved per GiB of addresses in use)
 //   +------------------------+                 +--------------------------------+
 //   | leaf - empty_leaf, or 0| --------------> | descriptor - foreign, or 0 ... |
 //   +------------------------+                 +--------------------------------+
 //
-// Both levels hold distances, so that zero memory is a valid map: an unknown GiB leads to
-// empty_leaf, an unknown slice to the foreign span, which no thread owns. Null and foreign pointers
-// thus take the slow path of free() by the same test as blocks of other threads.
+// Both levels hold distances, so zero memory is a valid map: an unknown GiB leads to empty_leaf, an
+// unknown slice to the foreign span, which no thread owns. Null and foreign pointers thus take the
+// slow path of free() by the same test as blocks of other threads.
 //
-// Entries are written by whoever holds the span (pages, large blocks) or the store's lock (free
-// spans), and read without order: a pointer that reaches another thread brings its entry along.
+// Entries are written by the thread that holds the span, or under the store's lock for free spans.
+// They are read without order: a pointer that reaches another thread brings its entry along.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -65,8 +65,8 @@ class PageMap {
   static Reserve reserve_leaves(std::size_t bytes) noexcept;
   static void release(Reserve reserve) noexcept;
 
-  // As above, with the leaves of a reserve, from which those that it takes are taken off. Does not
-  // fail. pre: the reserve was made for `bytes` or more.
+  // As above, with leaves that it takes out of the reserve. Does not fail. pre: the reserve was
+  // made for `bytes` or more
   void cover(const std::byte* start, std::size_t bytes, Reserve& reserve) noexcept;
 
   // pre: the range was covered.

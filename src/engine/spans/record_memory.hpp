@@ -1,8 +1,8 @@
-// record_memory: memory for records of heaps, of threads and of spans, never given back.
+// record_memory: memory for the records of heaps, threads and spans. It is never given back.
 //
-// Threads are in groups, and each group has its records from pieces of its own: a core that sees
-// its thread go through the lines of a slice fetches the next ones ahead, and takes them from the
-// core that is about to write them. Records of two threads side by side cost them 4 to 8 % of their
+// Threads are in groups, and the records of a group lie in pieces of its own. A core that sees its
+// thread go through the lines of a slice prefetches the next ones, and so takes them from a core
+// that is about to write them: records of two threads side by side cost them 4 to 8 % of their
 // speed, in pieces of 4 KiB still 1 to 3, in pieces of 16 KiB nothing.
 //
 // SPDX-License-Identifier: MIT
@@ -19,8 +19,8 @@ namespace tarn {
 
 inline constexpr std::size_t thread_groups = 64;
 
-// The calling thread's: it comes with its record (engine/records/thread.hpp), which outlives it, as
-// what was made for it does.
+// The calling thread's group. It comes with the thread's record (engine/records/thread.hpp), which
+// outlives the thread.
 extern TARN_INITIAL_EXEC __thread std::uint8_t thread_group;
 
 // The caller's lock guards the object.
@@ -31,8 +31,8 @@ class Records {
   // Zeroed, aligned to a cache line; null when the OS refuses.
   void* allocate(std::size_t bytes) noexcept;
 
-  // In the child of a fork, when the lock's holder has vanished: what is left of the pieces is not
-  // handed out any more.
+  // In the child of a fork, when the lock's holder has vanished: hands out no more of the pieces in
+  // use.
   void repair() noexcept;
 
   // Calls visit(record) for every record that was handed out, and for what is left of the pieces,

@@ -19,15 +19,15 @@ enum class SpanKind : std::uint8_t {
   idle,     // The descriptor is spare (or stands for memory that is not ours: the foreign span).
   clean,    // Free, in the store; reads as zero and is not backed, as far as the store knows.
   dirty,    // Free, in the store; backed.
-  purging,  // Free, on its way from dirty to clean outside the lock; Store::purging_ has it.
-  unmapping,  // Likewise, without its memory by now, on its way to be no longer ours.
-  lost,     // Nobody's: a fork has left it half-changed.
+  purging,  // Free, being purged outside the lock; on the list Store::purging_.
+  unmapping,  // Likewise; its memory is gone and its addresses are going.
+  lost,     // A fork has left it half-changed: no thread uses it.
   page,     // Blocks of one class.
   mixed,  // The first blocks of a heap, of any size.
   large,    // One block.
-  moving,   // One that the OS moves: no address leads to it.
-  checked,  // Places of one size for blocks that are checked (heaps/checked/checks.hpp).
-  lone,     // One block that is checked, perhaps before an inaccessible page.
+  moving,   // A large block that the OS is moving: no address leads to it.
+  checked,  // Places of one size for checked blocks (heaps/checked/checks.hpp).
+  lone,     // One checked block, perhaps before an inaccessible page.
   notes,    // What is known of the blocks in a checked span.
 };
 

@@ -80,8 +80,9 @@ std::size_t purge_chain(Thread& owner, Page* chain) noexcept {
   return run.pages == nullptr ? given : given + purge_run(owner, run);
 }
 
-// A heap of somebody's own may have memory that is not the OS's, and be closed, walked or frozen:
-// it is left alone. A page in the mail stays its heap's, unless that becomes malloc's.
+// Only pages of malloc's heap are purged: another heap's memory may not be the OS's, and that heap
+// may be held exclusively, walked or frozen. A page in the mail stays its heap's, unless that
+// becomes malloc's.
 bool may_be_purged(const Page& page) noexcept { return page.heap_now()->record == &main_record; }
 
 // Takes pages out of the chain, for which a purge has begun, until they have `wanted` bytes. False

@@ -16,8 +16,8 @@ constinit Orphans orphans;
 
 namespace {
 
-// Orphans whose current pages stay as they are, so that the next thread starts warm. Older ones put
-// theirs down: then whatever is freed of them comes back by mail.
+// The number of orphans whose current pages stay as they are, so that the next thread starts warm.
+// The pages of older ones are flushed: then whatever is freed of them comes back by mail.
 constexpr std::uint32_t warm_max = 4;
 
 // How far a refill looks for a page to adopt before it takes a fresh one: past bins that have got
@@ -40,7 +40,8 @@ Thread* make_thread() noexcept {
   thread->heap.thread = thread;
   thread->heap.record = &main_record;
   thread->group = thread_group;
-  // malloc's heap by its handle; nobody closes it, so that the slot is only ever displaced.
+  // malloc's heap by its handle. No thread holds it exclusively, so the slot is only ever
+  // displaced.
   thread->slots[main_heap_id % heap_slots].current = thread->heap.current.data();
   thread->slots[main_heap_id % heap_slots].id.store(main_heap_id, std::memory_order_relaxed);
   return thread;

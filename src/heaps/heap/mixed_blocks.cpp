@@ -1,5 +1,5 @@
-// mixed_blocks: blocks of young heaps. The bookkeeping of places is MixedPage's; here are its span,
-// what it is charged, and who may touch it.
+// mixed_blocks: see mixed_blocks.hpp. MixedPage keeps the places; here are its span, its charge,
+// and the locking.
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/heap/mixed_blocks.hpp"

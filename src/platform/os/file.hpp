@@ -20,7 +20,7 @@ bool file_unlink(const char* name, FileKind kind) noexcept;
 // and cannot be.
 int file_again(int file, bool writes) noexcept;
 
-// How long it is; false with EINVAL when it is no regular file.
+// The file's length; false with EINVAL when it is no regular file.
 bool file_bytes(int file, std::size_t* bytes) noexcept;
 
 // Has the first `bytes` of the file backed by storage, and the file at least so long. EFBIG beyond
@@ -33,7 +33,7 @@ void* file_reserve(std::size_t bytes) noexcept;
 // Maps a part of the file there, over what was mapped; readable and writable. Shared: it is the
 // file that is written.
 bool file_map(void* start, int file, std::size_t offset, std::size_t bytes, bool shared) noexcept;
-bool file_sync(void* start, std::size_t bytes) noexcept;  // Until it is in the storage.
+bool file_sync(void* start, std::size_t bytes) noexcept;  // Waits until it is in the storage.
 
 // Excludes others that have opened the file, until it is unlocked or this opening ends, if need
 // be with its process.

@@ -18,7 +18,7 @@ bool environment_known() noexcept;
 // Milliseconds from an arbitrary start, never backwards; a few nanoseconds a call, grain 1-4 ms.
 std::uint64_t clock_coarse_ms() noexcept;
 
-std::uint64_t clock_ns() noexcept;  // Finer, and a system call where that is needed for it.
+std::uint64_t clock_ns() noexcept;  // Finer than clock_ms(); a system call where that is needed.
 
 // Sets errno, where there is one.
 enum class Error { invalid, no_memory, busy, unsupported, exists, loop };
@@ -29,11 +29,11 @@ inline int fail(Error error) noexcept {
 }
 
 void write_error(const char* text, std::size_t bytes) noexcept;
-// To a file descriptor; false with errno set when not all could be written.
+// Writes to a file descriptor; false with errno set when not all could be written.
 bool write_all(int file, const char* text, std::size_t bytes) noexcept;
 [[noreturn]] void process_abort() noexcept;
 
-std::size_t page_bytes() noexcept;  // Of the OS.
+std::size_t page_bytes() noexcept;  // The OS's page size.
 
 std::uint64_t process_id() noexcept;
 std::uint64_t parent_id() noexcept;

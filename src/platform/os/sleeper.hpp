@@ -1,4 +1,5 @@
-// sleeper: one thread that sleeps while there is nothing to do, and anybody who has something.
+// sleeper: one thread that sleeps while there is nothing to do, and is woken by any thread that
+// brings work.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,44 +14,46 @@ namespace tarn::os {
 
 class Sleeper {
  public:
-  // Before its thread is made.
+  // Called before the thread is made.
   void begin() noexcept { word_.store(awake_, std::memory_order_relaxed); }
 
-  // The thread's: false once it is to end.
+  // Called by the sleeping thread: false once it must end.
   bool goes_on() const noexcept { return word_.load(std::memory_order_acquire) != ended_; }
 
   // Called by the sleeping thread before it looks for work: a thread that brings some from now on
   // wakes it.
   void lie_down() noexcept { change(awake_, asleep_); }
 
-  // The thread's, after it found none: until somebody rings. pre: lie_down()
+  // Called by the sleeping thread when it found no work: sleeps until a thread rings. pre:
+  // lie_down()
   void sleep() noexcept {
     while (word_.load(std::memory_order_acquire) == asleep_) word_wait(&word_, asleep_);
   }
 
-  // The thread's, after it found some for later: for so long, or until it is to end. No time at all
-  // when somebody has rung since. pre: lie_down()
+  // Called by the sleeping thread when it found work for later: sleeps for so long, or until it
+  // must end. Does not sleep when a thread has rung since. pre: lie_down()
   void nap(std::uint64_t ms) noexcept {
     if (!change(asleep_, napping_)) return;
     word_wait_for(&word_, napping_, ms);
     change(napping_, awake_);
   }
 
-  // The thread's, after it found what somebody may turn into work without a word: for so long, or
-  // until somebody rings. Whether somebody did. pre: lie_down()
+  // Called by the sleeping thread when it found what may become work without a ring: sleeps for so
+  // long, or until a thread rings. Returns whether one did. pre: lie_down()
   bool doze(std::uint64_t ms) noexcept {
     if (word_.load(std::memory_order_acquire) == asleep_) word_wait_for(&word_, asleep_, ms);
     return !change(asleep_, awake_);
   }
 
-  // Anybody's, after bringing work: a load when it does not sleep. What was brought is seen, if it
-  // was brought under a lock under which the thread looks, or sequentially consistently.
+  // Called by any thread after bringing work; a load when the sleeper is awake. The sleeper sees
+  // what was brought if that was done under a lock under which it looks, or sequentially
+  // consistently.
   void ring() noexcept {
     if (TARN_LIKELY(word_.load(std::memory_order_seq_cst) != asleep_)) return;
     if (change(asleep_, awake_)) word_wake(&word_);
   }
 
-  // Has the thread end soon.
+  // Makes the thread end soon.
   void end() noexcept {
     word_.store(ended_, std::memory_order_release);  // Pairs with goes_on().
     word_wake(&word_);

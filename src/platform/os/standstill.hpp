@@ -22,10 +22,10 @@ struct Bytes {
 // A thread that stands still.
 struct Standing {
   const std::byte* stack = nullptr;  // What is below is not in use.
-  Bytes registers;                   // As they were,
-  Bytes vectors;                     // and the wide ones.
-  const std::byte* tls = nullptr;    // What the thread pointer leads to,
-  const std::byte* modules = nullptr;  // and the table of the modules' thread-local memory.
+  Bytes registers;                   // The general registers, as they were.
+  Bytes vectors;                     // The vector registers.
+  const std::byte* tls = nullptr;    // What the thread pointer leads to.
+  const std::byte* modules = nullptr;  // The table of the modules' thread-local memory.
 };
 
 class Standstill {
@@ -56,8 +56,8 @@ class Standstill {
   int signal_ = 0;
 };
 
-// While it lives no signal that can be blocked comes to the calling thread, and nobody cancels it:
-// who ends between begin() and end() leaves the others standing.
+// While this lives, no signal that can be blocked comes to the calling thread, and no thread
+// cancels it: a thread that ended between begin() and end() would leave the others standing.
 class Undisturbed {
  public:
   Undisturbed() noexcept;
@@ -66,7 +66,7 @@ class Undisturbed {
   Undisturbed& operator=(const Undisturbed&) = delete;
 
  private:
-  [[maybe_unused]] std::uint64_t mask_ = 0;  // Of before.
+  [[maybe_unused]] std::uint64_t mask_ = 0;  // The signal mask as it was.
   [[maybe_unused]] int cancel_state_ = 0;
 };
 
@@ -79,7 +79,7 @@ struct Mapping {
   bool readable;
   bool writable;
   bool is_module;  // A file's, private: an executable's or a library's data, if it is writable.
-  bool is_named;   // By the OS or somebody.
+  bool is_named;   // The OS or a program has named it.
   bool is_stack;   // The first thread's.
   bool is_device;  // Not to be read.
   bool is_shared;  // Other processes may have written there.

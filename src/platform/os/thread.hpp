@@ -1,5 +1,5 @@
-// thread: the contract for threads: who is running, a lock that survives fork, and the call at a
-// thread's end. Nothing here allocates.
+// thread: the contract for threads: the id of the calling thread, a lock that survives fork, and
+// the call at a thread's end. Nothing here allocates.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -55,7 +55,7 @@ class Lock {
     if ((word_.exchange(free_, std::memory_order_release) & awaited_) != 0) word_wake(&word_);
   }
 
-  // By any thread.
+  // True while any thread holds it.
   bool is_held() const noexcept { return word_.load(std::memory_order_relaxed) != free_; }
 
   bool held_by_this_thread() const noexcept {

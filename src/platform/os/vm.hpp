@@ -17,7 +17,8 @@ namespace tarn::os {
 // where memory for all of it cannot exist.
 void* vm_reserve(std::size_t bytes) noexcept;
 
-// Likewise, for what is hardly used: the OS is told not to count it, nor to back it by huge pages.
+// Likewise, for memory that is hardly used: the OS is told not to count it, nor to use huge pages
+// for it.
 void* vm_reserve_sparse(std::size_t bytes) noexcept;
 
 // Memory and swap of the machine, more than which no request can have; SIZE_MAX: not known.
@@ -31,15 +32,16 @@ bool vm_release(void* start, std::size_t bytes) noexcept;
 // and by that of one node of a machine whose memory is not all alike (before any of it is backed).
 // False when the OS cannot, or has no such thing or node.
 bool vm_prefer_huge(void* start, std::size_t bytes) noexcept;
-void vm_avoid_huge(void* start, std::size_t bytes) noexcept;  // Also for static memory.
+// Asks for small pages; also for static memory.
+void vm_avoid_huge(void* start, std::size_t bytes) noexcept;
 bool vm_populate(void* start, std::size_t bytes) noexcept;
 bool vm_bind(void* start, std::size_t bytes, unsigned node) noexcept;
 
 // Drops the contents; the range stays usable and reads as zero. False: contents are as before.
 bool vm_purge(void* start, std::size_t bytes) noexcept;
 
-// From now on a read or a write there faults, or no longer does. False when the OS refuses (it may,
-// at its limit of mappings): then all is as before.
+// Makes reads and writes of the range fault, or no longer fault. False when the OS refuses (it may,
+// at its limit of mappings); nothing has changed then.
 bool vm_close(void* start, std::size_t bytes) noexcept;
 bool vm_open(void* start, std::size_t bytes) noexcept;
 

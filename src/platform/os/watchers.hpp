@@ -16,18 +16,19 @@ bool watched() noexcept;
 void watch_pool_begin(const void* pool) noexcept;
 void watch_pool_end(const void* pool) noexcept;
 
-// Nobody may touch the bytes; anybody may, and their contents do not matter; or do.
+// Marks bytes that must not be touched (poisoned), bytes that may be touched and have no contents,
+// and bytes that may be touched and have contents.
 void watch_close(const void* start, std::size_t bytes) noexcept;
 void watch_open(const void* start, std::size_t bytes) noexcept;
 void watch_leave(const void* start, std::size_t bytes) noexcept;
 
-// A block of a pool, in closed bytes, begins or ends.
+// Tells that a block of a pool begins or ends, in bytes that are otherwise poisoned.
 void watch_allocated(const void* pool, const void* block, std::size_t bytes) noexcept;
 void watch_freed(const void* pool, const void* block, std::size_t bytes) noexcept;
 
-// Somebody who can say more about an address than the tool: whom to ask, when it has found a wrong
-// access and before it ends the process, until it is removed. Only tools that can be asked for that
-// do it. explain() returns whether the address is its.
+// An object that can say more about an address than the tool. The tool asks it when it has found a
+// wrong access, before it ends the process, until it is removed. Only tools that can be asked for
+// that do it. explain() returns whether the address is its own.
 struct Watched {
   Watched* next;
   Watched* prev;
