@@ -14,6 +14,7 @@ struct LibraryOption {
   const char* help;
 };
 
+// clang-format off
 inline constexpr std::array<LibraryOption, 8> library_options = {{
     {"account", "FOLDER", "",
      "each process keeps a file named by its process number there, with the account of its "
@@ -34,5 +35,6 @@ inline constexpr std::array<LibraryOption, 8> library_options = {{
     {"unalloc_steps", "1 to 8", "1",
      "size classes a doubling of unalloc (tarn/heap/unalloc.h)"},
 }};
+// clang-format on
 
 }  // namespace tarn
