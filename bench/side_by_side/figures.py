@@ -1,8 +1,10 @@
 """What is made of the samples: medians of per-round ratios, their spread, means over the suite.
 
-Within a round all allocators run a task one after the other, so a ratio within a round sees the
-same machine; ratios across rounds would not. Intervals are bootstrapped by drawing rounds with
-replacement, each task on its own. The seed is fixed: the same samples give the same interval.
+Samples are a list of rounds: each a dictionary of a key, whose last word is the contestant, to the
+figures of one run. Within a round all contestants run one after the other, so a ratio within a
+round sees the same machine; ratios across rounds would not. Intervals are bootstrapped by drawing
+rounds with replacement, each task on its own. The seed is fixed: the same samples give the same
+interval.
 
 SPDX-License-Identifier: MIT
 """
@@ -16,23 +18,55 @@ FLOORS = {"wall": 0.001, "cpu": 0.001, "rss": 0, "faults": 50}
 DRAWS = 1000
 
 
-def ratios(samples, task, allocator, base, metric):
-  """Per-round ratios, from the rounds in which both ran."""
-  pairs = zip(samples[task].get(allocator, []), samples[task].get(base, []))
-  floor = FLOORS[metric]
-  return [(ours[metric] + floor) / (theirs[metric] + floor)
-          for ours, theirs in pairs if ours and theirs]
+def figure_of(row, key, read):
+  """Of a round; None where there is none. `read`: a figure's name, or what makes one of them."""
+  found = row.get(key)
+  if found is None:
+    return None
+  return read(found) if callable(read) else found.get(read)
+
+
+def values_of(rounds, key, read):
+  """A figure of each round that has it."""
+  values = (figure_of(row, key, read) for row in rounds)
+  return [value for value in values if value is not None]
+
+
+def ratios(rounds, ours, theirs, read, floor=0):
+  """Of each round in which both ran; `floor` is added to both sides."""
+  pairs = ([figure_of(row, key, read) for key in (ours, theirs)] for row in rounds)
+  return [(above + floor) / (below + floor) for above, below in pairs
+          if above is not None and below is not None and below + floor]
+
+
+def contestants_in(rounds, wanted=lambda key: True):
+  """In the order in which they first ran."""
+  return list(dict.fromkeys(key[-1] for row in rounds for key in row if wanted(key)))
+
+
+def middle(values, share):
+  """Lowest and highest of that share in the middle of a list."""
+  ordered = sorted(values)
+  last = len(ordered) - 1
+  return ordered[round(last * (1 - share) / 2)], ordered[round(last * (1 + share) / 2)]
+
+
+def quartiles(values):
+  return middle(values, 0.5)
 
 
 def interval(values):
-  """The middle 95 % of a list."""
-  ordered = sorted(values)
-  last = len(ordered) - 1
-  return ordered[round(0.025 * last)], ordered[round(0.975 * last)]
+  return middle(values, 0.95)
 
 
 def geometric_mean(values):
   return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def relative_spread(values):
+  """Half the range over the median."""
+  centre = median(values)
+  return (max(values) - min(values)) / 2 / centre if centre else 0
 
 
 def median_ratio(rows, seed):
@@ -40,9 +74,7 @@ def median_ratio(rows, seed):
   draw = random.Random(seed)
   drawn = [median(draw.choices(rows, k=len(rows))) for _ in range(DRAWS)]
   low, high = interval(drawn)
-  middle = median(rows)
-  return {"median": middle, "low": low, "high": high,
-          "spread": (max(rows) - min(rows)) / 2 / middle}
+  return {"median": median(rows), "low": low, "high": high, "spread": relative_spread(rows)}
 
 
 def mean_over(rows_by_task, seed):
@@ -57,18 +89,19 @@ def mean_over(rows_by_task, seed):
           "high": high, "tasks": len(rows_by_task)}
 
 
-def complete(samples, failures, allocators):
-  """The tasks that every allocator ran without a failure."""
-  failed = {failure["task"] for failure in failures if failure["allocator"] in allocators}
-  return [task for task in samples if task not in failed]
+def task_ratios(rounds, task, allocator, base, metric):
+  return ratios(rounds, (task, allocator), (task, base), metric, FLOORS[metric])
 
 
-def compare(samples, tasks, allocator, base, metric):
-  rows = [ratios(samples, task, allocator, base, metric) for task in tasks]
-  return mean_over([row for row in rows if row], f"{allocator}/{base}/{metric}")
+def compare(rounds, tasks, allocator, base):
+  """Of each metric the mean over the tasks that both ran."""
+  rows = {metric: [task_ratios(rounds, task, allocator, base, metric) for task in tasks]
+          for metric in METRICS}
+  return {metric: mean_over([row for row in of_one if row], f"{allocator}/{base}/{metric}")
+          for metric, of_one in rows.items()}
 
 
-def summarise(samples, failures, allocators):
+def summarise(rounds, failures, tasks, allocators):
   """Every figure of the report, as plain data.
 
   per_task[task][allocator][metric]   median ratio against glibc, with interval and spread
@@ -77,20 +110,20 @@ def summarise(samples, failures, allocators):
   against[peer][metric]               tarn / peer, over the tasks that both ran
   """
   lost = {name: {f["task"] for f in failures if f["allocator"] == name} for name in allocators}
-  shared = complete(samples, failures, allocators)
+  shared = [task for task in tasks if not any(task in of_one for of_one in lost.values())]
   summary = {"per_task": {}, "means": {}, "common": {}, "against": {}, "common_tasks": shared}
-  for task in samples:
+  for task in tasks:
     summary["per_task"][task] = {}
     for name in allocators:
-      rows = {metric: ratios(samples, task, name, "glibc", metric) for metric in METRICS}
+      rows = {metric: task_ratios(rounds, task, name, "glibc", metric) for metric in METRICS}
       if task not in lost[name] and rows["wall"]:
         summary["per_task"][task][name] = {
             metric: median_ratio(rows[metric], f"{task}/{name}/{metric}") for metric in METRICS}
   for name in allocators:
-    own = [task for task in samples if task not in lost[name]]
-    summary["means"][name] = {m: compare(samples, own, name, "glibc", m) for m in METRICS}
-    summary["common"][name] = {m: compare(samples, shared, name, "glibc", m) for m in METRICS}
+    own = [task for task in tasks if task not in lost[name]]
+    summary["means"][name] = compare(rounds, own, name, "glibc")
+    summary["common"][name] = compare(rounds, shared, name, "glibc")
     if "tarn" in allocators and name != "tarn":
       both = [task for task in own if task not in lost["tarn"]]
-      summary["against"][name] = {m: compare(samples, both, "tarn", name, m) for m in METRICS}
+      summary["against"][name] = compare(rounds, both, "tarn", name)
   return summary

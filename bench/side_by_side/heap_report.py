@@ -1,10 +1,14 @@
 """Tables of what bench/heaps has measured: medians, half the range, targets met or missed.
 
+Samples are rounds, a dictionary each: (row's name, maker) to figures.
+
 SPDX-License-Identifier: MIT
 """
 from statistics import median
 
+from .figures import values_of
 from .machine import in_words, run_in_words
+from .tables import listed, met, percent_cell, range_cell, table
 
 # Of two threads: what is compared with what; the loop without allocation first.
 PAIRS = (("own_two", "a heap each", "bare", "own", 0.95),
@@ -15,80 +19,53 @@ PAIRS = (("own_two", "a heap each", "bare", "own", 0.95),
 BYSTANDERS_MAX = 0.2  # Cores.
 
 
-def table(header, lines):
-  rows = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-  return "\n".join(rows + ["| " + " | ".join(line) + " |" for line in lines]) + "\n"
-
-
-def cell(values, digits):
-  if not values:
-    return "–"
-  text = f"{median(values):,.{digits}f}"
-  half = (max(values) - min(values)) / 2
-  return text if half == 0 else f"{text} ± {half:,.{digits}f}"
-
-
-def figures_of(samples, figure):
-  return [sample[figure] for sample in samples if sample and figure in sample]
-
-
-def plain_table(row, samples):
+def plain_table(row, rounds):
   lines = []
   for maker in row.makers:
-    found = samples.get(maker, [])
     numbers = row.other_numbers.get(maker)
     note = ""
     if numbers:
       note = f" ({numbers[0]:,} heaps"
       note += f", {numbers[2]:,} alive)" if row.task == "create" and numbers[2] > 1 else ")"
-    lines.append([maker + note, *[cell(figures_of(found, name), digits)
+    lines.append([maker + note, *[range_cell(values_of(rounds, (row.name, maker), name), digits)
                                   for name, _, digits in row.shown]])
   heading = f"{row.label}\n\n" if row.label else ""
   return heading + table(["", *[title for _, title, _ in row.shown]], lines)
 
 
-def scaling_ratios(samples, pair, clock):
-  """(two threads / one) / (the same of the loop without allocation), a ratio per round."""
+def scaling_ratios(rounds, key, pair, clock):
+  """(two threads / one) / (the same of the loop without allocation), a ratio per slice."""
   two, _, bare, one, _ = pair
   return [(slice_[two][clock] / slice_[f"{one}_one"][clock]) /
           (slice_[f"{bare}_two"][clock] / slice_[f"{bare}_one"][clock])
-          for sample in samples if sample for slice_ in sample["rounds"] if two in slice_]
+          for slices in values_of(rounds, key, "rounds") for slice_ in slices if two in slice_]
 
 
-def middle_half(values):
-  if not values:
-    return "–"
-  ordered = sorted(values)
-  last = len(ordered) - 1
-  low, high = ordered[round(last * 0.25)], ordered[round(last * 0.75)]
-  return f"{median(values) * 100:.1f} % [{low * 100:.0f}, {high * 100:.0f}]"
-
-
-def scaling_table(row, samples):
+def scaling_table(row, rounds):
   header = [""] + [f"{label}, {clock}" for _, label, *_ in PAIRS
                    for clock in ("wall", "processor")]
-  lines = [[maker, *[middle_half(scaling_ratios(samples.get(maker, []), pair, clock))
+  lines = [[maker, *[percent_cell(scaling_ratios(rounds, (row.name, maker), pair, clock))
                      for pair in PAIRS for clock in (0, 1)]] for maker in row.makers]
   return ("Throughput of two threads over that of one, divided by the same of the loop without "
           "allocation; in brackets the middle half of the slices.\n\n" + table(header, lines))
 
 
-def targets(rows, samples, bystanders):
+def targets(rows, rounds, bystanders):
   """Lines: row, target, median, met or not. What two threads do by the wall clock tells about the
   other programs on the machine unless there are none."""
   def verdict(is_met, is_judged=True):
-    return ("met" if is_met else "**missed**") if is_judged else "not judged: the machine was busy"
+    return met(is_met) if is_judged else "not judged: the machine was busy"
   lines = []
   for row in rows:
     for figure, most, maker in row.targets:
-      values = figures_of(samples[row.name].get(maker, []), figure)
+      values = values_of(rounds, (row.name, maker), figure)
       if values:
         lines.append([row.name, f"{figure} <= {most:,g}", f"{median(values):,.4g}",
                       verdict(median(values) <= most)])
     if row.task == "scaling":
       for pair in PAIRS:
         for clock, at in (("wall", 0), ("processor", 1)):
-          values = scaling_ratios(samples[row.name].get("tarn", []), pair, at)
+          values = scaling_ratios(rounds, (row.name, "tarn"), pair, at)
           if pair[4] and values:
             lines.append([row.name, f"{pair[1]}, {clock} >= {pair[4]:.0%}",
                           f"{median(values):.1%}",
@@ -97,7 +74,7 @@ def targets(rows, samples, bystanders):
   return table(["row", "target", "median", ""], lines)
 
 
-def markdown(record, rows):
+def markdown(record, rows, rounds):
   parts = [f"""# Heaps beside mimalloc's heaps, and beside one malloc
 
 Made by `bench/heaps` (`make bench-heaps`); docs/design/bench.md says what is measured and how.
@@ -110,15 +87,13 @@ Figures are medians ± half the range. glibc, tarn-malloc and mimalloc3-malloc h
 all structures; the others a heap for each.
 
 ## Targets
-{targets(rows, record['samples'], record['bystanders'])}"""]
+{targets(rows, rounds, record['bystanders'])}"""]
   section = None
   for row in rows:
     if row.section != section:
       section = row.section
       parts.append(f"## {section}")
-    found = record["samples"][row.name]
-    parts.append((scaling_table if row.task == "scaling" else plain_table)(row, found))
+    parts.append((scaling_table if row.task == "scaling" else plain_table)(row, rounds))
   if record["failures"]:
-    parts.append("## What failed or was left out")
-    parts += [f"- {line}" for line in record["failures"]]
+    parts += ["## What failed or was left out", listed(record["failures"])]
   return "\n".join(parts).rstrip() + "\n"

@@ -1,26 +1,26 @@
 """Tables of what bench/hooks has measured: SQLite's speed test, and closing, in three forms.
 
-results: row -> contestant -> one result a round. closing: rows -> instructions, SQLite's and ours.
+Samples are rounds, a dictionary each: (row, contestant) to figures.
+closing: rows -> instructions, SQLite's and ours.
 
 SPDX-License-Identifier: MIT
 """
-from .heap_report import table
+from .figures import ratios, values_of
 from .machine import in_words, run_in_words
-from .pool_report import cell
+from .tables import cell, table
 
 CONTESTANTS = ("SQLite's malloc", "tarn as malloc", "a heap for the connection")
 THEIRS, OURS = CONTESTANTS[0], CONTESTANTS[2]
 SHOWN = "in memory"  # The row of which the heap's own words are shown.
 
 
-def speeds(results):
-  lines = []
-  for figure, digits, unit in (("seconds", 2, "s"), ("mib", 1, "MiB at most")):
-    for row, contestants in results.items():
-      values = {name: [one[figure] for one in contestants[name]] for name in CONTESTANTS}
-      ratios = [ours / theirs for ours, theirs in zip(values[OURS], values[THEIRS])]
-      lines.append([f"{row}, {unit}", *(cell(values[name], digits) for name in CONTESTANTS),
-                    cell(ratios)])
+def speeds(rounds):
+  rows = dict.fromkeys(row for each in rounds for row, _ in each)
+  lines = [[f"{row}, {unit}",
+            *(cell(values_of(rounds, (row, name), figure), digits) for name in CONTESTANTS),
+            cell(ratios(rounds, (row, OURS), (row, THEIRS), figure))]
+           for figure, digits, unit in (("seconds", 2, "s"), ("mib", 1, "MiB at most"))
+           for row in rows]
   return table(["", *CONTESTANTS, "the heap's ratio to SQLite's malloc"], lines)
 
 
@@ -29,7 +29,7 @@ def closings(closing):
   return table(["rows of 2,000 bytes", THEIRS, OURS], lines)
 
 
-def markdown(record, results, closing):
+def markdown(record, rounds, closing):
   return f"""# SQLite with a heap for its connection
 
 Made by `bench/hooks`. Not edited.
@@ -43,13 +43,13 @@ Medians [quartiles]; seconds are of the processor; the ratio is of each round.
 
 ## The speed test
 
-{speeds(results)}
+{speeds(rounds)}
 *In memory*: `--memdb`. *In a file*: `--nosync --journal wal`. *Parsing*: `--memdb --testset cte`.
 
 Before the connection was closed its heap said, in each of these runs (here {SHOWN}, the last one):
 
 ```text
-{results[SHOWN][OURS][-1]['told'].strip()}
+{values_of(rounds, (SHOWN, OURS), 'told')[-1].strip()}
 ```
 
 `equal`: blocks and bytes of all heaps together are SQLite's SQLITE_STATUS_MALLOC_COUNT and

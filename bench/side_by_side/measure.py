@@ -8,19 +8,8 @@ import signal
 import subprocess
 import time
 from dataclasses import asdict, dataclass
-from typing import Optional
 
-
-class Failure(Exception):
-  """A run that does not count; the text says why."""
-
-
-@dataclass
-class Allocator:
-  name: str
-  path: Optional[str]  # None: what the program is linked with.
-  version: str
-  origin: str = ""
+from .driver import Failure
 
 
 @dataclass
@@ -33,6 +22,21 @@ class Sample:
 
   def as_dict(self):
     return asdict(self)
+
+
+def read_result(path, errors):
+  """What the launcher has written of a run; `errors`: what the run printed there."""
+  text = path.read_text().split() if path.exists() else []
+  if len(text) != 7:
+    raise Failure(f"did not start: {errors.strip()[:120]}")
+  wall, user, system, rss, minor, major, status = map(int, text)
+  if os.WIFSIGNALED(status):
+    raise Failure(f"killed by {signal.Signals(os.WTERMSIG(status)).name}")
+  if os.WEXITSTATUS(status) != 0:
+    lines = errors.strip().splitlines()
+    said = f": {lines[-1][:100]}" if lines else ""
+    raise Failure(f"exit status {os.WEXITSTATUS(status)}{said}")
+  return Sample(wall / 1e9, (user + system) / 1e6, rss, minor + major)
 
 
 def c_library():
@@ -59,7 +63,7 @@ class Meter:
         "GIT_CONFIG_NOSYSTEM": "1"}
 
   def launch(self, task, allocator, stdout):
-    preload = allocator.path or (c_library() if task.linked_allocator else "-")
+    preload = allocator.library or (c_library() if task.linked_allocator else "-")
     command = [str(self.place.binaries / "launcher"), str(self.result), preload,
                *map(str, task.command(self.place))]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout,
@@ -73,19 +77,6 @@ class Meter:
     except ProcessLookupError:
       pass
     process.communicate()
-
-  def read_result(self, errors):
-    text = self.result.read_text().split() if self.result.exists() else []
-    if len(text) != 7:
-      raise Failure(f"did not start: {errors.decode(errors='replace').strip()[:120]}")
-    wall, user, system, rss, minor, major, status = map(int, text)
-    if os.WIFSIGNALED(status):
-      raise Failure(f"killed by {signal.Signals(os.WTERMSIG(status)).name}")
-    if os.WEXITSTATUS(status) != 0:
-      lines = errors.decode(errors="replace").strip().splitlines()
-      said = f": {lines[-1][:100]}" if lines else ""
-      raise Failure(f"exit status {os.WEXITSTATUS(status)}{said}")
-    return Sample(wall / 1e9, (user + system) / 1e6, rss, minor + major)
 
   def run(self, task, allocator):
     self.result.unlink(missing_ok=True)
@@ -101,7 +92,7 @@ class Meter:
     except BaseException:
       self.end(process)
       raise
-    sample = self.read_result(errors)
+    sample = read_result(self.result, errors.decode(errors="replace"))
     digest = hashlib.sha256(output).hexdigest()
     if self.outputs.setdefault(task.name, digest) != digest:
       raise Failure("printed something else than on the first allocator")
@@ -129,7 +120,7 @@ class Meter:
     except BaseException:
       self.end(process)
       raise
-    sample = self.read_result(errors)
+    sample = read_result(self.result, errors.decode(errors="replace"))
     if client.returncode != 0:
       raise Failure(f"the client failed with status {client.returncode}")
     return Sample(wall, sample.cpu, sample.rss, sample.faults)

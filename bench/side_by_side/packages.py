@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 import os
 import shutil
 import subprocess
+import sys
 
 
 class Unavailable(Exception):
@@ -61,3 +62,13 @@ def need(program, *packages):
     if shutil.which(program):
       return
   raise Unavailable(f"{program} is missing and could not be installed: {reason}")
+
+
+def want(package, is_there):
+  """Like need(), of a package that a benchmark can do without; what it then lacks is said."""
+  if is_there:
+    return
+  try:
+    install(package)
+  except Unavailable as failure:
+    print(f"bench: goes on without {package}: {failure}", file=sys.stderr)

@@ -6,55 +6,21 @@ SPDX-License-Identifier: MIT
 """
 from statistics import median
 
-from .heap_report import table
+from .figures import contestants_in, ratios, values_of
 from .machine import in_words, run_in_words
 from .pool_suite import (BLOCK_BYTES, FLOOR, GAINERS, LISTS, SIZES, STATES, STORY_MAKERS, TARGETS)
+from .tables import NOTHING, cell, listed, matrix, table, verdict, with_figures
 
 
-def quartiles(values):
-  ordered = sorted(values)
-  last = len(ordered) - 1
-  return ordered[round(last * 0.25)], ordered[round(last * 0.75)]
-
-
-def cell(values, digits=2):
-  """Median [quartiles]."""
-  if not values:
-    return "–"
-  low, high = quartiles(values)
-  text = f"{median(values):,.{digits}f}"
-  if low == high:
-    return text
-  return f"{text} [{low:,.{digits}f}, {high:,.{digits}f}]"
-
-
-def values_of(rounds, task, size, contestant, figure):
-  return [row[task, size, contestant][figure] for row in rounds
-          if figure in row.get((task, size, contestant), {})]
-
-
-def ratios(rounds, task, size, pair, figure):
-  """Of each round in which both ran. `pair`: two contestants."""
-  found = []
-  for row in rounds:
-    ours, theirs = (row.get((task, size, name), {}).get(figure) for name in pair)
-    if ours is not None and theirs:
-      found.append(ours / theirs)
-  return found
+def pair_ratios(rounds, task, size, target, state):
+  return ratios(rounds, (task, size, target.ours), (task, size, target.theirs), state)
 
 
 def names_in(rounds, tasks):
   """Contestants in the order in which the first round has them, the floor first."""
-  names = [name for task, _, name in (rounds[0] if rounds else {}) if task in tasks]
-  names.sort(key=lambda name: (name != FLOOR, not name.startswith("hand"),
-                               not name.startswith("tarn"), name))
-  return list(dict.fromkeys(names))
-
-
-def verdict(values, most):
-  if median(values) <= most:
-    return "met"
-  return "missed by less than the spread" if quartiles(values)[0] <= most else "**missed**"
+  names = contestants_in(rounds[:1], lambda key: key[0] in tasks)
+  return sorted(names, key=lambda name: (name != FLOOR, not name.startswith("hand"),
+                                         not name.startswith("tarn"), name))
 
 
 def targets(rounds, only_missed=False):
@@ -62,7 +28,7 @@ def targets(rounds, only_missed=False):
   for target in TARGETS:
     for task, size in target.rows:
       for state in STATES:
-        values = ratios(rounds, task, size, (target.ours, target.theirs), state)
+        values = pair_ratios(rounds, task, size, target, state)
         if not values or (only_missed and median(values) <= target.most):
           continue
         lines.append([f"{target.ours} / {target.theirs}", f"{task} {size:,}, {state}",
@@ -76,7 +42,7 @@ def overview(rounds):
   for target in TARGETS:
     rows = [(median(values), values, f"{task} {size:,}, {state}")
             for task, size in target.rows for state in STATES
-            if (values := ratios(rounds, task, size, (target.ours, target.theirs), state))]
+            if (values := pair_ratios(rounds, task, size, target, state))]
     if rows:
       worst = max(rows, key=lambda row: row[0])
       met = sum(row[0] <= target.most for row in rows)
@@ -85,15 +51,10 @@ def overview(rounds):
   return table(["ratio", "at most", "rows that meet it", "worst row"], lines)
 
 
-def matrix(rounds, tasks, columns, names=None, digits=2):
-  """Contestants down; `columns` are (heading, task, size, figure)."""
-  lines = []
-  for name in names or names_in(rounds, tasks):
-    cells = [cell(values_of(rounds, task, size, name, figure), digits)
-             for _, task, size, figure in columns]
-    if set(cells) != {"–"}:
-      lines.append([name, *cells])
-  return table(["", *[heading for heading, *_ in columns]], lines)
+def grid(rounds, tasks, columns, names=None, digits=2):
+  """`columns` are (heading, task, size, figure)."""
+  return matrix(rounds, names or names_in(rounds, tasks),
+                [(heading, key, figure, digits) for heading, *key, figure in columns])
 
 
 def growth(rounds):
@@ -101,7 +62,7 @@ def growth(rounds):
   for task in LISTS:
     for figure in (*STATES, *(["scattered"] if task == LISTS[0] else [])):
       columns = [(f"n = {size:,}", task, size, figure) for size in SIZES]
-      parts.append(f"{task}, {figure}: ns a push\n\n{matrix(rounds, (task,), columns)}")
+      parts.append(f"{task}, {figure}: ns a push\n\n{grid(rounds, (task,), columns)}")
   for figure in ("regrown_walk", "scattered_walk", "regrown_clear", "random_frees"):
     tasks = LISTS if figure.startswith("regrown") else LISTS[:1]
     label = {"regrown_walk": "A walk along the regrown list",
@@ -113,20 +74,20 @@ def growth(rounds):
       names = [name for name in names_in(rounds, (task,))
                if figure not in ("regrown_clear", "random_frees") or name != FLOOR]
       parts.append(f"{label}, {task}: ns an element\n\n"
-                   f"{matrix(rounds, (task,), columns, names)}")
+                   f"{grid(rounds, (task,), columns, names)}")
   return parts
 
 
 def slots(rounds):
   columns = [(f"{task} {size}, {state}", task, size, state)
              for task in ("slots", "bare", "batches") for size in BLOCK_BYTES for state in STATES]
-  return [matrix(rounds, ("slots",), columns[start:start + 4]) for start in (0, 4, 8)]
+  return [grid(rounds, ("slots",), columns[start:start + 4]) for start in (0, 4, 8)]
 
 
 def best_peer(libraries, task, size, figure):
   """(name, its rounds) of the fastest preloaded malloc that is neither glibc's nor tarn's."""
   peers = {name: values for name, rounds in libraries.items() if name not in ("glibc", "tarn")
-           if (values := values_of(rounds, task, size, "malloc", figure))}
+           if (values := values_of(rounds, (task, size, "malloc"), figure))}
   return min(peers.items(), key=lambda item: median(item[1])) if peers else None
 
 
@@ -140,33 +101,33 @@ def gains(libraries, rounds, task, figure):
   lines = []
   glibc_rounds = libraries.get("glibc", [])
   for size in SIZES:
-    floor = values_of(glibc_rounds, task, size, FLOOR, "regrown" + figure)
-    glibc = values_of(glibc_rounds, task, size, "malloc", "regrown" + figure)
-    ours, pool = (values_of(glibc_rounds, task, size, name, "regrown" + figure)
+    floor = values_of(glibc_rounds, (task, size, FLOOR), "regrown" + figure)
+    glibc = values_of(glibc_rounds, (task, size, "malloc"), "regrown" + figure)
+    ours, pool = (values_of(glibc_rounds, (task, size, name), "regrown" + figure)
                   for name in GAINERS)
     if not floor or not glibc:
       continue
     best = best_peer(libraries, task, size, "regrown" + figure)
-    best_cell = "–"
+    best_cell = NOTHING
     if best:
-      own_floor = values_of(libraries[best[0]], task, size, FLOOR, "regrown" + figure)
+      own_floor = values_of(libraries[best[0]], (task, size, FLOOR), "regrown" + figure)
       best_cell = f"{best[0]}: {ratio_cell(best[1], own_floor)}"
     preloaded = libraries.get("tarn", [])
     lines.append([f"{size:,}", cell(floor), ratio_cell(glibc, floor), best_cell,
-                  ratio_cell(values_of(preloaded, task, size, "malloc", "regrown" + figure),
-                             values_of(preloaded, task, size, FLOOR, "regrown" + figure)),
+                  ratio_cell(values_of(preloaded, (task, size, "malloc"), "regrown" + figure),
+                             values_of(preloaded, (task, size, FLOOR), "regrown" + figure)),
                   ratio_cell(ours, floor), ratio_cell(pool, floor), ratio_cell(glibc, ours),
-                  ratio_cell(best[1], ours) if best else "–"])
+                  ratio_cell(best[1], ours) if best else NOTHING])
   return table(["n", "floor, ns", "glibc", "best peer", "tarn's malloc", *GAINERS,
                 f"glibc / {GAINERS[0]}", f"best peer / {GAINERS[0]}"], lines)
 
 
 def mallocs(libraries, task, figure):
   columns = [(f"n = {size:,}", task, size, figure) for size in SIZES]
-  lines = [[name, *[cell(values_of(rounds, task, size, "malloc", figure))
+  lines = [[name, *[cell(values_of(rounds, (task, size, "malloc"), figure))
                     for _, task, size, figure in columns]] for name, rounds in libraries.items()]
   return table(["", *[heading for heading, *_ in columns]],
-               [line for line in lines if set(line[1:]) != {"–"}])
+               with_figures(lines))
 
 
 def destroy(rounds):
@@ -176,11 +137,11 @@ def destroy(rounds):
   columns = [(f"{size:,} objects", "destroy", size, "each") for size in sizes]
   held = []
   for name in names_in(rounds, ("destroy",)):
-    full, empty = (values_of(rounds, "destroy", sizes[-1], name, figure)
+    full, empty = (values_of(rounds, ("destroy", sizes[-1], name), figure)
                    for figure in ("full_bytes", "empty_bytes"))
     if full and max(full) > 0:
       held.append([name, f"{median(full) / 1024:,.0f}", f"{median(empty) / 1024:,.0f}"])
-  text = f"ns an object\n\n{matrix(rounds, ('destroy',), columns)}\n"
+  text = f"ns an object\n\n{grid(rounds, ('destroy',), columns)}\n"
   if held:
     text += (f"KiB held of the source, {sizes[-1]:,} objects\n\n"
              + table(["", "live", "all destroyed"], held))
@@ -188,7 +149,7 @@ def destroy(rounds):
 
 
 def destroy_peer(rounds):
-  lines = [[name, f"{size:,}", cell(values_of(rounds, "destroy", size, name, "ms"), 1)]
+  lines = [[name, f"{size:,}", cell(values_of(rounds, ("destroy", size, name), "ms"), 1)]
            for row in rounds[:1] for _, size, name in row]
   return table(["", "objects", "ms in all"], lines) if lines else ""
 
@@ -196,19 +157,19 @@ def destroy_peer(rounds):
 def initialise(rounds):
   columns = [(heading, "initialise", 256 << 20, figure)
              for heading, figure in (("minor faults", "faults"), ("µs", "us"))]
-  return matrix(rounds, ("initialise",), columns, digits=0)
+  return grid(rounds, ("initialise",), columns, digits=0)
 
 
 def story(rounds):
   lines = []
   for name in STORY_MAKERS:
     size = next((size for row in rounds for task, size, who in row if who == name), 0)
-    clean, holed = (values_of(rounds, task, size, name, "each")
+    clean, holed = (values_of(rounds, (task, size, name), "each")
                     for task in ("story_clean", "story"))
     if clean and holed:
-      held = [cell([value / 1024 for value in values_of(rounds, "story", size, name, figure)], 0)
+      held = [cell([value / 1024 for value in values_of(rounds, ("story", size, name), figure)], 0)
               for figure in ("built_bytes", "holed_bytes", "ended_bytes", "trimmed_bytes")]
-      first = values_of(rounds, "story", size, name, "first")
+      first = values_of(rounds, ("story", size, name), "first")
       lines.append([name, cell(clean), cell(holed), ratio_cell(holed, clean), cell(first), *held])
   return table(["", "ns a request, without holes", "with 10,000 holes", "ratio", "the first 200",
                 "KiB: objects", "every other freed", "all freed", "trimmed"], lines)
@@ -219,11 +180,11 @@ def counts(rounds):
              ("its clear", "count_forward_list", 128, "clear"),
              ("push_back", "count_list", 128, "push"), ("its clear", "count_list", 128, "clear"),
              ("bare slots", "count_bare", 128, "step")]
-  return matrix(rounds, ("count_forward_list",), columns, digits=0)
+  return grid(rounds, ("count_forward_list",), columns, digits=0)
 
 
 def heading(record):
-  left_out = "".join(f"- Left out: {line}\n" for line in record["failures"])
+  left_out = listed(f"Left out: {line}" for line in record["failures"])
   return f"""# Pools and arenas beside others
 
 Made by `bench/pools`; docs/design/bench.md ("Pools") says what is measured and how. Not edited.
@@ -236,9 +197,8 @@ Cells are medians [quartiles]; ratios are medians of the rounds' ratios. *fresh*
 over memory that was written before; *regrown*: the same one, after the list was cleared."""
 
 
-def markdown(record, rounds):
-  """`rounds`: of each task of bench/pools a list of rounds; "malloc": a list for each library."""
-  libraries = rounds["malloc"]
+def markdown(record, rounds, libraries):
+  """`rounds`: of each task of bench/pools; `libraries`: those of its task malloc, of each."""
   timed = [{**a, **b} for a, b in zip(rounds["growth"], rounds["slots"])] or rounds["growth"] \
       or rounds["slots"]
   parts = [heading(record), "## Targets", overview(timed),

@@ -13,7 +13,6 @@ LISTS = ("forward_list", "list")
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 STATES = ("fresh", "regrown")
 BLOCK_BYTES = (32, 128)
-PEERS = ("mimalloc3", "snmalloc", "rpmalloc", "jemalloc", "tcmalloc")  # As bench/peers/fetch has.
 
 COUNTED_ROUNDS = 3  # Of tasks whose figures hardly vary: pages, instructions.
 DESTROY_PEER_MAX = 80_000  # Objects; some seconds.

@@ -1,28 +1,22 @@
-"""Writes what was measured: results.json, results.md and results.svg.
+"""Tables and plot of what bench/run has measured.
+
+record["samples"]: rounds, a dictionary each: (task, allocator) to figures.
 
 SPDX-License-Identifier: MIT
 """
-import json
 from statistics import median
 
+from .figures import relative_spread, values_of
 from .machine import in_words
-
-
-def write_json(path, record):
-  path.write_text(json.dumps(record, indent=1) + "\n")
+from .tables import NOTHING, colours, drawing, listed, table
 
 
 def mean_cell(figure):
   if figure is None:
-    return "–"
+    return NOTHING
   if figure["low"] == figure["high"]:  # One round says nothing about spread.
     return f"{figure['mean']:.3f}"
   return f"{figure['mean']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
-
-
-def table(header, rows):
-  lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-  return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
 def summary_table(record):
@@ -32,10 +26,10 @@ def summary_table(record):
     name = entry["name"]
     means, common = summary["means"][name], summary["common"][name]
     if means["wall"] is None:
-      rows.append([name, entry["version"], *["–"] * 6])
+      rows.append([name, entry["version"], *[NOTHING] * 6])
       continue
-    both = ["–", "–"] if not common["wall"] else [f"{common[metric]['mean']:.3f}"
-                                                  for metric in ("wall", "rss")]
+    both = [f"{common[metric]['mean']:.3f}" if common["wall"] else NOTHING
+            for metric in ("wall", "rss")]
     rows.append([name, entry["version"], mean_cell(means["wall"]), mean_cell(means["cpu"]),
                  mean_cell(means["rss"]), *both, str(means["wall"]["tasks"])])
   return table(["allocator", "version", "time", "CPU", "peak RSS", "time (common)",
@@ -49,13 +43,12 @@ def against_table(record):
 
 
 def base_cell(record, task, metric):
-  rows = [row[metric] for row in record["samples"][task].get("glibc", []) if row]
+  rows = values_of(record["samples"], (task, "glibc"), metric)
   if not rows:
-    return "–"
+    return NOTHING
   middle = median(rows)
-  spread = (max(rows) - min(rows)) / 2 / middle if middle else 0
   shown = {"rss": f"{middle / 1024:.1f} MiB", "faults": f"{middle:.0f}"}
-  return f"{shown.get(metric, f'{middle:.2f} s')} ±{spread:.0%}"
+  return f"{shown.get(metric, f'{middle:.2f} s')} ±{relative_spread(rows):.0%}"
 
 
 def task_table(record, metric):
@@ -69,7 +62,7 @@ def task_table(record, metric):
     row = [task, base_cell(record, task, metric)]
     for name in names:
       if name not in figures:
-        row.append("**failed**" if (task, name) in failed else "–")
+        row.append("**failed**" if (task, name) in failed else NOTHING)
         continue
       figure = figures[name][metric]
       text = f"{figure['median']:.2f}"
@@ -80,15 +73,15 @@ def task_table(record, metric):
 
 
 def failures_section(record):
-  lines = [f"- {failure['allocator']} on {failure['task']}, round {failure['round']}: "
+  lines = [f"{failure['allocator']} on {failure['task']}, round {failure['round']}: "
            f"{failure['reason']}" for failure in record["failures"]]
-  lines += [f"- {row['name']} was not measured: {row['reason']}" for row in record["missing"]]
-  lines += [f"- {row['task']} was not run: {row['reason']}" for row in record["skipped"]]
+  lines += [f"{row['name']} was not measured: {row['reason']}" for row in record["missing"]]
+  lines += [f"{row['task']} was not run: {row['reason']}" for row in record["skipped"]]
   if not lines:
     return "None: every allocator ran every task, with the same output.\n"
-  return "\n".join(lines) + ("\n\nA task that an allocator failed is left out of that allocator's "
-                             "means; the columns marked *common* hold only the tasks that all "
-                             "allocators ran.\n")
+  return listed(lines) + ("\nA task that an allocator failed is left out of that allocator's "
+                          "means; the columns marked *common* hold only the tasks that all "
+                          "allocators ran.\n")
 
 
 def markdown(record):
@@ -96,7 +89,7 @@ def markdown(record):
 
 - Machine: {in_words(record['machine'])}
 - Command: `{record['command']}`
-- Rounds: {record['rounds']}, interleaved; {record['date']}; {record['bystanders']:.2f} cores \
+- Rounds: {record['repetitions']}, interleaved; {record['date']}; {record['bystanders']:.2f} cores \
 were busy with other things
 
 Figures are medians of the ratios within each round; below 1 is better. Means are geometric, over \
@@ -116,71 +109,55 @@ the tasks; in brackets 95 % intervals (bootstrap over rounds).
 {failures_section(record)}"""
 
 
-def colours(names):
-  palette = ["#7f7f7f", "#1f77b4", "#17becf", "#2ca02c", "#9467bd", "#8c564b", "#e377c2",
-             "#bcbd22", "#ff7f0e"]
-  others = [name for name in names if name != "tarn"]
-  return {"tarn": "#d62728", **dict(zip(others, palette * 2))}
-
-
-def plot(path, record):
-  """Left: each task's time ratio, a dot per allocator. Right: mean time against mean RSS."""
-  import matplotlib
-  matplotlib.use("svg")
-  from matplotlib import pyplot, ticker
-  matplotlib.rcParams["svg.hashsalt"] = "tarn"
-  summary = record["summary"]
-  names = [entry["name"] for entry in record["allocators"]]
-  colour = colours(names)
+def plot_times(panel, summary, colour):
+  """Each task's time ratio, a dot per allocator."""
+  from matplotlib import ticker
   tasks = list(reversed(summary["per_task"]))
-  figure, (left, right) = pyplot.subplots(
-      1, 2, figsize=(14, 2.5 + 0.27 * len(tasks)), gridspec_kw={"width_ratios": [3, 2]})
-  for name in names:
+  for name in colour:
     rows = [(summary["per_task"][task][name]["wall"], at) for at, task in enumerate(tasks)
             if name in summary["per_task"][task]]
     if name == "glibc" or not rows:
       continue
     big = name == "tarn"
-    left.scatter([row["median"] for row, _ in rows], [at for _, at in rows], label=name,
-                 color=colour[name], s=70 if big else 28, marker="D" if big else "o",
-                 alpha=1.0 if big else 0.75, zorder=3 if big else 2)
-  left.set_xscale("log")
-  left.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-  left.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
-  left.xaxis.set_minor_locator(ticker.NullLocator())
-  left.axvline(1.0, color="black", linewidth=0.8)
-  left.set_yticks(range(len(tasks)), tasks)
-  left.set_xlabel("time, ratio to glibc (log; left is faster)")
-  left.grid(axis="both", alpha=0.25)
-  left.legend(loc="best", fontsize=8)
-  for name in names:
-    means = summary["means"][name]
-    if not means["wall"]:
+    panel.scatter([row["median"] for row, _ in rows], [at for _, at in rows], label=name,
+                  color=colour[name], s=70 if big else 28, marker="D" if big else "o",
+                  alpha=1.0 if big else 0.75, zorder=3 if big else 2)
+  panel.set_xscale("log")
+  panel.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+  panel.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+  panel.xaxis.set_minor_locator(ticker.NullLocator())
+  panel.axvline(1.0, color="black", linewidth=0.8)
+  panel.set_yticks(range(len(tasks)), tasks)
+  panel.set_xlabel("time, ratio to glibc (log; left is faster)")
+  panel.grid(axis="both", alpha=0.25)
+  panel.legend(loc="best", fontsize=8)
+
+
+def plot_means(panel, means, colour):
+  """Mean time against mean RSS."""
+  for name in colour:
+    time, rss = means[name]["wall"], means[name]["rss"]
+    if not time:
       continue
-    time, rss = means["wall"], means["rss"]
-    right.errorbar(time["mean"], rss["mean"],
+    panel.errorbar(time["mean"], rss["mean"],
                    xerr=[[time["mean"] - time["low"]], [time["high"] - time["mean"]]],
                    yerr=[[rss["mean"] - rss["low"]], [rss["high"] - rss["mean"]]],
                    fmt="D" if name == "tarn" else "o", color=colour[name], capsize=3)
-    right.annotate(name, (time["mean"], rss["mean"]), xytext=(6, 6),
+    panel.annotate(name, (time["mean"], rss["mean"]), xytext=(6, 6),
                    textcoords="offset points", color=colour[name])
-  right.set_xlabel("time, geometric mean of ratios to glibc")
-  right.set_ylabel("peak RSS, geometric mean of ratios to glibc")
-  right.grid(alpha=0.25)
-  machine = record["machine"]
-  figure.suptitle(f"{machine['processor']}, {machine['cores']} cores, Linux {machine['kernel']}; "
-                  f"{record['rounds']} interleaved rounds", fontsize=10)
-  figure.tight_layout()
-  figure.savefig(path, metadata={"Date": None})
-  pyplot.close(figure)
+  panel.set_xlabel("time, geometric mean of ratios to glibc")
+  panel.set_ylabel("peak RSS, geometric mean of ratios to glibc")
+  panel.grid(alpha=0.25)
 
 
-def write_all(folder, record):
-  """Writes the three files; returns the line that says where, or why there is no picture."""
-  write_json(folder / "results.json", record)
-  (folder / "results.md").write_text(markdown(record))
-  try:
-    plot(folder / "results.svg", record)
-  except ImportError:
-    return "no plot: python3-matplotlib is not installed"
-  return f"results.json, results.md and results.svg are in {folder}"
+def plot(path, record):
+  summary, machine = record["summary"], record["machine"]
+  of_all = colours([entry["name"] for entry in record["allocators"]])
+  colour = {entry["name"]: of_all[entry["name"]] for entry in record["allocators"]}
+  with drawing(path, 1, 2, figsize=(14, 2.5 + 0.27 * len(summary["per_task"])),
+               gridspec_kw={"width_ratios": [3, 2]}) as (figure, (left, right)):
+    plot_times(left, summary, colour)
+    plot_means(right, summary["means"], colour)
+    figure.suptitle(f"{machine['processor']}, {machine['cores']} cores, Linux {machine['kernel']}; "
+                    f"{record['repetitions']} interleaved rounds", fontsize=10)
+    figure.tight_layout()

@@ -1,28 +1,21 @@
 """Tables and plot of what bench/returns has measured.
 
-Samples are lists: [round, task or row, contestant, figures]. Cells are medians over the rounds,
-with half the range where there are several.
+record["samples"]: rounds, a dictionary each: (task or row, contestant) to figures. Cells are
+medians over the rounds, with half the range where there are several.
 
 SPDX-License-Identifier: MIT
 """
-from .heap_report import cell, table
+from .figures import ratios, values_of
 from .machine import in_words, run_in_words
-from .report import colours
 from .returns_suite import (BACKGROUND, DEMANDS, LIMIT_FACTOR, OURS, PEAKS, ROWS, SLOW_FACTOR,
                             SLOW_SECONDS, resident_at, tasks)
+from .tables import NOTHING, colours, drawing, listed, met, range_cell, table, with_figures
 
 BASELINE = "glibc"
 TIMES = (1, 5, 12)  # Seconds after the peak.
 PEAK_FACTOR = 1.05
 # Of 512 MB freed: 12 s later; after a trim, or in the background.
 SMALL_MIB, GIVEN_BACK_MIB = 64, 8
-
-
-def find(record, task, name, read):
-  """What read() makes of each round's figures, without None."""
-  values = [read(figures) for _, of_task, contestant, figures in record["samples"]
-            if of_task == task and contestant == name]
-  return [value for value in values if value is not None]
 
 
 def names_in(record):
@@ -41,66 +34,61 @@ def reader_at(seconds):
   return lambda figures: resident_at(figures, seconds)
 
 
-def ratios(record, task, ours, theirs, read):
-  """Of each round in which both ran."""
-  by_round = {}
-  for number, of_task, contestant, figures in record["samples"]:
-    if of_task == task and contestant in (ours, theirs):
-      by_round.setdefault(number, {})[contestant] = read(figures)
-  return [row[ours] / row[theirs] for row in by_round.values()
-          if row.get(ours) is not None and row.get(theirs)]
+def found(record, task, name, read):
+  return values_of(record["samples"], (task, name), read)
 
 
 def task_table(record, read, digits=0):
   names = names_in(record)
-  lines = [[task.name, *[cell(find(record, task.name, name, read), digits) for name in names]]
-           for task in tasks()]
-  return table(["", *names], [line for line in lines if set(line[1:]) != {"–"}])
+  lines = [[task.name, *[range_cell(found(record, task.name, name, read), digits)
+                         for name in names]] for task in tasks()]
+  return table(["", *names], with_figures(lines))
 
 
 def judged(text, values, most, digits=0):
   if not values:
     return []
   worst = max(values)
-  return [[text, f"{most:g}", f"{worst:,.{digits}f}", "met" if worst <= most else "**missed**"]]
+  return [[text, f"{most:g}", f"{worst:,.{digits}f}", met(worst <= most)]]
 
 
 def targets(record):
   lines = []
   for task in tasks():
     lines += judged(f"{task.name}: peak, tarn's over glibc's",
-                    ratios(record, task.name, OURS, BASELINE, peak_mib), PEAK_FACTOR, 2)
+                    ratios(record["samples"], (task.name, OURS), (task.name, BASELINE), peak_mib),
+                    PEAK_FACTOR, 2)
   for peak in PEAKS:
     lines += judged(f"{peak}/small: MiB resident after {TIMES[-1]} s",
-                    find(record, f"{peak}/small", OURS, reader_at(TIMES[-1])), SMALL_MIB)
+                    found(record, f"{peak}/small", OURS, reader_at(TIMES[-1])), SMALL_MIB)
   for peak in PEAKS:
     lines += judged(f"{peak}/idle: MiB resident after `malloc_trim`",
-                    find(record, f"{peak}/idle", OURS, given_back_mib), GIVEN_BACK_MIB, 1)
+                    found(record, f"{peak}/idle", OURS, given_back_mib), GIVEN_BACK_MIB, 1)
     lines += judged(f"{peak}/idle: MiB resident after {TIMES[-1]} s, background",
-                    find(record, f"{peak}/idle", BACKGROUND, reader_at(TIMES[-1])),
+                    found(record, f"{peak}/idle", BACKGROUND, reader_at(TIMES[-1])),
                     GIVEN_BACK_MIB, 1)
   return table(["", "at most", "the worst round", ""], lines)
 
 
 def row_table(record, row):
   title, figures = ROWS[row]
-  lines = [[name, *[cell([value / divisor for value in
-                          find(record, row, name, lambda found, key=key: found.get(key))], digits)
+  lines = [[name, *[range_cell([value / divisor for value in
+                          found(record, row, name, key)], digits)
                     for key, _, divisor, digits in figures]] for name in names_in(record)]
-  lines = [line for line in lines if set(line[1:]) != {"–"}]
+  lines = with_figures(lines)
   if not lines:
     return ""
   return f"**{row}**: {title}\n\n" + table(["", *[words for _, words, *_ in figures]], lines)
 
 
 def calls(record):
-  found = {figures["given_back_by"]: name for _, _, name, figures in record["samples"]
+  names = {figures["given_back_by"] for row in record["samples"] for figures in row.values()
            if "given_back_by" in figures}
-  return ", ".join(sorted(f"`{call}`" for call in found))
+  return ", ".join(sorted(f"`{call}`" for call in names))
 
 
 def failures(record):
-  return "".join(f"- Not measured: {failure}\n" for failure in record["failures"])
+  return listed(f"Not measured: {failure}" for failure in record["failures"])
 
 
 def head(record):
@@ -145,7 +133,7 @@ memory (`statm`), peaks `VmHWM`. Default options, but for those *background*: \
 {task_table(record, peak_mib)}
 ## Resident over time, MiB
 
-![resident memory over time](returns.svg)
+Plot: `build/bench/returns.svg`.
 
 {at}## After the call that gives all back, MiB
 
@@ -171,10 +159,10 @@ def limited_section(record):
   lines = []
   for task in tasks():
     limits = [limit / 2**20 for _, name, limit, _ in record["limits"] if name == task.name]
-    ends = [find(record, task.name, name, lambda figures: figures["outcome"]) for name in names]
+    ends = [found(record, task.name, name, "outcome") for name in names]
     if limits:
-      lines.append([task.name, cell(limits, 0),
-                    *[", ".join(dict.fromkeys(found)) or "–" for found in ends]])
+      lines.append([task.name, range_cell(limits, 0),
+                    *[", ".join(dict.fromkeys(of_one)) or NOTHING for of_one in ends]])
   kinds = {kind for *_, kind in record["limits"]}
   charged = ("what a control group of its own was charged while glibc ran it" if kinds == {"group"}
              else "glibc's peak RSS, since this kernel does not say what a group was charged")
@@ -200,38 +188,35 @@ def markdown(free, limited):
   return "\n".join(parts)
 
 
+def plot_task(panel, peak, demand, first, colour):
+  for (task, name), figures in first.items():
+    if task == f"{peak}/{demand}":
+      points = figures["samples"]
+      panel.plot([ms / 1000 for ms, _ in points], [kib / 1024 for _, kib in points], label=name,
+                 color=colour[name], zorder=3 if name == OURS else 2,
+                 linewidth=2.2 if name == OURS else 1.1)
+  panel.set_title(f"{PEAKS[peak]}; {DEMANDS[demand]}", fontsize=8)
+  panel.set_ylim(bottom=0)
+  panel.grid(alpha=0.25)
+  panel.tick_params(labelsize=7)
+
+
 def plot(path, record):
   """A panel for each peak and demand, of the first round; False where nothing can draw."""
+  names = names_in(record)
   try:
-    import matplotlib
+    with drawing(path, len(PEAKS), len(DEMANDS), figsize=(16, 14), squeeze=False) as (figure,
+                                                                                      panels):
+      for row, peak in zip(panels, PEAKS):
+        for panel, demand in zip(row, DEMANDS):
+          plot_task(panel, peak, demand, record["samples"][0], colours(names))
+      lines = {label: line for panel in panels.flat
+               for line, label in zip(*panel.get_legend_handles_labels())}
+      shown = [name for name in names if name in lines]
+      figure.legend([lines[name] for name in shown], shown, loc="lower center", ncol=5, fontsize=8)
+      figure.supxlabel("seconds after the peak was freed", y=0.045, fontsize=9)
+      figure.supylabel("resident, MiB", fontsize=9)
+      figure.tight_layout(rect=(0.01, 0.06, 1, 1))
   except ImportError:
     return False
-  matplotlib.use("svg")
-  from matplotlib import pyplot
-  matplotlib.rcParams["svg.hashsalt"] = "tarn"
-  names = names_in(record)
-  colour = colours(names)
-  figure, panels = pyplot.subplots(len(PEAKS), len(DEMANDS), figsize=(16, 14), squeeze=False)
-  for row, peak in enumerate(PEAKS):
-    for column, demand in enumerate(DEMANDS):
-      panel = panels[row][column]
-      for number, task, name, figures in record["samples"]:
-        if number == 0 and task == f"{peak}/{demand}":
-          points = figures["samples"]
-          panel.plot([ms / 1000 for ms, _ in points], [kib / 1024 for _, kib in points],
-                     label=name, color=colour[name], zorder=3 if name == OURS else 2,
-                     linewidth=2.2 if name == OURS else 1.1)
-      panel.set_title(f"{PEAKS[peak]}; {DEMANDS[demand]}", fontsize=8)
-      panel.set_ylim(bottom=0)
-      panel.grid(alpha=0.25)
-      panel.tick_params(labelsize=7)
-  lines = {label: line for panel in panels.flat
-           for line, label in zip(*panel.get_legend_handles_labels())}
-  shown = [name for name in names if name in lines]
-  figure.legend([lines[name] for name in shown], shown, loc="lower center", ncol=5, fontsize=8)
-  figure.supxlabel("seconds after the peak was freed", y=0.045, fontsize=9)
-  figure.supylabel("resident, MiB", fontsize=9)
-  figure.tight_layout(rect=(0.01, 0.06, 1, 1))
-  figure.savefig(path, metadata={"Date": None})
-  pyplot.close(figure)
   return True

@@ -2,7 +2,6 @@
 
 SPDX-License-Identifier: MIT
 """
-import json
 import signal
 from dataclasses import dataclass
 
@@ -42,18 +41,6 @@ SLOW_SECONDS = 0.5  # Below that, a factor is noise.
 NO_MEMORY = 3  # The program's status when the allocator had none.
 
 
-class Broken(Exception):
-  """A run that tells nothing; the text says why."""
-
-
-@dataclass
-class Contestant:
-  name: str
-  library: str  # Empty: the C library's.
-  environment: dict
-  version: str
-
-
 @dataclass
 class Task:
   peak: str
@@ -78,17 +65,6 @@ def resident_at(figures, seconds):
   if not samples or samples[-1][0] < 1000 * seconds - 300:
     return None
   return [kib for ms, kib in samples if ms <= 1000 * seconds + 50][-1] / 1024
-
-
-def read_figures(status, output, errors):
-  """What the program printed; Broken says how else it ended."""
-  if status != 0:
-    said = (errors.strip().splitlines() or ["nothing said"])[-1][:100]
-    raise Broken(f"ended with {status}: {said}")
-  try:
-    return json.loads(output)
-  except ValueError:
-    raise Broken(f"printed no figures, but {output[:60]!r}") from None
 
 
 def refuses(errors, option):

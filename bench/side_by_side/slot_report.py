@@ -6,21 +6,16 @@ SPDX-License-Identifier: MIT
 """
 from statistics import median
 
-from .heap_report import table
+from .driver import PEERS
+from .figures import contestants_in, values_of
 from .machine import in_words
-from .pool_report import cell
+from .tables import cell, listed, met, table
 
 FORMS = {"pairs": "free and malloc", "realloc": "realloc"}
 STEPS = (1, 2, 4, 8)
 OURS = tuple(f"unalloc, {n} step{'s' * (n > 1)}" for n in STEPS)
 FLOOR = "floor"
 LEAST = 5.0  # Times as fast as glibc.
-PEERS = ("mimalloc3", "snmalloc", "rpmalloc", "jemalloc", "tcmalloc")  # As bench/peers/fetch has.
-
-
-def values_of(rounds, form, name, figure="ns"):
-  return [row[form, name][figure] for row in rounds if figure in row.get((form, name), {})]
-
 
 def ratios(rounds, form, ours, less_floor=False):
   """glibc's time over `ours`, of each round in which both ran; perhaps less the floor's."""
@@ -34,25 +29,26 @@ def ratios(rounds, form, ours, less_floor=False):
 
 
 def names_in(rounds):
-  names = dict.fromkeys(name for row in rounds for form, name in row if form in FORMS)
+  names = contestants_in(rounds, lambda key: key[0] in FORMS)
   return sorted(names, key=lambda name: (name != "glibc", name in OURS, name == FLOOR))
 
 
 def best_peer(rounds, form):
-  times = {name: median(values) for name in PEERS if (values := values_of(rounds, form, name))}
+  times = {name: median(values) for name in PEERS
+           if (values := values_of(rounds, (form, name), "ns"))}
   return min(times, key=times.get) if times else None
 
 
 def times(rounds, form):
   lines = []
   for name in names_in(rounds):
-    if not values_of(rounds, form, name):
+    if not (taken := values_of(rounds, (form, name), "ns")):
       continue
     mark = " (best peer)" if name == best_peer(rounds, form) else ""
-    lines.append([name + mark, cell(values_of(rounds, form, name)),
+    lines.append([name + mark, cell(taken),
                   "" if name == "glibc" else cell(ratios(rounds, form, name)),
                   "" if name in ("glibc", FLOOR) else cell(ratios(rounds, form, name, True)),
-                  f"{median(values_of(rounds, form, name, 'peak_kib')) / 1024:.1f}"])
+                  f"{median(values_of(rounds, (form, name), 'peak_kib')) / 1024:.1f}"])
   return table(["", "ns an iteration", "glibc / this", "both less the floor", "peak, MiB"], lines)
 
 
@@ -61,8 +57,7 @@ def targets(rounds):
   for form, words in FORMS.items():
     for name in OURS:
       if found := ratios(rounds, form, name):
-        met = "met" if median(found) >= LEAST else "**missed**"
-        lines.append([words, name, f"{LEAST:.0f}", cell(found), met])
+        lines.append([words, name, f"{LEAST:.0f}", cell(found), met(median(found) >= LEAST)])
   return table(["form", "", "times as fast as glibc, at least", "median [quartiles]", ""], lines)
 
 
@@ -70,10 +65,10 @@ def growth(rounds, fills):
   """How often a growing block moves, beside the slack of the same table. Counted, not timed."""
   lines = []
   for steps, name in zip(STEPS, OURS):
-    if found := [row["growth", name] for row in rounds if ("growth", name) in row]:
-      moved, resized = found[0]["moved"], found[0]["resized"]
-      lines.append([name, f"{100 * (1 - fills[steps]):.1f} %", f"{resized / moved:.1f}",
-                    f"{1000 * moved / resized:.1f}"])
+    if moved := values_of(rounds, ("growth", name), "moved"):
+      each = moved[0] / values_of(rounds, ("growth", name), "resized")[0]
+      lines.append([name, f"{100 * (1 - fills[steps]):.1f} %", f"{1 / each:.1f}",
+                    f"{1000 * each:.1f}"])
   return table(["", "slack, sizes uniform", "resizes a move", "moves in 1,000 resizes"], lines)
 
 
@@ -83,11 +78,11 @@ def markdown(record, rounds):
       "# 1024 slots: unalloc beside malloc (S2.5)", "",
       "Made by `bench/slots`; bench/slot_tasks/main.cpp says what is measured. Not edited.", "",
       f"- Machine: {in_words(record['machine'], '-O2')}",
-      f"- Command: `{record['command']}`; {record['date']}; {record['rounds']} interleaved rounds "
-      f"of {record['inner']} rounds of {record['iterations']:,} iterations, of which the median "
-      f"counts; {record['bystanders']:.2f} cores were busy with other things",
+      f"- Command: `{record['command']}`; {record['date']}; {record['repetitions']} interleaved "
+      f"rounds of {record['inner']} rounds of {record['iterations']:,} iterations, of which the "
+      f"median counts; {record['bystanders']:.2f} cores were busy with other things",
       f"- {record['tarn']}; {'; '.join(record['peers']) or 'no peers'}", "",
-      *(f"- Not measured: {failure}" for failure in record["failures"]), "",
+      listed(f"Not measured: {failure}" for failure in record["failures"]),
       "Cells are medians [quartiles]; times are of the processor. The article claims 21 and 120 "
       "times for malloc", "and free, 45 to 300 times for realloc, over its C libraries of 2013. "
       "The floor allocates nothing: no", "contestant can be faster. *tarn* is its malloc, "

@@ -150,8 +150,6 @@ def most_charged(folder):
   return None
 
 
-def run_within(folder, command, timeout, environment=None):
-  """The finished process, started inside the group."""
-  return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                        timeout=timeout, check=False, env=environment,
-                        preexec_fn=lambda: write(folder / "cgroup.procs", "0"))
+def joining(folder):
+  """What a child calls before its program begins, so that this runs inside the group."""
+  return lambda: write(folder / "cgroup.procs", "0")

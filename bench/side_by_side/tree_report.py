@@ -6,9 +6,9 @@ SPDX-License-Identifier: MIT
 """
 from statistics import median
 
-from .heap_report import table
+from .figures import contestants_in, ratios
 from .machine import in_words, run_in_words
-from .pool_report import cell, verdict
+from .tables import NOTHING, cell, listed, matrix, table, verdict
 from .tree_suite import (LIVES, MOVES, PEER, ROWS, TARGETS, TIMES, UNLIMITED, WEIGHTS)
 
 HEADINGS = {"life": "build and dispose", "relife": "both again", "build": "build",
@@ -24,25 +24,9 @@ def with_lives(rounds):
            for key, figures in row.items()} for row in rounds]
 
 
-def values_of(rounds, label, contestant, figure):
-  return [row[label, contestant][figure] for row in rounds
-          if figure in row.get((label, contestant), {})]
-
-
-def ratios(rounds, label, pair, figure):
-  """Of each round in which both ran. `pair`: two contestants."""
-  found = []
-  for row in rounds:
-    ours, theirs = (row.get((label, name), {}).get(figure) for name in pair)
-    if ours is not None and theirs:
-      found.append(ours / theirs)
-  return found
-
-
 def names_in(rounds):
   """Contestants: tarn's first."""
-  names = [name for row in rounds for _, name in row]
-  return sorted(dict.fromkeys(names), key=lambda name: (not name.startswith("tarn"), name))
+  return sorted(contestants_in(rounds), key=lambda name: (not name.startswith("tarn"), name))
 
 
 def baseline(rounds, label):
@@ -55,8 +39,8 @@ def judged(rounds, contestant):
   for target in TARGETS:
     for row in ROWS:
       for figure in target.figures:
-        pair = (contestant, baseline(rounds, row.label))
-        if values := ratios(rounds, row.label, pair, figure):
+        ours, theirs = (row.label, contestant), (row.label, baseline(rounds, row.label))
+        if values := ratios(rounds, ours, theirs, figure):
           yield target, row.label, figure, values
 
 
@@ -82,34 +66,25 @@ def targets(rounds, contestant):
     found.setdefault(label, {})[figure] = cell(values) + ("" if said == "met" else f" {said}")
   figures = [figure for figure in HEADINGS if any(figure in row for row in found.values())]
   lines = [[label + (" (its stack unlimited)" if baseline(rounds, label) == UNLIMITED else ""),
-            *[row.get(figure, "–") for figure in figures]] for label, row in found.items()]
+            *[row.get(figure, NOTHING) for figure in figures]] for label, row in found.items()]
   return table(["over talloc's", *[HEADINGS[figure] for figure in figures]], lines)
 
 
 def life(rounds, label):
-  columns = [(HEADINGS[figure], figure, 0) for figure in (*LIVES, *TIMES)]
-  columns += [(f"{HEADINGS[figure]}, bytes", figure, 1) for figure in WEIGHTS]
-  columns += [("peak MiB", "peak_mib", 0), ("instructions, build", "build_instructions", 0),
-              ("dispose", "dispose_instructions", 0)]
-  return matrix(rounds, label, columns)
+  columns = [(HEADINGS[figure], (label,), figure, 0) for figure in (*LIVES, *TIMES)]
+  columns += [(f"{HEADINGS[figure]}, bytes", (label,), figure, 1) for figure in WEIGHTS]
+  columns += [(heading, (label,), figure, 0) for heading, figure in
+              (("peak MiB", "peak_mib"), ("instructions, build", "build_instructions"),
+               ("dispose", "dispose_instructions"))]
+  return matrix(rounds, names_in(rounds), columns)
 
 
 def moves(rounds, label):
-  return matrix(rounds, label, [(HEADINGS[figure], figure, 0) for figure in MOVES])
-
-
-def matrix(rounds, label, columns):
-  lines = []
-  for name in names_in(rounds):
-    cells = [cell(values_of(rounds, label, name, figure), digits)
-             for _, figure, digits in columns]
-    if set(cells) != {"–"}:
-      lines.append([name, *cells])
-  return table(["", *[heading for heading, *_ in columns]], lines)
+  return matrix(rounds, names_in(rounds),
+                [(HEADINGS[figure], (label,), figure, 0) for figure in MOVES])
 
 
 def heading(record):
-  said = "".join(f"- {line}\n" for line in record["failures"])
   return f"""# Trees beside talloc
 
 Made by `bench/trees`; docs/design/bench.md ("Trees") says what is measured and how. Not edited.
@@ -117,7 +92,7 @@ Made by `bench/trees`; docs/design/bench.md ("Trees") says what is measured and 
 - Machine: {in_words(record['machine'], '-O2')}
 - Command: {run_in_words(record)}
 - tarn {record['tarn']}; {record['peer']}; {record['nodes']:,} nodes
-{said}
+{listed(record['failures'])}
 Cells are medians [quartiles]; ratios are medians of the rounds' ratios. Times are of the
 processor, ns a node. *Again*: the same a second time, on memory that the process has. *Overhead*:
 what blocks hold beyond the bytes that were asked for, a node; *resident*: what the process grew by,
@@ -125,11 +100,9 @@ beyond these. Instructions are of the second time, {record['count_nodes']:,} nod
 
 
 def deepest(record):
-  lines = [f"- {name}: {count}" for name, count in record["deepest"].items()]
-  if not lines:
-    return ""
-  return ("The deepest chain that is disposed of in a stack of 8 MiB (talloc_free calls itself):"
-          "\n\n" + "\n".join(lines))
+  lines = listed(f"{name}: {count}" for name, count in record["deepest"].items())
+  return lines and ("The deepest chain that is disposed of in a stack of 8 MiB (talloc_free calls "
+                    "itself):\n\n" + lines)
 
 
 def markdown(record, rounds):

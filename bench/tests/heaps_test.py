@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Tests bench/heaps: each task at a small size on tarn and glibc, the arithmetic of the report.
 
   heaps_test.py PROGRAM LIBRARY
@@ -7,23 +7,19 @@ What a task measures is checked where it cannot depend on time: pages, bytes, wh
 
 SPDX-License-Identifier: MIT
 """
-import json
-import subprocess
 import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.dont_write_bytecode = True
-from side_by_side import heap_report, heap_suite  # noqa: E402
+import subject
+from subject import start
+from side_by_side import heap_report, heap_suite
 
-PROGRAM, LIBRARY = sys.argv[1:3]
+LIBRARY = sys.argv[2]
 
 
 def run(task, maker, *numbers):
-  done = subprocess.run([PROGRAM, task, maker, LIBRARY, *map(str, numbers)], check=True,
-                        capture_output=True, text=True, timeout=60)
-  return json.loads(done.stdout)
+  return subject.run(task, maker, LIBRARY, *numbers)
+
 
 
 class Tasks(unittest.TestCase):
@@ -81,31 +77,31 @@ class Tasks(unittest.TestCase):
 
   def test_what_does_not_exist_is_refused(self):
     for words in (("create", "nobody", LIBRARY), ("nothing", "tarn", LIBRARY), ("create",)):
-      done = subprocess.run([PROGRAM, *words], capture_output=True, check=False, timeout=60)
-      self.assertEqual(done.returncode, 2)
+      self.assertEqual(start(*words).returncode, 2)
 
 
 class Report(unittest.TestCase):
   def test_ratio_is_of_each_slice(self):
     slice_ = {"bare_one": [2, 1], "bare_two": [3, 2], "own_one": [8, 10], "own_two": [6, 20]}
-    samples = [{"rounds": [slice_]}, None]
-    self.assertEqual(heap_report.scaling_ratios(samples, heap_report.PAIRS[0], 0), [0.5])
-    self.assertEqual(heap_report.scaling_ratios(samples, heap_report.PAIRS[0], 1), [1.0])
-    self.assertEqual(heap_report.scaling_ratios(samples, heap_report.PAIRS[1], 0), [])
+    key = ("scaling", "tarn")
+    rounds = [{key: {"rounds": [slice_]}}, {}]
+    self.assertEqual(heap_report.scaling_ratios(rounds, key, heap_report.PAIRS[0], 0), [0.5])
+    self.assertEqual(heap_report.scaling_ratios(rounds, key, heap_report.PAIRS[0], 1), [1.0])
+    self.assertEqual(heap_report.scaling_ratios(rounds, key, heap_report.PAIRS[1], 0), [])
 
   def test_missed_targets_are_marked(self):
     row = next(row for row in heap_suite.rows() if row.name == "create_empty")
-    met = heap_report.targets([row], {"create_empty": {"tarn": [{"cpu_ns": 999}]}}, 0)
-    missed = heap_report.targets([row], {"create_empty": {"tarn": [{"cpu_ns": 1001}]}}, 0)
+    met, missed = (heap_report.targets([row], [{("create_empty", "tarn"): {"cpu_ns": ns}}], 0)
+                   for ns in (999, 1001))
     self.assertNotIn("**missed**", met)
     self.assertIn("**missed**", missed)
 
   def test_a_busy_machine_judges_no_wall_time_of_two_threads(self):
     row = next(row for row in heap_suite.rows() if row.name == "scaling")
     slice_ = {"bare_one": [1, 1], "bare_two": [2, 2], "own_one": [1, 1], "own_two": [1, 1]}
-    samples = {"scaling": {"tarn": [{"rounds": [slice_]}]}}
+    rounds = [{("scaling", "tarn"): {"rounds": [slice_]}}]
     for bystanders, missed in ((0.0, 2), (1.4, 1)):
-      text = heap_report.targets([row], samples, bystanders)
+      text = heap_report.targets([row], rounds, bystanders)
       self.assertEqual(text.count("**missed**"), missed)
 
   def test_every_row_has_a_name_of_its_own(self):
@@ -114,4 +110,4 @@ class Report(unittest.TestCase):
 
 
 if __name__ == "__main__":
-  unittest.main(argv=sys.argv[:1])
+  subject.main()

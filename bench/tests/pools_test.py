@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Tests bench/pools: each task of its program at a small size, the arithmetic of the report.
 
   pools_test.py PROGRAM
@@ -8,23 +8,17 @@ What a task measures is checked where it cannot depend on time: bytes, pages, wh
 SPDX-License-Identifier: MIT
 """
 import json
-import subprocess
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.dont_write_bytecode = True
-from side_by_side import pool_report, pool_suite  # noqa: E402
-
-PROGRAM = sys.argv[1]
+import subject
+from subject import start
+from side_by_side import pool_report, pool_suite
 
 
 def run(task, *contestants, size_max=1_000, turn=0):
-  done = subprocess.run([PROGRAM, task, str(turn), str(size_max), *contestants], check=True,
-                        capture_output=True, text=True, timeout=60)
-  rows = map(json.loads, done.stdout.splitlines())
+  rows = map(json.loads, start(task, turn, size_max, *contestants).stdout.splitlines())
   return {(row.pop("task"), row.pop("size"), row.pop("contestant")): row for row in rows}
+
 
 
 class Tasks(unittest.TestCase):
@@ -80,8 +74,7 @@ class Tasks(unittest.TestCase):
 
   def test_what_does_not_exist_is_refused(self):
     for words in (("nothing", "0", "0"), ("growth",)):
-      done = subprocess.run([PROGRAM, *words], capture_output=True, check=False, timeout=60)
-      self.assertEqual(done.returncode, 2)
+      self.assertEqual(start(*words).returncode, 2)
 
 
 class Report(unittest.TestCase):
@@ -90,16 +83,6 @@ class Report(unittest.TestCase):
   def rounds(self, pairs):
     ours, theirs = (*self.ROW, "tarn Pool"), (*self.ROW, "Boost pool")
     return [{ours: {"fresh": first}, theirs: {"fresh": second}} for first, second in pairs]
-
-  def test_ratio_is_of_each_round(self):
-    rounds = self.rounds([(2, 1), (30, 10), (4, 1)]) + [{}]
-    self.assertEqual(pool_report.ratios(rounds, *self.ROW, ("tarn Pool", "Boost pool"), "fresh"),
-                     [2, 3, 4])
-
-  def test_targets_are_judged_by_the_median_and_its_quartiles(self):
-    self.assertEqual(pool_report.verdict([0.9, 1.0, 1.1], 1.0), "met")
-    self.assertIn("spread", pool_report.verdict([0.9, 0.9, 1.1, 1.2, 1.3], 1.0))
-    self.assertEqual(pool_report.verdict([1.1, 1.2, 1.3], 1.0), "**missed**")
 
   def test_only_rows_that_were_measured_are_judged(self):
     text = pool_report.targets(self.rounds([(2, 1)] * 3))
@@ -113,11 +96,6 @@ class Report(unittest.TestCase):
     libraries = {"glibc": rounds(1), "tarn": rounds(2), "slow": rounds(4), "quick": rounds(3)}
     self.assertEqual(pool_report.best_peer(libraries, "list", 1_000, "regrown"), ("quick", [3]))
 
-  def test_quartiles(self):
-    self.assertEqual(pool_report.cell([1, 2, 3, 4, 5], 0), "3 [2, 4]")
-    self.assertEqual(pool_report.cell([2, 2], 1), "2.0")
-    self.assertEqual(pool_report.cell([]), "–")
-
 
 if __name__ == "__main__":
-  unittest.main(argv=sys.argv[:1])
+  subject.main()

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Tests bench/returns: its program, how a run's end and its limit are read, and the report.
 
   returns_test.py PROGRAM
@@ -13,24 +13,19 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.dont_write_bytecode = True
-from side_by_side import returns_report, returns_suite, swapped  # noqa: E402
-from side_by_side.packages import Unavailable  # noqa: E402
+import subject
+from subject import start
+from side_by_side import driver, returns_report, returns_suite, swapped
+from side_by_side.packages import Unavailable
 
 PROGRAM = sys.argv[1]
-RUNNER = Path(__file__).resolve().parents[1] / "returns"
+RUNNER = subject.BENCH / "returns"
 MIB = 16
 
 
-def start(*words):
-  return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False,
-                        timeout=60)
-
-
 def run(task, seed, mib=MIB):
-  done = start(*task.words(seed, mib, 0, 300))
-  return returns_suite.read_figures(done.returncode, done.stdout, done.stderr)
+  return subject.run(*task.words(seed, mib, 0, 300))
+
 
 
 class Program(unittest.TestCase):
@@ -136,14 +131,14 @@ class Limits(unittest.TestCase):
     words = [PROGRAM, *returns_suite.Task("small", "large").words(1, 64, 0, 300)]
     try:
       with swapped.group(256 << 20) as folder:
-        done = swapped.run_within(folder, words, 60)
+        done = driver.start(words, timeout=60, preexec_fn=swapped.joining(folder))
         charged = swapped.most_charged(folder)
       self.assertEqual(done.returncode, 0, done.stderr)
       if charged is not None:
         self.assertGreater(charged, 64 << 20)
         self.assertLess(charged, 256 << 20)
       with swapped.group(32 << 20) as folder:
-        done = swapped.run_within(folder, words, 60)
+        done = driver.start(words, timeout=60, preexec_fn=swapped.joining(folder))
     except Unavailable as failure:
       self.skipTest(str(failure))
     free_swap = Path("/proc/meminfo").read_text().split("SwapFree:")[1].split()[0]
@@ -158,14 +153,10 @@ def figures(peak_mib, samples, **more):
 
 class Report(unittest.TestCase):
   def record(self, ours_mib, ours_samples, **more):
-    samples = [[0, "small/small", "glibc", figures(100, [[0, 1024], [12000, 2048]])],
-               [0, "small/small", "tarn", figures(ours_mib, ours_samples)],
-               [0, "small/idle", "tarn", figures(ours_mib, ours_samples, **more)]]
-    machine = dict.fromkeys(("processor", "cores", "memory", "kernel", "system", "libc",
-                             "compiler", "huge_pages"), "x")
-    return {"machine": machine, "command": "bench/returns", "date": "today", "repetitions": 1,
-            "bystanders": 0.0, "tarn": "tarn commit x", "seed": 1, "mib": 512, "seconds": 12,
-            "pause": 3,
+    samples = [{("small/small", "glibc"): figures(100, [[0, 1024], [12000, 2048]]),
+                ("small/small", "tarn"): figures(ours_mib, ours_samples),
+                ("small/idle", "tarn"): figures(ours_mib, ours_samples, **more)}]
+    return {**subject.RECORD, "seed": 1, "mib": 512, "seconds": 12, "pause": 3,
             "failures": ["tarn, background: refused"],
             "contestants": [["glibc", "2"], ["tarn", "1"]], "samples": samples}
 
@@ -186,9 +177,9 @@ class Report(unittest.TestCase):
 
   def test_the_worst_seed_is_judged_and_one_alone_is_called_so(self):
     record = self.record(500, [[0, 1024]])
-    record["samples"] = [[number, "small/thread", name, figures(peak, [[0, 1024]])]
-                         for number, peaks in enumerate(((1041, 562), (526, 562)))
-                         for name, peak in zip(("glibc", "tarn"), peaks)]
+    record["samples"] = [{("small/thread", name): figures(peak, [[0, 1024]])
+                          for name, peak in zip(("glibc", "tarn"), peaks)}
+                         for peaks in ((1041, 562), (526, 562))]
     self.assertIn("| 1.07 | **missed** |", returns_report.targets(record))
     self.assertIn("One seed only", returns_report.markdown(record, None))
     record["repetitions"] = 2
@@ -198,8 +189,8 @@ class Report(unittest.TestCase):
     free = self.record(105, [[0, 1024], [12000, 1024]])
     limited = {**free, "limits": [[0, "small/large", 100 << 20, "group"],
                                   [1, "small/large", 104 << 20, "group"]],
-               "samples": [[0, "small/large", "tarn", {"outcome": "survived"}],
-                           [1, "small/large", "tarn", {"outcome": "killed"}]]}
+               "samples": [{("small/large", "tarn"): {"outcome": "survived"}},
+                           {("small/large", "tarn"): {"outcome": "killed"}}]}
     text = returns_report.markdown(free, limited)
     self.assertIn("Not measured: tarn, background: refused", text)
     self.assertIn("| small/large | 102 ± 2 | – | survived, killed |", text)
@@ -209,4 +200,4 @@ class Report(unittest.TestCase):
 
 
 if __name__ == "__main__":
-  unittest.main(argv=sys.argv[:1])
+  subject.main()

@@ -4,43 +4,69 @@ Run by ctest (bench_side_by_side), or: python3 bench/tests/side_by_side_test.py 
 
 SPDX-License-Identifier: MIT
 """
+import contextlib
+import io
 import sys
 import tempfile
 import unittest
+from argparse import ArgumentTypeError
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from side_by_side import figures, hook_report, inputs, report  # noqa: E402
-from side_by_side.measure import Allocator, Failure, Meter  # noqa: E402
-from side_by_side.suite import Place, Task  # noqa: E402
+import subject
+from side_by_side import driver, figures, hook_report, inputs, report, tables
+from side_by_side.driver import Contestant, Failure
+from side_by_side.measure import Meter
+from side_by_side.suite import Place, Task
 
-LAUNCHER = sys.argv.pop() if len(sys.argv) > 1 and "launcher" in sys.argv[-1] else None
+LAUNCHER = sys.argv[1] if len(sys.argv) > 1 else None
 
 
 def sample(wall, rss=1000):
   return {"wall": wall, "cpu": wall, "rss": rss, "faults": 10}
 
 
-def suite_of(rows):
-  """samples[task][allocator] from {task: {allocator: [walls]}}; None stays None."""
-  return {task: {name: [wall and sample(wall) for wall in walls] for name, walls in row.items()}
-          for task, row in rows.items()}
+def rounds_of(rows):
+  """Rounds from {task: {allocator: [walls]}}; None: it failed."""
+  count = max(len(walls) for row in rows.values() for walls in row.values())
+  return [{(task, name): sample(walls[turn]) for task, row in rows.items()
+           for name, walls in row.items() if walls[turn]} for turn in range(count)]
+
 
 
 class Figures(unittest.TestCase):
 
   def test_ratios_pair_samples_of_one_round(self):
     # The machine is ten times slower in the second round; the ratio must not see it.
-    samples = suite_of({"a": {"glibc": [1.0, 10.0, 1.0], "tarn": [0.5, 5.0, 0.5]}})
-    rows = figures.ratios(samples, "a", "tarn", "glibc", "wall")
+    rounds = rounds_of({"a": {"glibc": [1.0, 10.0, 1.0], "tarn": [0.5, 5.0, 0.5]}})
+    rows = figures.ratios(rounds, ("a", "tarn"), ("a", "glibc"), "wall")
     self.assertEqual(len(rows), 3)
     for ratio in rows:
       self.assertAlmostEqual(ratio, 0.5, places=2)
 
   def test_rounds_in_which_one_failed_are_left_out(self):
-    samples = suite_of({"a": {"glibc": [1.0, 1.0], "tarn": [None, 2.0]}})
-    self.assertEqual(len(figures.ratios(samples, "a", "tarn", "glibc", "wall")), 1)
+    rounds = rounds_of({"a": {"glibc": [1.0, 1.0], "tarn": [None, 2.0]}}) + [{}]
+    keys = ("a", "tarn"), ("a", "glibc")
+    self.assertEqual(figures.ratios(rounds, *keys, "wall"), [2.0])
+    self.assertEqual(figures.values_of(rounds, keys[1], "wall"), [1.0, 1.0])
+    self.assertEqual(figures.values_of(rounds, keys[0], lambda found: found["rss"] + 1), [1001])
+    self.assertEqual(figures.values_of(rounds, keys[0], "no such figure"), [])
+    self.assertEqual(figures.contestants_in(rounds), ["glibc", "tarn"])
+
+  def test_a_ratio_to_nothing_is_none_unless_there_is_a_floor(self):
+    rounds = [{("a", "ours"): {"faults": 50}, ("a", "theirs"): {"faults": 0}}]
+    keys = ("a", "ours"), ("a", "theirs")
+    self.assertEqual(figures.ratios(rounds, *keys, "faults"), [])
+    self.assertEqual(figures.ratios(rounds, *keys, "faults", 50), [2.0])
+    self.assertEqual(figures.ratios(rounds, *reversed(keys), "faults"), [0.0])
+
+  def test_the_middle_of_a_list(self):
+    self.assertEqual(figures.quartiles([5, 1, 4, 2, 3]), (2, 4))
+    self.assertEqual(figures.quartiles([7]), (7, 7))
+    self.assertEqual(figures.interval(list(range(1001))), (25, 975))
+    self.assertEqual(figures.relative_spread([1, 2, 5]), 1.0)
+    self.assertEqual(figures.relative_spread([0, 0, 0]), 0)
 
   def test_the_mean_is_geometric(self):
     self.assertAlmostEqual(figures.geometric_mean([0.5, 2.0]), 1.0)
@@ -56,10 +82,10 @@ class Figures(unittest.TestCase):
     self.assertAlmostEqual(wild["spread"], 0.5)
 
   def test_a_failed_task_leaves_that_allocator_and_the_common_set(self):
-    samples = suite_of({"a": {"glibc": [1.0], "tarn": [0.5], "peer": [0.25]},
+    rounds = rounds_of({"a": {"glibc": [1.0], "tarn": [0.5], "peer": [0.25]},
                         "b": {"glibc": [1.0], "tarn": [0.5], "peer": [None]}})
     failures = [{"task": "b", "allocator": "peer", "round": 1, "reason": "killed by SIGSEGV"}]
-    summary = figures.summarise(samples, failures, ["glibc", "tarn", "peer"])
+    summary = figures.summarise(rounds, failures, ["a", "b"], ["glibc", "tarn", "peer"])
     self.assertEqual(summary["common_tasks"], ["a"])
     self.assertEqual(summary["means"]["tarn"]["wall"]["tasks"], 2)
     self.assertEqual(summary["means"]["peer"]["wall"]["tasks"], 1)
@@ -67,20 +93,121 @@ class Figures(unittest.TestCase):
     self.assertAlmostEqual(summary["against"]["peer"]["wall"]["mean"], 2.0, places=1)
 
 
+class Tables(unittest.TestCase):
+
+  def test_cells_have_a_median_and_a_spread(self):
+    self.assertEqual(tables.cell([1, 2, 3, 4, 5], 0), "3 [2, 4]")
+    self.assertEqual(tables.cell([2, 2], 1), "2.0")
+    self.assertEqual(tables.range_cell([1000, 3000, 2001], 0), "2,001 ± 1,000")
+    self.assertEqual(tables.range_cell([0.5], 1), "0.5")
+    self.assertEqual(tables.percent_cell([0.9, 1.0, 0.95]), "95.0 % [90, 100]")
+    self.assertEqual({tables.cell([]), tables.range_cell([], 1), tables.percent_cell([])},
+                     {tables.NOTHING})
+
+  def test_targets_are_judged_by_the_median_and_its_quartiles(self):
+    self.assertEqual(tables.verdict([0.9, 1.0, 1.1], 1.0), "met")
+    self.assertIn("spread", tables.verdict([0.9, 0.9, 1.1, 1.2, 1.3], 1.0))
+    self.assertEqual(tables.verdict([1.1, 1.2, 1.3], 1.0), "**missed**")
+
+  def test_a_contestant_without_figures_has_no_line(self):
+    rounds = rounds_of({"a": {"glibc": [1.0], "tarn": [0.5], "peer": [None]}})
+    self.assertEqual(tables.matrix(rounds, ["glibc", "peer", "tarn"], [("s", ("a",), "wall", 1)]),
+                     "| | s |\n|---|---|\n| glibc | 1.0 |\n| tarn | 0.5 |\n".replace("| |", "|  |"))
+
+
+class Driver(unittest.TestCase):
+
+  def session(self, folder, rounds, run_round):
+    class Subject(driver.Session):
+      def run_round(self, turn):
+        run_round(self, turn)
+    return Subject(SimpleNamespace(rounds=rounds, output=Path(folder)))
+
+  def run_quietly(self, session):
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+      return session.run(), said.getvalue()
+
+  def test_each_round_has_an_order_of_its_own_and_the_same_one_again(self):
+    names = list("abcdef")
+    orders = [driver.in_turn(turn, "row", names) for turn in range(5)]
+    self.assertEqual([sorted(order) for order in orders], [names] * 5)
+    self.assertGreater(len(set(map(tuple, orders))), 1)
+    self.assertEqual(orders, [driver.in_turn(turn, "row", names) for turn in range(5)])
+    self.assertNotEqual(orders, [driver.in_turn(turn, "other", names) for turn in range(5)])
+
+  def test_samples_and_failures_of_all_rounds_are_recorded(self):
+    def measure(turn):
+      if turn == 1:
+        raise Failure("no")
+      return {"ns": turn}
+    with tempfile.TemporaryDirectory() as folder:
+      session = self.session(folder, 3, lambda self, turn: self.sample(("row", "tarn"), measure,
+                                                                       turn))
+      has_ended, said = self.run_quietly(session)
+    self.assertTrue(has_ended)
+    self.assertEqual(session.samples, [{("row", "tarn"): {"ns": 0}}, {},
+                                       {("row", "tarn"): {"ns": 2}}])
+    record = session.record(more=1)
+    self.assertEqual((record["repetitions"], record["failures"], record["more"]),
+                     (3, ["row with tarn: no"], 1))
+    self.assertIn("round 3 of 3 is done", said)
+    self.assertEqual(driver.from_flat(driver.flat(session.samples)), session.samples)
+    self.assertEqual(driver.from_flat([]), [])
+
+  def test_what_was_measured_until_an_interruption_counts(self):
+    def run_round(session, turn):
+      session.sample(("row", "tarn"), lambda: {"ns": turn})
+      if turn == 1:
+        raise KeyboardInterrupt
+    with tempfile.TemporaryDirectory() as folder:
+      session = self.session(folder, 3, run_round)
+      has_ended, said = self.run_quietly(session)
+    self.assertFalse(has_ended)
+    self.assertEqual(len(session.samples), 2)
+    self.assertIn("interrupted", said)
+
+  def test_how_a_run_ended_is_said(self):
+    for script, reason in (("kill -SEGV $$", "SIGSEGV"), ("echo no >&2; exit 3", "with 3: no"),
+                           ("echo no", "printed no figures")):
+      with self.assertRaisesRegex(Failure, reason):
+        driver.figures_of(driver.start(["sh", "-c", script]))
+    with self.assertRaisesRegex(Failure, "did not end"):
+      driver.start(["sleep", "60"], timeout=0.1)
+    with self.assertRaisesRegex(Failure, "did not start"):
+      driver.start(["/no/such/program"])
+
+  def test_a_run_sees_the_settings_of_its_contestant_alone(self):
+    script = ["sh", "-c", 'echo "{\\"a\\": \\"$TARN_OPTIONS\\"}"']
+    with mock.patch.dict("os.environ", TARN_OPTIONS="x=1"):
+      self.assertEqual(driver.figures_of(driver.start(script)), {"a": ""})
+      contestant = Contestant("tarn", environment={"TARN_OPTIONS": "y=2"})
+      self.assertEqual(driver.figures_of(driver.start(script, contestant)), {"a": "y=2"})
+
+  def test_words_that_make_no_sense_are_refused(self):
+    self.assertEqual(driver.positive("7"), 7)
+    for convert, word in ((driver.positive, "0"), (driver.positive, "-1"), (driver.positive, "x"),
+                          (driver.named_library, "x"), (driver.named_library, "x=/no/such")):
+      with self.assertRaisesRegex(ArgumentTypeError, "give"):
+        convert(word)
+
+  def test_a_command_is_shown_without_paths_of_this_machine(self):
+    with mock.patch.object(sys, "argv", ["x", "--library", "a=/usr/lib/b.so", "/tmp/c", "n=1"]):
+      self.assertEqual(driver.said_command().split()[1:], ["--library", "a=b.so", "c", "n=1"])
+
+
 class Report(unittest.TestCase):
 
   def test_names_machine_command_rounds_and_every_failure(self):
-    samples = suite_of({"a": {"glibc": [1.0], "tarn": [0.5]}, "b": {"glibc": [1.0],
+    rounds = rounds_of({"a": {"glibc": [1.0], "tarn": [0.5]}, "b": {"glibc": [1.0],
                                                                     "tarn": [None]}})
     failures = [{"task": "b", "allocator": "tarn", "round": 1, "reason": "killed by SIGBUS"}]
-    machine = dict.fromkeys(("memory", "kernel", "system", "libc", "compiler", "huge_pages"), "-")
     text = report.markdown({
-        "machine": {**machine, "processor": "Quick 9000", "cores": 2}, "command": "bench/run -x",
-        "rounds": 7, "date": "-", "bystanders": 0.0, "samples": samples, "failures": failures,
+        **subject.RECORD, "machine": {**subject.MACHINE, "processor": "Quick 9000"},
+        "command": "bench/run -x", "repetitions": 7, "samples": rounds, "failures": failures,
         "missing": [{"name": "lost", "reason": "not in the registry"}],
         "skipped": [{"task": "c", "reason": "c is not installed"}],
         "allocators": [{"name": "glibc", "version": "1"}, {"name": "tarn", "version": "2"}],
-        "summary": figures.summarise(samples, failures, ["glibc", "tarn"])})
+        "summary": figures.summarise(rounds, failures, ["a", "b"], ["glibc", "tarn"])})
     for part in ("Quick 9000", "bench/run -x", "Rounds: 7", "tarn on b, round 1: killed by SIGBUS",
                  "lost was not measured: not in the registry", "c was not run", "**failed**"):
       self.assertIn(part, text)
@@ -89,14 +216,12 @@ class Report(unittest.TestCase):
 class Hooks(unittest.TestCase):
 
   def test_ratios_are_of_each_round_and_the_heap_says_what_it_held(self):
-    results = {"in memory": {name: [{"seconds": seconds * turn, "mib": 40, "told": f"told {turn}"}
-                                    for turn in range(1, 6)]
-                             for name, seconds in zip(hook_report.CONTESTANTS, (4, 5, 3))}}
-    machine = dict.fromkeys(("processor", "cores", "memory", "system", "kernel", "libc",
-                             "compiler", "huge_pages"), "-")
+    rounds = [{("in memory", name): {"seconds": seconds * turn, "mib": 40, "told": f"told {turn}"}
+               for name, seconds in zip(hook_report.CONTESTANTS, (4, 5, 3))}
+              for turn in range(1, 6)]
     text = hook_report.markdown({
-        "machine": machine, "command": "bench/hooks -x", "date": "-", "repetitions": 3,
-        "bystanders": 0.25, "tarn": "-", "sqlite": "-", "size": 50}, results, {1000: (50_000, 700)})
+        **subject.RECORD, "command": "bench/hooks -x", "repetitions": 3, "bystanders": 0.25,
+        "sqlite": "-", "size": 50}, rounds, {1000: (50_000, 700)})
     for part in ("| in memory, s | 12.00 [8.00, 16.00] | 15.00 [10.00, 20.00] | 9.00 [6.00, 12.00] "
                  "| 0.75 |", "| 1,000 | 50,000 | 700 |", "told 5", "bench/hooks -x", "3 rounds",
                  "0.25 cores"):
@@ -112,7 +237,7 @@ class Measuring(unittest.TestCase):
     scratch = Path(self.folder.name)
     place = Place(scratch, Path(LAUNCHER).parent, scratch, scratch)
     self.meter = Meter(place, timeout=2.0)
-    self.plain = Allocator("glibc", None, "")
+    self.plain = Contestant("glibc")
 
   def task(self, script):
     return Task("t", "program", "", lambda place: ["/bin/sh", "-c", script])
@@ -137,7 +262,7 @@ class Measuring(unittest.TestCase):
       self.meter.run(self.task("echo 2"), self.plain)
 
   def test_only_the_program_is_preloaded(self):
-    other = Allocator("other", "/nowhere/libother.so", "")
+    other = Contestant("other", "/nowhere/libother.so")
     process = self.meter.launch(self.task("echo $LD_PRELOAD"), other, -1)
     output, _ = process.communicate(timeout=10)
     self.assertIn(b"/nowhere/libother.so", output)
@@ -158,4 +283,4 @@ class Inputs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-  unittest.main()
+  subject.main()

@@ -1,36 +1,22 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Tests bench/slots: each form of its program with each contestant, and the report's arithmetic.
 
   slots_test.py PROGRAM
 
 SPDX-License-Identifier: MIT
 """
-import json
-import os
-import subprocess
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.dont_write_bytecode = True
-from side_by_side import slot_report  # noqa: E402
-
-PROGRAM = sys.argv[1]
-
-
-def start(*words, **environment):
-  return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False,
-                        timeout=60, env={**os.environ, **environment})
+import subject
+from subject import run, start
+from side_by_side import slot_report
 
 
 class Program(unittest.TestCase):
   def test_each_form_with_each_contestant(self):
     for word in ("malloc", "unalloc", "floor"):
       for form in slot_report.FORMS:
-        done = start(word, form, 20_000, 3)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        found = json.loads(done.stdout)
+        found = run(word, form, 20_000, 3)
         self.assertEqual(len(found["ns"]), 3)
         self.assertTrue(all(ns > 0 for ns in found["ns"]))
         self.assertGreater(found["peak_kib"], 0)
@@ -38,8 +24,7 @@ class Program(unittest.TestCase):
   def test_finer_tables_move_more_often(self):
     moved = []
     for steps in slot_report.STEPS:
-      found = json.loads(start("unalloc", "growth", 50, 1,
-                               TARN_OPTIONS=f"unalloc_steps={steps}").stdout)
+      found = run("unalloc", "growth", 50, 1, TARN_OPTIONS=f"unalloc_steps={steps}")
       moved.append(found["moved"])
       self.assertGreater(found["resized"], 50 * 65536 / 257)
     self.assertEqual(moved, sorted(moved))
@@ -91,4 +76,4 @@ class Report(unittest.TestCase):
 
 
 if __name__ == "__main__":
-  unittest.main(argv=sys.argv[:1])
+  subject.main()

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Tests bench/trees: each task of its program at a small size, the arithmetic of the report.
 
   trees_test.py PROGRAM
@@ -7,30 +7,11 @@ What a task measures is checked where it cannot depend on time: bytes, nodes.
 
 SPDX-License-Identifier: MIT
 """
-import json
-import subprocess
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.dont_write_bytecode = True
-from side_by_side import tree_report, tree_suite  # noqa: E402
-
-PROGRAM = sys.argv[1]
-
-
-def start(*words):
-  return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False,
-                        timeout=60)
-
-
-def run(*words):
-  done = start(*words)
-  if done.returncode != 0:
-    raise AssertionError(f"{words} ended with {done.returncode}: {done.stderr}")
-  return json.loads(done.stdout)
-
+import subject
+from subject import run, start
+from side_by_side import figures, tree_report, tree_suite
 
 NAMES = start("names").stdout.splitlines()
 
@@ -80,11 +61,6 @@ class Report(unittest.TestCase):
     return [{(self.LABEL, "tarn"): {figure: ours}, (self.LABEL, peer): {figure: theirs}}
             for ours, theirs in pairs]
 
-  def test_ratio_is_of_each_round(self):
-    rounds = self.rounds([(2, 1), (30, 10), (4, 1)]) + [{}]
-    self.assertEqual(tree_report.ratios(rounds, self.LABEL, ("tarn", "talloc"), "build"),
-                     [2, 3, 4])
-
   def test_each_kind_has_its_target(self):
     for figure, pair in (("dispose", (50, 100)), ("overhead", (33, 100))):
       met = self.rounds([pair] * 3, figure)
@@ -97,8 +73,8 @@ class Report(unittest.TestCase):
   def test_a_life_is_what_its_parts_take_in_each_round(self):
     parts = {"build": 3, "dispose": 4, "rebuild": 5}
     rounds = tree_report.with_lives([{(self.LABEL, "tarn"): parts}])
-    self.assertEqual(tree_report.values_of(rounds, self.LABEL, "tarn", "life"), [7])
-    self.assertEqual(tree_report.values_of(rounds, self.LABEL, "tarn", "relife"), [])
+    self.assertEqual(figures.values_of(rounds, (self.LABEL, "tarn"), "life"), [7])
+    self.assertEqual(figures.values_of(rounds, (self.LABEL, "tarn"), "relife"), [])
 
   def test_where_talloc_does_not_end_its_stack_is_unlimited(self):
     rounds = self.rounds([(1, 4)], peer=tree_suite.UNLIMITED)
@@ -106,11 +82,8 @@ class Report(unittest.TestCase):
     self.assertIn("unlimited", tree_report.targets(rounds, "tarn"))
 
   def test_a_report_has_all_contestants(self):
-    machine = dict.fromkeys(("processor", "cores", "memory", "system", "kernel", "libc",
-                             "compiler", "huge_pages"), "?")
-    record = {"machine": machine, "command": "?", "date": "?", "repetitions": 1,
-              "bystanders": 0.0, "tarn": "?", "peer": "?", "nodes": 1, "count_nodes": 1,
-              "deepest": {"talloc": "5 nodes"}, "failures": ["it failed"]}
+    record = {**subject.RECORD, "peer": "?", "nodes": 1, "count_nodes": 1,
+              "deepest": {"talloc": "5 nodes"}}
     text = tree_report.markdown(record, self.rounds([(1, 4)]))
     for part in ("| talloc | – | – | 4 |", "| tarn | – | – | 1 |",
                  "- it failed", "- talloc: 5 nodes"):
@@ -122,4 +95,4 @@ class Report(unittest.TestCase):
 
 
 if __name__ == "__main__":
-  unittest.main(argv=sys.argv[:1])
+  subject.main()

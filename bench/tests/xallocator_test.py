@@ -1,40 +1,29 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Tests bench/xallocator: its program with each contestant, the arithmetic of its report.
 
   xallocator_test.py PROGRAM
 
 SPDX-License-Identifier: MIT
 """
-import json
-import subprocess
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.dont_write_bytecode = True
-from side_by_side import xallocator_report as report  # noqa: E402
-
-PROGRAM = sys.argv[1]
-
-
-def start(*words):
-  return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False,
-                        timeout=60)
+import subject
+from subject import run, start
+from side_by_side import xallocator_report as report
 
 
 class Program(unittest.TestCase):
   def test_each_contestant_has_three_runs(self):
     for name in ("floor", "malloc", "xmalloc", "ClassPools", "Allocator"):
       for state in report.STATES:
-        found = json.loads(start(name, state, 1000).stdout)
-        for run in report.RUNS:
-          self.assertGreater(found[f"run{run}_ns"], 0, name)
-          self.assertGreaterEqual(found[f"run{run}_faults"], 0, name)
+        found = run(name, state, 1000)
+        for at in report.RUNS:
+          self.assertGreater(found[f"run{at}_ns"], 0, name)
+          self.assertGreaterEqual(found[f"run{at}_faults"], 0, name)
 
   def test_pages_that_nobody_writes_are_not_touched(self):
-    bare = json.loads(start("xmalloc", "bare", 2000).stdout)["run1_faults"]
-    used = json.loads(start("xmalloc", "used", 2000).stdout)["run1_faults"]
+    bare = run("xmalloc", "bare", 2000)["run1_faults"]
+    used = run("xmalloc", "used", 2000)["run1_faults"]
     self.assertLess(bare, 600)  # 12 MB are 3,000 pages.
     self.assertGreater(used, 2500)
 
@@ -62,10 +51,7 @@ class Report(unittest.TestCase):
     self.assertEqual(report.verdicts(rounds((10,), (9,))).count("**missed**"), 3)
 
   def test_a_report_has_all_parts(self):
-    machine = dict.fromkeys(("processor", "cores", "memory", "system", "kernel", "libc",
-                             "compiler", "huge_pages"), "?")
-    record = {"machine": machine, "command": "?", "date": "?", "repetitions": 1,
-              "bystanders": 0.0, "tarn": "?", "peers": ["peer 1"], "failures": ["it failed"]}
+    record = {**subject.RECORD, "peers": ["peer 1"]}
     text = report.markdown(record, rounds((10,), (50,)), ["glibc", "xmalloc", "stranger"])
     for part in ("| xmalloc | 10.0 |", "| glibc | 50.0 |", "| xmalloc | 5.0 |", "peer 1",
                  "- it failed"):
@@ -74,4 +60,4 @@ class Report(unittest.TestCase):
 
 
 if __name__ == "__main__":
-  unittest.main(argv=sys.argv[:1])
+  subject.main()
