@@ -74,7 +74,8 @@ class Configure(SampleTest):
         """All commands of a build that was told nothing, or only a preset."""
         done = self.configure(*preset)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return (self.root / "build/compile_commands.json").read_text()
+        text = (self.root / "build/compile_commands.json").read_text()
+        return text.replace(str(SOURCE), "")  # A checkout may be called as a folder is.
 
     def test_a_user_gets_the_library_and_the_command(self):
         plain = self.commands()
