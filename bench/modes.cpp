@@ -6,15 +6,13 @@
 //   modes [ROUNDS]
 //
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <vector>
 
-#include <unistd.h>
-
+#include "meter/figures.hpp"
+#include "meter/process.h"
 #include "tarn/tarn.h"
 #include "workloads/random.hpp"
 
@@ -25,19 +23,7 @@ constexpr std::size_t slot_count = 512;
 constexpr int steps = 100'000;
 constexpr std::size_t held_blocks = 10'000;
 
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-double resident_bytes() {
-  unsigned long pages = 0;
-  std::FILE* const file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr || std::fscanf(file, "%*u %lu", &pages) != 1) std::exit(1);
-  std::fclose(file);
-  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
+double resident_bytes() { return static_cast<double>(resident_kib()) * 1024; }
 
 tarn_heap make(int mode) {
   tarn_heap_options options = TARN_HEAP_OPTIONS();
@@ -58,13 +44,13 @@ double step_ns(int mode) {
   Random random(1);
   std::vector<void*> slots(slot_count);
   for (void*& slot : slots) slot = allocate(heap, random);
-  const double begin = processor_seconds();
+  const double begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
   for (int i = 0; i < steps; ++i) {
     void*& slot = slots[random.below(slot_count)];
     tarn_heap_deallocate(slot);
     slot = allocate(heap, random);
   }
-  const double ns = (processor_seconds() - begin) * 1e9 / steps;
+  const double ns = (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / steps;
   tarn_heap_destroy(heap);
   return ns;
 }
@@ -85,11 +71,6 @@ Held held_bytes(int mode) {
   tarn_heap_get_stats(heap, &stats);
   tarn_heap_destroy(heap);
   return {resident / held_blocks, static_cast<double>(stats.committed_bytes) / held_blocks};
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 }  // namespace

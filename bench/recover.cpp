@@ -11,11 +11,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <thread>
 #include <vector>
 
+#include "meter/process.h"
 #include "tarn/heap/recover.h"
 #include "tarn/tarn.h"
 
@@ -24,12 +23,6 @@ namespace {
 
 constexpr int pairs = 1'000'000;
 constexpr int threads_max = 2;
-
-double seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 struct Guarded {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -107,9 +100,9 @@ struct Task {
 void measure(std::vector<Task>& tasks, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     for (Task& task : tasks) {
-      const double begin = seconds();
+      const double begin = now_ns(CLOCK_MONOTONIC);
       task.run();
-      task.ns.push_back((seconds() - begin) * 1e9 / task.operations);
+      task.ns.push_back((now_ns(CLOCK_MONOTONIC) - begin) / task.operations);
     }
   }
   for (Task& task : tasks) {

@@ -11,9 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <vector>
 
+#include "meter/process.h"
 #include "tarn/compat/Allocator.h"
 #include "tarn/compat/xallocator.h"
 #include "tarn/pool/class_pools.hpp"
@@ -56,12 +56,6 @@ struct Allocators {
 };
 template <class Body>
 struct Measured {
-  // Of the processor, so that what else runs on the machine counts little.
-  static double now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-  }
   static long faults() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
@@ -88,9 +82,10 @@ struct Measured {
     std::printf("{");
     for (int i = 1; i <= runs; ++i) {
       const long before = faults();
-      const double begin = now_ns();
+      // Of the processor, so that what else runs on the machine counts little.
+      const double begin = now_ns(CLOCK_PROCESS_CPUTIME_ID);
       run(small, large, is_used);
-      const double took = now_ns() - begin;
+      const double took = now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
       std::printf("%s\"run%d_ns\": %.3f, \"run%d_faults\": %ld", i == 1 ? "" : ", ", i,
                   took / (4 * static_cast<double>(blocks)), i, faults() - before);
     }

@@ -8,30 +8,25 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <malloc.h>
 #include <string_view>
 
+#include "../meter/process.h"
 #include "tarn/heap/heap.h"
 
 namespace tarn {
 
-[[noreturn]] inline void fail(const char* what, const char* detail = "") {
-  std::fprintf(stderr, "heaps: %s%s\n", what, detail);
-  std::exit(1);
-}
-
 template <class Function>
 void find(void* library, const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(dlsym(library, name));
-  if (function == nullptr) fail("the library lacks ", name);
+  if (function == nullptr) fail_with("the library lacks ", name);
 }
 
 inline void* open_library(const char* path) {
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) fail("cannot open the library: ", dlerror());
+  if (library == nullptr) fail_with("cannot open the library: ", dlerror());
   return library;
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "figures.hpp"
+#include "../meter/figures.hpp"
 
 namespace tarn {
 

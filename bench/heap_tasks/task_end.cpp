@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "maker.hpp"
-#include "meter.hpp"
+#include "../meter/meter.hpp"
 #include "task.hpp"
 
 namespace tarn {

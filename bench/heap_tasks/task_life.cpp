@@ -9,7 +9,7 @@
 
 #include "../workloads/random.hpp"
 #include "maker.hpp"
-#include "meter.hpp"
+#include "../meter/meter.hpp"
 #include "task.hpp"
 
 namespace tarn {

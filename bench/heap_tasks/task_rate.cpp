@@ -11,6 +11,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <csignal>
 #include <pthread.h>
@@ -22,7 +23,7 @@
 
 #include "../workloads/random.hpp"
 #include "maker.hpp"
-#include "meter.hpp"
+#include "../meter/meter.hpp"
 #include "task.hpp"
 
 namespace tarn {

@@ -9,12 +9,11 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "../workloads/random.hpp"
 #include "maker.hpp"
-#include "meter.hpp"
+#include "../meter/meter.hpp"
 #include "task.hpp"
 
 namespace tarn {

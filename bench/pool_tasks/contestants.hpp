@@ -157,7 +157,7 @@ class TarnArrayPool {
     void* const bookkeeping = memory.acquire(bytes, 64).data;
     void* const blocks = memory.acquire(order.blocks * order.block_bytes, 64).data;
     pool_ = RegionArrayPool::make({bookkeeping, bytes}, blocks, order.blocks, order.block_bytes);
-    if (!pool_) stop("an array pool could not be made");
+    if (!pool_) fail("an array pool could not be made");
   }
 
   void* allocate(std::size_t, std::size_t) { return pool_.allocate(); }
@@ -183,7 +183,7 @@ class TarnArrayAllocator {
   void* allocate(std::size_t bytes, std::size_t) {
     if (bytes == sizeof(Node<2>)) return Allocator<Node<2>>().allocate(1);
     if (bytes == sizeof(Node<3>)) return Allocator<Node<3>>().allocate(1);
-    stop("the array allocator has no nodes of this size");
+    fail("the array allocator has no nodes of this size");
   }
   void deallocate(void* p, std::size_t bytes, std::size_t) {
     if (bytes == sizeof(Node<2>)) return Allocator<Node<2>>().deallocate(as<2>(p), 1);

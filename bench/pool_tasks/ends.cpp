@@ -89,7 +89,7 @@ void destroy(WarmMemory& memory, std::size_t count) {
   const auto full = static_cast<double>(memory.held_bytes());
   destroyed = 0;
   const double ns = ns_of([&] { measured_destroy(objects, order); });
-  if (destroyed != 4 * count) stop("some objects were not destroyed");
+  if (destroyed != 4 * count) fail("some objects were not destroyed");
   print("destroy", count, Objects::name,
         {{"ms", ns * 1e-6},
          {"each", ns / static_cast<double>(count)},

@@ -10,18 +10,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 
-#include "../heap_tasks/meter.hpp"
+#include "../meter/meter.hpp"
+#include "../meter/process.h"
 #include "tarn/source/source.hpp"
 
 namespace tarn {
-
-[[noreturn]] inline void stop(const char* what) {
-  std::fprintf(stderr, "pools: %s\n", what);
-  std::exit(1);
-}
 
 // How far behind p the next aligned address is: 0 where p is aligned.
 inline std::size_t bytes_to_aligned(const char* p, std::size_t alignment) {
@@ -69,7 +63,7 @@ class WarmMemory final : public Memory {
     }
     char* const data = aligned(cursor_, alignment);
     if (data > begin_ + bytes_ || bytes > static_cast<std::size_t>(begin_ + bytes_ - data)) {
-      stop("the warm memory is used up: use a smaller size");
+      fail("the warm memory is used up: use a smaller size");
     }
     cursor_ = data + bytes;
     return {data, bytes};
@@ -77,7 +71,7 @@ class WarmMemory final : public Memory {
 
   void release(Chunk chunk) noexcept override {
     held_bytes_ -= chunk.bytes;
-    if (released_count_ == released_.size()) stop("more chunks were released than were foreseen");
+    if (released_count_ == released_.size()) fail("more chunks were released than were foreseen");
     released_[released_count_++] = chunk;
   }
 

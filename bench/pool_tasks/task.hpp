@@ -10,13 +10,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <initializer_list>
 #include <memory>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "../meter/figures.hpp"
+#include "../meter/process.h"
 
 namespace tarn {
 
@@ -28,11 +30,6 @@ struct Request {
   bool wants(std::string_view name) const {
     return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
   }
-};
-
-struct Figure {
-  const char* name;
-  double value;
 };
 
 inline void print(const char* task, std::size_t size, const char* contestant,
@@ -50,34 +47,20 @@ void keep(T& value) {
   asm volatile("" : : "r"(std::addressof(value)) : "memory");
 }
 
-inline double now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-// Not a number, which is not printed, where nothing was measured.
-inline double median(std::vector<double> values) {
-  if (values.empty()) return std::nan("");
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // How long a call takes, less what looking at the clock does.
 template <class Body>
 double ns_of(Body&& body) {
   static const double clock_ns = [] {
     std::vector<double> times(1001);
     for (double& time : times) {
-      time = -now_ns();
-      time += now_ns();
+      time = -now_ns(CLOCK_MONOTONIC);
+      time += now_ns(CLOCK_MONOTONIC);
     }
     return median(times);
   }();
-  const double begin = now_ns();
+  const double begin = now_ns(CLOCK_MONOTONIC);
   body();
-  return now_ns() - begin - clock_ns;
+  return now_ns(CLOCK_MONOTONIC) - begin - clock_ns;
 }
 
 // Calls body.run<Contestant>() for each that is wanted, another one first in each turn.

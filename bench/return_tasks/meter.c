@@ -2,13 +2,9 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "task.h"
 
@@ -23,30 +19,7 @@ static int sample_count;
 static double samples_start;
 static double work_start, work_sum;
 
-double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / NANOSECONDS;
-}
-
-/* The number after `key` in a file of /proc; -1 where there is none. */
-static long number_in(const char* path, const char* key) {
-  char text[4096];
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-  if (file >= 0) close(file);
-  if (length <= 0) return -1;
-  text[length] = '\0';
-  const char* at = strstr(text, key);
-  return at == NULL ? -1 : strtol(at + strlen(key), NULL, 10);
-}
-
-/* After the first space of statm: pages that are resident. */
-long resident_kib(void) {
-  return number_in("/proc/self/statm", " ") * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
-long peak_kib(void) { return number_in("/proc/self/status", "VmHWM:"); }
+double seconds_now(void) { return now_ns(CLOCK_MONOTONIC) / NANOSECONDS; }
 
 /* A small stack: what a thread's own stack costs is no matter of the allocator's. */
 void thread_start(void* (*body)(void*), void* argument, pthread_t* thread) {
@@ -54,8 +27,7 @@ void thread_start(void* (*body)(void*), void* argument, pthread_t* thread) {
   if (pthread_attr_init(&attributes) != 0 ||
       pthread_attr_setstacksize(&attributes, STACK_BYTES) != 0 ||
       pthread_create(thread, &attributes, body, argument) != 0) {
-    fputs("returns: no thread can be started\n", stderr);
-    exit(1);
+    fail("no thread can be started");
   }
   pthread_attr_destroy(&attributes);
 }

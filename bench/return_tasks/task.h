@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../meter/process.h"
+
 #define MEBIBYTE ((size_t)1 << 20)
 
 enum { NO_MEMORY = 3 }; /* The program's status when the allocator had none. */
@@ -58,8 +60,6 @@ row_function* row_of(const char* name);
 
 /* meter.c */
 enum { TICK_MS = 100 };
-long resident_kib(void);
-long peak_kib(void); /* VmHWM: of this program alone, whatever started it. */
 double seconds_now(void);
 void thread_start(void* (*body)(void*), void* argument, pthread_t* thread);
 void work_begins(void); /* Adds the time until work_ends() to what work_seconds() says. */

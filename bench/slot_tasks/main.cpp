@@ -15,9 +15,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 
 #include "../../include/tarn/compat/unalloc.h"
+#include "../meter/process.h"
 #include "../workloads/random.hpp"
 
 namespace tarn {
@@ -52,19 +52,7 @@ struct Floor {
 
 std::array<void*, 1024> slots;
 
-// Of the processor, as it is for this thread: what else is going on does not count.
-double now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
 std::size_t slot_bytes(std::uint64_t bits) { return (bits & 0x7fff) << 1; }
-
-[[noreturn]] void end_without_memory() {
-  std::fputs("slots: out of memory\n", stderr);
-  std::exit(1);
-}
 
 template <class Contestant>
 void pairs(Random& random, std::uint64_t iterations) {
@@ -73,7 +61,7 @@ void pairs(Random& random, std::uint64_t iterations) {
     void*& slot = slots[bits >> 54];
     Contestant::give(slot);
     slot = Contestant::take(slot_bytes(bits));
-    if (slot == nullptr) end_without_memory();
+    if (slot == nullptr) fail("out of memory");
   }
 }
 
@@ -83,37 +71,26 @@ void resizes(Random& random, std::uint64_t iterations) {
     const std::uint64_t bits = random.next();
     void*& slot = slots[bits >> 54];
     slot = Contestant::resize(slot, slot_bytes(bits) + 2);
-    if (slot == nullptr) end_without_memory();
+    if (slot == nullptr) fail("out of memory");
   }
 }
 
 template <class Contestant>
 double round_ns(bool resizing, std::uint64_t iterations, std::uint64_t seed) {
   Random random(seed);
-  const double begin = now_ns();
+  // Of the processor, as it is for this thread: what else is going on does not count.
+  const double begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
   if (resizing) {
     resizes<Contestant>(random, iterations);
   } else {
     pairs<Contestant>(random, iterations);
   }
-  const double ns = now_ns() - begin;
+  const double ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
   for (void*& slot : slots) {
     if (slot != nullptr) Contestant::give(slot);
     slot = nullptr;
   }
   return ns / static_cast<double>(iterations);
-}
-
-// Of the program alone: what getrusage says begins with what its parent had.
-long peak_kib() {
-  long kib = 0;
-  char line[128];
-  std::FILE* const status = std::fopen("/proc/self/status", "r");
-  while (status != nullptr && std::fgets(line, sizeof line, status) != nullptr) {
-    if (std::sscanf(line, "VmHWM: %ld", &kib) == 1) break;
-  }
-  if (status != nullptr) std::fclose(status);
-  return kib;
 }
 
 template <class Contestant>
@@ -130,7 +107,7 @@ int growth(std::uint64_t blocks) {
       moved += reinterpret_cast<std::uintptr_t>(p) != before;
       ++resized;
     }
-    if (p == nullptr) end_without_memory();
+    if (p == nullptr) fail("out of memory");
     Contestant::give(p);
   }
   std::printf("{\"resized\": %llu, \"moved\": %llu}\n", static_cast<unsigned long long>(resized),

@@ -8,6 +8,8 @@
 //   names        of contestants
 //
 // SPDX-License-Identifier: MIT
+#include <cstdio>
+#include <cstdlib>
 #include <string_view>
 #include <tuple>
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "../heap_tasks/meter.hpp"
+#include "../meter/meter.hpp"
 
 namespace tarn {
 namespace {

@@ -4,34 +4,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-
-#include "../heap_tasks/figures.hpp"
-#include "../heap_tasks/meter.hpp"
+#include "../meter/figures.hpp"
+#include "../meter/meter.hpp"
+#include "../meter/process.h"
 #include "contestants.hpp"
 #include "plan.hpp"
 
 namespace tarn {
 
 inline void must(bool done, const char* what) {
-  if (done) return;
-  std::fprintf(stderr, "trees: %s\n", what);
-  std::exit(1);
-}
-
-// Since the program began to run.
-inline double peak_mib() {
-  char line[256];
-  double kib = 0;
-  std::FILE* const file = std::fopen("/proc/self/status", "r");
-  must(file != nullptr, "cannot read /proc/self/status");
-  while (std::fgets(line, sizeof line, file) != nullptr) {
-    if (std::strncmp(line, "VmHWM:", 6) == 0) kib = std::strtod(line + 6, nullptr);
-  }
-  std::fclose(file);
-  return kib / 1024;
+  if (!done) fail(what);
 }
 
 // Seconds of the processor, and of the wall clock.
@@ -91,7 +73,7 @@ void life(const Plan& plan, Destructor destructor) {
       build<Contestant>(plan, root, destructor);
     });
     if (again == 0) {
-      peak = peak_mib();
+      peak = static_cast<double>(peak_kib()) / 1024;
       resident = static_cast<double>(footprint().resident_bytes) - begin;
       held = static_cast<double>(Contestant::held_bytes(root));
     }

@@ -5,16 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
+
+#include "../meter/process.h"
 
 namespace tarn {
-
-[[noreturn]] inline void fail(const char* what) {
-  std::fprintf(stderr, "workloads: %s\n", what);
-  std::exit(1);
-}
 
 struct Block {
   unsigned char* memory = nullptr;

@@ -8,6 +8,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "block.hpp"

@@ -7,6 +7,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "block.hpp"

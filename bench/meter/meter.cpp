@@ -4,35 +4,26 @@
 #include "meter.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "maker.hpp"
+#include "process.h"
 
 namespace tarn {
 namespace {
-
-double seconds_of(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-// "Name:   123 kB" in a text of smaps_rollup.
-std::uint64_t field_bytes(const char* text, const char* name) {
-  const char* const found = std::strstr(text, name);
-  if (found == nullptr) fail("smaps_rollup lacks ", name);
-  return std::strtoull(found + std::strlen(name), nullptr, 10) * 1024;
+// "Name:   123 kB".
+std::uint64_t bytes_of(const char* name) {
+  const long kib = number_in("/proc/self/smaps_rollup", name);
+  if (kib < 0) fail_with("smaps_rollup lacks ", name + 1);
+  return static_cast<std::uint64_t>(kib) * 1024;
 }
 
 }  // namespace
@@ -54,20 +45,12 @@ Usage usage_now() {
   usage.system = seconds_of(used.ru_stime);
   usage.minor_faults = static_cast<std::uint64_t>(used.ru_minflt);
   usage.major_faults = static_cast<std::uint64_t>(used.ru_majflt);
-  usage.cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-  usage.wall = seconds_of(CLOCK_MONOTONIC);
+  usage.cpu = now_ns(CLOCK_THREAD_CPUTIME_ID) * 1e-9;
+  usage.wall = now_ns(CLOCK_MONOTONIC) * 1e-9;
   return usage;
 }
 
-Footprint footprint() {
-  char text[4096];
-  const int file = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-  const ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
-  if (got <= 0) fail("cannot read /proc/self/smaps_rollup");
-  close(file);
-  text[got] = '\0';
-  return {field_bytes(text, "\nAnonymous:"), field_bytes(text, "\nSwap:")};
-}
+Footprint footprint() { return {bytes_of("\nAnonymous:"), bytes_of("\nSwap:")}; }
 
 void* reserve(std::size_t bytes, std::size_t written_bytes) {
   void* const memory =
