@@ -107,31 +107,27 @@ EXPORT void* pvalloc(size_t bytes) {
 typedef void* (*new_function)(size_t);
 typedef void* (*new_aligned_function)(size_t, size_t);
 
-static void* next(const char* name) {
-  void* const found = dlsym(RTLD_NEXT, name);
-  return found != NULL ? found : (abort(), NULL);
+/* `found`: where it is kept once it was looked for. */
+static void* next(void** found, const char* name) {
+  void* function = __atomic_load_n(found, __ATOMIC_ACQUIRE);
+  if (function == NULL) {
+    function = dlsym(RTLD_NEXT, name);
+    if (function == NULL) abort();
+    __atomic_store_n(found, function, __ATOMIC_RELEASE);
+  }
+  return function;
 }
 
 EXPORT void* new_plain(size_t bytes) __asm__("_Znwm");
 EXPORT void* new_plain(size_t bytes) {
   static void* found;
-  void* function = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
-  if (function == NULL) {
-    function = next("_Znwm");
-    __atomic_store_n(&found, function, __ATOMIC_RELEASE);
-  }
   count(bytes);
-  return ((new_function)function)(bytes);
+  return ((new_function)next(&found, "_Znwm"))(bytes);
 }
 
 EXPORT void* new_aligned(size_t bytes, size_t alignment) __asm__("_ZnwmSt11align_val_t");
 EXPORT void* new_aligned(size_t bytes, size_t alignment) {
   static void* found;
-  void* function = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
-  if (function == NULL) {
-    function = next("_ZnwmSt11align_val_t");
-    __atomic_store_n(&found, function, __ATOMIC_RELEASE);
-  }
   count(bytes);
-  return ((new_aligned_function)function)(bytes, alignment);
+  return ((new_aligned_function)next(&found, "_ZnwmSt11align_val_t"))(bytes, alignment);
 }

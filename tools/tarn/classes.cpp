@@ -19,6 +19,7 @@
 #include "quantity.hpp"
 #include "record_sizes.hpp"
 #include "result_file.hpp"
+#include "usage.hpp"
 
 namespace tarn {
 
@@ -36,14 +37,6 @@ constexpr const char* classes_footer =
     "  tarn classes --save sizes.txt -- ./server --once\n"
     "  tarn classes --classes 16 --code c++ sizes.txt\n"
     "  tarn classes --uniform 32:8M\n";
-
-class ClassesFormatter : public CLI::Formatter {
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: tarn classes [OPTIONS] FILE\n"
-           "       tarn classes [OPTIONS] -- PROGRAM [ARGS...]\n"
-           "       tarn classes --uniform LEAST:MOST\n";
-  }
-};
 
 // "32", "128K", "8M".
 bool parse_bytes(std::string_view text, std::size_t* bytes) {
@@ -187,7 +180,10 @@ void check(const ClassesOptions& options) {
 void add_classes_verb(CLI::App& app, ClassesOptions& options) {
   CLI::App* const classes =
       app.add_subcommand("classes", "Find the best size classes for a program");
-  classes->formatter(std::make_shared<ClassesFormatter>());
+  set_usage(classes,
+            "Usage: tarn classes [OPTIONS] FILE\n"
+            "       tarn classes [OPTIONS] -- PROGRAM [ARGS...]\n"
+            "       tarn classes --uniform LEAST:MOST\n");
   classes->footer(classes_footer);
   classes->add_option("FILE", options.file, "Sizes (- for stdin)")->type_name("");
   classes->add_option("--classes", options.classes, "So many classes, instead of those worth it")

@@ -14,6 +14,7 @@
 #include "manual.hpp"
 #include "option_table.hpp"
 #include "quantity.hpp"
+#include "usage.hpp"
 #include "verb_text.hpp"
 
 namespace tarn {
@@ -28,18 +29,6 @@ constexpr const char* completion_footer =
     "  source <(tarn completion bash)\n"
     "  tarn completion zsh > ~/.zfunc/_tarn\n"
     "  tarn completion fish > ~/.config/fish/completions/tarn.fish\n";
-
-class HelpFormatter : public CLI::Formatter {
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: tarn help [TOPIC]\n";
-  }
-};
-
-class CompletionFormatter : public CLI::Formatter {
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: tarn completion SHELL\n";
-  }
-};
 
 // Breaks a sentence into lines of at most 76 columns, each indented by six.
 std::string paragraph(std::string_view text) {
@@ -105,12 +94,12 @@ std::string completion_text(CLI::App& app, const std::string& shell) {
 
 void add_help_verbs(CLI::App& app, HelpOptions& options) {
   CLI::App* const help = app.add_subcommand("help", "Explain a verb, or the library's options");
-  help->formatter(std::make_shared<HelpFormatter>());
+  set_usage(help, "Usage: tarn help [TOPIC]\n");
   help->add_option("TOPIC", options.topic, "A verb, or options, which is TARN_OPTIONS")
       ->type_name("run|classes|options");
   CLI::App* const completion =
       app.add_subcommand("completion", "Print the completion of tarn for a shell");
-  completion->formatter(std::make_shared<CompletionFormatter>());
+  set_usage(completion, "Usage: tarn completion SHELL\n");
   completion->footer(completion_footer);
   completion->add_option("SHELL", options.shell, "The shell")->type_name("bash|zsh|fish");
   // For the build: no user needs it.

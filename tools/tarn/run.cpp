@@ -18,6 +18,7 @@
 #include "quantity.hpp"
 #include "result_file.hpp"
 #include "run_report.hpp"
+#include "usage.hpp"
 
 namespace tarn {
 
@@ -32,13 +33,6 @@ constexpr const char* run_footer =
     "  tarn run -- python3 script.py\n"
     "  tarn run --stats --json account.json -- make -j4\n"
     "  tarn run --compare 10 -- ./my_program input.txt\n";
-
-// CLI11 does not know of the words that were taken off before it.
-class RunFormatter : public CLI::Formatter {
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: tarn run [OPTIONS] -- PROGRAM [ARGS...]\n";
-  }
-};
 
 std::string likely_reason(const RunRecord& record) {
   if (record.outcome.signal() == SIGKILL) return "it was killed, perhaps before it had begun";
@@ -119,7 +113,7 @@ Ending plain_run(const RunOptions& options, Terminal& terminal, ResultFile& resu
 
 void add_run_verb(CLI::App& app, RunOptions& options) {
   CLI::App* const run = app.add_subcommand("run", "Run a program on tarn's malloc");
-  run->formatter(std::make_shared<RunFormatter>());
+  set_usage(run, "Usage: tarn run [OPTIONS] -- PROGRAM [ARGS...]\n");
   run->footer(run_footer);
   run->add_flag("--stats", options.has_class_table, "Show allocations by size class, with slack");
   run->add_option("--json", options.json, "Write everything as JSON to FILE (- for stdout)")

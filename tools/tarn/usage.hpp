@@ -1,0 +1,26 @@
+// usage: the usage of a verb where the parser cannot know it: words that were taken off before it,
+// or several forms.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+namespace tarn {
+
+class UsageFormatter : public CLI::Formatter {
+ public:
+  explicit UsageFormatter(const char* forms) : forms_(forms) {}
+  std::string make_usage(const CLI::App*, std::string) const override { return forms_; }
+
+ private:
+  const char* forms_;
+};
+
+// `forms`: "Usage: ...", and a line for each.
+inline void set_usage(CLI::App* verb, const char* forms) {
+  verb->formatter(std::make_shared<UsageFormatter>(forms));
+}
+
+}  // namespace tarn
