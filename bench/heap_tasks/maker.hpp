@@ -31,30 +31,28 @@ inline void* open_library(const char* path) {
 }
 
 // One malloc for all: the heap is nothing, and ends by nothing.
-struct Glibc {
+struct OneMalloc {
   struct Heap {};
   static constexpr bool has_heaps = false;
   static constexpr bool is_confined = false;
-  static void open(const char*) {}
   static Heap create() { return {}; }
   static void destroy(Heap) {}
+};
+
+struct Glibc : OneMalloc {
+  static void open(const char*) {}
   static void* allocate(Heap, std::size_t bytes) { return std::malloc(bytes); }
   static void deallocate(void* p) { std::free(p); }
   static void trim() { malloc_trim(0); }
 };
 
-struct TarnMalloc {
-  struct Heap {};
-  static constexpr bool has_heaps = false;
-  static constexpr bool is_confined = false;
+struct TarnMalloc : OneMalloc {
   static void open(const char* path) {
     void* const library = open_library(path);
     find(library, "tarn_malloc", malloc_);
     find(library, "tarn_free", free_);
     find(library, "tarn_malloc_trim", trim_);
   }
-  static Heap create() { return {}; }
-  static void destroy(Heap) {}
   static void* allocate(Heap, std::size_t bytes) { return malloc_(bytes); }
   static void deallocate(void* p) { free_(p); }
   static void trim() { trim_(0); }
@@ -123,18 +121,13 @@ struct TarnFixed : TarnHeaps<TARN_HEAP_SHARED> {
   inline static decltype(&tarn_fixed_allocate) allocate_fixed_;
 };
 
-struct MimallocMalloc {
-  struct Heap {};
-  static constexpr bool has_heaps = false;
-  static constexpr bool is_confined = false;
+struct MimallocMalloc : OneMalloc {
   static void open(const char* path) {
     void* const library = open_library(path);
     find(library, "mi_malloc", malloc_);
     find(library, "mi_free", free_);
     find(library, "mi_collect", collect_);
   }
-  static Heap create() { return {}; }
-  static void destroy(Heap) {}
   static void* allocate(Heap, std::size_t bytes) { return malloc_(bytes); }
   static void deallocate(void* p) { free_(p); }
   static void trim() { collect_(true); }
