@@ -294,14 +294,18 @@ class Session:
             "repetitions": len(self.samples), "bystanders": self.bystanders.cores(),
             "failures": self.failures, **more}
 
-  def write(self, record, text, kept=None):
-    """Writes NAME.json and NAME.md; `kept`: a file of bench/ that is to be the same page."""
+  def save(self, record, text):
+    """Writes NAME.json and NAME.md."""
     samples = record.get("samples", self.samples)
     rows = flat(samples) if isinstance(samples, list) else {
         name: flat(of_one) for name, of_one in samples.items()}
     (self.options.output / f"{NAME}.json").write_text(
         json.dumps({**record, "samples": rows}) + "\n")
     (self.options.output / f"{NAME}.md").write_text(text)
+
+  def write(self, record, text, kept=None):
+    """Saves and says where; `kept`: a file of bench/ that is to be the same page."""
+    self.save(record, text)
     if kept:
       (ROOT / "bench" / kept).write_text(text)
     say(f"{NAME}.json and {NAME}.md are in {os.path.relpath(self.options.output)}"

@@ -6,6 +6,7 @@ SPDX-License-Identifier: MIT
 """
 import contextlib
 import io
+import json
 import sys
 import tempfile
 import unittest
@@ -165,6 +166,32 @@ class Driver(unittest.TestCase):
     self.assertFalse(has_ended)
     self.assertEqual(len(session.samples), 2)
     self.assertIn("interrupted", said)
+
+  def test_a_page_and_all_samples_are_written_and_a_kept_page_only_where_it_is_asked_for(self):
+    with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(
+        driver, NAME="subject", ROOT=Path(folder)):
+      (Path(folder) / "bench").mkdir()
+      session = self.session(folder, 2, lambda self, turn: self.sample(("row", "tarn"),
+                                                                       lambda: {"ns": turn}))
+      self.run_quietly(session)
+      session.save(session.record(), "page\n")
+      self.assertEqual(json.loads((Path(folder) / "subject.json").read_text())["samples"],
+                       [[0, "row", "tarn", {"ns": 0}], [1, "row", "tarn", {"ns": 1}]])
+      self.assertEqual((Path(folder) / "subject.md").read_text(), "page\n")
+      self.assertEqual(list((Path(folder) / "bench").iterdir()), [])
+      with contextlib.redirect_stderr(io.StringIO()):
+        session.write(session.record(), "kept\n", "KEPT.md")
+      self.assertEqual((Path(folder) / "bench" / "KEPT.md").read_text(), "kept\n")
+
+  def test_peers_are_those_that_are_wanted_and_there(self):
+    with tempfile.TemporaryDirectory() as folder:
+      table = Path(folder) / "peers.json"
+      self.assertEqual(driver.peers(table=table, fetch=None), [])
+      rows = [{"name": name, "path": path, "version": "1", "origin": "?"}
+              for name, path in (("a", __file__), ("b", "/no/such"), ("c", __file__))]
+      table.write_text(json.dumps({"peers": rows, "missing": []}))
+      self.assertEqual([each.name for each in driver.peers(table=table)], ["a", "c"])
+      self.assertEqual([each.name for each in driver.peers(("b", "c"), table)], ["c"])
 
   def test_how_a_run_ended_is_said(self):
     for script, reason in (("kill -SEGV $$", "SIGSEGV"), ("echo no >&2; exit 3", "with 3: no"),
