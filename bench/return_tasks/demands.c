@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "task.h"
@@ -64,16 +63,10 @@ static void demand_thread(task* asked) {
   pthread_join(thread, NULL);
 }
 
-demand_function* demand_of(const char* name) {
-  static const struct {
-    const char* name;
-    demand_function* call;
-  } known[] = {{"idle", demand_idle},
-               {"small", demand_small},
-               {"large", demand_large},
-               {"thread", demand_thread}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
-    if (strcmp(known[i].name, name) == 0) return known[i].call;
-  }
-  return NULL;
-}
+const choice demands[] = {
+    {"idle", demand_idle},
+    {"small", demand_small},
+    {"large", demand_large},
+    {"thread", demand_thread},
+    {NULL, NULL},
+};

@@ -55,7 +55,12 @@ static bool read_times(const char* pause_word, const char* duration_word, task* 
   return pause >= 0 && into->ticks > into->pause_ticks; /* Else the demand would never begin. */
 }
 
-static int run(peak_function* peak, demand_function* demand, task* asked) {
+static task_function* chosen(const choice* known, const char* name) {
+  while (known->name != NULL && strcmp(known->name, name) != 0) ++known;
+  return known->call;
+}
+
+static int run(task_function* peak, task_function* demand, task* asked) {
   const double start = seconds_now();
   const long faults_before = faults();
   work_begins();
@@ -82,14 +87,14 @@ static int run(peak_function* peak, demand_function* demand, task* asked) {
 int main(int count, char** words) {
   task asked;
   if (count == WORDS_OF_ROW && strcmp(words[1], "row") == 0) {
-    row_function* row = row_of(words[2]);
+    task_function* row = chosen(rows, words[2]);
     if (row == NULL || !read_task(words[3], words[4], &asked)) return usage();
     row(&asked);
     return 0;
   }
   if (count != WORDS_OF_RUN) return usage();
-  peak_function* peak = peak_of(words[1]);
-  demand_function* demand = demand_of(words[2]);
+  task_function* peak = chosen(peaks, words[1]);
+  task_function* demand = chosen(demands, words[2]);
   if (peak == NULL || demand == NULL || !read_task(words[3], words[4], &asked) ||
       !read_times(words[5], words[6], &asked)) {
     return usage();

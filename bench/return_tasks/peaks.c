@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <semaphore.h>
-#include <string.h>
 
 #include "task.h"
 
@@ -80,17 +79,11 @@ static void peak_class(task* asked) {
   list_free(&blocks);
 }
 
-peak_function* peak_of(const char* name) {
-  static const struct {
-    const char* name;
-    peak_function* call;
-  } known[] = {{"small", peak_small},
-               {"large", peak_large},
-               {"thread", peak_thread},
-               {"ended", peak_ended},
-               {"class", peak_class}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
-    if (strcmp(known[i].name, name) == 0) return known[i].call;
-  }
-  return NULL;
-}
+const choice peaks[] = {
+    {"small", peak_small},
+    {"large", peak_large},
+    {"thread", peak_thread},
+    {"ended", peak_ended},
+    {"class", peak_class},
+    {NULL, NULL},
+};

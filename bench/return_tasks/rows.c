@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "task.h"
 
@@ -155,15 +154,13 @@ static void row_handover(task* asked) {
   printf("{\"ns\": %.1f}\n", (seconds_now() - start) * 1e9 / HANDED);
 }
 
-row_function* row_of(const char* name) {
-  static const struct {
-    const char* name;
-    row_function* call;
-  } known[] = {{"resident", row_resident}, {"sparse", row_sparse}, {"served", row_served},
-               {"growth", row_growth},     {"holes", row_holes},   {"pairs", row_pairs},
-               {"handover", row_handover}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
-    if (strcmp(known[i].name, name) == 0) return known[i].call;
-  }
-  return NULL;
-}
+const choice rows[] = {
+    {"resident", row_resident},
+    {"sparse", row_sparse},
+    {"served", row_served},
+    {"growth", row_growth},
+    {"holes", row_holes},
+    {"pairs", row_pairs},
+    {"handover", row_handover},
+    {NULL, NULL},
+};

@@ -46,17 +46,14 @@ void list_fill(list* to, size_t bytes, sizes range, uint64_t* random);
 void list_free(list* from); /* The oldest first. */
 extern const sizes small_sizes, large_sizes;
 
-/* peaks.c: makes the peak and frees it. A thread may be left that sleeps for good. */
-typedef void peak_function(task*);
-peak_function* peak_of(const char* name);
-
-/* demands.c: what the program does afterwards, for task.ticks. */
-typedef void demand_function(task*);
-demand_function* demand_of(const char* name);
-
-/* rows.c: single figures. They print themselves. */
-typedef void row_function(task*);
-row_function* row_of(const char* name);
+typedef void task_function(task*);
+typedef struct choice { /* A table of them ends with a null name. */
+  const char* name;
+  task_function* call;
+} choice;
+extern const choice peaks[];   /* Make the peak and free it. A thread may be left that sleeps. */
+extern const choice demands[]; /* What the program does afterwards, for task.ticks. */
+extern const choice rows[];    /* Single figures. They print themselves. */
 
 /* meter.c */
 enum { TICK_MS = 100 };

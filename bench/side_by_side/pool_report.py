@@ -9,7 +9,7 @@ from statistics import median
 from .figures import contestants_in, ratios, values_of
 from .machine import in_words, run_in_words
 from .pool_suite import (BLOCK_BYTES, FLOOR, GAINERS, LISTS, SIZES, STATES, STORY_MAKERS, TARGETS)
-from .tables import NOTHING, cell, listed, matrix, table, verdict, with_figures
+from .tables import NOTHING, cell, listed, matrix, table, tally, verdict, with_figures
 
 
 def pair_ratios(rounds, task, size, target, state):
@@ -40,14 +40,11 @@ def overview(rounds):
   """A line for each target: how many of its rows are met, and the worst of them."""
   lines = []
   for target in TARGETS:
-    rows = [(median(values), values, f"{task} {size:,}, {state}")
+    rows = [(values, f"{task} {size:,}, {state}")
             for task, size in target.rows for state in STATES
             if (values := pair_ratios(rounds, task, size, target, state))]
     if rows:
-      worst = max(rows, key=lambda row: row[0])
-      met = sum(row[0] <= target.most for row in rows)
-      lines.append([f"{target.ours} / {target.theirs}", f"{target.most:.2f}",
-                    f"{met} of {len(rows)}", f"{cell(worst[1])}: {worst[2]}"])
+      lines.append([f"{target.ours} / {target.theirs}", *tally(rows, target.most)])
   return table(["ratio", "at most", "rows that meet it", "worst row"], lines)
 
 

@@ -64,6 +64,13 @@ def matrix(rounds, names, columns):
   return table(["", *[heading for heading, *_ in columns]], with_figures(lines))
 
 
+def tally(found, most):
+  """Of (values, what they are of): the limit, how many medians meet it, and the worst."""
+  worst = max(found, key=lambda each: median(each[0]))
+  met_count = sum(median(values) <= most for values, _ in found)
+  return [f"{most:.2f}", f"{met_count} of {len(found)}", f"{cell(worst[0])}: {worst[1]}"]
+
+
 def listed(lines):
   return "".join(f"- {line}\n" for line in lines)
 

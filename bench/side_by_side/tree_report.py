@@ -4,11 +4,9 @@ Samples are rounds, a dictionary each: (row's label, contestant) to figures.
 
 SPDX-License-Identifier: MIT
 """
-from statistics import median
-
 from .figures import contestants_in, ratios
 from .machine import in_words, run_in_words
-from .tables import NOTHING, cell, listed, matrix, table, verdict
+from .tables import NOTHING, cell, listed, matrix, table, tally, verdict
 from .tree_suite import (LIVES, MOVES, PEER, ROWS, TARGETS, TIMES, UNLIMITED, WEIGHTS)
 
 HEADINGS = {"life": "build and dispose", "relife": "both again", "build": "build",
@@ -48,13 +46,10 @@ def overview(rounds):
   lines = []
   for name in [name for name in names_in(rounds) if name.startswith("tarn")]:
     for target in TARGETS:
-      found = [(median(values), values, f"{label}, {HEADINGS[figure]}")
+      found = [(values, f"{label}, {HEADINGS[figure]}")
                for kind, label, figure, values in judged(rounds, name) if kind is target]
       if found:
-        worst = max(found, key=lambda each: each[0])
-        met = sum(each[0] <= target.most for each in found)
-        lines.append([name, target.what, f"{target.most:.2f}", f"{met} of {len(found)}",
-                      f"{cell(worst[1])}: {worst[2]}"])
+        lines.append([name, target.what, *tally(found, target.most)])
   return table(["", "over talloc's", "at most", "cells that meet it", "worst"], lines)
 
 

@@ -110,6 +110,10 @@ class Tables(unittest.TestCase):
     self.assertIn("spread", tables.verdict([0.9, 0.9, 1.1, 1.2, 1.3], 1.0))
     self.assertEqual(tables.verdict([1.1, 1.2, 1.3], 1.0), "**missed**")
 
+  def test_a_tally_counts_medians_and_shows_the_worst(self):
+    found = [([1, 2, 9], "a"), ([5], "b"), ([3, 3, 3], "c")]
+    self.assertEqual(tables.tally(found, 3), ["3.00", "2 of 3", "5.00: b"])
+
   def test_a_contestant_without_figures_has_no_line(self):
     rounds = rounds_of({"a": {"glibc": [1.0], "tarn": [0.5], "peer": [None]}})
     self.assertEqual(tables.matrix(rounds, ["glibc", "peer", "tarn"], [("s", ("a",), "wall", 1)]),
