@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 
 from .driver import Failure
@@ -70,13 +71,19 @@ class Meter:
                             stderr=subprocess.PIPE, cwd=self.place.scratch,
                             env={**self.environment, **task.environment}, start_new_session=True)
 
-  def end(self, process):
-    """Ends a launcher and all that it started; they are a session of their own."""
+  @contextmanager
+  def ending(self, process, who):
+    """If the block does not come to its end, this ends the launcher and all that it started, which
+    are a session of their own."""
     try:
-      os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-      pass
-    process.communicate()
+      yield
+    except BaseException as reason:
+      with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+      process.communicate()
+      if isinstance(reason, subprocess.TimeoutExpired):
+        raise Failure(f"{who}did not end within {self.timeout:g} s") from None
+      raise
 
   def run(self, task, allocator):
     self.result.unlink(missing_ok=True)
@@ -84,14 +91,8 @@ class Meter:
     if task.client:
       return self.run_server(task, allocator)
     process = self.launch(task, allocator, subprocess.PIPE)
-    try:
+    with self.ending(process, ""):
       output, errors = process.communicate(timeout=self.timeout)
-    except subprocess.TimeoutExpired:
-      self.end(process)
-      raise Failure(f"did not end within {self.timeout:g} s") from None
-    except BaseException:
-      self.end(process)
-      raise
     sample = read_result(self.result, errors.decode(errors="replace"))
     digest = hashlib.sha256(output).hexdigest()
     if self.outputs.setdefault(task.name, digest) != digest:
@@ -102,7 +103,7 @@ class Meter:
     socket = self.place.scratch / task.socket
     socket.unlink(missing_ok=True)
     process = self.launch(task, allocator, subprocess.DEVNULL)
-    try:
+    with self.ending(process, "server or client "):
       until = time.monotonic() + 10
       while not socket.exists() and process.poll() is None and time.monotonic() < until:
         time.sleep(0.01)
@@ -114,12 +115,6 @@ class Meter:
       subprocess.run(task.stop(self.place), stdin=subprocess.DEVNULL, capture_output=True,
                      timeout=10, check=False, cwd=self.place.scratch)
       _, errors = process.communicate(timeout=10)
-    except subprocess.TimeoutExpired:
-      self.end(process)
-      raise Failure(f"server or client did not end within {self.timeout:g} s") from None
-    except BaseException:
-      self.end(process)
-      raise
     sample = read_result(self.result, errors.decode(errors="replace"))
     if client.returncode != 0:
       raise Failure(f"the client failed with status {client.returncode}")
