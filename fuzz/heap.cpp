@@ -1,6 +1,7 @@
 // heap: the malloc family as several threads use it, against a table of what is out. The threads
 // are records that one real thread takes turns in (current_thread), so every input is repeatable;
-// what happens between two steps of a thread is the affair of tests/model and tests/stress.
+// what happens between two steps of a thread is seen by the model of the protocol
+// (tests/unit/engine/pages/model) and by tests/stress.
 //
 // SPDX-License-Identifier: MIT
 #include <array>

@@ -1,6 +1,6 @@
 // page_purge: the memory of a page whose blocks are all free goes, in place, by another thread than
-// the owner: docs/design/pages.md has the protocol, and tests/model explores it. Of the page that
-// thread writes nothing but the remote word, so a fork finds nothing half-done.
+// the owner: docs/design/pages.md has the protocol, and tests/unit/engine/pages/model explores it.
+// Of the page that thread writes nothing but the remote word, so a fork finds nothing half-done.
 //
 // SPDX-License-Identifier: MIT
 #include "engine/pages/page.hpp"

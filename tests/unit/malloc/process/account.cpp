@@ -31,7 +31,7 @@ TEST(Account, SaysWhoItIsOf) {
   const auto account = account_now();
   EXPECT_EQ(account->magic, TARN_ACCOUNT_MAGIC);
   EXPECT_EQ(account->bytes, sizeof(tarn_account));
-  EXPECT_STREQ(account->program, "unit_heap");
+  EXPECT_STREQ(account->program, "unit_malloc_process");
   EXPECT_EQ(account->class_count, class_count);
   for (std::size_t c = 0; c < class_count; ++c) {
     EXPECT_EQ(account->classes[c].block_bytes, class_block_bytes[c]);

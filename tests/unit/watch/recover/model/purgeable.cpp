@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "exploration.hpp"
+#include "engine/pages/model/exploration.hpp"
 
 namespace tarn::model {
 namespace {

@@ -37,7 +37,9 @@ void before_fork() {
     tarn_free(p);
   }).join();
 }
-[[gnu::constructor(101)]] void come_first() { pthread_atfork(before_fork, nullptr, nullptr); }
+// Also before a shared library's constructors, which run before the program's.
+void come_first() { pthread_atfork(before_fork, nullptr, nullptr); }
+[[gnu::section(".preinit_array"), gnu::used]] void (*const at_preinit)() = come_first;
 
 pid_t fork_and_look(Seen& what) {
   seen = &what;

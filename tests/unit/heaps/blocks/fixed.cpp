@@ -1,5 +1,5 @@
-// Heaps with a class table, from within: which entries hits find, that a thread heap keeps none of
-// them, and what is left when there is no memory for a table.
+// Heaps with a class table, from within: which entries hits find, that a share keeps none of them,
+// and what is left when there is no memory for a table.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Pages: carving, and the steps of the protocol of remote.hpp one by one. All orders of these
-// steps: fuzz/pages.cpp; all interleavings of threads: tests/model.
+// steps: fuzz/pages.cpp; all interleavings of threads: tests/unit/engine/pages/model.
 //
 // SPDX-License-Identifier: MIT
 #include "engine/pages/page.hpp"
