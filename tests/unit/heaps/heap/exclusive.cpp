@@ -87,9 +87,7 @@ TEST_F(ExclusiveTest, HitPathsDoNotFindTheHeapNorItsOwnClasses) {
   Thread* thread = nullptr;
   std::thread other([&] {
     EXPECT_NE(allocate(), nullptr);
-    ThreadHeap* const thread_heap = find_thread_heap(record(), *current_thread);
-    ASSERT_NE(thread_heap, nullptr);
-    thread_heaps.join_fixed(*thread_heap, *static_cast<FixedClass*>(fixed.record));
+    EXPECT_NE(fixed_allocate(fixed), nullptr);
     thread = current_thread;
     stage = 1;
     while (stage != 2) std::this_thread::yield();

@@ -92,6 +92,7 @@ TEST_P(ResizeTest, FromEverySizeToEverySizeTheContentsStay) {
 }
 
 TEST_P(ResizeTest, TheSameSizeStays) {
+  if (GetParam() == Home::passthrough) GTEST_SKIP() << "as the system's malloc likes";
   for (const std::size_t bytes : sizes) {
     if (GetParam() == Home::checked && bytes == 1) continue;  // It leaves most of its place unused.
     unsigned char* const p = allocate_filled(bytes);
@@ -109,6 +110,10 @@ TEST_P(ResizeTest, AFailureLeavesTheBlockAsItWas) {
     EXPECT_EQ(reallocate(p, SIZE_MAX / 4), nullptr);
     EXPECT_EQ(errno, ENOMEM);
     expect_filled(p, bytes);
+    if (GetParam() == Home::passthrough) {  // The fake OS is not the system's malloc's.
+      deallocate(p);
+      continue;
+    }
     os::fake::limit_bytes(os::fake::bytes_reserved());
     os::fake::fail_at(1, true);
     errno = 0;
@@ -116,10 +121,6 @@ TEST_P(ResizeTest, AFailureLeavesTheBlockAsItWas) {
     const int error = errno;
     os::fake::fail_at(0, false);
     os::fake::limit_bytes(0);
-    if (GetParam() == Home::passthrough && grown != nullptr) {  // The system's malloc had it.
-      deallocate(grown);
-      continue;
-    }
     EXPECT_EQ(grown, nullptr);
     EXPECT_EQ(error, ENOMEM);
     expect_filled(p, bytes);
