@@ -12,6 +12,7 @@
 #include "engine/spans/page_map.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/operations/life.hpp"
+#include "malloc/process/process.hpp"
 
 namespace tarn {
 namespace {
@@ -21,6 +22,8 @@ constexpr unsigned hang_seconds = 20;
 // A heap that another thread uses, which stands where a fork finds it.
 class Forked : public testing::Test {
  protected:
+  Forked() { process.start(); }  // Of the archive nothing else here would link the process's part.
+
   // `stand` on the other thread: what it does there, and afterwards undoes.
   template <class Stand, class Undo>
   void fork_while(Stand stand, Undo undo) {
