@@ -68,7 +68,7 @@ class Quick(unittest.TestCase):
     def test_an_option_prints_what_it_is(self):
         done = run(DEV / "quick", "--help")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("dev/quick source", done.stdout)
+        self.assertIn("dev/quick pages", done.stdout)
 
     def test_an_option_that_there_is_not_is_refused(self):
         done = run(DEV / "quick", "--all")
