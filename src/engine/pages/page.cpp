@@ -9,7 +9,6 @@
 #include <new>
 
 #include "engine/layout/page_plan.hpp"
-#include "engine/zones/zone.hpp"
 #include "platform/base/check.hpp"
 
 namespace tarn {
@@ -48,8 +47,8 @@ Collected received(Page* page, Remote seen) noexcept {
 }  // namespace
 
 Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
-                Zone* zone) noexcept {
-  Span* const span = take_span(zone, slices, 1);
+                SpanSource source) noexcept {
+  Span* const span = source.take(slices, 1);
   if (span == nullptr) return nullptr;
   auto* const page = static_cast<Page*>(span);
   page->free = page->local_free = nullptr;
@@ -66,18 +65,18 @@ Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t sli
   page->set_heap(nullptr);  // A large block may have left its record there.
   page->set_kind(SpanKind::page);
   page->remote.store(Remote::empty(RemoteState::open).word, std::memory_order_relaxed);
-  map_span(zone, page, true);
+  source.map(page, true);
   return page;
 }
 
-void page_give(Page* page, Zone* zone) noexcept {
+void page_give(Page* page, SpanSource source) noexcept {
   TARN_ASSERT(page->live() == 0 && !page->queued);
   TARN_ASSERT(Remote{page->remote.load(std::memory_order_relaxed)}.state() == RemoteState::dead);
   page->owner.store(nullptr, std::memory_order_relaxed);
   page->set_heap(nullptr);
   page->set_kind(SpanKind::large);  // In use by nobody else until the store has it.
-  unmap_span(zone, page, true);
-  give_span(zone, page);
+  source.unmap(page, true);
+  source.give(page);
 }
 
 std::uint32_t page_carve(Page* page) noexcept {

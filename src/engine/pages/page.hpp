@@ -22,6 +22,7 @@
 #include "engine/layout/size_class.hpp"
 #include "engine/pages/remote.hpp"
 #include "engine/spans/span.hpp"
+#include "engine/zones/span_source.hpp"
 #include "platform/base/watched.hpp"
 
 namespace tarn {
@@ -29,7 +30,6 @@ namespace tarn {
 struct HeapRecord;
 struct Thread;
 struct ThreadHeap;
-class Zone;
 
 struct Block;
 struct Note;
@@ -128,16 +128,16 @@ struct Collected {
 };
 
 // Takes a page: no block handed out, state open, owned. Null when out of memory. The class says
-// which lists the page goes on; a class of the heap's own has blocks of a size of its own. zone: of
-// the heap that the page is for; null: from the store.
+// which lists the page goes on; a class of the heap's own has blocks of a size of its own. source:
+// of the heap that the page is for.
 Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
-                Zone* zone = nullptr) noexcept;
+                SpanSource source = {}) noexcept;
 inline Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
   return page_take(size_class, class_block_bytes[size_class], slices);
 }
 
 // pre: live() == 0, not queued, remote state dead (page_kill).
-void page_give(Page* page, Zone* zone = nullptr) noexcept;
+void page_give(Page* page, SpanSource source = {}) noexcept;
 
 // Makes the next blocks of a page and puts them on page->free. Returns how many. pre: carved <
 // capacity, page->free == nullptr

@@ -12,6 +12,7 @@
 #include "engine/pages/page.hpp"
 #include "engine/records/mixed_page.hpp"
 #include "engine/spans/span.hpp"
+#include "engine/zones/span_source.hpp"
 #include "platform/base/list.hpp"
 #include "platform/os/thread.hpp"
 #include "tarn/heap/heap.h"
@@ -53,7 +54,6 @@ struct Limits {
 };
 
 struct HeapRecord;
-class Zone;
 
 // The purgeable blocks of a heap. Written by the room watch/recover, under its lock.
 struct Ring {
@@ -107,7 +107,7 @@ struct HeapRecord {
   // The thread heap whose pages the next adoption looks at; null: the first one.
   ThreadHeap* adopt_next = nullptr;
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> large{};
-  Zone* zone = nullptr;  // Where the heap's memory comes from; null: the store.
+  SpanSource source{};  // Where the heap's memory comes from.
   HeapRecord* parent = nullptr;
   HeapRecord* next = nullptr;  // The registry's list of live records, or of spare ones.
   HeapRecord* prev = nullptr;

@@ -48,7 +48,7 @@ ThreadHeap* ThreadHeaps::take_locked(const HeapRecord& record) noexcept {
     TARN_ASSERT(serves_nothing(*spare));
     return spare;
   }
-  void* const memory = allocate_record(record.zone, sizeof(ThreadHeap));
+  void* const memory = record.source.allocate_record(sizeof(ThreadHeap));
   if (memory == nullptr) return nullptr;
   auto* const thread_heap = new (memory) ThreadHeap;
   thread_heap->current.fill(no_page());

@@ -20,14 +20,13 @@
 #include "engine/records/gate.hpp"
 #include "engine/records/record.hpp"
 #include "engine/records/thread.hpp"
-#include "engine/zones/zone.hpp"
 #include "platform/os/thread.hpp"
 #include "tarn/diagnose/account.h"
 
 namespace tarn {
 
 inline bool is_region(const HeapRecord& record) noexcept {
-  return record.zone != nullptr && record.zone->traits().region;
+  return record.source.traits().region;
 }
 
 // True when its thread vanished in a fork while it was changing its lists.

@@ -118,7 +118,7 @@ void retire_empty_pages(ThreadHeap& heap) noexcept {
     Page* const page = empty;
     empty = static_cast<Page*>(page->newer);
     const std::size_t bytes = page->bytes();
-    page_give(page, heap.record->zone);
+    page_give(page, heap.record->source);
     uncharge(*heap.record, bytes);
   }
 }

@@ -21,7 +21,6 @@
 #include "engine/records/live_bytes.hpp"
 #include "engine/records/thread_heaps.hpp"
 #include "engine/threads/orphans.hpp"
-#include "engine/zones/zone.hpp"
 #include "platform/base/check.hpp"
 
 namespace tarn {
@@ -83,7 +82,7 @@ void retire(Page& page) noexcept {
   --heap.bin(page.size_class).pages;
   heap.pages.remove(&page);
   const std::size_t bytes = page.bytes();
-  page_give(&page, heap.record->zone);
+  page_give(&page, heap.record->source);
   if (heap.record != &main_record) uncharge(*heap.record, bytes);
   if (TARN_UNLIKELY(heap.left_over) && heap.pages.empty()) note_emptied(heap);
 }
@@ -191,7 +190,7 @@ bool provide_bin(ThreadHeap& heap, std::size_t size_class) noexcept {
   TARN_ASSERT(size_class < bin_count);
   std::atomic<BinGroup*>& group = heap.groups[size_class / group_bins];
   if (TARN_LIKELY(group.load(std::memory_order_relaxed) != nullptr)) return true;
-  void* const memory = allocate_record(heap.record->zone, sizeof(BinGroup));
+  void* const memory = heap.record->source.allocate_record(sizeof(BinGroup));
   if (memory == nullptr) return false;
   group.store(new (memory) BinGroup, std::memory_order_release);  // Pairs with find_bin().
   return true;
@@ -223,7 +222,7 @@ Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t block_b
   TARN_ASSERT(slices != 0);
   heap.refused_by = charge(*heap.record, slices << slice_shift);
   if (heap.refused_by != nullptr) return nullptr;
-  Page* const page = page_take(size_class, block_bytes, slices, heap.record->zone);
+  Page* const page = page_take(size_class, block_bytes, slices, heap.record->source);
   if (page == nullptr) cancel_charge(*heap.record, slices << slice_shift);
   return page;
 }

@@ -216,36 +216,4 @@ class Regions {
 
 extern Regions regions;
 
-// A record of a heap's: in its region, or in the store, where it stays; null when out of memory.
-inline void* allocate_record(Zone* zone, std::size_t bytes) noexcept {
-  const bool inside = zone != nullptr && zone->traits().region;
-  return inside ? zone->allocate_record(bytes) : store.allocate_record(bytes);
-}
-
-// A heap's memory: its zone's, or the store's where it has none.
-inline Span* take_span(Zone* zone, std::size_t slices, std::size_t alignment) noexcept {
-  return zone == nullptr ? store.take(slices, alignment) : zone->take(slices, alignment);
-}
-inline void give_span(Zone* zone, Span* span) noexcept {
-  if (zone == nullptr) return store.give(span);
-  zone->give(span);
-}
-inline bool extend_span(Zone* zone, Span* span, std::size_t slices) noexcept {
-  return zone == nullptr ? store.extend(span, slices) : zone->extend(span, slices);
-}
-inline void shrink_span(Zone* zone, Span* span, std::size_t slices) noexcept {
-  if (zone != nullptr) return zone->shrink(span, slices);
-  store.shrink(span, slices);
-}
-inline void map_span(Zone* zone, const Span* span, bool all) noexcept {
-  if (zone != nullptr) return zone->map(span, all);
-  if (all) return page_map.set(span->base, span->slices, span);
-  page_map.set_ends(span);
-}
-inline void unmap_span(Zone* zone, const Span* span, bool all) noexcept {
-  if (zone != nullptr) return zone->unmap(span->base, span->slices, all);
-  if (all) return page_map.clear(span->base, span->slices);
-  page_map.clear_ends(span->base, span->slices);
-}
-
 }  // namespace tarn

@@ -43,7 +43,7 @@ std::size_t give_empty_pages_and_leave(HeapRecord& record, std::uint64_t id, Kee
   std::size_t given = 0;
   if (record.id.load(std::memory_order_relaxed) == id && !keeps_off(record)) {
     given = give_empty_pages_held(record, kept);
-    if (apart != nullptr) *apart = record.zone != nullptr;
+    if (apart != nullptr) *apart = !record.source.is_store();
   }
   leave_exclusive(record);
   return given;

@@ -4,7 +4,7 @@
 #include "heaps/blocks/relief.hpp"
 
 #include "engine/records/callback.hpp"
-#include "engine/zones/zone.hpp"
+#include "engine/zones/span_source.hpp"
 #include "heaps/blocks/empty_pages.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "platform/base/check.hpp"
@@ -50,14 +50,13 @@ namespace {
 bool takes_from_os(HeapRecord& record, std::uint64_t id) noexcept {
   const Visit visit(record, id);
   if (visit.thread() == nullptr || visit.ended()) return false;
-  if (record.zone == nullptr) return true;
-  const ZoneTraits& traits = record.zone->traits();
+  const ZoneTraits& traits = record.source.traits();
   return !traits.region && !traits.secret && traits.source.acquire == nullptr;
 }
 
 bool has_zone(HeapRecord& record, std::uint64_t id) noexcept {
   const Visit visit(record, id);
-  return visit.thread() != nullptr && !visit.ended() && record.zone != nullptr;
+  return visit.thread() != nullptr && !visit.ended() && !record.source.is_store();
 }
 
 }  // namespace

@@ -171,10 +171,10 @@ bool repair_record(HeapRecord& record) noexcept {
   record.visitors.store(0, std::memory_order_relaxed);
   const bool was_exclusive = record.gate.recover_after_fork();
   const bool lock_was_held = record.lock.recover_after_fork();
-  if (record.zone != nullptr) record.zone->recover_after_fork();
+  record.source.recover_after_fork();
   if (was_exclusive || lock_was_held) repair(record, lock_was_held);
   const bool at_work = record.lock.held_by_this_thread();
-  if (record.secret && record.zone != nullptr && !at_work) write_off_wiped(record);
+  if (record.secret && !record.source.is_store() && !at_work) write_off_wiped(record);
   return at_work || exclusive_to_this_thread(record);
 }
 

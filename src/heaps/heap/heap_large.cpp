@@ -32,7 +32,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
   if (HeapRecord* const refused_by = charge(record, slices << slice_shift)) {
     return {Outcome::refused, nullptr, refused_by};
   }
-  Span* const span = large_take(request.bytes, request.alignment, request.zero, record.zone);
+  Span* const span = large_take(request.bytes, request.alignment, request.zero, record.source);
   if (span == nullptr) {
     cancel_charge(record, slices << slice_shift);
     return {Outcome::out_of_memory, nullptr, nullptr};
@@ -46,7 +46,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
       return {Outcome::done, span->base, nullptr, request.zero};
     }
   }
-  large_give(span, record.zone);
+  large_give(span, record.source);
   cancel_charge(record, slices << slice_shift);
   return {Outcome::again, nullptr, nullptr};
 }
@@ -54,22 +54,22 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
 void heap_large_free(Span* span) noexcept {
   TARN_ASSERT(span->kind_now() == SpanKind::large);
   auto* const page = static_cast<Page*>(span);
-  Zone* zone = nullptr;
+  SpanSource source;  // The store's, where the heap was deleted meanwhile.
   HeapRecord* record = nullptr;
   {
     const LockedPastGate locked([&] { return page->record_now(); });
     record = &locked.record();
     report_if_frozen(*record);
-    if (record != &main_record) {  // Else the heap was deleted meanwhile.
+    if (record != &main_record) {
       record->large.remove(span);
       uncharge(*record, span->bytes());
-      zone = record->zone;
+      source = record->source;
     }
     add_live(*record, -static_cast<std::int64_t>(span->bytes()));
   }
   if (record->secret) wipe(span->base, span->bytes());
-  large_give(span, zone);
-  if (zone != nullptr) tend_zone(*record);
+  large_give(span, source);
+  tend_zone(*record);
 }
 
 namespace {
@@ -80,10 +80,11 @@ bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_m
   const std::size_t before = span->bytes();
   const std::size_t wanted = slices_for(bytes) << slice_shift;
   if (wanted > before && charge(record, wanted - before) != nullptr) return false;
-  Zone* const zone = record.zone;
   if (record.secret && bytes < before) wipe(span->base + bytes, before - bytes);
-  bool resized = large_resize(span, wanted >> slice_shift, zone);
-  if (!resized && may_move && zone == nullptr) resized = large_remap(span, wanted >> slice_shift);
+  bool resized = large_resize(span, wanted >> slice_shift, record.source);
+  if (!resized && may_move && record.source.is_store()) {
+    resized = large_remap(span, wanted >> slice_shift);
+  }
   const std::size_t now = span->bytes();
   if (wanted > before && !resized) cancel_charge(record, wanted - before);
   if (now < before) uncharge(record, before - now);
@@ -102,12 +103,12 @@ bool heap_large_resize(Span* span, std::size_t bytes, bool may_move) noexcept {
     const LockedPastGate locked([&] { return page->record_now(); });
     record = &locked.record();
     if (is_frozen(*record)) return false;
-    resized = record == &main_record ? large_resize(span, slices_for(bytes), nullptr)
+    resized = record == &main_record ? large_resize(span, slices_for(bytes), {})
                                      : resize_locked(*record, span, bytes, may_move);
     if (resized) page->set_requested(bytes);
     if (resized && soft_marks_due(*record)) due_for = record->handle().id;
   }
-  if (record->zone != nullptr) tend_zone(*record);
+  tend_zone(*record);
   if (due_for != 0) call_due_soft_marks(*record, due_for);
   return resized;
 }

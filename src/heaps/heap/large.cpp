@@ -27,22 +27,22 @@ void count_resized(const Span* span, std::size_t bytes_before) noexcept {
   add_live(*static_cast<const Page*>(span)->record_now(), more);
 }
 
-Span* make_large(Span* span, Zone* zone) noexcept {
+Span* make_large(Span* span, SpanSource source) noexcept {
   if (span == nullptr) return nullptr;
   span->set_kind(SpanKind::large);
   span->remote.store(0, std::memory_order_relaxed);
   static_cast<Page*>(span)->set_record(&main_record);
-  map_span(zone, span, false);
+  source.map(span, false);
   return span;
 }
 
 Span* take_large(std::size_t slices, Fit fit) noexcept {
-  return make_large(store.take(slices, 1, fit), nullptr);
+  return make_large(store.take(slices, 1, fit), {});
 }
 
-void give_large(Span* span, Zone* zone) noexcept {
-  unmap_span(zone, span, false);
-  give_span(zone, span);
+void give_large(Span* span, SpanSource source) noexcept {
+  source.unmap(span, false);
+  source.give(span);
 }
 
 // The contents in a new span, the old one given back; null when there is none.
@@ -51,7 +51,7 @@ void* grow_by_copy(Span* span, std::size_t slices, Fit fit) noexcept {
   if (target == nullptr) return nullptr;
   memcpy(target->base, span->base, span->bytes());
   count_resized(target, span->bytes());
-  give_large(span, nullptr);
+  give_large(span, {});
   return target->base;
 }
 
@@ -83,41 +83,37 @@ void* grow_elsewhere(Span* span, std::size_t slices) noexcept {
 // program may use little of it.
 constexpr std::size_t fresh_bytes_min = std::size_t{4} << 20;
 
-Span* take_for(std::size_t slices, std::size_t alignment, bool zero, Zone* zone) noexcept {
-  if (zone != nullptr) return zone->take(slices, alignment);
-  const bool fresh = zero && slices >= slices_for(fresh_bytes_min);
-  return store.take(slices, alignment, fresh ? Fit::zero : Fit::warm);
-}
-
-void make_zero(Span* span, Zone* zone) noexcept {
+void make_zero(Span* span, SpanSource source) noexcept {
   if (span->zeroed) return;
-  const bool fresh = zone == nullptr && span->bytes() >= fresh_bytes_min &&
+  const bool fresh = source.is_store() && span->bytes() >= fresh_bytes_min &&
                      os::vm_purge(span->base, span->bytes());
   if (!fresh) memset(span->base, 0, span->bytes());
 }
 
 }  // namespace
 
-Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, Zone* zone) noexcept {
+Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, SpanSource source) noexcept {
   if (bytes > request_bytes_max || alignment > request_bytes_max) return nullptr;
   const std::size_t slices = bytes == 0 ? 1 : slices_for(bytes);
   const std::size_t aligned = alignment <= slice_bytes ? 1 : alignment >> slice_shift;
-  Span* const span = make_large(take_for(slices, aligned, zero, zone), zone);
+  const bool fresh = zero && slices >= slices_for(fresh_bytes_min);
+  Span* const span =
+      make_large(source.take(slices, aligned, fresh ? Fit::zero : Fit::warm), source);
   if (span == nullptr) return nullptr;
-  if (zero) make_zero(span, zone);
+  if (zero) make_zero(span, source);
   static_cast<Page*>(span)->set_requested(bytes);
   count(span, true);
   return span;
 }
 
-void large_give(Span* span, Zone* zone) noexcept {
+void large_give(Span* span, SpanSource source) noexcept {
   TARN_ASSERT(span->kind_now() == SpanKind::large);
   count(span, false);
-  give_large(span, zone);
+  give_large(span, source);
 }
 
 void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
-  Span* const span = large_take(bytes, alignment, zero, nullptr);
+  Span* const span = large_take(bytes, alignment, zero, {});
   if (span == nullptr) return nullptr;
   add_live(main_record, static_cast<std::int64_t>(span->bytes()));
   return span->base;
@@ -125,18 +121,18 @@ void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexce
 
 void large_free(Span* span) noexcept {
   add_live(main_record, -static_cast<std::int64_t>(span->bytes()));
-  large_give(span, nullptr);
+  large_give(span, {});
 }
 
-bool large_resize(Span* span, std::size_t slices, Zone* zone) noexcept {
+bool large_resize(Span* span, std::size_t slices, SpanSource source) noexcept {
   TARN_ASSERT(slices != 0 && span->kind_now() == SpanKind::large);
   const std::size_t bytes_before = span->bytes();
   if (slices == span->slices) return true;
   if (slices < span->slices) {
     // A small excess stays: it may be wanted again, and giving it back costs a lock.
     if (span->slices - slices <= slices / 8) return true;
-    shrink_span(zone, span, slices);
-  } else if (!extend_span(zone, span, slices)) {
+    source.shrink(span, slices);
+  } else if (!source.extend(span, slices)) {
     return false;
   }
   count_resized(span, bytes_before);
@@ -154,7 +150,7 @@ void* large_reallocate(Span* span, std::size_t bytes) noexcept {
   if (bytes > request_bytes_max) return nullptr;
   const std::size_t slices = slices_for(bytes);
   void* const p =
-      large_resize(span, slices, nullptr) ? span->base : grow_elsewhere(span, slices);
+      large_resize(span, slices, {}) ? span->base : grow_elsewhere(span, slices);
   if (p != nullptr) static_cast<Page*>(page_map.span_of(p))->set_requested(bytes);
   return p;
 }

@@ -5,18 +5,18 @@
 
 #include <cstddef>
 
-#include "engine/zones/zone.hpp"
+#include "engine/zones/span_source.hpp"
 
 namespace tarn {
 
 // Takes the span of a block and counts it in the totals; null when out of memory. alignment, zero:
-// as in large_allocate(). zone: of the heap that the block is for; null: from the store. The caller
-// puts the block on its heap's list.
-Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, Zone* zone) noexcept;
-void large_give(Span* span, Zone* zone) noexcept;
+// as in large_allocate(). source: that of the heap that the block is for. The caller puts the block
+// on its heap's list.
+Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, SpanSource source) noexcept;
+void large_give(Span* span, SpanSource source) noexcept;
 
 // Makes the block longer or shorter in place; false when that cannot be. A small excess may stay.
-bool large_resize(Span* span, std::size_t slices, Zone* zone) noexcept;
+bool large_resize(Span* span, std::size_t slices, SpanSource source) noexcept;
 
 // Makes the block longer by page tables, if it is large enough for that. Its address may change.
 // pre: it comes from the store

@@ -31,7 +31,7 @@ Attempt extend_mixed_page(HeapRecord& record, std::uint8_t slices) noexcept {
     return {Outcome::refused, nullptr, refused_by};
   }
   if (mixed.page == nullptr) {
-    Span* const span = take_span(record.zone, MixedPage::slices, 1);
+    Span* const span = record.source.take(MixedPage::slices, 1);
     if (span == nullptr) {
       cancel_charge(record, bytes);
       return {Outcome::out_of_memory, nullptr, nullptr};
@@ -40,7 +40,7 @@ Attempt extend_mixed_page(HeapRecord& record, std::uint8_t slices) noexcept {
     page->owner.store(nullptr, std::memory_order_relaxed);
     page->record = &record;
     page->set_kind(SpanKind::mixed);
-    map_span(record.zone, page, true);
+    record.source.map(page, true);
     mixed.page = page;
   }
   mixed.slices_charged = slices;
@@ -125,7 +125,7 @@ void mixed_retire(HeapRecord& record) noexcept {
     page = mixed.page;
     take_off(record);
   }
-  mixed_give(page, record.zone);
+  mixed_give(page, record.source);
 }
 
 // The bits say whether a block begins there; only blocks that are given back leave them.
@@ -152,17 +152,17 @@ void mixed_free(Page* page, void* p) noexcept {
     take_off(record);
     if (deleted) mixed.clear();  // Of what it has counted, too.
   }
-  mixed_give(page, record.zone);
+  mixed_give(page, record.source);
   if (deleted) return registry.give(record);  // Its last memory.
-  if (record.zone != nullptr) tend_zone(record);
+  tend_zone(record);
 }
 
-void mixed_give(Page* page, Zone* zone) noexcept {
+void mixed_give(Page* page, SpanSource source) noexcept {
   TARN_ASSERT(page->kind_now() == SpanKind::mixed);
-  unmap_span(zone, page, true);
+  source.unmap(page, true);
   page->set_record(nullptr);
   page->set_kind(SpanKind::large);  // In use by nobody until the store has it.
-  give_span(zone, page);
+  source.give(page);
 }
 
 std::size_t mixed_bytes(const Page* page, const void* p) noexcept {

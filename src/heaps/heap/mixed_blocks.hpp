@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "engine/zones/zone.hpp"
+#include "engine/zones/span_source.hpp"
 #include "heaps/heap/request.hpp"
 
 namespace tarn {
@@ -30,7 +30,7 @@ inline bool is_in_mixed_page(const HeapRecord& record, std::size_t size_class) n
 void mixed_free(Page* page, void* p) noexcept;
 
 // Gives an empty mixed page back to where it came from.
-void mixed_give(Page* page, Zone* zone) noexcept;
+void mixed_give(Page* page, SpanSource source) noexcept;
 // Gives it back if it is empty. pre: held exclusively
 void mixed_retire(HeapRecord& record) noexcept;
 std::size_t mixed_bytes(const Page* page, const void* p) noexcept;  // 0: no block begins there.

@@ -48,7 +48,7 @@ bool provide_groups(HeapRecord& record, std::size_t classes) noexcept {
   for (std::size_t i = 0; i < classes; i += fixed_group_classes) {
     FixedGroup*& group = record.fixed_groups[i / fixed_group_classes];
     if (group != nullptr) continue;
-    void* const memory = allocate_record(record.zone, sizeof(FixedGroup));
+    void* const memory = record.source.allocate_record(sizeof(FixedGroup));
     if (memory == nullptr) return false;
     group = new (memory) FixedGroup;
   }
@@ -120,7 +120,7 @@ void Registry::spare_record_locked(HeapRecord& record) noexcept {
   (is_static ? spare_static_ : spare_).push_back(&record);
 }
 
-HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone,
+HeapRecord* Registry::make(const tarn_heap_options& options, SpanSource source,
                            Checks* checks) noexcept {
   os::Locked locked(thread_heaps.lock());
   auto* const parent = static_cast<HeapRecord*>(options.parent.record);
@@ -133,12 +133,12 @@ HeapRecord* Registry::make(const tarn_heap_options& options, Zone* zone,
               record->id.load(std::memory_order_relaxed) == 0);
   TARN_ASSERT(record->children == 0 && record->parent == nullptr && record->large.empty());
   TARN_ASSERT(record->first_thread_heap.load(std::memory_order_relaxed) == nullptr);
-  record->zone = zone;
+  record->source = source;
   record->checks = checks;
   if (!provide_groups(*record, options.class_count)) {
     if (is_region(*record)) record->fixed_groups.fill(nullptr);
     record->checks = nullptr;
-    record->zone = nullptr;
+    record->source = {};
     record->gone = true;
     spare_record_locked(*record);
     record->gate.unlock();

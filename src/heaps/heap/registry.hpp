@@ -13,7 +13,7 @@
 #include "engine/records/record.hpp"
 #include "engine/records/thread.hpp"
 #include "engine/records/thread_heaps.hpp"
-#include "engine/zones/zone.hpp"
+#include "engine/zones/span_source.hpp"
 #include "platform/os/thread.hpp"
 #include "tarn/diagnose/account.h"
 
@@ -22,9 +22,9 @@ namespace tarn {
 class Registry {
  public:
   // A record under a new id, on the list of live ones, otherwise as a new record; null when out of
-  // memory. The heap takes over the zone and the checks, either of which may be null. pre:
-  // `options` was checked
-  HeapRecord* make(const tarn_heap_options& options, Zone* zone, Checks* checks) noexcept;
+  // memory. The heap takes over the source and the checks, which may be null. pre: `options` was
+  // checked
+  HeapRecord* make(const tarn_heap_options& options, SpanSource source, Checks* checks) noexcept;
 
   // Makes the id of a live record 0 and keeps a tombstone; false when it has another id by now.
   bool end_id(HeapRecord& record, std::uint64_t id) noexcept;
@@ -62,7 +62,7 @@ class Registry {
   void for_each_region_span(Visit visit) noexcept {
     os::LockedUnlessHeld locked(thread_heaps.lock());
     for (HeapRecord* r = live_.head(); r != nullptr; r = r->next) {
-      if (r->zone != nullptr) r->zone->for_each_span(visit);
+      r->source.for_each_own_span(visit);
     }
   }
 

@@ -127,8 +127,8 @@ bool zone_options_are_sound(const tarn_heap_options& options) noexcept {
          options.source->acquire != nullptr && options.source->chunk_bytes <= request_bytes_max;
 }
 
-bool make_zone(const tarn_heap_options& options, Zone** zone) noexcept {
-  *zone = nullptr;
+bool make_zone(const tarn_heap_options& options, SpanSource* source) noexcept {
+  *source = {};
   if (options.region == nullptr && options.source == nullptr && options.flags == 0) return true;
   const ZoneTraits traits = traits_for(options);
   Piece piece{options.region, options.region_bytes};
@@ -141,14 +141,16 @@ bool make_zone(const tarn_heap_options& options, Zone** zone) noexcept {
       return false;
     }
   }
-  *zone = Zone::begin(piece, traits);
-  if (*zone != nullptr) return true;
+  *source = SpanSource(Zone::begin(piece, traits));
+  if (!source->is_store()) return true;
   give_piece(traits, piece);
   errno = traits.region ? EINVAL : traits.secret ? EPERM : ENOMEM;
   return false;
 }
 
-void end_zone(Zone& zone) noexcept {
+void end_zone(SpanSource source) noexcept {
+  if (source.is_store()) return;
+  Zone& zone = *source.zone();
   const ZoneTraits traits = zone.traits();
   zone.forget_lost();
   if (traits.region) return regions.remove(zone);
@@ -164,10 +166,10 @@ bool grow_zone(HeapRecord& record, std::uint64_t id, const Request& request) noe
   char name[TARN_HEAP_NAME_BYTES];
   {
     const Visit visit(record, id);
-    if (visit.thread() == nullptr || visit.ended() || record.zone == nullptr) return false;
-    if (record.zone->traits().region) return false;
-    traits = record.zone->traits();
-    wanted = record.zone->chunk_bytes() / 4;
+    if (visit.thread() == nullptr || visit.ended() || record.source.is_store()) return false;
+    traits = record.source.traits();
+    if (traits.region) return false;
+    wanted = record.source.zone()->chunk_bytes() / 4;
     memcpy(name, record.name, sizeof name);
   }
   if (wanted < traits.chunk_bytes_min) wanted = traits.chunk_bytes_min;
@@ -187,7 +189,7 @@ bool grow_zone(HeapRecord& record, std::uint64_t id, const Request& request) noe
   bool added = false;
   {
     const Visit visit(record, id);
-    added = visit.thread() != nullptr && !visit.ended() && record.zone->add(piece);
+    added = visit.thread() != nullptr && !visit.ended() && record.source.zone()->add(piece);
   }
   if (!added) give_piece(traits, piece);
   return added;
@@ -200,7 +202,7 @@ bool trim_zone(HeapRecord& record, std::uint64_t id, bool all) noexcept {
     {
       const Visit visit(record, id);
       if (visit.thread() == nullptr || visit.ended()) return visit.thread() == nullptr;
-      Zone* const zone = record.zone;
+      Zone* const zone = record.source.zone();
       if (zone == nullptr) return true;
       traits = zone->traits();
       if (!zone->take_out(&piece, all)) {
@@ -213,7 +215,7 @@ bool trim_zone(HeapRecord& record, std::uint64_t id, bool all) noexcept {
 }
 
 void give_surplus(HeapRecord& record) noexcept {
-  Zone& zone = *record.zone;
+  Zone& zone = *record.source.zone();
   const ZoneTraits traits = zone.traits();
   Piece piece;
   while (zone.take_out(&piece, false)) give_piece(traits, piece);

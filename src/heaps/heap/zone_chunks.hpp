@@ -7,21 +7,21 @@
 #include <cstdint>
 
 #include "engine/records/record.hpp"
-#include "engine/zones/zone.hpp"
+#include "engine/zones/span_source.hpp"
 #include "heaps/heap/request.hpp"
 
 namespace tarn {
 
-// Makes the zone of a heap with these options; *zone is null when it needs none. False with errno
-// set on failure. May call the source. pre: no lock held, not busy
-bool make_zone(const tarn_heap_options& options, Zone** zone) noexcept;
+// Where a heap with these options has its spans from: the store, or a zone that is made for it.
+// False with errno set on failure. May call the program's source. pre: no lock held, not busy
+bool make_zone(const tarn_heap_options& options, SpanSource* source) noexcept;
 
 // True when the options about the heap's memory make sense together.
 bool zone_options_are_sound(const tarn_heap_options& options) noexcept;
 
 
-// Ends a zone. pre: no span of it is in use
-void end_zone(Zone& zone) noexcept;
+// Ends a zone that has no span in use; the store stays.
+void end_zone(SpanSource source) noexcept;
 
 // Takes one more chunk for a request that found no room. False when there is none, or the heap has
 // ended. pre: as make_zone()
@@ -36,7 +36,7 @@ bool trim_zone(HeapRecord& record, std::uint64_t id, bool all) noexcept;
 void give_surplus(HeapRecord& record) noexcept;
 
 inline void tend_zone(HeapRecord& record) noexcept {
-  if (TARN_UNLIKELY(record.zone->has_surplus())) give_surplus(record);
+  if (TARN_UNLIKELY(record.source.has_surplus())) give_surplus(record);
 }
 
 }  // namespace tarn

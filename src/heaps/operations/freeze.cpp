@@ -12,7 +12,7 @@
 #include "engine/store/store.hpp"
 #include "engine/threads/exclusive_pages.hpp"
 #include "engine/threads/thread_heap.hpp"
-#include "engine/zones/zone.hpp"
+#include "engine/zones/span_source.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/handle.hpp"
 #include "platform/os/vm.hpp"
@@ -38,7 +38,7 @@ bool for_each_span(HeapRecord& record, Visit visit) noexcept {
 }
 
 std::size_t count_pieces(HeapRecord& record) noexcept {
-  if (record.zone != nullptr) return 0;
+  if (!record.source.is_store()) return 0;
   std::size_t count = 0;
   for_each_span(record, [&](const Span*) noexcept {
     ++count;
@@ -48,7 +48,7 @@ std::size_t count_pieces(HeapRecord& record) noexcept {
 }
 
 // The pages of a thread that vanished in a fork are on no list that can be trusted.
-bool unprotect_lost(ThreadHeap& thread_heap, Zone* zone) noexcept {
+bool unprotect_lost(ThreadHeap& thread_heap, SpanSource source) noexcept {
   bool done = true;
   const auto unprotect = [&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
@@ -57,7 +57,7 @@ bool unprotect_lost(ThreadHeap& thread_heap, Zone* zone) noexcept {
     page->owner.store(thread_heap.thread, std::memory_order_relaxed);
   };
   store.for_each_span(unprotect);
-  if (zone != nullptr) zone->for_each_span(unprotect);
+  source.for_each_own_span(unprotect);
   return done;
 }
 
@@ -69,7 +69,7 @@ bool unprotect(HeapRecord& record) noexcept {
   });
   if (!done) return false;
   for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
-    if (is_lost(*h) && !unprotect_lost(*h, record.zone)) return false;
+    if (is_lost(*h) && !unprotect_lost(*h, record.source)) return false;
   }
   for_each_span(record, [](Span* span) noexcept {
     if (span->kind_now() == SpanKind::page) {

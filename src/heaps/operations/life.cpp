@@ -44,16 +44,16 @@ tarn_heap heap_create(const tarn_heap_options* options) noexcept {
     return {};
   }
   if (options->parent.record != nullptr) live_record(options->parent, "tarn_heap_create");
-  Zone* zone = nullptr;
-  if (!make_zone(*options, &zone)) return {};
+  SpanSource source;
+  if (!make_zone(*options, &source)) return {};
   const bool checks_wanted = options->mode != TARN_MODE_FAST;
   Checks* const checks =
       checks_wanted ? checks_make(static_cast<Mode>(options->mode)) : nullptr;
   HeapRecord* const record =
-      checks_wanted && checks == nullptr ? nullptr : registry.make(*options, zone, checks);
+      checks_wanted && checks == nullptr ? nullptr : registry.make(*options, source, checks);
   if (record != nullptr) return record->handle();
   if (checks != nullptr) checks_give(checks);
-  if (zone != nullptr) end_zone(*zone);
+  end_zone(source);
   errno = ENOMEM;
   return {};
 }

@@ -79,7 +79,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     return false;
   }
   Span* chain = nullptr;
-  Zone* zone = nullptr;
+  SpanSource source;
   {
     ExclusiveSection exclusive(*record);
     if (record->walking || (is_frozen(*record) && !ends)) {
@@ -98,12 +98,12 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
       if (ends) thread_heaps.give_all(*record);
     }
     if (ends && chain != nullptr) remember_extent(heap.id, chain);
-    zone = record->zone;
-    if (zone != nullptr) {  // Before somebody asks it for room that it has.
+    source = record->source;
+    if (!source.is_store()) {  // Before somebody asks it for room that it has.
       if (record->secret && !ends) wipe_all(chain);
-      zone->give_all(chain);
+      source.zone()->give_all(chain);
       chain = nullptr;
-      if (ends) record->zone = nullptr;
+      if (ends) record->source = {};
     }
   }
   if (ends) {
@@ -111,8 +111,11 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     registry.give(*record);
   }
   if (chain != nullptr) store.give_all(chain, warm_bytes);
-  if (zone != nullptr && ends) end_zone(*zone);
-  if (zone != nullptr && !ends) trim_zone(*record, heap.id, false);  // It may end meanwhile.
+  if (ends) {
+    end_zone(source);
+  } else if (!source.is_store()) {
+    trim_zone(*record, heap.id, false);  // It may end meanwhile.
+  }
   return true;
 }
 

@@ -61,7 +61,7 @@ Page* take_mixed_page_off(HeapRecord& record) noexcept {
 bool heap_delete(tarn_heap heap) noexcept {
   HeapRecord* const record = heap_lock(heap, "tarn_heap_delete");
   if (record == nullptr) return false;
-  if (record->walking || is_frozen(*record) || record->zone != nullptr) {
+  if (record->walking || is_frozen(*record) || !record->source.is_store()) {
     errno = record->walking ? EBUSY : is_frozen(*record) ? EPERM : ENOTSUP;
     leave_exclusive(*record);
     return false;
@@ -80,7 +80,7 @@ bool heap_delete(tarn_heap heap) noexcept {
   if (record->checks != nullptr) over = checks_disown(*record);
   tell_blocks_end(*record, true);  // Not before the blocks are malloc's: it needs no gate.
   leave_exclusive(*record);
-  if (empty != nullptr) mixed_give(empty, nullptr);
+  if (empty != nullptr) mixed_give(empty, {});
   if (!over) return true;
   checks_end(*record);
   registry.give(*record);

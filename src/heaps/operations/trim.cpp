@@ -39,7 +39,7 @@ void trim_heaps() noexcept {
       }
     }
     if (record.checks != nullptr) checks_collect(record);
-    if (record.zone != nullptr) record.zone->purge(true);
+    record.source.purge(true);
   });
   // What deleted heaps have left to threads that have ended since.
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {

@@ -39,7 +39,7 @@ void free_locked(Page* page, void* p) noexcept {
     if (&locked.record() != &main_record || !thread_heap.pages.empty()) record = &locked.record();
   }
   if (record == nullptr) return thread_heaps.give(thread_heap);
-  if (record->zone != nullptr) tend_zone(*record);
+  tend_zone(*record);
 }
 
 // Frees any block but those of the calling thread's own pages.
@@ -93,7 +93,7 @@ void deallocate_attention(Page* page) noexcept {
     }
     wait_at_gate(record);
   }
-  if (record.zone != nullptr) tend_zone(record);
+  tend_zone(record);
 }
 
 }  // namespace tarn

@@ -205,7 +205,7 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
       return resize_in_mixed_page(page, p, bytes);
     case SpanKind::large:
       if (page->record != &main_record) return heap_large_resize(span, bytes, false);
-      if (!large_resize(span, slices_for(bytes), nullptr)) return false;
+      if (!large_resize(span, slices_for(bytes), {})) return false;
       page->set_requested(bytes);
       return true;
     case SpanKind::checked:

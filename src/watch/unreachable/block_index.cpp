@@ -30,7 +30,7 @@ void for_each_span_anywhere(Visit visit) noexcept {
 template <class Visit>
 void for_each_chunk(Visit visit) noexcept {
   registry.for_each([&](const HeapRecord& record) noexcept {
-    if (record.zone != nullptr) record.zone->for_each_chunk(visit);
+    record.source.for_each_own_chunk(visit);
   });
 }
 
@@ -160,7 +160,7 @@ Rest rest() noexcept {
   });
   if (orphans.is_locked()) rest = Rest::partial;
   registry.for_each([&](const HeapRecord& record) noexcept {
-    if (record.zone != nullptr && record.zone->is_locked()) rest = Rest::no;
+    if (record.source.is_locked()) rest = Rest::no;
   });
   store.for_each_span([&](const Span* span) noexcept {
     if (span->kind_now() == SpanKind::moving) rest = Rest::no;
@@ -203,7 +203,7 @@ bool BlockIndex::add_ranges(bool apart) noexcept {
   bool done = true;
   for_each_span_anywhere([&](const Span* span, bool in_region) noexcept {
     HeapRecord* const record = record_with_blocks(span, in_region);
-    if (!done || record == nullptr || (record->zone != nullptr) != apart) return;
+    if (!done || record == nullptr || record->source.is_store() == apart) return;
     done = add_range(static_cast<const Page&>(*span), record);
   });
   return done;

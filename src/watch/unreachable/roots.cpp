@@ -171,7 +171,7 @@ void Roots::scan_mapping(std::size_t i) noexcept {
 void Roots::scan_contexts() noexcept {
   registry.for_each([this](const HeapRecord& record) noexcept {
     mark_.add_block_at(record.limits.context);
-    if (record.zone != nullptr) mark_.add_block_at(record.zone->traits().source.context);
+    mark_.add_block_at(record.source.traits().source.context);
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/zones/span_source.hpp"
 #include "platform/os/fake/fake.hpp"
 
 namespace tarn {
@@ -19,6 +20,7 @@ struct Memory {
   Piece piece(std::size_t offset = 0) {
     return {block.data() + offset, block.size() - slice_bytes};
   }
+  bool has(const void* p) const { return p >= block.data() && p < block.data() + block.size(); }
   std::vector<std::byte> block;
 };
 
@@ -203,6 +205,49 @@ TEST(ZoneRegions, RecordsAreZeroAndStay) {
   EXPECT_GT(count, 600u);
   EXPECT_EQ(zone->take(1, 1), nullptr);
   EXPECT_TRUE(zone->check());
+  regions.remove(*zone);
+}
+
+// What pages, large blocks and the mixed first page do with a source, whichever it is.
+TEST(SpanSources, TheStoreAndAZoneServeAlike) {
+  Memory memory(std::size_t{4} << 20);
+  Zone* const zone = Zone::begin(memory.piece(), region);
+  ASSERT_NE(zone, nullptr);
+  for (const SpanSource source : {SpanSource(), SpanSource(zone)}) {
+    EXPECT_EQ(source.is_store(), source.zone() == nullptr);
+    EXPECT_EQ(source.traits().region, !source.is_store());
+    for (const bool all : {false, true}) {
+      Span* const span = source.take(4, 4);
+      ASSERT_NE(span, nullptr);
+      EXPECT_EQ(address_of(span->base) % (4 * slice_bytes), 0u);
+      EXPECT_EQ(memory.has(span->base), !source.is_store());
+      source.shrink(span, 3);
+      EXPECT_EQ(span->slices, 3u);
+      source.map(span, all);
+      EXPECT_EQ(page_map.span_of(span->base), span);
+      EXPECT_EQ(page_map.span_of(span->end() - 1), span);
+      EXPECT_EQ(page_map.span_of(span->base + slice_bytes) == span, all);
+      std::byte* const base = span->base;
+      source.unmap(span, all);
+      EXPECT_NE(page_map.span_of(base), span);
+      source.give(span);
+    }
+    void* const record = source.allocate_record(100);
+    ASSERT_NE(record, nullptr);
+    EXPECT_EQ(memory.has(record), !source.is_store());
+    std::size_t chunks = 0;
+    source.for_each_own_chunk([&](const std::byte*, std::size_t) { ++chunks; });
+    EXPECT_EQ(chunks, source.is_store() ? 0u : 1u);
+    std::size_t spans = 0;
+    source.for_each_own_span([&](const Span*) { ++spans; });
+    EXPECT_EQ(spans != 0, !source.is_store());
+    EXPECT_FALSE(source.has_surplus());
+    EXPECT_FALSE(source.is_locked());
+    source.purge(true);
+    source.recover_after_fork();
+  }
+  EXPECT_TRUE(zone->check());
+  EXPECT_TRUE(store.check());
   regions.remove(*zone);
 }
 
