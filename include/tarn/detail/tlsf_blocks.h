@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "static_bits.h"
+#include "steps.h"
 #include "watch.h"
 
 #ifdef __cplusplus
@@ -32,7 +33,8 @@ extern "C" {
 
 #define TARN_TLSF_GRAIN (2 * sizeof(size_t)) /* Sizes and alignments are multiples of it. */
 #define TARN_TLSF_LEAST (4 * sizeof(size_t)) /* The smallest block. */
-#define TARN_TLSF_LISTS 16                   /* In a level. */
+#define TARN_TLSF_LISTS_LOG2 4
+#define TARN_TLSF_LISTS 16                   /* In a level: 2 ^ TARN_TLSF_LISTS_LOG2. */
 
 /* Levels for blocks of up to `bytes` bytes: one for all below 16 grains, one a power of two. */
 #define TARN_TLSF_LEVELS(bytes) \
@@ -106,21 +108,12 @@ TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_linked(size_t link) {
 TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_first(const tarn_tlsf_region* region) {
   return (tarn_tlsf_word*)(uintptr_t)(region + 1);
 }
-TARN_STATIC_INLINE unsigned tarn_tlsf_highest(size_t word) {
-  return sizeof(size_t) == 8 ? 63U - (unsigned)__builtin_clzll((unsigned long long)word)
-                             : 31U - (unsigned)__builtin_clz((unsigned)word);
+/* The list, counted through all levels, of blocks of `grains` grains; and its least blocks. */
+TARN_STATIC_CONSTANT size_t tarn_tlsf_list(size_t grains) {
+  return tarn_step_of(grains, TARN_TLSF_LISTS_LOG2);
 }
-
-/* By how much the sizes of a level are shifted to tell its lists apart; and the list, counted
- * through all levels, of blocks of `grains` grains. */
-TARN_STATIC_INLINE unsigned tarn_tlsf_shift(size_t grains) {
-  const unsigned level = tarn_tlsf_highest(grains | 8) - 3;
-  return level - (level != 0);
-}
-TARN_STATIC_INLINE size_t tarn_tlsf_list(size_t grains) {
-  const unsigned level = tarn_tlsf_highest(grains | 8) - 3;
-  const unsigned shift = level - (level != 0);
-  return (size_t)level * TARN_TLSF_LISTS + (grains >> shift) % TARN_TLSF_LISTS;
+TARN_STATIC_CONSTANT size_t tarn_tlsf_list_begin(size_t list) {
+  return tarn_step_begin(list, TARN_TLSF_LISTS_LOG2);
 }
 
 TARN_STATIC_INLINE void tarn_tlsf_insert(tarn_tlsf* heap, tarn_tlsf_level* levels,

@@ -42,9 +42,7 @@ TARN_STATIC_CONSTANT size_t tarn_tlsf_worst_case(size_t live_max, size_t largest
   const size_t live = live_max > tarn_tlsf_room(largest) ? live_max : tarn_tlsf_room(largest);
   const size_t k = blocks_max != 0 && blocks_max < live / m ? blocks_max : live / m;
   const size_t grains = tarn_tlsf_need(largest) / TARN_TLSF_GRAIN;
-  const unsigned level = 60U - (unsigned)__builtin_clzll((unsigned long long)grains | 8);
-  const size_t step = (size_t)1 << (level - (level != 0));
-  const size_t n = ((grains + step - 1) & ~(step - 1)) * TARN_TLSF_GRAIN;
+  const size_t n = tarn_tlsf_list_begin(tarn_tlsf_list(grains - 1) + 1) * TARN_TLSF_GRAIN;
   /* The record, the last header, and what aligns the region. */
   const size_t beside = 4 * sizeof(size_t) + TARN_TLSF_GRAIN;
   size_t bytes = 0;
@@ -115,8 +113,8 @@ TARN_TLSF_FUNCTION tarn_tlsf_stats tarn_tlsf_stats_of(const tarn_tlsf* heap,
   stats.largest_bytes = 0;
   if (heap->map != 0) {
     /* The head of the last list: the others of it are not looked at by requests above its start. */
-    const tarn_tlsf_level* const level = levels + tarn_tlsf_highest(heap->map);
-    const size_t head = level->lists[tarn_tlsf_highest(level->map)];
+    const tarn_tlsf_level* const level = levels + tarn_highest_bit(heap->map);
+    const size_t head = level->lists[tarn_highest_bit(level->map)];
     stats.largest_bytes = tarn_tlsf_bytes(tarn_tlsf_linked(head)) - sizeof(size_t);
   }
   return stats;

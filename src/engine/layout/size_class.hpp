@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "platform/base/bits.hpp"
+#include "tarn/detail/steps.h"
 
 namespace tarn {
 
@@ -33,11 +34,7 @@ constexpr std::size_t linear_class_of(std::size_t bytes) noexcept {
 
 // pre: linear_bytes_max < bytes <= block_bytes_max
 constexpr std::size_t stepped_class_of(std::size_t bytes) noexcept {
-  const std::size_t last = bytes - 1;
-  const unsigned top = log2_floor(last);
-  const std::size_t step = (last >> (top - steps_log2)) & ((1u << steps_log2) - 1);
-  const std::size_t doubling = top - log2_floor(linear_bytes_max);
-  return linear_class_max + 1 + (doubling << steps_log2) + step;
+  return 1 + tarn_step_after((bytes - 1) / block_align, log2_floor(linear_class_max), steps_log2);
 }
 
 // pre: bytes <= block_bytes_max

@@ -16,19 +16,21 @@
 #include "engine/spans/span.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/list.hpp"
+#include "tarn/detail/steps.h"
 
 namespace tarn {
 
 class SpanBins {
  public:
-  static constexpr std::size_t exact_bins = 32;
-  static constexpr std::size_t bin_count = exact_bins + (32 - 5) * 8;
+  static constexpr unsigned exact_bins_log2 = 5;
+  static constexpr unsigned steps_log2 = 3;  // Eight bins a doubling above the exact ones.
 
+  // pre: slices != 0
   static constexpr std::size_t bin_of(std::size_t slices) noexcept {
-    if (slices <= exact_bins) return slices - 1;
-    const unsigned top = log2_floor(slices - 1);
-    return exact_bins + ((top - 5) * 8) + (((slices - 1) >> (top - 3)) & 7);
+    return tarn_step_after(slices - 1, exact_bins_log2, steps_log2);
   }
+  static constexpr std::size_t exact_bins = std::size_t{1} << exact_bins_log2;
+  static constexpr std::size_t bin_count = exact_bins + ((32 - exact_bins_log2) << steps_log2);
 
   void insert(Span* span) noexcept {
     const std::size_t bin = bin_of(span->slices);

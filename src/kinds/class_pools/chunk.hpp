@@ -14,6 +14,7 @@
 #include "platform/base/bits.hpp"
 #include "platform/base/list.hpp"
 #include "tarn/detail/static_bits.h"
+#include "tarn/detail/steps.h"
 #include "tarn/pool/class_pools.h"
 
 // At the start of each chunk.
@@ -75,16 +76,14 @@ inline constexpr std::size_t tuned_max = 1000;
 inline constexpr std::size_t block_bytes_most = std::size_t{1}
                                                 << (sizeof(std::size_t) == 8 ? 46 : 30);
 
+inline constexpr unsigned bucket_steps_log2 = 2;
+
 // Four entries for each doubling of the request, one for each 16 bytes up to 64.
 constexpr std::size_t bucket_of(std::size_t bytes) noexcept {
-  const std::size_t last = bytes == 0 ? 0 : bytes - 1;
-  if (last < 64) return last / 16;
-  const unsigned power = log2_floor(last);
-  return 4 + (power - 6) * std::size_t{4} + (last >> (power - 2) & 3);
+  return tarn_step_of((bytes == 0 ? 0 : bytes - 1) / least_block, bucket_steps_log2);
 }
 constexpr std::size_t least_of_bucket(std::size_t bucket) noexcept {
-  if (bucket < 4) return bucket * 16 + 1;
-  return ((4 + bucket % 4) << (bucket / 4 - 1 + 4)) + 1;
+  return tarn_step_begin(bucket, bucket_steps_log2) * least_block + 1;
 }
 static_assert(bucket_of(64) == 3 && bucket_of(65) == 4 && bucket_of(128) == 7);
 static_assert(least_of_bucket(4) == 65 && least_of_bucket(7) == 113 && least_of_bucket(8) == 129);

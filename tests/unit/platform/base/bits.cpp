@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tarn/detail/steps.h"
+
 namespace tarn {
 namespace {
 
@@ -57,6 +59,35 @@ TEST(Bits, CheckedMultiply) {
   EXPECT_FALSE(checked_multiply(SIZE_MAX, 2, &product));
   EXPECT_FALSE(checked_multiply(SIZE_MAX / 3 + 1, 3, &product));
   EXPECT_TRUE(checked_multiply(SIZE_MAX / 3, 3, &product));
+}
+
+TEST(Steps, FollowEachOtherAndBeginWhereTheyShould) {
+  for (unsigned log2 = 0; log2 <= 6; ++log2) {
+    std::size_t step = 0;
+    for (std::size_t n = 0; n < 20000; ++n) {
+      const std::size_t now = tarn_step_of(n, log2);
+      if (now != step) {
+        ASSERT_EQ(now, step + 1) << n;
+        ASSERT_EQ(tarn_step_begin(now, log2), n);
+        step = now;
+      }
+      ASSERT_LE((n - tarn_step_begin(now, log2)) << log2, n) << "a step is too wide";
+    }
+    const std::size_t last = tarn_step_of(SIZE_MAX, log2);
+    EXPECT_EQ(last, ((65 - log2) << log2) - 1) << "as many steps for each doubling";
+    EXPECT_EQ(tarn_step_of(tarn_step_begin(last, log2) - 1, log2), last - 1);
+  }
+}
+
+TEST(Steps, MayBeginAfterExactOnes) {
+  for (std::size_t n = 0; n < 20000; ++n) {
+    const std::size_t step = tarn_step_after(n, 5, 3);
+    if (n < 40) {
+      ASSERT_EQ(step, n < 32 ? n : 32 + (n - 32) / 4);
+    } else {
+      ASSERT_EQ(step - tarn_step_after(n / 2, 5, 3), n < 64 ? step - n / 2 : 8u) << n;
+    }
+  }
 }
 
 }  // namespace
