@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hexadecimal.h"
 #include "watch.h"
 
 #ifdef __cplusplus
@@ -37,11 +38,10 @@ __attribute__((always_inline, unused)) static inline void tarn_misuse_line(
   length = tarn_misuse_append(line, length, room, ": ");
   length = tarn_misuse_append(line, length, room, function);
   length = tarn_misuse_append(line, length, room, "(0x");
-  int shift = (int)(sizeof(uintptr_t) * 8) - 4;
-  while (shift > 0 && ((uintptr_t)p >> shift) == 0) shift -= 4;
-  for (; shift >= 0; shift -= 4) {
-    line[length++] = "0123456789abcdef"[((uintptr_t)p >> shift) & 15];
-  }
+  char digits[TARN_HEXADECIMAL_MAX + 1];
+  digits[TARN_HEXADECIMAL_MAX] = '\0';
+  const size_t first = tarn_hexadecimal(digits, (uintptr_t)p);
+  length = tarn_misuse_append(line, length, room, digits + first);
   length = tarn_misuse_append(line, length, room, "): ");
   length = tarn_misuse_append(line, length, room, what);
   line[length++] = '\n';

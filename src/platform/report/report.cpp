@@ -5,6 +5,7 @@
 
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
+#include "tarn/detail/hexadecimal.h"
 
 namespace tarn {
 
@@ -43,14 +44,9 @@ Line& Line::site(const void* p) noexcept {
 }
 
 Line& Line::hexadecimal(std::uint64_t value) noexcept {
-  text("0x");
-  bool leading = true;
-  for (int shift = 60; shift >= 0; shift -= 4) {
-    const unsigned digit = static_cast<unsigned>(value >> shift) & 15;
-    leading = leading && digit == 0 && shift != 0;
-    if (!leading) text(&"0123456789abcdef"[digit], 1);
-  }
-  return *this;
+  char digits[TARN_HEXADECIMAL_MAX];
+  const std::size_t first = tarn_hexadecimal(digits, value);
+  return text("0x").text(digits + first, sizeof digits - first);
 }
 
 std::size_t Line::copy(char* to, std::size_t room) const noexcept {

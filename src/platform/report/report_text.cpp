@@ -7,6 +7,7 @@
 
 #include "platform/os/process.hpp"
 #include "platform/report/report.hpp"
+#include "tarn/detail/hexadecimal.h"
 
 namespace tarn {
 
@@ -34,8 +35,6 @@ std::size_t utf8_letter(const char* at, std::uint32_t* code) noexcept {
   const bool is_half = *code >= 0xd800 && *code <= 0xdfff;
   return *code < least[bytes] || is_half || *code > 0x10ffff ? 0 : bytes;
 }
-
-char letter_of(unsigned digit) noexcept { return "0123456789abcdef"[digit & 15]; }
 
 }  // namespace
 
@@ -84,12 +83,8 @@ ReportText& ReportText::column(std::uint64_t number, std::size_t columns) noexce
 }
 
 ReportText& ReportText::hexadecimal(std::uint64_t number) noexcept {
-  char digits[16];
-  std::size_t first = sizeof digits;
-  do {
-    digits[--first] = letter_of(number & 15);
-    number >>= 4;
-  } while (number != 0);
+  char digits[TARN_HEXADECIMAL_MAX];
+  const std::size_t first = tarn_hexadecimal(digits, number);
   put(digits + first, sizeof digits - first);
   return *this;
 }
@@ -110,7 +105,8 @@ ReportText& ReportText::visible(const char* name) noexcept {
       if (bytes == 0) bytes = 1;
       for (std::size_t i = 0; i < bytes; ++i) {
         const auto byte = static_cast<unsigned char>(name[i]);
-        const char escape[] = {'\\', 'x', letter_of(byte >> 4), letter_of(byte)};
+        const char escape[] = {'\\', 'x', tarn_hexadecimal_digit(byte >> 4),
+                               tarn_hexadecimal_digit(byte)};
         put(escape, sizeof escape);
       }
     }
@@ -133,7 +129,8 @@ ReportText& ReportText::json_letters(const char* name) noexcept {
       const char escape[] = {'\\', *name};
       put(escape, sizeof escape);
     } else if (code < 0x20) {
-      const char escape[] = {'\\', 'u', '0', '0', letter_of(code >> 4), letter_of(code)};
+      const char escape[] = {'\\', 'u', '0', '0', tarn_hexadecimal_digit(code >> 4),
+                             tarn_hexadecimal_digit(code)};
       put(escape, sizeof escape);
     } else {
       put(name, bytes);
