@@ -1,14 +1,13 @@
 /* sqlite3_pages.h: SQLite's page caches in heaps of tarn's; part of tarn/hooks/sqlite3.h.
  *
- * A cache of up to 16 pages has them in its owner's heap for pages. From then on it has a heap of
- * its own, and ends all of its pages at once: closing a database of any size, in memory too, takes
- * constant time. A page is one block: | header | szPage bytes | szExtra bytes |.
+ * Ceilings need them. SQLite's own cache gives up no page before it has as many as its cache_size,
+ * whatever the connection's ceiling; then the query fails (docs/design/malloc_table.md). These are
+ * used again when the cache has as many as SQLite has told it, when the owner has passed its soft
+ * limit, and when there is no memory: pages that nobody has pinned, in the order of their last use.
  *
- * Pages that nobody has pinned are in the order of their last use. They are used again when the
- * cache has as many as SQLite has told it, when the owner has passed its soft limit, and when there
- * is no memory.
- *
- * As SQLite has it a cache is used by one thread at a time; what several caches have in common is
+ * A cache of up to 16 pages has them in its owner's heap for pages, a larger one in a heap of its
+ * own, which ends in constant time. A page is one block: | header | szPage bytes | szExtra bytes |.
+ * A cache is used by one thread at a time, as SQLite has it; what several caches have in common is
  * atomic, or under the state's lock.
  *
  * SPDX-License-Identifier: MIT */
