@@ -8,7 +8,6 @@
 
 #include "platform/base/fill.hpp"
 #include "platform/os/watchers.hpp"
-#include "platform/report/report.hpp"
 
 namespace tarn {
 
@@ -31,16 +30,11 @@ void check_canary(const tarn_arena& arena, const ArenaNote& note, const char* fu
   const char* const end = canary + canary_bytes_of(note);
   const char* const wrong = first_other(canary, end, canary_byte);
   if (wrong == end) return;
-  ArenaReport report{};
+  OwnerReport report = report_about(arena, wrong, &note);
+  report.kind = Misuse::overrun;
   report.function = function;
-  report.arena_name = arena.name;
-  report.arena = &arena;
-  report.p = wrong;
-  report.start = note.block;
-  report.bytes = note.bytes;
-  report.allocated_at = note.site;
   report.here = here;
-  report_arena_misuse(report);
+  report_owner_misuse(report);
 }
 
 ArenaNote* newest_note(const tarn_arena& arena) noexcept {
@@ -60,24 +54,31 @@ bool explain(const void* owner, const void* address) {
       !lies_in(address, arena.retained)) {
     return false;
   }
-  ArenaReport block{};
-  block.arena = &arena;
-  block.arena_name = arena.name;
-  block.p = address;
+  const ArenaNote* found = nullptr;
   for (const ArenaNote* note = newest_note(arena); note != nullptr; note = note->before) {
     const char* const end = note->block + note->bytes + canary_bytes_of(*note);
-    if (address < note->block || address >= end) continue;
-    block.start = note->block;
-    block.bytes = note->bytes;
-    block.allocated_at = note->site;
+    if (address >= note->block && address < end) found = note;
   }
-  explain_arena_address(block);
+  explain_owner_address(report_about(arena, address, found), true);
   return true;
 }
 
 static_assert(sizeof(os::Watched) <= sizeof(tarn_arena::watched));
 
 }  // namespace
+
+OwnerReport report_about(const tarn_arena& arena, const void* p, const ArenaNote* note) noexcept {
+  OwnerReport report{};
+  report.p = p;
+  report.owner_kind = "arena";
+  report.owner_name = arena.name;
+  report.owner = &arena;
+  if (note == nullptr) return report;
+  report.start = note->block;
+  report.bytes = note->bytes;
+  report.allocated_at = note->site;
+  return report;
+}
 
 std::size_t overhead_of_checks(std::size_t alignment) noexcept {
   return sizeof(ArenaNote) + alignment + arena_canary_bytes;

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "kinds/arenas/chunk.hpp"
+#include "platform/report/report.hpp"
 
 namespace tarn {
 
@@ -26,6 +27,9 @@ void resize_checked(tarn_arena& arena, std::size_t bytes) noexcept;
 
 // No block is there any more: the bytes are filled, or closed to the tool.
 void close_range(tarn_arena& arena, char* from, char* to) noexcept;
+
+// What a report about p says of the arena, and of the note's block; null: of none.
+OwnerReport report_about(const tarn_arena& arena, const void* p, const ArenaNote* note) noexcept;
 
 void watch_arena(tarn_arena& arena) noexcept;
 void unwatch_arena(tarn_arena& arena) noexcept;

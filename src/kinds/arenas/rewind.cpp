@@ -109,12 +109,10 @@ void tarn_arena_rewind(tarn_arena* arena, const tarn_arena_mark* mark) {
   const void* const here = __builtin_return_address(0);
   const auto require = [&](bool is_of) {
     if (is_of) return;
-    ArenaReport report{};
+    OwnerReport report = report_about(*arena, nullptr, nullptr);
     report.function = "tarn_arena_rewind";
-    report.arena = arena;
-    report.arena_name = arena->name;
     report.here = here;
-    report_arena_misuse(report);
+    report_invalid_mark(report);
   };
   require(is_mark_of(*arena, *mark));
   run_releases(*arena, mark->releases);

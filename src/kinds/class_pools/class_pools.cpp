@@ -62,17 +62,17 @@ void deallocate(tarn_class_pools& pools, void* p, Caller caller) {
 
 void report_wrong(const tarn_class_pools& pools, const Found& found, const void* p,
                   Caller caller) noexcept {
-  PoolReport report{};
+  OwnerReport report{};
   const bool is_dead = found.verdict == Verdict::dead;
   report.kind = is_dead ? Misuse::double_free : Misuse::invalid_free;
   report.function = caller.function;
   report.p = p;
-  report.pool_name = pools.name;
-  report.pool = &pools;
+  report.owner_name = pools.name;
+  report.owner = &pools;
   report.here = caller.here;
   report.start = found.start;
   report.bytes = found.bytes;
-  report_pool_misuse(report);
+  report_owner_misuse(report);
 }
 
 }  // namespace tarn

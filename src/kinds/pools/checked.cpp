@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kinds/pools/check.hpp"
+#include "kinds/pools/checked_chunk.hpp"
 #include "kinds/pools/chunk_tree.hpp"
 #include "kinds/pools/chunks.hpp"
 #include "platform/base/config.hpp"
@@ -26,23 +27,12 @@ bool has_canary(const tarn_pool& pool) noexcept {
 // p: what the report is about. chunk: the one whose memory p lies in; null: none.
 [[noreturn]] void report(const tarn_pool& pool, const tarn_pool_chunk* chunk, Misuse kind,
                          const char* function, const void* p, const void* here) noexcept {
-  PoolReport report{};
+  OwnerReport report = report_about(pool, chunk, p);
   report.kind = kind;
   report.function = function;
-  report.p = p;
-  report.pool = &pool;
-  report.pool_name = pool.name;
   report.here = here;
-  if (chunk != nullptr && p >= chunk->first && p < chunk->fresh) {
-    const std::size_t index = index_of(*chunk, p);
-    const BlockNote& note = notes_of(*chunk)[index];
-    report.start = block_at(*chunk, index);
-    report.bytes = pool.block_bytes;
-    report.allocated_at = note.allocated_at;
-    report.freed_at = note.freed_at;
-  }
-  if (!is_watched(pool)) report_pool_misuse(report);
-  print_pool_misuse(report);
+  if (!is_watched(pool)) report_owner_misuse(report);
+  print_owner_misuse(report);
   os::watch_report(p, here);
   os::process_abort();
 }

@@ -63,4 +63,20 @@ bool check_checked(const tarn_pool_chunk& chunk) noexcept {
          find_by_address(*chunk.pool, &chunk) == &chunk;
 }
 
+OwnerReport report_about(const tarn_pool& pool, const tarn_pool_chunk* chunk,
+                         const void* p) noexcept {
+  OwnerReport report{};
+  report.p = p;
+  report.owner = &pool;
+  report.owner_name = pool.name;
+  if (chunk == nullptr || p < chunk->first || p >= chunk->fresh) return report;
+  const std::size_t index = index_of(*chunk, p);
+  const BlockNote& note = notes_of(*chunk)[index];
+  report.start = block_at(*chunk, index);
+  report.bytes = pool.block_bytes;
+  report.allocated_at = note.allocated_at;
+  report.freed_at = note.freed_at;
+  return report;
+}
+
 }  // namespace tarn

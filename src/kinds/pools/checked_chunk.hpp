@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kinds/pools/chunk.hpp"
+#include "platform/report/report.hpp"
 
 namespace tarn {
 
@@ -12,5 +13,10 @@ void begin_checks(tarn_pool_chunk& chunk) noexcept;
 void end_checks(tarn_pool_chunk& chunk) noexcept;
 void reset_checks(CheckedChunk& chunk) noexcept;  // No block is live any more.
 bool check_checked(const tarn_pool_chunk& chunk) noexcept;
+
+// What a report about p says of the pool, and of the block that p lies in. chunk: the one whose
+// memory p lies in; null: none.
+OwnerReport report_about(const tarn_pool& pool, const tarn_pool_chunk* chunk,
+                         const void* p) noexcept;
 
 }  // namespace tarn

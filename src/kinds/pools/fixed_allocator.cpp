@@ -54,12 +54,12 @@ bool lay_out(tarn_fixed_allocator& own, char* memory, std::size_t bytes,
 
 [[noreturn]] void report(const tarn_fixed_allocator& own, Misuse kind, const void* p,
                          const void* here) noexcept {
-  report_pool_misuse({.kind = kind,
-                      .function = "tarn_fixed_allocator_deallocate",
-                      .p = p,
-                      .pool_name = own.name,
-                      .pool = &own,
-                      .here = here});
+  report_owner_misuse({.kind = kind,
+                       .function = "tarn_fixed_allocator_deallocate",
+                       .p = p,
+                       .owner_name = own.name,
+                       .owner = &own,
+                       .here = here});
 }
 
 bool is_live(const tarn_fixed_allocator& own, std::size_t index) noexcept {

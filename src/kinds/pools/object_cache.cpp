@@ -95,12 +95,12 @@ void* tarn_object_cache_take_slow(tarn_object_cache* cache) {
 
 void tarn_object_cache_give_slow(tarn_object_cache* cache, void* object) {
   if (slot_of(*cache, object)->next != mark_of(*cache)) {
-    report_pool_misuse({.kind = Misuse::double_free,
-                        .function = "tarn_object_cache_give",
-                        .p = object,
-                        .pool_name = cache->pool.name,
-                        .pool = &cache->pool,
-                        .here = __builtin_return_address(0)});
+    report_owner_misuse({.kind = Misuse::double_free,
+                         .function = "tarn_object_cache_give",
+                         .p = object,
+                         .owner_name = cache->pool.name,
+                         .owner = &cache->pool,
+                         .here = __builtin_return_address(0)});
   }
   if (cache->idle_max == 0) return;  // The cache ends, which destroys each object once.
   destruct(*cache, object);

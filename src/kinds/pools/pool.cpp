@@ -87,12 +87,12 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
 
 [[noreturn]] void report(const tarn_pool& pool, Misuse kind, const void* p,
                          const void* here) noexcept {
-  report_pool_misuse({.kind = kind,
-                      .function = "tarn_pool_deallocate",
-                      .p = p,
-                      .pool_name = pool.name,
-                      .pool = &pool,
-                      .here = here});
+  report_owner_misuse({.kind = kind,
+                       .function = "tarn_pool_deallocate",
+                       .p = p,
+                       .owner_name = pool.name,
+                       .owner = &pool,
+                       .here = here});
 }
 
 // The chunk of a block that is freed. The pointer is checked as far as that is cheap: this is not

@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "kinds/pools/checked_chunk.hpp"
 #include "kinds/pools/chunk.hpp"
 #include "kinds/pools/chunk_tree.hpp"
 #include "platform/os/watchers.hpp"
@@ -19,18 +20,9 @@ static_assert(sizeof(os::Watched) <= sizeof(tarn_pool::watched));
 bool explain(const void* owner, const void* address) {
   const auto& pool = *static_cast<const tarn_pool*>(owner);
   const CheckedChunk* const chunk = find_by_address(pool, address);
-  if (chunk == nullptr || address < chunk->first || address >= chunk->fresh) return false;
-  const std::size_t index = index_of(*chunk, address);
-  const BlockNote& note = notes_of(*chunk)[index];
-  PoolReport block{};
-  block.p = address;
-  block.start = block_at(*chunk, index);
-  block.bytes = pool.block_bytes;
-  block.pool = &pool;
-  block.pool_name = pool.name;
-  block.allocated_at = note.allocated_at;
-  block.freed_at = note.freed_at;
-  explain_pool_address(block, is_live(*chunk, index));
+  const OwnerReport block = report_about(pool, chunk, address);
+  if (block.start == nullptr) return false;
+  explain_owner_address(block, is_live(*chunk, index_of(*chunk, address)));
   return true;
 }
 

@@ -147,29 +147,33 @@ void report_block_misuse(const BlockReport& report) noexcept {
 
 namespace {
 
-Line& the_pool(Line& line, const PoolReport& report) noexcept {
-  if (report.pool_name != nullptr) {
-    return line.text("the pool \"").text(report.pool_name).text("\"");
-  }
-  return line.text("the pool at ").address(report.pool);
+Line& the_owner(Line& line, const OwnerReport& report) noexcept {
+  line.text("the ").text(report.owner_kind);
+  if (report.owner_name != nullptr) return line.text(" \"").text(report.owner_name).text("\"");
+  return line.text(" at ").address(report.owner);
 }
 
-void say_block(Line& line, const PoolReport& report) noexcept {
+void say_block(Line& line, const OwnerReport& report) noexcept {
   const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(report.p) -
                                                  static_cast<const char*>(report.start));
   line.decimal(offset).text(" bytes into a block of ").decimal(report.bytes);
-  line.text(" bytes of ");
-  the_pool(line, report);
+  the_owner(line.text(" bytes of "), report);
+}
+
+void say_sites(const OwnerReport& report) noexcept {
+  say_where("allocated at ", report.allocated_at);
+  say_where("freed at ", report.freed_at);
+  say_where("now at ", report.here);
 }
 
 }  // namespace
 
-void print_pool_misuse(const PoolReport& report) noexcept {
+void print_owner_misuse(const OwnerReport& report) noexcept {
   Line line;
   switch (report.kind) {
     case Misuse::double_free:
       line.text("tarn: double free: ").text(report.function).text("(").address(report.p);
-      the_pool(line.text("): the block was freed before; it is of "), report);
+      the_owner(line.text("): the block was freed before; it is of "), report);
       break;
     case Misuse::overrun:
       line.text("tarn: overrun: ").text(report.function).text(": written beyond the end, ");
@@ -188,18 +192,24 @@ void print_pool_misuse(const PoolReport& report) noexcept {
       if (report.bytes != 0) {
         say_block(line, report);
       } else {
-        the_pool(line.text("not the start of a block of "), report);
+        the_owner(line.text("not the start of a block of "), report);
       }
       break;
   }
   line.print();
-  say_where("allocated at ", report.allocated_at);
-  say_where("freed at ", report.freed_at);
-  say_where("now at ", report.here);
+  say_sites(report);
 }
 
-void report_pool_misuse(const PoolReport& report) noexcept {
-  print_pool_misuse(report);
+void report_owner_misuse(const OwnerReport& report) noexcept {
+  print_owner_misuse(report);
+  os::process_abort();
+}
+
+void report_invalid_mark(const OwnerReport& report) noexcept {
+  Line line;
+  line.text("tarn: invalid mark: ").text(report.function).text(": not a mark of ");
+  the_owner(line, report).text(", or one that was rewound beyond").print();
+  say_sites(report);
   os::process_abort();
 }
 
@@ -212,58 +222,16 @@ void report_chunk(const void* data, std::size_t granted_bytes, std::size_t bytes
   os::process_abort();
 }
 
-void explain_pool_address(const PoolReport& block, bool live) noexcept {
+void explain_owner_address(const OwnerReport& block, bool live) noexcept {
   Line line;
   line.text("tarn: ").address(block.p).text(live ? " is " : " is, free since, ");
-  say_block(line, block);
-  line.print();
-  say_where("allocated at ", block.allocated_at);
-  say_where("freed at ", block.freed_at);
-}
-
-namespace {
-
-Line& the_arena(Line& line, const ArenaReport& report) noexcept {
-  if (report.arena_name != nullptr) {
-    return line.text("the arena \"").text(report.arena_name).text("\"");
-  }
-  return line.text("the arena at ").address(report.arena);
-}
-
-void say_block(Line& line, const ArenaReport& report) noexcept {
-  const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(report.p) -
-                                                 static_cast<const char*>(report.start));
-  line.decimal(offset).text(" bytes into a block of ").decimal(report.bytes);
-  the_arena(line.text(" bytes of "), report);
-}
-
-}  // namespace
-
-void report_arena_misuse(const ArenaReport& report) noexcept {
-  Line line;
-  if (report.p == nullptr) {
-    line.text("tarn: invalid mark: ").text(report.function).text(": not a mark of ");
-    the_arena(line, report).text(", or one that was rewound beyond");
-  } else {
-    line.text("tarn: overrun: ").text(report.function).text(": written beyond the end, ");
-    say_block(line, report);
-  }
-  line.print();
-  say_where("allocated at ", report.allocated_at);
-  say_where("now at ", report.here);
-  os::process_abort();
-}
-
-void explain_arena_address(const ArenaReport& block) noexcept {
-  Line line;
-  line.text("tarn: ").address(block.p).text(" is ");
   if (block.start != nullptr) {
     say_block(line, block);
   } else {
-    the_arena(line.text("in memory of "), block).text(" that is no block, or not any more");
+    the_owner(line.text("in memory of "), block).text(" that is no block, or not any more");
   }
   line.print();
-  say_where("allocated at ", block.allocated_at);
+  say_sites(block);
 }
 
 void report_ended_heap(const char* function, const char* name, std::uint64_t id) noexcept {

@@ -68,45 +68,33 @@ struct BlockReport {
 };
 [[noreturn]] void report_block_misuse(const BlockReport& report) noexcept;
 
-// As above, for a block of a pool, or a pointer that is none: its `bytes` are 0 then.
-struct PoolReport {
+// As above, for a block of a pool or an arena, or a pointer that is none: its `bytes` are 0 then.
+struct OwnerReport {
   Misuse kind = Misuse::invalid_free;
   const char* function = nullptr;
-  const void* p = nullptr;
-  const void* start = nullptr;
+  const void* p = nullptr;  // Overrun, use after free: the first byte that was written.
+  const void* start = nullptr;  // Of the block; null: none is known.
   std::size_t bytes = 0;
-  const char* pool_name = nullptr;  // May be null.
-  const void* pool = nullptr;
+  const char* owner_kind = "pool";
+  const char* owner_name = nullptr;  // May be null.
+  const void* owner = nullptr;
   const void* allocated_at = nullptr;
   const void* freed_at = nullptr;
   const void* here = nullptr;
 };
-[[noreturn]] void report_pool_misuse(const PoolReport& report) noexcept;
+[[noreturn]] void report_owner_misuse(const OwnerReport& report) noexcept;
 // The same without the end of the process: before a tool says more.
-void print_pool_misuse(const PoolReport& report) noexcept;
+void print_owner_misuse(const OwnerReport& report) noexcept;
 
-// As above, of an arena: a block that was written beyond its end, or a mark that is not its own.
-struct ArenaReport {
-  const char* function;
-  const char* arena_name;  // May be null.
-  const void* arena;
-  const void* p;           // The first wrong byte; null: it is about a mark.
-  const void* start;       // Of the block,
-  std::size_t bytes;       // as many as were asked for.
-  const void* allocated_at;
-  const void* here;
-};
-[[noreturn]] void report_arena_misuse(const ArenaReport& report) noexcept;
+// As above, for a mark that is not the arena's own.
+[[noreturn]] void report_invalid_mark(const OwnerReport& report) noexcept;
 
-// Says in one line what lies at an address of an arena: a block (start), or nothing any more.
-void explain_arena_address(const ArenaReport& block) noexcept;
+// Says in one line what lies at an address of a pool or an arena where a fault was found: a block, live or free, or no block any more.
+void explain_owner_address(const OwnerReport& block, bool live) noexcept;
 
 // A source gave a chunk that is not what it was asked for.
 [[noreturn]] void report_chunk(const void* data, std::size_t granted_bytes, std::size_t bytes,
                                std::size_t alignment) noexcept;
-
-// Says in one line what lies at an address of a pool where a fault was found.
-void explain_pool_address(const PoolReport& block, bool live) noexcept;
 
 // As above, for what was asked of a heap that has been destroyed. name: "" when it is not known.
 [[noreturn]] void report_ended_heap(const char* function, const char* name,
