@@ -33,7 +33,7 @@ static_assert(sizeof(ArrayPool<256, 1>) == 8 + 256 + 256, "two counts, an index 
 
 static_assert(tarn::natural_alignment(1) == 1 && tarn::natural_alignment(24) == 8 &&
               tarn::natural_alignment(4096) == alignof(std::max_align_t));
-static_assert(tarn::inverse_of_odd(3) * 3 == 1 && tarn::inverse_of_odd(12345677) * 12345677 == 1);
+static_assert(tarn_exact_inverse(3) * 3 == 1 && tarn_exact_inverse(12345677) * 12345677 == 1);
 
 template <class Pool>
 std::vector<unsigned char*> take_all(Pool& pool) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "api.h"
+#include "exact_index.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,7 +44,7 @@ static inline const char* tarn_array_status_text(tarn_array_status status) {
   return "unknown status";
 }
 
-/* block_bytes = odd << shift; inverse * odd = 1 modulo 2^bits of size_t. */
+/* inverse, shift: tarn/detail/exact_index.h. */
 typedef struct tarn_array_blocks {
   unsigned char* start;
   size_t block_bytes;
@@ -64,25 +65,14 @@ static inline tarn_array_blocks tarn_array_blocks_at(void* start, size_t count,
   blocks.start = (unsigned char*)start;
   blocks.block_bytes = block_bytes;
   blocks.count = count;
-  blocks.shift = 0;
-  size_t odd = block_bytes;
-  while (odd % 2 == 0) {
-    odd /= 2;
-    ++blocks.shift;
-  }
-  blocks.inverse = odd; /* Newton's iteration: right in 3 bits, then 6, 12, ... */
-  for (unsigned bits = 3; bits < sizeof(size_t) * 8; bits *= 2) {
-    blocks.inverse *= 2 - odd * blocks.inverse;
-  }
+  blocks.inverse = tarn_exact_inverse(block_bytes);
+  blocks.shift = tarn_exact_shift(block_bytes);
   return blocks;
 }
 
-/* The index of the block that starts at p; at least `count` for any other pointer. Exact division:
- * the product is the quotient if there is no remainder, and larger than any quotient otherwise. */
+/* The index of the block that starts at p; at least `count` for any other pointer. */
 static inline size_t tarn_array_index_of(const tarn_array_blocks* blocks, const void* p) {
-  const size_t product = (size_t)((uintptr_t)p - (uintptr_t)blocks->start) * blocks->inverse;
-  const unsigned left = (unsigned)(sizeof(size_t) * 8 - blocks->shift) % (sizeof(size_t) * 8);
-  return blocks->shift == 0 ? product : product >> blocks->shift | product << left;
+  return tarn_exact_index(blocks->start, p, blocks->inverse, blocks->shift);
 }
 
 /* pre: i < count */

@@ -98,36 +98,6 @@ TARN_STATIC_INLINE size_t tarn_static_full(size_t i, size_t bits) {
   return rest != 0 && i == bits / TARN_STATIC_WORD_BITS ? ((size_t)1 << rest) - 1 : ~(size_t)0;
 }
 
-/* The number of `p` among blocks of `stride` bytes from `first` on, or one that is no block's:
- * then p is not the start of any. Exact with one multiplication, since multiples of an odd number
- * are what its inverse modulo 2^n takes to small numbers, and the rest goes above (T. Granlund, P.
- * Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9).
- * inverse, shift: of the stride, from the two functions below. */
-TARN_STATIC_INLINE size_t tarn_static_index(const void* first, const void* p, size_t inverse,
-                                            unsigned shift) {
-  const size_t scaled = ((size_t)(uintptr_t)p - (size_t)(uintptr_t)first) * inverse;
-  const unsigned back = (unsigned)TARN_STATIC_WORD_BITS - shift;
-  return shift == 0 ? scaled : scaled >> shift | scaled << back;
-}
-
-/* The power of two in a stride: its shift; what is left: odd, and has an inverse. */
-TARN_STATIC_CONSTANT unsigned tarn_static_shift(size_t stride) {
-  return sizeof(size_t) == 8 ? (unsigned)__builtin_ctzll((unsigned long long)stride)
-                             : (unsigned)__builtin_ctz((unsigned)stride);
-}
-
-/* Newton's iteration: an odd x is its own inverse modulo 8, and each step doubles the bits. */
-TARN_STATIC_CONSTANT size_t tarn_static_inverse(size_t stride) {
-  const size_t odd = stride >> tarn_static_shift(stride);
-  size_t x = odd;
-  x *= 2 - odd * x;
-  x *= 2 - odd * x;
-  x *= 2 - odd * x;
-  x *= 2 - odd * x;
-  x *= 2 - odd * x;
-  return x;
-}
-
 /* Whether no block is free, which is counted as a failure. */
 TARN_STATIC_INLINE int tarn_static_is_exhausted(tarn_static_counts* counts, size_t blocks) {
   if (TARN_LIKELY(counts->in_use != blocks)) return 0;

@@ -21,7 +21,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -29,6 +28,8 @@
 #include "../detail/align.hpp"
 #include "../detail/api.h"
 #include "../detail/array_misuse.h"
+#include "../detail/exact_index.h"
+#include "../detail/index_stack.h"
 #include "../detail/watch.h"
 
 namespace tarn {
@@ -74,21 +75,6 @@ struct OverflowNew {
 // for a bit per block.
 enum class ArrayChecks : unsigned char { cheap, exact };
 
-// Of an odd number, modulo 2^bits of std::size_t (Newton's iteration; each step doubles the bits).
-constexpr std::size_t inverse_of_odd(std::size_t odd) noexcept {
-  std::size_t inverse = odd;  // Right in three bits.
-  for (int bits = 3; bits < std::numeric_limits<std::size_t>::digits; bits *= 2) {
-    inverse *= 2 - odd * inverse;
-  }
-  return inverse;
-}
-
-constexpr unsigned log2_of_power_in(std::size_t n) noexcept {
-  unsigned log2 = 0;
-  while (n % 2 == 0) n /= 2, ++log2;
-  return log2;
-}
-
 // The same pointer, which the compiler no longer knows to be a constant, so that it keeps it in a
 // register. Processors forward a store to a load for nothing when both go through one base
 // register, but take five cycles when they are relative to the instruction pointer, as accesses to
@@ -99,22 +85,6 @@ inline T* in_register(T* p) noexcept {
   __asm__("" : "+r"(p));
   return p;
 }
-
-// A set of small numbers, for walks over a free stack piece by piece.
-class ArrayWindow {
- public:
-  static constexpr std::size_t blocks = 4096;
-  bool has(std::size_t i) const noexcept { return (bits_[i / 32] >> i % 32 & 1) != 0; }
-  // False when it is there.
-  bool add(std::size_t i) noexcept {
-    const bool is_new = !has(i);
-    bits_[i / 32] |= std::uint32_t{1} << i % 32;
-    return is_new;
-  }
-
- private:
-  std::uint32_t bits_[blocks / 32] = {};
-};
 
 // block_count blocks of block_bytes, for one thread at a time. Constant-initialised: a static one
 // is in .bss and is there before any constructor runs. Its destructor does nothing, so that a
@@ -185,11 +155,7 @@ class ArrayPool : private Overflow {
 
   // Where a block lies, as a number that holds at any address of the pool.
   std::size_t index_of(const void* p) const noexcept {
-    // Exact division: the product is the quotient if there is no remainder, else it is huge.
-    const std::size_t offset = address_of(p) - address_of(blocks());
-    const std::size_t product = offset * inverse_of_odd(stride >> shift_);
-    if constexpr (shift_ == 0) return product;
-    else return product >> shift_ | product << (size_bits_ - shift_);
+    return tarn_exact_index(blocks(), p, tarn_exact_inverse(stride), shift_);
   }
 
   // Calls visit(void* block) for each live block of the pool, in address order. It may free that
@@ -197,12 +163,13 @@ class ArrayPool : private Overflow {
   // exact.
   template <class Visit>
   void for_each(Visit&& visit) {
-    for (std::size_t first = 0; first < carved_; first += Window::blocks) {
-      Window window;
-      if (!mark_free(first, &window)) return;
-      const std::size_t count = carved_ - first < Window::blocks ? carved_ - first : Window::blocks;
+    constexpr std::size_t step = TARN_INDEX_WINDOW;
+    tarn_index_window window;
+    for (std::size_t first = 0; first < carved_; first += step) {
+      if (!tarn_index_mark_free(stack(), first, &window)) return;
+      const std::size_t count = carved_ - first < step ? carved_ - first : step;
       for (std::size_t i = 0; i != count; ++i) {
-        if (!window.has(i)) visit(block_at(first + i));
+        if (tarn_index_is_free(&window, i) == 0) visit(block_at(first + i));
       }
     }
   }
@@ -210,32 +177,18 @@ class ArrayPool : private Overflow {
   // Every invariant: counts within their bounds; each free index that of a block which was handed
   // out, and there once; live bits of exactly the others. As for_each; no block is read.
   bool check() const noexcept {
-    if (carved_ > block_count || free_ > carved_) return false;
-    if (free_ == carved_ && carved_ != 0) return false;
-    for (std::size_t first = 0; first < carved_; first += Window::blocks) {
-      Window window;
-      if (!mark_free(first, &window)) return false;
-      if constexpr (checks == ArrayChecks::exact) {
-        for (std::size_t i = 0; i != Window::blocks && first + i != carved_; ++i) {
-          if (is_live(first + i) == window.has(i)) return false;
-        }
-      }
-    }
-    for (std::size_t i = 0; i != free_; ++i) {
-      if (memory_.parts.free_indices[i] >= carved_) return false;
-    }
-    return true;
+    const Word* live = nullptr;
+    if constexpr (checks == ArrayChecks::exact) live = memory_.parts.live;
+    return tarn_index_check(stack(), block_count, live) != 0;
   }
 
  private:
   using Count = std::conditional_t<block_count <= UINT32_MAX, std::uint32_t, std::size_t>;
   using Word = std::uint32_t;
   static constexpr std::size_t word_bits_ = 32;
-  static constexpr unsigned size_bits_ = std::numeric_limits<std::size_t>::digits;
-  static constexpr unsigned shift_ = log2_of_power_in(stride);
+  static constexpr unsigned shift_ = tarn_exact_shift(stride);
   static constexpr bool is_null_ = std::is_same_v<Overflow, OverflowNull>;
   static constexpr bool is_throw_ = std::is_same_v<Overflow, OverflowThrow>;
-  using Window = ArrayWindow;
 
   struct NoMap {};
   struct LiveMap {
@@ -302,14 +255,13 @@ class ArrayPool : private Overflow {
     return block_at(i);
   }
 
-  bool is_live(std::size_t i) const noexcept {
-    return (memory_.parts.live[i / word_bits_] >> i % word_bits_ & 1) != 0;
-  }
   void flip(std::size_t i) noexcept {
     memory_.parts.live[i / word_bits_] ^= Word{1} << i % word_bits_;
   }
   void end_life(std::size_t i, const void* p) noexcept {
-    if (TARN_UNLIKELY(!is_live(i))) report("double free", p, "the block was freed before");
+    if (TARN_UNLIKELY(tarn_index_is_live(memory_.parts.live, i) == 0)) {
+      report("double free", p, "the block was freed before");
+    }
     flip(i);
   }
 
@@ -339,13 +291,8 @@ class ArrayPool : private Overflow {
     tarn_array_misuse(kind, "tarn::ArrayPool::deallocate", p, what);
   }
 
-  // False when an index is none, or there twice.
-  bool mark_free(std::size_t first, Window* window) const noexcept {
-    for (std::size_t i = 0; i != free_; ++i) {
-      const std::size_t at = memory_.parts.free_indices[i];
-      if (at - first < Window::blocks && !window->add(at - first)) return false;
-    }
-    return true;
+  tarn_index_stack stack() const noexcept {
+    return {memory_.parts.free_indices, sizeof(Index), free_, carved_};
   }
 
   Count free_ = 0;    // Indices on the stack.

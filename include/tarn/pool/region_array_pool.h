@@ -19,6 +19,7 @@
 
 #include "../detail/array_blocks.h"
 #include "../detail/array_misuse.h"
+#include "../detail/index_stack.h"
 #include "../detail/watch.h"
 
 #ifdef __cplusplus
@@ -55,13 +56,9 @@ typedef struct tarn_array_pool {
 #define TARN_ARRAY_REGION_MAGIC UINT64_C(0x6e72617461726179)
 #define TARN_ARRAY_REGION_VERSION UINT64_C(1)
 
-static inline unsigned tarn_array_index_bytes(size_t block_count) {
-  return block_count - 1 <= UINT8_MAX ? 1 : block_count - 1 <= UINT16_MAX ? 2 : 4;
-}
-
 static inline size_t tarn_array_live_offset(size_t block_count) {
   const size_t end =
-      sizeof(tarn_array_region) + block_count * tarn_array_index_bytes(block_count);
+      sizeof(tarn_array_region) + block_count * tarn_index_bytes(block_count);
   return (end + 3) & ~(size_t)3;
 }
 
@@ -131,31 +128,20 @@ TARN_MUST_USE static inline tarn_array_status tarn_array_pool_attach(
   pool->live = (region->flags & TARN_ARRAY_EXACT) != 0
                    ? (uint32_t*)(void*)(bytes + tarn_array_live_offset(count))
                    : NULL;
-  pool->index_bytes = tarn_array_index_bytes(count);
+  pool->index_bytes = tarn_index_bytes(count);
   pool->watched = 0;
   pool->blocks = tarn_array_blocks_at(blocks, count, block_bytes);
   tarn_watch_end_closed(blocks, count * block_bytes); /* An earlier pool's may be closed. */
   return TARN_ARRAY_OK;
 }
 
-static inline size_t tarn_array_index_get(const tarn_array_pool* pool, size_t at) {
-  if (pool->index_bytes == 1) return pool->indices[at];
-  if (pool->index_bytes == 2) return ((const uint16_t*)(const void*)pool->indices)[at];
-  return ((const uint32_t*)(const void*)pool->indices)[at];
-}
-
-static inline void tarn_array_index_set(tarn_array_pool* pool, size_t at, size_t i) {
-  if (pool->index_bytes == 1) {
-    pool->indices[at] = (uint8_t)i;
-  } else if (pool->index_bytes == 2) {
-    ((uint16_t*)(void*)pool->indices)[at] = (uint16_t)i;
-  } else {
-    ((uint32_t*)(void*)pool->indices)[at] = (uint32_t)i;
-  }
-}
-
-static inline int tarn_array_is_live(const tarn_array_pool* pool, size_t i) {
-  return (int)(pool->live[i / 32] >> i % 32 & 1);
+static inline tarn_index_stack tarn_array_stack(const tarn_array_pool* pool) {
+  tarn_index_stack stack;
+  stack.indices = pool->indices;
+  stack.index_bytes = pool->index_bytes;
+  stack.free = (size_t)pool->region->free;
+  stack.carved = (size_t)pool->region->carved;
+  return stack;
 }
 
 /* A block, or null when none is free. The last freed first; before anything was freed, at ascending
@@ -164,7 +150,7 @@ TARN_MUST_USE static inline void* tarn_array_pool_allocate(tarn_array_pool* pool
   tarn_array_region* const region = pool->region;
   size_t i;
   if (region->free != 0) {
-    i = tarn_array_index_get(pool, (size_t)--region->free);
+    i = tarn_index_get(pool->indices, pool->index_bytes, (size_t)--region->free);
   } else if (TARN_LIKELY(region->carved != pool->blocks.count)) {
     i = (size_t)region->carved++;
     if (pool->live != NULL && i % 32 == 0) pool->live[i / 32] = 0; /* Reached: it was rubbish. */
@@ -191,14 +177,14 @@ static inline void tarn_array_pool_deallocate(tarn_array_pool* pool, void* p) {
                                                              : "no block of this pool");
   }
   if (pool->live != NULL) {
-    if (TARN_UNLIKELY(!tarn_array_is_live(pool, i))) {
+    if (TARN_UNLIKELY(!tarn_index_is_live(pool->live, i))) {
       tarn_array_misuse("double free", "tarn_array_pool_deallocate", p,
                         "the block was freed before");
     }
     pool->live[i / 32] ^= (uint32_t)1 << i % 32;
   }
   if (TARN_WATCH && pool->watched != 0) tarn_watch_freed(p, pool->blocks.block_bytes);
-  tarn_array_index_set(pool, (size_t)region->free, i);
+  tarn_index_set(pool->indices, pool->index_bytes, (size_t)region->free, i);
   if (TARN_UNLIKELY(++region->free == region->carved)) region->free = region->carved = 0;
 }
 
@@ -230,35 +216,17 @@ static inline void* tarn_array_pool_at(const tarn_array_pool* pool, size_t i) {
   return tarn_array_block_at(&pool->blocks, i);
 }
 
-#define TARN_ARRAY_WINDOW_BLOCKS ((size_t)4096)
-
-/* Marks which of the window's blocks, from `first` on, are free; false when an index is no block
- * that was handed out, or there twice. */
-static inline int tarn_array_mark_free(const tarn_array_pool* pool, size_t first,
-                                       uint32_t* window) {
-  for (size_t w = 0; w != TARN_ARRAY_WINDOW_BLOCKS / 32; ++w) window[w] = 0;
-  for (size_t at = 0; at != pool->region->free; ++at) {
-    const size_t i = tarn_array_index_get(pool, at);
-    if (i >= pool->region->carved) return 0;
-    if (i - first >= TARN_ARRAY_WINDOW_BLOCKS) continue;
-    const uint32_t bit = (uint32_t)1 << (i - first) % 32;
-    if ((window[(i - first) / 32] & bit) != 0) return 0;
-    window[(i - first) / 32] |= bit;
-  }
-  return 1;
-}
-
 /* Calls visit for each live block, in address order, until it gives not 0, which is the result. It
  * may free that block and no other, and allocate nothing. O(capacity / 4096 * free blocks). */
 static inline int tarn_array_pool_walk(tarn_array_pool* pool,
                                        int (*visit)(void* block, void* context), void* context) {
-  uint32_t window[TARN_ARRAY_WINDOW_BLOCKS / 32];
-  for (size_t first = 0; first < pool->region->carved; first += TARN_ARRAY_WINDOW_BLOCKS) {
-    if (!tarn_array_mark_free(pool, first, window)) return 0;
+  tarn_index_window window;
+  for (size_t first = 0; first < pool->region->carved; first += TARN_INDEX_WINDOW) {
+    if (!tarn_index_mark_free(tarn_array_stack(pool), first, &window)) return 0;
     const size_t left = (size_t)pool->region->carved - first;
-    const size_t count = left < TARN_ARRAY_WINDOW_BLOCKS ? left : TARN_ARRAY_WINDOW_BLOCKS;
+    const size_t count = left < TARN_INDEX_WINDOW ? left : TARN_INDEX_WINDOW;
     for (size_t i = 0; i != count; ++i) {
-      if ((window[i / 32] >> i % 32 & 1) != 0) continue;
+      if (tarn_index_is_free(&window, i)) continue;
       const int result = visit(tarn_array_block_at(&pool->blocks, first + i), context);
       if (result != 0) return result;
     }
@@ -279,8 +247,8 @@ static inline void tarn_array_pool_watch(tarn_array_pool* pool) {
   tarn_watch_close(tarn_array_block_at(blocks, carved),
                    (blocks->count - carved) * blocks->block_bytes);
   for (size_t at = 0; at != pool->region->free; ++at) {
-    tarn_watch_close(tarn_array_block_at(blocks, tarn_array_index_get(pool, at)),
-                     blocks->block_bytes);
+    const size_t i = tarn_index_get(pool->indices, pool->index_bytes, at);
+    tarn_watch_close(tarn_array_block_at(blocks, i), blocks->block_bytes);
   }
 }
 
@@ -291,18 +259,7 @@ static inline int tarn_array_pool_check(const tarn_array_pool* pool) {
       region->checksum != tarn_array_checksum(&region->version, 5)) {
     return 0;
   }
-  if (region->carved > pool->blocks.count || region->free > region->carved) return 0;
-  if (region->free == region->carved && region->carved != 0) return 0;
-  uint32_t window[TARN_ARRAY_WINDOW_BLOCKS / 32];
-  for (size_t first = 0; first < region->carved; first += TARN_ARRAY_WINDOW_BLOCKS) {
-    if (!tarn_array_mark_free(pool, first, window)) return 0;
-    if (pool->live == NULL) continue;
-    for (size_t i = 0; i != TARN_ARRAY_WINDOW_BLOCKS && first + i != region->carved; ++i) {
-      const int is_free = (int)(window[i / 32] >> i % 32 & 1);
-      if (is_free == tarn_array_is_live(pool, first + i)) return 0;
-    }
-  }
-  return 1;
+  return tarn_index_check(tarn_array_stack(pool), pool->blocks.count, pool->live);
 }
 
 #ifdef __cplusplus

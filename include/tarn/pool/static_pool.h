@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../detail/exact_index.h"
 #include "../detail/static_bits.h"
 
 #ifdef __cplusplus
@@ -141,7 +142,7 @@ TARN_STATIC_INLINE void* tarn_static_allocate_shared(size_t* words, tarn_static_
 
 TARN_STATIC_INLINE size_t tarn_static_number(const unsigned char* data, size_t stride,
                                              const void* p) {
-  return tarn_static_index(data, p, tarn_static_inverse(stride), tarn_static_shift(stride));
+  return tarn_exact_index(data, p, tarn_exact_inverse(stride), tarn_exact_shift(stride));
 }
 TARN_STATIC_INLINE int tarn_static_deallocate_plain(size_t* words, tarn_static_counts* counts,
                                                     size_t blocks, const unsigned char* data,

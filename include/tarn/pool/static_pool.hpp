@@ -28,6 +28,7 @@
 #include "../detail/construct.hpp"
 #include "../detail/errors.hpp"
 #include "../detail/lock.hpp"
+#include "../detail/exact_index.h"
 #include "../detail/static_bits.h"
 
 namespace tarn {
@@ -50,8 +51,8 @@ template <std::size_t bytes_of_block, std::size_t count,
 class StaticPool : private Lock {
   static constexpr bool is_shared_ = std::is_same_v<Lock, LockFree>;
   static constexpr std::size_t stride_ = align_up(bytes_of_block, alignment_of_block);
-  static constexpr std::size_t inverse_ = tarn_static_inverse(stride_ == 0 ? 1 : stride_);
-  static constexpr unsigned shift_ = tarn_static_shift(stride_ == 0 ? 1 : stride_);
+  static constexpr std::size_t inverse_ = tarn_exact_inverse(stride_ == 0 ? 1 : stride_);
+  static constexpr unsigned shift_ = tarn_exact_shift(stride_ == 0 ? 1 : stride_);
 
   static_assert(sizeof(std::size_t) == sizeof(std::uintptr_t), "addresses are counted in words");
   static_assert(bytes_of_block > 0, "a block of a StaticPool has at least 1 byte");
@@ -139,7 +140,7 @@ class StaticPool : private Lock {
   }
   // Which block this is, from 0 by address; at least `blocks` when it is the start of none.
   std::size_t index_of(const void* p) const noexcept {
-    return tarn_static_index(storage_.bytes, p, inverse_, shift_);
+    return tarn_exact_index(storage_.bytes, p, inverse_, shift_);
   }
 
   std::size_t in_use() const noexcept { return __atomic_load_n(&counts_.in_use, __ATOMIC_RELAXED); }

@@ -13,7 +13,7 @@
 #include "platform/base/address_tree.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/list.hpp"
-#include "tarn/detail/static_bits.h"
+#include "tarn/detail/exact_index.h"
 #include "tarn/detail/steps.h"
 #include "tarn/pool/class_pools.h"
 
@@ -42,7 +42,7 @@ struct tarn_class_chunk {
 struct tarn_class_pool {
   std::size_t block_bytes;
   std::size_t stride;
-  std::size_t inverse;      // Of the stride: tarn/detail/static_bits.h.
+  std::size_t inverse;      // Of the stride: tarn/detail/exact_index.h.
   unsigned shift;
   tarn_class_chunk* open;   // Chunks that have room; blocks are taken from the first one.
   tarn_class_chunk* open_end;
@@ -110,7 +110,7 @@ inline char* block_at(const tarn_class_chunk& chunk, std::size_t index) noexcept
 }
 // The index of the block that starts at p; not below the capacity: none does.
 inline std::size_t index_of(const tarn_class_chunk& chunk, const void* p) noexcept {
-  return tarn_static_index(chunk.first, p, chunk.pool->inverse, chunk.pool->shift);
+  return tarn_exact_index(chunk.first, p, chunk.pool->inverse, chunk.pool->shift);
 }
 
 // Calls visit(chunk) for each chunk, by address. It may release that chunk.

@@ -63,8 +63,8 @@ void begin_class(tarn_class_pool* place, std::size_t bytes, std::size_t chunk_by
   auto* const pool = new (place) tarn_class_pool{};
   pool->block_bytes = bytes;
   pool->stride = align_up(bytes, least_block);
-  pool->inverse = tarn_static_inverse(pool->stride);
-  pool->shift = tarn_static_shift(pool->stride);
+  pool->inverse = tarn_exact_inverse(pool->stride);
+  pool->shift = tarn_exact_shift(pool->stride);
   pool->chunk_bytes = chunk_bytes;
   pool->requested_min = SIZE_MAX;
 }
