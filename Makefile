@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 # A shell leaves the tilde in PREFIX=~/x as it is.
 prefix = $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 
-.PHONY: help demo install uninstall test test-long bench bench-heaps dist clean
+.PHONY: help demo install uninstall test test-long bench bench-heaps reference dist clean
 
 help:
 	@echo 'tarn: a memory-management library for C and C++'
@@ -18,6 +18,7 @@ help:
 	@echo '  make test-long    run the rest: every folder, all rounds, real programs (half an hour)'
 	@echo '  make bench        compare with other allocators, side by side (an hour)'
 	@echo '  make bench-heaps  measure heaps beside those of mimalloc (a quarter of an hour)'
+	@echo '  make reference    write the reference of the headers, build/reference/html/index.html'
 	@echo '  make dist         write the library as two files, dist/tarn.hpp and dist/tarn.cpp'
 	@echo '  make clean        remove what these have built'
 	@echo
@@ -41,7 +42,7 @@ test:
 	@dev/test
 
 test-long:
-	@dev/setup build tools test programs
+	@dev/setup build tools test programs reference
 	@dev/test --long
 
 bench:
@@ -51,6 +52,10 @@ bench:
 bench-heaps:
 	@dev/setup build tools test bench
 	@bench/heaps
+
+reference:
+	@dev/setup reference
+	@dev/reference
 
 dist:
 	@dev/setup build

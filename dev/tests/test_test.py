@@ -27,7 +27,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(run(DEV / "test", "--list").stdout.split(),
                          ["checks", "release", "dev", "tsan"])
         self.assertEqual(run(DEV / "test", "--long", "--list").stdout.split(),
-                         ["release", "dev", "tsan", "min"])
+                         ["release", "dev", "tsan", "min", "reference"])
 
     def test_a_step_of_the_other_run_is_refused(self):
         for words in (("--only", "min"), ("--long", "--only", "checks"), ("--only", "nothing")):
