@@ -1,5 +1,5 @@
 // Class tables as such: the ready-made ones and what they fill, tables with sizes of one's own,
-// what a heap takes and what it refuses, and the figures that docs/heaps.md quotes.
+// what a heap takes and what it refuses, and the figures that docs/class_tables.md quotes.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -255,9 +255,9 @@ std::string documented(const char* name, std::size_t count, double fill) {
   return row.data();
 }
 
-// Each row of the tables in docs/heaps.md, made here.
+// Each row of the tables in docs/class_tables.md, made here.
 TEST(TableDocuments, QuoteWhatIsComputed) {
-  std::ifstream file(TARN_ROOT "/docs/heaps.md");
+  std::ifstream file(TARN_ROOT "/docs/class_tables.md");
   std::stringstream text;
   text << file.rdbuf();
   const std::string document = text.str();
