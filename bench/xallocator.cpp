@@ -98,8 +98,8 @@ struct Contestant {
   void (*print)(std::size_t blocks, bool is_used);
 };
 constexpr Contestant contestants[] = {
-    {"floor", Measured<Floor>::print},           {"malloc", Measured<Malloc>::print},
-    {"xmalloc", Measured<Xmalloc>::print},       {"ClassPools", Measured<ClassPools>::print},
+    {"floor", Measured<Floor>::print},          {"malloc", Measured<Malloc>::print},
+    {"xmalloc", Measured<Xmalloc>::print},      {"ClassPools", Measured<ClassPools>::print},
     {"Allocator", Measured<Allocators>::print},
 };
 

@@ -112,8 +112,9 @@ class ArenaModel {
     forget_points_from(blocks_.size());
     const auto bytes = static_cast<std::size_t>(input.magnitude(17)) + 1;
     void* const p = arena_.try_resize(block.p, block.bytes, bytes, block.alignment);
-    require_filled(block.p == p || p == nullptr ? block : Block{static_cast<unsigned char*>(p),
-                                                                bytes, 1, block.value},
+    require_filled(block.p == p || p == nullptr
+                       ? block
+                       : Block{static_cast<unsigned char*>(p), bytes, 1, block.value},
                    bytes < block.bytes ? bytes : block.bytes);
     if (p == nullptr) return;
     blocks_.pop_back();

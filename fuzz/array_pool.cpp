@@ -108,8 +108,8 @@ void run_region(Input& input) {
   const std::size_t notes_bytes = RegionArrayPool::bookkeeping_bytes(count, bytes, is_exact);
   std::vector<std::uint64_t> notes((notes_bytes + 7) / 8, 0xDBDBDBDBDBDBDBDB);
   std::vector<unsigned char> blocks(count * bytes);
-  auto pool = RegionArrayPool::make({notes.data(), notes_bytes}, blocks.data(), count, bytes,
-                                    is_exact);
+  auto pool =
+      RegionArrayPool::make({notes.data(), notes_bytes}, blocks.data(), count, bytes, is_exact);
   TARN_REQUIRE(pool);
   run_alone(pool, bytes, input);
 }

@@ -18,7 +18,9 @@ namespace {
 class BufferModel {
  public:
   explicit BufferModel(Input& input)
-      : memory_(40'000, 0xee), start_(input.below(64)), bytes_(input.below(39'000)),
+      : memory_(40'000, 0xee),
+        start_(input.below(64)),
+        bytes_(input.below(39'000)),
         source_(memory_.data() + start_, bytes_) {}
 
   ~BufferModel() {
@@ -103,8 +105,7 @@ class BufferModel {
 
   void ask(const unsigned char* p) {
     auto held = out_.upper_bound(const_cast<unsigned char*>(p));
-    const bool out = held != out_.begin() &&
-                     p < (--held)->first + held->second.bytes;
+    const bool out = held != out_.begin() && p < (--held)->first + held->second.bytes;
     TARN_REQUIRE(source_.owns(p) == out);
   }
 

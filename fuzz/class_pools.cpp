@@ -103,8 +103,8 @@ class ClassPoolsModel {
 
   void allocate(Input& input, std::size_t bytes, std::size_t alignment) {
     const bool zeroed = alignment <= 16 && input.byte() % 4 == 0;
-    void* const p = zeroed ? pools_->try_allocate_zeroed(1, bytes)
-                           : pools_->try_allocate(bytes, alignment);
+    void* const p =
+        zeroed ? pools_->try_allocate_zeroed(1, bytes) : pools_->try_allocate(bytes, alignment);
     if (p == nullptr) return;
     for (std::size_t i = 0; zeroed && i < bytes; ++i) {
       TARN_REQUIRE(static_cast<unsigned char*>(p)[i] == 0);

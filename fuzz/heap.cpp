@@ -27,7 +27,7 @@ constexpr std::size_t actors_max = 4;
 
 struct Entry {
   std::byte* start;
-  std::size_t bytes;   // Requested.
+  std::size_t bytes;  // Requested.
   std::size_t usable;
   std::uint8_t mark;
 };
@@ -103,9 +103,8 @@ void Program::verify(const Entry& entry, std::size_t bytes) {
     TARN_REQUIRE(entry.start[i] == expected_byte(entry, i));
   }
   if (bytes < entry.bytes) return;
-  for_some_bytes(bytes, [&](std::size_t i) {
-    TARN_REQUIRE(entry.start[i] == expected_byte(entry, i));
-  });
+  for_some_bytes(bytes,
+                 [&](std::size_t i) { TARN_REQUIRE(entry.start[i] == expected_byte(entry, i)); });
 }
 
 // A null pointer is right only when a call of the OS may have failed.

@@ -115,8 +115,7 @@ class PageModel {
     if (live_.empty()) return;
     Block* const block = take_live(input);
     pending_.insert(block);
-    const bool posts =
-        state_ == RemoteState::listed && pending_.size() >= threshold_;
+    const bool posts = state_ == RemoteState::listed && pending_.size() >= threshold_;
     TARN_REQUIRE(page_free_remote(page_, block) == (posts ? RemoteFree::post : RemoteFree::done));
     if (posts) state_ = RemoteState::mailed;
   }
@@ -219,8 +218,8 @@ class PageModel {
   Page* page_;
   RemoteState state_ = RemoteState::open;
   std::size_t threshold_ = 0;  // Of a listed page.
-  std::set<Block*> live_;     // Handed out.
-  std::set<Block*> pending_;  // Freed by others, not yet seen by the owner.
+  std::set<Block*> live_;      // Handed out.
+  std::set<Block*> pending_;   // Freed by others, not yet seen by the owner.
 };
 
 }  // namespace

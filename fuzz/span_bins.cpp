@@ -71,8 +71,8 @@ class Model {
 
   // How many spans of the same bin came later; those stand before it.
   std::ptrdiff_t age_in_bin(const Span* span) const {
-    const auto self = std::find_if(spans_.begin(), spans_.end(),
-                                   [&](const auto& s) { return s.get() == span; });
+    const auto self =
+        std::find_if(spans_.begin(), spans_.end(), [&](const auto& s) { return s.get() == span; });
     const std::size_t bin = SpanBins::bin_of(span->slices);
     return std::count_if(self + 1, spans_.end(),
                          [&](const auto& s) { return SpanBins::bin_of(s->slices) == bin; });
@@ -99,8 +99,7 @@ void run(const std::uint8_t* data, std::size_t size) {
       case 2:
         if (model.count() != 0) model.remove(input.below(model.count()));
         break;
-      default:
-        model.find(slices, std::size_t{1} << input.below(8));
+      default: model.find(slices, std::size_t{1} << input.below(8));
     }
     model.check();
   }

@@ -108,9 +108,7 @@ void run_pool(Input& input) {
       case 3:
         for (std::size_t i = 0; i < many; ++i) model.allocate();
         break;
-      case 4:
-        model.deallocate_wrong(input.number(2));
-        break;
+      case 4: model.deallocate_wrong(input.number(2)); break;
       default:
         for (std::size_t i = 0; i < many && !model.empty(); ++i) model.deallocate(input.below(256));
     }
@@ -154,20 +152,13 @@ void run_heap(Input& input) {
 void run(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   switch (input.below(8)) {
-    case 0:
-      return run_pool<StaticPool<1, 40>>(input);
-    case 1:
-      return run_pool<StaticPool<24, 64>>(input);
-    case 2:
-      return run_pool<StaticPool<7, 150>>(input);
-    case 3:
-      return run_pool<StaticPool<40, 192, 64>>(input);
-    case 4:
-      return run_pool<StaticPool<24, 64, 8, LockFree>>(input);
-    case 5:
-      return run_pool<StaticPool<12, 150, 4, LockFree>>(input);
-    case 6:
-      return run_heap<StaticHeap<Class<16, 10>, Class<48, 70>, Class<128, 3>>>(input);
+    case 0: return run_pool<StaticPool<1, 40>>(input);
+    case 1: return run_pool<StaticPool<24, 64>>(input);
+    case 2: return run_pool<StaticPool<7, 150>>(input);
+    case 3: return run_pool<StaticPool<40, 192, 64>>(input);
+    case 4: return run_pool<StaticPool<24, 64, 8, LockFree>>(input);
+    case 5: return run_pool<StaticPool<12, 150, 4, LockFree>>(input);
+    case 6: return run_heap<StaticHeap<Class<16, 10>, Class<48, 70>, Class<128, 3>>>(input);
     default:
       using Spilling = BasicStaticHeap<LockFree, Spill::larger, Class<24, 70>, Class<128, 9>>;
       return run_heap<Spilling>(input);

@@ -97,9 +97,8 @@ void Program::mark(Id node) {
 void Program::verify(Id node) {
   const Item& item = at(node);
   const auto* const bytes = static_cast<const std::uint8_t*>(item.p);
-  for_some_bytes(item.bytes, [&](std::size_t i) {
-    TARN_REQUIRE(bytes[i] == mark_at(i, item.bytes));
-  });
+  for_some_bytes(item.bytes,
+                 [&](std::size_t i) { TARN_REQUIRE(bytes[i] == mark_at(i, item.bytes)); });
   TARN_REQUIRE(tarn_tree_parent(item.p) == p(model_.owner_of(node)));
   TARN_REQUIRE(tarn_tree_owners(item.p) == model_.owners_of(node));
   const char* const name = tarn_tree_name(item.p);
@@ -172,12 +171,8 @@ void* Program::allocate(void* parent, std::size_t bytes, Item& as) {
       TARN_REQUIRE(reinterpret_cast<std::uintptr_t>(block) % alignment == 0);
       return block;
     }
-    case 3:
-      as.has_memory = true;
-      return tarn_tree_allocate_with_heap(parent, bytes, nullptr);
-    case 4:
-      as.has_memory = true;
-      return tarn_tree_allocate_with_arena(parent, bytes, nullptr);
+    case 3: as.has_memory = true; return tarn_tree_allocate_with_heap(parent, bytes, nullptr);
+    case 4: as.has_memory = true; return tarn_tree_allocate_with_arena(parent, bytes, nullptr);
     case 5:
     case 6: return allocate_text(parent, bytes + 1);
     case 7:
@@ -241,8 +236,8 @@ void Program::refuse(Id node) {
 
 void Program::reallocate(Id node) {
   const bool is_large = input_.byte() % 64 == 1;
-  const std::size_t bytes = 16 + (is_large ? (std::size_t{1} << 20) + input_.below(1 << 18)
-                                           : input_.below(3000));
+  const std::size_t bytes =
+      16 + (is_large ? (std::size_t{1} << 20) + input_.below(1 << 18) : input_.below(3000));
   const int error = at(node).is_on_path ? EBUSY : at(node).is_aligned ? EINVAL : 0;
   errno = 0;
   auto* const moved = static_cast<std::uint8_t*>(tarn_tree_reallocate(p(node), bytes));
@@ -252,9 +247,8 @@ void Program::reallocate(Id node) {
   }
   TARN_REQUIRE(moved != nullptr && tarn_tree_size(moved) >= bytes);
   const std::size_t before = at(node).bytes;
-  for_some_bytes(before, [&](std::size_t i) {
-    TARN_REQUIRE(i >= bytes || moved[i] == mark_at(i, before));
-  });
+  for_some_bytes(
+      before, [&](std::size_t i) { TARN_REQUIRE(i >= bytes || moved[i] == mark_at(i, before)); });
   at(node).p = moved;
   if (at(node).destructor == release_one) return;  // The bytes are the adoption's.
   at(node).bytes = bytes;
@@ -300,8 +294,7 @@ void Program::unreference(Id node) {
 }
 
 void Program::unreference_by(Id owner, Id node) {
-  const bool is_owner =
-      model_.owner_of(node) == owner || model_.reference_of(owner, node) != none;
+  const bool is_owner = model_.owner_of(node) == owner || model_.reference_of(owner, node) != none;
   errno = 0;
   if (at(node).is_on_path || !is_owner) {
     TARN_REQUIRE(tarn_tree_unreference(p(owner), p(node)) == -1);

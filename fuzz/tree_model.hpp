@@ -19,7 +19,7 @@ constexpr Id none = UINT32_MAX;
 // other owners have gone, the target's parent.
 struct Item {
   bool is_reference = false;
-  bool is_on_path = false;     // Its disposal has begun.
+  bool is_on_path = false;  // Its disposal has begun.
   Id parent = none;
   std::vector<Id> children;    // Oldest first. Of a reference: the target that it is the parent of,
   Id target = none;            // else the target is here.
@@ -28,8 +28,8 @@ struct Item {
 
   // What the model does not look at, but for the destructor.
   void* p = nullptr;
-  std::size_t bytes = 0;    // That are marked.
-  int destructor = 0;       // Which one; 0: none.
+  std::size_t bytes = 0;  // That are marked.
+  int destructor = 0;     // Which one; 0: none.
   const char* name = nullptr;
   bool is_aligned = false;  // Beyond 16, or with a place for a destructor.
   bool has_memory = false;  // Was given a heap or an arena.

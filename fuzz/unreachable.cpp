@@ -112,7 +112,7 @@ void Program::allocate(Input& input) {
   const std::uint8_t how = input.byte();
   Object object;
   object.kind = Kind::block;
-  object.bytes = 32 + (how % 64 == 0   ? 60'000 + input.below(200'000)
+  object.bytes = 32 + (how % 64 == 0  ? 60'000 + input.below(200'000)
                        : how % 8 == 0 ? input.below(9'000)
                                       : input.below(250));
   void* const p = tarn_heap_allocate(some_heap(input), object.bytes);
@@ -139,8 +139,8 @@ void Program::allocate_node(Input& input) {
 // which is in a list of the library's.
 void Program::make_room(Input& input, Kind kind) {
   if (TARN_WATCH) return;
-  const auto free_one = std::find_if(rooms.begin(), rooms.end(),
-                                     [](const Room& room) { return !room.is_used; });
+  const auto free_one =
+      std::find_if(rooms.begin(), rooms.end(), [](const Room& room) { return !room.is_used; });
   if (free_one == rooms.end()) return;
   Room& room = *free_one;
   room.is_used = true;
@@ -245,11 +245,10 @@ void Program::unlink(Input& input) {
 void Program::reallocate(Input& input) {
   const Id id = any(input, Kind::block);
   if (id == none) return;
-  const std::size_t bytes = 32 + (input.byte() % 16 == 0 ? input.below(300'000)
-                                                         : input.below(2'000));
+  const std::size_t bytes =
+      32 + (input.byte() % 16 == 0 ? input.below(300'000) : input.below(2'000));
   cut([id, bytes](const Edge& edge) {
-    return edge.to == id ||
-           (edge.from == id && (edge.word + 1) * sizeof(std::uintptr_t) > bytes);
+    return edge.to == id || (edge.from == id && (edge.word + 1) * sizeof(std::uintptr_t) > bytes);
   });
   const std::size_t before = objects_[id].bytes;
   auto* const p = static_cast<char*>(tarn_realloc(objects_[id].p.get(), bytes));
@@ -280,8 +279,8 @@ void Program::steal(Input& input) {
 
 void Program::toggle() {
   void* const second = objects_[1].p.get();
-  TARN_REQUIRE((second_is_root_ ? tarn_remove_root(second)
-                                : tarn_add_root(second, region_bytes)) == 0);
+  TARN_REQUIRE((second_is_root_ ? tarn_remove_root(second) : tarn_add_root(second, region_bytes)) ==
+               0);
   second_is_root_ = !second_is_root_;
 }
 
@@ -405,9 +404,9 @@ void Program::compare(const std::vector<Listed>& listed, const std::vector<bool>
   }
   for (const Room& room : rooms) {
     if (!room.is_used) continue;
-    expected += static_cast<std::size_t>(std::count_if(
-        listed.begin(), listed.end(),
-        [&room](const Listed& block) { return block.heap == room.heap.id; }));
+    expected += static_cast<std::size_t>(
+        std::count_if(listed.begin(), listed.end(),
+                      [&room](const Listed& block) { return block.heap == room.heap.id; }));
   }
   TARN_REQUIRE(listed.size() == expected);
 }
@@ -444,8 +443,8 @@ void Program::search() {
   TARN_REQUIRE(found.ok() && found->blocks == listed.size());
   const std::vector<bool> is_reached = reached();
   compare(listed, is_reached);
-  const bool has_rooms = std::any_of(rooms.begin(), rooms.end(),
-                                     [](const Room& room) { return room.is_used; });
+  const bool has_rooms =
+      std::any_of(rooms.begin(), rooms.end(), [](const Room& room) { return room.is_used; });
   if (!has_rooms) compare_direct(listed, is_reached);  // Chunks and pools may lead to each other.
 }
 

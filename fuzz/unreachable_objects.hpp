@@ -29,8 +29,8 @@ inline constexpr std::size_t no_cell = SIZE_MAX;
 // Memory that is a root only where it is registered, beside nothing.
 inline Hidden make_region() {
   constexpr std::size_t side = 64 * 1024;
-  void* const all = mmap(nullptr, region_bytes + 2 * side, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
-                         -1, 0);
+  void* const all =
+      mmap(nullptr, region_bytes + 2 * side, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   TARN_REQUIRE(all != MAP_FAILED);
   char* const start = static_cast<char*>(all) + side;
   TARN_REQUIRE(mprotect(start, region_bytes, PROT_READ | PROT_WRITE) == 0);
@@ -60,9 +60,9 @@ struct Object {
   Kind kind = Kind::gone;
   Hidden p{};
   std::size_t bytes = 0;
-  std::size_t room = 0;          // Of a pool or an arena: its number,
-  std::vector<Hidden> cells{};   // and what it has handed out.
-  Id parent = none;              // Of a node.
+  std::size_t room = 0;         // Of a pool or an arena: its number,
+  std::vector<Hidden> cells{};  // and what it has handed out.
+  Id parent = none;             // Of a node.
 };
 
 struct Edge {

@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition) \
-  ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
+#define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
 
 static inline void check_failed(const char* file, int line, const char* condition) {
   fprintf(stderr, "%s:%d: not true: %s (errno %d)\n", file, line, condition, errno);

@@ -13,8 +13,8 @@ namespace tarn {
 
 struct Request {
   std::string_view maker;
-  const char* library;         // Path; ignored for glibc.
-  const char* numbers[4];      // The task's own arguments; null from the first that is missing.
+  const char* library;     // Path; ignored for glibc.
+  const char* numbers[4];  // The task's own arguments; null from the first that is missing.
 
   std::uint64_t number(int at, std::uint64_t otherwise) const;
   std::string_view word(int at, std::string_view otherwise) const;

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <sys/mman.h>
 
-#include "maker.hpp"
 #include "../meter/meter.hpp"
+#include "maker.hpp"
 #include "task.hpp"
 
 namespace tarn {
@@ -135,12 +135,11 @@ struct Swapped {
     for (std::size_t at = 0; at < pages.count(); ++at) {
       resident += states[at] == PageState::present;
       swapped += states[at] == PageState::swapped;
-      brought_back += states[at] == PageState::swapped &&
-                      states[at + pages.count()] == PageState::present;
+      brought_back +=
+          states[at] == PageState::swapped && states[at + pages.count()] == PageState::present;
     }
-    const auto grown =
-        static_cast<double>(full.resident_bytes + full.swapped_bytes) -
-        static_cast<double>(empty.resident_bytes + empty.swapped_bytes);
+    const auto grown = static_cast<double>(full.resident_bytes + full.swapped_bytes) -
+                       static_cast<double>(empty.resident_bytes + empty.swapped_bytes);
     const double block_bytes = static_cast<double>(pages.count() * page_bytes);
     const auto faults = static_cast<double>(used.major_faults + used.minor_faults);
     print({{"block_pages", static_cast<double>(pages.count())},
@@ -161,16 +160,16 @@ struct Swapped {
 }  // namespace
 
 bool task_destroy(const Request& request) {
-  return with_maker(request.maker, request.library,
-                    Destroy{request.number(0, 4000000), request.number(1, 32),
-                            request.number(2, 0) != 0});
+  return with_maker(
+      request.maker, request.library,
+      Destroy{request.number(0, 4000000), request.number(1, 32), request.number(2, 0) != 0});
 }
 
 bool task_swapped(const Request& request) {
   const std::size_t bytes = request.number(1, 32);
-  return with_maker(request.maker, request.library,
-                    Swapped{(request.number(0, 256) << 20) / bytes, bytes,
-                            request.number(2, 0) << 20});
+  return with_maker(
+      request.maker, request.library,
+      Swapped{(request.number(0, 256) << 20) / bytes, bytes, request.number(2, 0) << 20});
 }
 
 }  // namespace tarn

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "../meter/meter.hpp"
 #include "../workloads/random.hpp"
 #include "maker.hpp"
-#include "../meter/meter.hpp"
 #include "task.hpp"
 
 namespace tarn {
@@ -59,12 +59,18 @@ class Sizes {
   void draw() {
     static constexpr std::size_t doubled[] = {16, 32, 48, 64, 96, 128, 192, 256, 384, 512};
     for (std::size_t i = 0; i < size_count; ++i) {
-      if (kind_ == "32") sizes_[i] = 32;
-      else if (kind_ == "51") sizes_[i] = 51 * (i + 1);
-      else if (kind_ == "16") sizes_[i] = 16 * (i + 1);
-      else if (kind_ == "doubled") sizes_[i] = doubled[i];
-      else if (kind_ == "random" || kind_ == "same-random") sizes_[i] = draw_new(i);
-      else fail("no such sizes: 32, 51, 16, doubled, random, same-random");
+      if (kind_ == "32")
+        sizes_[i] = 32;
+      else if (kind_ == "51")
+        sizes_[i] = 51 * (i + 1);
+      else if (kind_ == "16")
+        sizes_[i] = 16 * (i + 1);
+      else if (kind_ == "doubled")
+        sizes_[i] = doubled[i];
+      else if (kind_ == "random" || kind_ == "same-random")
+        sizes_[i] = draw_new(i);
+      else
+        fail("no such sizes: 32, 51, 16, doubled, random, same-random");
     }
   }
 
@@ -121,8 +127,7 @@ struct Many {
 
 bool task_create(const Request& request) {
   return with_maker(request.maker, request.library,
-                    Create{request.number(0, 1000000), request.number(1, 0),
-                           request.number(2, 1)});
+                    Create{request.number(0, 1000000), request.number(1, 0), request.number(2, 1)});
 }
 
 bool task_many(const Request& request) {

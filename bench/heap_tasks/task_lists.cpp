@@ -7,9 +7,9 @@
 #include <cstring>
 #include <memory>
 
+#include "../meter/meter.hpp"
 #include "../workloads/random.hpp"
 #include "maker.hpp"
-#include "../meter/meter.hpp"
 #include "task.hpp"
 
 namespace tarn {
@@ -191,9 +191,8 @@ struct Holes {
     const auto returned = [&](const Footprint& now) {
       return static_cast<double>(full.resident_bytes - now.resident_bytes) / left_bytes * 100;
     };
-    print({{"pages_kept_percent",
-            static_cast<double>(sets[leaving]->count_shared_with(*staying)) /
-                static_cast<double>(sets[leaving]->count()) * 100},
+    print({{"pages_kept_percent", static_cast<double>(sets[leaving]->count_shared_with(*staying)) /
+                                      static_cast<double>(sets[leaving]->count()) * 100},
            {"returned_percent", returned(after)},
            {"returned_trimmed_percent", returned(trimmed)},
            {"left_mib", left_bytes / 0x1p20}});

@@ -11,9 +11,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <csignal>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -21,9 +21,9 @@
 #include <thread>
 #include <unistd.h>
 
+#include "../meter/meter.hpp"
 #include "../workloads/random.hpp"
 #include "maker.hpp"
-#include "../meter/meter.hpp"
 #include "task.hpp"
 
 namespace tarn {
@@ -61,8 +61,7 @@ void step_bare(Lane& lane, std::size_t bytes, std::size_t count) {
 }
 
 template <class Maker>
-void step_heap(Lane& lane, const typename Maker::Heap& heap, std::size_t bytes,
-               std::size_t count) {
+void step_heap(Lane& lane, const typename Maker::Heap& heap, std::size_t bytes, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = lane.random.below(slot_count);
     const std::size_t size = draw_size(lane.random, bytes);
@@ -127,12 +126,21 @@ struct Speed {
 };
 
 enum Phase {
-  bare_one, bare_two, own_one, own_two, shared_two, processes_two,
-  crossed_bare_one, crossed_bare_two, crossed_one, crossed_two, phase_count
+  bare_one,
+  bare_two,
+  own_one,
+  own_two,
+  shared_two,
+  processes_two,
+  crossed_bare_one,
+  crossed_bare_two,
+  crossed_one,
+  crossed_two,
+  phase_count
 };
 constexpr const char* phase_names[] = {
-    "bare_one", "bare_two", "own_one", "own_two", "shared_two", "processes_two",
-    "crossed_bare_one", "crossed_bare_two", "crossed_one", "crossed_two"};
+    "bare_one",      "bare_two",         "own_one",          "own_two",     "shared_two",
+    "processes_two", "crossed_bare_one", "crossed_bare_two", "crossed_one", "crossed_two"};
 
 struct Slice {
   double start, end, cpu;
@@ -153,8 +161,8 @@ struct Meeting {
 };
 
 Meeting& make_meeting() {
-  void* const memory = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("out of memory");
   return *new (memory) Meeting;
 }
@@ -162,7 +170,10 @@ Meeting& make_meeting() {
 // Who takes part: bit 0 and 1 the threads, bit 2 the other process.
 unsigned parties(Phase phase) {
   switch (phase) {
-    case bare_one: case own_one: case crossed_bare_one: case crossed_one: return 1;
+    case bare_one:
+    case own_one:
+    case crossed_bare_one:
+    case crossed_one: return 1;
     case processes_two: return 5;
     default: return 3;
   }
@@ -177,10 +188,10 @@ constexpr bool can_run(Phase phase) {
 
 template <class Maker>
 struct Shared {
-  typename Maker::Heap heap;     // Of both threads ...
-  typename Maker::Heap own[2];   // ... and of each.
-  Crossing crossing;             // Blocks of `heap`.
-  Crossing crossing_bare;        // Buffers.
+  typename Maker::Heap heap;    // Of both threads ...
+  typename Maker::Heap own[2];  // ... and of each.
+  Crossing crossing;            // Blocks of `heap`.
+  Crossing crossing_bare;       // Buffers.
 };
 
 template <class Maker>
@@ -224,12 +235,14 @@ class Party {
 
   void step(Phase phase, std::size_t steps) {
     switch (phase) {
-      case bare_one: case bare_two: return step_bare(bare_, 0, steps);
-      case own_one: case own_two: case processes_two:
-        return step_heap<Maker>(own_, own_heap(), 0, steps);
+      case bare_one:
+      case bare_two: return step_bare(bare_, 0, steps);
+      case own_one:
+      case own_two:
+      case processes_two: return step_heap<Maker>(own_, own_heap(), 0, steps);
       case shared_two: return step_heap<Maker>(in_shared_, shared_.heap, 0, steps);
-      case crossed_bare_one: case crossed_bare_two:
-        return step_crossed_bare(bare_, held_, shared_.crossing_bare, steps);
+      case crossed_bare_one:
+      case crossed_bare_two: return step_crossed_bare(bare_, held_, shared_.crossing_bare, steps);
       default: return step_crossed<Maker>(own_, shared_.heap, shared_.crossing, steps);
     }
   }
@@ -284,8 +297,7 @@ struct Scaling {
 
   template <class Maker>
   static void fill_crossings(Shared<Maker>& shared) {
-    auto* const buffers =
-        static_cast<unsigned char(*)[size_max]>(reserve(slot_count * size_max));
+    auto* const buffers = static_cast<unsigned char(*)[size_max]>(reserve(slot_count * size_max));
     for (std::size_t at = 0; at < slot_count; ++at) {
       shared.crossing[at] = take<Maker>(shared.heap, 48);
       shared.crossing_bare[at] = buffers[at];

@@ -11,9 +11,9 @@
 #include <array>
 #include <vector>
 
+#include "../meter/meter.hpp"
 #include "../workloads/random.hpp"
 #include "maker.hpp"
-#include "../meter/meter.hpp"
 #include "task.hpp"
 
 namespace tarn {
@@ -89,8 +89,8 @@ class Loop {
 
  private:
   void put(std::size_t at) {
-    const std::size_t bytes = hot_ ? hot_sizes[random_.below(std::size(hot_sizes))]
-                                   : random_.between(1, size_max);
+    const std::size_t bytes =
+        hot_ ? hot_sizes[random_.below(std::size(hot_sizes))] : random_.between(1, size_max);
     slots_[at] = tarn_.allocate(heap_, bytes);
     if (slots_[at] == nullptr) fail("out of memory: use a smaller size");
     *static_cast<volatile unsigned char*>(slots_[at]) = 1;

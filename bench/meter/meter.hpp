@@ -11,9 +11,9 @@
 namespace tarn {
 
 struct Usage {
-  double wall = 0;    // Seconds ...
-  double cpu = 0;     // ... of this thread, exact.
-  double user = 0;    // The kernel's guess of how cpu divides: it looks at ticks.
+  double wall = 0;  // Seconds ...
+  double cpu = 0;   // ... of this thread, exact.
+  double user = 0;  // The kernel's guess of how cpu divides: it looks at ticks.
   double system = 0;
   std::uint64_t minor_faults = 0;
   std::uint64_t major_faults = 0;

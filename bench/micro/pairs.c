@@ -27,9 +27,7 @@ TARN_INLINE void* bare_take(size_t bytes) {
   return bare_block;
 }
 
-TARN_INLINE void bare_give(void* block) {
-  __asm__ volatile("" : : "r"(block));
-}
+TARN_INLINE void bare_give(void* block) { __asm__ volatile("" : : "r"(block)); }
 
 TARN_INLINE uint64_t next(uint64_t* state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;

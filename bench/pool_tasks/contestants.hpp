@@ -291,14 +291,14 @@ class PmrMonotonic {
 };
 
 // Boost's and foonathan's come from TARN_BENCH_PEERS.
-using OurContestants = std::tuple<Bump, HandList, TarnPool, TarnArena, TarnArrayPool, TarnHeap,
-                                  PmrPool, PmrMonotonic>;
-using Contestants = decltype(std::tuple_cat(std::declval<OurContestants>(),
-                                            std::declval<PeerContestants>()));
+using OurContestants =
+    std::tuple<Bump, HandList, TarnPool, TarnArena, TarnArrayPool, TarnHeap, PmrPool, PmrMonotonic>;
+using Contestants =
+    decltype(std::tuple_cat(std::declval<OurContestants>(), std::declval<PeerContestants>()));
 using EveryContestant =
     decltype(std::tuple_cat(std::declval<Contestants>(), std::declval<std::tuple<Malloc>>()));
-using ListContestants = decltype(
-    std::tuple_cat(std::declval<Contestants>(), std::declval<std::tuple<TarnArrayAllocator>>()));
+using ListContestants = decltype(std::tuple_cat(std::declval<Contestants>(),
+                                                std::declval<std::tuple<TarnArrayAllocator>>()));
 using EveryListContestant =
     decltype(std::tuple_cat(std::declval<ListContestants>(), std::declval<std::tuple<Malloc>>()));
 

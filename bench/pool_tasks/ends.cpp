@@ -128,8 +128,7 @@ struct Initialise {
       contestant.emplace(Order{block_bytes, bytes / block_bytes, true}, memory);
       const Usage used = usage_now() - before;
       print("initialise", bytes, Contestant::name,
-            {{"us", used.wall * 1e6},
-             {"faults", static_cast<double>(used.minor_faults)}});
+            {{"us", used.wall * 1e6}, {"faults", static_cast<double>(used.minor_faults)}});
     }
   }
 };

@@ -37,9 +37,7 @@ class Allocator {
   template <class U>
   Allocator(const Allocator<U, Contestant>& other) : contestant_(other.contestant()) {}
 
-  T* allocate(std::size_t) {
-    return static_cast<T*>(contestant_->allocate(sizeof(T), alignof(T)));
-  }
+  T* allocate(std::size_t) { return static_cast<T*>(contestant_->allocate(sizeof(T), alignof(T))); }
   void deallocate(T* p, std::size_t) { contestant_->deallocate(p, sizeof(T), alignof(T)); }
   Contestant* contestant() const { return contestant_; }
   bool operator==(const Allocator& other) const { return contestant_ == other.contestant_; }
@@ -71,7 +69,9 @@ struct Forward {
   template <class Contestant>
   using List = std::forward_list<int, typename AllocatorOf<int, Contestant>::Type>;
   template <class List>
-  [[gnu::always_inline]] static void push(List& list, int value) { list.push_front(value); }
+  [[gnu::always_inline]] static void push(List& list, int value) {
+    list.push_front(value);
+  }
 };
 
 struct Double {
@@ -85,7 +85,9 @@ struct Double {
   template <class Contestant>
   using List = std::list<int, typename AllocatorOf<int, Contestant>::Type>;
   template <class List>
-  [[gnu::always_inline]] static void push(List& list, int value) { list.push_back(value); }
+  [[gnu::always_inline]] static void push(List& list, int value) {
+    list.push_back(value);
+  }
 };
 
 // What is measured: look at it with objdump. The list is a local variable, as it is where lists are
@@ -162,9 +164,8 @@ struct Growth {
         static_cast<typename Kind::Node*>(block)->value = 1;
       }
       for (std::size_t at = 0; at < n; ++at) order[at] = blocks[shuffled[at]];
-      frees.push_back(ns_of([&] {
-        measured_frees(contestant, order, sizeof(typename Kind::Node));
-      }));
+      frees.push_back(
+          ns_of([&] { measured_frees(contestant, order, sizeof(typename Kind::Node)); }));
       scattered.run<Kind>(list, contestant, n);
     }
     const auto each = [&](const std::vector<double>& times) {

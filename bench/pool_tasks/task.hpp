@@ -23,8 +23,8 @@
 namespace tarn {
 
 struct Request {
-  std::size_t turn = 0;          // Which contestant begins.
-  std::size_t size_max = 0;      // Larger sizes are left out.
+  std::size_t turn = 0;                // Which contestant begins.
+  std::size_t size_max = 0;            // Larger sizes are left out.
   std::vector<std::string_view> only;  // Contestants; none: all.
 
   bool wants(std::string_view name) const {
@@ -68,9 +68,8 @@ template <class Contestants, class Body>
 void in_turn(const Request& request, const Body& body) {
   const auto call = [&]<std::size_t... at>(std::index_sequence<at...>) {
     using Call = void (*)(const Body&);
-    const std::array<Call, sizeof...(at)> calls{[](const Body& each) {
-      each.template run<std::tuple_element_t<at, Contestants>>();
-    }...};
+    const std::array<Call, sizeof...(at)> calls{
+        [](const Body& each) { each.template run<std::tuple_element_t<at, Contestants>>(); }...};
     const std::array<const char*, sizeof...(at)> names{
         std::tuple_element_t<at, Contestants>::name...};
     for (std::size_t i = 0; i < calls.size(); ++i) {

@@ -17,10 +17,11 @@
 enum { WORDS_OF_ROW = 5, WORDS_OF_RUN = 7, TICKS_MAX = 4000 };
 
 static int usage(void) {
-  fputs("usage: returns small|large|thread|ended|class idle|small|large|thread SEED MIB PAUSE_MS "
-        "DURATION_MS\n"
-        "       returns row resident|sparse|served|growth|holes|pairs|handover SEED MIB\n",
-        stderr);
+  fputs(
+      "usage: returns small|large|thread|ended|class idle|small|large|thread SEED MIB PAUSE_MS "
+      "DURATION_MS\n"
+      "       returns row resident|sparse|served|growth|holes|pairs|handover SEED MIB\n",
+      stderr);
   return 2;
 }
 
@@ -42,8 +43,8 @@ static bool read_task(const char* seed_word, const char* size_word, task* into) 
   const long seed = number(seed_word, 1000000);
   const long mebibytes = number(size_word, 16384);
   if (seed <= 0 || mebibytes <= 0) return false;
-  *into = (task){.random = (uint64_t)seed * 0x9E3779B97F4A7C15,
-                 .bytes = (size_t)mebibytes * MEBIBYTE};
+  *into =
+      (task){.random = (uint64_t)seed * 0x9E3779B97F4A7C15, .bytes = (size_t)mebibytes * MEBIBYTE};
   return true;
 }
 
@@ -74,9 +75,10 @@ static int run(task_function* peak, task_function* demand, task* asked) {
   const double wall = seconds_now() - start;
   const char* call = give_all_back();
   const long left = resident_kib();
-  printf("{\"filled_kib\": %ld, \"peak_kib\": %ld, \"wall_s\": %.3f, \"work_s\": %.4f, "
-         "\"faults\": %ld, ",
-         filled, most, wall, work_seconds(), taken);
+  printf(
+      "{\"filled_kib\": %ld, \"peak_kib\": %ld, \"wall_s\": %.3f, \"work_s\": %.4f, "
+      "\"faults\": %ld, ",
+      filled, most, wall, work_seconds(), taken);
   if (call != NULL) printf("\"given_back_by\": \"%s\", \"given_back_kib\": %ld, ", call, left);
   printf("\"samples\": [");
   samples_print();

@@ -80,10 +80,6 @@ static void peak_class(task* asked) {
 }
 
 const choice peaks[] = {
-    {"small", peak_small},
-    {"large", peak_large},
-    {"thread", peak_thread},
-    {"ended", peak_ended},
-    {"class", peak_class},
-    {NULL, NULL},
+    {"small", peak_small}, {"large", peak_large}, {"thread", peak_thread},
+    {"ended", peak_ended}, {"class", peak_class}, {NULL, NULL},
 };

@@ -155,12 +155,7 @@ static void row_handover(task* asked) {
 }
 
 const choice rows[] = {
-    {"resident", row_resident},
-    {"sparse", row_sparse},
-    {"served", row_served},
-    {"growth", row_growth},
-    {"holes", row_holes},
-    {"pairs", row_pairs},
-    {"handover", row_handover},
-    {NULL, NULL},
+    {"resident", row_resident}, {"sparse", row_sparse}, {"served", row_served},
+    {"growth", row_growth},     {"holes", row_holes},   {"pairs", row_pairs},
+    {"handover", row_handover}, {NULL, NULL},
 };

@@ -27,7 +27,8 @@ constexpr unsigned element_depth_max = 7;
 
 Plan::Plan(std::string_view shape, std::string_view size, std::size_t nodes)
     : nodes_(static_cast<PlannedNode*>(reserve(nodes * sizeof(PlannedNode)))),
-      made_(static_cast<void**>(reserve(nodes * sizeof(void*)))), count_(nodes) {
+      made_(static_cast<void**>(reserve(nodes * sizeof(void*)))),
+      count_(nodes) {
   std::memset(text_, 't', sizeof text_ - 1);
   text_[sizeof text_ - 1] = '\0';
   if (shape == "document") {

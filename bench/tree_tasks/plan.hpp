@@ -13,7 +13,7 @@ namespace tarn {
 struct PlannedNode {
   std::uint32_t parent;  // In the plan; its own place: the root.
   std::uint16_t bytes;
-  bool is_string;        // Of that many bytes, with its end.
+  bool is_string;  // Of that many bytes, with its end.
 };
 
 class Plan {

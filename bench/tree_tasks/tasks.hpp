@@ -40,9 +40,8 @@ void build(const Plan& plan, void* root, Destructor destructor) {
     if (node.is_string) {
       made[i] = Contestant::string(parent, plan.text(node.bytes));
     } else {
-      made[i] = destructor == nullptr
-                    ? Contestant::allocate(parent, node.bytes)
-                    : Contestant::allocate_object(parent, node.bytes, destructor);
+      made[i] = destructor == nullptr ? Contestant::allocate(parent, node.bytes)
+                                      : Contestant::allocate_object(parent, node.bytes, destructor);
       if (made[i] == nullptr) break;
       *static_cast<std::size_t*>(made[i]) = i;
     }
@@ -80,14 +79,22 @@ void life(const Plan& plan, Destructor destructor) {
     used[2 * again + 1] = usage_of([&] { must(Contestant::dispose(root), "it stayed"); });
   }
   must(destructor == nullptr || ended() == 2 * plan.count(), "not all destructors were called");
-  print({{"nodes", nodes}, {"asked", asked / nodes},
-         {"build", ns(used[0].cpu)}, {"dispose", ns(used[1].cpu)},
-         {"rebuild", ns(used[2].cpu)}, {"redispose", ns(used[3].cpu)},
-         {"build_wall", ns(used[0].wall)}, {"dispose_wall", ns(used[1].wall)},
-         {"rebuild_wall", ns(used[2].wall)}, {"redispose_wall", ns(used[3].wall)},
-         {"build_faults", faults(used[0])}, {"dispose_faults", faults(used[1])},
-         {"rebuild_faults", faults(used[2])}, {"redispose_faults", faults(used[3])},
-         {"overhead", (held - asked) / nodes}, {"resident_overhead", (resident - asked) / nodes},
+  print({{"nodes", nodes},
+         {"asked", asked / nodes},
+         {"build", ns(used[0].cpu)},
+         {"dispose", ns(used[1].cpu)},
+         {"rebuild", ns(used[2].cpu)},
+         {"redispose", ns(used[3].cpu)},
+         {"build_wall", ns(used[0].wall)},
+         {"dispose_wall", ns(used[1].wall)},
+         {"rebuild_wall", ns(used[2].wall)},
+         {"redispose_wall", ns(used[3].wall)},
+         {"build_faults", faults(used[0])},
+         {"dispose_faults", faults(used[1])},
+         {"rebuild_faults", faults(used[2])},
+         {"redispose_faults", faults(used[3])},
+         {"overhead", (held - asked) / nodes},
+         {"resident_overhead", (resident - asked) / nodes},
          {"peak_mib", peak}});
 }
 
@@ -118,8 +125,10 @@ void steal(const Plan& plan) {
   });
   must(done && Contestant::dispose(root), "it stayed");
   const double ns = 1e9 / static_cast<double>(count);
-  print({{"in_order", in_order.cpu * ns}, {"shuffled", shuffled.cpu * ns},
-         {"in_order_wall", in_order.wall * ns}, {"shuffled_wall", shuffled.wall * ns}});
+  print({{"in_order", in_order.cpu * ns},
+         {"shuffled", shuffled.cpu * ns},
+         {"in_order_wall", in_order.wall * ns},
+         {"shuffled_wall", shuffled.wall * ns}});
 }
 
 // What callgrind counts, by these names: the second time.

@@ -138,9 +138,8 @@ std::uint64_t run_mixture(const Request& request) {
 
 std::uint64_t run_mixture_threads(const Request& request) {
   Neighbours neighbours(request.threads);
-  std::uint64_t sum = on_threads(request.threads, [&](unsigned i) {
-    return mixture_of_thread(i, request.size, &neighbours);
-  });
+  std::uint64_t sum = on_threads(
+      request.threads, [&](unsigned i) { return mixture_of_thread(i, request.size, &neighbours); });
   for (Tray& tray : neighbours.trays) {
     sum += tray.clear();
   }

@@ -149,8 +149,9 @@ MemoryCgroup::MemoryCgroup(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes
   const CgroupPlace place =
       find_cgroup(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"));
   if (place.version == 0) {
-    throw Lacking("no control groups are mounted; mount them with: "
-                  "mount -t cgroup2 none /sys/fs/cgroup");
+    throw Lacking(
+        "no control groups are mounted; mount them with: "
+        "mount -t cgroup2 none /sys/fs/cgroup");
   }
   std::string parent = place.own;
   if (place.version == 2) {

@@ -12,9 +12,9 @@ namespace lists {
 
 // Where this process stands in the tree of control groups that has the memory controller.
 struct CgroupPlace {
-  int version = 0;      // 1, 2, or 0 where there is none.
-  std::string mount;    // The root of the tree.
-  std::string own;      // The folder of this process's own group, at or below `mount`.
+  int version = 0;    // 1, 2, or 0 where there is none.
+  std::string mount;  // The root of the tree.
+  std::string own;    // The folder of this process's own group, at or below `mount`.
 };
 
 // Reads the texts of /proc/self/mountinfo and /proc/self/cgroup.

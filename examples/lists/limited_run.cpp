@@ -55,8 +55,8 @@ class HeldSignals {
 };
 
 struct ChildEnd {
-  int status = 0;                    // As waitpid gives it.
-  int interrupted_by = 0;            // The signal that the parent received, or 0.
+  int status = 0;          // As waitpid gives it.
+  int interrupted_by = 0;  // The signal that the parent received, or 0.
   std::uint64_t peak_rss_bytes = 0;
 };
 
@@ -107,9 +107,13 @@ ChildEnd run_child(const std::vector<std::string>& words, const MemoryCgroup* gr
 
 std::vector<std::string> child_words(const Options& options, std::uint64_t limit_bytes) {
   const Plan& plan = options.plan;
-  std::vector<std::string> words = {"lists", "--iterations", std::to_string(plan.iterations),
-                                    "--seed", std::to_string(plan.seed),
-                                    "--memory", name_of(options.variant)};
+  std::vector<std::string> words = {"lists",
+                                    "--iterations",
+                                    std::to_string(plan.iterations),
+                                    "--seed",
+                                    std::to_string(plan.seed),
+                                    "--memory",
+                                    name_of(options.variant)};
   if (limit_bytes == 0) return words;  // The run that measures.
   if (plan.checksum) words.emplace_back("--checksum");
   words.insert(words.end(), {"--limited-to", std::to_string(limit_bytes)});

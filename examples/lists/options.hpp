@@ -18,11 +18,11 @@ const char* name_of(Variant variant) noexcept;
 struct Options {
   Plan plan;
   Variant variant = Variant::malloc;
-  std::string json_file;             // Empty: none.
+  std::string json_file;  // Empty: none.
   std::string swap_folder = "/var/tmp";
-  bool limit_half = false;           // Half of the peak of a run without limit.
-  std::uint64_t limit_bytes = 0;     // 0: no limit.
-  std::uint64_t limited_to = 0;      // Set by the parent of a limited run, for its report.
+  bool limit_half = false;        // Half of the peak of a run without limit.
+  std::uint64_t limit_bytes = 0;  // 0: no limit.
+  std::uint64_t limited_to = 0;   // Set by the parent of a limited run, for its report.
 
   bool limited() const noexcept { return limit_half || limit_bytes != 0; }
 };

@@ -105,8 +105,9 @@ SwapFile::SwapFile(const std::string& folder, std::uint64_t bytes) {
   close(file);
   if (!on) {
     unlink(path_.c_str());
-    throw Lacking(what + "; it takes root, and a folder on a disk (no tmpfs, no overlay): "
-                         "name one with --swap-dir");
+    throw Lacking(what +
+                  "; it takes root, and a folder on a disk (no tmpfs, no overlay): "
+                  "name one with --swap-dir");
   }
 }
 

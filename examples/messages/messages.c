@@ -29,9 +29,8 @@ static void* map_shared(size_t bytes) {
 static uint64_t identity(pid_t process) { return tarn_array_identity((uint32_t)process, 0); }
 
 static void join(tarn_shared_array_pool* pool) {
-  const tarn_array_status status =
-      tarn_shared_array_pool_attach(pool, notes, notes_bytes, blocks,
-                                    (size_t)BLOCK_COUNT * BLOCK_BYTES, identity(getpid()));
+  const tarn_array_status status = tarn_shared_array_pool_attach(
+      pool, notes, notes_bytes, blocks, (size_t)BLOCK_COUNT * BLOCK_BYTES, identity(getpid()));
   if (status == TARN_ARRAY_OK) return;
   fprintf(stderr, "messages: %s\n", tarn_array_status_text(status));
   _exit(1);
@@ -82,8 +81,8 @@ int main(void) {
   }
   waitpid(child, NULL, 0);
   printf("%zu block was left behind; ", tarn_shared_array_pool_reclaim(&pool, identity(child)));
-  const int is_whole = tarn_shared_array_pool_in_use(&pool) == 0 &&
-                       tarn_shared_array_pool_check(&pool);
+  const int is_whole =
+      tarn_shared_array_pool_in_use(&pool) == 0 && tarn_shared_array_pool_check(&pool);
   printf(is_whole ? "all %d are free\n" : "of %d some are lost\n", BLOCK_COUNT);
   return 0;
 }

@@ -52,11 +52,11 @@ std::uint64_t identity(pid_t process) {
 }  // namespace
 
 int main() {
-  const auto notes = map_shared(
-      tarn::SharedArrayPool::bookkeeping_bytes(block_count, block_bytes, members_max));
+  const auto notes =
+      map_shared(tarn::SharedArrayPool::bookkeeping_bytes(block_count, block_bytes, members_max));
   const auto blocks = map_shared(block_count * block_bytes);
-  const auto status = tarn::SharedArrayPool::format(notes, block_count, block_bytes, members_max,
-                                                    true);
+  const auto status =
+      tarn::SharedArrayPool::format(notes, block_count, block_bytes, members_max, true);
   auto pool = tarn::SharedArrayPool::attach(notes, blocks, identity(getpid()));
   int ends[2];
   if (status != TARN_ARRAY_OK || !pool || pipe(ends) != 0) {

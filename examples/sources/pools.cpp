@@ -72,10 +72,12 @@ void counted_and_limited(const char* path) {
     count = take_readings(pool, 100'000);
   }
   const tarn::Counts& counts = mine.counts();
-  std::printf("at most 300000 bytes of it: %zu readings in %llu chunks, %llu bytes at most, "
-              "%llu left\n", count, static_cast<unsigned long long>(counts.taken),
-              static_cast<unsigned long long>(counts.bytes_peak),
-              static_cast<unsigned long long>(counts.live));
+  std::printf(
+      "at most 300000 bytes of it: %zu readings in %llu chunks, %llu bytes at most, "
+      "%llu left\n",
+      count, static_cast<unsigned long long>(counts.taken),
+      static_cast<unsigned long long>(counts.bytes_peak),
+      static_cast<unsigned long long>(counts.live));
 }
 
 }  // namespace

@@ -86,8 +86,8 @@ static void print_top(size_t most) {
 }
 
 int main(void) {
-  const tarn_pool_options options = TARN_POOL_OPTIONS(.name = "words",
-                                                      .block_bytes = sizeof(struct word));
+  const tarn_pool_options options =
+      TARN_POOL_OPTIONS(.name = "words", .block_bytes = sizeof(struct word));
   if (tarn_pool_init(&words, &options) != 0 || tarn_arena_init(&strings, NULL) != 0) return 1;
   char* word = NULL; /* In an arena, it can grow where it is. */
   size_t length = 0, room = 0;

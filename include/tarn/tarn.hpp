@@ -41,9 +41,9 @@
 #include "standard/offset_allocator.hpp"
 #include "standard/owners.hpp"
 #include "standard/pmr.hpp"
+#include "tarn.h"
 #include "tree/tree.hpp"
 #include "tree/tree_report.hpp"
-#include "tarn.h"
 
 #if __cplusplus >= 202002L
 #include "source/adaptors.hpp"

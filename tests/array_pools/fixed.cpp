@@ -53,11 +53,11 @@ class EveryArrayPool : public testing::Test {
  public:
   Pool pool;
 };
-using Pools = testing::Types<
-    ArrayPool<1, 1>, ArrayPool<200, 1>, ArrayPool<256, 3>, ArrayPool<257, 5, 1, OverflowNull>,
-    ArrayPool<300, 24>, ArrayPool<100, 40, 64>, ArrayPool<5000, 8, 8, OverflowThrow,
-    ArrayChecks::exact>, ArrayPool<70000, 2>, ArrayPool<33, 100, 4, OverflowThrow,
-    ArrayChecks::exact>>;
+using Pools =
+    testing::Types<ArrayPool<1, 1>, ArrayPool<200, 1>, ArrayPool<256, 3>,
+                   ArrayPool<257, 5, 1, OverflowNull>, ArrayPool<300, 24>, ArrayPool<100, 40, 64>,
+                   ArrayPool<5000, 8, 8, OverflowThrow, ArrayChecks::exact>, ArrayPool<70000, 2>,
+                   ArrayPool<33, 100, 4, OverflowThrow, ArrayChecks::exact>>;
 TYPED_TEST_SUITE(EveryArrayPool, Pools);
 
 TYPED_TEST(EveryArrayPool, HandsOutEachBlockOnceInAddressOrder) {

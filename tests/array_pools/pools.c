@@ -27,8 +27,7 @@ static void region(void) {
   CHECK(tarn_array_pool_format(notes, sizeof notes, BLOCKS, BYTES, 8) == TARN_ARRAY_BAD_ARGUMENT);
   CHECK(tarn_array_pool_format(notes, sizeof notes, BLOCKS, BYTES, TARN_ARRAY_EXACT) ==
         TARN_ARRAY_OK);
-  CHECK(tarn_array_pool_attach(&pool, notes, sizeof notes, blocks, sizeof blocks) ==
-        TARN_ARRAY_OK);
+  CHECK(tarn_array_pool_attach(&pool, notes, sizeof notes, blocks, sizeof blocks) == TARN_ARRAY_OK);
   void* taken[BLOCKS];
   for (size_t i = 0; i != BLOCKS; ++i) {
     taken[i] = tarn_array_pool_allocate(&pool);
@@ -57,8 +56,7 @@ static void shared(void) {
   CHECK(tarn_shared_array_pool_attach(&one, notes, sizeof notes, blocks, sizeof blocks, 1) ==
         TARN_ARRAY_NO_POOL);
   memset(notes, 0x77, sizeof notes);
-  CHECK(tarn_shared_array_pool_format(notes, sizeof notes, BLOCKS, BYTES, 2, 0) ==
-        TARN_ARRAY_OK);
+  CHECK(tarn_shared_array_pool_format(notes, sizeof notes, BLOCKS, BYTES, 2, 0) == TARN_ARRAY_OK);
   CHECK(tarn_shared_array_pool_attach(&one, notes, sizeof notes, blocks, sizeof blocks, 1) ==
         TARN_ARRAY_OK);
   CHECK(tarn_shared_array_pool_attach(&two, notes, sizeof notes, blocks, sizeof blocks, 2) ==

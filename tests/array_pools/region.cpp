@@ -105,10 +105,10 @@ TEST(RegionArrayPool, TwoMappingsOfOneFileAreOnePool) {
   }
   const std::size_t notes_bytes = RegionArrayPool::bookkeeping_bytes(count, bytes, true);
   const std::size_t blocks_at = tarn::RegionArrayPool::bookkeeping_bytes(count, bytes, true) + 40;
-  auto first = RegionArrayPool::make({place[0], notes_bytes}, place[0] + blocks_at, count, bytes,
-                                     true);
-  auto second = RegionArrayPool::attach({place[1], notes_bytes},
-                                        {place[1] + blocks_at, count * bytes});
+  auto first =
+      RegionArrayPool::make({place[0], notes_bytes}, place[0] + blocks_at, count, bytes, true);
+  auto second =
+      RegionArrayPool::attach({place[1], notes_bytes}, {place[1] + blocks_at, count * bytes});
   ASSERT_TRUE(first && second);
   auto* const here = static_cast<char*>(first.allocate());
   std::strcpy(here, "from here");

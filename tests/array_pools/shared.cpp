@@ -116,15 +116,13 @@ TEST(SharedArrayPool, WorksThroughMappingsAtDifferentAddresses) {
   char* place[2];
   SharedArrayPool pool[2];
   for (int i = 0; i != 2; ++i) {
-    place[i] = static_cast<char*>(
-        mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    place[i] = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
     ASSERT_NE(place[i], MAP_FAILED);
     if (i == 0) {
       ASSERT_EQ(SharedArrayPool::format({place[0], notes_bytes}, count, bytes, members, true),
                 TARN_ARRAY_OK);
     }
-    pool[i] = SharedArrayPool::attach({place[i], notes_bytes},
-                                      {place[i] + 4096, count * bytes},
+    pool[i] = SharedArrayPool::attach({place[i], notes_bytes}, {place[i] + 4096, count * bytes},
                                       static_cast<std::uint64_t>(i) + 1);
     ASSERT_TRUE(pool[i]);
   }
@@ -176,12 +174,12 @@ TEST(SharedArrayPool, AttachSaysWhatIsWrong) {
   EXPECT_EQ(with(8, count), TARN_ARRAY_DAMAGED);  // The head.
   EXPECT_EQ(with(16, count + 1), TARN_ARRAY_DAMAGED);
   const std::uint64_t kept = words[0];
-  EXPECT_EQ(SharedArrayPool::attach(memory.notes().memory(), {memory.blocks().data(), 10}, 2)
-                .status(),
-            TARN_ARRAY_TOO_SMALL);
-  EXPECT_EQ(SharedArrayPool::attach({memory.notes().data(), 100}, memory.blocks().memory(), 2)
-                .status(),
-            TARN_ARRAY_TOO_SMALL);
+  EXPECT_EQ(
+      SharedArrayPool::attach(memory.notes().memory(), {memory.blocks().data(), 10}, 2).status(),
+      TARN_ARRAY_TOO_SMALL);
+  EXPECT_EQ(
+      SharedArrayPool::attach({memory.notes().data(), 100}, memory.blocks().memory(), 2).status(),
+      TARN_ARRAY_TOO_SMALL);
   EXPECT_EQ(words[0], kept);
   EXPECT_TRUE(pool.check());
 }

@@ -116,8 +116,8 @@ void kill_and_wait(pid_t child) {
   ASSERT_EQ(kill(child, SIGKILL), 0);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself, exit status "
-                                   << WEXITSTATUS(status);
+  ASSERT_TRUE(WIFSIGNALED(status))
+      << "the child ended by itself, exit status " << WEXITSTATUS(status);
 }
 
 TEST(SharedKills, APartnerThatIsKilledLosesNoBlock) {

@@ -61,10 +61,10 @@ struct World {
   SharedPoolMemory memory;
   tarn::SharedArrayPool mine, theirs;
   void* own;
-  void* kept;                // The other's, or adopted.
+  void* kept;  // The other's, or adopted.
   std::uint64_t ticket;
-  void* taken = nullptr;     // By the paused one.
-  std::vector<void*> held;   // By the other.
+  void* taken = nullptr;    // By the paused one.
+  std::vector<void*> held;  // By the other.
   std::uint64_t claim = 0;
   bool is_other_dead = false;
 };
@@ -196,9 +196,9 @@ TEST(SharedPauses, AnotherWorksBetweenAnyTwoInstructions) {
       for (std::size_t first = 1; first < step; first += 23 * stride) {
         for (std::size_t second = first + 1; second < step; second += 29 * stride) {
           run(work, meanwhile, first, second);
-          ASSERT_FALSE(HasFailure()) << "work " << &work - paused_works << ", paused at "
-                                     << first << " and " << second << " for work "
-                                     << &meanwhile - other_works;
+          ASSERT_FALSE(HasFailure())
+              << "work " << &work - paused_works << ", paused at " << first << " and " << second
+              << " for work " << &meanwhile - other_works;
         }
       }
     }

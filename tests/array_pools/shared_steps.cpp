@@ -31,7 +31,7 @@ alignas(64) unsigned char blocks[capacity * block_bytes];
 struct Expected {
   std::size_t kept_min;  // Blocks of members that live on.
   std::size_t kept_max;
-  bool with_gone;        // There is a second member to reclaim.
+  bool with_gone;  // There is a second member to reclaim.
 };
 Expected expected;
 std::size_t steps;
@@ -193,7 +193,8 @@ TEST_F(SharedSteps, ReclaimsAMemberThatWasKilledAnywhere) {
   const Work works[] = {
       {"carve", [](tarn::SharedArrayPool& pool, void*) { (void)pool.try_allocate(); }},
       {"free", [](tarn::SharedArrayPool& pool, void* own) { pool.deallocate(own); }},
-      {"both", [](tarn::SharedArrayPool& pool, void* own) {
+      {"both",
+       [](tarn::SharedArrayPool& pool, void* own) {
          pool.deallocate(own);
          (void)pool.try_allocate();
        }},

@@ -111,12 +111,13 @@ TEST(SharedThreads, OneOfManyAdoptsABlock) {
           if (message == nullptr) continue;
           for (unsigned& word : message->text) word = t;
           std::uint64_t none = 0;
-          if (place.compare_exchange_strong(none, pool.ticket(message))) ++sent;
-          else pool.deallocate(message);
+          if (place.compare_exchange_strong(none, pool.ticket(message)))
+            ++sent;
+          else
+            pool.deallocate(message);
         } else {
           const std::uint64_t ticket = place;  // Not taken down yet: others may see it, too.
-          auto* const message = ticket == 0 ? nullptr
-                                            : static_cast<Message*>(pool.adopt(ticket));
+          auto* const message = ticket == 0 ? nullptr : static_cast<Message*>(pool.adopt(ticket));
           if (message == nullptr) continue;
           place = 0;
           for (const unsigned word : message->text) {

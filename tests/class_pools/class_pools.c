@@ -19,10 +19,9 @@ static void unlock(void* context) { CHECK(context == &held && --held == 0); }
 int main(void) {
   static const size_t tuned[] = {396, 768};
   tarn_class_pools pools;
-  const tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS(.name = "of a C program",
-                                                                    .class_bytes = tuned,
-                                                                    .class_count = 2,
-                                                                    .lock = {lock, unlock, &held});
+  const tarn_class_pools_options options =
+      TARN_CLASS_POOLS_OPTIONS(.name = "of a C program", .class_bytes = tuned, .class_count = 2,
+                               .lock = {lock, unlock, &held});
   CHECK(tarn_class_pools_init(&pools, &options) == 0);
   CHECK(locks == 0);
 

@@ -397,8 +397,8 @@ TEST(ClassPools, AnyPointerMayBeAskedAbout) {
     for (const std::uintptr_t address : {near, far}) {
       void* const any = reinterpret_cast<void*>(address);
       ASSERT_EQ(pools.usable_bytes(any) != 0, any == p);
-      ASSERT_EQ(pools.owns(any), address >= tarn::address_of(p) &&
-                                     address < tarn::address_of(p) + 128);
+      ASSERT_EQ(pools.owns(any),
+                address >= tarn::address_of(p) && address < tarn::address_of(p) + 128);
     }
   }
 }

@@ -215,8 +215,8 @@ TEST(CompatAllocatorDeathTest, MemoryOfOnesOwnHasAllObjects) {
 // No objects: there is nothing to put into it, and blocks are the heap's.
 TEST(CompatAllocator, MemoryThatIsNotUsedLeaksNothing) {
   struct Ended : LastingAllocator {
-    using LastingAllocator::LastingAllocator;
     using LastingAllocator::Destroy;
+    using LastingAllocator::LastingAllocator;
   };
   alignas(16) static char memory[64];
   Ended blocks(64, 0, memory);

@@ -93,8 +93,7 @@ TEST_F(SmrtHeap, NewInAPoolOfZeros) {
 
 TEST_F(SmrtHeap, AThrowingConstructorLeaksNothing) {
   EXPECT_THROW(new (pool) Counted(-1), std::invalid_argument);
-  EXPECT_THROW((new (pool) Counted[3]{Counted(1), Counted(2), Counted(-1)}),
-               std::invalid_argument);
+  EXPECT_THROW((new (pool) Counted[3]{Counted(1), Counted(2), Counted(-1)}), std::invalid_argument);
   EXPECT_THROW(new (pool) Wide(true), std::invalid_argument);
   EXPECT_THROW((new (pool) Wide[2]{Wide(), Wide(true)}), std::invalid_argument);
   EXPECT_THROW(MemNew<Counted>(pool, -1), std::invalid_argument);

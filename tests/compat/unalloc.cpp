@@ -63,7 +63,8 @@ TEST(Unalloc, BlocksFromBeforeMainAreThere) {
 TEST(Unalloc, ServesContainers) {
   using String = std::basic_string<char, std::char_traits<char>, Unalloc<char>>;
   std::unordered_map<int, String, std::hash<int>, std::equal_to<int>,
-                     Unalloc<std::pair<const int, String>>> map;
+                     Unalloc<std::pair<const int, String>>>
+      map;
   for (int i = 0; i < 20000; ++i) map[i % 5000].append(static_cast<std::size_t>(i % 37), 'x');
   std::size_t sum = 0;
   for (const auto& [key, text] : map) sum += text.size();
@@ -109,7 +110,12 @@ TEST(UnallocDeathTest, WrongFreesAreReported) {
   EXPECT_DEATH(unfree(foreign), "tarn: invalid free");
   EXPECT_DEATH(unfree(foreign + 1), "tarn: invalid free");
   void* const large = unalloc(1 << 20);
-  EXPECT_DEATH({ unfree(large); unfree(large); }, "tarn: (double|invalid) free");
+  EXPECT_DEATH(
+      {
+        unfree(large);
+        unfree(large);
+      },
+      "tarn: (double|invalid) free");
   EXPECT_DEATH(static_cast<void>(unrealloc(static_cast<char*>(large) + 8, 10)),
                "tarn: invalid free");
   unfree(large);

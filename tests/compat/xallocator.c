@@ -57,8 +57,9 @@ static void test_stats(void) {
   for (int i = 0; i < 10000; ++i) xfree(blocks[i]);
   CHECK(strcmp(stats(), "xallocator Block Size: 128 Block Count: 10001 Blocks In Use: 1\n") == 0);
   void* const tuned = xmalloc(390);
-  CHECK(strcmp(stats(), "xallocator Block Size: 128 Block Count: 10001 Blocks In Use: 1\n"
-                        "xallocator Block Size: 396 Block Count: 1 Blocks In Use: 1\n") == 0);
+  CHECK(strcmp(stats(),
+               "xallocator Block Size: 128 Block Count: 10001 Blocks In Use: 1\n"
+               "xallocator Block Size: 396 Block Count: 1 Blocks In Use: 1\n") == 0);
   xfree(tuned);
   xfree(blocks[10000]);
 }
@@ -74,11 +75,11 @@ static void test_tuning(void) {
   tarn_class_pool_stats all = TARN_CLASS_POOL_STATS();
   for (size_t i = 0; tarn_xalloc_get_class_stats(i, &all) == 0; ++i) {
     if (all.allocations == 0) continue;
-    length += (size_t)snprintf(
-        text + length, sizeof text - length,
-        "%6zu: at most %" PRIu64 " in use; asked for %zu to %zu bytes, %" PRIu64 " on average\n",
-        all.block_bytes, all.in_use_peak, all.requested_bytes_min, all.requested_bytes_max,
-        all.requested_bytes / all.allocations);
+    length += (size_t)snprintf(text + length, sizeof text - length,
+                               "%6zu: at most %" PRIu64
+                               " in use; asked for %zu to %zu bytes, %" PRIu64 " on average\n",
+                               all.block_bytes, all.in_use_peak, all.requested_bytes_min,
+                               all.requested_bytes_max, all.requested_bytes / all.allocations);
   }
   const char* const expected =
       "    32: at most 1000 in use; asked for 24 to 24 bytes, 24 on average\n"
@@ -87,8 +88,8 @@ static void test_tuning(void) {
   for (int i = 0; i < 11000; ++i) xfree(blocks[i]);
   xalloc_destroy();
   static const size_t sizes[] = {400, 768};
-  const int made = tarn_xalloc_init(&TARN_CLASS_POOLS_OPTIONS(.class_bytes = sizes,
-                                                              .class_count = 2));
+  const int made =
+      tarn_xalloc_init(&TARN_CLASS_POOLS_OPTIONS(.class_bytes = sizes, .class_count = 2));
   CHECK(made == 0);
   void* const p = xmalloc(398);
   CHECK(tarn_xalloc_usable_bytes(p) == 400);

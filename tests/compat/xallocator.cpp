@@ -108,8 +108,8 @@ TEST(Xallocator, AlignedForms) {
   auto* const two = new (std::nothrow) Wide;
   auto* const many = new Wide[3];
   auto* const more = new (std::nothrow) Wide[3];
-  for (const void* p : {static_cast<void*>(one), static_cast<void*>(two),
-                        static_cast<void*>(many), static_cast<void*>(more)}) {
+  for (const void* p : {static_cast<void*>(one), static_cast<void*>(two), static_cast<void*>(many),
+                        static_cast<void*>(more)}) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 256, 0u);
   }
   EXPECT_EQ(in_use(), before + 4);
@@ -126,7 +126,7 @@ TEST(Xallocator, AConstructorThatThrowsLeaksNothing) {
   EXPECT_THROW(delete new (std::nothrow) Message(-1), std::runtime_error);
   EXPECT_THROW(delete new Wide(true), std::runtime_error);
   EXPECT_THROW(delete new (std::nothrow) Wide(true), std::runtime_error);
-  EXPECT_THROW(delete[] (new Message[2]{Message(1), Message(-1)}), std::runtime_error);
+  EXPECT_THROW(delete[](new Message[2]{Message(1), Message(-1)}), std::runtime_error);
   char place[sizeof(Message)];
   EXPECT_THROW(static_cast<void>(new (place) Message(-1)), std::runtime_error);
   EXPECT_EQ(in_use(), before);

@@ -17,9 +17,7 @@ std::size_t os_page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESI
 
 // An object of n bytes needs no more alignment than the largest power of two in n, and never more
 // than 16 where nothing else is asked for.
-std::size_t alignment_due(std::size_t size) {
-  return size >= 16 ? 16 : std::bit_floor(size);
-}
+std::size_t alignment_due(std::size_t size) { return size >= 16 ? 16 : std::bit_floor(size); }
 
 TEST(Alignment, PlainBlocksSuitEveryObjectOfTheirSize) {
   for (std::size_t size = 1; size < 70000; size += size < 2100 ? 1 : 101) {
@@ -77,8 +75,8 @@ TEST(Alignment, EveryPowerOfTwoIsHonouredAndBlocksDoNotOverlap) {
 }
 
 TEST(Alignment, AlignmentsBeyondAnySegmentAreHonoured) {
-  for (const std::size_t alignment : {std::size_t{32} << 20, std::size_t{256} << 20,
-                                      std::size_t{1} << 30}) {
+  for (const std::size_t alignment :
+       {std::size_t{32} << 20, std::size_t{256} << 20, std::size_t{1} << 30}) {
     void* block = nullptr;
     ASSERT_EQ(FAMILY(posix_memalign)(&block, alignment, 100), 0) << alignment;
     EXPECT_TRUE(is_aligned(block, alignment));
@@ -102,9 +100,9 @@ TEST(Alignment, SmallAlignmentsGiveOrdinaryBlocks) {
 }
 
 TEST(Alignment, AlignedAllocRefusesWhatIsNoPowerOfTwo) {
-  for (const std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{12},
-                                      std::size_t{24}, std::size_t{48}, std::size_t{4097},
-                                      std::size_t{SIZE_MAX}, SIZE_MAX / 2 + 2}) {
+  for (const std::size_t alignment :
+       {std::size_t{0}, std::size_t{3}, std::size_t{12}, std::size_t{24}, std::size_t{48},
+        std::size_t{4097}, std::size_t{SIZE_MAX}, SIZE_MAX / 2 + 2}) {
     errno = 0;
     EXPECT_EQ(FAMILY(aligned_alloc)(opaque(alignment), 64), nullptr) << alignment;
     EXPECT_EQ(errno, EINVAL) << alignment;
@@ -120,9 +118,9 @@ TEST(Alignment, AlignedAllocTakesSizesThatAreNoMultiple) {
 
 TEST(Alignment, PosixMemalignRefusesBadAlignmentsAndLeavesThePointerAlone) {
   char witness = 0;
-  for (const std::size_t alignment : {std::size_t{0}, std::size_t{1}, std::size_t{2},
-                                      std::size_t{4}, std::size_t{12}, std::size_t{24},
-                                      std::size_t{40}, std::size_t{4097}, SIZE_MAX}) {
+  for (const std::size_t alignment :
+       {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{4}, std::size_t{12},
+        std::size_t{24}, std::size_t{40}, std::size_t{4097}, SIZE_MAX}) {
     void* block = &witness;
     EXPECT_EQ(FAMILY(posix_memalign)(&block, opaque(alignment), 64), EINVAL) << alignment;
     EXPECT_EQ(block, static_cast<void*>(&witness));
@@ -131,8 +129,8 @@ TEST(Alignment, PosixMemalignRefusesBadAlignmentsAndLeavesThePointerAlone) {
 
 // memalign is glibc's own: an alignment that is no power of two counts as the next one.
 TEST(Alignment, MemalignRoundsUpAsTheCLibraryDoes) {
-  for (const std::size_t alignment : {std::size_t{0}, std::size_t{24}, std::size_t{33},
-                                      std::size_t{100}, std::size_t{5000}}) {
+  for (const std::size_t alignment :
+       {std::size_t{0}, std::size_t{24}, std::size_t{33}, std::size_t{100}, std::size_t{5000}}) {
     void* block = FAMILY(memalign)(opaque(alignment), 64);
     ASSERT_NE(block, nullptr) << alignment;
     EXPECT_TRUE(is_aligned(block, std::bit_ceil(alignment))) << alignment;

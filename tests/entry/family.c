@@ -18,12 +18,12 @@
 
 static int failures;
 
-#define EXPECT(condition)                                                       \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      ++failures;                                                               \
-      fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition);  \
-    }                                                                           \
+#define EXPECT(condition)                                                      \
+  do {                                                                         \
+    if (!(condition)) {                                                        \
+      ++failures;                                                              \
+      fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition); \
+    }                                                                          \
   } while (0)
 
 static void test_blocks(void) {

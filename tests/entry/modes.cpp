@@ -49,18 +49,18 @@ TEST(Modes, OperatorsSayTheSize) {
   const tarn_heap heap = make(TARN_MODE_CHECKED);
   const tarn_heap before = tarn_heap_set_default(heap);
   void* const p = ::operator new(100);
-  void* const q = ::operator new(100, std::align_val_t{256});
+  void* const q = ::operator new (100, std::align_val_t{256});
   void* const r = ::operator new[](100);
   tarn_heap_set_default(before);
   for (void* const block : {p, q, r}) EXPECT_EQ(tarn_heap_owns(heap, block), 1);
   const testing::KilledBySignal aborts(SIGABRT);
-  EXPECT_EXIT(::operator delete(p, std::size_t{99}), aborts, "^tarn: size mismatch: .*drop-in");
-  EXPECT_EXIT(::operator delete(q, std::size_t{99}, std::align_val_t{256}), aborts,
+  EXPECT_EXIT(::operator delete (p, std::size_t{99}), aborts, "^tarn: size mismatch: .*drop-in");
+  EXPECT_EXIT(::operator delete (q, std::size_t{99}, std::align_val_t{256}), aborts,
               "^tarn: size mismatch: .*drop-in");
   void* volatile again = p;  // The compiler would see it, too.
   EXPECT_EXIT((::operator delete(p), ::operator delete(again)), aborts, "^tarn: double free: ");
-  ::operator delete(p, std::size_t{100});
-  ::operator delete(q, std::size_t{100}, std::align_val_t{256});
+  ::operator delete (p, std::size_t{100});
+  ::operator delete (q, std::size_t{100}, std::align_val_t{256});
   ::operator delete[](r, std::size_t{100});
   EXPECT_EQ(tarn_heap_destroy(heap), 0);
 }

@@ -19,8 +19,12 @@ using std::align_val_t;
 using std::nothrow;
 
 constexpr std::size_t sizes[] = {0, 1, 7, 16, 40, 1000, 5000, 70000, 3000000};
-constexpr std::size_t too_large[] = {std::size_t{PTRDIFF_MAX} + 1, SIZE_MAX - 8192, SIZE_MAX - 4096,
-                                     SIZE_MAX - 64,                SIZE_MAX - 15,   SIZE_MAX - 1,
+constexpr std::size_t too_large[] = {std::size_t{PTRDIFF_MAX} + 1,
+                                     SIZE_MAX - 8192,
+                                     SIZE_MAX - 4096,
+                                     SIZE_MAX - 64,
+                                     SIZE_MAX - 15,
+                                     SIZE_MAX - 1,
                                      SIZE_MAX};
 
 class Handlers : public testing::Test {
@@ -89,11 +93,11 @@ TEST(Operators, DeleteOfNothingDoesNothing) {
   ::operator delete[](nothing, 10);
   ::operator delete(nothing, nothrow);
   ::operator delete[](nothing, nothrow);
-  ::operator delete(nothing, align_val_t{64});
+  ::operator delete (nothing, align_val_t{64});
   ::operator delete[](nothing, align_val_t{64});
-  ::operator delete(nothing, 10, align_val_t{64});
+  ::operator delete (nothing, 10, align_val_t{64});
   ::operator delete[](nothing, 10, align_val_t{64});
-  ::operator delete(nothing, align_val_t{64}, nothrow);
+  ::operator delete (nothing, align_val_t{64}, nothrow);
   ::operator delete[](nothing, align_val_t{64}, nothrow);
   EXPECT_EQ(errno, EDOM);
 }
@@ -212,7 +216,7 @@ TEST_F(Handlers, RunUntilNoneIsLeft) {
 TEST_F(Handlers, RunForAlignedForms) {
   handler_calls = 0;
   std::set_new_handler(handler_that_gives_up);
-  EXPECT_THROW((void)::operator new(opaque(SIZE_MAX - 1000), align_val_t{128}), std::bad_alloc);
+  EXPECT_THROW((void)::operator new (opaque(SIZE_MAX - 1000), align_val_t{128}), std::bad_alloc);
   EXPECT_EQ(handler_calls, 5);
 }
 
@@ -232,7 +236,7 @@ TEST_F(Handlers, MayThrowSomethingMoreTelling) {
   std::set_new_handler(handler_that_throws);
   EXPECT_THROW((void)::operator new(opaque(SIZE_MAX - 1000)), OutOfBudget);
   EXPECT_THROW((void)::operator new[](opaque(SIZE_MAX - 1000)), OutOfBudget);
-  EXPECT_THROW((void)::operator new(opaque(SIZE_MAX - 1000), align_val_t{64}), OutOfBudget);
+  EXPECT_THROW((void)::operator new (opaque(SIZE_MAX - 1000), align_val_t{64}), OutOfBudget);
   EXPECT_EQ(handler_calls, 3);
 }
 
@@ -241,7 +245,7 @@ TEST_F(Handlers, ThatThrowMakeNothrowFormsReturnNull) {
   std::set_new_handler(handler_that_throws);
   EXPECT_EQ(::operator new(opaque(SIZE_MAX - 1000), nothrow), nullptr);
   EXPECT_EQ(::operator new[](opaque(SIZE_MAX - 1000), nothrow), nullptr);
-  EXPECT_EQ(::operator new(opaque(SIZE_MAX - 1000), align_val_t{64}, nothrow), nullptr);
+  EXPECT_EQ(::operator new (opaque(SIZE_MAX - 1000), align_val_t{64}, nothrow), nullptr);
   EXPECT_EQ(::operator new[](opaque(SIZE_MAX - 1000), align_val_t{64}, nothrow), nullptr);
   EXPECT_EQ(handler_calls, 4);
 }
@@ -258,7 +262,7 @@ TEST(Operators, BlocksAreTheMallocFamilysOwn) {
   for (const std::size_t size : sizes) {
     free(::operator new(size));
     ::operator delete(malloc(size));
-    free(::operator new(size, align_val_t{256}));
+    free(::operator new (size, align_val_t{256}));
   }
 }
 

@@ -13,12 +13,19 @@
 
 namespace {
 
-constexpr std::size_t too_large[] = {
-    std::size_t{PTRDIFF_MAX},     std::size_t{PTRDIFF_MAX} + 1, SIZE_MAX / 4 * 3,
-    SIZE_MAX - (std::size_t{1} << 32), SIZE_MAX - 65536,       SIZE_MAX - 4096,
-    SIZE_MAX - 4095,              SIZE_MAX - 64,                SIZE_MAX - 16,
-    SIZE_MAX - 15,                SIZE_MAX - 7,                 SIZE_MAX - 1,
-    SIZE_MAX};
+constexpr std::size_t too_large[] = {std::size_t{PTRDIFF_MAX},
+                                     std::size_t{PTRDIFF_MAX} + 1,
+                                     SIZE_MAX / 4 * 3,
+                                     SIZE_MAX - (std::size_t{1} << 32),
+                                     SIZE_MAX - 65536,
+                                     SIZE_MAX - 4096,
+                                     SIZE_MAX - 4095,
+                                     SIZE_MAX - 64,
+                                     SIZE_MAX - 16,
+                                     SIZE_MAX - 15,
+                                     SIZE_MAX - 7,
+                                     SIZE_MAX - 1,
+                                     SIZE_MAX};
 
 struct Product {
   std::size_t count;
@@ -36,11 +43,11 @@ constexpr Product wrapping[] = {{SIZE_MAX, 2},
                                 {3, SIZE_MAX / 3 + 1}};
 
 // Fails unless `call` returns null and says ENOMEM, whatever errno said before.
-#define EXPECT_NO_MEMORY(call)                  \
-  do {                                          \
-    errno = EDOM;                               \
-    EXPECT_EQ((call), nullptr) << #call;        \
-    EXPECT_EQ(errno, ENOMEM) << #call;          \
+#define EXPECT_NO_MEMORY(call)           \
+  do {                                   \
+    errno = EDOM;                        \
+    EXPECT_EQ((call), nullptr) << #call; \
+    EXPECT_EQ(errno, ENOMEM) << #call;   \
   } while (false)
 
 TEST(Sizes, ZeroIsAUniqueBlock) {
@@ -122,8 +129,8 @@ TEST(Sizes, FailureLeavesTheOldBlockAlone) {
       EXPECT_NO_MEMORY(FAMILY(reallocarray)(opaque_block(block), opaque(request), 1));
     }
     for (const Product& product : wrapping) {
-      EXPECT_NO_MEMORY(FAMILY(reallocarray)(opaque_block(block), opaque(product.count),
-                                            opaque(product.size)));
+      EXPECT_NO_MEMORY(
+          FAMILY(reallocarray)(opaque_block(block), opaque(product.count), opaque(product.size)));
     }
     EXPECT_TRUE(pattern_holds(block, size, 7));
     FAMILY(free)(block);
@@ -152,9 +159,7 @@ TEST(Sizes, EverySizeUpToThePageLimitIsUsable) {
   }
 }
 
-TEST(Sizes, UsableSizeOfNothingIsNothing) {
-  EXPECT_EQ(FAMILY(malloc_usable_size)(nullptr), 0u);
-}
+TEST(Sizes, UsableSizeOfNothingIsNothing) { EXPECT_EQ(FAMILY(malloc_usable_size)(nullptr), 0u); }
 
 // The waste that a request of any size may carry: the C library's own is below these bounds too.
 TEST(Sizes, UsableSizeIsNotExtravagant) {

@@ -22,7 +22,9 @@ namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-struct mallinfo2 snapshot() { return mallinfo2(); }
+struct mallinfo2 snapshot() {
+  return mallinfo2();
+}
 
 std::size_t bytes_in_use() {
   const struct mallinfo2 info = snapshot();
@@ -170,8 +172,10 @@ std::string root_of_well_formed(const std::string& text) {
       continue;
     }
     const std::string name = tag.substr(0, tag.find_first_of(" \t\n/"));
-    if (root.empty()) root = name;
-    else if (open.empty()) return {};
+    if (root.empty())
+      root = name;
+    else if (open.empty())
+      return {};
     if (tag.back() != '/') open.push_back(name);
   }
   return open.empty() ? root : std::string{};

@@ -66,8 +66,8 @@ static void give(void* context, tarn_chunk chunk) {
 
 static void from_a_source(void) {
   struct counts counts = {0};
-  const tarn_source source = TARN_SOURCE(.acquire = take, .release = give, .context = &counts,
-                                         .chunk_bytes = 100000);
+  const tarn_source source =
+      TARN_SOURCE(.acquire = take, .release = give, .context = &counts, .chunk_bytes = 100000);
   tarn_heap_options options = plain();
   options.source = &source;
   counts.refuses = 1;

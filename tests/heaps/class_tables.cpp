@@ -92,10 +92,17 @@ TEST(ReadyMadeTables, NumbersThatMakeNone) {
     unsigned steps;
     std::size_t least, most, grain;
   };
-  for (const Wrong w : {Wrong{0, 16, 64, 16}, {65, 16, 64, 16}, {UINT32_MAX, 16, 64, 16},
-                        {1, 0, 64, 16}, {1, 65, 64, 1}, {1, 1, SIZE_MAX, 1},
-                        {1, 1, std::size_t{PTRDIFF_MAX} + 1, 1}, {1, 16, 64, 0}, {1, 16, 64, 24},
-                        {1, 16, 64, 8192}, {1, 16, 64, std::size_t{1} << 63}}) {
+  for (const Wrong w : {Wrong{0, 16, 64, 16},
+                        {65, 16, 64, 16},
+                        {UINT32_MAX, 16, 64, 16},
+                        {1, 0, 64, 16},
+                        {1, 65, 64, 1},
+                        {1, 1, SIZE_MAX, 1},
+                        {1, 1, std::size_t{PTRDIFF_MAX} + 1, 1},
+                        {1, 16, 64, 0},
+                        {1, 16, 64, 24},
+                        {1, 16, 64, 8192},
+                        {1, 16, 64, std::size_t{1} << 63}}) {
     errno = 0;
     EXPECT_EQ(tarn_class_table(w.steps, w.least, w.most, w.grain, nullptr, 0), 0u);
     EXPECT_EQ(errno, EINVAL);
@@ -250,8 +257,8 @@ TEST(TableOptions, ThatAreRefused) {
 
 std::string documented(const char* name, std::size_t count, double fill) {
   std::array<char, 80> row{};
-  std::snprintf(row.data(), row.size(), "| %s | %zu | %.1f %% | %.1f %% |", name, count,
-                100 * fill, 100 * (1 - fill));
+  std::snprintf(row.data(), row.size(), "| %s | %zu | %.1f %% | %.1f %% |", name, count, 100 * fill,
+                100 * (1 - fill));
   return row.data();
 }
 
@@ -268,13 +275,13 @@ TEST(TableDocuments, QuoteWhatIsComputed) {
   for (const unsigned steps : {1u, 2u, 4u, 8u}) {
     const std::string name = std::to_string(steps);
     const Sizes wide = ready_made(steps, 32, 8 * mib, 1);
-    expect_row(documented((name + ", 32 B to 8 MiB").c_str(), wide.size(),
-                          fill_of(wide, 32, 8 * mib)));
+    expect_row(
+        documented((name + ", 32 B to 8 MiB").c_str(), wide.size(), fill_of(wide, 32, 8 * mib)));
     const Sizes own = ready_made(steps, 16, 128 * kib, 16);
     expect_row(documented((name + ", a heap's: 16 B to 128 KiB").c_str(), own.size(),
                           fill_of(own, 1, 128 * kib)));
-    expect_row(documented((name + ", the same up to 1 KiB").c_str(), ready_made(
-                          steps, 16, kib, 16).size(), fill_of(own, 1, kib)));
+    expect_row(documented((name + ", the same up to 1 KiB").c_str(),
+                          ready_made(steps, 16, kib, 16).size(), fill_of(own, 1, kib)));
   }
 }
 

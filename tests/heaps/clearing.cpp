@@ -10,8 +10,7 @@ namespace heaps {
 namespace {
 
 class Clearing : public EachMode {};
-INSTANTIATE_TEST_SUITE_P(Modes, Clearing,
-                         testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED));
+INSTANTIATE_TEST_SUITE_P(Modes, Clearing, testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED));
 
 // Threads that allocate in a heap without pause. They write nothing: a block may be gone at once.
 class Allocators {

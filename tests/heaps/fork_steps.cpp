@@ -64,7 +64,7 @@ class BlockRange {
     tarn_heap_options wanted = options(threads, "stepped");
     wanted.ceiling_bytes = ceiling;
     heap_ = tarn_heap_create(&wanted);
-      std::thread([this] { fill(1); }).join();
+    std::thread([this] { fill(1); }).join();
     fill(2);
   }
   BlockRange(const BlockRange&) = delete;
@@ -258,14 +258,14 @@ TEST_P(ForkSteps, TheChildFindsHeapsInOrder) {
   EXPECT_GT(forks, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Operations, ForkSteps,
-    testing::Combine(testing::ValuesIn(operations),
-                     testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED)),
-    [](const testing::TestParamInfo<ForkSteps::ParamType>& tested) {
-      const bool shared = std::get<1>(tested.param) == TARN_HEAP_SHARED;
-      return std::string(std::get<0>(tested.param).name) + (shared ? "Shared" : "Serialised");
-    });
+INSTANTIATE_TEST_SUITE_P(Operations, ForkSteps,
+                         testing::Combine(testing::ValuesIn(operations),
+                                          testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED)),
+                         [](const testing::TestParamInfo<ForkSteps::ParamType>& tested) {
+                           const bool shared = std::get<1>(tested.param) == TARN_HEAP_SHARED;
+                           return std::string(std::get<0>(tested.param).name) +
+                                  (shared ? "Shared" : "Serialised");
+                         });
 
 }  // namespace
 }  // namespace heaps

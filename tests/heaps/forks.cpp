@@ -160,8 +160,7 @@ class Forks : public Modes {
 };
 INSTANTIATE_TEST_SUITE_P(Fast, Forks,
                          testing::Combine(testing::Values(TARN_MODE_FAST),
-                                          testing::Values(TARN_HEAP_SHARED,
-                                                          TARN_HEAP_SERIALISED)));
+                                          testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED)));
 INSTANTIATE_TEST_SUITE_P(Checking, Forks,
                          testing::Combine(checking_modes, testing::Values(TARN_HEAP_SHARED)));
 

@@ -75,8 +75,8 @@ TEST_P(Handles, NothingIsLeftOfTheBlocksOfHeapsThatEnded) {
 TEST_P(Handles, WhatIsNoBlock) {
   static int object = 0;
   int local = 0;
-  void* const mapping = ::mmap(nullptr, slice, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const mapping =
+      ::mmap(nullptr, slice, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(mapping, MAP_FAILED);
   const void* const low = reinterpret_cast<const void*>(std::uintptr_t{8});
   for (const void* p : {static_cast<const void*>(nullptr), static_cast<const void*>(&object),

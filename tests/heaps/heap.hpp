@@ -26,8 +26,8 @@ namespace heaps {
 
 inline constexpr std::size_t kib = 1024;
 inline constexpr std::size_t mib = 1024 * kib;
-inline constexpr std::size_t slice = 4 * kib;           // What memory is counted in.
-inline constexpr std::size_t young_bytes_max = 1024;    // The largest block of a mixed page,
+inline constexpr std::size_t slice = 4 * kib;              // What memory is counted in.
+inline constexpr std::size_t young_bytes_max = 1024;       // The largest block of a mixed page,
 inline constexpr std::size_t paged_bytes_max = 128 * kib;  // and of a page.
 
 constexpr int scaled(int count) { return count / TARN_TEST_DIVISOR; }

@@ -148,8 +148,8 @@ static size_t drop_block(tarn_heap heap, size_t wanted_bytes, void* context) {
 
 static void limits(void) {
   struct cache cache = {.calls = 0};
-  const tarn_heap_options options = TARN_HEAP_OPTIONS(.ceiling_bytes = 512 * 1024,
-                                                      .reclaim = drop_block, .context = &cache);
+  const tarn_heap_options options =
+      TARN_HEAP_OPTIONS(.ceiling_bytes = 512 * 1024, .reclaim = drop_block, .context = &cache);
   cache.heap = tarn_heap_create(&options);
   cache.block = tarn_heap_allocate(cache.heap, 300000);
   CHECK(cache.block != NULL && cache.calls == 0);
@@ -211,8 +211,8 @@ static void class_tables(void) {
   errno = 0;
   CHECK(tarn_class_table_add(table, 9, 9, 48) == 0 && errno == ENOSPC);
   for (int threads = TARN_HEAP_SHARED; threads <= TARN_HEAP_CONFINED; ++threads) {
-    tarn_heap_options options = TARN_HEAP_OPTIONS(.threads = threads, .class_bytes = table,
-                                                  .class_count = count);
+    tarn_heap_options options =
+        TARN_HEAP_OPTIONS(.threads = threads, .class_bytes = table, .class_count = count);
     const tarn_heap heap = tarn_heap_create(&options);
     CHECK(!is_none(heap));
     for (size_t bytes = 0; bytes < 10000; bytes += 3) {

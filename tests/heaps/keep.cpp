@@ -148,8 +148,8 @@ TEST_P(Default, ServesTheMallocFamilyOfItsThread) {
     EXPECT_TRUE(same(tarn_heap_of(outside), tarn_heap_main()));
   }
   std::vector<void*> blocks;
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100},
-                                  std::size_t{5'000}, 100 * kib, 3 * mib}) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{5'000}, 100 * kib, 3 * mib}) {
     blocks.push_back(tarn_malloc(bytes));
     blocks.push_back(tarn_calloc(1, bytes));
     EXPECT_TRUE(is_zero(blocks.back(), bytes));

@@ -120,9 +120,9 @@ TEST(LookErrors, NoHeapAndMallocs) {
   }
   EXPECT_EQ(tarn_heap_usable_bytes(nullptr), 0u);
   int local = 0;
-  for (const void* const p : {static_cast<const void*>(&local),
-                              reinterpret_cast<const void*>(std::uintptr_t{1} << 48),
-                              reinterpret_cast<const void*>(UINTPTR_MAX)}) {
+  for (const void* const p :
+       {static_cast<const void*>(&local), reinterpret_cast<const void*>(std::uintptr_t{1} << 48),
+        reinterpret_cast<const void*>(UINTPTR_MAX)}) {
     EXPECT_DEATH((void)tarn_heap_usable_bytes(p), "tarn: invalid free: tarn_heap_usable_bytes");
   }
   EXPECT_TRUE(tarn::HeapRef::main().check());

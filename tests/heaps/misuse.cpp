@@ -43,8 +43,7 @@ TEST_P(MisuseDeathTest, UseAfterDestroy) {
   void* const p = tarn_malloc(10);
   EXPECT_REPORT(drop(tarn_heap_allocate(heap, 40)), report("tarn_heap_allocate"));
   EXPECT_REPORT(drop(tarn_heap_allocate(heap, mib)), report("tarn_heap_allocate"));
-  EXPECT_REPORT(drop(tarn_heap_allocate_zeroed(heap, 1, 8)),
-                report("tarn_heap_allocate_zeroed"));
+  EXPECT_REPORT(drop(tarn_heap_allocate_zeroed(heap, 1, 8)), report("tarn_heap_allocate_zeroed"));
   EXPECT_REPORT(drop(tarn_heap_allocate_aligned(heap, 64, 8)),
                 report("tarn_heap_allocate_aligned"));
   EXPECT_REPORT(tarn_heap_reallocate(heap, nullptr, 8), report("tarn_heap_reallocate"));

@@ -12,8 +12,8 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(All, Modes, testing::Combine(checking_modes, every_mode));
 
-const std::array<std::size_t, 22> sizes{0,    1,    7,    8,     9,     15,     16,  17,
-                                        24,   100,  1000, 1016,  1017,  1024,   4088, 4089,
+const std::array<std::size_t, 22> sizes{0,    1,    7,       8,       9,       15,     16,   17,
+                                        24,   100,  1000,    1016,    1017,    1024,   4088, 4089,
                                         4096, 5000, 100'000, 131'064, 131'065, 300'000};
 
 TEST_P(Modes, BlocksOfAllSizes) {
@@ -47,8 +47,8 @@ TEST_P(Modes, Aligned) {
   const Heap heap(wanted());
   std::vector<void*> blocks;
   for (std::size_t alignment = 1; alignment <= 64 * kib; alignment *= 2) {
-    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{40}, 3 * kib,
-                                   10 * kib, 200 * kib}) {
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{1}, std::size_t{40}, 3 * kib, 10 * kib, 200 * kib}) {
       void* const p = tarn_heap_allocate_aligned(heap, alignment, size);
       ASSERT_NE(p, nullptr) << alignment << " " << size;
       EXPECT_EQ(misaligned(p, alignment), 0u);

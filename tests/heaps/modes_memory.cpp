@@ -8,8 +8,7 @@ namespace heaps {
 namespace {
 
 class ModesMemory : public Modes {};
-INSTANTIATE_TEST_SUITE_P(All, ModesMemory,
-                         testing::Combine(testing::Range(0, 4), every_mode));
+INSTANTIATE_TEST_SUITE_P(All, ModesMemory, testing::Combine(testing::Range(0, 4), every_mode));
 
 void use_and_free(tarn_heap heap, int blocks) {
   std::vector<void*> used;

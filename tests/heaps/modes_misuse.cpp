@@ -14,9 +14,7 @@ namespace {
 class ModesDeathTest : public testing::TestWithParam<int> {
  protected:
   ModesDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
-  static tarn_heap_options wanted() {
-    return in_mode(GetParam(), TARN_HEAP_SHARED, "watched");
-  }
+  static tarn_heap_options wanted() { return in_mode(GetParam(), TARN_HEAP_SHARED, "watched"); }
 };
 INSTANTIATE_TEST_SUITE_P(All, ModesDeathTest, checking_modes);
 
@@ -119,9 +117,9 @@ TEST_P(CheckedDeathTest, AnOverrun) {
   for (const std::size_t size : {20u, 100u, 3001u, 200'001u}) {
     void* const p = tarn_heap_allocate(heap, size);
     const auto overrun = [&](const char* function, std::size_t by) {
-      return std::string("^tarn: overrun: ") + function + ": the block of " +
-             std::to_string(size) + " bytes at 0x[0-9a-f]+ was written beyond its end, byte " +
-             std::to_string(size + by) + "; " + born;
+      return std::string("^tarn: overrun: ") + function + ": the block of " + std::to_string(size) +
+             " bytes at 0x[0-9a-f]+ was written beyond its end, byte " + std::to_string(size + by) +
+             "; " + born;
     };
     EXPECT_REPORT((put(p, size, 0), tarn_free(p)), overrun("free", 0));
     EXPECT_REPORT((put(p, size + 3, 1), tarn_free(p)), overrun("free", 3));
@@ -164,7 +162,8 @@ TEST_P(GuardedDeathTest, Faults) {
   const Heap heap(wanted());
   for (const std::size_t size : {16u, 3008u, 200'000u}) {
     void* const p = tarn_heap_allocate(heap, size);
-    EXPECT_EXIT(put(p, size, 1), [](int status) { return status != 0; }, "");
+    EXPECT_EXIT(
+        put(p, size, 1), [](int status) { return status != 0; }, "");
     EXPECT_EXIT((tarn_free(p), put(p, 0, 1)), [](int status) { return status != 0; }, "");
     put(p, size - 1, 1);
     tarn_free(p);

@@ -16,8 +16,7 @@ namespace {
 class ModesThreads : public Modes {};
 INSTANTIATE_TEST_SUITE_P(All, ModesThreads,
                          testing::Combine(checking_modes,
-                                          testing::Values(TARN_HEAP_SHARED,
-                                                          TARN_HEAP_SERIALISED)));
+                                          testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED)));
 
 struct Block {
   void* p;

@@ -10,7 +10,9 @@ namespace heaps {
 namespace {
 
 TEST(Pressure, RefusesNumbersThatMakeNoSense) {
-  for (const auto& [stall, window] : {std::pair{0u, 2'000u}, {2'001u, 2'000u}, {100u, 10'001u},
+  for (const auto& [stall, window] : {std::pair{0u, 2'000u},
+                                      {2'001u, 2'000u},
+                                      {100u, 10'001u},
                                       {4'000'000'000u, 4'100'000'000u}}) {
     errno = 0;
     EXPECT_EQ(tarn_pressure_open(stall, window), -1);

@@ -20,12 +20,12 @@ static void say(const char* text) {
 
 #define STRING(x) STRING_OF(x)
 #define STRING_OF(x) #x
-#define CHECK(condition)                                                 \
-  do {                                                                   \
-    if (!(condition)) {                                                  \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
       say("region_no_os.c:" STRING(__LINE__) ": not true: " #condition "\n"); \
-      syscall(SYS_exit, 1);                                              \
-    }                                                                    \
+      syscall(SYS_exit, 1);                                                   \
+    }                                                                         \
   } while (0)
 
 static int count(const tarn_heap_item* item, void* context) {
@@ -34,10 +34,9 @@ static int count(const tarn_heap_item* item, void* context) {
 }
 
 static void live(int threads) {
-  const tarn_heap_options options = TARN_HEAP_OPTIONS(.name = "region", .threads = threads,
-                                                      .ceiling_bytes = 900000,
-                                                      .region = memory + 100,
-                                                      .region_bytes = sizeof memory - 100);
+  const tarn_heap_options options =
+      TARN_HEAP_OPTIONS(.name = "region", .threads = threads, .ceiling_bytes = 900000,
+                        .region = memory + 100, .region_bytes = sizeof memory - 100);
   static void* blocks[20000];
   const tarn_heap heap = tarn_heap_create(&options);
   CHECK(heap.record != NULL);
@@ -69,7 +68,7 @@ static void live(int threads) {
 }
 
 int main(void) {
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) return 77;  /* Not here: skipped. */
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) return 77; /* Not here: skipped. */
   live(TARN_HEAP_SHARED);
   live(TARN_HEAP_SERIALISED);
   live(TARN_HEAP_CONFINED);

@@ -115,8 +115,8 @@ TEST_P(Regions, OnTheStack) {
 }
 
 TEST_P(Regions, InMappedMemory) {
-  void* const memory = mmap(nullptr, 4 * mib, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      mmap(nullptr, 4 * mib, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   live_in(region(memory, 4 * mib));
   munmap(memory, 4 * mib);
@@ -336,8 +336,8 @@ TEST(RegionOptions, BlocksCannotOutliveIt) {
 
 TEST(RegionDeathTest, UseAfterTheRegionIsGone) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  void* const memory = mmap(nullptr, mib, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      mmap(nullptr, mib, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   tarn_heap ended{};
   {

@@ -13,7 +13,7 @@ class Resize : public EachMode {
 INSTANTIATE_TEST_SUITE_P(Modes, Resize, every_mode);
 
 // A size of each kind: mixed page, linear classes, stepped ones, large blocks.
-constexpr std::size_t some_sizes[] = {1,     16,        17,         300,       1024,    1025,
+constexpr std::size_t some_sizes[] = {1,     16,        17,        300,       1024,     1025,
                                       5'000, 100 * kib, 128 * kib, 129 * kib, 700 * kib};
 
 TEST_P(Resize, FromEachSizeToEach) {

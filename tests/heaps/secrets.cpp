@@ -49,8 +49,8 @@ std::string mapping_of(const void* p) {
 
 bool has_flag(const std::string& mapping, const std::string& flag) {
   const std::size_t at = mapping.find("VmFlags:");
-  return at != std::string::npos && (mapping.substr(at) + " ").find(" " + flag + " ") !=
-                                        std::string::npos;
+  return at != std::string::npos &&
+         (mapping.substr(at) + " ").find(" " + flag + " ") != std::string::npos;
 }
 
 // Of all mappings: which ones are a heap's cannot be told, as neighbours join.

@@ -58,7 +58,7 @@ class Source {
   std::size_t offset = 0;        // From a slice's start.
   std::size_t asked = 0;
   bool zeroed = false;
-  tarn_heap used{};              // A heap that the functions use.
+  tarn_heap used{};  // A heap that the functions use.
 
  private:
   struct Chunk {

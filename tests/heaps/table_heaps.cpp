@@ -142,8 +142,8 @@ TEST_P(TableHeaps, FixedBlocksAreOfTheTableOrOneClassMore) {
   const std::multiset<std::size_t> pages = pages_of(heap_);
   const std::set<std::size_t> sizes(pages.begin(), pages.end());
   EXPECT_EQ(sizes, (std::set<std::size_t>{20, 32, 48, 64}));
-  EXPECT_EQ(pages.count(64), stats_of(heap_).pages - pages.count(20) - pages.count(32) -
-                                 pages.count(48));
+  EXPECT_EQ(pages.count(64),
+            stats_of(heap_).pages - pages.count(20) - pages.count(32) - pages.count(48));
 }
 
 TEST_P(TableHeaps, TableAndFixedSizesAreAtMost128) {
@@ -277,8 +277,7 @@ TEST_P(TableHeaps, AccountsCountTheirBlocksInTheRowOfTheClass) {
   const auto after = account();
   for (std::size_t row = 0; row < after->class_count; ++row) {
     EXPECT_EQ(after->classes[row].live_blocks - before->classes[row].live_blocks, live[row]);
-    const std::uint64_t made =
-        after->classes[row].allocations - before->classes[row].allocations;
+    const std::uint64_t made = after->classes[row].allocations - before->classes[row].allocations;
     // Under a lock it is nobody's page: what is ready there counts as handed out.
     EXPECT_GE(made, live[row]) << row;
     EXPECT_LE(made, live[row] == 0 ? 0 : live[row] + slice / 32) << row;
@@ -364,7 +363,8 @@ TEST_P(TableHeaps, LeaveNothingToTheHeapsAfterThem) {
     std::thread([&] {  // Its record, thread heaps and all, goes to the next one.
       Succession heaps(GetParam(), turn);
       for (int i = 0; i < scaled(500); ++i) heaps.next();
-    }).join();
+    })
+        .join();
   }
 }
 

@@ -28,17 +28,12 @@ int note(const tarn_heap_item* item, void* context) {
       found.promised += item->live_blocks;
       EXPECT_EQ(misaligned(item->start, slice), 0u);
       break;
-    case TARN_HEAP_BLOCK:
-      EXPECT_TRUE(found.blocks.emplace(item->start, item->bytes).second);
-      break;
-    case TARN_HEAP_FREE_BLOCK:
-      EXPECT_TRUE(found.free_blocks.insert(item->start).second);
-      break;
+    case TARN_HEAP_BLOCK: EXPECT_TRUE(found.blocks.emplace(item->start, item->bytes).second); break;
+    case TARN_HEAP_FREE_BLOCK: EXPECT_TRUE(found.free_blocks.insert(item->start).second); break;
     case TARN_HEAP_LARGE_BLOCK:
       EXPECT_TRUE(found.large.emplace(item->start, item->bytes).second);
       break;
-    default:
-      ADD_FAILURE() << "kind " << item->kind;
+    default: ADD_FAILURE() << "kind " << item->kind;
   }
   return --found.stop_after == 0 ? 77 : 0;
 }

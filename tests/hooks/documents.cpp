@@ -105,8 +105,7 @@ TEST(Expat, Nests) {
   XML_SetUserData(parser, &nested);
   XML_SetElementHandler(parser, parse_inside, nullptr);
   const std::string text = "<a><b attribute='1'/><c/></a>";
-  ASSERT_EQ(tarn_expat_parse(parser, &outer.heap, text.data(), int(text.size()), 1),
-            XML_STATUS_OK);
+  ASSERT_EQ(tarn_expat_parse(parser, &outer.heap, text.data(), int(text.size()), 1), XML_STATUS_OK);
   EXPECT_EQ(nested.elements, 6);
   EXPECT_EQ(inner.blocks(), 0u);
   EXPECT_GT(outer.blocks(), 0u);

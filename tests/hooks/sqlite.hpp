@@ -100,8 +100,9 @@ inline int fill(sqlite3* db, int rows, int bytes) {
 }
 
 inline bool is_sound(sqlite3* db) {
-  return number(db, "SELECT count(*) FROM pragma_integrity_check"
-                    " WHERE integrity_check = 'ok'") == 1;
+  return number(db,
+                "SELECT count(*) FROM pragma_integrity_check"
+                " WHERE integrity_check = 'ok'") == 1;
 }
 
 }  // namespace sqlite

@@ -130,8 +130,10 @@ TEST_F(Connections, KeepPagesInOrder) {
   ASSERT_EQ(run(db, "PRAGMA cache_size = 50; PRAGMA auto_vacuum = FULL; VACUUM"), SQLITE_OK);
   ASSERT_EQ(fill(db, 5000, 900), SQLITE_OK);
   EXPECT_LE(stats(db).pages, 60u);
-  ASSERT_EQ(run(db, "DELETE FROM t WHERE a % 3 = 0; UPDATE t SET b = randomblob(50) WHERE a % 2;"
-                    "PRAGMA cache_size = 2000; CREATE INDEX i ON t(b)"), SQLITE_OK);
+  ASSERT_EQ(run(db,
+                "DELETE FROM t WHERE a % 3 = 0; UPDATE t SET b = randomblob(50) WHERE a % 2;"
+                "PRAGMA cache_size = 2000; CREATE INDEX i ON t(b)"),
+            SQLITE_OK);
   EXPECT_TRUE(is_sound(db));
   const auto before = stats(db);
   EXPECT_GT(before.pages, 60u);
@@ -139,8 +141,10 @@ TEST_F(Connections, KeepPagesInOrder) {
   EXPECT_LT(stats(db).pages, 20u);
   ASSERT_EQ(run(db, "VACUUM; DROP INDEX i; PRAGMA cache_size = 10"), SQLITE_OK);
   EXPECT_TRUE(is_sound(db));
-  ASSERT_EQ(run(db, "BEGIN; DELETE FROM t; SAVEPOINT s; CREATE TABLE u AS SELECT 1;"
-                    "ROLLBACK TO s; ROLLBACK"), SQLITE_OK);
+  ASSERT_EQ(run(db,
+                "BEGIN; DELETE FROM t; SAVEPOINT s; CREATE TABLE u AS SELECT 1;"
+                "ROLLBACK TO s; ROLLBACK"),
+            SQLITE_OK);
   EXPECT_EQ(number(db, "SELECT count(*) FROM t"), 3334);
   ASSERT_EQ(run(db, "PRAGMA page_size = 1024; PRAGMA journal_mode = DELETE; VACUUM"), SQLITE_OK);
   EXPECT_TRUE(is_sound(db));
@@ -197,7 +201,8 @@ TEST_F(Connections, MayBeOpenedAndClosedByOthers) {
 TEST_F(Connections, ThatFailToOpenLeaveNothing) {
   sqlite3* db = nullptr;
   EXPECT_EQ(tarn_sqlite3_open((folder + "/none/a.db").c_str(), &db, sqlite::usual_flags, nullptr,
-                              nullptr), SQLITE_CANTOPEN);
+                              nullptr),
+            SQLITE_CANTOPEN);
   EXPECT_EQ(db, nullptr);
   EXPECT_EQ(tarn_sqlite3_open(":memory:", &db, sqlite::usual_flags, "no such vfs", nullptr),
             SQLITE_ERROR);
@@ -222,14 +227,15 @@ TEST_F(Connections, SurviveEveryCeiling) {
     tarn_heap_options options = heap_options();
     options.ceiling_bytes = ceiling;
     sqlite3* db = nullptr;
-    int result = tarn_sqlite3_open(file("every.db").c_str(), &db, sqlite::usual_flags, nullptr,
-                                   &options);
-    const char* const steps[] = {
-        "PRAGMA synchronous = OFF; DROP TABLE IF EXISTS t",
-        "CREATE TABLE t(a INTEGER PRIMARY KEY, b UNIQUE)",
-        "BEGIN", "INSERT INTO t(b) VALUES (randomblob(9000)), (randomblob(90000))", "COMMIT",
-        "CREATE TEMP TABLE s AS SELECT a, hex(b) AS h FROM t ORDER BY b",
-        "SELECT group_concat(h) FROM s GROUP BY a"};
+    int result =
+        tarn_sqlite3_open(file("every.db").c_str(), &db, sqlite::usual_flags, nullptr, &options);
+    const char* const steps[] = {"PRAGMA synchronous = OFF; DROP TABLE IF EXISTS t",
+                                 "CREATE TABLE t(a INTEGER PRIMARY KEY, b UNIQUE)",
+                                 "BEGIN",
+                                 "INSERT INTO t(b) VALUES (randomblob(9000)), (randomblob(90000))",
+                                 "COMMIT",
+                                 "CREATE TEMP TABLE s AS SELECT a, hex(b) AS h FROM t ORDER BY b",
+                                 "SELECT group_concat(h) FROM s GROUP BY a"};
     for (const char* const step : steps) {
       if (result == SQLITE_OK) result = run(db, step);
     }

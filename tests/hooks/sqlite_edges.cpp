@@ -55,8 +55,10 @@ TEST_F(Edges, CopiesOfFileSystemsOpenFiles) {
   for (sqlite3_vfs* const vfs : {copy.get(), changed.get()}) {
     ASSERT_EQ(sqlite3_vfs_register(vfs, 0), SQLITE_OK);
     sqlite3* db = nullptr;
-    ASSERT_EQ(tarn_sqlite3_open(file(vfs->zName).c_str(), &db, sqlite::usual_flags, vfs->zName,
-                                nullptr), SQLITE_OK) << vfs->zName;
+    ASSERT_EQ(
+        tarn_sqlite3_open(file(vfs->zName).c_str(), &db, sqlite::usual_flags, vfs->zName, nullptr),
+        SQLITE_OK)
+        << vfs->zName;
     EXPECT_EQ(run(db, "CREATE TABLE t(a); INSERT INTO t VALUES (7)"), SQLITE_OK);
     EXPECT_EQ(number(db, "SELECT a FROM t"), 7);
     EXPECT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
@@ -69,8 +71,8 @@ std::string redirected;
 int open_another(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
                  int* out_flags) {
   if (name != nullptr) redirected = std::string(name) + ".other";
-  return sqlite3_vfs_find(nullptr)->xOpen(vfs, name == nullptr ? nullptr : redirected.c_str(),
-                                          file, flags, out_flags);
+  return sqlite3_vfs_find(nullptr)->xOpen(vfs, name == nullptr ? nullptr : redirected.c_str(), file,
+                                          flags, out_flags);
 }
 
 TEST_F(Edges, FileSystemsThatChangeNames) {
@@ -111,8 +113,9 @@ TEST_F(Edges, FileSystemsAtOneAddress) {
   vfs.pAppData = &data;
   ASSERT_EQ(sqlite3_vfs_register(&vfs, 0), SQLITE_OK);
   sqlite3* db = nullptr;
-  EXPECT_EQ(tarn_sqlite3_open(file("c.db").c_str(), &db, sqlite::usual_flags, "one address",
-                              nullptr), SQLITE_PERM);
+  EXPECT_EQ(
+      tarn_sqlite3_open(file("c.db").c_str(), &db, sqlite::usual_flags, "one address", nullptr),
+      SQLITE_PERM);
   ASSERT_EQ(sqlite3_vfs_unregister(&vfs), SQLITE_OK);
   vfs = *sqlite3_vfs_find(nullptr);
   vfs.zName = "the same";
@@ -254,8 +257,9 @@ void open_plainly(sqlite3_context* context, int, sqlite3_value**) {
 TEST_F(Edges, ConnectionsThatCallbacksOpenPlainlyLiveOn) {
   sqlite3* const db = open(":memory:");
   sqlite3* made = nullptr;
-  ASSERT_EQ(sqlite3_create_function(db, "plain", 0, SQLITE_UTF8, &made, open_plainly, nullptr,
-                                    nullptr), SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_create_function(db, "plain", 0, SQLITE_UTF8, &made, open_plainly, nullptr, nullptr),
+      SQLITE_OK);
   EXPECT_EQ(number(db, "SELECT plain()"), SQLITE_OK);
   EXPECT_EQ(tarn_heap_of(made).id, tarn_sqlite3_heap(nullptr).id);
   ASSERT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
@@ -273,8 +277,8 @@ int note_opening(sqlite3*, char**, const sqlite3_api_routines*) {
 void open_within(sqlite3_context* context, int, sqlite3_value**) {
   auto* const made = static_cast<sqlite3**>(sqlite3_user_data(context));
   const tarn_heap_options options = sqlite::heap_options(TARN_MODE_PASSTHROUGH);
-  sqlite3_result_int(context, tarn_sqlite3_open(":memory:", made, sqlite::usual_flags, nullptr,
-                                                &options));
+  sqlite3_result_int(context,
+                     tarn_sqlite3_open(":memory:", made, sqlite::usual_flags, nullptr, &options));
 }
 
 TEST_F(Edges, OpeningsInCallbacksUseTheFirst) {
@@ -282,8 +286,9 @@ TEST_F(Edges, OpeningsInCallbacksUseTheFirst) {
   ASSERT_EQ(sqlite3_auto_extension(reinterpret_cast<void (*)()>(note_opening)), SQLITE_OK);
   sqlite3* const db = open(":memory:", &options);
   sqlite3* made = nullptr;
-  ASSERT_EQ(sqlite3_create_function(db, "within", 0, SQLITE_UTF8, &made, open_within, nullptr,
-                                    nullptr), SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_create_function(db, "within", 0, SQLITE_UTF8, &made, open_within, nullptr, nullptr),
+      SQLITE_OK);
   first_of_all = db;
   EXPECT_EQ(number(db, "SELECT within()"), SQLITE_OK);
   first_of_all = nullptr;

@@ -27,8 +27,12 @@ class Model {
     switch (random() % 12) {
       case 0: truncate(1 + random() % 120); break;
       case 1: rekey(); break;
-      case 2: if (random() % 4 == 0) resize(); break;
-      case 3: if (random() % 8 == 0) methods_.xShrink(cache_); break;
+      case 2:
+        if (random() % 4 == 0) resize();
+        break;
+      case 3:
+        if (random() % 8 == 0) methods_.xShrink(cache_);
+        break;
       case 4:
       case 5:
       case 6:

@@ -100,8 +100,9 @@ class RefusalsOfAll : public sqlite::Sqlite, public testing::WithParamInterface<
     sqlite3* const b = try_to_open("file:refused?mode=memory&cache=shared",
                                    sqlite::usual_flags | SQLITE_OPEN_SHAREDCACHE);
     run(a, "CREATE TABLE t(a INTEGER PRIMARY KEY, b UNIQUE)");
-    run(a, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)"
-           "INSERT INTO t(b) SELECT randomblob(900) FROM n");
+    run(a,
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)"
+        "INSERT INTO t(b) SELECT randomblob(900) FROM n");
     run(a, "CREATE TEMP TABLE s AS SELECT hex(b) FROM t ORDER BY b; PRAGMA shrink_memory");
     run(b, "CREATE TABLE u(a, b); INSERT INTO u VALUES (1, zeroblob(3000))");
     if (a != nullptr && b != nullptr) {

@@ -73,8 +73,10 @@ TEST_P(Sharing, OneCache) {
     sqlite3* a = open("file:shared?mode=memory&cache=shared", &options, flags);
     sqlite3* b = open("file:shared?mode=memory&cache=shared", &options, flags);
     ASSERT_EQ(fill(a, 2000, 300), SQLITE_OK);
-    ASSERT_EQ(run(b, "CREATE INDEX i ON t(b); CREATE TRIGGER r AFTER DELETE ON t BEGIN SELECT 1;"
-                     "END; CREATE VIEW v AS SELECT * FROM t; ANALYZE"), SQLITE_OK);
+    ASSERT_EQ(run(b,
+                  "CREATE INDEX i ON t(b); CREATE TRIGGER r AFTER DELETE ON t BEGIN SELECT 1;"
+                  "END; CREATE VIEW v AS SELECT * FROM t; ANALYZE"),
+              SQLITE_OK);
     EXPECT_EQ(number(a, "SELECT count(*) FROM v"), 2000);
     EXPECT_EQ(stats(a).pages + stats(b).pages, 0u) << "the cache is everybody's";
     EXPECT_GT(stats(nullptr).pages, 100u);
@@ -139,8 +141,9 @@ void call_inside(sqlite3_context* context, int, sqlite3_value**) {
 TEST_P(Sharing, ConnectionsThatAreMadeInCallbacks) {
   sqlite3* const db = open(":memory:", &options);
   Inner inner{&options, nullptr, nullptr};
-  ASSERT_EQ(sqlite3_create_function(db, "inside", 0, SQLITE_UTF8, &inner, call_inside, nullptr,
-                                    nullptr), SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_create_function(db, "inside", 0, SQLITE_UTF8, &inner, call_inside, nullptr, nullptr),
+      SQLITE_OK);
   EXPECT_EQ(number(db, "SELECT inside()"), SQLITE_OK);
   EXPECT_EQ(tarn_heap_of(inner.db).id, tarn_sqlite3_heap(inner.db).id);
   ASSERT_EQ(tarn_sqlite3_close(db), SQLITE_OK);
@@ -154,7 +157,8 @@ TEST_P(Sharing, AttachedAndSerializedFiles) {
   sqlite3* const other = open(file("attached.db"), &options);
   ASSERT_EQ(fill(other, 300, 300), SQLITE_OK);
   sqlite3* const db = open(":memory:", &options);
-  const std::string attach = "ATTACH '" + file("attached.db") + "' AS x;"
+  const std::string attach = "ATTACH '" + file("attached.db") +
+                             "' AS x;"
                              "CREATE TABLE main.t AS SELECT * FROM x.t;"
                              "CREATE VIRTUAL TABLE words USING fts5(w);"
                              "INSERT INTO words SELECT hex(b) FROM x.t; DETACH x";
@@ -239,8 +243,10 @@ TEST_P(Sharing, ThreadsThatSort) {
   ASSERT_EQ(run(db, "PRAGMA threads = 3; PRAGMA cache_size = 50; PRAGMA temp_store = FILE"),
             SQLITE_OK);
   ASSERT_EQ(fill(db, 20'000, 100), SQLITE_OK);
-  EXPECT_EQ(number(db, "SELECT count(*) FROM (SELECT b, lag(b) OVER (ORDER BY b) AS a FROM t)"
-                       " WHERE a > b"), 0);
+  EXPECT_EQ(number(db,
+                   "SELECT count(*) FROM (SELECT b, lag(b) OVER (ORDER BY b) AS a FROM t)"
+                   " WHERE a > b"),
+            0);
   ASSERT_EQ(run(db, "CREATE INDEX i ON t(b)"), SQLITE_OK);
   EXPECT_TRUE(is_sound(db));
   expect_equal_statistics();
@@ -261,7 +267,8 @@ TEST_P(Sharing, ExtensionsForAll) {
   extension_calls = 0;
   sqlite3* const first = open(":memory:", &options);
   ASSERT_EQ(sqlite3_create_function(first, "register", 0, SQLITE_UTF8, nullptr, register_inside,
-                                    nullptr, nullptr), SQLITE_OK);
+                                    nullptr, nullptr),
+            SQLITE_OK);
   EXPECT_EQ(number(first, "SELECT register()"), SQLITE_OK);
   ASSERT_EQ(tarn_sqlite3_close(first), SQLITE_OK);
   sqlite3* const second = open(":memory:", &options);
@@ -292,8 +299,7 @@ TEST_P(Sharing, OneConnectionOfSeveralThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Sharing,
-                         testing::Values(TARN_MODE_FAST, TARN_MODE_CHECKED,
-                                         TARN_MODE_PASSTHROUGH),
+                         testing::Values(TARN_MODE_FAST, TARN_MODE_CHECKED, TARN_MODE_PASSTHROUGH),
                          [](const auto& info) {
                            return std::string(info.param == TARN_MODE_FAST      ? "fast"
                                               : info.param == TARN_MODE_CHECKED ? "checked"

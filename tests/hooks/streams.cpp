@@ -182,7 +182,8 @@ TEST(Lua, EndsAtOnceWithFinalizers) {
   give_note(state, &ended);
   ASSERT_EQ(luaL_dostring(state,
                           "t = {} for i = 1, 100 do t[i] = setmetatable({}, {__gc = function()"
-                          " local s = ('y'):rep(1000) note(s) end}) end"), 0);
+                          " local s = ('y'):rep(1000) note(s) end}) end"),
+            0);
   EXPECT_EQ(tarn_lua_close(state, &heap), 0);
   EXPECT_EQ(ended, 100);
   EXPECT_EQ(heap.id, 0u);

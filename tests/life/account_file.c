@@ -27,9 +27,7 @@ typedef struct outcome {
   char errors[2000]; /* What it wrote on standard error. */
 } outcome;
 
-static void name_path(pid_t process) {
-  snprintf(path, sizeof path, "%s/%d", folder, (int)process);
-}
+static void name_path(pid_t process) { snprintf(path, sizeof path, "%s/%d", folder, (int)process); }
 
 static void make_folder(void) {
   const char* place = getenv("TMPDIR");
@@ -259,8 +257,8 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*test)(void);
-  } tests[] = {{"size_limit", test_size_limit}, {"full", test_full},
-               {"mapped", test_mapped},         {"lost", test_lost},
+  } tests[] = {{"size_limit", test_size_limit},   {"full", test_full},
+               {"mapped", test_mapped},           {"lost", test_lost},
                {"change_root", test_change_root}, {"exec", test_exec}};
   begin(60);
   CHECK(argc == 2);

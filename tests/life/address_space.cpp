@@ -60,9 +60,9 @@ void limit_address_space(std::size_t bytes_more) {
 
 // How much is left for a size must not depend on which sizes came before.
 void serve_every_size_in_turn() {
-  for (const std::size_t size : {std::size_t{64}, MEBIBYTE, std::size_t{1000}, 16 * MEBIBYTE,
-                                 std::size_t{30000}, std::size_t{200}, std::size_t{300000},
-                                 std::size_t{5000}, 4 * MEBIBYTE, std::size_t{128}}) {
+  for (const std::size_t size :
+       {std::size_t{64}, MEBIBYTE, std::size_t{1000}, 16 * MEBIBYTE, std::size_t{30000},
+        std::size_t{200}, std::size_t{300000}, std::size_t{5000}, 4 * MEBIBYTE, std::size_t{128}}) {
     Chain chain = take_until_null(size);
     const std::size_t bytes = chain.bytes;
     give(chain);

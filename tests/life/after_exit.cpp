@@ -69,8 +69,8 @@ void pre_initialise(int argc, char**, char**) {
   is_inner = argc == 2;
   CHECK(on_exit(at_very_end, nullptr) == 0);
 }
-__attribute__((section(".preinit_array"), used)) void (*pre_initialiser)(int, char**, char**) =
-    pre_initialise;
+__attribute__((section(".preinit_array"), used)) void (*pre_initialiser)(int, char**,
+                                                                         char**) = pre_initialise;
 
 [[noreturn]] void allocate_for_ever() {
   for (uint64_t state = 99;;) {

@@ -49,8 +49,8 @@ static void pre_initialise(int argc, char** argv, char** environment) {
   (void)environment;
   take_some();
 }
-__attribute__((section(".preinit_array"), used)) static void (*pre_initialiser)(
-    int, char**, char**) = pre_initialise;
+__attribute__((section(".preinit_array"),
+               used)) static void (*pre_initialiser)(int, char**, char**) = pre_initialise;
 
 __attribute__((constructor(101))) static void construct_first(void) { take_some(); }
 __attribute__((constructor(65000))) static void construct_late(void) { take_some(); }

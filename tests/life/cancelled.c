@@ -65,9 +65,7 @@ static void run_cancelled(void* (*function)(void*), void* argument) {
 }
 
 /* A lost block of known site. */
-static void lose(tarn_heap checked) {
-  memset(tarn_heap_allocate(checked, 4321), 1, 4321);
-}
+static void lose(tarn_heap checked) { memset(tarn_heap_allocate(checked, 4321), 1, 4321); }
 
 static void misuse_is_named(tarn_heap checked) {
   int ends[2];

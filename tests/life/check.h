@@ -26,12 +26,11 @@
 
 #define MEBIBYTE ((size_t)1 << 20)
 
-#define CHECK(condition) \
-  ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
+#define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
 
 static inline void check_failed(const char* file, int line, const char* condition) {
-  dprintf(STDERR_FILENO, "%s:%d: process %d: not true: %s (errno %d)\n", file, line,
-          (int)getpid(), condition, errno);
+  dprintf(STDERR_FILENO, "%s:%d: process %d: not true: %s (errno %d)\n", file, line, (int)getpid(),
+          condition, errno);
   _exit(1);
 }
 

@@ -48,9 +48,7 @@ static void cross_the_boundary(void* module) {
 }
 
 static void* open_plainly(const char* path, int flags) { return dlopen(path, flags); }
-static void* open_in_base(const char* path, int flags) {
-  return dlmopen(LM_ID_BASE, path, flags);
-}
+static void* open_in_base(const char* path, int flags) { return dlmopen(LM_ID_BASE, path, flags); }
 
 static void open_and_cross(open_function open_module, const char* path, int flags) {
   void* module = open_module(path, flags);

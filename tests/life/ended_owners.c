@@ -33,8 +33,8 @@ int main(void) {
   }
   for (int i = 0; i < THREADS; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
   const size_t ended = peak_bytes();
-  peak_free(peak_fill((size_t)THREADS * BLOCKS / KEPT_OF * (KEPT_OF - 1) * BLOCK_BYTES,
-                      BLOCK_BYTES, 1));
+  peak_free(
+      peak_fill((size_t)THREADS * BLOCKS / KEPT_OF * (KEPT_OF - 1) * BLOCK_BYTES, BLOCK_BYTES, 1));
   dprintf(STDERR_FILENO, "at most %zu KiB were resident, then %zu KiB\n", ended / 1024,
           peak_bytes() / 1024);
   CHECK(peak_bytes() <= ended / 100 * 105);

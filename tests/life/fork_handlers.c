@@ -43,8 +43,8 @@ static void pre_initialise(int argc, char** argv, char** environment) {
   (void)environment;
   CHECK(pthread_atfork(early_churn, early_churn, early_churn) == 0);
 }
-__attribute__((section(".preinit_array"), used)) static void (*pre_initialiser)(
-    int, char**, char**) = pre_initialise;
+__attribute__((section(".preinit_array"),
+               used)) static void (*pre_initialiser)(int, char**, char**) = pre_initialise;
 
 int main(void) {
   begin(90);

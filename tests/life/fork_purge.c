@@ -40,8 +40,8 @@ static void child_body(void) {
   const struct mallinfo2 info = mallinfo2();
   const size_t lost = info.arena > info.uordblks ? info.arena - info.uordblks : 0;
   if (lost > lost_most) {
-    dprintf(STDERR_FILENO, "committed %zu KiB, live %zu KiB, resident %zu KiB\n",
-            info.arena / 1024, info.uordblks / 1024, resident_bytes() / 1024);
+    dprintf(STDERR_FILENO, "committed %zu KiB, live %zu KiB, resident %zu KiB\n", info.arena / 1024,
+            info.uordblks / 1024, resident_bytes() / 1024);
   }
   CHECK(lost <= lost_most);
   _exit(0);

@@ -14,8 +14,8 @@ enum { blocks = 50, region_bytes = 4 << 20, holder_bytes = 256 << 10 };
 static void** holder; /* A block in the region. */
 
 static unsigned long long lost_in(tarn_heap heap) {
-  const tarn_unreachable_options options = TARN_UNREACHABLE_OPTIONS(.heaps = &heap,
-                                                                    .heap_count = 1);
+  const tarn_unreachable_options options =
+      TARN_UNREACHABLE_OPTIONS(.heaps = &heap, .heap_count = 1);
   tarn_unreachable_result result = TARN_UNREACHABLE_RESULT();
   CHECK(tarn_find_unreachable(&options, NULL, NULL, &result) == 0);
   CHECK(result.live_blocks >= 2 * blocks);
@@ -32,8 +32,8 @@ int main(void) {
   begin(60);
   const tarn_heap_options plain = TARN_HEAP_OPTIONS();
   const tarn_heap heap = tarn_heap_create(&plain);
-  const tarn_heap_options apart = TARN_HEAP_OPTIONS(.region = shared_memory(region_bytes),
-                                                    .region_bytes = region_bytes);
+  const tarn_heap_options apart =
+      TARN_HEAP_OPTIONS(.region = shared_memory(region_bytes), .region_bytes = region_bytes);
   const tarn_heap shared = tarn_heap_create(&apart);
   CHECK(heap.record != NULL && shared.record != NULL);
   void** const memory = shared_memory(holder_bytes);

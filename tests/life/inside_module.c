@@ -12,7 +12,7 @@
 
 EXPORT int use_blocks(void) {
   if (tarn_purge_in_background() != 0) return 0; /* Ends when the plugin is closed. */
-  void* const kept = tarn_malloc(100); /* Outlives the plugin; nobody can free it. */
+  void* const kept = tarn_malloc(100);           /* Outlives the plugin; nobody can free it. */
   const tarn_heap heap = tarn_heap_create(NULL);
   void* const block = tarn_heap_allocate(heap, 3000);
   tarn_scratch_arena scratch = tarn_scratch_arena_begin(NULL, 0);

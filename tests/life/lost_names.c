@@ -27,8 +27,8 @@ static void print_lost(unsigned flags) {
   const tarn_heap heap = tarn_heap_create(&checked);
   lose(heap);
   clear_frames();
-  const tarn_unreachable_options options = TARN_UNREACHABLE_OPTIONS(.heaps = &heap, .heap_count = 1,
-                                                                    .flags = flags);
+  const tarn_unreachable_options options =
+      TARN_UNREACHABLE_OPTIONS(.heaps = &heap, .heap_count = 1, .flags = flags);
   CHECK(tarn_print_unreachable(STDOUT_FILENO, &options, NULL) == 0);
 }
 

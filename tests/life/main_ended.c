@@ -29,8 +29,8 @@ static __attribute__((noinline)) void clear_frames(void) {
 }
 
 static void search(tarn_heap heap, uint64_t missed) {
-  const tarn_unreachable_options options = TARN_UNREACHABLE_OPTIONS(.heaps = &heap,
-                                                                    .heap_count = 1);
+  const tarn_unreachable_options options =
+      TARN_UNREACHABLE_OPTIONS(.heaps = &heap, .heap_count = 1);
   tarn_unreachable_result result = TARN_UNREACHABLE_RESULT();
   CHECK(tarn_find_unreachable(&options, NULL, NULL, &result) == 0);
   CHECK(result.threads_missed == missed);

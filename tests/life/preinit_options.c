@@ -18,8 +18,8 @@ static void pre_initialise(int argc, char** argv, char** environment) {
   early_small = malloc(10);
   early_large = malloc(300000);
 }
-__attribute__((section(".preinit_array"), used)) static void (*pre_initialiser)(
-    int, char**, char**) = pre_initialise;
+__attribute__((section(".preinit_array"),
+               used)) static void (*pre_initialiser)(int, char**, char**) = pre_initialise;
 
 int main(void) {
   begin(30);

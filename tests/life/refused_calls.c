@@ -20,8 +20,8 @@ enum { CALLS_MAX = 4 };
 static void refuse(const long* calls, size_t count, int error) {
   struct sock_filter filter[2 * CALLS_MAX + 2];
   size_t length = 0;
-  filter[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                                                  offsetof(struct seccomp_data, nr));
+  filter[length++] =
+      (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
   for (size_t i = 0; i < count; ++i) {
     filter[length++] =
         (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);

@@ -15,8 +15,9 @@ enum { AT_ONCE = 4, HANDED_OVER = 64 };
 static _Atomic(void*) handed_over[HANDED_OVER];
 
 static void use_every_function(size_t size) {
-  void* blocks[6] = {FAMILY(malloc)(size), FAMILY(calloc)(1, size), FAMILY(realloc)(NULL, size),
-                     FAMILY(memalign)(256, size), FAMILY(aligned_alloc)(4096, size), NULL};
+  void* blocks[6] = {
+      FAMILY(malloc)(size),        FAMILY(calloc)(1, size),           FAMILY(realloc)(NULL, size),
+      FAMILY(memalign)(256, size), FAMILY(aligned_alloc)(4096, size), NULL};
   CHECK(FAMILY(posix_memalign)(&blocks[5], 64, size) == 0);
   for (int i = 0; i < 6; ++i) {
     CHECK(blocks[i] != NULL);

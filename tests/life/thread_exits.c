@@ -33,8 +33,10 @@ static void give(void* block) {
 
 static void descend_and_exit(int depth) {
   pthread_cleanup_push(give, take((size_t)depth * 100 + 1));
-  if (depth < 20) descend_and_exit(depth + 1);
-  else if (opaque(1) == 1) pthread_exit(take(50));
+  if (depth < 20)
+    descend_and_exit(depth + 1);
+  else if (opaque(1) == 1)
+    pthread_exit(take(50));
   pthread_cleanup_pop(1);
 }
 

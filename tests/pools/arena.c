@@ -19,9 +19,9 @@ static tarn_arena_stats stats_of(const tarn_arena* arena) {
 }
 
 static void in_mode(int mode) {
-  const tarn_arena_options options = TARN_ARENA_OPTIONS(.name = "document", .mode = mode,
-                                                        .limit_bytes = 1000000,
-                                                        .keep_bytes = TARN_ARENA_KEEP_TYPICAL);
+  const tarn_arena_options options =
+      TARN_ARENA_OPTIONS(.name = "document", .mode = mode, .limit_bytes = 1000000,
+                         .keep_bytes = TARN_ARENA_KEEP_TYPICAL);
   tarn_arena arena;
   CHECK(tarn_arena_init(&arena, &options) == 0);
   int released = 0;

@@ -17,9 +17,9 @@ namespace pools {
 namespace {
 
 using tarn::Arena;
-using tarn::Mode;
 using tarn::ArenaOptions;
 using tarn::ArenaScope;
+using tarn::Mode;
 
 constexpr std::size_t kib = 1024;
 
@@ -410,8 +410,8 @@ TEST(GuardedArena, EachBlockAlone) {
     ArenaOptions wanted;
     wanted.mode = mode;
     Arena arena(wanted);
-    for (int i = 1; i < 200; ++i) std::memset(arena.allocate(static_cast<std::size_t>(i)), 1,
-                                              static_cast<std::size_t>(i));
+    for (int i = 1; i < 200; ++i)
+      std::memset(arena.allocate(static_cast<std::size_t>(i)), 1, static_cast<std::size_t>(i));
     EXPECT_EQ(arena.stats().chunks, 199u);
     EXPECT_TRUE(arena.check());
     void* const p = arena.allocate(10);
@@ -437,8 +437,8 @@ struct OfArena {
   Arena allocator{options()};
 };
 
-using Arenas = testing::Types<OfArena<Mode::fast>, OfArena<Mode::checked>,
-                              OfArena<Mode::guarded>, OfArena<Mode::passthrough>>;
+using Arenas = testing::Types<OfArena<Mode::fast>, OfArena<Mode::checked>, OfArena<Mode::guarded>,
+                              OfArena<Mode::passthrough>>;
 
 }  // namespace
 }  // namespace pools

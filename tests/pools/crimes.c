@@ -61,9 +61,9 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*commit)(void);
-  } crimes[] = {{"double-free", free_twice}, {"overrun", write_behind}, {"nothing", nothing},
-                {"use-after-free", use_after_free}, {"uninitialised", read_fresh},
-                {"outlive", outlive_front}};
+  } crimes[] = {{"double-free", free_twice},   {"overrun", write_behind},
+                {"nothing", nothing},          {"use-after-free", use_after_free},
+                {"uninitialised", read_fresh}, {"outlive", outlive_front}};
   const tarn_pool_options options = TARN_POOL_OPTIONS(.name = "nodes", .block_bytes = 40);
   if (argc != 2 || tarn_pool_init(&pool, &options) != 0) return 2;
   for (size_t i = 0; i < sizeof crimes / sizeof crimes[0]; ++i) {

@@ -21,8 +21,8 @@ static void fill_and_empty(tarn_fixed_allocator* a, size_t most) {
 }
 
 int main(void) {
-  tarn_fixed_allocator_options options = TARN_FIXED_ALLOCATOR_OPTIONS(.name = "packets",
-                                                                      .block_bytes = 24);
+  tarn_fixed_allocator_options options =
+      TARN_FIXED_ALLOCATOR_OPTIONS(.name = "packets", .block_bytes = 24);
   tarn_fixed_allocator a;
   CHECK(tarn_fixed_allocator_init(&a, &options) == 0 && a.place == TARN_FIXED_HEAP_BLOCKS);
   fill_and_empty(&a, 64);

@@ -15,8 +15,8 @@
 namespace pools {
 namespace {
 
-using tarn::Pool;
 using tarn::Mode;
+using tarn::Pool;
 using tarn::PoolOptions;
 
 PoolOptions named(Mode mode) {
@@ -171,8 +171,7 @@ TEST(SourceDeathTest, AChunkThatIsTooSmall) {
     void release(tarn::Chunk) noexcept {}
     alignas(4096) char memory[16];
   } liar;
-  const std::string complaint =
-      "^tarn: invalid chunk: a source was asked for .* and gave 16 at ";
+  const std::string complaint = "^tarn: invalid chunk: a source was asked for .* and gave 16 at ";
   Pool pool(40, liar);
   EXPECT_EXIT(static_cast<void>(pool.allocate()), testing::KilledBySignal(SIGABRT), complaint);
   tarn::Arena arena{tarn::SourceRef(liar)};

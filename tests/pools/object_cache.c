@@ -33,9 +33,9 @@ static void destruct(void* object, void* context) {
 }
 
 int main(void) {
-  tarn_object_cache_options options = TARN_OBJECT_CACHE_OPTIONS(.construct = construct,
-                                                                .destruct = destruct,
-                                                                .context = &counts, .idle_max = 3);
+  tarn_object_cache_options options =
+      TARN_OBJECT_CACHE_OPTIONS(.construct = construct, .destruct = destruct, .context = &counts,
+                                .idle_max = 3);
   options.objects = TARN_POOL_OPTIONS();
   options.objects.block_bytes = sizeof(struct parser);
   tarn_object_cache cache;

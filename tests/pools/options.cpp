@@ -47,11 +47,20 @@ int create_heap(int mode, unsigned flags = 0) {
 TEST(Modes, NumbersThatAreNoneAreRefusedByEachKind) {
   for (const int mode : {-1, 4, INT_MAX, INT_MIN}) {
     const std::string end = ": mode " + std::to_string(mode) + " is none of enum tarn_mode\n";
-    EXPECT_EQ(said_by([&] { EXPECT_EQ(init_pool(mode), -1); EXPECT_EQ(errno, EINVAL); }),
+    EXPECT_EQ(said_by([&] {
+                EXPECT_EQ(init_pool(mode), -1);
+                EXPECT_EQ(errno, EINVAL);
+              }),
               "tarn: invalid options: tarn_pool_init" + end);
-    EXPECT_EQ(said_by([&] { EXPECT_EQ(init_arena(mode), -1); EXPECT_EQ(errno, EINVAL); }),
+    EXPECT_EQ(said_by([&] {
+                EXPECT_EQ(init_arena(mode), -1);
+                EXPECT_EQ(errno, EINVAL);
+              }),
               "tarn: invalid options: tarn_arena_init" + end);
-    EXPECT_EQ(said_by([&] { EXPECT_EQ(create_heap(mode), -1); EXPECT_EQ(errno, EINVAL); }),
+    EXPECT_EQ(said_by([&] {
+                EXPECT_EQ(create_heap(mode), -1);
+                EXPECT_EQ(errno, EINVAL);
+              }),
               "tarn: invalid options: tarn_heap_create" + end);
   }
 }
@@ -84,10 +93,16 @@ void expect_size_refused(const char* function, const char* macro, T given, Call 
   const std::string middle = ", not " + std::to_string(sizeof(T)) + ": write " + macro;
   EXPECT_EQ(given.bytes, sizeof(T)) << macro;
   given.bytes = 0;
-  EXPECT_EQ(said_by([&] { EXPECT_LT(call(&given), 0) << function; EXPECT_EQ(errno, EINVAL); }),
+  EXPECT_EQ(said_by([&] {
+              EXPECT_LT(call(&given), 0) << function;
+              EXPECT_EQ(errno, EINVAL);
+            }),
             start + "0" + middle + "(...), which sets it\n");
   given.bytes = sizeof(T) - 1;
-  EXPECT_EQ(said_by([&] { EXPECT_LT(call(&given), 0) << function; EXPECT_EQ(errno, EINVAL); }),
+  EXPECT_EQ(said_by([&] {
+              EXPECT_LT(call(&given), 0) << function;
+              EXPECT_EQ(errno, EINVAL);
+            }),
             start + std::to_string(sizeof(T) - 1) + middle +
                 "(...), which sets it, and compile with the headers of this library\n");
 }
@@ -98,14 +113,12 @@ TEST(Sizes, OfOptionsThatWereForgotten) {
                         options->block_bytes = 32;
                         return tarn_pool_init(&pool, options);
                       });
-  expect_size_refused("tarn_arena_init", "TARN_ARENA_OPTIONS", TARN_ARENA_OPTIONS(),
-                      [arena = tarn_arena()](auto* options) mutable {
-                        return tarn_arena_init(&arena, options);
-                      });
-  expect_size_refused("tarn_heap_create", "TARN_HEAP_OPTIONS", TARN_HEAP_OPTIONS(),
-                      [](auto* options) {
-                        return tarn_heap_create(options).record == nullptr ? -1 : 0;
-                      });
+  expect_size_refused(
+      "tarn_arena_init", "TARN_ARENA_OPTIONS", TARN_ARENA_OPTIONS(),
+      [arena = tarn_arena()](auto* options) mutable { return tarn_arena_init(&arena, options); });
+  expect_size_refused(
+      "tarn_heap_create", "TARN_HEAP_OPTIONS", TARN_HEAP_OPTIONS(),
+      [](auto* options) { return tarn_heap_create(options).record == nullptr ? -1 : 0; });
   expect_size_refused("tarn_class_pools_init", "TARN_CLASS_POOLS_OPTIONS",
                       TARN_CLASS_POOLS_OPTIONS(),
                       [pools = tarn_class_pools()](auto* options) mutable {
@@ -139,8 +152,7 @@ TEST(Sizes, OfOptionsThatWereForgotten) {
                       [source = tarn_file_source()](auto* options) mutable {
                         return tarn_file_source_init(&source, options);
                       });
-  expect_size_refused("tarn_reclaimer_register", "TARN_RECLAIMER_OPTIONS",
-                      TARN_RECLAIMER_OPTIONS(),
+  expect_size_refused("tarn_reclaimer_register", "TARN_RECLAIMER_OPTIONS", TARN_RECLAIMER_OPTIONS(),
                       [reclaimer = tarn_reclaimer()](auto* options) mutable {
                         return tarn_reclaimer_register(&reclaimer, options);
                       });

@@ -45,9 +45,9 @@ static int stop(void* block, void* context) {
 }
 
 static void in_mode(int mode) {
-  const tarn_pool_options options = TARN_POOL_OPTIONS(.name = "nodes", .mode = mode,
-                                                      .block_bytes = sizeof(struct node),
-                                                      .source = &source, .chunk_blocks = 10);
+  const tarn_pool_options options =
+      TARN_POOL_OPTIONS(.name = "nodes", .mode = mode, .block_bytes = sizeof(struct node),
+                        .source = &source, .chunk_blocks = 10);
   counts.taken = counts.given = 0;
   counts.allowed = SIZE_MAX;
   tarn_pool pool;

@@ -15,8 +15,8 @@
 namespace pools {
 namespace {
 
-using tarn::Pool;
 using tarn::Mode;
+using tarn::Pool;
 using tarn::PoolOptions;
 
 std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
@@ -64,8 +64,8 @@ TEST_P(EachMode, TakesAnySizeAndAlignment) {
         EXPECT_EQ(address(p) % std::max<std::size_t>(alignment, 1), 0u);
         EXPECT_TRUE(blocks.insert(p).second);
       }
-      const auto wrong = std::adjacent_find(
-          blocks.begin(), blocks.end(), [&](char* a, char* b) { return a + bytes > b; });
+      const auto wrong = std::adjacent_find(blocks.begin(), blocks.end(),
+                                            [&](char* a, char* b) { return a + bytes > b; });
       EXPECT_EQ(wrong, blocks.end());
       EXPECT_TRUE(pool.check());
       for (char* const p : blocks) pool.deallocate(p);
@@ -362,8 +362,8 @@ TEST_P(EachMode, AWalkMayFree) {
   pool.walk([&](void* p) {
     EXPECT_FALSE(freed.count(p));
     shown.insert(p);
-    const std::size_t at = static_cast<std::size_t>(
-        std::find(blocks.begin(), blocks.end(), p) - blocks.begin());
+    const std::size_t at =
+        static_cast<std::size_t>(std::find(blocks.begin(), blocks.end(), p) - blocks.begin());
     for (void* const q : {p, blocks[(at + 7) % 1000]}) {  // Itself, and another one.
       if (freed.insert(q).second) pool.deallocate(q);
     }

@@ -35,8 +35,7 @@ TEST_P(Memory, PurgeablesOfMallocVanishWhenItIsOut) {
   const std::size_t most = bytes < 1'000 ? 20'000 : 2 * limit_bytes / bytes;
   std::vector<std::unique_ptr<Marked>> blocks;
   for (std::size_t i = 0; i < most; ++i) {
-    blocks.push_back(
-        std::make_unique<Marked>(tarn_heap{}, bytes, static_cast<unsigned char>(i)));
+    blocks.push_back(std::make_unique<Marked>(tarn_heap{}, bytes, static_cast<unsigned char>(i)));
     ASSERT_TRUE(blocks.back()->fill()) << i;
   }
   const tarn_recover_stats before = sums();

@@ -117,8 +117,8 @@ std::size_t note_order(std::size_t, void* context) {
 
 TEST(Reclaimers, AreAskedByPriorityThenByAge) {
   std::string asked;
-  Order orders[] = {{&asked, 'a', 10}, {&asked, 'b', 10}, {&asked, 'c', 10},
-                    {&asked, 'd', 10}, {&asked, 'e', 0}};
+  Order orders[] = {
+      {&asked, 'a', 10}, {&asked, 'b', 10}, {&asked, 'c', 10}, {&asked, 'd', 10}, {&asked, 'e', 0}};
   const int priorities[] = {5, -3, 5, INT_MIN, 0};
   tarn_reclaimer reclaimers[5];
   for (int i = 0; i < 5; ++i) {

@@ -40,8 +40,8 @@ static size_t cache_shrink(size_t wanted, void* context) {
 }
 
 static tarn_heap heap_with(size_t ceiling, int threads, tarn_heap parent) {
-  tarn_heap_options options = TARN_HEAP_OPTIONS(.threads = threads, .parent = parent,
-                                                .ceiling_bytes = ceiling);
+  tarn_heap_options options =
+      TARN_HEAP_OPTIONS(.threads = threads, .parent = parent, .ceiling_bytes = ceiling);
   const tarn_heap heap = tarn_heap_create(&options);
   CHECK(heap.record != NULL);
   return heap;
@@ -49,9 +49,9 @@ static tarn_heap heap_with(size_t ceiling, int threads, tarn_heap parent) {
 
 static void a_cache_shrinks(int threads) {
   struct cache cache = {.heap = heap_with(4 * mib, threads, (tarn_heap){0})};
-  const tarn_reclaimer_options options = TARN_RECLAIMER_OPTIONS(.name = "cache", .heap = cache.heap,
-                                                                .reclaim = cache_shrink,
-                                                                .context = &cache);
+  const tarn_reclaimer_options options =
+      TARN_RECLAIMER_OPTIONS(.name = "cache", .heap = cache.heap, .reclaim = cache_shrink,
+                             .context = &cache);
   tarn_reclaimer reclaimer;
   CHECK(tarn_reclaimer_register(&reclaimer, &options) == 0);
   CHECK(tarn_reclaimer_register(&reclaimer, &options) == -1 && errno == EBUSY);
@@ -131,8 +131,7 @@ static void* look_at_images(void* context) {
   int decoded = 0;
   for (int i = 0; i < 2000; ++i) {
     const int at = i * 7 % shared_images;
-    const unsigned char* pixels =
-        image_of(&shared->image[at], shared_bytes, at, &decoded);
+    const unsigned char* pixels = image_of(&shared->image[at], shared_bytes, at, &decoded);
     if (pixels == NULL) continue; /* Another thread fills it, or it vanished at once. */
     wrong += pixels[0] != at || pixels[shared_bytes - 1] != at;
     tarn_purgeable_unlock(&shared->image[at]);

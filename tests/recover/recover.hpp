@@ -69,8 +69,7 @@ class Cache {
   Cache& operator=(const Cache&) = delete;
 
   bool add(std::size_t bytes) {
-    void* const p =
-        heap_.record != nullptr ? tarn_heap_allocate(heap_, bytes) : tarn_malloc(bytes);
+    void* const p = heap_.record != nullptr ? tarn_heap_allocate(heap_, bytes) : tarn_malloc(bytes);
     if (p != nullptr) blocks_.push_back(p);
     return p != nullptr;
   }

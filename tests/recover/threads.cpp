@@ -47,8 +47,7 @@ bool use(tarn::Purgeable<Word>& block, std::size_t value, std::atomic<int>* fill
 }
 
 class Threads : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Modes, Threads,
-                         testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED));
+INSTANTIATE_TEST_SUITE_P(Modes, Threads, testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED));
 
 TEST_P(Threads, LockAndRefillWhileOthersRecover) {
   const Heap heap(options(256 * kib, GetParam()));

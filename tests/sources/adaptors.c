@@ -64,8 +64,8 @@ static void nested(void) {
   tarn_failing_source failing = {.inner = whole()};
   tarn_traced_source traced = {
       .inner = tarn_failing_source_get(&failing), .sink = note, .context = &events};
-  tarn_locked_source locked = {.inner = tarn_traced_source_get(&traced), .lock = lock,
-                               .unlock = unlock, .context = memory};
+  tarn_locked_source locked = {
+      .inner = tarn_traced_source_get(&traced), .lock = lock, .unlock = unlock, .context = memory};
   const tarn_source source = tarn_locked_source_get(&locked);
   tarn_chunk chunk = take(&source, 100);
   CHECK(chunk.data != NULL && last.data == chunk.data && locks == 1 && events == 1);

@@ -348,9 +348,7 @@ struct OfAHeap {
   static constexpr std::size_t chunks = 20;
   tarn::Heap heap;
   Counted<tarn::HeapSource> source{heap};
-  bool nothing_lost() const {
-    return source.counts().live == 0 && heap.stats().live_blocks == 0;
-  }
+  bool nothing_lost() const { return source.counts().live == 0 && heap.stats().live_blocks == 0; }
 };
 
 template <class A>
@@ -381,10 +379,10 @@ struct TracedPool : AllocatorFixture<Traced<Pool, Ignore>> {
 struct NestedPool : AllocatorFixture<Locked<Limited<Counted<Failing<Pool>>>>> {
   NestedPool() : AllocatorFixture(std::size_t{60'000}) {}
 };
-using SourceAdaptors = testing::Types<OfCounted, OfLimited, OfLocked, OfTraced, OfFailing, OfAll,
-                                      OfAHeap>;
-using AllocatorAdaptors = testing::Types<CountedPool, LockedPoolOf, FailingPool, LimitedPool,
-                                         TracedPool, NestedPool>;
+using SourceAdaptors =
+    testing::Types<OfCounted, OfLimited, OfLocked, OfTraced, OfFailing, OfAll, OfAHeap>;
+using AllocatorAdaptors =
+    testing::Types<CountedPool, LockedPoolOf, FailingPool, LimitedPool, TracedPool, NestedPool>;
 
 }  // namespace
 }  // namespace sources

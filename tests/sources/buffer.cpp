@@ -147,9 +147,9 @@ TEST(BufferSource, CheckSeesWhatIsBroken) {
   buffer.release(a);
   ASSERT_TRUE(buffer.check());
   const auto kept = *static_cast<tarn_gap*>(a.data);
-  for (const tarn_gap wrong : {tarn_gap{0, 64}, tarn_gap{8, 64}, tarn_gap{kept.next, 0},
-                               tarn_gap{kept.next, 80}, tarn_gap{kept.next, SIZE_MAX},
-                               tarn_gap{SIZE_MAX - 15, 64}, tarn_gap{TARN_NO_GAP, 64}}) {
+  for (const tarn_gap wrong :
+       {tarn_gap{0, 64}, tarn_gap{8, 64}, tarn_gap{kept.next, 0}, tarn_gap{kept.next, 80},
+        tarn_gap{kept.next, SIZE_MAX}, tarn_gap{SIZE_MAX - 15, 64}, tarn_gap{TARN_NO_GAP, 64}}) {
     std::memcpy(a.data, &wrong, sizeof wrong);
     EXPECT_FALSE(buffer.check());
   }

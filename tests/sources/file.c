@@ -15,8 +15,8 @@ static const char memory[] = "/tarn_file_in_c";
 static void write_it(void) {
   tarn_file_source file;
   tarn_file_source_stats stats = TARN_FILE_SOURCE_STATS();
-  tarn_file_source_options options = TARN_FILE_SOURCE_OPTIONS(
-      .name = path, .flags = TARN_FILE_CREATE | TARN_FILE_EXCLUSIVE);
+  tarn_file_source_options options =
+      TARN_FILE_SOURCE_OPTIONS(.name = path, .flags = TARN_FILE_CREATE | TARN_FILE_EXCLUSIVE);
   tarn_source source;
   tarn_chunk a, b;
   CHECK(tarn_file_source_init(&file, &options) == 0);
@@ -64,8 +64,8 @@ static void errors(void) {
 
 static void shared_memory(void) {
   tarn_file_source made, attached;
-  tarn_file_source_options options = TARN_FILE_SOURCE_OPTIONS(
-      .name = memory, .flags = TARN_FILE_SHARED_MEMORY | TARN_FILE_CREATE);
+  tarn_file_source_options options =
+      TARN_FILE_SOURCE_OPTIONS(.name = memory, .flags = TARN_FILE_SHARED_MEMORY | TARN_FILE_CREATE);
   tarn_chunk chunk;
   tarn_shared_memory_unlink(memory);
   CHECK(tarn_file_source_init(&made, &options) == 0);

@@ -49,7 +49,9 @@ struct alignas(128) Wide : ClassNew<Wide> {
 };
 
 template <class T>
-concept ShowsHidden = requires(T t) { t.hidden_; };
+concept ShowsHidden = requires(T t) {
+  t.hidden_;
+};
 static_assert(!ShowsHidden<Node>);
 static_assert(sizeof(Wide) == 128, "the base takes no room");
 
@@ -264,7 +266,9 @@ struct alignas(64) Wide_token : Token {};
 
 // Its delete would give the heap's block to the table.
 template <class T>
-concept InAHeap = requires(Heap& heap) { new (heap) T; };
+concept InAHeap = requires(Heap& heap) {
+  new (heap) T;
+};
 static_assert(InAHeap<Node> && InAHeap<Event> && InAHeap<Strict>);
 static_assert(!InAHeap<Token> && !InAHeap<Wide_token>);
 

@@ -110,8 +110,7 @@ struct Shared {
 };
 
 void* map_view(int file) {
-  void* const view =
-      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* const view = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   CHECK(view != MAP_FAILED);
   return view;
 }

@@ -57,7 +57,9 @@ static_assert(!std::is_convertible_v<Unique<MorePlain>, Unique<Plain>>,
 
 // Neither is made in a heap that would end with the statement.
 template <class T, class From>
-concept UniqueIn = requires(From&& from) { allocate_unique<T>(std::forward<From>(from), 1u); };
+concept UniqueIn = requires(From&& from) {
+  allocate_unique<T>(std::forward<From>(from), 1u);
+};
 static_assert(UniqueIn<int, Heap&> && UniqueIn<int, HeapRef> && !UniqueIn<int, Heap>);
 static_assert(UniqueIn<int[], Heap&> && UniqueIn<int[], HeapRef> && !UniqueIn<int[], Heap>);
 

@@ -146,9 +146,8 @@ TEST(DefaultResourceAlarm, TellsOfEachUse) {
   Resource<> resource(heap);
   auto* const before = std::pmr::get_default_resource();
   {
-    const tarn::DefaultResourceAlarm alarm([](const tarn::DefaultUse& use) {
-      seen->push_back(use);
-    });
+    const tarn::DefaultResourceAlarm alarm(
+        [](const tarn::DefaultUse& use) { seen->push_back(use); });
     std::pmr::vector<int> named(100, 1, &resource);
     EXPECT_EQ(alarm.uses(), 0u);
     const std::pmr::vector<int> copy(named);  // Has the default one: pmr's trap.
@@ -163,9 +162,8 @@ TEST(DefaultResourceAlarm, TellsOfEachUse) {
 }
 
 TEST(DefaultResourceAlarm, MayThrow) {
-  const tarn::DefaultResourceAlarm alarm([](const tarn::DefaultUse&) {
-    throw std::logic_error("no default here");
-  });
+  const tarn::DefaultResourceAlarm alarm(
+      [](const tarn::DefaultUse&) { throw std::logic_error("no default here"); });
   EXPECT_THROW(std::pmr::vector<int>(100), std::logic_error);
 }
 

@@ -56,37 +56,37 @@ void tarn_static_misuse(const char* kind, const void* pool, const void* p) {
   } while (0)
 
 /* To exhaustion in the order of addresses, a hole in the middle, and back. */
-#define TRY_POOL(name, pool, count, bytes, alignment)                                     \
-  do {                                                                                    \
-    void* blocks[count];                                                                  \
-    CHECK(name##_check(&pool) && name##_next(&pool, NULL) == NULL);                     \
-    for (size_t i = 0; i < (count); ++i) {                                                \
-      blocks[i] = name##_allocate(&pool);                                                 \
-      CHECK(blocks[i] != NULL && (uintptr_t)blocks[i] % (alignment) == 0);              \
+#define TRY_POOL(name, pool, count, bytes, alignment)                                    \
+  do {                                                                                   \
+    void* blocks[count];                                                                 \
+    CHECK(name##_check(&pool) && name##_next(&pool, NULL) == NULL);                      \
+    for (size_t i = 0; i < (count); ++i) {                                               \
+      blocks[i] = name##_allocate(&pool);                                                \
+      CHECK(blocks[i] != NULL && (uintptr_t)blocks[i] % (alignment) == 0);               \
       CHECK(name##_index_of(&pool, blocks[i]) == i && name##_is_live(&pool, blocks[i])); \
-      memset(blocks[i], 0xa5, bytes);                                                     \
-      CHECK(name##_check(&pool) && name##_stats(&pool).peak == i + 1);                  \
-    }                                                                                     \
-    CHECK(name##_allocate(&pool) == NULL && name##_stats(&pool).failures == 1);         \
-    CHECK(name##_stats(&pool).in_use == (count));                                       \
-    void* const middle = blocks[(count) / 2];                                             \
-    name##_deallocate(&pool, middle);                                                     \
-    CHECK_MISUSE(name##_deallocate(&pool, middle), "double free", &pool, middle);       \
-    CHECK(name##_check(&pool) && !name##_is_live(&pool, middle));                       \
-    CHECK(name##_allocate(&pool) == middle);                                            \
-    char* const after = (char*)blocks[(count) - 1] + sizeof pool.data / (count);          \
-    CHECK_MISUSE(name##_deallocate(&pool, after), "invalid free", &pool, after);        \
-    CHECK_MISUSE(name##_deallocate(&pool, &pool), "invalid free", &pool, &pool);        \
-    CHECK(!name##_owns(&pool, after) && name##_owns(&pool, after - 1));                 \
-    size_t seen = 0;                                                                      \
-    for (void* p = name##_next(&pool, NULL); p != NULL; p = name##_next(&pool, p)) {      \
-      CHECK(p == blocks[seen++]);                                                       \
-    }                                                                                     \
-    CHECK(seen == (count));                                                             \
-    for (size_t i = 0; i < (count); ++i) name##_deallocate(&pool, blocks[i]);             \
-    name##_deallocate(&pool, NULL);                                                       \
-    CHECK(name##_check(&pool) && name##_stats(&pool).in_use == 0);                      \
-    CHECK(name##_stats(&pool).block_bytes == (bytes));                                  \
+      memset(blocks[i], 0xa5, bytes);                                                    \
+      CHECK(name##_check(&pool) && name##_stats(&pool).peak == i + 1);                   \
+    }                                                                                    \
+    CHECK(name##_allocate(&pool) == NULL && name##_stats(&pool).failures == 1);          \
+    CHECK(name##_stats(&pool).in_use == (count));                                        \
+    void* const middle = blocks[(count) / 2];                                            \
+    name##_deallocate(&pool, middle);                                                    \
+    CHECK_MISUSE(name##_deallocate(&pool, middle), "double free", &pool, middle);        \
+    CHECK(name##_check(&pool) && !name##_is_live(&pool, middle));                        \
+    CHECK(name##_allocate(&pool) == middle);                                             \
+    char* const after = (char*)blocks[(count)-1] + sizeof pool.data / (count);           \
+    CHECK_MISUSE(name##_deallocate(&pool, after), "invalid free", &pool, after);         \
+    CHECK_MISUSE(name##_deallocate(&pool, &pool), "invalid free", &pool, &pool);         \
+    CHECK(!name##_owns(&pool, after) && name##_owns(&pool, after - 1));                  \
+    size_t seen = 0;                                                                     \
+    for (void* p = name##_next(&pool, NULL); p != NULL; p = name##_next(&pool, p)) {     \
+      CHECK(p == blocks[seen++]);                                                        \
+    }                                                                                    \
+    CHECK(seen == (count));                                                              \
+    for (size_t i = 0; i < (count); ++i) name##_deallocate(&pool, blocks[i]);            \
+    name##_deallocate(&pool, NULL);                                                      \
+    CHECK(name##_check(&pool) && name##_stats(&pool).in_use == 0);                       \
+    CHECK(name##_stats(&pool).block_bytes == (bytes));                                   \
     CHECK(name##_stats(&pool).blocks == (count) && name##_stats(&pool).peak == (count)); \
   } while (0)
 

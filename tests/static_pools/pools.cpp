@@ -196,8 +196,7 @@ TEST(StaticPool, IsReadyBeforeMainAndAfterIt) {
 TEST(StaticPool, ConstructionTouchesNoBlock) {
   using Pool = StaticPool<4096, 4, 4096>;
   static_assert(sizeof(Pool) == 5 * 4096);
-  void* const memory =
-      mmap(nullptr, sizeof(Pool), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory = mmap(nullptr, sizeof(Pool), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   ASSERT_EQ(mprotect(memory, 4096, PROT_READ | PROT_WRITE), 0);
   auto* const pool = ::new (memory) Pool;

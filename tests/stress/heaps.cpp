@@ -113,10 +113,10 @@ void take(unsigned i, stress::Random& random, std::vector<Held>& own) {
   held.mark = static_cast<unsigned char>(random.below(256));
   const std::size_t form = random.below(10);
   if (form < 3) held.bytes = site.fixed_bytes;
-  held.p = static_cast<unsigned char*>(
-      form < 3    ? tarn_fixed_allocate(site.fixed)
-      : form == 3 ? tarn_heap_allocate_aligned(site.heap, 64, held.bytes)
-                  : tarn_heap_allocate(site.heap, held.bytes));
+  held.p = static_cast<unsigned char*>(form < 3 ? tarn_fixed_allocate(site.fixed)
+                                       : form == 3
+                                           ? tarn_heap_allocate_aligned(site.heap, 64, held.bytes)
+                                           : tarn_heap_allocate(site.heap, held.bytes));
   if (held.p == nullptr) {
     if (site.ceiling == 0) give_up("out of memory");
     return;

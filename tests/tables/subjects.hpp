@@ -18,7 +18,7 @@ struct Subject {
 
   // From here on nobody gives it memory, or somebody does again; false: it asks nobody.
   virtual bool refuse(bool) { return false; }
-  virtual long long live() const { return -1; }    // Blocks, by its own count; -1: it has none.
+  virtual long long live() const { return -1; }   // Blocks, by its own count; -1: it has none.
   virtual bool is_sound() const { return true; }  // By its own check.
 
   tarn_malloc_table table{};

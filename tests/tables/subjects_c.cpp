@@ -185,10 +185,10 @@ struct ArrayPool : Subject {
   ArrayPool() {
     bookkeeping.resize(tarn_array_pool_bytes(200, 208, TARN_ARRAY_EXACT));
     blocks_ = std::aligned_alloc(16, 200 * 208);
-    const auto format = tarn_array_pool_format(bookkeeping.data(), bookkeeping.size(), 200, 208,
-                                               TARN_ARRAY_EXACT);
-    const auto attach = tarn_array_pool_attach(&pool, bookkeeping.data(), bookkeeping.size(),
-                                               blocks_, 200 * 208);
+    const auto format =
+        tarn_array_pool_format(bookkeeping.data(), bookkeeping.size(), 200, 208, TARN_ARRAY_EXACT);
+    const auto attach =
+        tarn_array_pool_attach(&pool, bookkeeping.data(), bookkeeping.size(), blocks_, 200 * 208);
     if (format == TARN_ARRAY_OK && attach == TARN_ARRAY_OK) {
       table = tarn_array_pool_malloc_table(&pool);
     }
@@ -208,8 +208,8 @@ struct SharedArrayPool : Subject {
     bookkeeping = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
     blocks_ = std::aligned_alloc(16, 2000 * 208);
     const auto format = tarn_shared_array_pool_format(bookkeeping, bytes, 2000, 208, 4, 0);
-    const auto attach = tarn_shared_array_pool_attach(&pool, bookkeeping, bytes, blocks_,
-                                                      2000 * 208, 1);
+    const auto attach =
+        tarn_shared_array_pool_attach(&pool, bookkeeping, bytes, blocks_, 2000 * 208, 1);
     if (format == TARN_ARRAY_OK && attach == TARN_ARRAY_OK) {
       table = tarn_shared_array_pool_malloc_table(&pool);
     }

@@ -51,9 +51,7 @@ struct Records : Subject {
   std::unique_ptr<record_heap> heap;
 };
 
-std::unique_ptr<Subject> messages() {
-  return limited(std::make_unique<Messages>(), 20'000, 4096);
-}
+std::unique_ptr<Subject> messages() { return limited(std::make_unique<Messages>(), 20'000, 4096); }
 std::unique_ptr<Subject> packets() { return limited(std::make_unique<Packets>(), 112, 16); }
 std::unique_ptr<Subject> records() { return limited(std::make_unique<Records>(), 240, 16); }
 

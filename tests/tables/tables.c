@@ -54,8 +54,7 @@ int main(void) {
   /* A heap in an arena: from table to source. */
   const tarn_malloc_table hooks = tarn_arena_malloc_table(&arena);
   const tarn_source source = tarn_malloc_table_source(&hooks);
-  const tarn_heap heap =
-      tarn_heap_create(&TARN_HEAP_OPTIONS(.source = &source));
+  const tarn_heap heap = tarn_heap_create(&TARN_HEAP_OPTIONS(.source = &source));
   use(tarn_heap_malloc_table(&heap), 1000);
   CHECK(tarn_heap_destroy(heap) == 0);
   tarn_arena_destroy(&arena);

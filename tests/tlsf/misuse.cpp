@@ -117,8 +117,8 @@ TEST(TlsfMisuse, CheckSeesDamage) {
   constexpr std::size_t word = sizeof(std::size_t);
   for (void* block : blocks) words.push_back(static_cast<unsigned char*>(block) - word);
   for (int i : {1, 3}) {
-    words.push_back(static_cast<unsigned char*>(blocks[i]));             // next
-    words.push_back(static_cast<unsigned char*>(blocks[i]) + word);      // before
+    words.push_back(static_cast<unsigned char*>(blocks[i]));                 // next
+    words.push_back(static_cast<unsigned char*>(blocks[i]) + word);          // before
     words.push_back(static_cast<unsigned char*>(blocks[i + 1]) - 2 * word);  // the last word
   }
   for (unsigned char* at : words) {

@@ -20,12 +20,11 @@ const bool has_region = over_region.add_region(memory, sizeof memory);
 
 template <auto& heap>
 constexpr Stepped of(const char* name) {
-  return {name, [](std::size_t bytes) { return heap.try_allocate(bytes); },
-          [](std::size_t bytes, std::size_t alignment) {
-            return heap.try_allocate(bytes, alignment);
-          },
-          [](void* p, std::size_t bytes) { return heap.try_reallocate(p, bytes); },
-          [](void* p) { heap.deallocate(p); }};
+  return {
+      name, [](std::size_t bytes) { return heap.try_allocate(bytes); },
+      [](std::size_t bytes, std::size_t alignment) { return heap.try_allocate(bytes, alignment); },
+      [](void* p, std::size_t bytes) { return heap.try_reallocate(p, bytes); },
+      [](void* p) { heap.deallocate(p); }};
 }
 
 void* allocate_c(std::size_t bytes) { return c_heap_allocate(&c_heap_object, bytes, 1); }

@@ -168,8 +168,8 @@ TEST_F(Classes, TextAndCodeSayTheSame) {
 
 TEST_F(Classes, UniformSizes) {
   const Result text = run({"classes", "--uniform", "32:8M"});
-  for (const char* const cell : {"75.0 %", "85.7 %", "92.3 %", "96.0 %", " 19 ", " 37 ", " 73 ",
-                                 " 145 "}) {
+  for (const char* const cell :
+       {"75.0 %", "85.7 %", "92.3 %", "96.0 %", " 19 ", " 37 ", " 73 ", " 145 "}) {
     EXPECT_TRUE(contains(text.output, cell));
   }
   EXPECT_EQ(json_of({"classes", "--uniform", "1K:1K", "--json", "-"})["tables"][0]["class_bytes"],
@@ -259,8 +259,8 @@ TEST_F(Classes, EachRequestOfAProgramIsCounted) {
   std::map<std::uint64_t, std::uint64_t> found;
   for (const SizeCount& row : counts.sizes) found[row.bytes] = row.count;
   const std::map<std::uint64_t, std::uint64_t> asked = {
-      {20001, 2}, {20003, 1}, {20005, 2}, {20007, 1}, {20009, 2},   {20011, 2},
-      {20013, 1}, {20015, 1}, {20017, 1}, {64 * 331, 1}};
+      {20001, 2}, {20003, 1}, {20005, 2}, {20007, 1}, {20009, 2},
+      {20011, 2}, {20013, 1}, {20015, 1}, {20017, 1}, {64 * 331, 1}};
   for (const auto& [bytes, count] : asked) EXPECT_EQ(found[bytes], 2 * count) << bytes;
   EXPECT_TRUE(contains(read_file("sizes"), "# and 2 above 131072"));
   EXPECT_EQ(leftovers(), std::vector<std::string>());

@@ -28,8 +28,8 @@ Contender contender_with(const std::string& name, const std::vector<double>& sec
 TEST_F(Compare, TableAndVerdict) {
   const Result result = run_on_fake({"--compare", "3"}, {TARN_SUBJECT, "exit", "0"});
   EXPECT_EQ(result.exit_status(), 0);
-  for (const char* const row : {"wall time", "user time", "kernel time", "peak RSS",
-                                "minor faults"}) {
+  for (const char* const row :
+       {"wall time", "user time", "kernel time", "peak RSS", "minor faults"}) {
     EXPECT_TRUE(contains(result.errors, row));
   }
   EXPECT_TRUE(contains(result.errors, "no difference that 3 pairs of runs can show"));
@@ -52,9 +52,9 @@ TEST_F(Compare, WithJsonOnStdoutRunsThatAreShownPrintToStderr) {
 }
 
 TEST_F(Compare, JsonHasEveryRun) {
-  const Result result = run_on_fake({"--compare", "3", "--json", "-", "--against",
-                                     TARN_EMPTY_LIBRARY},
-                                    {TARN_SUBJECT, "say", "hello"});
+  const Result result =
+      run_on_fake({"--compare", "3", "--json", "-", "--against", TARN_EMPTY_LIBRARY},
+                  {TARN_SUBJECT, "say", "hello"});
   // With the JSON on stdout the program's own output would spoil it.
   const auto json = nlohmann::json::parse(result.output);
   EXPECT_EQ(json["format"], "tarn-compare");
@@ -117,8 +117,7 @@ TEST_F(Compare, FailureStopsUnlessAllowed) {
 }
 
 TEST_F(Compare, InterruptionEndsTheWholeComparison) {
-  Running running =
-      start(on_fake({"--compare", "9"}, {"sh", "-c", "echo ready; exec sleep 1000"}));
+  Running running = start(on_fake({"--compare", "9"}, {"sh", "-c", "echo ready; exec sleep 1000"}));
   ASSERT_TRUE(running.read_until("ready\n"));
   ::kill(running.pid(), SIGINT);
   const Result result = running.finish();
@@ -128,8 +127,8 @@ TEST_F(Compare, InterruptionEndsTheWholeComparison) {
 }
 
 TEST_F(Compare, InactiveTarnIsTold) {
-  const Result result = run({"run", "--library", TARN_EMPTY_LIBRARY, "--compare", "1", "--",
-                             TARN_SUBJECT, "exit", "0"});
+  const Result result = run(
+      {"run", "--library", TARN_EMPTY_LIBRARY, "--compare", "1", "--", TARN_SUBJECT, "exit", "0"});
   EXPECT_TRUE(contains(result.errors, "tarn was not active"));
   const Result active = run_on_fake({"--compare", "1"}, {TARN_SUBJECT, "exit", "0"});
   EXPECT_FALSE(contains(active.errors, "not active"));

@@ -25,8 +25,7 @@ static void open_account(void) {
   snprintf(path, sizeof path, "%.*s/%d", (int)strcspn(folder, ","), folder, (int)getpid());
   const int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0 || ftruncate(file, (off_t)sizeof *account) != 0) return;
-  void* const mapped =
-      mmap(NULL, sizeof *account, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* const mapped = mmap(NULL, sizeof *account, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (mapped == MAP_FAILED) return;
   account = mapped;

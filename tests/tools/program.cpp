@@ -69,8 +69,8 @@ TEST_F(Program, OneOfAnotherCLibraryIsNotPreloadedInto) {
   std::filesystem::copy_file(TARN_SUBJECT, folder() / "subject");
   const std::size_t at = read_file("subject").find(elf->interpreter());
   ASSERT_NE(at, std::string::npos);
-  const Inspection inspection = inspect_program(
-      changed_subject(at + elf->interpreter().size() - 1, 'X'));
+  const Inspection inspection =
+      inspect_program(changed_subject(at + elf->interpreter().size() - 1, 'X'));
   EXPECT_EQ(kinds_of(inspection), Kinds{"interpreter"});
   EXPECT_FALSE(inspection.is_preloadable);
 }

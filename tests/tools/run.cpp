@@ -157,8 +157,8 @@ TEST_F(Run, TemporaryFolderWithACommaIsNotUsed) {
 
 TEST_F(Run, MissingAccountIsTold) {
   // A preloaded library that is no tarn: the program runs, and nothing is made up.
-  const Result result = run({"run", "--json", "-", "--library", TARN_EMPTY_LIBRARY, "--",
-                             TARN_SUBJECT, "exit", "6"});
+  const Result result =
+      run({"run", "--json", "-", "--library", TARN_EMPTY_LIBRARY, "--", TARN_SUBJECT, "exit", "6"});
   EXPECT_EQ(result.exit_status(), 6);
   EXPECT_TRUE(contains(result.errors, "tarn was not active"));
   const auto json = nlohmann::json::parse(result.output);

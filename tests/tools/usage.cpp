@@ -65,9 +65,9 @@ TEST_F(Usage, LibraryMustBeOneThatCanBePreloaded) {
   expect_refused({"run", "--library", "text.so", "--", "true"}, "no shared library");
   std::filesystem::copy_file(TARN_FAKE_LIBRARY, folder() / "a b.so");
   expect_refused({"run", "--library", "a b.so", "--", "true"}, "symbolic link");
-  expect_refused({"run", "--library", TARN_FAKE_LIBRARY, "--compare", "2", "--against", "no.so",
-                  "--", "true"},
-                 "--against: there is no file 'no.so'");
+  expect_refused(
+      {"run", "--library", TARN_FAKE_LIBRARY, "--compare", "2", "--against", "no.so", "--", "true"},
+      "--against: there is no file 'no.so'");
 }
 
 TEST_F(Usage, LibraryIsSoughtBesideTheCommand) {

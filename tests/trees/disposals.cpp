@@ -41,18 +41,13 @@ enum class Shape { wide, deep, binary, caterpillar, records, random };
 
 std::size_t parent_in(Shape shape, std::size_t i, std::mt19937& random) {
   switch (shape) {
-    case Shape::wide:
-      return 0;
-    case Shape::deep:
-      return i - 1;
-    case Shape::binary:
-      return (i - 1) / 2;
+    case Shape::wide: return 0;
+    case Shape::deep: return i - 1;
+    case Shape::binary: return (i - 1) / 2;
     case Shape::caterpillar:  // Each fourth one goes on; its newest child has two.
       return i % 4 == 3 || i % 4 == 0 ? i - i % 4 - (i % 4 == 0 ? 2 : 1) : i - i % 4;
-    case Shape::records:
-      return i % 4 == 1 ? 0 : i - (i + 3) % 4;
-    case Shape::random:
-      return random() % i;
+    case Shape::records: return i % 4 == 1 ? 0 : i - (i + 3) % 4;
+    case Shape::random: return random() % i;
   }
   return 0;
 }

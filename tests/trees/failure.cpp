@@ -98,9 +98,8 @@ void fail_each(const Step& step) {
 
 TEST(Failure, OfAllocations) {
   // Somewhere else than its parent and siblings.
-  fail_each([](Trees&, void* node) {
-    return tarn_tree_allocate_aligned(node, 4096, 100) != nullptr;
-  });
+  fail_each(
+      [](Trees&, void* node) { return tarn_tree_allocate_aligned(node, 4096, 100) != nullptr; });
 }
 
 TEST(Failure, OfMoves) {
@@ -118,9 +117,8 @@ TEST(Failure, OfNamesAndDestructors) {
   fail_each([](Trees&, void* node) {
     return tarn_tree_set_destructor(node, [](void*) { return 0; }) == 0;
   });
-  fail_each([](Trees& t, void* node) {
-    return tarn_tree_adopt(node, &t, [](void*) {}) != nullptr;
-  });
+  fail_each(
+      [](Trees& t, void* node) { return tarn_tree_adopt(node, &t, [](void*) {}) != nullptr; });
 }
 
 TEST(Failure, OfGrowing) {

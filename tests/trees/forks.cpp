@@ -18,9 +18,9 @@ int ended;
 // Below the parent, each in memory of its own: some hundred nodes, one of which counts its end.
 void* grown(void* parent) {
   void* const root = tarn_tree_allocate(parent, 16);
-  for (void* const part : {tarn_tree_allocate(root, 8),
-                           tarn_tree_allocate_with_heap(root, 8, nullptr),
-                           tarn_tree_allocate_with_arena(root, 8, nullptr)}) {
+  for (void* const part :
+       {tarn_tree_allocate(root, 8), tarn_tree_allocate_with_heap(root, 8, nullptr),
+        tarn_tree_allocate_with_arena(root, 8, nullptr)}) {
     void* node = part;
     for (int i = 0; i < 100; ++i) {
       node = tarn_tree_format(i % 3 == 0 ? part : node, "node %d", i);
@@ -67,16 +67,19 @@ TEST(Forks, ADestructorMayFork) {
   void* const root = grown(nullptr);
   void* const forks = tarn_tree_allocate(root, 8);
   static_cast<void>(grown(root));
-  ASSERT_EQ(tarn_tree_set_destructor(forks, [](void* node) {
-    EXPECT_EQ(ended, 3);
-    const pid_t child = ::fork();
-    is_child = child == 0;
-    if (is_child) return tarn_tree_allocate(node, 8) == nullptr ? 1 : 0;
-    int status = -1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-    return 0;
-  }), 0);
+  ASSERT_EQ(tarn_tree_set_destructor(forks,
+                                     [](void* node) {
+                                       EXPECT_EQ(ended, 3);
+                                       const pid_t child = ::fork();
+                                       is_child = child == 0;
+                                       if (is_child)
+                                         return tarn_tree_allocate(node, 8) == nullptr ? 1 : 0;
+                                       int status = -1;
+                                       EXPECT_EQ(::waitpid(child, &status, 0), child);
+                                       EXPECT_EQ(status, 0);
+                                       return 0;
+                                     }),
+            0);
   const int result = tarn_tree_dispose(root);
   if (is_child) std::_Exit(result == 0 && ended == 6 ? 0 : 1);
   EXPECT_EQ(result, 0);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -45,9 +45,9 @@ int main(void) {
   tarn_tree_stats stats = TARN_TREE_STATS();
   CHECK(tarn_tree_get_stats(reply, &stats) == 0);
   struct text expected, text = {.length = 0};
-  const int length = snprintf(expected.bytes, sizeof expected.bytes,
-                              "reply: %zu bytes, %zu overhead\n", stats.usable_bytes,
-                              stats.overhead_bytes);
+  const int length =
+      snprintf(expected.bytes, sizeof expected.bytes, "reply: %zu bytes, %zu overhead\n",
+               stats.usable_bytes, stats.overhead_bytes);
   CHECK(tarn_tree_report(reply, NULL, add, &text) == 0);
   CHECK(text.length == (size_t)length && strcmp(text.bytes, expected.bytes) == 0);
 

@@ -115,8 +115,8 @@ TEST(Report, HasALineForEachNodeAndReference) {
   EXPECT_EQ(report_string(b.book), line(b.book, "book") +                    //
                                        "  " + line(b.one, "one") +           //
                                        "    " + line(b.text, "(unnamed)") +  //
-                                       "    " + line(b.note, "note", ", 2 owners") +
-                                       "  " + line(b.two, "two") +  //
+                                       "    " + line(b.note, "note", ", 2 owners") + "  " +
+                                       line(b.two, "two") +  //
                                        "    -> note, of one\n");
   // Usable sizes are what the allocator's classes have: the text says what stats say.
   EXPECT_GE(stats_of(b.book).usable_bytes, 21011u);
@@ -163,8 +163,8 @@ TEST(Report, ANodeThatPassedToAnotherOwner) {
   ASSERT_EQ(tarn_tree_dispose(b.one), 0);
   EXPECT_EQ(report_string(b.book), line(b.book, "book") +           //
                                        "  " + line(b.two, "two") +  //
-                                       "    " + line(b.note, "note") +
-                                       "      " + line(below, "below note"));
+                                       "    " + line(b.note, "note") + "      " +
+                                       line(below, "below note"));
   EXPECT_EQ(report_string(b.note), line(b.note, "note") + "  " + line(below, "below note"));
   void* const last = named(b.two, "last");  // After a child that is a reference's.
   EXPECT_EQ(report_string(b.two), line(b.two, "two") + "  " + line(b.note, "note") + "    " +
@@ -189,8 +189,7 @@ TEST(Report, SharedNodesAreCountedOnce) {
   ASSERT_EQ(tarn_tree_reference(other.root(), tree.root()), 0);
   EXPECT_EQ(report_string(other.root()), line(other.root(), "(unnamed)") + "  -> (unnamed)\n");
   const std::string first = report_string(tree.root());
-  EXPECT_EQ(first.substr(0, first.find('\n') + 1),
-            line(tree.root(), "(unnamed)", ", 1 owner"));
+  EXPECT_EQ(first.substr(0, first.find('\n') + 1), line(tree.root(), "(unnamed)", ", 1 owner"));
   EXPECT_TRUE(json_of(other.root())["children"][0]["owner"].is_null());
 }
 
@@ -252,10 +251,10 @@ TEST(Report, OnlyWhatHasAName) {
   ReportOptions options;
   options.alike_min = 1;
   const std::string folded = number(tarn_tree_size(b.text));
-  EXPECT_EQ(report_string(b.book, options),
-            line(b.book, "book") + "  " + line(b.one, "one") + "    " +
-                line(b.note, "note", ", 2 owners") + "    + 1 unnamed, " + folded + " bytes\n" +
-                "  " + line(b.two, "two") + "    -> note, of one\n");
+  EXPECT_EQ(report_string(b.book, options), line(b.book, "book") + "  " + line(b.one, "one") +
+                                                "    " + line(b.note, "note", ", 2 owners") +
+                                                "    + 1 unnamed, " + folded + " bytes\n" + "  " +
+                                                line(b.two, "two") + "    -> note, of one\n");
 }
 
 TEST(Report, MemoryOfItsOwn) {
@@ -264,8 +263,8 @@ TEST(Report, MemoryOfItsOwn) {
   for (const tarn::Tree* const tree : {&arena, &heap}) {
     const std::string kind = tree == &arena ? "arena" : "heap";
     void* const below = named(tree->root(), "below", 100);
-    EXPECT_EQ(report_string(tree->root()), line(tree->root(), "(unnamed)", ", own " + kind) +
-                                               "  " + line(below, "below"));
+    EXPECT_EQ(report_string(tree->root()),
+              line(tree->root(), "(unnamed)", ", own " + kind) + "  " + line(below, "below"));
     const json root = json_of(tree->root());
     expect_sums(root);
     EXPECT_EQ(root["own_memory"], kind);
@@ -365,12 +364,12 @@ TEST(Report, NamesOfAllKinds) {
     EXPECT_EQ(tarn_tree_set_name(tree.root(), name.c_str()), 0);
     return json_of(tree.root())["name"].get<std::string>();
   };
-  const std::string bad = "\xef\xbf\xbd";  // U+FFFD.
-  EXPECT_EQ(name_of("\xc0\xaf"), bad + bad);             // Longer than need be.
+  const std::string bad = "\xef\xbf\xbd";     // U+FFFD.
+  EXPECT_EQ(name_of("\xc0\xaf"), bad + bad);  // Longer than need be.
   EXPECT_EQ(name_of("\xe0\x80\x80"), bad + bad + bad);
-  EXPECT_EQ(name_of("\xed\xa0\x80"), bad + bad + bad);   // Half of a pair.
+  EXPECT_EQ(name_of("\xed\xa0\x80"), bad + bad + bad);  // Half of a pair.
   EXPECT_EQ(name_of("\xf4\x90\x80\x80"), bad + bad + bad + bad);
-  EXPECT_EQ(name_of("\xe2\x82"), bad + bad);             // Ends too early.
+  EXPECT_EQ(name_of("\xe2\x82"), bad + bad);  // Ends too early.
   EXPECT_EQ(name_of("\xe2\x82 x"), bad + bad + " x");
   EXPECT_EQ(name_of("\xf0\x9f\x98\x80"), "\xf0\x9f\x98\x80");
   EXPECT_EQ(name_of("\xf4\x8f\xbf\xbf"), "\xf4\x8f\xbf\xbf");

@@ -40,13 +40,15 @@ class ThreadChecks : public testing::Test {
     EXPECT_DEATH(in_another_thread([&] { tarn_tree_give_arena(leaf, nullptr); }), words);
     EXPECT_DEATH(in_another_thread([&] { tarn_tree_unreference(child, leaf); }), words);
     EXPECT_DEATH(in_another_thread([&] {
-      void* const own = tarn_tree_allocate(nullptr, 1);
-      tarn_tree_reference(own, leaf);
-    }), words);
+                   void* const own = tarn_tree_allocate(nullptr, 1);
+                   tarn_tree_reference(own, leaf);
+                 }),
+                 words);
     EXPECT_DEATH(in_another_thread([&] {
-      void* const own = tarn_tree_allocate(nullptr, 1);
-      tarn_tree_steal(own, leaf);
-    }), words);
+                   void* const own = tarn_tree_allocate(nullptr, 1);
+                   tarn_tree_steal(own, leaf);
+                 }),
+                 words);
   }
 
   void* root = nullptr;

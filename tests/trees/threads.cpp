@@ -31,9 +31,8 @@ class Threads : public testing::TestWithParam<bool> {
   void SetUp() override { tarn_tree_check_threads(GetParam() ? 1 : 0); }
   void TearDown() override { tarn_tree_check_threads(0); }
 };
-INSTANTIATE_TEST_SUITE_P(Checks, Threads, testing::Bool(), [](const auto& checks) {
-  return checks.param ? "Checked" : "Unchecked";
-});
+INSTANTIATE_TEST_SUITE_P(Checks, Threads, testing::Bool(),
+                         [](const auto& checks) { return checks.param ? "Checked" : "Unchecked"; });
 
 // A subtree of some nodes, one of which counts its end.
 void* grown(void* parent, unsigned seed, int* count) {

@@ -10,7 +10,7 @@
 namespace tarn {
 namespace {
 
-void* volatile root;             // Zeroed data,
+void* volatile root;                                          // Zeroed data,
 void* volatile initialised_root = const_cast<void**>(&root);  // and the other kind.
 thread_local void* volatile thread_root;
 
@@ -41,9 +41,8 @@ void store(void* volatile& place, Hidden p, std::size_t offset = 0) {
 }
 
 void point(Hidden from, std::size_t at, Hidden to, std::size_t offset = 0) {
-  apart([=] {
-    *reinterpret_cast<void* volatile*>(from.get<char>() + at) = to.get<char>() + offset;
-  });
+  apart(
+      [=] { *reinterpret_cast<void* volatile*>(from.get<char>() + at) = to.get<char>() + offset; });
 }
 
 std::size_t usable(Hidden p) {

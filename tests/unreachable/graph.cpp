@@ -186,9 +186,7 @@ class Graph {
     }
   }
 
-  void write(std::size_t from, std::size_t slot, void* p) {
-    blocks_[from].get<Place>()[slot] = p;
-  }
+  void write(std::size_t from, std::size_t slot, void* p) { blocks_[from].get<Place>()[slot] = p; }
 
   // Most have an edge from a block before them, so all can be reached from the first; others are
   // added at random.

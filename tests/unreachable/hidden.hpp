@@ -98,8 +98,8 @@ class Pages {
  public:
   explicit Pages(std::size_t bytes)
       : bytes_(bytes),
-        start_(mmap(nullptr, bytes + 2 * side_, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+        start_(mmap(nullptr, bytes + 2 * side_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                    -1, 0)) {
     char* const around = static_cast<char*>(start_);
     start_ = around + side_;
     munmap(around, side_);

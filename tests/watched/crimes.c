@@ -39,8 +39,8 @@ static void give_array(void* p) { tarn_array_pool_deallocate(&c_array_pool, p); 
 static void* take_array(void) {
   if (c_array_pool.region == NULL) {
     if (tarn_array_pool_format(c_notes, sizeof c_notes, 16, 24, TARN_ARRAY_EXACT) != 0 ||
-        tarn_array_pool_attach(&c_array_pool, c_notes, sizeof c_notes, c_frames,
-                               sizeof c_frames) != 0) {
+        tarn_array_pool_attach(&c_array_pool, c_notes, sizeof c_notes, c_frames, sizeof c_frames) !=
+            0) {
       return NULL;
     }
     tarn_array_pool_watch(&c_array_pool);
@@ -120,9 +120,14 @@ static void named(const struct kind* kind) {
 static const struct crime {
   const char* name;
   void (*commit)(const struct kind*);
-} crimes[] = {{"use-after-free", use_after_free}, {"use-in-the-middle", use_in_the_middle},
-              {"overrun", overrun}, {"neighbour", neighbour}, {"fresh", fresh},
-              {"uninitialised", uninitialised}, {"double-free", free_twice}, {"named", named}};
+} crimes[] = {{"use-after-free", use_after_free},
+              {"use-in-the-middle", use_in_the_middle},
+              {"overrun", overrun},
+              {"neighbour", neighbour},
+              {"fresh", fresh},
+              {"uninitialised", uninitialised},
+              {"double-free", free_twice},
+              {"named", named}};
 
 static const struct kind* kind_of(const char* name) {
   for (size_t i = 0; i < sizeof c_kinds / sizeof c_kinds[0]; ++i) {

@@ -20,44 +20,44 @@ void c_innocent(void);
 
 #define EXPECT(holds) ((holds) ? (void)0 : abort())
 
-#define WORK(name, bytes, ...)                                                              \
-  __attribute__((noinline)) static void work_in_##name(struct name* of) {                   \
-    unsigned char* blocks[200];                                                             \
-    for (int round = 0; round < 4; ++round) {                                               \
-      int count = 0;                                                                        \
-      while (count < 200 && (blocks[count] = name##_allocate(of __VA_ARGS__)) != NULL) {    \
-        memset(blocks[count++], round, bytes);                                              \
-      }                                                                                     \
-      EXPECT(count > 0 && name##_check(of));                                                \
-      for (int i = round % 2; i < count; i += 2) name##_deallocate(of, blocks[i]);          \
-      for (int i = 1 - round % 2; i < count; i += 2) {                                      \
-        EXPECT(blocks[i][0] == round && blocks[i][(bytes) - 1] == round);                   \
-        name##_deallocate(of, blocks[i]);                                                   \
-      }                                                                                     \
-    }                                                                                       \
-    memset(name##_allocate(of __VA_ARGS__), 7, bytes);                                      \
-  }                                                                                         \
-  /* On the stack; in static memory, zeroed and used again; in malloc's. */                 \
-  __attribute__((noinline)) static void work_on_stack_of_##name(void) {                     \
-    struct name local;                                                                      \
-    memset(&local, 0, sizeof local);                                                        \
-    work_in_##name(&local);                                                                 \
-  }                                                                                         \
-  static void work_with_##name(void) {                                                      \
-    static struct name in_bss;                                                              \
-    for (int i = 0; i < 3; ++i) {                                                           \
-      work_in_##name(&in_bss);                                                              \
-      tarn_watch_end(&in_bss, sizeof in_bss);                                               \
-      memset(&in_bss, 0, sizeof in_bss);                                                    \
-      work_on_stack_of_##name();                                                            \
-      work_on_plain_stack();                                                                \
-      struct name* const in_heap = calloc(1, sizeof *in_heap);                              \
-      work_in_##name(in_heap);                                                              \
-      free(in_heap);                                                                        \
-      void* const plain = malloc(sizeof(struct name));                                      \
-      memset(plain, 1, sizeof(struct name));                                                \
-      free(plain);                                                                          \
-    }                                                                                       \
+#define WORK(name, bytes, ...)                                                           \
+  __attribute__((noinline)) static void work_in_##name(struct name* of) {                \
+    unsigned char* blocks[200];                                                          \
+    for (int round = 0; round < 4; ++round) {                                            \
+      int count = 0;                                                                     \
+      while (count < 200 && (blocks[count] = name##_allocate(of __VA_ARGS__)) != NULL) { \
+        memset(blocks[count++], round, bytes);                                           \
+      }                                                                                  \
+      EXPECT(count > 0 && name##_check(of));                                             \
+      for (int i = round % 2; i < count; i += 2) name##_deallocate(of, blocks[i]);       \
+      for (int i = 1 - round % 2; i < count; i += 2) {                                   \
+        EXPECT(blocks[i][0] == round && blocks[i][(bytes)-1] == round);                  \
+        name##_deallocate(of, blocks[i]);                                                \
+      }                                                                                  \
+    }                                                                                    \
+    memset(name##_allocate(of __VA_ARGS__), 7, bytes);                                   \
+  }                                                                                      \
+  /* On the stack; in static memory, zeroed and used again; in malloc's. */              \
+  __attribute__((noinline)) static void work_on_stack_of_##name(void) {                  \
+    struct name local;                                                                   \
+    memset(&local, 0, sizeof local);                                                     \
+    work_in_##name(&local);                                                              \
+  }                                                                                      \
+  static void work_with_##name(void) {                                                   \
+    static struct name in_bss;                                                           \
+    for (int i = 0; i < 3; ++i) {                                                        \
+      work_in_##name(&in_bss);                                                           \
+      tarn_watch_end(&in_bss, sizeof in_bss);                                            \
+      memset(&in_bss, 0, sizeof in_bss);                                                 \
+      work_on_stack_of_##name();                                                         \
+      work_on_plain_stack();                                                             \
+      struct name* const in_heap = calloc(1, sizeof *in_heap);                           \
+      work_in_##name(in_heap);                                                           \
+      free(in_heap);                                                                     \
+      void* const plain = malloc(sizeof(struct name));                                   \
+      memset(plain, 1, sizeof(struct name));                                             \
+      free(plain);                                                                       \
+    }                                                                                    \
   }
 
 /* Where a pool was on the stack there are other things now. */

@@ -72,9 +72,12 @@ void live(unsigned seed, int steps, Take take, Give give) {
 
 template <class Pool>
 void live_in(Pool& pool, std::size_t bytes, int steps = 1000) {
-  live(static_cast<unsigned>(bytes), steps,
-       [&](auto&) { return Block{static_cast<unsigned char*>(pool.try_allocate()), bytes, 0}; },
-       [&](const Block& block) { pool.deallocate(block.p); });
+  live(
+      static_cast<unsigned>(bytes), steps,
+      [&](auto&) {
+        return Block{static_cast<unsigned char*>(pool.try_allocate()), bytes, 0};
+      },
+      [&](const Block& block) { pool.deallocate(block.p); });
   void* const a = pool.try_allocate();
   void* const b = pool.try_allocate();
   std::memset(a, 1, bytes);
@@ -141,11 +144,12 @@ void share(std::size_t bytes, unsigned threads) {
     std::vector<std::thread> running;
     for (unsigned t = 0; t < threads; ++t) {
       running.emplace_back([=] {
-        live(t + 1, 3000,
-             [&](auto&) {
-               return Block{static_cast<unsigned char*>(pool->try_allocate()), bytes, 0};
-             },
-             [&](const Block& block) { pool->deallocate(block.p); });
+        live(
+            t + 1, 3000,
+            [&](auto&) {
+              return Block{static_cast<unsigned char*>(pool->try_allocate()), bytes, 0};
+            },
+            [&](const Block& block) { pool->deallocate(block.p); });
       });
     }
     for (std::thread& thread : running) thread.join();
@@ -155,38 +159,41 @@ void share(std::size_t bytes, unsigned threads) {
 
 void classes() {
   static tarn::StaticHeap<tarn::Class<1, 50>, tarn::Class<3, 50>, tarn::Class<24, 50>,
-                          tarn::Class<100, 20>> heap;
-  live(1, 8000,
-       [](auto& random) {
-         const std::size_t bytes = random() % 101;
-         auto* const p = static_cast<unsigned char*>(heap.try_allocate(bytes));
-         return Block{p, heap.block_bytes_of(p), 0};  // All of it may be used.
-       },
-       [](const Block& block) { heap.deallocate(block.p); });
+                          tarn::Class<100, 20>>
+      heap;
+  live(
+      1, 8000,
+      [](auto& random) {
+        const std::size_t bytes = random() % 101;
+        auto* const p = static_cast<unsigned char*>(heap.try_allocate(bytes));
+        return Block{p, heap.block_bytes_of(p), 0};  // All of it may be used.
+      },
+      [](const Block& block) { heap.deallocate(block.p); });
   EXPECT(heap.check());
 }
 
 template <class Heap>
 void sizes(Heap& heap) {
-  live(2, 4000,
-       [&](auto& random) {
-         std::size_t bytes = random() % 200;
-         const std::size_t alignment = std::size_t{1} << random() % 7;
-         auto* p = static_cast<unsigned char*>(heap.try_allocate(bytes, alignment));
-         if (p != nullptr && random() % 3 == 0) {
-           std::memset(p, 9, bytes);
-           const std::size_t other = random() % 300;
-           if (void* const moved = heap.try_reallocate(p, other)) {
-             p = static_cast<unsigned char*>(moved);
-             for (std::size_t i = 0; i < other && i < bytes; ++i) EXPECT(p[i] == 9);
-             bytes = other;
-           }
-         }
-         if (p != nullptr && random() % 3 == 0) bytes = heap.block_bytes_of(p);
-         if (random() % 32 == 0) EXPECT(heap.check() && heap.stats().largest_bytes < 100000);
-         return Block{p, bytes, 0};
-       },
-       [&](const Block& block) { heap.deallocate(block.p); });
+  live(
+      2, 4000,
+      [&](auto& random) {
+        std::size_t bytes = random() % 200;
+        const std::size_t alignment = std::size_t{1} << random() % 7;
+        auto* p = static_cast<unsigned char*>(heap.try_allocate(bytes, alignment));
+        if (p != nullptr && random() % 3 == 0) {
+          std::memset(p, 9, bytes);
+          const std::size_t other = random() % 300;
+          if (void* const moved = heap.try_reallocate(p, other)) {
+            p = static_cast<unsigned char*>(moved);
+            for (std::size_t i = 0; i < other && i < bytes; ++i) EXPECT(p[i] == 9);
+            bytes = other;
+          }
+        }
+        if (p != nullptr && random() % 3 == 0) bytes = heap.block_bytes_of(p);
+        if (random() % 32 == 0) EXPECT(heap.check() && heap.stats().largest_bytes < 100000);
+        return Block{p, bytes, 0};
+      },
+      [&](const Block& block) { heap.deallocate(block.p); });
   std::memset(heap.try_allocate(10), 1, 10);
   std::memset(heap.try_allocate(60), 2, 60);
   heap.for_each([&](void* p, std::size_t bytes) {

@@ -94,9 +94,8 @@ Accounts AccountFolder::read() const {
     if (const auto account = read_account(entry.path().string(), refusal)) {
       accounts.processes.push_back(*account);
     } else {
-      accounts.refused.push_back(
-          fmt::format("the account of process {} is {}", entry.path().filename().string(),
-                      refusal));
+      accounts.refused.push_back(fmt::format("the account of process {} is {}",
+                                             entry.path().filename().string(), refusal));
     }
   }
   std::ranges::sort(accounts.processes, [](const tarn_account& a, const tarn_account& b) {

@@ -61,10 +61,10 @@ constexpr std::array data_marks = {
 };
 
 constexpr std::array library_marks = {
-    Mark{"jemalloc", "libjemalloc"},   Mark{"mimalloc", "libmimalloc"},
-    Mark{"tcmalloc", "libtcmalloc"},   Mark{"snmalloc", "libsnmalloc"},
-    Mark{"rpmalloc", "librpmalloc"},   Mark{"hardened_malloc", "libhardened_malloc"},
-    Mark{"Hoard", "libhoard"},         Mark{"tarn", "libtarn.so"},
+    Mark{"jemalloc", "libjemalloc"}, Mark{"mimalloc", "libmimalloc"},
+    Mark{"tcmalloc", "libtcmalloc"}, Mark{"snmalloc", "libsnmalloc"},
+    Mark{"rpmalloc", "librpmalloc"}, Mark{"hardened_malloc", "libhardened_malloc"},
+    Mark{"Hoard", "libhoard"},       Mark{"tarn", "libtarn.so"},
 };
 
 // The first that fits: AddressSanitizer has the leak sanitizer's functions, too.

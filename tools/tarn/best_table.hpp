@@ -49,8 +49,8 @@ class BestTables {
   void fill(Row& row, const Row& below, std::size_t first, std::size_t end,
             std::size_t before_first, std::size_t before_last) const;
 
-  std::vector<std::size_t> bytes_{0};        // b
-  std::vector<std::uint64_t> requests_{0};   // C
+  std::vector<std::size_t> bytes_{0};       // b
+  std::vector<std::uint64_t> requests_{0};  // C
   std::uint64_t asked_ = 0;
   std::vector<Row> rows_;
 };

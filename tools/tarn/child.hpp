@@ -24,8 +24,8 @@ struct Outcome {
   int wait_status = 0;  // as wait4 gives it
   rusage usage{};       // of the program and of those of its children that it waited for
   double wall_seconds = 0;
-  int exec_error = 0;   // errno when the program could not be started; the rest is empty then
-  int end_signal = 0;   // somebody asked tarn to end meanwhile: no further runs
+  int exec_error = 0;  // errno when the program could not be started; the rest is empty then
+  int end_signal = 0;  // somebody asked tarn to end meanwhile: no further runs
 
   bool has_exited() const noexcept;
   bool has_succeeded() const noexcept;

@@ -118,25 +118,25 @@ void show(const ClassesResult& result, const ClassesOptions& options, ResultFile
   if (files.save.is_wanted()) files.save.write_text(text_of_sizes(result.counts));
   if (files.json.is_wanted()) files.json.write(classes_json(result));
   if (files.is_stdout() && descriptor == STDOUT_FILENO) return;
-  print(descriptor,
-        options.code.empty()
-            ? classes_text(result)
-            : classes_code(result, options.code == "c" ? Language::c : Language::cpp));
+  print(descriptor, options.code.empty()
+                        ? classes_text(result)
+                        : classes_code(result, options.code == "c" ? Language::c : Language::cpp));
 }
 
 Ending of_program(const ClassesOptions& options, ResultFiles& files) {
   Terminal terminal(ColorChoice::automatic, false);
-  const SizeRecord record = record_sizes(options.words, find_library(options.library),
-                                         files.is_stdout(), terminal);
+  const SizeRecord record =
+      record_sizes(options.words, find_library(options.library), files.is_stdout(), terminal);
   if (record.outcome.end_signal != 0 && record.outcome.pid == 0) {
     return {0, record.outcome.end_signal};
   }
   const std::string name = text_of_name(options.words.front());
   const Ending ending{record.outcome.exit_status(), record.outcome.signal()};
   if (record.processes == 0) {
-    terminal.warn(fmt::format("{} was not counted: it is or became a program that cannot be "
-                              "preloaded into, or it dropped LD_PRELOAD",
-                              name));
+    terminal.warn(
+        fmt::format("{} was not counted: it is or became a program that cannot be "
+                    "preloaded into, or it dropped LD_PRELOAD",
+                    name));
     return ending.status == 0 && ending.signal == 0 ? Ending{status_refused, 0} : ending;
   }
   if (record.counts.empty()) {

@@ -54,9 +54,9 @@ std::string rows_text(const std::vector<TableFigures>& tables) {
   std::string text = fmt::format("{:<22} {:>8} {:>10} {:>8} {:>8} {:>8}\n", "table", "classes",
                                  "asked for", "slack", "moves", "copied");
   for (const TableFigures& table : tables) {
-    text += fmt::format("{:<22} {:>8} {:>10} {:>8} {:>8} {:>8.2f}\n", table.name,
-                        table.classes.size(), percent(table.fill), percent(table.slack()),
-                        table.moves, table.copied);
+    text +=
+        fmt::format("{:<22} {:>8} {:>10} {:>8} {:>8} {:>8.2f}\n", table.name, table.classes.size(),
+                    percent(table.fill), percent(table.slack()), table.moves, table.copied);
   }
   return text +
          "moves: of a block that grows from the least size to the largest; copied: so many times "
@@ -85,8 +85,7 @@ std::string requests_text(const SizeCounts& counts) {
   std::string text = fmt::format(
       "{} of {}, {} to {} bytes, {} in all", text_of_many(counts.requests, "request"),
       text_of_many(counts.sizes.size(), "size"), text_of_count(counts.sizes.front().bytes),
-      text_of_count(counts.sizes.back().bytes),
-      text_of_bytes(static_cast<double>(counts.bytes)));
+      text_of_count(counts.sizes.back().bytes), text_of_bytes(static_cast<double>(counts.bytes)));
   if (counts.large_requests != 0) {
     text += fmt::format("\nand {} above 128 KiB ({}), which {} no class",
                         text_of_count(counts.large_requests), text_of_bytes(counts.large_bytes),
@@ -104,9 +103,9 @@ std::string summary(const ClassesResult& result) {
 }
 
 Json table_json(const TableFigures& table) {
-  return {{"name", table.name},   {"class_count", table.classes.size()},
-          {"fill", table.fill},   {"slack", table.slack()},
-          {"moves", table.moves}, {"copied", table.copied},
+  return {{"name", table.name},          {"class_count", table.classes.size()},
+          {"fill", table.fill},          {"slack", table.slack()},
+          {"moves", table.moves},        {"copied", table.copied},
           {"class_bytes", table.classes}};
 }
 
@@ -120,8 +119,8 @@ TableFigures figures_of(std::string name, const SizeCounts& counts,
                         std::vector<std::size_t> classes) {
   TableFigures figures;
   figures.name = std::move(name);
-  figures.fill = static_cast<double>(counts.bytes) /
-                 static_cast<double>(reserved_bytes(counts, classes));
+  figures.fill =
+      static_cast<double>(counts.bytes) / static_cast<double>(reserved_bytes(counts, classes));
   const auto first = std::ranges::lower_bound(classes, counts.sizes.front().bytes);
   const auto at = static_cast<std::size_t>(first - classes.begin());
   figures.moves = moves_of_growth(counts, classes);
@@ -148,9 +147,9 @@ std::vector<TableFigures> uniform_tables(std::size_t least, std::size_t most) {
 std::vector<TableFigures> ready_tables(const SizeCounts& counts) {
   std::vector<TableFigures> tables;
   for (const unsigned steps : step_choices) {
-    tables.push_back(figures_of(name_of(steps), counts,
-                                table_of(steps, TARN_HEAP_CLASS_GRAIN, TARN_HEAP_CLASS_BYTES_MAX,
-                                         TARN_HEAP_CLASS_GRAIN)));
+    tables.push_back(figures_of(
+        name_of(steps), counts,
+        table_of(steps, TARN_HEAP_CLASS_GRAIN, TARN_HEAP_CLASS_BYTES_MAX, TARN_HEAP_CLASS_GRAIN)));
   }
   tables.push_back(figures_of("every heap's classes", counts, common_classes()));
   return tables;
@@ -168,16 +167,16 @@ std::string classes_text(const ClassesResult& result) {
     slacks += fmt::format(" {:>7}", percent(slack));
   }
   text += counts + "\n" + slacks + "\n\n";
-  text += fmt::format("{}{}\n", summary(result),
-                      result.is_knee ? "; one more would save less than 0.5 % of what is asked for"
-                                     : "");
+  text += fmt::format(
+      "{}{}\n", summary(result),
+      result.is_knee ? "; one more would save less than 0.5 % of what is asked for" : "");
   return text + wrapped(result.best.classes, "  ") + "\n";
 }
 
 std::string uniform_text(std::size_t least, std::size_t most,
                          const std::vector<TableFigures>& tables) {
-  return fmt::format("sizes from {} to {} bytes, all equally frequent\n\n{}",
-                     text_of_count(least), text_of_count(most), rows_text(tables));
+  return fmt::format("sizes from {} to {} bytes, all equally frequent\n\n{}", text_of_count(least),
+                     text_of_count(most), rows_text(tables));
 }
 
 Json classes_json(const ClassesResult& result) {

@@ -119,8 +119,7 @@ std::optional<Stop> Rounds::judge(const Outcome& outcome, const Contender& conte
 
 std::optional<Stop> Rounds::run_round(std::size_t round, const std::vector<std::size_t>& order) {
   const bool is_warmup = round < options_.warmups;
-  const std::size_t total =
-      (options_.warmups + options_.pairs) * comparison_.contenders.size();
+  const std::size_t total = (options_.warmups + options_.pairs) * comparison_.contenders.size();
   for (const std::size_t index : order) {
     Contender& contender = comparison_.contenders[index];
     const bool is_shown = options_.shows_output || (done_ == 0 && is_warmup && may_show_output_);
@@ -150,8 +149,9 @@ std::optional<Stop> Rounds::run() {
     return Stop{"interrupted: nothing is compared", {0, signal}};
   }
   if (stage_.drops_input()) {
-    terminal_.warn("standard input can be read only once, so every run gets an empty one; give the "
-                   "program a file instead (< FILE)");
+    terminal_.warn(
+        "standard input can be read only once, so every run gets an empty one; give the "
+        "program a file instead (< FILE)");
   }
   for (std::size_t round = 0; round < options_.warmups + options_.pairs; ++round) {
     if (auto stop = run_round(round, next_order(round))) return stop;
@@ -181,8 +181,9 @@ void note_before_start(const RunOptions& options, Terminal& terminal, Comparison
   }
   for (const Note& note : comparison.notes) terminal.warn(note.text);
   if (inspection.is_preloadable) return;
-  throw Failure(status_usage, "there is nothing to compare: no malloc can be preloaded into this "
-                              "program");
+  throw Failure(status_usage,
+                "there is nothing to compare: no malloc can be preloaded into this "
+                "program");
 }
 
 }  // namespace

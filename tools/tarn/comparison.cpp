@@ -90,10 +90,11 @@ std::string verdict_of(const Contender& contender, const Contender& base) {
   const std::string& name = contender.name;
   const std::string pairs = text_of_many(time.pairs, "pair");
   if (time.pairs < pairs_for_confidence) {
-    return fmt::format("{}: no difference that {} of runs can show (it takes at least {}); so far "
-                       "{}, {}",
-                       name, pairs, pairs_for_confidence, so_far_text(time, "time"),
-                       so_far_text(space, "peak memory"));
+    return fmt::format(
+        "{}: no difference that {} of runs can show (it takes at least {}); so far "
+        "{}, {}",
+        name, pairs, pairs_for_confidence, so_far_text(time, "time"),
+        so_far_text(space, "peak memory"));
   }
   if (!time.shows_difference() && !space.shows_difference()) {
     return fmt::format("{}: no difference that {} of runs can show", name, pairs);

@@ -43,10 +43,10 @@ struct Metric {
 std::span<const Metric> metrics();
 
 struct Ratio {
-  bool is_known = false;      // false where a run of the first contender used nothing at all
+  bool is_known = false;  // false where a run of the first contender used nothing at all
   double of_medians = 0;
   double median_of_pairs = 0;
-  Interval interval;          // of median_of_pairs
+  Interval interval;  // of median_of_pairs
   std::size_t pairs = 0;
 
   bool shows_difference() const noexcept {

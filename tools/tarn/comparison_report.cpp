@@ -81,10 +81,9 @@ Json contender_json(const Contender& contender, const Contender& base) {
 std::string comparison_text(const Comparison& comparison, const Terminal& terminal) {
   const Contender& base = comparison.contenders.front();
   const bool has_interval = comparison.pairs() >= pairs_for_confidence;
-  std::string text = fmt::format("tarn: {} of runs of {}; ± half the quartile range",
-                                 text_of_many(comparison.pairs(), "pair"),
-                                 terminal.paint(Style::strong,
-                                                text_of_name(comparison.words.front())));
+  std::string text = fmt::format(
+      "tarn: {} of runs of {}; ± half the quartile range", text_of_many(comparison.pairs(), "pair"),
+      terminal.paint(Style::strong, text_of_name(comparison.words.front())));
   for (std::size_t i = 1; i < comparison.contenders.size(); ++i) {
     const Contender& contender = comparison.contenders[i];
     const std::string titles =
@@ -104,16 +103,16 @@ std::string comparison_text(const Comparison& comparison, const Terminal& termin
 }
 
 Json comparison_json(const Comparison& comparison) {
-  Json json = {{"format", "tarn-compare"},
-               {"format_version", 1},
-               {"tarn_version", TARN_COMMAND_VERSION},
-               {"command", comparison.words},
-               {"pairs", comparison.pairs()},
-               {"warmups", comparison.warmups},
-               {"confidence", comparison.pairs() >= pairs_for_confidence ? Json(confidence)
-                                                                        : Json(nullptr)},
-               {"notes", Json::array()},
-               {"contenders", Json::array()}};
+  Json json = {
+      {"format", "tarn-compare"},
+      {"format_version", 1},
+      {"tarn_version", TARN_COMMAND_VERSION},
+      {"command", comparison.words},
+      {"pairs", comparison.pairs()},
+      {"warmups", comparison.warmups},
+      {"confidence", comparison.pairs() >= pairs_for_confidence ? Json(confidence) : Json(nullptr)},
+      {"notes", Json::array()},
+      {"contenders", Json::array()}};
   for (const Note& note : comparison.notes) {
     json["notes"].push_back({{"kind", note.kind}, {"text", note.text}});
   }

@@ -76,10 +76,9 @@ std::string bash_values(const VerbText& verb) {
     if (option.value.empty()) continue;
     const std::vector<std::string> choices = option.choices();
     // Nothing in COMPREPLY: bash completes names of files then.
-    text += choices.empty()
-                ? fmt::format("    {}:{}) return ;;\n", verb.name, option.long_name)
-                : fmt::format("    {}:{}) words={} ;;\n", verb.name, option.long_name,
-                              quoted_words(choices));
+    text += choices.empty() ? fmt::format("    {}:{}) return ;;\n", verb.name, option.long_name)
+                            : fmt::format("    {}:{}) words={} ;;\n", verb.name, option.long_name,
+                                          quoted_words(choices));
   }
   return text;
 }
@@ -89,8 +88,8 @@ std::string bash_case(std::string_view verb, const std::vector<std::string>& opt
                       const std::vector<std::string>& others) {
   const std::string otherwise =
       others.empty() ? std::string("return") : fmt::format("words={}", quoted_words(others));
-  return fmt::format("    {}:*)\n      if [[ $word == -* ]]; then words={}; else {}; fi ;;\n",
-                     verb, quoted_words(options), otherwise);
+  return fmt::format("    {}:*)\n      if [[ $word == -* ]]; then words={}; else {}; fi ;;\n", verb,
+                     quoted_words(options), otherwise);
 }
 
 // zsh reads brackets and colons in a description.
@@ -163,9 +162,9 @@ std::string zsh_completion(CLI::App& app) {
     cases += fmt::format("    {})\n      _arguments -S \\\n", verb.name);
     for (const OptionText& option : verb.options) cases += zsh_option(option);
     for (const OptionText& argument : verb.arguments) {
-      cases += fmt::format("        {} \\\n",
-                           shell_quoted(fmt::format("::{}:{}", argument.long_name,
-                                              zsh_action(argument))));
+      cases += fmt::format(
+          "        {} \\\n",
+          shell_quoted(fmt::format("::{}:{}", argument.long_name, zsh_action(argument))));
     }
     cases += verb.takes_program() ? "        '*::program: _normal'\n      ;;\n"
                                   : "        && return\n      ;;\n";
@@ -212,10 +211,9 @@ std::string fish_completion(CLI::App& app) {
     for (const OptionText& option : verb.options) text += fish_option(own, option);
     for (const OptionText& argument : verb.arguments) {
       const std::vector<std::string> choices = argument.choices();
-      text += choices.empty()
-                  ? fmt::format("complete -c tarn -n {} -F\n", shell_quoted(own))
-                  : fmt::format("complete -c tarn -n {} -a {}\n", shell_quoted(own),
-                                quoted_words(choices));
+      text += choices.empty() ? fmt::format("complete -c tarn -n {} -F\n", shell_quoted(own))
+                              : fmt::format("complete -c tarn -n {} -a {}\n", shell_quoted(own),
+                                            quoted_words(choices));
     }
     if (!verb.takes_program()) continue;
     text += fmt::format("complete -c tarn -n {} -a '(__tarn_program)'\n",

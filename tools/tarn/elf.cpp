@@ -112,8 +112,8 @@ std::string Elf::machine_name() const {
 
 void Elf::read_program_headers() {
   if (header_.e_phentsize != sizeof(ElfW(Phdr))) return;
-  const auto segments = read_items<ElfW(Phdr)>(
-      header_.e_phoff, std::uint64_t{header_.e_phnum} * sizeof(ElfW(Phdr)));
+  const auto segments =
+      read_items<ElfW(Phdr)>(header_.e_phoff, std::uint64_t{header_.e_phnum} * sizeof(ElfW(Phdr)));
   for (const auto& segment : segments) {
     if (segment.p_type == PT_INTERP) {
       interpreter_ = text_at(read_items<char>(segment.p_offset, segment.p_filesz), 0);
@@ -147,8 +147,8 @@ void Elf::read_dynamic(const ElfW(Phdr) & dynamic, const std::vector<ElfW(Phdr)>
 
 void Elf::read_sections() {
   if (header_.e_shentsize != sizeof(ElfW(Shdr))) return;
-  const auto headers = read_items<ElfW(Shdr)>(
-      header_.e_shoff, std::uint64_t{header_.e_shnum} * sizeof(ElfW(Shdr)));
+  const auto headers =
+      read_items<ElfW(Shdr)>(header_.e_shoff, std::uint64_t{header_.e_shnum} * sizeof(ElfW(Shdr)));
   if (header_.e_shstrndx >= headers.size()) return;
   const auto& names_header = headers[header_.e_shstrndx];
   const auto names = read_items<char>(names_header.sh_offset, names_header.sh_size);
@@ -168,8 +168,7 @@ void Elf::visit_symbols(const SymbolVisitor& visit) const {
     if (section.header.sh_link >= sections_.size()) continue;
     const auto& names_header = sections_[section.header.sh_link].header;
     const auto names = read_items<char>(names_header.sh_offset, names_header.sh_size);
-    const auto symbols =
-        read_items<ElfW(Sym)>(section.header.sh_offset, section.header.sh_size);
+    const auto symbols = read_items<ElfW(Sym)>(section.header.sh_offset, section.header.sh_size);
     for (const auto& symbol : symbols) {
       if (symbol.st_shndx == SHN_UNDEF) continue;
       const std::string_view name = text_at(names, symbol.st_name);

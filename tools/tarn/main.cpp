@@ -66,8 +66,7 @@ Ending run_parsed(const RunOptions& options, bool has_separator, const CLI::App&
   return run_verb(options);
 }
 
-Ending classes_parsed(const ClassesOptions& options, bool has_separator,
-                      const CLI::App& classes) {
+Ending classes_parsed(const ClassesOptions& options, bool has_separator, const CLI::App& classes) {
   refuse_option(classes);
   const std::vector<std::string> strays = classes.remaining();
   if (!strays.empty()) {
@@ -84,9 +83,9 @@ Ending classes_parsed(const ClassesOptions& options, bool has_separator,
 // Ends for a command line without a verb, or with one that there is not.
 [[noreturn]] void refuse_verb(const std::vector<std::string>& own, const CLI::App& app) {
   if (own.empty()) throw Failure(status_usage, fmt::format("name a verb\n{}", app.help()));
-  throw Failure(status_usage, fmt::format("there is no {} '{}'; see `tarn --help`",
-                                          own.front().starts_with("-") ? "option" : "verb",
-                                          own.front()));
+  throw Failure(status_usage,
+                fmt::format("there is no {} '{}'; see `tarn --help`",
+                            own.front().starts_with("-") ? "option" : "verb", own.front()));
 }
 
 // Before the verbs are added: they inherit the help's option.
@@ -103,8 +102,9 @@ void describe_verbs(CLI::App& app) {
   for (CLI::App* const verb : app.get_subcommands([](CLI::App*) { return true; })) {
     if (!verb->get_group().empty()) verb->group("Verbs");
   }
-  app.footer("`tarn help VERB` says more about a verb, `tarn help options` about the library's "
-             "options.");
+  app.footer(
+      "`tarn help VERB` says more about a verb, `tarn help options` about the library's "
+      "options.");
 }
 
 // The verb that was named, or nothing. There is one at most.
@@ -141,8 +141,8 @@ Ending command(const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& error) {
     const CLI::App* const verb = verb_of(app);
     if (verb == nullptr) refuse_verb(own, app);
-    throw Failure(status_usage, fmt::format("{0}: {1}; see `tarn {0} --help`", verb->get_name(),
-                                            error.what()));
+    throw Failure(status_usage,
+                  fmt::format("{0}: {1}; see `tarn {0} --help`", verb->get_name(), error.what()));
   }
   const CLI::App& verb = *verb_of(app);
   if (is_help_verb(verb)) return show(help_text(app, verb, help_options));

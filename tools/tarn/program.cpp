@@ -80,8 +80,8 @@ std::string follow_scripts(std::string path) {
 bool gains_privileges_by_mode(const struct stat& status) {
   const bool changes_user = (status.st_mode & S_ISUID) != 0 && status.st_uid != ::getuid();
   // Without the group's execute bit, the set-group bit meant mandatory locking.
-  const bool changes_group = (status.st_mode & S_ISGID) != 0 &&
-                             (status.st_mode & S_IXGRP) != 0 && status.st_gid != ::getgid();
+  const bool changes_group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0 &&
+                             status.st_gid != ::getgid();
   return changes_user || changes_group;
 }
 
@@ -126,8 +126,8 @@ void judge_loading(const Elf& elf, const std::string& name, Inspection& inspecti
         {"static", fmt::format("{} is statically linked, so nothing can be preloaded into it: it "
                                "will run on its own malloc (link it with libtarn.a instead)",
                                name)});
-  } else if (!elf.interpreter().empty() && fs::path(elf.interpreter()).filename() !=
-                                               fs::path(own_interpreter()).filename()) {
+  } else if (!elf.interpreter().empty() &&
+             fs::path(elf.interpreter()).filename() != fs::path(own_interpreter()).filename()) {
     inspection.is_preloadable = false;
     inspection.notes.push_back(
         {"interpreter", fmt::format("{} is started by {}, another C library's loader, into which "

@@ -17,9 +17,9 @@ struct Note {
 };
 
 struct Inspection {
-  std::string path;           // the executable in the end; for a script its interpreter
-  bool is_reachable = true;   // false: it will run on its own malloc
-  bool is_preloadable = true; // false: LD_PRELOAD itself would harm it, so it is not set
+  std::string path;            // the executable in the end; for a script its interpreter
+  bool is_reachable = true;    // false: it will run on its own malloc
+  bool is_preloadable = true;  // false: LD_PRELOAD itself would harm it, so it is not set
   std::vector<Note> notes;
 };
 

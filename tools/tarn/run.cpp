@@ -52,8 +52,8 @@ void note_activity(RunRecord& record, const Inspection& inspection) {
   const std::string others = has_others ? ", though processes that it started did" : "";
   if (!inspection.is_reachable) {
     record.notes.push_back(
-        {"inactive", fmt::format("tarn was not active in {}, as said before it started{}", name,
-                                 others)});
+        {"inactive",
+         fmt::format("tarn was not active in {}, as said before it started{}", name, others)});
     return;
   }
   record.notes.push_back(

@@ -12,12 +12,9 @@ using Json = nlohmann::ordered_json;
 
 Json class_json(const tarn_account_class& row) {
   const double slack = slack_of(row);
-  return {{"block_bytes", row.block_bytes},
-          {"allocations", row.allocations},
-          {"live_blocks", row.live_blocks},
-          {"sampled", row.sampled},
-          {"sampled_bytes", row.sampled_bytes},
-          {"slack", slack < 0 ? Json(nullptr) : Json(slack)}};
+  return {{"block_bytes", row.block_bytes},     {"allocations", row.allocations},
+          {"live_blocks", row.live_blocks},     {"sampled", row.sampled},
+          {"sampled_bytes", row.sampled_bytes}, {"slack", slack < 0 ? Json(nullptr) : Json(slack)}};
 }
 
 Json process_json(const RunRecord& record, const tarn_account& account) {

@@ -8,8 +8,7 @@ namespace tarn {
 
 std::string_view state_of(const RunRecord& record, const tarn_account& account) {
   if (account.state == TARN_ACCOUNT_FINAL) return "final";
-  const bool is_alive =
-      std::ranges::find(record.running, account.pid) != record.running.end();
+  const bool is_alive = std::ranges::find(record.running, account.pid) != record.running.end();
   return is_alive ? "running" : "unfinished";
 }
 

@@ -55,10 +55,10 @@ std::string resource_lines(const Outcome& outcome) {
 
 std::string heap_lines(const RunRecord& record, const tarn_account& account,
                        const Terminal& terminal) {
-  std::string text = fmt::format(
-      "\n  heap     peak ~{} live, {} at the end; {} committed at most",
-      text_of_bytes(as_real(account.live_bytes_peak)), text_of_bytes(as_real(account.live_bytes)),
-      text_of_bytes(as_real(account.committed_bytes_peak)));
+  std::string text = fmt::format("\n  heap     peak ~{} live, {} at the end; {} committed at most",
+                                 text_of_bytes(as_real(account.live_bytes_peak)),
+                                 text_of_bytes(as_real(account.live_bytes)),
+                                 text_of_bytes(as_real(account.committed_bytes_peak)));
   const std::string_view state = state_of(record, account);
   if (state != "final") {
     const std::string_view reason = state == "running"

@@ -39,8 +39,8 @@ class SignalGate {
 struct Standing {
   pid_t tarn = 0;
   pid_t program = 0;
-  bool shares_group = true;       // the terminal's signals reach both
-  bool leads_session = false;     // a hang-up reaches tarn alone
+  bool shares_group = true;    // the terminal's signals reach both
+  bool leads_session = false;  // a hang-up reaches tarn alone
 };
 
 Standing standing_towards(pid_t program) noexcept;

@@ -52,8 +52,8 @@ void Stage::set(Launch& launch, bool is_shown) {
   if (is_shown) return;
   launch.output = nothing_.number();
   launch.errors = errors_.number();
-  const bool is_empty = ::ftruncate(errors_.number(), 0) == 0 &&
-                        ::lseek(errors_.number(), 0, SEEK_SET) == 0;
+  const bool is_empty =
+      ::ftruncate(errors_.number(), 0) == 0 && ::lseek(errors_.number(), 0, SEEK_SET) == 0;
   require(is_empty, "a place for stderr");
 }
 

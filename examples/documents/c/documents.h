@@ -17,16 +17,32 @@
 #include <stdio.h>
 
 enum kind {
-  kind_body, kind_notes, kind_article, kind_section, kind_heading, kind_paragraph, kind_list,
-  kind_item, kind_code_block, kind_comment, kind_contents, kind_entry, kind_note, kind_text,
-  kind_emphasis, kind_strong, kind_code, kind_link, kind_cite
+  kind_body,
+  kind_notes,
+  kind_article,
+  kind_section,
+  kind_heading,
+  kind_paragraph,
+  kind_list,
+  kind_item,
+  kind_code_block,
+  kind_comment,
+  kind_contents,
+  kind_entry,
+  kind_note,
+  kind_text,
+  kind_emphasis,
+  kind_strong,
+  kind_code,
+  kind_link,
+  kind_cite
 };
 
 struct element {
   enum kind kind;
-  int level;              /* Headings and their sections: 1 to 6. */
-  int number;             /* Sections: among those beside it; notes: in the document. 0: none. */
-  const char* text;       /* Code, comments; a link's address; the name of a note. */
+  int level;        /* Headings and their sections: 1 to 6. */
+  int number;       /* Sections: among those beside it; notes: in the document. 0: none. */
+  const char* text; /* Code, comments; a link's address; the name of a note. */
   size_t length;
   struct element* target; /* Cites: the note; entries of the contents: the section. */
 };

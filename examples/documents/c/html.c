@@ -63,8 +63,7 @@ static void write_start_of_heading(const struct element* heading, FILE* file) {
   }
 }
 
-static void write_raw(const char* before, const struct element* e, const char* behind,
-                      FILE* file) {
+static void write_raw(const char* before, const struct element* e, const char* behind, FILE* file) {
   fputs(before, file);
   write_text(e->text, e->length, file);
   fputs(behind, file);
@@ -83,9 +82,7 @@ static void write_start(const struct element* e, FILE* file) {
     case kind_list: fputs(is_in_item(e) ? "\n<ul>\n" : "<ul>\n", file); break;
     case kind_item: fputs("<li>", file); break;
     case kind_code_block: write_raw("<pre><code>", e, "</code></pre>\n", file); break;
-    case kind_comment:
-      fprintf(file, "<!--%.*s-->\n", (int)e->length, e->text);
-      break;
+    case kind_comment: fprintf(file, "<!--%.*s-->\n", (int)e->length, e->text); break;
     case kind_contents: fputs("<nav>\n<ul>\n", file); break;
     case kind_entry: write_entry(e->target, file); break;
     case kind_note: fprintf(file, "<aside id=\"note-%d\">%d.", e->number, e->number); break;
@@ -95,8 +92,7 @@ static void write_start(const struct element* e, FILE* file) {
     case kind_code: write_raw("<code>", e, "</code>", file); break;
     case kind_link: write_raw("<a href=\"", e, "\">", file); break;
     case kind_cite:
-      fprintf(file, "<sup><a href=\"#note-%d\">%d</a></sup>", e->target->number,
-              e->target->number);
+      fprintf(file, "<sup><a href=\"#note-%d\">%d</a></sup>", e->target->number, e->target->number);
       break;
     default: break;
   }

@@ -13,7 +13,7 @@
 
 struct job {
   const char* path;
-  const char* name; /* Of what is written. */
+  const char* name;          /* Of what is written. */
   struct document* document; /* Null: there is a problem. */
   struct problem problem;
   int is_done;
@@ -89,8 +89,7 @@ static int write_job(const struct conversion* c, struct job* job) {
     fprintf(stderr, "documents: %s\n", job->problem.text);
     return -1;
   }
-  const int done =
-      c->folder != NULL ? write_file(c, job) : document_write(job->document, stdout);
+  const int done = c->folder != NULL ? write_file(c, job) : document_write(job->document, stdout);
   if (done != 0) {
     fprintf(stderr, "documents: %s: cannot be written: %s\n", job->path, strerror(errno));
   }

@@ -209,8 +209,7 @@ static int close_block(struct parser* p) {
   return done;
 }
 
-static int open_block(struct parser* p, struct element* block, const char* start,
-                      const char* end) {
+static int open_block(struct parser* p, struct element* block, const char* start, const char* end) {
   p->open = block;
   p->open_start = start;
   p->open_end = end;
@@ -294,12 +293,11 @@ static int read_line(struct parser* p) {
   while (start < end && *start == ' ') ++start;
   if (start == end) return close_block(p);
 
-  const char* const name_end =
-      begins(start, end, "[^") ? end_of_name(start + 2, end) : NULL;
+  const char* const name_end = begins(start, end, "[^") ? end_of_name(start + 2, end) : NULL;
   const int is_note = name_end != NULL && begins(name_end, end, "]:");
   const int is_item = begins(start, end, "- ");
-  const int is_block = is_note || is_item || is_heading(start, end) ||
-                       begins(start, end, "```") || begins(start, end, "<!--") ||
+  const int is_block = is_note || is_item || is_heading(start, end) || begins(start, end, "```") ||
+                       begins(start, end, "<!--") ||
                        (begins(start, end, "[toc]") && end - start == 5);
   if (!is_block && p->open != NULL) {
     p->open_end = end;

@@ -23,8 +23,25 @@
 namespace documents {
 
 enum class Kind {
-  body, notes, article, section, heading, paragraph, list, item, code_block, comment, contents,
-  entry, note, text, emphasis, strong, code, link, cite
+  body,
+  notes,
+  article,
+  section,
+  heading,
+  paragraph,
+  list,
+  item,
+  code_block,
+  comment,
+  contents,
+  entry,
+  note,
+  text,
+  emphasis,
+  strong,
+  code,
+  link,
+  cite
 };
 
 struct Element {
@@ -39,9 +56,7 @@ inline Element* make(void* parent, Kind kind, std::string_view text = {}) {
   return tarn::tree::create<Element>(parent, Element{kind, text});
 }
 
-inline Element* parent_of(const Element* e) {
-  return static_cast<Element*>(tarn_tree_parent(e));
-}
+inline Element* parent_of(const Element* e) { return static_cast<Element*>(tarn_tree_parent(e)); }
 inline Element* first_child(const Element* e) {
   return static_cast<Element*>(tarn_tree_first_child(e));
 }

@@ -58,8 +58,7 @@ std::string entry(const Element* section) {
 }
 
 std::string start_of(const Element* e) {
-  const std::string number =
-      std::to_string(e->kind == Kind::cite ? e->target->number : e->number);
+  const std::string number = std::to_string(e->kind == Kind::cite ? e->target->number : e->number);
   switch (e->kind) {
     case Kind::section: return start_of_section(e);
     case Kind::heading: return start_of_heading(e);

@@ -221,8 +221,8 @@ class Blocks {
     const std::size_t note_name = begins(words, "[^") ? name_length(words.substr(2)) : 0;
     const bool is_note = note_name != 0 && begins(words.substr(2 + note_name), "]:");
     const bool is_raw = begins(words, "```") || begins(words, "<!--");
-    const bool is_block = is_note || is_raw || begins(words, "- ") || words == "[toc]" ||
-                          heading_level(words) != 0;
+    const bool is_block =
+        is_note || is_raw || begins(words, "- ") || words == "[toc]" || heading_level(words) != 0;
     if (!is_block && open_ != nullptr) {
       open_end_ = end;
       return;
@@ -245,8 +245,7 @@ class Blocks {
 
   void read_heading(std::size_t start, std::size_t end) {
     const std::size_t level = heading_level(part(start, end));
-    Element* const heading =
-        make(document_.body, Kind::heading, part(start + level + 1, end));
+    Element* const heading = make(document_.body, Kind::heading, part(start + level + 1, end));
     heading->level = static_cast<int>(level);
     open(heading, start + level + 1, end);
     close();

@@ -43,7 +43,9 @@ extern "C" {
 /* Values of tarn_arena_options::keep_bytes: what stays at a reset. Any other number is a limit. */
 #define TARN_ARENA_KEEP_NOTHING ((size_t)0)
 #define TARN_ARENA_KEEP_ALL SIZE_MAX
-#define TARN_ARENA_KEEP_TYPICAL (SIZE_MAX - 1) /* As much as sufficed for nine of ten past uses. */
+#define TARN_ARENA_KEEP_TYPICAL                                    \
+  (SIZE_MAX - 1) /* As much as sufficed for nine of ten past uses. \
+                  */
 
 typedef struct tarn_arena_options {
   size_t bytes;              /* sizeof(tarn_arena_options); TARN_ARENA_OPTIONS(...) sets it. */
@@ -68,28 +70,28 @@ typedef struct tarn_arena_release {
   void* context;
 } tarn_arena_release;
 typedef struct tarn_arena {
-  char* cursor;  /* The next block starts here, or behind it if its alignment needs that. */
-  char* end;                   /* The end of the chunk: no block reaches beyond. */
+  char* cursor; /* The next block starts here, or behind it if its alignment needs that. */
+  char* end;    /* The end of the chunk: no block reaches beyond. */
   tarn_arena_chunk* current;
-  tarn_arena_chunk* large;     /* Chunks of one block, the newest first. */
-  tarn_arena_chunk* retained;  /* Empty chunks, the next one first. */
+  tarn_arena_chunk* large;    /* Chunks of one block, the newest first. */
+  tarn_arena_chunk* retained; /* Empty chunks, the next one first. */
   tarn_arena_release* releases;
-  void* notes;                 /* In a checked arena: the newest block. */
-  uint64_t noted;              /* In a checked arena: the number of blocks so far. */
-  size_t large_bytes;          /* In use in `large`. */
-  size_t held_bytes;           /* All chunks, as granted. */
+  void* notes;        /* In a checked arena: the newest block. */
+  uint64_t noted;     /* In a checked arena: the number of blocks so far. */
+  size_t large_bytes; /* In use in `large`. */
+  size_t held_bytes;  /* All chunks, as granted. */
   size_t limit_bytes;
   size_t keep_bytes;
-  size_t typical_bytes;        /* The estimate. */
-  size_t used_peak;            /* The most that was in use whenever a chunk or the arena ended. */
-  size_t cycle_peak;           /* The same, since the last reset. */
+  size_t typical_bytes; /* The estimate. */
+  size_t used_peak;     /* The most that was in use whenever a chunk or the arena ended. */
+  size_t cycle_peak;    /* The same, since the last reset. */
   size_t chunk_bytes;
   size_t chunk_bytes_max;
   tarn_source source;
   const char* name;
-  void* watched[4];            /* For tools' reports. */
+  void* watched[4]; /* For tools' reports. */
   uint64_t resets;
-  uint64_t acquired;           /* Chunks taken from the source since the beginning. */
+  uint64_t acquired; /* Chunks taken from the source since the beginning. */
   uint64_t released;
   uint32_t state;
 } tarn_arena;
@@ -207,26 +209,27 @@ TARN_API TARN_MUST_USE char* tarn_arena_copy_string_n(tarn_arena* arena, const c
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-TARN_API TARN_MUST_USE char* tarn_arena_format(tarn_arena* arena, const char* format, ...);
+TARN_API TARN_MUST_USE char*
+tarn_arena_format(tarn_arena* arena, const char* format, ...);
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 0)))
 #endif
-TARN_API TARN_MUST_USE char* tarn_arena_format_v(tarn_arena* arena, const char* format,
-                                                 va_list arguments);
+TARN_API TARN_MUST_USE char*
+tarn_arena_format_v(tarn_arena* arena, const char* format, va_list arguments);
 
 /* 1 when p lies in memory that is in use. Any pointer. Linear in the chunks. */
 TARN_API int tarn_arena_owns(const tarn_arena* arena, const void* p);
 
 typedef struct tarn_arena_stats {
-  size_t bytes;            /* sizeof(tarn_arena_stats); TARN_ARENA_STATS(...) sets it. */
-  uint64_t used_bytes;     /* Blocks, rounded up, and what alignment took. */
+  size_t bytes;        /* sizeof(tarn_arena_stats); TARN_ARENA_STATS(...) sets it. */
+  uint64_t used_bytes; /* Blocks, rounded up, and what alignment took. */
   uint64_t used_peak;  /* The most that was in use whenever a chunk ended, at rewinds, and now. */
-  uint64_t held_bytes;     /* All chunks, as granted. */
+  uint64_t held_bytes; /* All chunks, as granted. */
   uint64_t retained_bytes; /* The part of chunk_bytes that lies in empty chunks. */
   uint64_t typical_bytes;  /* How much TARN_ARENA_KEEP_TYPICAL would keep. */
   uint64_t chunks;
-  uint64_t large_blocks;   /* With a chunk each; of `chunks`. */
-  uint64_t chunks_acquired;  /* Since the beginning. */
+  uint64_t large_blocks;    /* With a chunk each; of `chunks`. */
+  uint64_t chunks_acquired; /* Since the beginning. */
   uint64_t chunks_released;
   uint64_t resets;
 } tarn_arena_stats;

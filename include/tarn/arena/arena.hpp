@@ -100,9 +100,8 @@ class ArenaCalls {
     if constexpr (std::is_trivially_destructible_v<T>) {
       return create_raw<T>(std::forward<Args>(args)...);
     } else {
-      return create_with_release<T>([&](void* p) {
-        return ::new (p) T(std::forward<Args>(args)...);
-      }, 1);
+      return create_with_release<T>(
+          [&](void* p) { return ::new (p) T(std::forward<Args>(args)...); }, 1);
     }
   }
 
@@ -142,8 +141,8 @@ class ArenaCalls {
   template <class T>
   [[nodiscard]] T* copy(const T* objects, std::size_t count) {
     static_assert(std::is_trivially_copyable_v<T>, "copied byte by byte");
-    return static_cast<T*>(or_bad_alloc(
-        tarn_arena_copy(raw(), objects, array_bytes<T>(count), alignof(T))));
+    return static_cast<T*>(
+        or_bad_alloc(tarn_arena_copy(raw(), objects, array_bytes<T>(count), alignof(T))));
   }
   [[nodiscard]] char* copy(const char* text) {
     return or_bad_alloc(tarn_arena_copy_string(raw(), text));
@@ -156,7 +155,8 @@ class ArenaCalls {
 #if defined(__GNUC__)
   __attribute__((format(printf, 2, 3)))
 #endif
-  char* format(const char* format, ...) {
+  char*
+  format(const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
     char* const text = tarn_arena_format_v(raw(), format, arguments);

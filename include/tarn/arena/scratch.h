@@ -48,8 +48,8 @@ TARN_API void tarn_scratch_free(void* spilled);
  * malloc's heap, aligned to 16. Null and ENOMEM when there is none, or the product overflows. site
  * may be null; counting takes some nanoseconds. */
 TARN_MUST_USE static inline void* tarn_scratch_begin(tarn_scratch* scratch, void* stack,
-                                                     size_t stack_bytes, size_t count,
-                                                     size_t bytes, tarn_scratch_site* site) {
+                                                     size_t stack_bytes, size_t count, size_t bytes,
+                                                     tarn_scratch_site* site) {
   const int fits = bytes == 0 || count <= stack_bytes / bytes;
   scratch->spilled = NULL;
   if (site != NULL) {
@@ -67,12 +67,11 @@ static inline void tarn_scratch_end(tarn_scratch* scratch) {
 #if defined(__GNUC__)
 /* Declares `type* const name`, for `count` objects, with room for stack_count on the stack. It ends
  * with the block it is declared in, however that is left (not by longjmp). */
-#define TARN_SCRATCH_AT(site, type, name, stack_count, count)                                  \
-  type name##_on_stack[stack_count];                                                           \
-  tarn_scratch name##_scratch __attribute__((cleanup(tarn_scratch_end)));                      \
-  type* const name = (type*)tarn_scratch_begin(&name##_scratch, name##_on_stack,               \
-                                               sizeof name##_on_stack, (count), sizeof(type),  \
-                                               (site))
+#define TARN_SCRATCH_AT(site, type, name, stack_count, count)             \
+  type name##_on_stack[stack_count];                                      \
+  tarn_scratch name##_scratch __attribute__((cleanup(tarn_scratch_end))); \
+  type* const name = (type*)tarn_scratch_begin(                           \
+      &name##_scratch, name##_on_stack, sizeof name##_on_stack, (count), sizeof(type), (site))
 #define TARN_SCRATCH(type, name, stack_count, count) \
   TARN_SCRATCH_AT(NULL, type, name, stack_count, count)
 #endif

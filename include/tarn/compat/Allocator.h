@@ -174,10 +174,10 @@ class LastingAllocator {
   const char* name_;
   std::size_t alignment_;
   std::size_t memory_bytes_;
-  std::size_t others_ = 0;         // Blocks of the global operators.
-  std::uint64_t bits_[16]{};       // Of a pool whose memory has no room for them.
-  tarn_fixed_allocator pool_{};    // Used where `objects` was said.
-  tarn_class_pools blocks_{};      // Used where it was not.
+  std::size_t others_ = 0;       // Blocks of the global operators.
+  std::uint64_t bits_[16]{};     // Of a pool whose memory has no room for them.
+  tarn_fixed_allocator pool_{};  // Used where `objects` was said.
+  tarn_class_pools blocks_{};    // Used where it was not.
 };
 
 // Gives its memory back when it ends.
@@ -190,8 +190,8 @@ class Allocator : public LastingAllocator {
 // Static ones are in the program's data, not its zeros: they need no code before main.
 template <class T, std::size_t Objects>
 class AllocatorPool : public Allocator {
-  static constexpr std::size_t alignment =
-      alignof(T) > alignof(void*) ? alignof(T) : alignof(void*);
+  static constexpr std::size_t alignment = alignof(T) > alignof(void*) ? alignof(T)
+                                                                       : alignof(void*);
   static constexpr std::size_t stride = (sizeof(T) + alignment - 1) / alignment * alignment;
 
  public:
@@ -211,68 +211,68 @@ class AllocatorPool : public Allocator {
 
 // In a class, at its top (it ends with `private:`): its objects are blocks of one allocator. Those
 // of derived classes that are larger, arrays, and greater alignments are the global operators'.
-#define DECLARE_ALLOCATOR                                                                         \
- public:                                                                                          \
-  static void* operator new(std::size_t size) TARN_ALLOCATOR_NEW_NOEXCEPT {                       \
-    return _allocator.Serves(size, 1) ? _allocator.Allocate(size) : ::operator new(size);         \
-  }                                                                                               \
-  static void* operator new(std::size_t size, std::align_val_t alignment)                         \
-      TARN_ALLOCATOR_NEW_NOEXCEPT {                                                               \
-    return _allocator.Serves(size, std::size_t(alignment))                                        \
-               ? _allocator.Allocate(size)                                                        \
-               : _allocator.CountOther(::operator new(size, alignment));                          \
-  }                                                                                               \
-  static void* operator new(std::size_t size, const std::nothrow_t& nothrow) noexcept {           \
-    return _allocator.Serves(size, 1) ? _allocator.Allocate(size, nothrow)                        \
-                                      : ::operator new(size, nothrow);                            \
-  }                                                                                               \
-  static void* operator new(std::size_t size, std::align_val_t alignment,                         \
-                            const std::nothrow_t& nothrow) noexcept {                             \
-    return _allocator.Serves(size, std::size_t(alignment))                                        \
-               ? _allocator.Allocate(size, nothrow)                                               \
-               : _allocator.CountOther(::operator new(size, alignment, nothrow));                 \
-  }                                                                                               \
-  static void* operator new(std::size_t, void* place) noexcept { return place; }                  \
-  static void operator delete(void* p, std::size_t size) noexcept {                               \
-    _allocator.Serves(size, 1) ? _allocator.Deallocate(p) : ::operator delete(p);                 \
-  }                                                                                               \
-  static void operator delete(void* p, std::align_val_t alignment) noexcept {                     \
-    _allocator.Takes(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment);             \
-  }                                                                                               \
-  static void operator delete(void* p, const std::nothrow_t&) noexcept {                          \
-    _allocator.Owns(p) ? _allocator.Deallocate(p) : ::operator delete(p);                         \
-  }                                                                                               \
-  static void operator delete(void* p, std::align_val_t alignment,                                \
-                              const std::nothrow_t&) noexcept {                                   \
-    _allocator.Takes(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment);             \
-  }                                                                                               \
-  static void operator delete(void*, void*) noexcept {}                                           \
-  static void* operator new[](std::size_t size) { return ::operator new[](size); }                \
-  static void* operator new[](std::size_t size, std::align_val_t alignment) {                     \
-    return ::operator new[](size, alignment);                                                     \
-  }                                                                                               \
-  static void* operator new[](std::size_t size, const std::nothrow_t& nothrow) noexcept {         \
-    return ::operator new[](size, nothrow);                                                       \
-  }                                                                                               \
-  static void* operator new[](std::size_t size, std::align_val_t alignment,                       \
-                              const std::nothrow_t& nothrow) noexcept {                           \
-    return ::operator new[](size, alignment, nothrow);                                            \
-  }                                                                                               \
-  static void* operator new[](std::size_t, void* place) noexcept { return place; }                \
-  static void operator delete[](void* p) noexcept { ::operator delete[](p); }                     \
-  static void operator delete[](void* p, std::align_val_t alignment) noexcept {                   \
-    ::operator delete[](p, alignment);                                                            \
-  }                                                                                               \
-  static void operator delete[](void* p, const std::nothrow_t& nothrow) noexcept {                \
-    ::operator delete[](p, nothrow);                                                              \
-  }                                                                                               \
-  static void operator delete[](void* p, std::align_val_t alignment,                              \
-                                const std::nothrow_t& nothrow) noexcept {                         \
-    ::operator delete[](p, alignment, nothrow);                                                   \
-  }                                                                                               \
-  static void operator delete[](void*, void*) noexcept {}                                         \
-                                                                                                  \
- private:                                                                                         \
+#define DECLARE_ALLOCATOR                                                                 \
+ public:                                                                                  \
+  static void* operator new(std::size_t size) TARN_ALLOCATOR_NEW_NOEXCEPT {               \
+    return _allocator.Serves(size, 1) ? _allocator.Allocate(size) : ::operator new(size); \
+  }                                                                                       \
+  static void* operator new(std::size_t size, std::align_val_t alignment)                 \
+      TARN_ALLOCATOR_NEW_NOEXCEPT {                                                       \
+    return _allocator.Serves(size, std::size_t(alignment))                                \
+               ? _allocator.Allocate(size)                                                \
+               : _allocator.CountOther(::operator new(size, alignment));                  \
+  }                                                                                       \
+  static void* operator new(std::size_t size, const std::nothrow_t& nothrow) noexcept {   \
+    return _allocator.Serves(size, 1) ? _allocator.Allocate(size, nothrow)                \
+                                      : ::operator new(size, nothrow);                    \
+  }                                                                                       \
+  static void* operator new(std::size_t size, std::align_val_t alignment,                 \
+                            const std::nothrow_t& nothrow) noexcept {                     \
+    return _allocator.Serves(size, std::size_t(alignment))                                \
+               ? _allocator.Allocate(size, nothrow)                                       \
+               : _allocator.CountOther(::operator new(size, alignment, nothrow));         \
+  }                                                                                       \
+  static void* operator new(std::size_t, void* place) noexcept { return place; }          \
+  static void operator delete(void* p, std::size_t size) noexcept {                       \
+    _allocator.Serves(size, 1) ? _allocator.Deallocate(p) : ::operator delete(p);         \
+  }                                                                                       \
+  static void operator delete(void* p, std::align_val_t alignment) noexcept {             \
+    _allocator.Takes(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment);     \
+  }                                                                                       \
+  static void operator delete(void* p, const std::nothrow_t&) noexcept {                  \
+    _allocator.Owns(p) ? _allocator.Deallocate(p) : ::operator delete(p);                 \
+  }                                                                                       \
+  static void operator delete(void* p, std::align_val_t alignment,                        \
+                              const std::nothrow_t&) noexcept {                           \
+    _allocator.Takes(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment);     \
+  }                                                                                       \
+  static void operator delete(void*, void*) noexcept {}                                   \
+  static void* operator new[](std::size_t size) { return ::operator new[](size); }        \
+  static void* operator new[](std::size_t size, std::align_val_t alignment) {             \
+    return ::operator new[](size, alignment);                                             \
+  }                                                                                       \
+  static void* operator new[](std::size_t size, const std::nothrow_t& nothrow) noexcept { \
+    return ::operator new[](size, nothrow);                                               \
+  }                                                                                       \
+  static void* operator new[](std::size_t size, std::align_val_t alignment,               \
+                              const std::nothrow_t& nothrow) noexcept {                   \
+    return ::operator new[](size, alignment, nothrow);                                    \
+  }                                                                                       \
+  static void* operator new[](std::size_t, void* place) noexcept { return place; }        \
+  static void operator delete[](void* p) noexcept { ::operator delete[](p); }             \
+  static void operator delete[](void* p, std::align_val_t alignment) noexcept {           \
+    ::operator delete[](p, alignment);                                                    \
+  }                                                                                       \
+  static void operator delete[](void* p, const std::nothrow_t& nothrow) noexcept {        \
+    ::operator delete[](p, nothrow);                                                      \
+  }                                                                                       \
+  static void operator delete[](void* p, std::align_val_t alignment,                      \
+                                const std::nothrow_t& nothrow) noexcept {                 \
+    ::operator delete[](p, alignment, nothrow);                                           \
+  }                                                                                       \
+  static void operator delete[](void*, void*) noexcept {}                                 \
+                                                                                          \
+ private:                                                                                 \
   static LastingAllocator _allocator;
 
 // In one file, of the class: objects and memory as for the constructor.

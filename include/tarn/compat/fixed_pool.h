@@ -52,9 +52,7 @@ TARN_FIXED_POOL_INLINE Pool* GetPool(size_t size, size_t alloc_step) {
 TARN_FIXED_POOL_INLINE void* PoolAlloc(Pool* pool) { return tarn_pool_allocate(pool); }
 
 /* Takes a block of the pool back; null is ignored. */
-TARN_FIXED_POOL_INLINE void PoolFree(Pool* pool, void* block) {
-  tarn_pool_deallocate(pool, block);
-}
+TARN_FIXED_POOL_INLINE void PoolFree(Pool* pool, void* block) { tarn_pool_deallocate(pool, block); }
 
 /* Ends the pool and all its blocks; null is ignored. */
 TARN_FIXED_POOL_INLINE void DeletePool(Pool* pool) {

@@ -49,12 +49,12 @@ typedef enum MEM_POINTER_STATUS {
 typedef struct MEM_POOL_INFO {
   MEM_POOL pool;
   unsigned flags;
-  size_t block_size;     /* Of blocks of one size; 0: none. */
-  size_t count;          /* Live blocks. */
-  size_t used;           /* The bytes of these blocks. */
-  size_t size;           /* The bytes that the pool has committed. */
-  size_t peak;           /* The most that it ever had. */
-  size_t ceiling;        /* 0: none. */
+  size_t block_size; /* Of blocks of one size; 0: none. */
+  size_t count;      /* Live blocks. */
+  size_t used;       /* The bytes of these blocks. */
+  size_t size;       /* The bytes that the pool has committed. */
+  size_t peak;       /* The most that it ever had. */
+  size_t ceiling;    /* 0: none. */
   size_t floor;
 } MEM_POOL_INFO;
 
@@ -78,14 +78,14 @@ struct tarn_mem_pool {
   tarn_heap heap;
   tarn_fixed fixed;
   size_t block_size;
-  size_t ceiling;         /* As they were set last; atomic. */
+  size_t ceiling; /* As they were set last; atomic. */
   size_t floor;
   unsigned flags;
   unsigned state;         /* 0: free, 1: in use, 2: being made, 3: ending. Atomic, as the
                              next one. */
   unsigned long freed_at; /* The number of pools that had been freed by then. */
   struct tarn_mem_pool* next;
-  void* objects;          /* C++: those whose destructors are the pool's to run, and who does. */
+  void* objects; /* C++: those whose destructors are the pool's to run, and who does. */
   void (*end_objects)(struct tarn_mem_pool* pool);
 };
 

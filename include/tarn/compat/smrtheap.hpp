@@ -146,8 +146,8 @@ void MemDelete(T* object) noexcept {
   if constexpr (std::is_trivially_destructible_v<T>) {
     MemFreePtr(object);
   } else {
-    auto* const header = reinterpret_cast<tarn_mem_object*>(reinterpret_cast<char*>(object) -
-                                                            tarn_mem_offset<T>);
+    auto* const header =
+        reinterpret_cast<tarn_mem_object*>(reinterpret_cast<char*>(object) - tarn_mem_offset<T>);
     header->destroy(header);
   }
 }

@@ -25,8 +25,8 @@
 #ifndef XALLOCATOR_PRINT
 #if __STDC_HOSTED__
 #include <stdio.h>
-#define XALLOCATOR_PRINT(bytes, count, in_use)                                           \
-  ((void)printf("xallocator Block Size: %lu Block Count: %lu Blocks In Use: %lu\n",      \
+#define XALLOCATOR_PRINT(bytes, count, in_use)                                      \
+  ((void)printf("xallocator Block Size: %lu Block Count: %lu Blocks In Use: %lu\n", \
                 (unsigned long)(bytes), (unsigned long)(count), (unsigned long)(in_use)))
 #else
 #define XALLOCATOR_PRINT(bytes, count, in_use) ((void)(bytes), (void)(count), (void)(in_use))

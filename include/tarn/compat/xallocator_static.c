@@ -55,9 +55,7 @@ void tarn_xstatic_use_lock(int yes) { (void)yes; }
 XALLOCATOR_CLASSES(TARN_XSTATIC_POOL)
 
 #define TARN_XSTATIC_MEMBER(bytes, blocks) struct tarn_xpool_##bytes of_##bytes;
-static struct tarn_xstatic {
-  XALLOCATOR_CLASSES(TARN_XSTATIC_MEMBER)
-} tarn_xstatic;
+static struct tarn_xstatic { XALLOCATOR_CLASSES(TARN_XSTATIC_MEMBER) } tarn_xstatic;
 
 #define TARN_XSTATIC_NOT_ABOVE(bytes, blocks) < (size_t)(bytes) ? 0 : 1) + ((size_t)(bytes)
 TARN_STATIC_ASSERT(((size_t)0 XALLOCATOR_CLASSES(TARN_XSTATIC_NOT_ABOVE) < SIZE_MAX ? 0 : 1) == 0,
@@ -72,19 +70,19 @@ TARN_STATIC_ASSERT(0 XALLOCATOR_CLASSES(TARN_XSTATIC_ONE) <= MAX_ALLOCATORS,
 void* tarn_xstatic_malloc(size_t alignment, size_t bytes) {
   void* p = NULL;
   int tries = alignment <= 16;
-#define TARN_XSTATIC_TRY(size, blocks)                  \
-  if (tries && bytes <= (size)) {                       \
+#define TARN_XSTATIC_TRY(size, blocks)                         \
+  if (tries && bytes <= (size)) {                              \
     p = tarn_xpool_##size##_allocate(&tarn_xstatic.of_##size); \
-    tries = p == NULL && XALLOCATOR_SPILL;              \
+    tries = p == NULL && XALLOCATOR_SPILL;                     \
   }
   XALLOCATOR_CLASSES(TARN_XSTATIC_TRY)
   return p;
 }
 
 void tarn_xstatic_free(void* p) {
-#define TARN_XSTATIC_GIVE(size, blocks)                          \
-  if (tarn_xpool_##size##_owns(&tarn_xstatic.of_##size, p)) {    \
-    tarn_xpool_##size##_deallocate(&tarn_xstatic.of_##size, p);  \
+#define TARN_XSTATIC_GIVE(size, blocks)                         \
+  if (tarn_xpool_##size##_owns(&tarn_xstatic.of_##size, p)) {   \
+    tarn_xpool_##size##_deallocate(&tarn_xstatic.of_##size, p); \
   } else
   XALLOCATOR_CLASSES(TARN_XSTATIC_GIVE) {
     tarn_static_judge(TARN_STATIC_FOREIGN, &tarn_xstatic, p);
@@ -116,13 +114,13 @@ void* tarn_xstatic_realloc(void* p, size_t bytes) {
 }
 
 int tarn_xstatic_stats(size_t number, size_t* block_bytes, size_t* peak, size_t* in_use) {
-#define TARN_XSTATIC_STATS(size, blocks)                                                     \
-  if (number-- == 0) {                                                                       \
-    const tarn_static_stats stats = tarn_xpool_##size##_stats(&tarn_xstatic.of_##size);      \
-    *block_bytes = stats.block_bytes;                                                        \
-    *peak = stats.peak;                                                                      \
-    *in_use = stats.in_use;                                                                  \
-    return 1;                                                                                \
+#define TARN_XSTATIC_STATS(size, blocks)                                                \
+  if (number-- == 0) {                                                                  \
+    const tarn_static_stats stats = tarn_xpool_##size##_stats(&tarn_xstatic.of_##size); \
+    *block_bytes = stats.block_bytes;                                                   \
+    *peak = stats.peak;                                                                 \
+    *in_use = stats.in_use;                                                             \
+    return 1;                                                                           \
   }
   XALLOCATOR_CLASSES(TARN_XSTATIC_STATS)
   return 0;

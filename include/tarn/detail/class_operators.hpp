@@ -93,40 +93,40 @@ class ClassMemory {
 #endif
 
 // The forms of one operator: `new` or `new[]`, `delete` or `delete[]`; how its blocks are aligned.
-#define TARN_CLASS_OPERATOR_FORMS(NEW, DELETE, ALIGNMENT, ...)                                     \
-  static void* operator NEW(std::size_t bytes) TARN_CLASS_NEW_NOEXCEPT {                           \
-    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, ::tarn::ALIGNMENT(bytes));            \
-  }                                                                                                \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment)                         \
-      TARN_CLASS_NEW_NOEXCEPT {                                                                    \
-    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, alignment);                           \
-  }                                                                                                \
-  static void* operator NEW(std::size_t bytes, const std::nothrow_t&) noexcept {                   \
-    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, ::tarn::ALIGNMENT(bytes));        \
-  }                                                                                                \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                         \
-                            const std::nothrow_t&) noexcept {                                      \
-    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, alignment);                       \
-  }                                                                                                \
-  static void* operator NEW(std::size_t, void* p) noexcept { return p; }                           \
-  static void operator DELETE(void* p) noexcept {                                                  \
-    ::tarn::ClassMemory<__VA_ARGS__>::deallocate(p);                                               \
-  }                                                                                                \
-  static void operator DELETE(void* p, std::size_t) noexcept { operator DELETE(p); }               \
-  static void operator DELETE(void* p, std::align_val_t) noexcept { operator DELETE(p); }          \
-  static void operator DELETE(void* p, std::size_t, std::align_val_t) noexcept {                   \
-    operator DELETE(p);                                                                            \
-  }                                                                                                \
-  static void operator DELETE(void* p, const std::nothrow_t&) noexcept { operator DELETE(p); }     \
-  static void operator DELETE(void* p, std::align_val_t, const std::nothrow_t&) noexcept {         \
-    operator DELETE(p);                                                                            \
-  }                                                                                                \
+#define TARN_CLASS_OPERATOR_FORMS(NEW, DELETE, ALIGNMENT, ...)                                 \
+  static void* operator NEW(std::size_t bytes) TARN_CLASS_NEW_NOEXCEPT {                       \
+    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, ::tarn::ALIGNMENT(bytes));        \
+  }                                                                                            \
+  static void* operator NEW(std::size_t bytes, std::align_val_t alignment)                     \
+      TARN_CLASS_NEW_NOEXCEPT {                                                                \
+    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, alignment);                       \
+  }                                                                                            \
+  static void* operator NEW(std::size_t bytes, const std::nothrow_t&) noexcept {               \
+    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, ::tarn::ALIGNMENT(bytes));    \
+  }                                                                                            \
+  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                     \
+                            const std::nothrow_t&) noexcept {                                  \
+    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, alignment);                   \
+  }                                                                                            \
+  static void* operator NEW(std::size_t, void* p) noexcept { return p; }                       \
+  static void operator DELETE(void* p) noexcept {                                              \
+    ::tarn::ClassMemory<__VA_ARGS__>::deallocate(p);                                           \
+  }                                                                                            \
+  static void operator DELETE(void* p, std::size_t) noexcept { operator DELETE(p); }           \
+  static void operator DELETE(void* p, std::align_val_t) noexcept { operator DELETE(p); }      \
+  static void operator DELETE(void* p, std::size_t, std::align_val_t) noexcept {               \
+    operator DELETE(p);                                                                        \
+  }                                                                                            \
+  static void operator DELETE(void* p, const std::nothrow_t&) noexcept { operator DELETE(p); } \
+  static void operator DELETE(void* p, std::align_val_t, const std::nothrow_t&) noexcept {     \
+    operator DELETE(p);                                                                        \
+  }                                                                                            \
   static void operator DELETE(void*, void*) noexcept {}
 
 // In a class, where its operators are to have the access that they get there. The argument is the
 // type.
-#define TARN_CLASS_OPERATORS(...)                                                                  \
-  TARN_CLASS_OPERATOR_FORMS(new, delete, alignment_of_object, __VA_ARGS__)                         \
+#define TARN_CLASS_OPERATORS(...)                                          \
+  TARN_CLASS_OPERATOR_FORMS(new, delete, alignment_of_object, __VA_ARGS__) \
   TARN_CLASS_OPERATOR_FORMS(new[], delete[], alignment_of_array, __VA_ARGS__)
 
 #endif

@@ -16,8 +16,8 @@ namespace tarn {
 
 // A T at p, made of the arguments; null for null. give_back(p) is called if the constructor throws.
 template <class T, class GiveBack, class... Args>
-T* construct_in(void* p, const GiveBack& give_back, Args&&... args) noexcept(
-    std::is_nothrow_constructible_v<T, Args&&...>) {
+T* construct_in(void* p, const GiveBack& give_back,
+                Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args&&...>) {
   if (p == nullptr) return nullptr;
   if constexpr (std::is_nothrow_constructible_v<T, Args&&...>) {
     return ::new (p) T(std::forward<Args>(args)...);

@@ -20,8 +20,8 @@ extern "C" {
 
 /* The C library's, under a name of tarn's, so that it collides with no header's declaration; null
  * in a program without it. */
-ptrdiff_t tarn_misuse_write(int file, const void* text, size_t bytes)
-    __asm__("write") __attribute__((weak));
+ptrdiff_t tarn_misuse_write(int file, const void* text, size_t bytes) __asm__("write")
+    __attribute__((weak));
 
 static inline size_t tarn_misuse_append(char* line, size_t length, size_t room, const char* words) {
   while (*words != '\0' && length < room) line[length++] = *words++;
@@ -29,8 +29,10 @@ static inline size_t tarn_misuse_append(char* line, size_t length, size_t room, 
 }
 
 /* Writes the line, and has tools that watch say what p is. */
-__attribute__((always_inline, unused)) static inline void tarn_misuse_line(
-    const char* kind, const char* function, const void* p, const char* what) {
+__attribute__((always_inline, unused)) static inline void tarn_misuse_line(const char* kind,
+                                                                           const char* function,
+                                                                           const void* p,
+                                                                           const char* what) {
   char line[240];
   const size_t room = sizeof line - 1; /* The newline's place is kept. */
   size_t length = tarn_misuse_append(line, 0, room, "tarn: ");

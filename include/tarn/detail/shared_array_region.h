@@ -23,7 +23,7 @@ enum { TARN_ARRAY_ZEROED = 2u };
 
 #define TARN_SHARED_ARRAY_MAGIC UINT64_C(0x6e72617473686172)
 #define TARN_SHARED_ARRAY_VERSION UINT64_C(1)
-#define TARN_SHARED_ARRAY_BLOCKS_MAX ((size_t)0xffffff)  /* An index more means "none". */
+#define TARN_SHARED_ARRAY_BLOCKS_MAX ((size_t)0xffffff) /* An index more means "none". */
 #define TARN_SHARED_ARRAY_MEMBERS_MAX ((size_t)255)
 
 /* A process that uses the pool. */
@@ -43,11 +43,11 @@ typedef struct tarn_shared_array_region {
   uint64_t bookkeeping_bytes; /*  40 */
   uint64_t checksum;          /*  48: of version .. bookkeeping_bytes */
   uint64_t unused;
-  uint64_t head;              /*  64: on a cache line of its own */
+  uint64_t head; /*  64: on a cache line of its own */
   uint64_t unused_beside_head[7];
-  uint64_t carved;            /* 128 */
+  uint64_t carved; /* 128 */
   uint64_t unused_beside_carved[7];
-} tarn_shared_array_region;   /* 192: the members, then the entries */
+} tarn_shared_array_region; /* 192: the members, then the entries */
 
 /* Identifies a process even when its number is used again: its id, and the time when it started (on
  * Linux, field 22 of its stat file under /proc). */
@@ -157,15 +157,14 @@ static inline tarn_array_status tarn_shared_array_judge(const tarn_shared_array_
     return TARN_ARRAY_DAMAGED;
   }
   const size_t count = (size_t)region->block_count;
-  const size_t needed = tarn_shared_array_pool_bytes(count, (size_t)region->block_bytes,
-                                                     (size_t)region->members_max);
+  const size_t needed =
+      tarn_shared_array_pool_bytes(count, (size_t)region->block_bytes, (size_t)region->members_max);
   const uint64_t head = tarn_array_load(&region->head);
   const uint64_t first = tarn_array_head_index(head);
   const int is_list_empty = first == TARN_SHARED_ARRAY_NONE && tarn_array_head_claimant(head) == 0;
   if (needed == 0 || needed != region->bookkeeping_bytes ||
       tarn_array_load(&region->carved) > count ||
-      tarn_array_head_claimant(head) > region->members_max ||
-      (first >= count && !is_list_empty)) {
+      tarn_array_head_claimant(head) > region->members_max || (first >= count && !is_list_empty)) {
     return TARN_ARRAY_DAMAGED;
   }
   if (needed > bookkeeping_bytes || count * (size_t)region->block_bytes > blocks_bytes) {

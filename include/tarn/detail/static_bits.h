@@ -45,8 +45,8 @@ extern "C" {
   ((size_t)(n) / TARN_STATIC_WORD_BITS + ((size_t)(n) % TARN_STATIC_WORD_BITS != 0 ? 1 : 0))
 
 /* Bits; for more than one word of them also the list: next, and the head. */
-#define TARN_STATIC_WORDS(blocks)                                       \
-  (TARN_STATIC_BIT_WORDS(blocks) == 1 ? TARN_STATIC_BIT_WORDS(blocks)   \
+#define TARN_STATIC_WORDS(blocks)                                     \
+  (TARN_STATIC_BIT_WORDS(blocks) == 1 ? TARN_STATIC_BIT_WORDS(blocks) \
                                       : 2 * TARN_STATIC_BIT_WORDS(blocks) + 1)
 
 #define TARN_STATIC_NONE (~(size_t)0)
@@ -158,8 +158,7 @@ TARN_STATIC_INLINE void tarn_static_watch_first(const tarn_static_counts* counts
 }
 /* Of shared pools blocks are closed one by one, since there is no moment at which nobody has one
  * yet. It is closed while it is the caller's still, so that only he is told of. */
-TARN_STATIC_INLINE void tarn_static_watch_taken_shared(const void* p, size_t bytes,
-                                                       size_t stride) {
+TARN_STATIC_INLINE void tarn_static_watch_taken_shared(const void* p, size_t bytes, size_t stride) {
   if (!TARN_WATCH || !tarn_watch_is_apart(p, stride)) return;
   tarn_watch_open(p, bytes);
   if (tarn_watch_lasts(p)) tarn_watch_close((const unsigned char*)p + bytes, stride - bytes);

@@ -34,13 +34,13 @@ extern "C" {
 #define TARN_TLSF_GRAIN (2 * sizeof(size_t)) /* Sizes and alignments are multiples of it. */
 #define TARN_TLSF_LEAST (4 * sizeof(size_t)) /* The smallest block. */
 #define TARN_TLSF_LISTS_LOG2 4
-#define TARN_TLSF_LISTS 16                   /* In a level: 2 ^ TARN_TLSF_LISTS_LOG2. */
+#define TARN_TLSF_LISTS 16 /* In a level: 2 ^ TARN_TLSF_LISTS_LOG2. */
 
 /* Levels for blocks of up to `bytes` bytes: one for all below 16 grains, one a power of two. */
 #define TARN_TLSF_LEVELS(bytes) \
   ((size_t)(61 - __builtin_clzll((unsigned long long)(bytes) / TARN_TLSF_GRAIN | 8)))
 /* Blocks of that many levels are smaller than this. */
-#define TARN_TLSF_LIMIT(levels) (TARN_TLSF_LISTS * TARN_TLSF_GRAIN << ((levels) - 1))
+#define TARN_TLSF_LIMIT(levels) (TARN_TLSF_LISTS * TARN_TLSF_GRAIN << ((levels)-1))
 /* The largest region of a heap that is not told another: 1 TiB, 512 MiB with words of 32 bits. */
 #define TARN_TLSF_BYTES_MAX ((size_t)1 << (sizeof(size_t) == 8 ? 40 : 29))
 
@@ -69,8 +69,8 @@ typedef struct tarn_tlsf {
 } tarn_tlsf;
 
 typedef struct tarn_tlsf_stats {
-  size_t bytes;         /* Of all blocks, with their headers: in_use_bytes + free_bytes. */
-  size_t in_use_bytes;  /* Of live blocks, with their headers. */
+  size_t bytes;        /* Of all blocks, with their headers: in_use_bytes + free_bytes. */
+  size_t in_use_bytes; /* Of live blocks, with their headers. */
   size_t free_bytes;
   size_t peak_bytes;    /* The most that in_use_bytes has been. */
   size_t largest_bytes; /* The largest request that would be served now; 0: none, or of 0. */
@@ -151,16 +151,16 @@ TARN_STATIC_INLINE void tarn_tlsf_remove(tarn_tlsf* heap, tarn_tlsf_level* level
  * to be large enough. The head of the list that such blocks are in themselves is looked at, too:
  * so what was just freed serves the next request of its size. */
 TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_find(const tarn_tlsf* heap,
-                                                  const tarn_tlsf_level* levels,
-                                                  size_t level_count, size_t bytes) {
+                                                  const tarn_tlsf_level* levels, size_t level_count,
+                                                  size_t bytes) {
   const size_t grains = bytes / TARN_TLSF_GRAIN;
   const size_t own = tarn_tlsf_list(grains);
   const size_t head = levels[own / TARN_TLSF_LISTS].lists[own % TARN_TLSF_LISTS];
   if (head != 0 && tarn_tlsf_bytes(tarn_tlsf_linked(head)) >= bytes) return tarn_tlsf_linked(head);
   /* From the next list on, all are large enough. */
   size_t level = (own + 1) / TARN_TLSF_LISTS;
-  size_t map = level < level_count
-                   ? levels[level].map & (~(size_t)0 << (own + 1) % TARN_TLSF_LISTS) : 0;
+  size_t map =
+      level < level_count ? levels[level].map & (~(size_t)0 << (own + 1) % TARN_TLSF_LISTS) : 0;
   if (map == 0) {
     const size_t above = heap->map & (~(size_t)0 << level << 1);
     if (above == 0) return NULL;
@@ -229,7 +229,7 @@ TARN_TLSF_FUNCTION void* tarn_tlsf_allocate(tarn_tlsf* heap, tarn_tlsf_level* le
 
 /* The region that a block whose header is at b lies in; null: none. A few instructions for each. */
 TARN_STATIC_INLINE const tarn_tlsf_region* tarn_tlsf_region_of(const tarn_tlsf* heap,
-                                                              const tarn_tlsf_word* b) {
+                                                               const tarn_tlsf_word* b) {
   const tarn_tlsf_region* region = heap->regions;
   while (region != NULL && tarn_tlsf_distance(tarn_tlsf_first(region), b) >= region->bytes) {
     region = region->next;
@@ -343,8 +343,8 @@ TARN_TLSF_FUNCTION int tarn_tlsf_add(tarn_tlsf* heap, tarn_tlsf_level* levels, s
   if (memory == NULL || bytes > UINTPTR_MAX - (uintptr_t)memory) return 0;
   if (bytes < skipped || bytes - skipped < least) return 0;
   tarn_tlsf_region* const region = (tarn_tlsf_region*)((uintptr_t)memory + skipped);
-  const size_t blocks = (bytes - skipped - sizeof *region - sizeof(size_t)) &
-                        ~(TARN_TLSF_GRAIN - 1);
+  const size_t blocks =
+      (bytes - skipped - sizeof *region - sizeof(size_t)) & ~(TARN_TLSF_GRAIN - 1);
   if (blocks >= TARN_TLSF_LIMIT(level_count)) return 0;
   for (const tarn_tlsf_region* r = heap->regions; r != NULL; r = r->next) {
     const uintptr_t end = (uintptr_t)(r->end + 1);

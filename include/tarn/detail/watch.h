@@ -177,8 +177,8 @@ TARN_WATCH_INLINE int tarn_watch_is_closed(const void* p) {
     return 1;
   }
   unsigned char bits = 0;
-  return TARN_WATCH_MEMCHECK && tarn_watch_ask(TARN_WATCH_GET_VBITS, tarn_watch_word(p),
-                                               tarn_watch_word(&bits), 1) == 3;
+  return TARN_WATCH_MEMCHECK &&
+         tarn_watch_ask(TARN_WATCH_GET_VBITS, tarn_watch_word(p), tarn_watch_word(&bits), 1) == 3;
 }
 
 /* Opens those of the bytes that are closed; the contents of the others stay as they are. */

@@ -28,26 +28,26 @@ extern "C" {
 enum { TARN_ACCOUNT_RUNNING = 0, TARN_ACCOUNT_FINAL = 1 };
 
 typedef struct tarn_account_class {
-  uint64_t block_bytes;       /* what one block takes; 0 in unused rows */
-  uint64_t allocations;       /* blocks handed out since the start */
-  uint64_t live_blocks;       /* handed out and not freed */
-  uint64_t sampled;           /* allocations whose requested size was seen (a sample) */
-  uint64_t sampled_bytes;     /* what these requested:
-                                 slack ~ 1 - sampled_bytes / (sampled * block_bytes) */
+  uint64_t block_bytes;   /* what one block takes; 0 in unused rows */
+  uint64_t allocations;   /* blocks handed out since the start */
+  uint64_t live_blocks;   /* handed out and not freed */
+  uint64_t sampled;       /* allocations whose requested size was seen (a sample) */
+  uint64_t sampled_bytes; /* what these requested:
+                             slack ~ 1 - sampled_bytes / (sampled * block_bytes) */
 } tarn_account_class;
 
 typedef struct tarn_account {
-  uint64_t magic;             /* TARN_ACCOUNT_MAGIC, written last at creation */
-  uint64_t bytes;             /* sizeof(tarn_account) of the writer: readers refuse a smaller one */
-  uint64_t state;             /* TARN_ACCOUNT_RUNNING until the process ends normally */
+  uint64_t magic; /* TARN_ACCOUNT_MAGIC, written last at creation */
+  uint64_t bytes; /* sizeof(tarn_account) of the writer: readers refuse a smaller one */
+  uint64_t state; /* TARN_ACCOUNT_RUNNING until the process ends normally */
   uint64_t pid;
   uint64_t parent_pid;
   char program[TARN_ACCOUNT_PROGRAM]; /* short name of the executable, NUL-terminated */
 
-  uint64_t live_bytes;        /* usable bytes of live blocks, large ones too */
-  uint64_t live_bytes_peak;   /* taken at refills, so slightly low: print it with ~ */
-  uint64_t reserved_bytes;    /* address space taken from the OS */
-  uint64_t committed_bytes;   /* of these, spans in use or kept warm */
+  uint64_t live_bytes;      /* usable bytes of live blocks, large ones too */
+  uint64_t live_bytes_peak; /* taken at refills, so slightly low: print it with ~ */
+  uint64_t reserved_bytes;  /* address space taken from the OS */
+  uint64_t committed_bytes; /* of these, spans in use or kept warm */
   uint64_t committed_bytes_peak;
 
   uint64_t large_allocations; /* blocks above the largest class */
@@ -55,14 +55,14 @@ typedef struct tarn_account {
   uint64_t large_live_bytes;
   uint64_t large_live_bytes_peak;
 
-  uint64_t threads_started;   /* threads that allocated at least once, the first one too */
-  uint64_t threads_peak;      /* most of them alive at the same time */
+  uint64_t threads_started; /* threads that allocated at least once, the first one too */
+  uint64_t threads_peak;    /* most of them alive at the same time */
 
-  uint64_t os_map_calls;      /* mmap, mremap, munmap */
-  uint64_t os_purge_calls;    /* madvise that gives memory back */
+  uint64_t os_map_calls;   /* mmap, mremap, munmap */
+  uint64_t os_purge_calls; /* madvise that gives memory back */
   uint64_t os_purged_bytes;
 
-  uint64_t class_count;       /* rows of classes[] in use */
+  uint64_t class_count; /* rows of classes[] in use */
   tarn_account_class classes[TARN_ACCOUNT_CLASSES];
 } tarn_account;
 

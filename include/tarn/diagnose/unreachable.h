@@ -48,16 +48,16 @@ enum {
 };
 
 typedef struct tarn_unreachable_options {
-  size_t bytes;           /* TARN_UNREACHABLE_OPTIONS(...) sets it. */
+  size_t bytes; /* TARN_UNREACHABLE_OPTIONS(...) sets it. */
   /* The heaps whose blocks are wanted. Blocks of other heaps only lead on. */
   const tarn_heap* heaps;
   /* The number of `heaps`; 0: the blocks of all heaps but passthrough ones are wanted. */
   size_t heap_count;
-  unsigned flags;         /* Of enum tarn_unreachable_flag. */
+  unsigned flags; /* Of enum tarn_unreachable_flag. */
   /* The signal that stops threads, which the program has no other use for. 0:
    * TARN_UNREACHABLE_SIGNAL. */
   int signal;
-  unsigned wait_ms;       /* 0: TARN_UNREACHABLE_WAIT_MS. */
+  unsigned wait_ms; /* 0: TARN_UNREACHABLE_WAIT_MS. */
 } tarn_unreachable_options;
 
 #define TARN_UNREACHABLE_OPTIONS(...) TARN_SIZED(tarn_unreachable_options, __VA_ARGS__)
@@ -77,18 +77,18 @@ typedef int (*tarn_unreachable_visit)(const tarn_unreachable_block* block, void*
  * those of all heaps, those too that were not asked for. Of threads that are missed whole stacks
  * are scanned, and no registers: what they do meanwhile may be listed. */
 typedef struct tarn_unreachable_result {
-  size_t bytes;              /* TARN_UNREACHABLE_RESULT(...) sets it. */
-  uint64_t blocks;           /* That no pointer reaches, of the heaps that were asked for. */
+  size_t bytes;    /* TARN_UNREACHABLE_RESULT(...) sets it. */
+  uint64_t blocks; /* That no pointer reaches, of the heaps that were asked for. */
   uint64_t block_bytes;
   uint64_t direct_blocks;
   uint64_t direct_bytes;
   uint64_t live_blocks;
   uint64_t live_bytes;
-  uint64_t root_bytes;       /* Scanned, blocks not counted. */
-  uint64_t skipped_bytes;    /* Mappings of 64 GiB and more, which are not looked at. */
+  uint64_t root_bytes;    /* Scanned, blocks not counted. */
+  uint64_t skipped_bytes; /* Mappings of 64 GiB and more, which are not looked at. */
   uint64_t threads_stopped;
-  uint64_t threads_missed;   /* Ran on: they block the signal, or did not come in time. */
-  uint64_t pause_ns;         /* How long the others stood. */
+  uint64_t threads_missed; /* Ran on: they block the signal, or did not come in time. */
+  uint64_t pause_ns;       /* How long the others stood. */
 } tarn_unreachable_result;
 
 #define TARN_UNREACHABLE_RESULT(...) TARN_SIZED(tarn_unreachable_result, __VA_ARGS__)

@@ -105,22 +105,22 @@ enum tarn_heap_flag {
 };
 
 typedef struct tarn_heap_options {
-  size_t bytes;          /* sizeof(tarn_heap_options); TARN_HEAP_OPTIONS(...) sets it. */
-  const char* name;      /* Copied; null: none. */
-  int threads;           /* An enum tarn_heap_threads. */
-  int mode;              /* An enum tarn_mode: see above. */
-  unsigned flags;        /* Of enum tarn_heap_flag. */
-  tarn_heap parent;      /* Its ceiling covers this heap, too. The zero value: no parent. */
-  size_t ceiling_bytes;  /* The most that the heap may commit. 0: no ceiling. */
-  size_t floor_bytes;    /* So much committed memory stays the heap's even when it is empty. */
+  size_t bytes;         /* sizeof(tarn_heap_options); TARN_HEAP_OPTIONS(...) sets it. */
+  const char* name;     /* Copied; null: none. */
+  int threads;          /* An enum tarn_heap_threads. */
+  int mode;             /* An enum tarn_mode: see above. */
+  unsigned flags;       /* Of enum tarn_heap_flag. */
+  tarn_heap parent;     /* Its ceiling covers this heap, too. The zero value: no parent. */
+  size_t ceiling_bytes; /* The most that the heap may commit. 0: no ceiling. */
+  size_t floor_bytes;   /* So much committed memory stays the heap's even when it is empty. */
   size_t soft_mark_bytes;
   tarn_heap_reclaim reclaim;
   tarn_heap_mark soft_mark;
-  void* context;         /* Handed to the callbacks. */
+  void* context;             /* Handed to the callbacks. */
   const size_t* class_bytes; /* A class table of its own (below); copied. Null and 0: none. */
   size_t class_count;
-  void* region;          /* Memory of the caller's, all that the heap ever uses (below); null. */
-  size_t region_bytes;   /* At least TARN_HEAP_REGION_BYTES_MIN. */
+  void* region;        /* Memory of the caller's, all that the heap ever uses (below); null. */
+  size_t region_bytes; /* At least TARN_HEAP_REGION_BYTES_MIN. */
   const tarn_source* source; /* Copied; null: the operating system (below). */
 } tarn_heap_options;
 
@@ -180,8 +180,7 @@ TARN_API size_t tarn_class_table_add(size_t* class_bytes, size_t count, size_t r
  * reserved, the part that is asked for, above 0 and at most 1 (the slack is the rest). 0 with
  * EINVAL for a table that does not ascend, a least size of 0 or above the most, or a most above the
  * last class. Time linear in the table. */
-TARN_API double tarn_class_fill(const size_t* class_bytes, size_t count, size_t least,
-                                size_t most);
+TARN_API double tarn_class_fill(const size_t* class_bytes, size_t count, size_t least, size_t most);
 
 /* Change what the heap was made with; 0: none. A ceiling or a soft mark may be below what is
  * committed: nothing more is committed then, and no mark is called, until that has fallen below it.
@@ -314,14 +313,14 @@ TARN_API tarn_heap tarn_heap_main(void);
  * resident_bytes is counted in whole pages of the operating system. 0 where that does not say, and
  * for a heap in a region, which asks nothing. */
 typedef struct tarn_heap_stats {
-  size_t bytes;                  /* sizeof(tarn_heap_stats); TARN_HEAP_STATS(...) sets it. */
+  size_t bytes; /* sizeof(tarn_heap_stats); TARN_HEAP_STATS(...) sets it. */
   uint64_t live_blocks;
-  uint64_t live_bytes;           /* Usable bytes of live blocks. */
-  uint64_t live_bytes_peak;      /* The most of them; see above. */
-  uint64_t requested_bytes;      /* The part of live_bytes that was asked for. */
-  int requested_is_exact;        /* 0: requested_bytes is an estimate. */
-  uint64_t resident_bytes;       /* The part of committed_bytes that is in memory. */
-  uint64_t committed_bytes;      /* Pages and large blocks, whole. */
+  uint64_t live_bytes;      /* Usable bytes of live blocks. */
+  uint64_t live_bytes_peak; /* The most of them; see above. */
+  uint64_t requested_bytes; /* The part of live_bytes that was asked for. */
+  int requested_is_exact;   /* 0: requested_bytes is an estimate. */
+  uint64_t resident_bytes;  /* The part of committed_bytes that is in memory. */
+  uint64_t committed_bytes; /* Pages and large blocks, whole. */
   uint64_t committed_bytes_peak;
   uint64_t pages;
   uint64_t large_blocks;
@@ -359,7 +358,7 @@ TARN_API int tarn_heap_freeze(tarn_heap heap);
 TARN_API int tarn_heap_thaw(tarn_heap heap);
 
 enum tarn_heap_item_kind {
-  TARN_HEAP_PAGE = 0,       /* Memory for blocks; what follows, up to the next page, lies in it. */
+  TARN_HEAP_PAGE = 0, /* Memory for blocks; what follows, up to the next page, lies in it. */
   TARN_HEAP_BLOCK = 1,
   /* A block that was handed out and has been freed. It may be in quarantine. */
   TARN_HEAP_FREE_BLOCK = 2,
@@ -369,10 +368,10 @@ enum tarn_heap_item_kind {
 typedef struct tarn_heap_item {
   int kind;
   void* start;
-  size_t bytes;          /* The bytes of the page, or the usable bytes of the block. */
+  size_t bytes; /* The bytes of the page, or the usable bytes of the block. */
   /* For a page: the bytes of each of its blocks; 0 where they differ (in young heaps). */
   size_t block_bytes;
-  uint64_t live_blocks;  /* Page. */
+  uint64_t live_blocks; /* Page. */
 } tarn_heap_item;
 
 /* Not 0 ends the walk. It may allocate, and free the block that it is shown. */

@@ -82,8 +82,7 @@ TARN_API tarn_malloc_table tarn_pool_malloc_table(struct tarn_pool* pool);
 TARN_API tarn_malloc_table tarn_fixed_allocator_malloc_table(struct tarn_fixed_allocator* blocks);
 TARN_API tarn_malloc_table tarn_object_cache_malloc_table(struct tarn_object_cache* cache);
 TARN_API tarn_malloc_table tarn_array_pool_malloc_table(struct tarn_array_pool* pool);
-TARN_API tarn_malloc_table tarn_shared_array_pool_malloc_table(
-    struct tarn_shared_array_pool* pool);
+TARN_API tarn_malloc_table tarn_shared_array_pool_malloc_table(struct tarn_shared_array_pool* pool);
 
 /* Blocks of class pools, of any size, reallocated where they are while their class suffices; and of
  * those that the process shares (tarn/pool/xalloc.h). Threads: as the pools; any. */
@@ -126,78 +125,76 @@ TARN_API tarn_malloc_table tarn_tree_malloc_table(void* node);
 #define TARN_TABLE_OF_STATIC_HEAP(name, heap) \
   TARN_MALLOC_TABLE(name, struct heap, heap##_allocate, heap##_deallocate, heap##_block_bytes_of)
 
-#define TARN_TABLE_OF_STATIC_POOL(name, pool, block_bytes)                              \
-  typedef char name##_is_aligned                                                        \
-      [(block_bytes) % 16 == 0 && __alignof__(struct pool) >= 16 ? 1 : -1];             \
-  __attribute__((unused)) static inline void* name##_take(struct pool* self, size_t bytes, \
-                                                          size_t alignment) {           \
-    return bytes <= (block_bytes) && alignment <= 16 ? pool##_allocate(self) : NULL;    \
-  }                                                                                     \
-  __attribute__((unused)) static inline size_t name##_bytes_of(struct pool* self,       \
-                                                               const void* p) {         \
-    (void)self;                                                                         \
-    (void)p;                                                                            \
-    return (block_bytes);                                                               \
-  }                                                                                     \
+#define TARN_TABLE_OF_STATIC_POOL(name, pool, block_bytes)                                         \
+  typedef char                                                                                     \
+      name##_is_aligned[(block_bytes) % 16 == 0 && __alignof__(struct pool) >= 16 ? 1 : -1];       \
+  __attribute__((unused)) static inline void* name##_take(struct pool* self, size_t bytes,         \
+                                                          size_t alignment) {                      \
+    return bytes <= (block_bytes) && alignment <= 16 ? pool##_allocate(self) : NULL;               \
+  }                                                                                                \
+  __attribute__((unused)) static inline size_t name##_bytes_of(struct pool* self, const void* p) { \
+    (void)self;                                                                                    \
+    (void)p;                                                                                       \
+    return (block_bytes);                                                                          \
+  }                                                                                                \
   TARN_MALLOC_TABLE(name, struct pool, name##_take, pool##_deallocate, name##_bytes_of)
 
-#define TARN_MALLOC_TABLE(name, type, ALLOCATE, DEALLOCATE, BYTES_OF)                           \
-  __attribute__((unused)) static void* name##_allocate_aligned(void* context, size_t alignment, \
-                                                               size_t bytes) {                  \
-    void* p = NULL;                                                                             \
-    if (alignment == 0 || (alignment & (alignment - 1)) != 0) {                                 \
-      errno = EINVAL;                                                                           \
-      return NULL;                                                                              \
-    }                                                                                           \
-    if (bytes <= PTRDIFF_MAX) {                                                                 \
-      p = ALLOCATE((type*)context, bytes, alignment < 16 ? 16 : alignment);                     \
-    }                                                                                           \
-    if (p == NULL) errno = ENOMEM;                                                              \
-    return p;                                                                                   \
-  }                                                                                             \
-  __attribute__((unused)) static void* name##_allocate(void* context, size_t bytes) {           \
-    return name##_allocate_aligned(context, 16, bytes);                                         \
-  }                                                                                             \
-  __attribute__((unused)) static void* name##_allocate_zeroed(void* context, size_t count,      \
-                                                              size_t bytes) {                   \
-    const int fits = bytes == 0 || count <= PTRDIFF_MAX / bytes;                                \
-    void* const p = name##_allocate_aligned(context, 16, fits ? count * bytes : SIZE_MAX);      \
-    return p == NULL ? NULL : __builtin_memset(p, 0, count * bytes);                            \
-  }                                                                                             \
-  __attribute__((unused)) static void name##_deallocate(void* context, void* p) {               \
-    const int saved = errno;                                                                    \
-    if (p != NULL) DEALLOCATE((type*)context, p);                                               \
-    errno = saved;                                                                              \
-  }                                                                                             \
-  __attribute__((unused)) static size_t name##_usable_size(void* context, const void* p) {      \
-    return p == NULL ? 0 : BYTES_OF((type*)context, p);                                         \
-  }                                                                                             \
-  __attribute__((unused)) static void* name##_reallocate(void* context, void* p,                \
-                                                         size_t bytes) {                        \
-    const size_t had = name##_usable_size(context, p);                                          \
-    void* other = p;                                                                            \
-    if (bytes == 0 && p != NULL) {                                                              \
-      name##_deallocate(context, p);                                                            \
-      return NULL;                                                                              \
-    }                                                                                           \
-    if (p != NULL && bytes <= had) return p;                                                    \
-    other = name##_allocate(context, bytes);                                                    \
-    if (other == NULL || p == NULL) return other;                                               \
-    __builtin_memcpy(other, p, had);                                                            \
-    name##_deallocate(context, p);                                                              \
-    return other;                                                                               \
-  }                                                                                             \
-  __attribute__((unused)) static inline tarn_malloc_table name(type* allocator) {               \
-    tarn_malloc_table table;                                                                    \
-    table.bytes = sizeof table;                                                                 \
-    table.allocate = name##_allocate;                                                           \
-    table.allocate_zeroed = name##_allocate_zeroed;                                             \
-    table.allocate_aligned = name##_allocate_aligned;                                           \
-    table.reallocate = name##_reallocate;                                                       \
-    table.deallocate = name##_deallocate;                                                       \
-    table.usable_size = name##_usable_size;                                                     \
-    table.context = allocator;                                                                  \
-    return table;                                                                               \
+#define TARN_MALLOC_TABLE(name, type, ALLOCATE, DEALLOCATE, BYTES_OF)                            \
+  __attribute__((unused)) static void* name##_allocate_aligned(void* context, size_t alignment,  \
+                                                               size_t bytes) {                   \
+    void* p = NULL;                                                                              \
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0) {                                  \
+      errno = EINVAL;                                                                            \
+      return NULL;                                                                               \
+    }                                                                                            \
+    if (bytes <= PTRDIFF_MAX) {                                                                  \
+      p = ALLOCATE((type*)context, bytes, alignment < 16 ? 16 : alignment);                      \
+    }                                                                                            \
+    if (p == NULL) errno = ENOMEM;                                                               \
+    return p;                                                                                    \
+  }                                                                                              \
+  __attribute__((unused)) static void* name##_allocate(void* context, size_t bytes) {            \
+    return name##_allocate_aligned(context, 16, bytes);                                          \
+  }                                                                                              \
+  __attribute__((unused)) static void* name##_allocate_zeroed(void* context, size_t count,       \
+                                                              size_t bytes) {                    \
+    const int fits = bytes == 0 || count <= PTRDIFF_MAX / bytes;                                 \
+    void* const p = name##_allocate_aligned(context, 16, fits ? count * bytes : SIZE_MAX);       \
+    return p == NULL ? NULL : __builtin_memset(p, 0, count * bytes);                             \
+  }                                                                                              \
+  __attribute__((unused)) static void name##_deallocate(void* context, void* p) {                \
+    const int saved = errno;                                                                     \
+    if (p != NULL) DEALLOCATE((type*)context, p);                                                \
+    errno = saved;                                                                               \
+  }                                                                                              \
+  __attribute__((unused)) static size_t name##_usable_size(void* context, const void* p) {       \
+    return p == NULL ? 0 : BYTES_OF((type*)context, p);                                          \
+  }                                                                                              \
+  __attribute__((unused)) static void* name##_reallocate(void* context, void* p, size_t bytes) { \
+    const size_t had = name##_usable_size(context, p);                                           \
+    void* other = p;                                                                             \
+    if (bytes == 0 && p != NULL) {                                                               \
+      name##_deallocate(context, p);                                                             \
+      return NULL;                                                                               \
+    }                                                                                            \
+    if (p != NULL && bytes <= had) return p;                                                     \
+    other = name##_allocate(context, bytes);                                                     \
+    if (other == NULL || p == NULL) return other;                                                \
+    __builtin_memcpy(other, p, had);                                                             \
+    name##_deallocate(context, p);                                                               \
+    return other;                                                                                \
+  }                                                                                              \
+  __attribute__((unused)) static inline tarn_malloc_table name(type* allocator) {                \
+    tarn_malloc_table table;                                                                     \
+    table.bytes = sizeof table;                                                                  \
+    table.allocate = name##_allocate;                                                            \
+    table.allocate_zeroed = name##_allocate_zeroed;                                              \
+    table.allocate_aligned = name##_allocate_aligned;                                            \
+    table.reallocate = name##_reallocate;                                                        \
+    table.deallocate = name##_deallocate;                                                        \
+    table.usable_size = name##_usable_size;                                                      \
+    table.context = allocator;                                                                   \
+    return table;                                                                                \
   }
 
 /* The other way round: chunks that are blocks of a table, for the options of heaps, pools and

@@ -113,9 +113,7 @@ class MallocTableOf {
   static Sizes& sizes_of(const void* p) noexcept {
     return *(static_cast<Sizes*>(const_cast<void*>(p)) - 1);
   }
-  static char* base_of(void* p) noexcept {
-    return static_cast<char*>(p) - sizes_of(p).alignment;
-  }
+  static char* base_of(void* p) noexcept { return static_cast<char*>(p) - sizes_of(p).alignment; }
 
   static void* no_memory() noexcept {
     errno = ENOMEM;
@@ -144,8 +142,7 @@ class MallocTableOf {
     void* const p = take(context, count * bytes, least);
     return p == nullptr ? nullptr : __builtin_memset(p, 0, count * bytes);
   }
-  static void* allocate_aligned(void* context, std::size_t alignment,
-                                std::size_t bytes) noexcept {
+  static void* allocate_aligned(void* context, std::size_t alignment, std::size_t bytes) noexcept {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
       errno = EINVAL;
       return nullptr;
@@ -158,8 +155,7 @@ class MallocTableOf {
     const int saved = errno;
     if constexpr (Use::keeps_size) {
       const Sizes sizes = sizes_of(p);
-      Use::give(allocator_of(context), base_of(p), sizes.alignment + sizes.bytes,
-                sizes.alignment);
+      Use::give(allocator_of(context), base_of(p), sizes.alignment + sizes.bytes, sizes.alignment);
     } else {
       Use::give(allocator_of(context), p, 0, 0);
     }

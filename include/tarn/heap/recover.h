@@ -27,8 +27,8 @@ extern "C" {
 
 /* The steps, in this order. 0: all. */
 enum tarn_recover_flag {
-  TARN_RECOVER_SPARE = 1,     /* Empty pages and caches. */
-  TARN_RECOVER_RECLAIM = 2,   /* Reclaimers. */
+  TARN_RECOVER_SPARE = 1,   /* Empty pages and caches. */
+  TARN_RECOVER_RECLAIM = 2, /* Reclaimers. */
   TARN_RECOVER_PURGEABLES = 4
 };
 
@@ -59,17 +59,17 @@ TARN_API size_t tarn_recover_heap(tarn_heap heap, size_t wanted_bytes, unsigned 
 
 /* Sums since the process began. */
 typedef struct tarn_recover_stats {
-  size_t bytes;                /* sizeof(tarn_recover_stats); TARN_RECOVER_STATS(...) sets it. */
-  uint64_t recoveries;         /* Asked for, by calls and by allocations. */
-  uint64_t by_allocations;     /* The part of these that allocations made. */
+  size_t bytes;            /* sizeof(tarn_recover_stats); TARN_RECOVER_STATS(...) sets it. */
+  uint64_t recoveries;     /* Asked for, by calls and by allocations. */
+  uint64_t by_allocations; /* The part of these that allocations made. */
   uint64_t by_allocations_in_vain; /* The part of those allocations that got nothing. */
   uint64_t spare_bytes;
-  uint64_t callbacks;          /* Calls of reclaimers' callbacks. */
-  uint64_t callbacks_in_vain;  /* Calls that gave nothing. */
-  uint64_t reclaimed_bytes;    /* The bytes that the other calls gave. */
-  uint64_t purged;             /* Purgeable blocks that vanished so. */
+  uint64_t callbacks;         /* Calls of reclaimers' callbacks. */
+  uint64_t callbacks_in_vain; /* Calls that gave nothing. */
+  uint64_t reclaimed_bytes;   /* The bytes that the other calls gave. */
+  uint64_t purged;            /* Purgeable blocks that vanished so. */
   uint64_t purged_bytes;
-  uint64_t refills;            /* Blocks that were allocated again. */
+  uint64_t refills; /* Blocks that were allocated again. */
 } tarn_recover_stats;
 
 #define TARN_RECOVER_STATS(...) TARN_SIZED(tarn_recover_stats, __VA_ARGS__)
@@ -99,11 +99,11 @@ typedef size_t (*tarn_reclaim)(size_t wanted_bytes, void* context);
 typedef size_t (*tarn_reclaim_estimate)(void* context);
 
 typedef struct tarn_reclaimer_options {
-  size_t bytes;          /* sizeof(tarn_reclaimer_options); TARN_RECLAIMER_OPTIONS(...) sets it. */
-  const char* name;      /* For reports; not copied. Null: none. */
-  int priority;          /* Lower ones are asked first; equal ones in the order they came. */
-  tarn_heap heap;        /* Asked when this heap or one above it needs memory, and when the process
-                            does. The zero value: only when the process does. */
+  size_t bytes;     /* sizeof(tarn_reclaimer_options); TARN_RECLAIMER_OPTIONS(...) sets it. */
+  const char* name; /* For reports; not copied. Null: none. */
+  int priority;     /* Lower ones are asked first; equal ones in the order they came. */
+  tarn_heap heap;   /* Asked when this heap or one above it needs memory, and when the process
+                       does. The zero value: only when the process does. */
   tarn_reclaim reclaim;
   tarn_reclaim_estimate estimate; /* Null: tarn_reclaimer_set_estimate says it. */
   void* context;
@@ -147,10 +147,10 @@ TARN_API int tarn_reclaimer_unregister(tarn_reclaimer* reclaimer);
 TARN_API void tarn_reclaimer_set_estimate(tarn_reclaimer* reclaimer, size_t bytes);
 
 typedef struct tarn_reclaimer_stats {
-  size_t bytes;            /* sizeof(tarn_reclaimer_stats); TARN_RECLAIMER_STATS(...) sets it. */
-  uint64_t calls;          /* Calls of the callback. */
-  uint64_t calls_in_vain;  /* Calls that gave nothing. */
-  uint64_t given_bytes;    /* The bytes that the other calls gave. */
+  size_t bytes;           /* sizeof(tarn_reclaimer_stats); TARN_RECLAIMER_STATS(...) sets it. */
+  uint64_t calls;         /* Calls of the callback. */
+  uint64_t calls_in_vain; /* Calls that gave nothing. */
+  uint64_t given_bytes;   /* The bytes that the other calls gave. */
 } tarn_reclaimer_stats;
 
 #define TARN_RECLAIMER_STATS(...) TARN_SIZED(tarn_reclaimer_stats, __VA_ARGS__)

@@ -44,8 +44,8 @@ inline std::size_t recover(std::size_t wanted_bytes = SIZE_MAX, Recover steps = 
 }
 
 struct ReclaimerOptions {
-  int priority = 0;             // Lower ones are asked first.
-  tarn_heap heap{};             // Whose need it helps; the zero value: only the process's.
+  int priority = 0;  // Lower ones are asked first.
+  tarn_heap heap{};  // Whose need it helps; the zero value: only the process's.
   const char* name = nullptr;
 };
 
@@ -159,10 +159,10 @@ class Purgeable {
     Filling& operator=(Filling&&) = delete;
     ~Filling() { discard(); }
     using Lock::operator bool;
-    using Lock::data;
-    using Lock::size;
     using Lock::begin;
+    using Lock::data;
     using Lock::end;
+    using Lock::size;
     using Lock::operator[];
     using Lock::unlock;
     void discard() noexcept {

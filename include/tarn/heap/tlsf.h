@@ -74,23 +74,23 @@
 
 #define TARN_STATIC_TLSF(name, bytes) \
   TARN_STATIC_TLSF_WITH(name, bytes, TARN_STATIC_TLSF_NO_LOCK, TARN_STATIC_TLSF_NO_LOCK)
-#define TARN_STATIC_TLSF_WITH(name, bytes, LOCK, UNLOCK)                                 \
-  TARN_TLSF_ASSERT((bytes) >= 8 * sizeof(size_t) && (bytes) <= TARN_TLSF_BYTES_MAX,      \
+#define TARN_STATIC_TLSF_WITH(name, bytes, LOCK, UNLOCK)                                    \
+  TARN_TLSF_ASSERT((bytes) >= 8 * sizeof(size_t) && (bytes) <= TARN_TLSF_BYTES_MAX,         \
                    "a static TLSF heap has 8 words at least, TARN_TLSF_BYTES_MAX at most"); \
-  struct name {                                                                          \
-    tarn_tlsf heap;                                                                      \
-    tarn_tlsf_level levels[TARN_TLSF_LEVELS(bytes)];                                     \
-    __attribute__((aligned(2 * sizeof(size_t)))) unsigned char data[bytes];              \
-  };                                                                                     \
+  struct name {                                                                             \
+    tarn_tlsf heap;                                                                         \
+    tarn_tlsf_level levels[TARN_TLSF_LEVELS(bytes)];                                        \
+    __attribute__((aligned(2 * sizeof(size_t)))) unsigned char data[bytes];                 \
+  };                                                                                        \
   TARN_TLSF_FUNCTIONS(name, TARN_TLSF_LEVELS(bytes), TARN_TLSF_GET_READY, LOCK, UNLOCK)
 
 #define TARN_STATIC_TLSF_NO_LOCK(heap) ((void)(heap))
 
 /* What follows serves the macros above. */
 #define TARN_TLSF_IS_READY(h, level_count) ((void)0)
-#define TARN_TLSF_GET_READY(h, level_count)                                            \
-  (TARN_LIKELY((h)->heap.regions != NULL)                                              \
-       ? (void)0                                                                       \
+#define TARN_TLSF_GET_READY(h, level_count) \
+  (TARN_LIKELY((h)->heap.regions != NULL)   \
+       ? (void)0                            \
        : (void)tarn_tlsf_add(&(h)->heap, (h)->levels, level_count, (h)->data, sizeof(h)->data))
 
 #define TARN_TLSF_FUNCTIONS(name, level_count, READY, LOCK, UNLOCK)                               \

@@ -76,13 +76,12 @@ static inline char* tarn_curl_copy_1(const char* text) {
 }
 
 static inline CURLcode tarn_curl_initialise(int place, long flags) {
-  return place == 0
-             ? curl_global_init_mem(flags, tarn_curl_allocate_0, tarn_curl_deallocate,
-                                    tarn_curl_reallocate_0, tarn_curl_copy_0,
-                                    tarn_curl_allocate_zeroed_0)
-             : curl_global_init_mem(flags, tarn_curl_allocate_1, tarn_curl_deallocate,
-                                    tarn_curl_reallocate_1, tarn_curl_copy_1,
-                                    tarn_curl_allocate_zeroed_1);
+  return place == 0 ? curl_global_init_mem(flags, tarn_curl_allocate_0, tarn_curl_deallocate,
+                                           tarn_curl_reallocate_0, tarn_curl_copy_0,
+                                           tarn_curl_allocate_zeroed_0)
+                    : curl_global_init_mem(flags, tarn_curl_allocate_1, tarn_curl_deallocate,
+                                           tarn_curl_reallocate_1, tarn_curl_copy_1,
+                                           tarn_curl_allocate_zeroed_1);
 }
 
 /* Whether libcurl asks the functions of a place: it says CURLE_OK where it was initialised before,

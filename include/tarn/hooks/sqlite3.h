@@ -166,15 +166,13 @@ static inline void tarn_sqlite3_restore(void) {
 }
 
 static inline int tarn_sqlite3_configure(void) {
-  sqlite3_mem_methods memory = {tarn_sqlite3_allocate, tarn_sqlite3_deallocate,
-                                tarn_sqlite3_reallocate, tarn_sqlite3_size,
-                                tarn_sqlite3_round, tarn_sqlite3_memory_init,
-                                tarn_sqlite3_memory_end, NULL};
-  sqlite3_mutex_methods mutexes = {tarn_sqlite3_mutexes_init, tarn_sqlite3_mutexes_end,
-                                   tarn_sqlite3_mutex_alloc, tarn_sqlite3_mutex_free,
-                                   tarn_sqlite3_mutex_enter, tarn_sqlite3_mutex_try,
-                                   tarn_sqlite3_mutex_leave, tarn_sqlite3_mutex_held,
-                                   tarn_sqlite3_mutex_notheld};
+  sqlite3_mem_methods memory = {
+      tarn_sqlite3_allocate, tarn_sqlite3_deallocate,  tarn_sqlite3_reallocate, tarn_sqlite3_size,
+      tarn_sqlite3_round,    tarn_sqlite3_memory_init, tarn_sqlite3_memory_end, NULL};
+  sqlite3_mutex_methods mutexes = {
+      tarn_sqlite3_mutexes_init, tarn_sqlite3_mutexes_end, tarn_sqlite3_mutex_alloc,
+      tarn_sqlite3_mutex_free,   tarn_sqlite3_mutex_enter, tarn_sqlite3_mutex_try,
+      tarn_sqlite3_mutex_leave,  tarn_sqlite3_mutex_held,  tarn_sqlite3_mutex_notheld};
   sqlite3_pcache_methods2 caches = tarn_sqlite3_cache_methods();
   int result = sqlite3_config(SQLITE_CONFIG_SERIALIZED);
   if (result == SQLITE_OK) result = sqlite3_config(SQLITE_CONFIG_MALLOC, &memory);

@@ -41,13 +41,13 @@ typedef struct tarn_sqlite3_cache {
   size_t page_bytes; /* SQLite's part. */
   size_t block_bytes;
   int is_purgeable;
-  unsigned limit;    /* As xCachesize has it. */
+  unsigned limit; /* As xCachesize has it. */
   unsigned count;
   unsigned pinned;
-  unsigned key_most; /* No page has a greater one. */
-  tarn_sqlite3_page ring;     /* ring.older is the newest, ring.newer the oldest. */
+  unsigned key_most;      /* No page has a greater one. */
+  tarn_sqlite3_page ring; /* ring.older is the newest, ring.newer the oldest. */
   tarn_sqlite3_page** buckets;
-  size_t bucket_count;        /* A power of two. */
+  size_t bucket_count; /* A power of two. */
   tarn_sqlite3_page* small[TARN_SQLITE3_SMALL];
   tarn_sqlite3_page* first_buckets[TARN_SQLITE3_BUCKETS];
   struct tarn_sqlite3_cache* next; /* Of the owner's. */
@@ -88,8 +88,8 @@ static inline void tarn_sqlite3_unhash(tarn_sqlite3_cache* cache, tarn_sqlite3_p
 static inline void tarn_sqlite3_grow(tarn_sqlite3_cache* cache) {
   tarn_sqlite3_page** const old = cache->buckets;
   const size_t old_count = cache->bucket_count;
-  tarn_sqlite3_page** const made = (tarn_sqlite3_page**)tarn_heap_allocate_zeroed(
-      cache->heap, 2 * old_count, sizeof *made);
+  tarn_sqlite3_page** const made =
+      (tarn_sqlite3_page**)tarn_heap_allocate_zeroed(cache->heap, 2 * old_count, sizeof *made);
   size_t i;
   if (made == NULL) return;
   cache->buckets = made;

@@ -32,49 +32,49 @@ extern "C" {
 
 /* Whose memory: one for each connection, and one that is everybody's. */
 typedef struct tarn_sqlite3_owner {
-  tarn_heap heap;            /* What SQLite asks for by xMalloc. */
-  tarn_heap pages;           /* Page caches that are small; below `heap`, as the next are. */
+  tarn_heap heap;  /* What SQLite asks for by xMalloc. */
+  tarn_heap pages; /* Page caches that are small; below `heap`, as the next are. */
   /* Under the state's lock, except for the thread that has the connection. */
   struct tarn_sqlite3_cache* caches;
-  struct tarn_sqlite3_owner* next;   /* Of all owners; under the state's lock. */
-  tarn_heap_options options; /* The options of the heaps for pages. */
-  tarn_source source;        /* Where those heaps have their memory from, if they name a source. */
-  size_t soft_bytes;         /* From so many bytes of pages on they are used again. 0: none. */
+  struct tarn_sqlite3_owner* next; /* Of all owners; under the state's lock. */
+  tarn_heap_options options;       /* The options of the heaps for pages. */
+  tarn_source source; /* Where those heaps have their memory from, if they name a source. */
+  size_t soft_bytes;  /* From so many bytes of pages on they are used again. 0: none. */
   /* Bytes of the pages of all caches, with what goes with them. Atomic, since shared caches have
    * several locks. */
   size_t page_bytes;
-  size_t page_count;         /* The number of these pages. Atomic. */
-  size_t cache_heaps;        /* The caches that have a heap of their own. Atomic. */
-  sqlite3* db;               /* The connection, once it is there. */
-  void* ended;               /* Blocks that are freed while it is closed: each leads to the next. */
-  uint64_t ending_blocks;    /* How many: they are still in the heap. */
-  uint64_t ending_bytes;     /* Atomic. */
-  int has_mutex;             /* The connection's, which is the first that is made for it. */
-  int is_closed;             /* SQLite has freed that. Atomic; the connection may still be there. */
+  size_t page_count;      /* The number of these pages. Atomic. */
+  size_t cache_heaps;     /* The caches that have a heap of their own. Atomic. */
+  sqlite3* db;            /* The connection, once it is there. */
+  void* ended;            /* Blocks that are freed while it is closed: each leads to the next. */
+  uint64_t ending_blocks; /* How many: they are still in the heap. */
+  uint64_t ending_bytes;  /* Atomic. */
+  int has_mutex;          /* The connection's, which is the first that is made for it. */
+  int is_closed;          /* SQLite has freed that. Atomic; the connection may still be there. */
 } tarn_sqlite3_owner;
 
 typedef struct tarn_sqlite3_mutex {
   pthread_mutex_t lock;
   /* The holder of a recursive mutex. Atomic: only the holder finds itself here. */
   const void* thread;
-  unsigned depth;     /* These by the holder. */
-  int kind;           /* SQLITE_MUTEX_... */
-  int is_aside;       /* Held, while its holder opens another connection: not among `held`. */
-  tarn_sqlite3_owner* owner; /* Of a connection's; null: everybody's. */
+  unsigned depth; /* These by the holder. */
+  int kind;       /* SQLITE_MUTEX_... */
+  int is_aside;   /* Held, while its holder opens another connection: not among `held`. */
+  tarn_sqlite3_owner* owner;         /* Of a connection's; null: everybody's. */
   struct tarn_sqlite3_mutex* before; /* The recursive one that the thread has taken before. */
 } tarn_sqlite3_mutex;
 
 typedef struct tarn_sqlite3_thread {
-  tarn_sqlite3_mutex* held;       /* Recursive ones. */
-  unsigned shared;                /* Others, and calls in which all is everybody's. */
-  int has_statistics;             /* The mutex of the statistics. */
-  tarn_sqlite3_owner* opening;    /* The owner of the connection that is being made. */
-  tarn_sqlite3_owner* ending;     /* The owner of the connection that is being closed. */
+  tarn_sqlite3_mutex* held;    /* Recursive ones. */
+  unsigned shared;             /* Others, and calls in which all is everybody's. */
+  int has_statistics;          /* The mutex of the statistics. */
+  tarn_sqlite3_owner* opening; /* The owner of the connection that is being made. */
+  tarn_sqlite3_owner* ending;  /* The owner of the connection that is being closed. */
   /* The owner of a connection that SQLite has closed, up to its last block. */
   tarn_sqlite3_owner* closed;
-  const sqlite3_vfs* vfs;         /* The VFS whose xOpen the thread is in. */
-  const char* file_name;          /* The name of the file that xOpen is to open. */
-  const sqlite3_file* file;       /* The file that xOpen fills in. */
+  const sqlite3_vfs* vfs;   /* The VFS whose xOpen the thread is in. */
+  const char* file_name;    /* The name of the file that xOpen is to open. */
+  const sqlite3_file* file; /* The file that xOpen fills in. */
 } tarn_sqlite3_thread;
 
 enum { TARN_SQLITE3_STATIC_MUTEXES = 16 };
@@ -87,8 +87,8 @@ typedef int (*tarn_sqlite3_file_open)(sqlite3_vfs* vfs, const char* name, sqlite
 typedef struct tarn_sqlite3_vfs {
   struct tarn_sqlite3_vfs* next; /* Seen later. */
   const sqlite3_vfs* vfs;
-  tarn_sqlite3_file_open open;   /* Its own. */
-  const void* data;              /* Its pAppData. */
+  tarn_sqlite3_file_open open; /* Its own. */
+  const void* data;            /* Its pAppData. */
   int (*remove)(sqlite3_vfs* vfs, const char* name, int syncs);
   int (*access)(sqlite3_vfs* vfs, const char* name, int flags, int* result);
   int (*complete)(sqlite3_vfs* vfs, const char* name, int bytes, char* path);
@@ -315,8 +315,7 @@ static inline int tarn_sqlite3_mutex_held(sqlite3_mutex* opaque) {
 }
 static inline int tarn_sqlite3_mutex_notheld(sqlite3_mutex* opaque) {
   tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
-  return mutex == NULL || mutex->kind != SQLITE_MUTEX_RECURSIVE ||
-         !tarn_sqlite3_mutex_held(opaque);
+  return mutex == NULL || mutex->kind != SQLITE_MUTEX_RECURSIVE || !tarn_sqlite3_mutex_held(opaque);
 }
 
 /* --- Files ------------------------------------------------------------------------------------ */

@@ -63,10 +63,10 @@ class OverflowTo {
 struct OverflowNew {
   void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes > PTRDIFF_MAX) return nullptr;  // Some operators do not return from that.
-    return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+    return ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
   }
   void deallocate(void* p, std::size_t, std::size_t alignment) noexcept {
-    ::operator delete(p, std::align_val_t{alignment});
+    ::operator delete (p, std::align_val_t{alignment});
   }
 };
 
@@ -146,7 +146,7 @@ class ArrayPool : private Overflow {
   }
 
   static constexpr std::size_t capacity() noexcept { return block_count; }
-  std::size_t in_use() const noexcept { return carved_ - free_; }  // Without a fallback's.
+  std::size_t in_use() const noexcept { return carved_ - free_; }    // Without a fallback's.
   bool is_empty() const noexcept { return carved_ == 0; }            // No block is in use.
   bool is_full() const noexcept { return in_use() == block_count; }  // No block is left.
 
@@ -266,8 +266,10 @@ class ArrayPool : private Overflow {
   }
 
   void* spill() noexcept {
-    if constexpr (is_null_ || is_throw_) return nullptr;
-    else return Overflow::try_allocate(block_bytes, alignment);
+    if constexpr (is_null_ || is_throw_)
+      return nullptr;
+    else
+      return Overflow::try_allocate(block_bytes, alignment);
   }
   void* spill_or_throw() noexcept(is_null_) {
     void* const p = spill();

@@ -37,7 +37,7 @@ enum tarn_class_pools_flag {
  * must not use them, then. `lock` may throw (C++): nothing has happened then; but a block that
  * moves is locked twice, and at the second both the old one and its copy stay. */
 typedef struct tarn_class_pools_lock {
-  void (*lock)(void* context);   /* Both null: no lock. */
+  void (*lock)(void* context); /* Both null: no lock. */
   void (*unlock)(void* context);
   void* context;
 } tarn_class_pools_lock;
@@ -55,7 +55,7 @@ typedef struct tarn_class_pools_options {
   size_t chunk_bytes_max;
   const tarn_source* source; /* Copied. Null: malloc's heap. */
   tarn_class_pools_lock lock;
-  unsigned flags;            /* Of enum tarn_class_pools_flag. */
+  unsigned flags; /* Of enum tarn_class_pools_flag. */
 } tarn_class_pools_options;
 
 #define TARN_CLASS_POOLS_OPTIONS(...) TARN_SIZED(tarn_class_pools_options, __VA_ARGS__)
@@ -64,16 +64,16 @@ typedef struct tarn_class_pools_options {
 
 /* All of it is the pools' own. It must not be copied or moved. */
 typedef struct tarn_class_pools {
-  struct tarn_class_pool* classes; /* By size. */
-  const uint16_t* first;           /* Of each quarter of a doubling, the first class for it. */
-  struct tarn_class_chunk* root;   /* All chunks by address. */
+  struct tarn_class_pool* classes;  /* By size. */
+  const uint16_t* first;            /* Of each quarter of a doubling, the first class for it. */
+  struct tarn_class_chunk* root;    /* All chunks by address. */
   struct tarn_class_chunk** recent; /* Those found last, by bits of the address. */
   size_t recent_count;              /* A power of two; 0: there are none yet. */
   size_t class_count;
   size_t chunk_bytes;
   size_t chunk_bytes_max;
-  size_t held_bytes;  /* Of all chunks, and what the classes themselves take. */
-  uint64_t acquired;  /* Chunks taken from the source since the beginning. */
+  size_t held_bytes; /* Of all chunks, and what the classes themselves take. */
+  uint64_t acquired; /* Chunks taken from the source since the beginning. */
   uint64_t released;
   uint64_t failures;  /* Requests that no class is large enough for. */
   tarn_chunk table;   /* The memory of the classes. */
@@ -84,21 +84,21 @@ typedef struct tarn_class_pools {
   tarn_class_pools_lock lock;
   const char* name;
   unsigned flags;
-  int is_watched;     /* A tool is told of each block. */
+  int is_watched; /* A tool is told of each block. */
 } tarn_class_pools;
 
 /* Of one class. What it has allocated is what it is asked, so an average of the requests far below
  * block_bytes, or a least and a most that are equal, tell where a tuned class would save. */
 typedef struct tarn_class_pool_stats {
-  size_t bytes;           /* sizeof(tarn_class_pool_stats); TARN_CLASS_POOL_STATS(...) sets it. */
-  size_t block_bytes;     /* As named. */
-  size_t stride_bytes;    /* What one block takes. */
+  size_t bytes;        /* sizeof(tarn_class_pool_stats); TARN_CLASS_POOL_STATS(...) sets it. */
+  size_t block_bytes;  /* As named. */
+  size_t stride_bytes; /* What one block takes. */
   uint64_t in_use;
-  uint64_t in_use_peak;   /* The most at the same time: as many blocks as recycling makes. */
-  uint64_t capacity;      /* Blocks in the chunks that it has, in use or not. */
-  uint64_t allocations;   /* Since the beginning. */
+  uint64_t in_use_peak; /* The most at the same time: as many blocks as recycling makes. */
+  uint64_t capacity;    /* Blocks in the chunks that it has, in use or not. */
+  uint64_t allocations; /* Since the beginning. */
   uint64_t deallocations;
-  uint64_t failures;      /* The source had no memory. */
+  uint64_t failures;          /* The source had no memory. */
   uint64_t requested_bytes;   /* The sum of all requests. */
   size_t requested_bytes_min; /* The smallest request. */
   size_t requested_bytes_max; /* The largest request. 0: there was none. */
@@ -109,15 +109,15 @@ typedef struct tarn_class_pool_stats {
 #define TARN_CLASS_POOL_STATS(...) TARN_SIZED(tarn_class_pool_stats, __VA_ARGS__)
 
 typedef struct tarn_class_pools_stats {
-  size_t bytes;            /* TARN_CLASS_POOLS_STATS(...) sets it. */
+  size_t bytes; /* TARN_CLASS_POOLS_STATS(...) sets it. */
   size_t classes;
-  uint64_t in_use;         /* Live blocks. */
-  uint64_t in_use_bytes;   /* The bytes of these blocks, each counted with its class's size. */
-  uint64_t allocations;    /* Since the beginning. */
+  uint64_t in_use;       /* Live blocks. */
+  uint64_t in_use_bytes; /* The bytes of these blocks, each counted with its class's size. */
+  uint64_t allocations;  /* Since the beginning. */
   uint64_t deallocations;
   uint64_t failures;
   uint64_t requested_bytes;
-  uint64_t held_bytes;     /* All that is taken from the source. */
+  uint64_t held_bytes; /* All that is taken from the source. */
   uint64_t chunks;
   uint64_t chunks_acquired; /* Since the beginning. */
   uint64_t chunks_released;
@@ -143,8 +143,9 @@ TARN_API TARN_ALLOCATES_SHARED(2) void* tarn_class_pools_allocate(tarn_class_poo
                                                                   size_t bytes);
 
 /* As above for count * bytes bytes, all zero. The product is checked. */
-TARN_API TARN_ALLOCATES_SHARED(2, 3) void* tarn_class_pools_allocate_zeroed(
-    tarn_class_pools* pools, size_t count, size_t bytes);
+TARN_API TARN_ALLOCATES_SHARED(2, 3) void* tarn_class_pools_allocate_zeroed(tarn_class_pools* pools,
+                                                                            size_t count,
+                                                                            size_t bytes);
 
 /* As tarn_class_pools_allocate, aligned to `alignment`, a power of two; else null and EINVAL. Above
  * 64, and where no class near is aligned so, each block has a chunk of its own. */

@@ -49,15 +49,15 @@ typedef struct tarn_fixed_allocator_options {
   /* The bytes of `memory`. As many blocks as fit lie there, at most `objects` if that is not 0. */
   size_t memory_bytes;
   const tarn_source* source; /* Copied; null: malloc's heap. */
-  unsigned flags;     /* Of enum tarn_fixed_allocator_flag. */
+  unsigned flags;            /* Of enum tarn_fixed_allocator_flag. */
 } tarn_fixed_allocator_options;
 
 #define TARN_FIXED_ALLOCATOR_OPTIONS(...) TARN_SIZED(tarn_fixed_allocator_options, __VA_ARGS__)
 
 /* All of these are the allocator's own. */
 typedef struct tarn_fixed_allocator {
-  void* free;          /* Freed blocks, the last one first. */
-  char* fresh;         /* Of a pool: blocks that were not handed out, up to `end`. */
+  void* free;  /* Freed blocks, the last one first. */
+  char* fresh; /* Of a pool: blocks that were not handed out, up to `end`. */
   char* end;
   char* begin;
   uint64_t* live_bits; /* Of a pool, if there is room for them. */
@@ -66,14 +66,14 @@ typedef struct tarn_fixed_allocator {
   size_t alignment;
   size_t live;
   size_t live_peak;
-  size_t held;         /* Blocks that it has, live or not. */
+  size_t held; /* Blocks that it has, live or not. */
   uint64_t allocations;
   uint64_t deallocations;
   uint64_t failures;
   const char* name;
   tarn_source source;
-  tarn_chunk piece;    /* Of a heap pool; of heap blocks, what each was granted. */
-  int place;           /* An enum tarn_fixed_allocator_place. */
+  tarn_chunk piece; /* Of a heap pool; of heap blocks, what each was granted. */
+  int place;        /* An enum tarn_fixed_allocator_place. */
   unsigned flags;
 } tarn_fixed_allocator;
 

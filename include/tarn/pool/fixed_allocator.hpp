@@ -116,8 +116,8 @@ class FixedAllocatorFor {
   FixedAllocator& allocator() noexcept { return allocator_; }
 
  private:
-  static constexpr std::size_t alignment =
-      alignof(T) > alignof(void*) ? alignof(T) : alignof(void*);
+  static constexpr std::size_t alignment = alignof(T) > alignof(void*) ? alignof(T)
+                                                                       : alignof(void*);
   static constexpr std::size_t stride = (sizeof(T) + alignment - 1) / alignment * alignment;
   static FixedAllocatorOptions options(const char* name) noexcept {
     FixedAllocatorOptions options;

@@ -24,15 +24,15 @@ extern "C" {
 #endif
 
 typedef struct tarn_object_cache_options {
-  size_t bytes;          /* TARN_OBJECT_CACHE_OPTIONS(...) sets it. */
+  size_t bytes;              /* TARN_OBJECT_CACHE_OPTIONS(...) sets it. */
   tarn_pool_options objects; /* block_bytes and alignment are the object's. */
 
   /* Builds an object in memory that has been written to or not: 0, or anything else when that
    * cannot be; takes then gives null. Null: nothing is to be done. */
   int (*construct)(void* object, void* context);
   void (*destruct)(void* object, void* context); /* Null: nothing is to be done. */
-  void* context;         /* Handed to both. */
-  size_t idle_max;       /* So many stay built while nobody has them; 0: all. */
+  void* context;                                 /* Handed to both. */
+  size_t idle_max; /* So many stay built while nobody has them; 0: all. */
 } tarn_object_cache_options;
 
 #define TARN_OBJECT_CACHE_OPTIONS(...) TARN_SIZED(tarn_object_cache_options, __VA_ARGS__)
@@ -45,8 +45,8 @@ typedef struct tarn_cached {
 
 /* All of it is the cache's own; it must not be copied or moved. */
 typedef struct tarn_object_cache {
-  tarn_cached* idle;   /* The last given first. */
-  size_t offset;       /* From there to the object. */
+  tarn_cached* idle; /* The last given first. */
+  size_t offset;     /* From there to the object. */
   size_t idle_count;
   size_t idle_max;
   uint64_t hits;

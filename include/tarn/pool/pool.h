@@ -59,7 +59,7 @@ typedef struct tarn_pool_options {
    * 8 blocks fit, and a 32nd of what is reserved, rounded up to a power of two. Where the source
    * has none of that size, half of it is asked for, and so on. */
   size_t chunk_bytes;
-  size_t chunk_blocks;       /* Alternatively: so that as many blocks fit. */
+  size_t chunk_blocks; /* Alternatively: so that as many blocks fit. */
 
   /* Each chunk is twice as large as the one before, up to this; 0: they are alike. Chunks are
    * aligned to the power of two that this needs. */
@@ -67,8 +67,8 @@ typedef struct tarn_pool_options {
 
   /* Blocks for which memory is taken at once, in one chunk; it is not touched. */
   size_t reserve_blocks;
-  int mode;                  /* An enum tarn_mode: see above. */
-  unsigned flags;            /* Of enum tarn_pool_flag. */
+  int mode;       /* An enum tarn_mode: see above. */
+  unsigned flags; /* Of enum tarn_pool_flag. */
 } tarn_pool_options;
 
 #define TARN_POOL_OPTIONS(...) TARN_SIZED(tarn_pool_options, __VA_ARGS__)
@@ -77,16 +77,16 @@ typedef struct tarn_pool_options {
 
 /* At the start of each chunk; the library's. */
 typedef struct tarn_pool_chunk {
-  void* free;     /* Free blocks, the last freed first, linked through their first bytes. */
-  char* fresh;    /* From here to `end` lie blocks that the pool has not taken. */
+  void* free;  /* Free blocks, the last freed first, linked through their first bytes. */
+  char* fresh; /* From here to `end` lie blocks that the pool has not taken. */
   char* end;
-  int32_t live;   /* Blocks that the pool has taken. */
+  int32_t live; /* Blocks that the pool has taken. */
   int32_t is_full;
   struct tarn_pool* pool;
   struct tarn_pool_chunk* next;
   struct tarn_pool_chunk* prev;
   char* first;
-  size_t bytes;   /* As granted. */
+  size_t bytes; /* As granted. */
 } tarn_pool_chunk;
 
 typedef struct tarn_pool_chunks {
@@ -96,46 +96,46 @@ typedef struct tarn_pool_chunks {
 
 /* All of it is the pool's own. It must not be copied or moved, but by tarn_pool_move. */
 typedef struct tarn_pool {
-  size_t cached;             /* Blocks in `cache`. */
-  char* fresh;               /* Where `cache` is empty, the next block comes from here. */
-  char* fresh_end;           /* The end of the fresh blocks: `fresh` when there are none. */
-  size_t stride;             /* From a block to the next. */
-  size_t limit;              /* A free that finds so many cached is the library's. */
+  size_t cached;   /* Blocks in `cache`. */
+  char* fresh;     /* Where `cache` is empty, the next block comes from here. */
+  char* fresh_end; /* The end of the fresh blocks: `fresh` when there are none. */
+  size_t stride;   /* From a block to the next. */
+  size_t limit;    /* A free that finds so many cached is the library's. */
   void* cache[TARN_POOL_CACHE];
-  tarn_pool_chunk* current;  /* The chunk that the fresh blocks lie in. */
-  uint64_t taken;            /* From chunks: live, cached and fresh blocks. */
-  size_t block_bytes;        /* As asked for. */
+  tarn_pool_chunk* current; /* The chunk that the fresh blocks lie in. */
+  uint64_t taken;           /* From chunks: live, cached and fresh blocks. */
+  size_t block_bytes;       /* As asked for. */
   size_t alignment;
   size_t chunk_alignment;
-  size_t colour_mask;        /* How far into a chunk its header may lie. */
-  unsigned colour_shift;     /* The bits of a chunk's address that choose where its header lies. */
-  size_t chunk_bytes;        /* The bytes of the next chunk. */
-  size_t chunk_bytes_max;    /* The most bytes of a chunk. */
+  size_t colour_mask;     /* How far into a chunk its header may lie. */
+  unsigned colour_shift;  /* The bits of a chunk's address that choose where its header lies. */
+  size_t chunk_bytes;     /* The bytes of the next chunk. */
+  size_t chunk_bytes_max; /* The most bytes of a chunk. */
   tarn_pool_chunks open;
   tarn_pool_chunks full;
-  tarn_pool_chunk* spare;    /* The chunk that became empty last. */
-  tarn_pool_chunk* root;     /* Checked: all chunks by address. */
-  tarn_chunk reserved;       /* Taken, and not touched. */
+  tarn_pool_chunk* spare; /* The chunk that became empty last. */
+  tarn_pool_chunk* root;  /* Checked: all chunks by address. */
+  tarn_chunk reserved;    /* Taken, and not touched. */
   tarn_source source;
   const char* name;
-  void* watched[4];          /* For tools' reports. */
-  uint64_t acquired;         /* Chunks taken from the source since the beginning. */
+  void* watched[4];  /* For tools' reports. */
+  uint64_t acquired; /* Chunks taken from the source since the beginning. */
   uint64_t released;
   size_t chunks_peak;
-  size_t held_bytes;         /* The bytes of all chunks, as granted. */
-  uint32_t state;            /* The mode, the flags, and the operation in progress. */
+  size_t held_bytes; /* The bytes of all chunks, as granted. */
+  uint32_t state;    /* The mode, the flags, and the operation in progress. */
 } tarn_pool;
 
 typedef struct tarn_pool_stats {
-  size_t bytes;            /* sizeof(tarn_pool_stats); TARN_POOL_STATS(...) sets it. */
-  size_t block_bytes;      /* As asked for. */
-  size_t stride_bytes;     /* What one block takes. */
+  size_t bytes;        /* sizeof(tarn_pool_stats); TARN_POOL_STATS(...) sets it. */
+  size_t block_bytes;  /* As asked for. */
+  size_t stride_bytes; /* What one block takes. */
   uint64_t live_blocks;
-  uint64_t capacity_blocks;  /* Live or not, in the chunks that the pool has. */
-  uint64_t held_bytes;       /* All chunks, as granted. */
+  uint64_t capacity_blocks; /* Live or not, in the chunks that the pool has. */
+  uint64_t held_bytes;      /* All chunks, as granted. */
   uint64_t chunks;
   uint64_t chunks_peak;
-  uint64_t chunks_acquired;  /* Since the beginning. */
+  uint64_t chunks_acquired; /* Since the beginning. */
   uint64_t chunks_released;
 } tarn_pool_stats;
 

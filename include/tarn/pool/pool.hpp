@@ -232,8 +232,8 @@ class ObjectPool {
 
   template <class... Args>
   T* construct(void* p, Args&&... args) {
-    return construct_in<T>(p, [this](void* block) { pool_.deallocate(block); },
-                           std::forward<Args>(args)...);
+    return construct_in<T>(
+        p, [this](void* block) { pool_.deallocate(block); }, std::forward<Args>(args)...);
   }
 
   Pool pool_;

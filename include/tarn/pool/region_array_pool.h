@@ -57,15 +57,13 @@ typedef struct tarn_array_pool {
 #define TARN_ARRAY_REGION_VERSION UINT64_C(1)
 
 static inline size_t tarn_array_live_offset(size_t block_count) {
-  const size_t end =
-      sizeof(tarn_array_region) + block_count * tarn_index_bytes(block_count);
+  const size_t end = sizeof(tarn_array_region) + block_count * tarn_index_bytes(block_count);
   return (end + 3) & ~(size_t)3;
 }
 
 /* How many bytes of bookkeeping a pool needs; 0 for a pool that cannot be: no blocks, more than
  * 2^32, no bytes, or more of them than can be addressed. */
-static inline size_t tarn_array_pool_bytes(size_t block_count, size_t block_bytes,
-                                           unsigned flags) {
+static inline size_t tarn_array_pool_bytes(size_t block_count, size_t block_bytes, unsigned flags) {
   if (!tarn_array_blocks_fit(block_count, block_bytes)) return 0;
   if ((uint64_t)block_count - 1 > UINT32_MAX || block_count > (size_t)PTRDIFF_MAX / 8) return 0;
   const size_t live = tarn_array_live_offset(block_count);
@@ -74,9 +72,11 @@ static inline size_t tarn_array_pool_bytes(size_t block_count, size_t block_byte
 
 /* Makes a pool of which all blocks are free. O(1): only the header is written, whatever else the
  * memory holds. The bookkeeping is aligned to 8. */
-TARN_MUST_USE static inline tarn_array_status tarn_array_pool_format(
-    void* bookkeeping, size_t bookkeeping_bytes, size_t block_count, size_t block_bytes,
-    unsigned flags) {
+TARN_MUST_USE static inline tarn_array_status tarn_array_pool_format(void* bookkeeping,
+                                                                     size_t bookkeeping_bytes,
+                                                                     size_t block_count,
+                                                                     size_t block_bytes,
+                                                                     unsigned flags) {
   const size_t needed = tarn_array_pool_bytes(block_count, block_bytes, flags);
   if (needed == 0 || bookkeeping == NULL || (flags & ~(unsigned)TARN_ARRAY_EXACT) != 0) {
     return TARN_ARRAY_BAD_ARGUMENT;
@@ -99,9 +99,11 @@ TARN_MUST_USE static inline tarn_array_status tarn_array_pool_format(
 
 /* Fills *pool for a formatted pool whose blocks this process sees at `blocks`; on any other status
  * *pool is as it was. Blocks are aligned as `blocks` and their size are. O(1). */
-TARN_MUST_USE static inline tarn_array_status tarn_array_pool_attach(
-    tarn_array_pool* pool, void* bookkeeping, size_t bookkeeping_bytes, void* blocks,
-    size_t blocks_bytes) {
+TARN_MUST_USE static inline tarn_array_status tarn_array_pool_attach(tarn_array_pool* pool,
+                                                                     void* bookkeeping,
+                                                                     size_t bookkeeping_bytes,
+                                                                     void* blocks,
+                                                                     size_t blocks_bytes) {
   if (pool == NULL || bookkeeping == NULL || blocks == NULL) return TARN_ARRAY_BAD_ARGUMENT;
   if ((uintptr_t)bookkeeping % 8 != 0) return TARN_ARRAY_MISALIGNED;
   if (bookkeeping_bytes < sizeof(tarn_array_region)) return TARN_ARRAY_TOO_SMALL;

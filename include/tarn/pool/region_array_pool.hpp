@@ -90,9 +90,7 @@ class RegionArrayPool {
   bool check() const noexcept { return tarn_array_pool_check(&pool_) != 0; }
 
   // A block's number, the same in all processes, and the block that has it.
-  std::size_t index_of(const void* p) const noexcept {
-    return tarn_array_pool_index_of(&pool_, p);
-  }
+  std::size_t index_of(const void* p) const noexcept { return tarn_array_pool_index_of(&pool_, p); }
   void* at(std::size_t index) const noexcept { return tarn_array_pool_at(&pool_, index); }
 
   // For a pool that this process alone uses, through this handle and later copies of it: see

@@ -44,8 +44,7 @@ TARN_MUST_USE static inline tarn_array_status tarn_shared_array_pool_attach(
   }
   if ((uintptr_t)bookkeeping % 8 != 0) return TARN_ARRAY_MISALIGNED;
   tarn_shared_array_region* const region = (tarn_shared_array_region*)bookkeeping;
-  const tarn_array_status status =
-      tarn_shared_array_judge(region, bookkeeping_bytes, blocks_bytes);
+  const tarn_array_status status = tarn_shared_array_judge(region, bookkeeping_bytes, blocks_bytes);
   if (status != TARN_ARRAY_OK) return status;
   tarn_shared_array_member* const members = (tarn_shared_array_member*)(void*)(region + 1);
   for (unsigned m = 0; m != region->members_max; ++m) {
@@ -53,8 +52,8 @@ TARN_MUST_USE static inline tarn_array_status tarn_shared_array_pool_attach(
     pool->region = region;
     pool->members = members;
     pool->entries = tarn_shared_array_entries(region);
-    pool->blocks = tarn_array_blocks_at(blocks, (size_t)region->block_count,
-                                        (size_t)region->block_bytes);
+    pool->blocks =
+        tarn_array_blocks_at(blocks, (size_t)region->block_count, (size_t)region->block_bytes);
     pool->member = m;
     return TARN_ARRAY_OK;
   }
@@ -73,12 +72,12 @@ static inline void tarn_shared_array_finish(const tarn_shared_array_pool* pool, 
     seen = tarn_array_load(entry);
     /* If the claim still stands, what was seen is of a block on the list or of one just claimed. */
     if (tarn_array_load(&pool->region->head) != head) return;
-  } while (tarn_array_entry_status(seen) != TARN_ARRAY_OWNED &&
-           !tarn_array_exchange(entry, seen,
-                                tarn_array_entry_after(seen, TARN_ARRAY_OWNED, member)));
-  tarn_array_exchange(&pool->region->head, head,
-                      tarn_array_head(tarn_array_entry_next(seen), 0,
-                                      tarn_array_head_tag(head) + 1));
+  } while (
+      tarn_array_entry_status(seen) != TARN_ARRAY_OWNED &&
+      !tarn_array_exchange(entry, seen, tarn_array_entry_after(seen, TARN_ARRAY_OWNED, member)));
+  tarn_array_exchange(
+      &pool->region->head, head,
+      tarn_array_head(tarn_array_entry_next(seen), 0, tarn_array_head_tag(head) + 1));
 }
 
 /* The head, with no claim in it. */
@@ -215,9 +214,8 @@ TARN_MUST_USE static inline void* tarn_shared_array_pool_adopt(tarn_shared_array
   if (tarn_array_entry_status(seen) != TARN_ARRAY_OWNED) return NULL;
   if ((TARN_SHARED_ARRAY_TICKET | tarn_array_entry_version(seen) << 24 | i) != ticket) return NULL;
   const uint64_t mine = tarn_array_entry_after(seen, TARN_ARRAY_OWNED, pool->member);
-  return tarn_array_exchange(&pool->entries[i], seen, mine)
-             ? tarn_array_block_at(&pool->blocks, i)
-             : NULL;
+  return tarn_array_exchange(&pool->entries[i], seen, mine) ? tarn_array_block_at(&pool->blocks, i)
+                                                            : NULL;
 }
 
 /* Brings back block i if it belongs to the member, which does nothing any more. */

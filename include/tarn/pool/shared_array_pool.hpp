@@ -50,9 +50,8 @@ class SharedArrayPool {
   static SharedArrayPool attach(ArrayMemory bookkeeping, ArrayMemory blocks,
                                 std::uint64_t identity) noexcept {
     SharedArrayPool made;
-    made.status_ =
-        tarn_shared_array_pool_attach(&made.pool_, bookkeeping.data, bookkeeping.bytes,
-                                      blocks.data, blocks.bytes, identity);
+    made.status_ = tarn_shared_array_pool_attach(&made.pool_, bookkeeping.data, bookkeeping.bytes,
+                                                 blocks.data, blocks.bytes, identity);
     return made;
   }
 
@@ -121,9 +120,7 @@ class SharedArrayPool {
   std::size_t index_of(const void* p) const noexcept {
     return tarn_shared_array_pool_index_of(&pool_, p);
   }
-  void* at(std::size_t index) const noexcept {
-    return tarn_shared_array_pool_at(&pool_, index);
-  }
+  void* at(std::size_t index) const noexcept { return tarn_shared_array_pool_at(&pool_, index); }
 
   tarn_shared_array_pool* get() noexcept { return &pool_; }
 

@@ -72,8 +72,9 @@ class StaticClasses<Lock, First, Larger...> {
 
  public:
   static constexpr std::size_t least_bytes = First::block_bytes;
-  static constexpr std::size_t words =
-      Pool::worst_case_words() > Rest::words ? Pool::worst_case_words() : Rest::words;
+  static constexpr std::size_t words = Pool::worst_case_words() > Rest::words
+                                           ? Pool::worst_case_words()
+                                           : Rest::words;
   static_assert(least_bytes < Rest::least_bytes,
                 "the classes of a StaticHeap ascend by their bytes");
 
@@ -159,8 +160,9 @@ class BasicStaticHeap {
   template <class T, class... Args>
   [[nodiscard]] T* try_create(Args&&... args) noexcept(
       std::is_nothrow_constructible_v<T, Args&&...>) {
-    return construct_in<T>(try_allocate(sizeof(T), alignof(T)),
-                           [this](void* p) { deallocate(p); }, std::forward<Args>(args)...);
+    return construct_in<T>(
+        try_allocate(sizeof(T), alignof(T)), [this](void* p) { deallocate(p); },
+        std::forward<Args>(args)...);
   }
   template <class T>
   void destroy(T* object) noexcept {

@@ -41,7 +41,7 @@ extern "C" {
 
 /* A block with what it is aligned to. */
 #define TARN_STATIC_STRIDE(bytes, alignment) \
-  (((size_t)(bytes) + (alignment) - 1) / (alignment) * (alignment))
+  (((size_t)(bytes) + (alignment)-1) / (alignment) * (alignment))
 
 /* TARN_STATIC_POOL(name, bytes, blocks), at file scope, no semicolon: declares `struct name`, a
  * pool of `blocks` blocks of `bytes` bytes (both constants above 0), and static inline functions.
@@ -69,9 +69,9 @@ extern "C" {
  * TARN_STATIC_POOL_LOCK_FREE: any threads, interrupt and signal handlers at once, without a lock;
  * needs compare-and-swap for a word. On a processor without (Cortex-M0) it does not compile: take
  * LOCK and UNLOCK that mask interrupts there. */
-#define TARN_STATIC_POOL(name, bytes, blocks)                              \
-  TARN_STATIC_POOL_WITH(name, bytes, blocks, TARN_STATIC_ALIGNMENT(bytes), \
-                        TARN_STATIC_NO_LOCK, TARN_STATIC_NO_LOCK)
+#define TARN_STATIC_POOL(name, bytes, blocks)                                                   \
+  TARN_STATIC_POOL_WITH(name, bytes, blocks, TARN_STATIC_ALIGNMENT(bytes), TARN_STATIC_NO_LOCK, \
+                        TARN_STATIC_NO_LOCK)
 #define TARN_STATIC_POOL_WITH(name, bytes, blocks, alignment, LOCK, UNLOCK) \
   TARN_STATIC_POOL_OF_KIND(name, bytes, blocks, alignment, PLAIN, LOCK, UNLOCK)
 #define TARN_STATIC_POOL_LOCK_FREE(name, bytes, blocks, alignment)                      \
@@ -189,14 +189,14 @@ TARN_STATIC_INLINE tarn_static_stats tarn_static_stats_of(const tarn_static_coun
 /* The counts lie before the blocks, where an overrun of the last block does not reach. */
 #define TARN_STATIC_MEMBERS(bytes, blocks, alignment)                                             \
   TARN_STATIC_ASSERT((blocks) > 0 && (bytes) > 0, "a static pool has blocks of at least 1 byte"); \
-  TARN_STATIC_ASSERT((alignment) > 0 && ((alignment) & ((alignment) - 1)) == 0,                   \
+  TARN_STATIC_ASSERT((alignment) > 0 && ((alignment) & ((alignment)-1)) == 0,                     \
                      "an alignment is a power of two");                                           \
   TARN_STATIC_ASSERT((size_t)(bytes) <= PTRDIFF_MAX / (size_t)(blocks) - (alignment),             \
                      "the blocks of a static pool must fit into the address space");              \
   size_t words[TARN_STATIC_WORDS(blocks)];                                                        \
   tarn_static_counts counts;                                                                      \
-  __attribute__((aligned(alignment))) unsigned char                                               \
-      data[TARN_STATIC_STRIDE(bytes, alignment) * (blocks)];
+  __attribute__((                                                                                 \
+      aligned(alignment))) unsigned char data[TARN_STATIC_STRIDE(bytes, alignment) * (blocks)];
 
 #define TARN_STATIC_POOL_OF_KIND(name, bytes, blocks, alignment, kind, LOCK, UNLOCK)              \
   struct name {                                                                                   \
@@ -211,9 +211,9 @@ TARN_STATIC_INLINE tarn_static_stats tarn_static_stats_of(const tarn_static_coun
   }                                                                                               \
   __attribute__((unused)) static inline void name##_deallocate(struct name* pool, void* p) {      \
     LOCK(pool);                                                                                   \
-    const int outcome = TARN_STATIC_DEALLOCATE_##kind(                                            \
-        pool->words, &pool->counts, blocks, pool->data, bytes,                                    \
-        TARN_STATIC_STRIDE(bytes, alignment), p);                                                 \
+    const int outcome =                                                                           \
+        TARN_STATIC_DEALLOCATE_##kind(pool->words, &pool->counts, blocks, pool->data, bytes,      \
+                                      TARN_STATIC_STRIDE(bytes, alignment), p);                   \
     UNLOCK(pool);                                                                                 \
     tarn_static_judge(outcome, pool, p);                                                          \
   }                                                                                               \
@@ -246,11 +246,11 @@ TARN_STATIC_INLINE tarn_static_stats tarn_static_stats_of(const tarn_static_coun
     TARN_STATIC_MEMBERS(size, blocks, TARN_STATIC_ALIGNMENT(size)) \
   } class_##size;
 #define TARN_STATIC_NOT_ABOVE(size, blocks) < (size_t)(size) ? 0 : 1) + ((size_t)(size)
-#define TARN_STATIC_TRY(size, blocks, kind)                                               \
-  if (tries && bytes <= (size) && alignment <= TARN_STATIC_ALIGNMENT(size)) {             \
-    p = TARN_STATIC_ALLOCATE_##kind(heap->class_##size.words, &heap->class_##size.counts, \
-                                    blocks, heap->class_##size.data, size, size);         \
-    tries = p == NULL && spill;                                                           \
+#define TARN_STATIC_TRY(size, blocks, kind)                                                       \
+  if (tries && bytes <= (size) && alignment <= TARN_STATIC_ALIGNMENT(size)) {                     \
+    p = TARN_STATIC_ALLOCATE_##kind(heap->class_##size.words, &heap->class_##size.counts, blocks, \
+                                    heap->class_##size.data, size, size);                         \
+    tries = p == NULL && spill;                                                                   \
   }
 #define TARN_STATIC_TRY_PLAIN(size, blocks) TARN_STATIC_TRY(size, blocks, PLAIN)
 #define TARN_STATIC_TRY_SHARED(size, blocks) TARN_STATIC_TRY(size, blocks, SHARED)

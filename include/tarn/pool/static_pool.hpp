@@ -27,8 +27,8 @@
 #include "../detail/align.hpp"
 #include "../detail/construct.hpp"
 #include "../detail/errors.hpp"
-#include "../detail/lock.hpp"
 #include "../detail/exact_index.h"
+#include "../detail/lock.hpp"
 #include "../detail/static_bits.h"
 
 namespace tarn {
@@ -247,8 +247,8 @@ class StaticObjectPool {
  private:
   template <class... Args>
   T* construct(void* p, Args&&... args) {
-    return construct_in<T>(p, [this](void* block) { pool_.deallocate(block); },
-                           std::forward<Args>(args)...);
+    return construct_in<T>(
+        p, [this](void* block) { pool_.deallocate(block); }, std::forward<Args>(args)...);
   }
 
   Pool pool_;

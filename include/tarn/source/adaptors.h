@@ -27,10 +27,10 @@ extern "C" {
 /* Exact numbers of what passes; bytes are those granted. */
 typedef struct tarn_counted_source {
   tarn_source inner;
-  uint64_t taken;    /* Chunks taken since the beginning. */
-  uint64_t given;    /* Chunks given back. */
-  uint64_t refused;  /* Requests that got no chunk. */
-  uint64_t bytes;    /* Bytes of the chunks that are out. */
+  uint64_t taken;   /* Chunks taken since the beginning. */
+  uint64_t given;   /* Chunks given back. */
+  uint64_t refused; /* Requests that got no chunk. */
+  uint64_t bytes;   /* Bytes of the chunks that are out. */
   uint64_t bytes_peak;
 } tarn_counted_source;
 
@@ -132,8 +132,7 @@ static inline tarn_source tarn_limited_source_get(tarn_limited_source* self) {
                             tarn_limited_source_release);
 }
 
-static inline tarn_chunk tarn_locked_source_acquire(void* context, size_t bytes,
-                                                    size_t alignment) {
+static inline tarn_chunk tarn_locked_source_acquire(void* context, size_t bytes, size_t alignment) {
   tarn_locked_source* const self = (tarn_locked_source*)context;
   tarn_chunk chunk;
   self->lock(self->context);
@@ -152,8 +151,7 @@ static inline tarn_source tarn_locked_source_get(tarn_locked_source* self) {
                             tarn_locked_source_release);
 }
 
-static inline tarn_chunk tarn_traced_source_acquire(void* context, size_t bytes,
-                                                    size_t alignment) {
+static inline tarn_chunk tarn_traced_source_acquire(void* context, size_t bytes, size_t alignment) {
   tarn_traced_source* const self = (tarn_traced_source*)context;
   const tarn_chunk chunk = self->inner.acquire(self->inner.context, bytes, alignment);
   self->sink(self->context, 0, chunk);

@@ -47,34 +47,21 @@ class Adaptor {
   Inner& inner() noexcept { return inner_; }
   const Inner& inner() const noexcept { return inner_; }
 
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment)
-    requires BlockAllocator<Inner>
-  {
+  [[nodiscard]] void* allocate(std::size_t bytes,
+                               std::size_t alignment) requires BlockAllocator<Inner> {
     return or_bad_alloc(static_cast<Self*>(this)->try_allocate(bytes, alignment));
   }
 
   // What a source says of itself, where the wrapped one says it.
-  std::size_t chunk_bytes() const noexcept
-    requires requires(const Inner& s) { s.chunk_bytes(); }
-  {
-    return inner().chunk_bytes();
-  }
-  bool zeroed() const noexcept
-    requires requires(const Inner& s) { s.zeroed(); }
-  {
-    return inner().zeroed();
-  }
+  std::size_t chunk_bytes() const noexcept requires requires(const Inner& s) { s.chunk_bytes(); }
+  { return inner().chunk_bytes(); }
+  bool zeroed() const noexcept requires requires(const Inner& s) { s.zeroed(); }
+  { return inner().zeroed(); }
 
-  bool owns(const void* p) const noexcept
-    requires requires(const Inner& s) { s.owns(p); }
-  {
-    return inner().owns(p);
-  }
-  bool check() const noexcept
-    requires requires(const Inner& s) { s.check(); }
-  {
-    return inner().check();
-  }
+  bool owns(const void* p) const noexcept requires requires(const Inner& s) { s.owns(p); }
+  { return inner().owns(p); }
+  bool check() const noexcept requires requires(const Inner& s) { s.check(); }
+  { return inner().check(); }
 
  protected:
   template <class... Args>
@@ -91,7 +78,7 @@ struct Counts {
   std::uint64_t refused = 0;  // Requests that got nothing.
   std::uint64_t live = 0;     // taken - given
   std::uint64_t live_peak = 0;
-  std::uint64_t bytes = 0;    // Of those that are live.
+  std::uint64_t bytes = 0;  // Of those that are live.
   std::uint64_t bytes_peak = 0;
   std::uint64_t bytes_taken = 0;
 };
@@ -105,30 +92,25 @@ class Counted : public Adaptor<Counted<S>, S> {
   template <class... Args>
   explicit Counted(Args&&... args) : Adaptor<Counted<S>, S>(std::forward<Args>(args)...) {}
 
-  [[nodiscard]] Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept
-    requires Source<Inner>
-  {
+  [[nodiscard]] Chunk acquire(std::size_t bytes,
+                              std::size_t alignment) noexcept requires Source<Inner> {
     const Chunk chunk = this->inner_.acquire(bytes, alignment);
     note_taken(chunk.data, chunk.bytes);
     return chunk;
   }
-  void release(Chunk chunk) noexcept
-    requires Source<Inner>
-  {
+  void release(Chunk chunk) noexcept requires Source<Inner> {
     note_given(chunk.data, chunk.bytes);
     this->inner_.release(chunk);
   }
 
-  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept
-    requires BlockAllocator<Inner>
-  {
+  [[nodiscard]] void* try_allocate(std::size_t bytes,
+                                   std::size_t alignment) noexcept requires BlockAllocator<Inner> {
     void* const p = this->inner_.try_allocate(bytes, alignment);
     note_taken(p, bytes);
     return p;
   }
-  void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept
-    requires BlockAllocator<Inner>
-  {
+  void deallocate(void* p, std::size_t bytes,
+                  std::size_t alignment) noexcept requires BlockAllocator<Inner> {
     note_given(p, bytes);
     this->inner_.deallocate(p, bytes, alignment);
   }
@@ -177,9 +159,8 @@ class Limited : public Adaptor<Limited<S>, S> {
       : Adaptor<Limited<S>, S>(std::forward<Args>(args)...), limit_bytes_(limit_bytes) {}
 
   // A source that grants more than is left is given its chunk back.
-  [[nodiscard]] Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept
-    requires Source<Inner>
-  {
+  [[nodiscard]] Chunk acquire(std::size_t bytes,
+                              std::size_t alignment) noexcept requires Source<Inner> {
     if (bytes > room()) return {};
     const Chunk chunk = this->inner_.acquire(bytes, alignment);
     if (chunk.data == nullptr) return {};
@@ -190,24 +171,20 @@ class Limited : public Adaptor<Limited<S>, S> {
     bytes_ += chunk.bytes;
     return chunk;
   }
-  void release(Chunk chunk) noexcept
-    requires Source<Inner>
-  {
+  void release(Chunk chunk) noexcept requires Source<Inner> {
     if (chunk.data != nullptr) bytes_ -= chunk.bytes;
     this->inner_.release(chunk);
   }
 
-  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept
-    requires BlockAllocator<Inner>
-  {
+  [[nodiscard]] void* try_allocate(std::size_t bytes,
+                                   std::size_t alignment) noexcept requires BlockAllocator<Inner> {
     if (bytes > room()) return nullptr;
     void* const p = this->inner_.try_allocate(bytes, alignment);
     if (p != nullptr) bytes_ += bytes;
     return p;
   }
-  void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept
-    requires BlockAllocator<Inner>
-  {
+  void deallocate(void* p, std::size_t bytes,
+                  std::size_t alignment) noexcept requires BlockAllocator<Inner> {
     if (p != nullptr) bytes_ -= bytes;
     this->inner_.deallocate(p, bytes, alignment);
   }
@@ -233,40 +210,33 @@ class Locked : public Adaptor<Locked<S, Lock>, S> {
   template <class... Args>
   explicit Locked(Args&&... args) : Adaptor<Locked<S, Lock>, S>(std::forward<Args>(args)...) {}
 
-  [[nodiscard]] Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept
-    requires Source<Inner>
-  {
+  [[nodiscard]] Chunk acquire(std::size_t bytes,
+                              std::size_t alignment) noexcept requires Source<Inner> {
     const LockScope<Lock> scope(lock_);
     return this->inner_.acquire(bytes, alignment);
   }
-  void release(Chunk chunk) noexcept
-    requires Source<Inner>
-  {
+  void release(Chunk chunk) noexcept requires Source<Inner> {
     const LockScope<Lock> scope(lock_);
     this->inner_.release(chunk);
   }
 
-  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept
-    requires BlockAllocator<Inner>
-  {
+  [[nodiscard]] void* try_allocate(std::size_t bytes,
+                                   std::size_t alignment) noexcept requires BlockAllocator<Inner> {
     const LockScope<Lock> scope(lock_);
     return this->inner_.try_allocate(bytes, alignment);
   }
-  void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept
-    requires BlockAllocator<Inner>
-  {
+  void deallocate(void* p, std::size_t bytes,
+                  std::size_t alignment) noexcept requires BlockAllocator<Inner> {
     const LockScope<Lock> scope(lock_);
     this->inner_.deallocate(p, bytes, alignment);
   }
 
-  bool owns(const void* p) const noexcept
-    requires requires(const Inner& s) { s.owns(p); }
+  bool owns(const void* p) const noexcept requires requires(const Inner& s) { s.owns(p); }
   {
     const LockScope<Lock> scope(lock_);
     return this->inner().owns(p);
   }
-  bool check() const noexcept
-    requires requires(const Inner& s) { s.check(); }
+  bool check() const noexcept requires requires(const Inner& s) { s.check(); }
   {
     const LockScope<Lock> scope(lock_);
     return this->inner().check();
@@ -304,31 +274,26 @@ class Traced : public Adaptor<Traced<S, Sink>, S> {
   explicit Traced(Sink sink, Args&&... args)
       : Adaptor<Traced<S, Sink>, S>(std::forward<Args>(args)...), sink_(std::forward<Sink>(sink)) {}
 
-  [[nodiscard]] Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept
-    requires Source<Inner>
-  {
+  [[nodiscard]] Chunk acquire(std::size_t bytes,
+                              std::size_t alignment) noexcept requires Source<Inner> {
     const Chunk chunk = this->inner_.acquire(bytes, alignment);
     const std::size_t told = chunk.data == nullptr ? bytes : chunk.bytes;
     sink_(TraceEvent{Operation::acquire, chunk.data, told, alignment});
     return chunk;
   }
-  void release(Chunk chunk) noexcept
-    requires Source<Inner>
-  {
+  void release(Chunk chunk) noexcept requires Source<Inner> {
     sink_(TraceEvent{Operation::release, chunk.data, chunk.bytes, 0});
     this->inner_.release(chunk);
   }
 
-  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept
-    requires BlockAllocator<Inner>
-  {
+  [[nodiscard]] void* try_allocate(std::size_t bytes,
+                                   std::size_t alignment) noexcept requires BlockAllocator<Inner> {
     void* const p = this->inner_.try_allocate(bytes, alignment);
     sink_(TraceEvent{Operation::allocate, p, bytes, alignment});
     return p;
   }
-  void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept
-    requires BlockAllocator<Inner>
-  {
+  void deallocate(void* p, std::size_t bytes,
+                  std::size_t alignment) noexcept requires BlockAllocator<Inner> {
     sink_(TraceEvent{Operation::deallocate, p, bytes, alignment});
     this->inner_.deallocate(p, bytes, alignment);
   }
@@ -359,25 +324,18 @@ class Failing : public Adaptor<Failing<S>, S> {
   std::uint64_t calls() const noexcept { return calls_; }  // Since either of these.
   std::uint64_t failures() const noexcept { return failures_; }
 
-  [[nodiscard]] Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept
-    requires Source<Inner>
-  {
+  [[nodiscard]] Chunk acquire(std::size_t bytes,
+                              std::size_t alignment) noexcept requires Source<Inner> {
     return fails() ? Chunk{} : this->inner_.acquire(bytes, alignment);
   }
-  void release(Chunk chunk) noexcept
-    requires Source<Inner>
-  {
-    this->inner_.release(chunk);
-  }
+  void release(Chunk chunk) noexcept requires Source<Inner> { this->inner_.release(chunk); }
 
-  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept
-    requires BlockAllocator<Inner>
-  {
+  [[nodiscard]] void* try_allocate(std::size_t bytes,
+                                   std::size_t alignment) noexcept requires BlockAllocator<Inner> {
     return fails() ? nullptr : this->inner_.try_allocate(bytes, alignment);
   }
-  void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept
-    requires BlockAllocator<Inner>
-  {
+  void deallocate(void* p, std::size_t bytes,
+                  std::size_t alignment) noexcept requires BlockAllocator<Inner> {
     this->inner_.deallocate(p, bytes, alignment);
   }
 

@@ -43,8 +43,8 @@ typedef struct tarn_gap {
 
 /* The gaps of a range. free_bytes + bytes of chunks out == bytes. */
 typedef struct tarn_gaps {
-  size_t bytes;          /* Of the range. */
-  size_t first;          /* The first gap. */
+  size_t bytes; /* Of the range. */
+  size_t first; /* The first gap. */
   size_t free_bytes;
   size_t free_bytes_min; /* The least there ever was. */
   size_t chunks;         /* Out. */

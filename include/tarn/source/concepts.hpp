@@ -21,21 +21,27 @@ namespace tarn {
 // null chunk when there are none, which is not an error. release(): what acquire() gave, whole.
 template <class S>
 concept Source = requires(S source, Chunk chunk, std::size_t bytes, std::size_t alignment) {
-  { source.acquire(bytes, alignment) } noexcept -> std::same_as<Chunk>;
-  { source.release(chunk) } noexcept -> std::same_as<void>;
+  { source.acquire(bytes, alignment) }
+  noexcept->std::same_as<Chunk>;
+  { source.release(chunk) }
+  noexcept->std::same_as<void>;
 };
 
 // Where blocks come from. try_allocate() gives null when there is no memory, and for sizes and
 // alignments that the allocator does not have; size 0 is a block that may only be deallocated.
 // deallocate() takes the numbers that the block was asked for with, and ignores null.
 template <class A>
-concept BlockAllocator =
-    requires(A a, const A c, void* p, std::size_t bytes, std::size_t alignment) {
-      { a.try_allocate(bytes, alignment) } noexcept -> std::same_as<void*>;
-      { a.deallocate(p, bytes, alignment) } noexcept -> std::same_as<void>;
-      { c.owns(p) } noexcept -> std::same_as<bool>;   // In a block's memory; any pointer.
-      { c.check() } noexcept -> std::same_as<bool>;   // Every invariant; tests and debug.
-    };
+concept BlockAllocator = requires(A a, const A c, void* p, std::size_t bytes,
+                                  std::size_t alignment) {
+  { a.try_allocate(bytes, alignment) }
+  noexcept->std::same_as<void*>;
+  { a.deallocate(p, bytes, alignment) }
+  noexcept->std::same_as<void>;
+  { c.owns(p) }
+  noexcept->std::same_as<bool>;  // In a block's memory; any pointer.
+  { c.check() }
+  noexcept->std::same_as<bool>;  // Every invariant; tests and debug.
+};
 
 }  // namespace tarn
 

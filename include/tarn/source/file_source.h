@@ -39,8 +39,8 @@ enum tarn_file_flag {
 };
 
 typedef struct tarn_file_source_options {
-  size_t bytes;       /* sizeof(tarn_file_source_options); TARN_FILE_SOURCE_OPTIONS(...) sets it. */
-  const char* name;   /* Of the file; not kept. */
+  size_t bytes;     /* sizeof(tarn_file_source_options); TARN_FILE_SOURCE_OPTIONS(...) sets it. */
+  const char* name; /* Of the file; not kept. */
   int descriptor;
   unsigned flags;     /* Of enum tarn_file_flag. */
   unsigned mode;      /* Rights of a file that is created; 0: 0600. */

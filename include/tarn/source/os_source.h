@@ -36,8 +36,8 @@ enum tarn_os_source_flag {
 };
 
 typedef struct tarn_os_source_options {
-  size_t bytes;       /* sizeof(tarn_os_source_options); TARN_OS_SOURCE_OPTIONS(...) sets it. */
-  unsigned flags;     /* Of enum tarn_os_source_flag. */
+  size_t bytes;   /* sizeof(tarn_os_source_options); TARN_OS_SOURCE_OPTIONS(...) sets it. */
+  unsigned flags; /* Of enum tarn_os_source_flag. */
   unsigned node;
   size_t chunk_bytes; /* What pools, arenas and heaps take at a time; 0: as they like, or 2 MiB
                          where pages are huge. */
@@ -48,13 +48,13 @@ typedef struct tarn_os_source_options {
 #define TARN_OS_SOURCE_OPTIONS(...) TARN_SIZED(tarn_os_source_options, __VA_ARGS__)
 
 typedef struct tarn_os_source_stats {
-  size_t bytes;         /* sizeof(tarn_os_source_stats); TARN_OS_SOURCE_STATS(...) sets it. */
-  uint64_t chunks;      /* Chunks that are out. */
-  uint64_t held_bytes;  /* The bytes of these chunks. */
+  size_t bytes;        /* sizeof(tarn_os_source_stats); TARN_OS_SOURCE_STATS(...) sets it. */
+  uint64_t chunks;     /* Chunks that are out. */
+  uint64_t held_bytes; /* The bytes of these chunks. */
   uint64_t held_bytes_peak;
-  uint64_t acquired;    /* Chunks taken since the beginning. */
-  uint64_t refused;     /* Requests that the system refused. */
-  uint64_t kept_bytes;  /* Bytes that were released and that the system has not taken back yet. */
+  uint64_t acquired;   /* Chunks taken since the beginning. */
+  uint64_t refused;    /* Requests that the system refused. */
+  uint64_t kept_bytes; /* Bytes that were released and that the system has not taken back yet. */
 } tarn_os_source_stats;
 
 #define TARN_OS_SOURCE_STATS(...) TARN_SIZED(tarn_os_source_stats, __VA_ARGS__)

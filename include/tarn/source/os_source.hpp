@@ -47,8 +47,9 @@ class OsSource {
     options.name = from.name;
     if (tarn_os_source_init(&source_, &options) == 0) return;
 #if defined(__cpp_exceptions)
-    throw InvalidOptions("tarn::OsSource: the system does not have what the options ask for, or "
-                         "not for this process");
+    throw InvalidOptions(
+        "tarn::OsSource: the system does not have what the options ask for, or "
+        "not for this process");
 #endif
   }
   ~OsSource() { tarn_os_source_destroy(&source_); }

@@ -67,8 +67,7 @@ class SourceRef {
   template <class S, class = void>
   struct HasZeroed : std::false_type {};
   template <class S>
-  struct HasZeroed<S, std::void_t<decltype(std::declval<const S&>().zeroed())>>
-      : std::true_type {};
+  struct HasZeroed<S, std::void_t<decltype(std::declval<const S&>().zeroed())>> : std::true_type {};
 
   tarn_source source_{};
 };

@@ -41,9 +41,9 @@ enum class ResourceFault {
 // What is known of it. Fields that make no sense for a fault are null or 0.
 struct ResourceReport {
   ResourceFault fault;
-  const char* resource;    // The name that the resource was given.
+  const char* resource;  // The name that the resource was given.
   const void* p;
-  std::size_t bytes;       // The size that the block was allocated with.
+  std::size_t bytes;  // The size that the block was allocated with.
   std::size_t alignment;
   std::size_t said_bytes;  // The size that it was deallocated with.
   std::size_t said_alignment;
@@ -54,16 +54,11 @@ struct ResourceReport {
 
 inline const char* kind_of(ResourceFault fault) noexcept {
   switch (fault) {
-    case ResourceFault::size_mismatch:
-      return "size mismatch";
-    case ResourceFault::alignment_mismatch:
-      return "alignment mismatch";
-    case ResourceFault::double_free:
-      return "double free";
-    case ResourceFault::invalid_free:
-      return "invalid free";
-    case ResourceFault::leak:
-      return "leak";
+    case ResourceFault::size_mismatch: return "size mismatch";
+    case ResourceFault::alignment_mismatch: return "alignment mismatch";
+    case ResourceFault::double_free: return "double free";
+    case ResourceFault::invalid_free: return "invalid free";
+    case ResourceFault::leak: return "leak";
   }
   return "";
 }
@@ -185,8 +180,9 @@ class CheckingResource final : public std::pmr::memory_resource {
   }
 
   void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
-    ResourceReport report{ResourceFault::invalid_free, name_, p, 0, 0, bytes, alignment,
-                          nullptr, nullptr, __builtin_return_address(0)};
+    ResourceReport report{
+        ResourceFault::invalid_free, name_, p, 0, 0, bytes, alignment, nullptr, nullptr,
+        __builtin_return_address(0)};
     if (take(p, report)) return upstream_->deallocate(p, upstream_bytes(bytes), alignment);
     on_fault_(report);
   }

@@ -135,21 +135,21 @@ inline void* class_allocate_in(NoHeap, std::size_t, std::size_t) noexcept { retu
 }  // namespace tarn
 
 // `new (heap) T`, and its delete, of one operator.
-#define TARN_CLASS_HEAP_FORMS(NEW, DELETE, ...)                                                    \
-  static void* operator NEW(std::size_t bytes, ::tarn::HeapForNew<__VA_ARGS__> heap)               \
-      TARN_CLASS_NEW_NOEXCEPT {                                                                    \
-    return ::tarn::class_allocate_in(heap, bytes, 1);                                              \
-  }                                                                                                \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                         \
-                            ::tarn::HeapForNew<__VA_ARGS__> heap) TARN_CLASS_NEW_NOEXCEPT {        \
-    return ::tarn::class_allocate_in(heap, bytes, static_cast<std::size_t>(alignment));            \
-  }                                                                                                \
-  static void operator DELETE(void* p, ::tarn::HeapForNew<__VA_ARGS__>) noexcept {                 \
-    ::tarn::HeapRef::deallocate(p);                                                                \
-  }                                                                                                \
-  static void operator DELETE(void* p, std::align_val_t,                                           \
-                              ::tarn::HeapForNew<__VA_ARGS__>) noexcept {                          \
-    ::tarn::HeapRef::deallocate(p);                                                                \
+#define TARN_CLASS_HEAP_FORMS(NEW, DELETE, ...)                                             \
+  static void* operator NEW(std::size_t bytes, ::tarn::HeapForNew<__VA_ARGS__> heap)        \
+      TARN_CLASS_NEW_NOEXCEPT {                                                             \
+    return ::tarn::class_allocate_in(heap, bytes, 1);                                       \
+  }                                                                                         \
+  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                  \
+                            ::tarn::HeapForNew<__VA_ARGS__> heap) TARN_CLASS_NEW_NOEXCEPT { \
+    return ::tarn::class_allocate_in(heap, bytes, static_cast<std::size_t>(alignment));     \
+  }                                                                                         \
+  static void operator DELETE(void* p, ::tarn::HeapForNew<__VA_ARGS__>) noexcept {          \
+    ::tarn::HeapRef::deallocate(p);                                                         \
+  }                                                                                         \
+  static void operator DELETE(void* p, std::align_val_t,                                    \
+                              ::tarn::HeapForNew<__VA_ARGS__>) noexcept {                   \
+    ::tarn::HeapRef::deallocate(p);                                                         \
   }
 
 // In a class, where its operators are to have the access that they get there (public, mostly). The
@@ -157,9 +157,9 @@ inline void* class_allocate_in(NoHeap, std::size_t, std::size_t) noexcept { retu
 // (Not in a promise type of coroutines: these offer their parameters to operator new, and a single
 // one that is a pointer would be taken for memory that is given. tarn/standard/coroutine.hpp has
 // operators for these.)
-#define TARN_CLASS_NEW(...)                                                                        \
-  TARN_CLASS_OPERATORS(__VA_ARGS__)                                                                \
-  TARN_CLASS_HEAP_FORMS(new, delete, __VA_ARGS__)                                                  \
+#define TARN_CLASS_NEW(...)                       \
+  TARN_CLASS_OPERATORS(__VA_ARGS__)               \
+  TARN_CLASS_HEAP_FORMS(new, delete, __VA_ARGS__) \
   TARN_CLASS_HEAP_FORMS(new[], delete[], __VA_ARGS__)
 
 namespace tarn {

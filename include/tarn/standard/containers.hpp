@@ -58,8 +58,7 @@ template <class Key, class A = HeapRef, class Hash = std::hash<Key>,
 using UnorderedMultiSet = std::unordered_multiset<Key, Hash, Equal, Allocator<Key, A>>;
 template <class Key, class T, class A = HeapRef, class Hash = std::hash<Key>,
           class Equal = std::equal_to<Key>>
-using UnorderedMap =
-    std::unordered_map<Key, T, Hash, Equal, Allocator<std::pair<const Key, T>, A>>;
+using UnorderedMap = std::unordered_map<Key, T, Hash, Equal, Allocator<std::pair<const Key, T>, A>>;
 template <class Key, class T, class A = HeapRef, class Hash = std::hash<Key>,
           class Equal = std::equal_to<Key>>
 using UnorderedMultiMap =

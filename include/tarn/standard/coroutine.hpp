@@ -41,9 +41,8 @@ class CoroutineFrames {
   }
   // A coroutine that is a member function: the object comes first.
   template <class Object, BlockAllocator A, class... Others>
-    requires(!BlockAllocator<std::remove_cvref_t<Object>>)
-  [[gnu::always_inline]] static void* operator new(std::size_t bytes, Object&&, A& allocator,
-                                                   Others&&...) {
+  requires(!BlockAllocator<std::remove_cvref_t<Object>>) [[gnu::always_inline]] static void*
+  operator new(std::size_t bytes, Object&&, A& allocator, Others&&...) {
     return allocate(bytes, allocator);
   }
   static void* operator new(std::size_t bytes) {
@@ -72,8 +71,8 @@ class CoroutineFrames {
     }
     void* const p = allocator.try_allocate(bytes + sizeof(Header), alignof(Header));
     return begin(or_bad_alloc(p), {&allocator, [](void* a, void* q, std::size_t taken) {
-                   static_cast<A*>(a)->deallocate(q, taken, alignof(Header));
-                 }});
+                                     static_cast<A*>(a)->deallocate(q, taken, alignof(Header));
+                                   }});
   }
   // The copy lies behind the frame.
   template <class A>
@@ -81,10 +80,10 @@ class CoroutineFrames {
     void* const p = or_bad_alloc(handle.try_allocate(with_handle<A>(bytes), alignof(Header)));
     ::new (static_cast<char*>(p) + with_handle<A>(bytes) - sizeof(A)) A(handle);
     return begin(p, {nullptr, [](void*, void* q, std::size_t taken) {
-                   const std::size_t all = with_handle<A>(taken);
-                   void* const copy = static_cast<char*>(q) + all - sizeof(A);
-                   A(*std::launder(static_cast<A*>(copy))).deallocate(q, all, alignof(Header));
-                 }});
+                       const std::size_t all = with_handle<A>(taken);
+                       void* const copy = static_cast<char*>(q) + all - sizeof(A);
+                       A(*std::launder(static_cast<A*>(copy))).deallocate(q, all, alignof(Header));
+                     }});
   }
   template <class A>
   static constexpr std::size_t with_handle(std::size_t bytes) noexcept {

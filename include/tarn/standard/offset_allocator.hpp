@@ -72,8 +72,8 @@ class OffsetPtr {
   // The compiler forgets what the address was made from: it is of another object.
   T* get() const noexcept {
     if (offset_ == null_) return nullptr;
-    std::uintptr_t address = reinterpret_cast<std::uintptr_t>(this) +
-                             static_cast<std::uintptr_t>(offset_);
+    std::uintptr_t address =
+        reinterpret_cast<std::uintptr_t>(this) + static_cast<std::uintptr_t>(offset_);
     __asm__("" : "+r"(address));
     return reinterpret_cast<T*>(address);
   }

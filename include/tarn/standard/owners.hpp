@@ -188,9 +188,8 @@ template <class T, class From,
   for (; unfinished.built < count; ++unfinished.built) {
     ::new (static_cast<void*>(unfinished.array + unfinished.built)) Element();
   }
-  return Unique<T, RefOf<From>>(
-      std::exchange(unfinished.array, nullptr),
-      Deleter<T, RefOf<From>>(AllocatorPlace<RefOf<From>>(from), count));
+  return Unique<T, RefOf<From>>(std::exchange(unfinished.array, nullptr),
+                                Deleter<T, RefOf<From>>(AllocatorPlace<RefOf<From>>(from), count));
 }
 
 // A std::shared_ptr whose object and counts are one block there.

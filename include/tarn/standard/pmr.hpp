@@ -122,8 +122,8 @@ bool operator!=(const PropagatingAllocator<T, Propagation>& a,
 struct DefaultUse {
   std::size_t bytes;
   std::size_t alignment;
-  const void* caller;     // The code that asked.
-  std::size_t number;     // How many there have been, this one too.
+  const void* caller;  // The code that asked.
+  std::size_t number;  // How many there have been, this one too.
 };
 
 // `tarn: default resource: 24 bytes, asked for at program+0x1234 (0x...)` on standard error.

@@ -50,8 +50,7 @@ TARN_API TARN_ALLOCATES_SHARED(3) void* tarn_tree_allocate_aligned(void* parent,
                                                                    size_t bytes);
 
 /* Copies of bytes; of a string; of its first `most` characters at most. Null for null. */
-TARN_API TARN_ALLOCATES_SHARED(3) void* tarn_tree_copy(void* parent, const void* p,
-                                                       size_t bytes);
+TARN_API TARN_ALLOCATES_SHARED(3) void* tarn_tree_copy(void* parent, const void* p, size_t bytes);
 TARN_API TARN_MUST_USE char* tarn_tree_string(void* parent, const char* text);
 TARN_API TARN_MUST_USE char* tarn_tree_string_n(void* parent, const char* text, size_t most);
 
@@ -206,12 +205,12 @@ TARN_API int tarn_tree_is_ancestor(const void* ancestor, const void* node);
 
 /* The node and all below it. */
 typedef struct tarn_tree_stats {
-  size_t bytes;        /* sizeof(tarn_tree_stats); TARN_TREE_STATS(...) sets it. */
+  size_t bytes; /* sizeof(tarn_tree_stats); TARN_TREE_STATS(...) sets it. */
   size_t nodes;
-  size_t usable_bytes; /* As tarn_tree_size has it. */
+  size_t usable_bytes;   /* As tarn_tree_size has it. */
   size_t overhead_bytes; /* In front of nodes, for names, destructors, alignment, references. */
-  size_t depth;        /* 1 for a node without children. */
-  size_t references;   /* That these nodes have to others. */
+  size_t depth;          /* 1 for a node without children. */
+  size_t references;     /* That these nodes have to others. */
 } tarn_tree_stats;
 
 #define TARN_TREE_STATS(...) TARN_SIZED(tarn_tree_stats, __VA_ARGS__)

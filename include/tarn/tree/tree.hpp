@@ -136,8 +136,7 @@ template <class T, class... Args>
 template <class T, class... Args>
 [[nodiscard]] T* try_create_with_heap(void* parent, const HeapOptions& options, Args&&... args) {
   void* const p = allocate_for<T>(parent);
-  return create_in<T>(given(p, p != nullptr && give_heap(p, options)),
-                      std::forward<Args>(args)...);
+  return create_in<T>(given(p, p != nullptr && give_heap(p, options)), std::forward<Args>(args)...);
 }
 // These throw InvalidOptions for options that make no sense.
 template <class T, class... Args>

@@ -87,7 +87,8 @@ inline bool report(std::ostream& stream, const void* node, const ReportOptions& 
 // As a string; empty, with EINVAL, for options that make no sense.
 inline std::string report_string(const void* node, const ReportOptions& options = {}) {
   std::string text;
-  report(node, [&text](std::string_view piece) { text += piece; }, options);
+  report(
+      node, [&text](std::string_view piece) { text += piece; }, options);
   return text;
 }
 

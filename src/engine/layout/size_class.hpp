@@ -22,7 +22,7 @@ namespace tarn {
 using SizeClass = std::uint8_t;
 
 inline constexpr std::size_t block_align = 16;
-inline constexpr std::size_t linear_bytes_max = 1024;  // One class per 16 bytes up to here.
+inline constexpr std::size_t linear_bytes_max = 1024;       // One class per 16 bytes up to here.
 inline constexpr std::size_t block_bytes_max = 128 * 1024;  // Larger blocks are spans of their own.
 inline constexpr unsigned steps_log2 = 3;  // Eight classes a doubling above the linear part.
 inline constexpr std::size_t linear_class_max = linear_bytes_max / block_align;

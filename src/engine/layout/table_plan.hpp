@@ -66,8 +66,8 @@ static_assert(sizes_in({1, 1, PTRDIFF_MAX, 1}) == 64 && sizes_in({1, 3, PTRDIFF_
 
 // Of the bytes that a table reserves for one request of each size from `least` to `most`, the part
 // that is asked for. pre: ascending sizes; 1 <= least <= most <= the last of them
-constexpr double fill_of_table(const std::size_t* class_bytes, std::size_t count,
-                               std::size_t least, std::size_t most) noexcept {
+constexpr double fill_of_table(const std::size_t* class_bytes, std::size_t count, std::size_t least,
+                               std::size_t most) noexcept {
   double asked = 0;
   double reserved = 0;
   std::size_t from = least;

@@ -107,8 +107,7 @@ std::uint64_t page_untaken(const Page* page) noexcept {
 Collected page_collect(Page* page, RemoteState state) noexcept {
   // Acquire: pairs with page_free_remote. Release: publishes what the owner wrote to the next
   // thread that posts.
-  const Remote seen{
-      page->remote.exchange(Remote::empty(state).word, std::memory_order_acq_rel)};
+  const Remote seen{page->remote.exchange(Remote::empty(state).word, std::memory_order_acq_rel)};
   return received(page, seen);
 }
 
@@ -220,8 +219,8 @@ RemoteFree page_free_remote(Page* page, Block* block) noexcept {
     block->next = seen.count() == 0 ? nullptr : page->block_at(decode_head(seen.head()));
     const std::uint32_t count = seen.count() + 1;
     const bool posts = seen.state() == RemoteState::listed && count >= seen.threshold();
-    const Remote pushed = Remote::make(posts ? RemoteState::mailed : seen.state(),
-                                       seen.threshold(), count, encode_head(offset));
+    const Remote pushed = Remote::make(posts ? RemoteState::mailed : seen.state(), seen.threshold(),
+                                       count, encode_head(offset));
     // Release: pairs with the owner's collecting exchange. Acquire: pairs with page_list.
     if (page->remote.compare_exchange_weak(seen.word, pushed.word, std::memory_order_acq_rel,
                                            std::memory_order_acquire)) {

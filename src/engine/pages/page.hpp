@@ -68,11 +68,11 @@ inline constexpr std::size_t block_bytes_min = sizeof(Block);
 // second.
 struct alignas(cache_line_bytes) Page : Span {
   union {
-    Block* free = nullptr;      // What malloc pops. Owner.
-    std::size_t requested;      // For a large block: the bytes that were asked for.
-    Note* notes;                // For checked blocks: a note for each place.
+    Block* free = nullptr;  // What malloc pops. Owner.
+    std::size_t requested;  // For a large block: the bytes that were asked for.
+    Note* notes;            // For checked blocks: a note for each place.
   };
-  Watched<Block*> local_free;   // What free pushes; a refill moves it to `free`. Owner.
+  Watched<Block*> local_free;           // What free pushes; a refill moves it to `free`. Owner.
   std::atomic<Thread*> owner{nullptr};  // Relaxed: only its own thread finds itself here.
   Watched<std::uint32_t> countdown;
   Watched<std::int32_t> kept;

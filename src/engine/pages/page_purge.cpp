@@ -26,9 +26,9 @@ Remote with_state(Remote word, RemoteState state) noexcept {
 // Keeps what others free meanwhile.
 void give_up(Page* page) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
-  while (!page->remote.compare_exchange_weak(
-      seen.word, with_state(seen, RemoteState::mailed).word, std::memory_order_acq_rel,
-      std::memory_order_relaxed)) {
+  while (!page->remote.compare_exchange_weak(seen.word, with_state(seen, RemoteState::mailed).word,
+                                             std::memory_order_acq_rel,
+                                             std::memory_order_relaxed)) {
   }
 }
 
@@ -39,8 +39,7 @@ bool page_begin_purge(Page* page) noexcept {
   if (seen.state() != RemoteState::mailed || !is_free(page, seen)) return false;
   // Acquire: pairs with page_list() and with the frees.
   if (!page->remote.compare_exchange_strong(seen.word, with_state(seen, RemoteState::purging).word,
-                                            std::memory_order_acq_rel,
-                                            std::memory_order_relaxed)) {
+                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
     return false;
   }
   // Once more: the page may have been its owner's current one in between, and the word the same

@@ -42,8 +42,8 @@ void cancel_one(Limits& limits, std::size_t bytes) noexcept {
 // A peak ends where something is given back: only there it is written down.
 void raise_peak(Limits& limits, std::size_t seen) noexcept {
   std::size_t peak = limits.committed_peak.load(std::memory_order_relaxed);
-  while (seen > peak && !limits.committed_peak.compare_exchange_weak(peak, seen,
-                                                                     std::memory_order_relaxed)) {
+  while (seen > peak &&
+         !limits.committed_peak.compare_exchange_weak(peak, seen, std::memory_order_relaxed)) {
   }
 }
 

@@ -46,8 +46,7 @@ void look_at_pages(ThreadHeap& heap) noexcept {
 }  // namespace
 
 void add_live(HeapRecord& record, std::int64_t bytes) noexcept {
-  const std::int64_t now =
-      record.live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const std::int64_t now = record.live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (bytes > 0) raise_to(record, now);
 }
 

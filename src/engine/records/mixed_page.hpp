@@ -70,9 +70,9 @@ class MixedPage {
   // Offset of the first block at or after this one; `none` at the end.
   std::size_t next_block(std::size_t offset) const noexcept;
 
-  Page* page = nullptr;            // The span; null before the first block and after the last.
-  std::uint32_t allocations = 0;   // The number of blocks ever allocated here.
-  std::uint32_t slack_bytes = 0;   // What these blocks got beyond what was asked for.
+  Page* page = nullptr;           // The span; null before the first block and after the last.
+  std::uint32_t allocations = 0;  // The number of blocks ever allocated here.
+  std::uint32_t slack_bytes = 0;  // What these blocks got beyond what was asked for.
   std::uint8_t slices_charged = 0;
 
  private:

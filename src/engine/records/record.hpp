@@ -31,7 +31,7 @@ struct Limits {
   // The next four: written by the thread that holds the heap exclusively; read by charges of
   // descendants and by frees.
   std::atomic<std::size_t> ceiling{SIZE_MAX};
-  std::atomic<std::size_t> floor{0};         // Empty pages below it stay the heap's.
+  std::atomic<std::size_t> floor{0};  // Empty pages below it stay the heap's.
   // The floor that holds again after empty pages were given.
   std::atomic<std::size_t> floor_wanted{0};
   std::atomic<std::size_t> soft_mark{SIZE_MAX};
@@ -79,12 +79,12 @@ inline constexpr std::size_t fixed_group_count = fixed_classes_max / fixed_group
 struct Checks;
 
 struct HeapRecord {
-  std::atomic<std::uint64_t> id{0};  // 0: destroyed.
-  std::atomic<bool> exclusive{false};   // One thread holds the heap exclusively (exclusive.hpp).
-  std::atomic<bool> young{true};     // Classes have their first blocks in the mixed page.
+  std::atomic<std::uint64_t> id{0};    // 0: destroyed.
+  std::atomic<bool> exclusive{false};  // One thread holds the heap exclusively (exclusive.hpp).
+  std::atomic<bool> young{true};       // Classes have their first blocks in the mixed page.
   std::atomic<HeapThreads> threads{HeapThreads::shared};
   os::ThreadId maker = 0;  // The thread to which a confined heap belongs.
-  bool gone = false;  // The heap was destroyed and its memory given back.
+  bool gone = false;       // The heap was destroyed and its memory given back.
   // The lists of its thread heaps are being changed: see EditingLists (exclusive_pages.hpp).
   bool editing_lists = false;
   bool secret = false;  // Blocks are wiped when they are freed.
@@ -102,8 +102,7 @@ struct HeapRecord {
   // The number of classes of the heap's own. Release when one is made.
   std::atomic<std::uint32_t> fixed_count{0};
   // Linked by next_of_record. The list only grows, except in an exclusive section.
-  std::atomic<ThreadHeap*> first_thread_heap{
-      nullptr};
+  std::atomic<ThreadHeap*> first_thread_heap{nullptr};
   // The thread heap whose pages the next adoption looks at; null: the first one.
   ThreadHeap* adopt_next = nullptr;
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> large{};
@@ -113,13 +112,13 @@ struct HeapRecord {
   HeapRecord* prev = nullptr;
   HeapRecord* next_known = nullptr;  // All records, newest first; written once.
   Limits limits{};
-  std::atomic<std::int64_t> live_bytes{0};  // Live bytes, as far as is known (live_bytes.hpp).
+  std::atomic<std::int64_t> live_bytes{0};       // Live bytes, as far as is known (live_bytes.hpp).
   std::atomic<std::int64_t> live_bytes_peak{0};  // The most that live_bytes was.
   MixedPage mixed{};
   // The first classes of its own are its class table, if it has one: no common one serves it then.
   std::atomic<std::uint16_t> table_count{0};
   std::atomic<std::uint16_t> paged_grains{paged_grains_most};  // Larger requests: large blocks.
-  std::array<FixedGroup*, fixed_group_count> fixed_groups{};  // Made when wanted, never freed.
+  std::array<FixedGroup*, fixed_group_count> fixed_groups{};   // Made when wanted, never freed.
   void* belongs_to = nullptr;  // A room that has the heap for its own use puts its object here.
   Ring purgeables{};
   // For a heap whose mode is not fast. It has no pages and no mixed page then.

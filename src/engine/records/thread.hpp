@@ -54,11 +54,11 @@ struct Entries {
 
 // What slow paths keep for a class.
 struct Bin {
-  List<Span> queue;         // Pages with free blocks that are not current.
+  List<Span> queue;  // Pages with free blocks that are not current.
   ClassCounts counts;
   std::uint32_t pages = 0;  // The number of pages of the class, asleep ones too.
-  Entries entries;  // For a class of the heap's table: the entries that hold its current page.
-  bool offered = false;     // The bin is on the orphans' list of the class, by the links below.
+  Entries entries;       // For a class of the heap's table: the entries that hold its current page.
+  bool offered = false;  // The bin is on the orphans' list of the class, by the links below.
   // For a class of the heap's own: its current page. See ThreadHeap::current_of().
   Page* current = no_page();
   Bin* next = nullptr;
@@ -88,12 +88,12 @@ struct ThreadHeap {
   std::int64_t live_delta_max = live_delta_least;
   std::int64_t look_again_at = 0;  // The total at which the pages are looked at again.
   std::int64_t look_part = 1;  // The part of the total that it must grow by before the next look.
-  bool live_is_sure = false;       // The last look found little that was not known.
+  bool live_is_sure = false;   // The last look found little that was not known.
   std::int64_t process_delta = 0;  // Told to the heap and not yet to the process.
   Thread* thread = nullptr;
-  Watched<HeapRecord*> record;  // The heap's record; malloc's once the heap has been deleted.
+  Watched<HeapRecord*> record;       // The heap's record; malloc's once the heap has been deleted.
   HeapRecord* refused_by = nullptr;  // The heap whose ceiling refused the last refill.
-  bool left_over = false;  // Its heap was deleted, and its pages were flushed.
+  bool left_over = false;            // Its heap was deleted, and its pages were flushed.
   // The heap's list; the spare list; or its thread's list of left-over ones.
   ThreadHeap* next_of_record = nullptr;
   ThreadHeap* next_of_thread = nullptr;
@@ -149,17 +149,17 @@ struct MailLook {
 
 struct alignas(cache_line_bytes) Thread {
   ThreadHeap heap;
-  std::uint32_t refills = 0;    // See upkeep.hpp.
+  std::uint32_t refills = 0;  // See upkeep.hpp.
   // The thread is on a slow path, and its lists may be half-changed. A fork looks at this.
   std::atomic<bool> busy{false};
   // The thread is on a hit path of a heap that another thread may want exclusively.
   std::atomic<bool> inside{false};
   std::atomic<ThreadState> state{ThreadState::live};
-  bool warm = false;            // An orphan whose current pages are as its thread left them.
+  bool warm = false;       // An orphan whose current pages are as its thread left them.
   std::uint8_t group = 0;  // The group of threads whose records lie together (record_memory.hpp).
-  Thread* next = nullptr;       // Orphans.
+  Thread* next = nullptr;  // Orphans.
   Thread* prev = nullptr;
-  Thread* next_known = nullptr;  // All records, newest first; written once.
+  Thread* next_known = nullptr;            // All records, newest first; written once.
   std::atomic<bool> has_left_over{false};  // One of the next two lists is not empty.
   // Thread heaps of deleted heaps, to be flushed. Under the registry's lock.
   ThreadHeap* left_over = nullptr;
@@ -219,9 +219,7 @@ class Busy {
     thread.busy.store(true, std::memory_order_relaxed);
     TARN_FORK_FENCE();
   }
-  static void end(Thread& thread) noexcept {
-    thread.busy.store(false, std::memory_order_release);
-  }
+  static void end(Thread& thread) noexcept { thread.busy.store(false, std::memory_order_release); }
 
  private:
   Thread& thread_;

@@ -25,9 +25,7 @@
 
 namespace tarn {
 
-inline bool is_region(const HeapRecord& record) noexcept {
-  return record.source.traits().region;
-}
+inline bool is_region(const HeapRecord& record) noexcept { return record.source.traits().region; }
 
 // True when its thread vanished in a fork while it was changing its lists.
 inline bool is_lost(const ThreadHeap& thread_heap) noexcept {

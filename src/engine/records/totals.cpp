@@ -80,8 +80,11 @@ void Totals::open_account() noexcept {
   if (!account_path(path)) return;
   account_file_ = static_cast<tarn_account*>(os::file_map_create(path, sizeof(tarn_account)));
   if (account_file_ != nullptr) return begin_account();
-  Line().text("tarn: account: cannot create ").text(path).text(
-      "; the folder must exist, be writable and have room").print();
+  Line()
+      .text("tarn: account: cannot create ")
+      .text(path)
+      .text("; the folder must exist, be writable and have room")
+      .print();
 }
 
 // The address stays: the fork may have come in a signal handler, in the middle of a refresh. Says

@@ -43,8 +43,7 @@ class PageMap {
         reinterpret_cast<const Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf);
     // Keeps the sum as it stands: gcc would scale the index by hand, an instruction more.
     __asm__("" : "+r"(entries));
-    const std::uint64_t entry =
-        entries[(address >> slice_shift) & (leaf_entries - 1)].load();
+    const std::uint64_t entry = entries[(address >> slice_shift) & (leaf_entries - 1)].load();
     return reinterpret_cast<Span*>(reinterpret_cast<std::uintptr_t>(&foreign_) + entry);
   }
 
@@ -112,7 +111,7 @@ class PageMap {
   static constexpr std::size_t static_leaves_ = 2;
   Entry leaves_[static_leaves_][leaf_entries] = {};
   std::size_t leaves_used_ = 0;
-  Foreign foreign_ = {};                 // Never written.
+  Foreign foreign_ = {};  // Never written.
 };
 
 extern PageMap page_map;

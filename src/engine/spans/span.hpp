@@ -16,34 +16,34 @@
 namespace tarn {
 
 enum class SpanKind : std::uint8_t {
-  idle,     // The descriptor is spare (or stands for memory that is not ours: the foreign span).
-  clean,    // Free, in the store; reads as zero and is not backed, as far as the store knows.
-  dirty,    // Free, in the store; backed.
-  purging,  // Free, being purged outside the lock; on the list Store::purging_.
+  idle,       // The descriptor is spare (or stands for memory that is not ours: the foreign span).
+  clean,      // Free, in the store; reads as zero and is not backed, as far as the store knows.
+  dirty,      // Free, in the store; backed.
+  purging,    // Free, being purged outside the lock; on the list Store::purging_.
   unmapping,  // Likewise; its memory is gone and its addresses are going.
-  lost,     // A fork has left it half-changed: no thread uses it.
-  page,     // Blocks of one class.
-  mixed,  // The first blocks of a heap, of any size.
-  large,    // One block.
-  moving,   // A large block that the OS is moving: no address leads to it.
-  checked,  // Places of one size for checked blocks (heaps/checked/checks.hpp).
-  lone,     // One checked block, perhaps before an inaccessible page.
-  notes,    // What is known of the blocks in a checked span.
+  lost,       // A fork has left it half-changed: no thread uses it.
+  page,       // Blocks of one class.
+  mixed,      // The first blocks of a heap, of any size.
+  large,      // One block.
+  moving,     // A large block that the OS is moving: no address leads to it.
+  checked,    // Places of one size for checked blocks (heaps/checked/checks.hpp).
+  lone,       // One checked block, perhaps before an inaccessible page.
+  notes,      // What is known of the blocks in a checked span.
 };
 
 struct alignas(cache_line_bytes) Span {
-  std::byte* base = nullptr;      // First byte.
+  std::byte* base = nullptr;  // First byte.
   std::uint32_t slices = 0;
   std::atomic<SpanKind> kind{SpanKind::idle};  // The span's owner writes; free() reads racily.
-  bool zeroed = false;            // The memory was clean when it was taken.
-  std::uint8_t group = 0;         // Of threads: whose spare descriptor it was (descriptors.hpp).
+  bool zeroed = false;                         // The memory was clean when it was taken.
+  std::uint8_t group = 0;  // Of threads: whose spare descriptor it was (descriptors.hpp).
   union {
-    std::uint64_t stamp_ms = 0;   // Dirty: when it was released.
-    Span* next_of_heap;           // Page, large: the list of all that a heap has.
+    std::uint64_t stamp_ms = 0;  // Dirty: when it was released.
+    Span* next_of_heap;          // Page, large: the list of all that a heap has.
   };
-  Span* next = nullptr;           // Store: its bin. Page: its queue. Idle: the spare list.
+  Span* next = nullptr;  // Store: its bin. Page: its queue. Idle: the spare list.
   Span* prev = nullptr;
-  Span* newer = nullptr;          // Dirty, purging: their lists. Page: the mail list (newer only).
+  Span* newer = nullptr;  // Dirty, purging: their lists. Page: the mail list (newer only).
   union {
     Span* older = nullptr;
     Span* prev_of_heap;

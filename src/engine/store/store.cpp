@@ -373,8 +373,7 @@ bool Store::cover_from_static(const std::byte* start, std::size_t bytes) noexcep
 StoreTotals Store::totals() noexcept {
   os::LockedUnlessHeld locked(lock_);
   StoreTotals t;
-  const auto elsewhere =
-      static_cast<std::size_t>(elsewhere_bytes_.load(std::memory_order_relaxed));
+  const auto elsewhere = static_cast<std::size_t>(elsewhere_bytes_.load(std::memory_order_relaxed));
   t.reserved_bytes = (reserved_slices_ << slice_shift) + descriptors_.bytes_reserved() +
                      records_.bytes_reserved() + elsewhere;
   t.committed_bytes = ((reserved_slices_ - clean_.slices()) << slice_shift) + elsewhere;

@@ -251,8 +251,8 @@ class Store {
   std::atomic<std::size_t> committed_slices_peak_{0};
   std::size_t in_use_slices_peak_ = 0;
   std::size_t purging_slices_ = 0;
-  EarlyPurges surplus_;  // Of more than is likely to be wanted again,
-  EarlyPurges room_;     // and of what had to make room for clean memory.
+  EarlyPurges surplus_;         // Of more than is likely to be wanted again,
+  EarlyPurges room_;            // and of what had to make room for clean memory.
   bool purge_refused_ = false;  // By the OS, the last time: locked memory, perhaps.
   std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // From the OS, for zones.
   std::atomic<std::uint64_t> map_calls_{0};

@@ -84,8 +84,7 @@ void Store::repair_change(Span* whole) noexcept {
 void Store::repair_span(Span* span) noexcept {
   const SpanKind kind = span->kind_now();
   switch (kind) {
-    case SpanKind::idle:
-      return descriptors_.give(span);
+    case SpanKind::idle: return descriptors_.give(span);
     case SpanKind::purging:
     case SpanKind::unmapping:
       purging_.push_back(span);
@@ -98,11 +97,9 @@ void Store::repair_span(Span* span) noexcept {
     case SpanKind::checked:
     case SpanKind::lone:
     case SpanKind::notes:
-    case SpanKind::lost:
-      return;
+    case SpanKind::lost: return;
     case SpanKind::clean:
-    case SpanKind::dirty:
-      break;
+    case SpanKind::dirty: break;
   }
   if (page_map.span_of(span->base) == span && page_map.span_of(span->end() - 1) == span) {
     return insert_locked(span, kind);  // The purge order is lost: that of the records will do.

@@ -38,8 +38,7 @@ constexpr std::size_t part_slices_least = (std::size_t{1} << 20) >> slice_shift;
 
 std::size_t step_slices(std::size_t dirty) noexcept {
   const std::size_t part = dirty / 4;
-  return part < step_slices_min ? step_slices_min
-                                : part > step_slices_max ? step_slices_max : part;
+  return part < step_slices_min ? step_slices_min : part > step_slices_max ? step_slices_max : part;
 }
 
 }  // namespace

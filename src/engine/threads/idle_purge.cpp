@@ -168,8 +168,7 @@ std::size_t IdlePurge::purge_locked(bool at_once) noexcept {
 
 bool IdlePurge::is_there() noexcept {
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
-    if (t->state.load(std::memory_order_relaxed) == ThreadState::live &&
-        t->mail.has_mail()) {
+    if (t->state.load(std::memory_order_relaxed) == ThreadState::live && t->mail.has_mail()) {
       return true;
     }
   }

@@ -39,7 +39,7 @@ class IdlePurge {
   std::size_t purge_locked(bool at_once) noexcept;
   std::size_t serve(Thread& owner, std::size_t most_bytes) noexcept;
 
-  os::Lock lock_;  // Before the orphans', zones' and the store's.
+  os::Lock lock_;                   // Before the orphans', zones' and the store's.
   const Thread* served_ = nullptr;  // The thread whose mail is taken at the moment.
 };
 

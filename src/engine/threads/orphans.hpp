@@ -68,14 +68,14 @@ class Orphans {
   void add_vanished(Thread& thread) noexcept;
 
   os::Lock lock_;
-  List<Thread> list_;                       // Newest first, so the warm ones come first.
+  List<Thread> list_;  // Newest first, so the warm ones come first.
   // From here on, the bins of a fork's orphans must still be offered.
   Thread* unoffered_ = nullptr;
   // The bins that were offered; some may be empty by now.
   std::array<List<Bin>, class_count> offered_;
-  std::atomic<std::uint32_t> count_{0};     // Read without the lock as a hint.
+  std::atomic<std::uint32_t> count_{0};  // Read without the lock as a hint.
   std::uint32_t warm_count_ = 0;
-  std::atomic<Thread*> known_{nullptr};     // All records. Release on push, acquire on walk.
+  std::atomic<Thread*> known_{nullptr};  // All records. Release on push, acquire on walk.
 };
 
 extern Orphans orphans;

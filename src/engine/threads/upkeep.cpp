@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint64_t nap_ms_least = 10;  // Between two looks, however much is due.
 constexpr std::uint64_t mail_pause_ms_most = 8000;
 constexpr std::uint64_t doze_ms_least = 2000;  // A shorter one is not worth being woken from.
-constexpr std::uint64_t end_wait_ms = 1000;  // For a purge that is under way at the end,
-constexpr std::uint64_t end_look_ms = 50;    // and how often it is looked for.
+constexpr std::uint64_t end_wait_ms = 1000;    // For a purge that is under way at the end,
+constexpr std::uint64_t end_look_ms = 50;      // and how often it is looked for.
 
 // No look at the mail of others before this time, and how large the process was at the last one
 // that did not wait for that.

@@ -87,8 +87,8 @@ class Zone {
   void for_each_range(Visit visit) noexcept {
     os::Locked locked(lock_);
     for (const Chunk* c = first_; c != nullptr; c = c->next) {
-      visit(c->base + (c->head_slices << slice_shift),
-            (c->bits.slices() - c->head_slices) << slice_shift);
+      visit(c->base + (c->head_slices << slice_shift), (c->bits.slices() - c->head_slices)
+                                                           << slice_shift);
     }
   }
 
@@ -175,7 +175,7 @@ class Zone {
   Chunk* first_ = nullptr;  // Where the zone itself lies, and then the others, oldest first:
   Chunk* last_ = nullptr;   // who looks for room begins there, so that new ones get empty.
   std::atomic<bool> surplus_{false};
-  bool unlocked_ = false;  // A secret zone's, in the child of a fork.
+  bool unlocked_ = false;         // A secret zone's, in the child of a fork.
   std::size_t used_slices_ = 0;   // Of spans.
   std::size_t empty_slices_ = 0;  // Of chunks other than the first that have no span.
   std::size_t given_slices_ = 0;  // Since the last purge.
@@ -185,9 +185,9 @@ class Zone {
   std::byte* records_end_ = nullptr;
   RecordArea* areas_ = nullptr;
   DescriptorBlock* descriptors_ = nullptr;
-  Span* spare_ = nullptr;          // Idle descriptors, by next.
+  Span* spare_ = nullptr;                // Idle descriptors, by next.
   std::atomic<Span*>* table_ = nullptr;  // Null where the page map has the addresses.
-  Span* host_ = nullptr;           // In whose block it lies, if that is tarn's.
+  Span* host_ = nullptr;                 // In whose block it lies, if that is tarn's.
   Zone* next_region_ = nullptr;
 };
 

@@ -119,7 +119,7 @@ void Zone::restore_host(const std::byte* start, std::size_t slices) noexcept {
   const bool has_ends = kind == SpanKind::large || kind == SpanKind::lone;
   for (; slices != 0; --slices, start += slice_bytes) {
     const bool has_entry = has_ends ? start == host_->end() - slice_bytes
-                                 : start >= host_->base && start < host_->end();
+                                    : start >= host_->base && start < host_->end();
     if (has_entry) {
       page_map.set(start, 1, host_);
     } else {
@@ -154,8 +154,7 @@ bool Zone::is_in_use(const Span* span) const noexcept {
     case SpanKind::large:
       return span->slices != 0 && chunk_of(span->base) != nullptr &&
              (table_ != nullptr ? span_at(span->base) : page_map.span_of(span->base)) == span;
-    default:
-      return false;
+    default: return false;
   }
 }
 

@@ -22,11 +22,10 @@ void* tarn_heap_allocate_zeroed(tarn_heap heap, std::size_t count, std::size_t s
     errno = ENOMEM;
     return nullptr;
   }
-  return tarn::heap_allocate_slow(
-      heap, {.bytes = bytes,
-             .zero = true,
-             .function = "tarn_heap_allocate_zeroed",
-             .site = __builtin_return_address(0)});
+  return tarn::heap_allocate_slow(heap, {.bytes = bytes,
+                                         .zero = true,
+                                         .function = "tarn_heap_allocate_zeroed",
+                                         .site = __builtin_return_address(0)});
 }
 
 void* tarn_heap_allocate_aligned(tarn_heap heap, std::size_t alignment, std::size_t size) {
@@ -34,11 +33,10 @@ void* tarn_heap_allocate_aligned(tarn_heap heap, std::size_t alignment, std::siz
     errno = EINVAL;
     return nullptr;
   }
-  return tarn::heap_allocate_slow(
-      heap, {.bytes = size,
-             .alignment = alignment,
-             .function = "tarn_heap_allocate_aligned",
-             .site = __builtin_return_address(0)});
+  return tarn::heap_allocate_slow(heap, {.bytes = size,
+                                         .alignment = alignment,
+                                         .function = "tarn_heap_allocate_aligned",
+                                         .site = __builtin_return_address(0)});
 }
 
 void* tarn_heap_reallocate(tarn_heap heap, void* p, std::size_t size) {
@@ -47,8 +45,7 @@ void* tarn_heap_reallocate(tarn_heap heap, void* p, std::size_t size) {
     tarn::deallocate(p);
     return nullptr;
   }
-  return tarn::heap_reallocate(heap, p, size, "tarn_heap_reallocate",
-                               __builtin_return_address(0));
+  return tarn::heap_reallocate(heap, p, size, "tarn_heap_reallocate", __builtin_return_address(0));
 }
 
 tarn_fixed tarn_heap_fixed(tarn_heap heap, std::size_t size, std::size_t alignment) {

@@ -1,12 +1,12 @@
 // tarn: the functions of tarn/heap/malloc.h and tarn/diagnose/account.h, and the version.
 //
 // SPDX-License-Identifier: MIT
+#include "tarn/tarn.h"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/operations/trim.hpp"
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
 #include "malloc/process/account.hpp"
-#include "tarn/tarn.h"
 
 #include "engine/threads/upkeep.hpp"
 #include "heaps/heap/recovery.hpp"

@@ -138,8 +138,7 @@ TARN_EXPORT int malloc_info(int options, FILE* stream) noexcept {
 TARN_EXPORT int mallopt(int parameter, int value) noexcept {
   constexpr int fast_bytes_max = static_cast<int>(80 * sizeof(std::size_t) / 4);
   switch (parameter) {
-    case M_MXFAST:
-      return value >= 0 && value <= fast_bytes_max;
+    case M_MXFAST: return value >= 0 && value <= fast_bytes_max;
     case M_TRIM_THRESHOLD:
       tarn::process.keep_warm(value < 0 ? SIZE_MAX : static_cast<std::size_t>(value));
       return 1;
@@ -152,10 +151,8 @@ TARN_EXPORT int mallopt(int parameter, int value) noexcept {
     case M_ARENA_MAX:
     case M_NLBLKS:
     case M_GRAIN:
-    case M_KEEP:
-      return 1;
-    default:
-      return 0;
+    case M_KEEP: return 1;
+    default: return 0;
   }
 }
 

@@ -79,8 +79,9 @@ std::new_handler installed_handler(const void* caller) noexcept {
   const auto thrower = reinterpret_cast<Throw>(find_loaded("_ZSt17__throw_bad_allocv", caller));
   if (thrower != nullptr) thrower();
   tarn::Line()
-      .text("tarn: out of memory: operator new was called where no C++ library is loaded that "
-            "could throw std::bad_alloc")
+      .text(
+          "tarn: out of memory: operator new was called where no C++ library is loaded that "
+          "could throw std::bad_alloc")
       .print();
   tarn::os::process_abort();
 }

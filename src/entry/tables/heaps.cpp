@@ -111,9 +111,7 @@ tarn_malloc_table tarn_heap_malloc_table(const tarn_heap* heap) {
 
 tarn_malloc_table tarn_tree_malloc_table(void* node) {
   tarn_malloc_table made = empty_table(node);
-  made.allocate = [](void* parent, std::size_t bytes) {
-    return tarn_tree_allocate(parent, bytes);
-  };
+  made.allocate = [](void* parent, std::size_t bytes) { return tarn_tree_allocate(parent, bytes); };
   made.allocate_zeroed = [](void* parent, std::size_t count, std::size_t bytes) {
     return tarn_tree_allocate_zeroed(parent, count, bytes);
   };

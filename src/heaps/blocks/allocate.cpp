@@ -94,8 +94,8 @@ Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::si
   }
   const HeapSlot& slot = thread.slots[id % heap_slots];
   ThreadHeap* const thread_heap = slot.id.load(std::memory_order_relaxed) == id
-                                ? reinterpret_cast<ThreadHeap*>(slot.current)
-                                : thread_heaps.join(record, thread);
+                                      ? reinterpret_cast<ThreadHeap*>(slot.current)
+                                      : thread_heaps.join(record, thread);
   if (thread_heap == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
   TARN_ASSERT(thread_heap->thread == &thread && thread_heap->record == &record);
   // A thread that entered its exclusive section before the thread heap was on the list did not wait
@@ -175,8 +175,8 @@ void* heap_allocate_inside(tarn_heap heap, std::size_t bytes, const char* functi
 
 void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
   current_thread->inside.store(false, std::memory_order_release);
-  HeapRecord* const record = request.may_end ? static_cast<HeapRecord*>(heap.record)
-                                             : live_record(heap, request.function);
+  HeapRecord* const record =
+      request.may_end ? static_cast<HeapRecord*>(heap.record) : live_record(heap, request.function);
   if (record == nullptr) return nullptr;
   const UnmetRequest unmet{*record, heap.id, request.bytes};
   int grown = 0;
@@ -189,8 +189,7 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
           memset(attempt.block, 0, usable_bytes(attempt.block, request.function));
         }
         return attempt.block;
-      case Outcome::again:
-        continue;
+      case Outcome::again: continue;
       case Outcome::refused:
         if (relieve_ceiling(unmet, {attempt.refused_by}, relieved++)) continue;
         break;
@@ -199,9 +198,7 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
         if (grown++ < growths_max && grow_zone(*record, heap.id, request)) continue;
         if (relieve_memory(unmet, relieved++)) continue;
         break;
-      case Outcome::frozen:
-        errno = EPERM;
-        return nullptr;
+      case Outcome::frozen: errno = EPERM; return nullptr;
       case Outcome::ended:
         if (request.may_end) return nullptr;
         live_record(heap, request.function);

@@ -39,7 +39,7 @@ std::size_t give_empty_pages_held(HeapRecord& record, KeepEmpty kept) noexcept {
 }  // namespace
 
 std::size_t give_empty_pages_and_leave(HeapRecord& record, std::uint64_t id, KeepEmpty kept,
-                             bool* apart) noexcept {
+                                       bool* apart) noexcept {
   std::size_t given = 0;
   if (record.id.load(std::memory_order_relaxed) == id && !keeps_off(record)) {
     given = give_empty_pages_held(record, kept);

@@ -21,7 +21,7 @@ struct KeepEmpty {
 // section. Returns the bytes. *apart: whether they have not gone to the store. pre: held
 // exclusively
 std::size_t give_empty_pages_and_leave(HeapRecord& record, std::uint64_t id, KeepEmpty kept,
-                             bool* apart = nullptr) noexcept;
+                                       bool* apart = nullptr) noexcept;
 
 // As above, in an exclusive section that it enters; 0 where that would wait for ever. pre: as
 // enter_exclusive()

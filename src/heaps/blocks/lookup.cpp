@@ -29,17 +29,14 @@ Span* span_of_block(const void* p, const char* function) noexcept {
       if (mixed_bytes(static_cast<const Page*>(span), p) != 0) return span;
       tombstones.report(Misuse::invalid_free, function, p);
     case SpanKind::checked:
-    case SpanKind::lone:
-      return span;
+    case SpanKind::lone: return span;
     case SpanKind::dirty:
     case SpanKind::clean:
     case SpanKind::purging:
     case SpanKind::unmapping:
-    case SpanKind::lost:
-      tombstones.report(Misuse::double_free, function, p);
+    case SpanKind::lost: tombstones.report(Misuse::double_free, function, p);
     case SpanKind::moving:
-    case SpanKind::notes:
-      break;
+    case SpanKind::notes: break;
     case SpanKind::idle: {
       std::size_t bytes = 0;
       if (passthrough_record(p, &bytes) != nullptr) return span;
@@ -57,20 +54,16 @@ std::size_t usable_bytes(const void* p, const char* function) noexcept {
 std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noexcept {
   auto* const page = static_cast<Page*>(span);
   switch (span->kind_now()) {
-    case SpanKind::page:
-      return page->block_bytes;
-    case SpanKind::mixed:
-      return mixed_bytes(page, p);
+    case SpanKind::page: return page->block_bytes;
+    case SpanKind::mixed: return mixed_bytes(page, p);
     case SpanKind::checked:
-    case SpanKind::lone:
-      return checks_bytes(page, p, function);
+    case SpanKind::lone: return checks_bytes(page, p, function);
     case SpanKind::idle: {
       std::size_t bytes = 0;
       passthrough_record(p, &bytes);
       return bytes;
     }
-    default:
-      return span->bytes();
+    default: return span->bytes();
   }
 }
 
@@ -86,15 +79,11 @@ tarn_heap heap_of(const void* p) noexcept {
   Span* const span = find_span(p);
   auto* const page = static_cast<Page*>(span);
   switch (span->kind_now()) {
-    case SpanKind::page:
-      return page->is_block(p) ? handle_of(span, p) : tarn_heap{};
-    case SpanKind::large:
-      return span->base == p ? handle_of(span, p) : tarn_heap{};
-    case SpanKind::mixed:
-      return mixed_bytes(page, p) != 0 ? handle_of(span, p) : tarn_heap{};
+    case SpanKind::page: return page->is_block(p) ? handle_of(span, p) : tarn_heap{};
+    case SpanKind::large: return span->base == p ? handle_of(span, p) : tarn_heap{};
+    case SpanKind::mixed: return mixed_bytes(page, p) != 0 ? handle_of(span, p) : tarn_heap{};
     case SpanKind::checked:
-    case SpanKind::lone:
-      return checks_has(page, p) ? handle_of(span, p) : tarn_heap{};
+    case SpanKind::lone: return checks_has(page, p) ? handle_of(span, p) : tarn_heap{};
     case SpanKind::idle: {
       std::size_t bytes = 0;
       HeapRecord* const record = passthrough_record(p, &bytes);
@@ -108,8 +97,7 @@ tarn_heap heap_of(const void* p) noexcept {
     case SpanKind::dirty:
     case SpanKind::purging:
     case SpanKind::unmapping:
-    case SpanKind::lost:
-      break;
+    case SpanKind::lost: break;
   }
   return {};
 }

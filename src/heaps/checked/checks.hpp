@@ -51,8 +51,8 @@ std::size_t checks_bytes(Page* page, const void* p, const char* function) noexce
 
 // Another size in the block's place; false when it has to move.
 enum class Resize : std::uint8_t {
-  if_near,   // A block that would leave most of its place unused moves.
-  if_fits,   // It stays if it can: there is nowhere to go.
+  if_near,  // A block that would leave most of its place unused moves.
+  if_fits,  // It stays if it can: there is nowhere to go.
 };
 bool checks_resize(Page* page, void* p, std::size_t bytes, const char* function,
                    Resize how) noexcept;

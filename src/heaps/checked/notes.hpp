@@ -22,8 +22,8 @@ namespace tarn {
 struct HeapRecord;
 
 enum class NoteState : std::uint8_t {
-  spare,      // No block; also what zero memory says.
-  taken,      // Its block is about to begin or to end.
+  spare,  // No block; also what zero memory says.
+  taken,  // Its block is about to begin or to end.
   live,
   kept_back,  // Freed, and not yet to be used again.
   freed,      // The place may be used again.
@@ -58,8 +58,7 @@ struct Note {
   }
   void set_state(NoteState state) noexcept {
     const std::uint64_t rest = word.load(std::memory_order_relaxed) << 8 >> 8;
-    word.store(static_cast<std::uint64_t>(state) << state_shift | rest,
-               std::memory_order_relaxed);
+    word.store(static_cast<std::uint64_t>(state) << state_shift | rest, std::memory_order_relaxed);
   }
 };
 static_assert(sizeof(Note) == 32);

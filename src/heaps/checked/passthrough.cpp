@@ -218,8 +218,7 @@ Attempt passthrough_allocate(HeapRecord& record, const Request& request) noexcep
   }
   const bool has_room = passed.reserve();
   LoneNote* const note = has_room ? notes.take() : nullptr;
-  void* const block =
-      note == nullptr ? nullptr : system_allocate(request.bytes, request.alignment);
+  void* const block = note == nullptr ? nullptr : system_allocate(request.bytes, request.alignment);
   if (block == nullptr) {
     if (note != nullptr) notes.give(*note);
     if (has_room) passed.cancel();

@@ -30,14 +30,14 @@ struct PlaceClass {
 
 struct Checks {
   Mode mode = Mode::checked;
-  bool deleted = false;  // The blocks are malloc's; what they take is no longer charged.
+  bool deleted = false;     // The blocks are malloc's; what they take is no longer charged.
   std::size_t charged = 0;  // Bytes of all spans, or what is asked for of the system's malloc.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> spans{};
   std::array<PlaceClass, class_count> classes{};
   std::byte* oldest_kept = nullptr;  // Blocks that are kept back, linked by their notes.
   std::byte* newest_kept = nullptr;
   std::size_t kept_bytes = 0;
-  std::uint32_t kept_guarded = 0;  // How many of them are guarded.
+  std::uint32_t kept_guarded = 0;                               // How many of them are guarded.
   List<LoneNote, &LoneNote::newer, &LoneNote::older> passed{};  // Of the system's malloc.
   std::uint64_t live_blocks = 0;
   std::uint64_t live_bytes = 0;  // As asked for: no more may be used.
@@ -48,7 +48,7 @@ struct Checks {
 // What a program does with a block.
 struct FreeCall {
   const char* function;
-  const void* site;  // Return address of the public function.
+  const void* site;               // Return address of the public function.
   std::size_t bytes = any_bytes;  // What the program says was asked for.
   static constexpr std::size_t any_bytes = SIZE_MAX;
 };

@@ -149,8 +149,7 @@ void* large_reallocate(Span* span, std::size_t bytes) noexcept {
   TARN_ASSERT(bytes > block_bytes_max && span->kind_now() == SpanKind::large);
   if (bytes > request_bytes_max) return nullptr;
   const std::size_t slices = slices_for(bytes);
-  void* const p =
-      large_resize(span, slices, {}) ? span->base : grow_elsewhere(span, slices);
+  void* const p = large_resize(span, slices, {}) ? span->base : grow_elsewhere(span, slices);
   if (p != nullptr) static_cast<Page*>(page_map.span_of(p))->set_requested(bytes);
   return p;
 }

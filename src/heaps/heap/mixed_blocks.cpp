@@ -67,7 +67,7 @@ Attempt hand_over(HeapRecord& record, std::size_t offset, std::size_t size_class
 }  // namespace
 
 bool mixed_has_room(HeapRecord& record, std::size_t size_class, const Request& request,
-                      Attempt& attempt) noexcept {
+                    Attempt& attempt) noexcept {
   if (request.bytes > MixedPage::bytes_max) return false;
   os::Locked locked(record.lock);
   MixedPage& mixed = record.mixed;
@@ -79,7 +79,7 @@ bool mixed_has_room(HeapRecord& record, std::size_t size_class, const Request& r
 }
 
 Attempt mixed_allocate(HeapRecord& record, std::size_t size_class,
-                         const Request& request) noexcept {
+                       const Request& request) noexcept {
   TARN_ASSERT(record.lock.held_by_this_thread() && is_in_mixed_page(record, size_class));
   MixedPage& mixed = record.mixed;
   if (request.bytes > MixedPage::bytes_max || mixed.allocations >= mixed_allocations_max) {

@@ -13,13 +13,12 @@ namespace tarn {
 
 // Allocates from the mixed page; `again` when the class, or the whole heap, has outgrown it. pre:
 // the record's lock is held; is_in_mixed_page()
-Attempt mixed_allocate(HeapRecord& record, std::size_t size_class,
-                         const Request& request) noexcept;
+Attempt mixed_allocate(HeapRecord& record, std::size_t size_class, const Request& request) noexcept;
 
 // Tries a mixed page that the class has left, when there is no page for the class. False: `attempt`
 // says what refuses. pre: the calling thread is inside the heap (Visit)
 bool mixed_has_room(HeapRecord& record, std::size_t size_class, const Request& request,
-                      Attempt& attempt) noexcept;
+                    Attempt& attempt) noexcept;
 
 // True while the class has no pages of its own. pre: the record's lock is held
 inline bool is_in_mixed_page(const HeapRecord& record, std::size_t size_class) noexcept {

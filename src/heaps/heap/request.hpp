@@ -15,9 +15,9 @@ struct Request {
   std::size_t bytes;
   std::size_t alignment = block_align;
   bool zero = false;
-  const char* function;  // The public function that was called, for reports.
+  const char* function;               // The public function that was called, for reports.
   const FixedClass* fixed = nullptr;  // Not null: a request for a block of this class.
-  const void* site = nullptr;  // Return address of the public function, for reports.
+  const void* site = nullptr;         // Return address of the public function, for reports.
   // The caller names no heap: if the heap has ended, the result is null, without a report.
   bool may_end = false;
   void* block = nullptr;  // A block to be resized, in a page of the heap.
@@ -27,10 +27,10 @@ struct Request {
 
 enum class Outcome : std::uint8_t {
   done,
-  again,          // The heap was held exclusively, or is no longer young: start again.
-  refused,        // A ceiling refused it.
+  again,    // The heap was held exclusively, or is no longer young: start again.
+  refused,  // A ceiling refused it.
   out_of_memory,
-  ended,          // The heap was destroyed meanwhile.
+  ended,  // The heap was destroyed meanwhile.
   frozen,
 };
 
@@ -38,7 +38,7 @@ struct Attempt {
   Outcome outcome;
   void* block;
   HeapRecord* refused_by;
-  bool zeroed = false;  // The block is known to read as zero.
+  bool zeroed = false;          // The block is known to read as zero.
   bool soft_marks_due = false;  // The callbacks of soft marks of the heap or its ancestors are due.
 };
 

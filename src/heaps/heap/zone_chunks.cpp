@@ -133,9 +133,10 @@ bool make_zone(const tarn_heap_options& options, SpanSource* source) noexcept {
   const ZoneTraits traits = traits_for(options);
   Piece piece{options.region, options.region_bytes};
   if (!traits.region) {
-    piece = take_piece(traits, traits.chunk_bytes_min < secret_bytes_min ? secret_bytes_min
-                                                                         : traits.chunk_bytes_min,
-                       options.name == nullptr ? "" : options.name);
+    piece = take_piece(
+        traits,
+        traits.chunk_bytes_min < secret_bytes_min ? secret_bytes_min : traits.chunk_bytes_min,
+        options.name == nullptr ? "" : options.name);
     if (piece.start == nullptr) {
       errno = ENOMEM;
       return false;

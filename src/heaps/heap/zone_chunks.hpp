@@ -19,7 +19,6 @@ bool make_zone(const tarn_heap_options& options, SpanSource* source) noexcept;
 // True when the options about the heap's memory make sense together.
 bool zone_options_are_sound(const tarn_heap_options& options) noexcept;
 
-
 // Ends a zone that has no span in use; the store stays.
 void end_zone(SpanSource source) noexcept;
 

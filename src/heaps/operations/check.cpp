@@ -83,8 +83,7 @@ int state_in(const HeapRecord& record, const void* p) noexcept {
     case SpanKind::large:
       if (span->base != p || record_of(span, p) != &record) break;
       return TARN_HEAP_LIVE;
-    case SpanKind::mixed:
-      return state_in_mixed_page(record, page, p);
+    case SpanKind::mixed: return state_in_mixed_page(record, page, p);
     case SpanKind::checked:
     case SpanKind::lone:
       if (page.record_now() != &record) break;

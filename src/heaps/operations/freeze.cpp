@@ -64,9 +64,8 @@ bool unprotect_lost(ThreadHeap& thread_heap, SpanSource source) noexcept {
 // To give rights back the kernel may have to split a mapping, and be at its limit: then false, and
 // nothing is changed but that some memory is writable.
 bool unprotect(HeapRecord& record) noexcept {
-  const bool done = for_each_span(record, [](Span* span) noexcept {
-    return os::vm_protect(span->base, span->bytes(), true);
-  });
+  const bool done = for_each_span(
+      record, [](Span* span) noexcept { return os::vm_protect(span->base, span->bytes(), true); });
   if (!done) return false;
   for (ThreadHeap* h = record.first_thread_heap; h != nullptr; h = h->next_of_record) {
     if (is_lost(*h) && !unprotect_lost(*h, record.source)) return false;

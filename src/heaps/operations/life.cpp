@@ -20,9 +20,8 @@ namespace {
 
 bool is_sound(const tarn_heap_options& options) noexcept {
   return is_sized(options, "tarn_heap_create", "TARN_HEAP_OPTIONS") &&
-         options.threads >= TARN_HEAP_SHARED &&
-         options.threads <= TARN_HEAP_CONFINED && mode_is_sound(options) &&
-         (options.parent.record == nullptr) == (options.parent.id == 0) &&
+         options.threads >= TARN_HEAP_SHARED && options.threads <= TARN_HEAP_CONFINED &&
+         mode_is_sound(options) && (options.parent.record == nullptr) == (options.parent.id == 0) &&
          zone_options_are_sound(options);
 }
 
@@ -47,8 +46,7 @@ tarn_heap heap_create(const tarn_heap_options* options) noexcept {
   SpanSource source;
   if (!make_zone(*options, &source)) return {};
   const bool checks_wanted = options->mode != TARN_MODE_FAST;
-  Checks* const checks =
-      checks_wanted ? checks_make(static_cast<Mode>(options->mode)) : nullptr;
+  Checks* const checks = checks_wanted ? checks_make(static_cast<Mode>(options->mode)) : nullptr;
   HeapRecord* const record =
       checks_wanted && checks == nullptr ? nullptr : registry.make(*options, source, checks);
   if (record != nullptr) return record->handle();

@@ -37,9 +37,8 @@ Span* take_all(HeapRecord& record) noexcept {
   TARN_ASSERT(exclusive_to_this_thread(record) && record.editing_lists);
   if (record.checks != nullptr) return checks_take_all(record);
   Span* chain = nullptr;
-  for_each_intact_thread_heap(record, [&](ThreadHeap& thread_heap) noexcept {
-    chain = take_apart(thread_heap, chain);
-  });
+  for_each_intact_thread_heap(
+      record, [&](ThreadHeap& thread_heap) noexcept { chain = take_apart(thread_heap, chain); });
   while (Span* const span = record.large.pop_front()) {
     totals.add_large(-static_cast<std::int64_t>(span->bytes()));
     static_cast<Page*>(span)->set_record(nullptr);  // The child of a fork finds large ones anew.

@@ -27,8 +27,8 @@ class Walk {
   int page(const Page& page) noexcept {
     const FreeBlocks free(page);
     const std::size_t bytes = page.block_bytes;
-    if (int stop = show(TARN_HEAP_PAGE, page.base, page.bytes(), bytes,
-                        free.carved() - free.count())) {
+    if (int stop =
+            show(TARN_HEAP_PAGE, page.base, page.bytes(), bytes, free.carved() - free.count())) {
       return stop;
     }
     for (std::size_t i = 0; i < free.carved(); ++i) {

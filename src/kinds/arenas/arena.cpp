@@ -46,9 +46,8 @@ void* place(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
             const void* here) noexcept {
   if (is_checked(arena)) {
     const std::size_t most = rounded(bytes) + overhead_of_checks(alignment);
-    return fit(arena, most, arena_grain) == nullptr
-               ? nullptr
-               : place_checked(arena, bytes, alignment, here);
+    return fit(arena, most, arena_grain) == nullptr ? nullptr
+                                                    : place_checked(arena, bytes, alignment, here);
   }
   char* const block = fit(arena, rounded(bytes), alignment);
   if (block != nullptr) set_cursor(arena, block + rounded(bytes));
@@ -85,8 +84,8 @@ void* allocate(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
 bool is_newest(const tarn_arena& arena, const char* p, std::size_t bytes) noexcept {
   if (is_checked(arena)) {
     const auto* const note = static_cast<const ArenaNote*>(arena.notes);
-    const bool in_current = arena.current != nullptr && p >= first_in(arena.current) &&
-                            p < end_of(arena.current);
+    const bool in_current =
+        arena.current != nullptr && p >= first_in(arena.current) && p < end_of(arena.current);
     return note != nullptr && note->block == p && in_current;
   }
   return p + rounded(bytes) == arena.cursor;
@@ -254,8 +253,7 @@ void tarn_arena_deallocate(tarn_arena* arena, void* p, std::size_t bytes) {
 }
 
 int tarn_arena_on_release(tarn_arena* arena, void (*run)(void* context), void* context) {
-  void* const memory =
-      tarn_arena_allocate_aligned(arena, sizeof(tarn_arena_release), arena_grain);
+  void* const memory = tarn_arena_allocate_aligned(arena, sizeof(tarn_arena_release), arena_grain);
   if (memory == nullptr) return -1;
   tarn_arena_add_release(arena, new (memory) tarn_arena_release{nullptr, run, context});
   return 0;

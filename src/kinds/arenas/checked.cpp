@@ -146,8 +146,8 @@ void close_range(tarn_arena& arena, char* from, char* to) noexcept {
 }
 
 void name_chunk(const tarn_arena& arena, tarn_arena_chunk* chunk) noexcept {
-  chunk->name = os::watch_name(first_in(chunk), chunk->bytes - sizeof *chunk,
-                               "chunk of the arena", arena.name);
+  chunk->name = os::watch_name(first_in(chunk), chunk->bytes - sizeof *chunk, "chunk of the arena",
+                               arena.name);
 }
 
 void watch_arena(tarn_arena& arena) noexcept {

@@ -15,11 +15,11 @@
 
 struct alignas(TARN_ARENA_GRAIN) tarn_arena_chunk {
   tarn_arena_chunk* older;
-  std::size_t bytes;      // As granted.
-  std::size_t before;     // Bytes in use in older chunks; in a large chunk: in use in itself.
-  char* last;             // The cursor when the next chunk was opened; in a large one: its block.
-  std::uint64_t number;   // 1 for the first chunk that the arena acquired, 2 for the next one.
-  std::uintptr_t name;    // A tool knows it by this.
+  std::size_t bytes;     // As granted.
+  std::size_t before;    // Bytes in use in older chunks; in a large chunk: in use in itself.
+  char* last;            // The cursor when the next chunk was opened; in a large one: its block.
+  std::uint64_t number;  // 1 for the first chunk that the arena acquired, 2 for the next one.
+  std::uintptr_t name;   // A tool knows it by this.
 };
 
 namespace tarn {
@@ -55,9 +55,7 @@ inline bool is_checked(const tarn_arena& arena) noexcept {
 inline bool is_watched(const tarn_arena& arena) noexcept {
   return (arena.state & arena_is_watched) != 0;
 }
-inline bool is_torn(const tarn_arena& arena) noexcept {
-  return (arena.state & arena_is_torn) != 0;
-}
+inline bool is_torn(const tarn_arena& arena) noexcept { return (arena.state & arena_is_torn) != 0; }
 // Whether each block has a chunk of its own.
 inline bool is_lone(const tarn_arena& arena) noexcept {
   return mode_of(arena) == TARN_MODE_GUARDED || mode_of(arena) == TARN_MODE_PASSTHROUGH;

@@ -156,8 +156,7 @@ int tarn_arena_get_stats(const tarn_arena* arena, tarn_arena_stats* stats) {
   *stats = {};
   stats->bytes = sizeof(tarn_arena_stats);
   stats->used_bytes = used_bytes(*arena);
-  stats->used_peak =
-      stats->used_bytes > arena->used_peak ? stats->used_bytes : arena->used_peak;
+  stats->used_peak = stats->used_bytes > arena->used_peak ? stats->used_bytes : arena->used_peak;
   stats->held_bytes = arena->held_bytes;
   stats->retained_bytes = count_of(arena->retained).bytes;
   stats->typical_bytes = arena->typical_bytes;

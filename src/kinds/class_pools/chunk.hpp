@@ -19,32 +19,32 @@
 
 // At the start of each chunk.
 struct tarn_class_chunk {
-  tarn_class_chunk* left;   // Children in the tree of all chunks by address.
+  tarn_class_chunk* left;  // Children in the tree of all chunks by address.
   tarn_class_chunk* right;
-  std::size_t bytes;        // From this header to the end of the chunk.
-  std::size_t used;         // If it has one block: bytes that the program may have written to.
+  std::size_t bytes;  // From this header to the end of the chunk.
+  std::size_t used;   // If it has one block: bytes that the program may have written to.
   tarn_class_pool* pool;
-  char* first;              // The first block.
-  tarn_class_chunk* next;   // Neighbours in the list of open chunks.
+  char* first;             // The first block.
+  tarn_class_chunk* next;  // Neighbours in the list of open chunks.
   tarn_class_chunk* prev;
-  std::uint16_t free;       // The head of the list of free blocks.
-  std::uint16_t fresh;      // Blocks from this one on were not handed out since it was empty.
-  std::uint16_t touched;    // Blocks from this one on were never handed out.
+  std::uint16_t free;     // The head of the list of free blocks.
+  std::uint16_t fresh;    // Blocks from this one on were not handed out since it was empty.
+  std::uint16_t touched;  // Blocks from this one on were never handed out.
   std::uint16_t live;
   std::uint16_t capacity;
-  std::uint16_t colour;     // Bytes from the start of what was granted to this header.
-  bool is_lone;             // It has one block, with an alignment of its own.
-  bool is_watched;          // A tool is told of its blocks.
-  bool is_zeros;            // Blocks from `touched` on read as zero.
+  std::uint16_t colour;  // Bytes from the start of what was granted to this header.
+  bool is_lone;          // It has one block, with an alignment of its own.
+  bool is_watched;       // A tool is told of its blocks.
+  bool is_zeros;         // Blocks from `touched` on read as zero.
 };
 
 // One class.
 struct tarn_class_pool {
   std::size_t block_bytes;
   std::size_t stride;
-  std::size_t inverse;      // Of the stride: tarn/detail/exact_index.h.
+  std::size_t inverse;  // Of the stride: tarn/detail/exact_index.h.
   unsigned shift;
-  tarn_class_chunk* open;   // Chunks that have room; blocks are taken from the first one.
+  tarn_class_chunk* open;  // Chunks that have room; blocks are taken from the first one.
   tarn_class_chunk* open_end;
   tarn_class_chunk* spare;  // The chunk that became empty last.
   std::size_t chunk_bytes;  // Of the next chunk.
@@ -52,7 +52,7 @@ struct tarn_class_pool {
   std::uint64_t held_bytes;  // Of all chunks.
   std::uint64_t capacity;    // Blocks in all chunks, live or not.
   std::uint64_t unseen;      // In a check: blocks in use that it has not yet come to.
-  std::uint64_t in_use;     // allocations - deallocations
+  std::uint64_t in_use;      // allocations - deallocations
   std::uint64_t in_use_peak;
   std::uint64_t allocations;
   std::uint64_t failures;

@@ -71,8 +71,8 @@ std::size_t capacity_for(const tarn_class_pool& pool, std::size_t bytes) noexcep
   return blocks < chunk_blocks_max ? blocks : chunk_blocks_max;
 }
 
-tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
-                              std::size_t capacity, std::size_t alignment, bool zeros) noexcept {
+tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool, std::size_t capacity,
+                              std::size_t alignment, bool zeros) noexcept {
   const std::size_t blocks_bytes = capacity * pool.stride;
   // Without colours headers of large chunks would share few sets of the processor's caches.
   const std::size_t colour =

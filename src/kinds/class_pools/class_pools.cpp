@@ -146,8 +146,7 @@ void* tarn_class_pools_next(tarn_class_pools* pools, const void* p, std::size_t*
   const LockedPools locked(*pools);
   if (p == reinterpret_cast<const void*>(UINTPTR_MAX)) return nullptr;
   const std::uintptr_t from = p == nullptr ? 0 : address_of(p) + 1;
-  tarn_class_chunk* chunk =
-      ClassTree::find_from(pools->root, reinterpret_cast<const void*>(from));
+  tarn_class_chunk* chunk = ClassTree::find_from(pools->root, reinterpret_cast<const void*>(from));
   while (chunk != nullptr) {
     std::size_t index = 0;
     if (from > address_of(chunk->first)) {
@@ -158,8 +157,7 @@ void* tarn_class_pools_next(tarn_class_pools* pools, const void* p, std::size_t*
       if (bytes != nullptr) *bytes = tell_usable(*chunk);
       return block_at(*chunk, index);
     }
-    chunk = ClassTree::find_from(pools->root,
-                                 reinterpret_cast<const char*>(chunk) + chunk->bytes);
+    chunk = ClassTree::find_from(pools->root, reinterpret_cast<const char*>(chunk) + chunk->bytes);
   }
   return nullptr;
 }

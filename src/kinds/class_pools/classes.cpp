@@ -24,8 +24,7 @@ constexpr std::size_t chunk_bytes_most = block_bytes_most;
 bool are_sound(const tarn_class_pools_options& options) noexcept {
   constexpr unsigned known = TARN_CLASS_POOLS_KEEP_CHUNKS | TARN_CLASS_POOLS_TUNED_ONLY;
   if (!is_sized(options, "tarn_class_pools_init", "TARN_CLASS_POOLS_OPTIONS") ||
-      (options.flags & ~known) != 0 ||
-      options.class_count > tuned_max ||
+      (options.flags & ~known) != 0 || options.class_count > tuned_max ||
       (options.class_count != 0 && options.class_bytes == nullptr) ||
       options.chunk_bytes > chunk_bytes_most || options.chunk_bytes_max > chunk_bytes_most ||
       (options.chunk_bytes_max != 0 && options.chunk_bytes_max < options.chunk_bytes) ||
@@ -78,13 +77,13 @@ bool make_classes(tarn_class_pools& pools, const tarn_class_pools_options& optio
   });
   const std::size_t buckets = bucket_of(largest) + 1;
   const std::size_t classes_bytes = count * sizeof(tarn_class_pool);
-  pools.table = acquire_from(pools.source, classes_bytes + buckets * sizeof(std::uint16_t),
-                             line_bytes);
+  pools.table =
+      acquire_from(pools.source, classes_bytes + buckets * sizeof(std::uint16_t), line_bytes);
   if (pools.table.data == nullptr) return false;
   pools.held_bytes = pools.table.bytes;
   pools.classes = static_cast<tarn_class_pool*>(pools.table.data);
-  auto* const first = reinterpret_cast<std::uint16_t*>(
-      static_cast<char*>(pools.table.data) + classes_bytes);
+  auto* const first =
+      reinterpret_cast<std::uint16_t*>(static_cast<char*>(pools.table.data) + classes_bytes);
   pools.first = first;
   std::size_t bucket = 0;
   for_each_size(options, [&](std::size_t bytes) {

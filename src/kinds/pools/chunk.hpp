@@ -47,8 +47,8 @@ enum PoolState : std::uint32_t {
   pool_mode_bits = 3,
   pool_keeps_chunks = 4,
   pool_is_walked = 8,
-  pool_is_watched = 16,   // A tool is told of its blocks.
-  pool_is_sound = 32,     // It was made from valid options.
+  pool_is_watched = 16,  // A tool is told of its blocks.
+  pool_is_sound = 32,    // It was made from valid options.
 };
 
 inline unsigned mode_of(const tarn_pool& pool) noexcept { return pool.state & pool_mode_bits; }
@@ -57,9 +57,7 @@ inline bool is_checked(const tarn_pool& pool) noexcept { return mode_of(pool) !=
 inline bool is_lone(const tarn_pool& pool) noexcept {
   return mode_of(pool) == TARN_MODE_GUARDED || mode_of(pool) == TARN_MODE_PASSTHROUGH;
 }
-inline bool is_walked(const tarn_pool& pool) noexcept {
-  return (pool.state & pool_is_walked) != 0;
-}
+inline bool is_walked(const tarn_pool& pool) noexcept { return (pool.state & pool_is_walked) != 0; }
 inline bool is_watched(const tarn_pool& pool) noexcept {
   return (pool.state & pool_is_watched) != 0;
 }
@@ -93,8 +91,7 @@ inline void set_live(tarn_pool_chunk& chunk, std::size_t index, bool live) noexc
   word = live ? word | bit : word & ~bit;
 }
 inline std::size_t index_of(const tarn_pool_chunk& chunk, const void* p) noexcept {
-  return static_cast<std::size_t>(static_cast<const char*>(p) - chunk.first) /
-         chunk.pool->stride;
+  return static_cast<std::size_t>(static_cast<const char*>(p) - chunk.first) / chunk.pool->stride;
 }
 inline char* block_at(const tarn_pool_chunk& chunk, std::size_t index) noexcept {
   return chunk.first + index * chunk.pool->stride;

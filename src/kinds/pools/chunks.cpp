@@ -53,8 +53,8 @@ tarn_pool_chunk* begin_chunk(tarn_pool& pool, tarn_chunk memory) noexcept {
   const std::size_t usable =
       checked || memory.bytes < pool.chunk_alignment ? memory.bytes : pool.chunk_alignment;
   const std::uintptr_t base = address_of(memory.data);
-  auto* const place = checked ? static_cast<char*>(memory.data)
-                              : reinterpret_cast<char*>(header_in(pool, base));
+  auto* const place =
+      checked ? static_cast<char*>(memory.data) : reinterpret_cast<char*>(header_in(pool, base));
   std::size_t capacity = capacity_of(pool, usable - (address_of(place) - base));
   if (is_lone(pool)) capacity = 1;  // The block ends with the chunk.
   TARN_ASSERT(capacity > 0);

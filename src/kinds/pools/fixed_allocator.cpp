@@ -23,8 +23,8 @@ std::size_t bits_bytes(std::size_t blocks) noexcept {
 
 bool are_sound(const tarn_fixed_allocator_options& options) noexcept {
   return is_sized(options, "tarn_fixed_allocator_init", "TARN_FIXED_ALLOCATOR_OPTIONS") &&
-         options.block_bytes != 0 &&
-         options.block_bytes <= bytes_max && options.alignment <= bytes_max &&
+         options.block_bytes != 0 && options.block_bytes <= bytes_max &&
+         options.alignment <= bytes_max &&
          (options.alignment == 0 || is_power_of_two(options.alignment)) &&
          (options.memory == nullptr) == (options.memory_bytes == 0) &&
          (options.flags & ~unsigned{TARN_FIXED_RECYCLE}) == 0;

@@ -23,7 +23,7 @@ constexpr std::size_t chunk_bytes_default = 256 * 1024;  // docs/design/pool.md
 constexpr std::size_t blocks_min = 8;                    // In a chunk, if no option says how many.
 constexpr std::size_t reserved_shares = 32;              // Most chunks that make up a reserve.
 constexpr std::size_t coloured_bytes_min = 64 * 1024;
-constexpr std::size_t line_bytes = 64;                   // Of the processor's caches.
+constexpr std::size_t line_bytes = 64;  // Of the processor's caches.
 constexpr std::size_t bytes_max = PTRDIFF_MAX / 4;
 
 std::size_t power_from(std::size_t n) noexcept { return n <= 1 ? 1 : std::bit_ceil(n); }
@@ -44,8 +44,7 @@ bool are_sound(const tarn_pool_options& options) noexcept {
          (options.chunk_bytes == 0 || options.chunk_blocks == 0) &&
          options.chunk_bytes <= bytes_max && options.chunk_bytes_max <= bytes_max &&
          (options.chunk_bytes_max == 0 || options.chunk_bytes_max >= options.chunk_bytes) &&
-         is_mode(options.mode, "tarn_pool_init") &&
-         (options.flags & ~known) == 0;
+         is_mode(options.mode, "tarn_pool_init") && (options.flags & ~known) == 0;
 }
 
 // Block and chunk sizes; false when they do not fit a size_t.
@@ -252,9 +251,8 @@ void tarn_pool_destroy(tarn_pool* pool) {
   if ((pool->state & pool_is_sound) == 0) return;
   TARN_ASSERT(is_walked(*pool) || check_pool(*pool));
   if (is_checked(*pool)) {
-    for_each_chunk(*pool, [](tarn_pool_chunk& chunk) {
-      check_canaries(chunk, "tarn_pool_destroy");
-    });
+    for_each_chunk(*pool,
+                   [](tarn_pool_chunk& chunk) { check_canaries(chunk, "tarn_pool_destroy"); });
   }
   for_each_chunk(*pool, [&](tarn_pool_chunk& chunk) { release_chunk(*pool, &chunk); });
   if (pool->reserved.data != nullptr) release_memory(*pool, pool->reserved);

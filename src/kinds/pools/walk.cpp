@@ -104,9 +104,7 @@ int tarn_pool_ended_in_walk(const tarn_pool* pool, const void* p) {
 void tarn_pool_clear(tarn_pool* pool) {
   if (is_walked(*pool)) return;
   if (is_checked(*pool)) {
-    for_each_chunk(*pool, [](tarn_pool_chunk& chunk) {
-      check_canaries(chunk, "tarn_pool_clear");
-    });
+    for_each_chunk(*pool, [](tarn_pool_chunk& chunk) { check_canaries(chunk, "tarn_pool_clear"); });
   }
   pool->cached = 0;
   pool->taken = 0;
@@ -141,9 +139,8 @@ int tarn_pool_get_stats(const tarn_pool* pool, tarn_pool_stats* stats) {
   stats->block_bytes = pool->block_bytes;
   stats->stride_bytes = pool->stride;
   stats->live_blocks = live_blocks(*pool);
-  for_each_chunk(*pool, [&](const tarn_pool_chunk& chunk) {
-    stats->capacity_blocks += capacity_of(chunk);
-  });
+  for_each_chunk(
+      *pool, [&](const tarn_pool_chunk& chunk) { stats->capacity_blocks += capacity_of(chunk); });
   if (pool->reserved.data != nullptr) {
     stats->capacity_blocks += capacity_of(*pool, pool->reserved.bytes);
   }

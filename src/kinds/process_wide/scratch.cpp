@@ -1,12 +1,12 @@
 // scratch: what tarn/arena/scratch.h leaves to the library.
 //
 // SPDX-License-Identifier: MIT
+#include "tarn/arena/scratch.h"
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/process.hpp"
-#include "tarn/arena/scratch.h"
 
 using namespace tarn;
 

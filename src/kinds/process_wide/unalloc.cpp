@@ -4,12 +4,12 @@
 // offers it; whose offer comes second ends its own. A choice of classes is an offer, too.
 //
 // SPDX-License-Identifier: MIT
+#include "tarn/heap/unalloc.h"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/operations/life.hpp"
 #include "malloc/blocks/free.hpp"
 #include "malloc/blocks/resize.hpp"
 #include "platform/settings/settings.hpp"
-#include "tarn/heap/unalloc.h"
 
 #include <atomic>
 #include <cerrno>

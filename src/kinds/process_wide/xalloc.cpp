@@ -98,8 +98,8 @@ class Gate {
 };
 
 constinit Gate gate;
-constinit tarn_class_pools pools{};  // Ready if they have classes.
-constinit bool has_ended = false;    // With live blocks, since the last allocation.
+constinit tarn_class_pools pools{};    // Ready if they have classes.
+constinit bool has_ended = false;      // With live blocks, since the last allocation.
 constinit tarn_source users_source{};  // Whose memory they have, if it is not malloc's.
 constinit unsigned asking = 0;         // Calls of a source that others may come in during:
 TARN_INITIAL_EXEC __thread unsigned asking_here = 0;  // those of this thread.
@@ -109,7 +109,8 @@ constinit std::atomic<bool> knows_forks{false};
 constexpr std::size_t usual_bytes = 8 * 1024;
 constexpr std::size_t usual_classes = log2_floor(block_bytes_most / least_block) + 1 + 2;
 static_assert(usual_classes * sizeof(tarn_class_pool) +
-                  (bucket_of(block_bytes_most) + 1) * sizeof(std::uint16_t) <= usual_bytes);
+                  (bucket_of(block_bytes_most) + 1) * sizeof(std::uint16_t) <=
+              usual_bytes);
 alignas(64) constinit char usual[usual_bytes]{};
 tarn_chunk take_usual(void*, std::size_t bytes, std::size_t) { return {usual, bytes}; }
 

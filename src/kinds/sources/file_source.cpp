@@ -138,9 +138,9 @@ bool map_up_to(tarn_file_source& source, std::size_t bytes, bool of_file) noexce
   }
   char* const start = source.start + source.mapped_bytes;
   const std::size_t more = bytes - source.mapped_bytes;
-  const bool mapped = of_file ? os::file_map(start, source.file, source.mapped_bytes, more,
-                                             is_shared(source))
-                              : os::vm_open(start, more);
+  const bool mapped =
+      of_file ? os::file_map(start, source.file, source.mapped_bytes, more, is_shared(source))
+              : os::vm_open(start, more);
   if (mapped) source.mapped_bytes = bytes;
   if (!mapped && !of_file) errno = ENOMEM;
   return mapped;
@@ -245,8 +245,8 @@ bool is_sound(const tarn_file_source& source, std::size_t bytes) noexcept {
 }
 
 int begin_file(tarn_file_source& source, const tarn_file_source_options& options) noexcept {
-  std::size_t bytes = align_up(options.file_bytes < head_bytes ? head_bytes : options.file_bytes,
-                               page());
+  std::size_t bytes =
+      align_up(options.file_bytes < head_bytes ? head_bytes : options.file_bytes, page());
   if (bytes > source.bytes_max) bytes = source.bytes_max;
   if (!os::file_extend(source.file, bytes) || !map_up_to(source, bytes, true)) {
     return fail(source, errno);

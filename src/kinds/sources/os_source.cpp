@@ -110,9 +110,8 @@ void note_held(tarn_os_source& source, std::size_t bytes) noexcept {
   const std::uint64_t held =
       __atomic_add_fetch(&source.held_bytes, std::uint64_t{bytes}, __ATOMIC_RELAXED);
   std::uint64_t peak = read(source.held_bytes_peak);
-  while (held > peak &&
-         !__atomic_compare_exchange_n(&source.held_bytes_peak, &peak, held, true,
-                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  while (held > peak && !__atomic_compare_exchange_n(&source.held_bytes_peak, &peak, held, true,
+                                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
 }
 
@@ -137,16 +136,14 @@ using namespace tarn;
 
 extern "C" {
 
-TARN_EXPORT int tarn_os_source_init(tarn_os_source* source,
-                                    const tarn_os_source_options* options) {
+TARN_EXPORT int tarn_os_source_init(tarn_os_source* source, const tarn_os_source_options* options) {
   constexpr unsigned known = TARN_OS_SOURCE_HUGE | TARN_OS_SOURCE_POPULATE | TARN_OS_SOURCE_LOCK |
                              TARN_OS_SOURCE_NODE | TARN_OS_SOURCE_HIDE;
   *source = {};
   tarn_os_source_options wanted = TARN_OS_SOURCE_OPTIONS();
   if (options != nullptr) wanted = *options;
   if (!is_sized(wanted, "tarn_os_source_init", "TARN_OS_SOURCE_OPTIONS") ||
-      (wanted.flags & ~known) != 0 ||
-      wanted.chunk_bytes > bytes_max) {
+      (wanted.flags & ~known) != 0 || wanted.chunk_bytes > bytes_max) {
     return os::fail(os::Error::invalid);
   }
   source->options = wanted;

@@ -33,9 +33,9 @@ struct Fold {
 
 // Of the children of one node.
 struct Level {
-  Fold leaves;   // Without names or children.
-  Fold parents;  // Without names, but with children.
-  Fold others;   // Small ones; below the last level that is shown: all others.
+  Fold leaves;             // Without names or children.
+  Fold parents;            // Without names, but with children.
+  Fold others;             // Small ones; below the last level that is shown: all others.
   std::size_t references;  // Folded ones.
   bool folds_leaves;
   bool folds_parents;
@@ -77,9 +77,7 @@ Own own_of(TreeNode* node) noexcept {
 }
 
 // The node that a program sees in a child; null: the child is a reference to a node of others.
-TreeNode* shown(TreeNode* child) noexcept {
-  return is_reference(child) ? newest_of(child) : child;
-}
+TreeNode* shown(TreeNode* child) noexcept { return is_reference(child) ? newest_of(child) : child; }
 
 class Report {
  public:
@@ -313,8 +311,8 @@ int tarn_tree_report(const void* p, const tarn_tree_report_options* options, tar
   constexpr tarn_tree_report_options usual = {sizeof usual, TARN_TREE_REPORT_TEXT, 0, 0, 0};
   const tarn_tree_report_options& given = options == nullptr ? usual : *options;
   if (write == nullptr || !is_sized(given, "tarn_tree_report", "TARN_TREE_REPORT_OPTIONS") ||
-      given.format < TARN_TREE_REPORT_TEXT ||
-      given.format > TARN_TREE_REPORT_JSON || given.depth_max > TARN_TREE_REPORT_DEPTH_MAX) {
+      given.format < TARN_TREE_REPORT_TEXT || given.format > TARN_TREE_REPORT_JSON ||
+      given.depth_max > TARN_TREE_REPORT_DEPTH_MAX) {
     return os::fail(os::Error::invalid);
   }
   if (p == nullptr) {

@@ -55,8 +55,7 @@ TreeNode* place_compact(TreeDomain& domain, std::size_t total, bool is_apart) no
 TreeNode* place_large(TreeDomain& domain, std::size_t bytes, std::size_t alignment,
                       std::size_t ahead) noexcept {
   const std::size_t total = ahead + large_front_bytes + bytes;
-  char* const at =
-      static_cast<char*>(tarn_arena_allocate_aligned(&domain.arena, total, alignment));
+  char* const at = static_cast<char*>(tarn_arena_allocate_aligned(&domain.arena, total, alignment));
   if (at == nullptr) return nullptr;
   TreeNode* const node = begin_node(at + ahead + 2 * word_bytes, memory_of_arena);
   set_front(node, domain, 0);
@@ -94,8 +93,7 @@ void settle(TreeDomain* domain) noexcept {
 
 TreeNode* place_in(TreeDomain& domain, std::size_t bytes) noexcept {
   if (!domain.is_of_arena) {
-    void* const block =
-        heap_allocate(domain.heap, sizeof(TreeNode) + bytes, "tarn_tree_allocate");
+    void* const block = heap_allocate(domain.heap, sizeof(TreeNode) + bytes, "tarn_tree_allocate");
     return block == nullptr ? nullptr : begin_node(block, memory_of_heap);
   }
   const std::size_t total = align_up(bytes + front_bytes, tree_grain);
@@ -165,8 +163,7 @@ void give_block_to(TreeDomain* domain, TreeNode* node) noexcept {
   } else {
     const std::size_t compact = compact_bytes_of(node);
     const std::size_t ahead = bytes_before(node);
-    const std::size_t total =
-        compact != 0 ? compact : words_of(node)[-2] + ahead - 2 * word_bytes;
+    const std::size_t total = compact != 0 ? compact : words_of(node)[-2] + ahead - 2 * word_bytes;
     mark_gone(node);
     tarn_arena_deallocate(&domain->arena, reinterpret_cast<char*>(node) - ahead, total);
   }
@@ -193,8 +190,7 @@ void give_block_from_below(const TreeNode* parent, TreeNode* node) noexcept {
 std::size_t room_of(const TreeNode* node, const char* function) noexcept {
   if (memory_of(node) == memory_of_arena) {
     const std::size_t compact = compact_bytes_of(node);
-    return compact != 0 ? compact - compact_front_of(node)
-                        : words_of(node)[-2] - large_front_bytes;
+    return compact != 0 ? compact - compact_front_of(node) : words_of(node)[-2] - large_front_bytes;
   }
   const void* const block = block_of(node);
   return usable_bytes(block, function) - (address_of(node + 1) - address_of(block));

@@ -10,16 +10,13 @@ namespace tarn {
 
 TreeDomain* domain_of(const TreeNode* node) noexcept {
   switch (memory_of(node)) {
-    case memory_of_malloc:
-      return nullptr;
+    case memory_of_malloc: return nullptr;
     case memory_of_heap: {
       const void* const block = block_of(node);
       return static_cast<TreeDomain*>(record_of(find_span(block), block)->belongs_to);
     }
-    case memory_of_arena:
-      break;
-    case memory_of_none:
-      report_tree_damage(node);
+    case memory_of_arena: break;
+    case memory_of_none: report_tree_damage(node);
   }
   return domain_of_arena_node(node);
 }

@@ -27,8 +27,8 @@ struct alignas(tree_grain) TreeDomain {
   std::size_t outside;  // Nodes in this memory, below other parents.
   TreeExtra* extras;    // The list of the Extras of its nodes.
   bool is_of_arena;
-  bool is_compact;      // Arenas: small blocks have one word in front.
-  bool has_ended;       // The node at which it began has gone.
+  bool is_compact;  // Arenas: small blocks have one word in front.
+  bool has_ended;   // The node at which it began has gone.
   tarn_heap heap;
   tarn_arena arena;
 };

@@ -30,8 +30,8 @@ Seam seam_of(const TreeNode* node) noexcept {
   if (newest == node) {  // Its younger one is the oldest.
     seam = {{parent, older}, {link_child, link_younger}, {older, younger}};
   } else {
-    seam = {{younger, older != nullptr ? older : newest}, {link_older, link_younger},
-            {older, younger}};
+    seam = {
+        {younger, older != nullptr ? older : newest}, {link_older, link_younger}, {older, younger}};
   }
   return seam;
 }
@@ -75,7 +75,7 @@ void leave_reference(TreeNode* parent) noexcept {
 // The place below a parent for a node that has none, as it is before the node comes there.
 struct PlainPlace {
   std::uint32_t parent;
-  std::uint32_t newest;       // 0: there are no children.
+  std::uint32_t newest;  // 0: there are no children.
   TreeNode* newest_node;
 };
 

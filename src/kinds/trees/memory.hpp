@@ -5,7 +5,6 @@
 
 #include <cstddef>
 
-
 namespace tarn {
 
 // Memory for what nodes have besides: Extras, references, names. Null and errno when there is none.

@@ -67,10 +67,10 @@ struct TreeExtra {
   TreeNode* next_found;       // While cycles are looked for.
   std::uint64_t is_found : 1;
   std::uint64_t owns_name : 1;  // To be freed.
-  std::uint64_t thread : 62;  // The owner of it and all below, if that is checked; 0: as above.
-  TreeDomain* domain;         // The one that begins at the node.
-  TreeExtra* next;            // In the list of the domain in whose memory the node lies.
-  TreeExtra** led;            // The pointer that leads here in that list; null: in none.
+  std::uint64_t thread : 62;    // The owner of it and all below, if that is checked; 0: as above.
+  TreeDomain* domain;           // The one that begins at the node.
+  TreeExtra* next;              // In the list of the domain in whose memory the node lies.
+  TreeExtra** led;              // The pointer that leads here in that list; null: in none.
 };
 static_assert(sizeof(TreeExtra) == 96);
 
@@ -135,9 +135,7 @@ inline TreeNode* parent_of(const TreeNode* n) noexcept { return linked(n, link_p
 inline TreeNode* older_of(const TreeNode* n) noexcept { return linked(n, link_older); }
 inline TreeNode* younger_of(const TreeNode* n) noexcept { return linked(n, link_younger); }
 // Neither extended nor a reference: its first word has a link and nothing else.
-inline bool is_ordinary(const TreeNode* node) noexcept {
-  return (node->word[0] & ~link_bits) == 0;
-}
+inline bool is_ordinary(const TreeNode* node) noexcept { return (node->word[0] & ~link_bits) == 0; }
 
 inline TreeNode* other_newest_of(const TreeNode* n) noexcept {
   if (!is_reference(n)) return linked(n, link_child);

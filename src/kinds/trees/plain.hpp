@@ -43,7 +43,7 @@ class PlainTrees {
   std::uintptr_t slab_ = 0;
   std::uint32_t credit_ = nodes_max;
   std::uint32_t count_ = 0;
-  std::uint32_t at_hand_ = 0;  // Nodes that have been looked at and go next.
+  std::uint32_t at_hand_ = 0;       // Nodes that have been looked at and go next.
   std::uint32_t found_[nodes_max];  // Links, from the children of `top` downwards.
 };
 

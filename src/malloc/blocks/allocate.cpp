@@ -130,8 +130,8 @@ void* allocate_zeroed(std::size_t bytes) noexcept {
     }
     return allocate_large(bytes, 1, true);
   }
-  const std::size_t size_class = TARN_LIKELY(bytes <= linear_bytes_max) ? linear_class_of(bytes)
-                                                                        : stepped_class_of(bytes);
+  const std::size_t size_class =
+      TARN_LIKELY(bytes <= linear_bytes_max) ? linear_class_of(bytes) : stepped_class_of(bytes);
   Page* const page = current_heap->current[size_class];
   if (TARN_UNLIKELY(page->free == nullptr)) {
     return allocate_zeroed_slow(size_class, bytes, __builtin_return_address(0));

@@ -12,13 +12,13 @@
 namespace tarn {
 
 void* default_heap_allocate(std::size_t bytes, std::size_t alignment, bool zero,
-                     const void* site) noexcept {
+                            const void* site) noexcept {
   if (alignment <= block_align && !zero) return heap_allocate(default_heap, bytes, "malloc", site);
   return heap_allocate_slow(default_heap, {.bytes = bytes,
-                                          .alignment = alignment,
-                                          .zero = zero,
-                                          .function = zero ? "calloc" : "aligned_alloc",
-                                          .site = site});
+                                           .alignment = alignment,
+                                           .zero = zero,
+                                           .function = zero ? "calloc" : "aligned_alloc",
+                                           .site = site});
 }
 
 tarn_heap heap_set_default(tarn_heap heap) noexcept {

@@ -11,7 +11,7 @@ namespace tarn {
 
 // pre: has_default_heap()
 void* default_heap_allocate(std::size_t bytes, std::size_t alignment, bool zero,
-                     const void* site) noexcept;
+                            const void* site) noexcept;
 
 // As tarn_heap_set_default().
 tarn_heap heap_set_default(tarn_heap heap) noexcept;

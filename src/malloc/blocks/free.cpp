@@ -61,12 +61,9 @@ void take_back(void* p, const FreeCall& given) noexcept {
   if (owner == &locked_owner) return free_locked(page, p);
   if (TARN_UNLIKELY(owner == &frozen_owner)) report_if_frozen(*record_of(page, p));
   switch (page_free_remote(page, static_cast<Block*>(p))) {
-    case RemoteFree::done:
-      return;
-    case RemoteFree::post:
-      return post(page);
-    case RemoteFree::dead:
-      report_misuse(Misuse::double_free, given.function, p);
+    case RemoteFree::done: return;
+    case RemoteFree::post: return post(page);
+    case RemoteFree::dead: report_misuse(Misuse::double_free, given.function, p);
   }
 }
 

@@ -46,8 +46,7 @@ bool resize_in_mixed_page(Page* page, void* p, std::size_t bytes) noexcept {
   if (!mixed.resize(offset, bytes)) return false;
   const std::size_t after = mixed.size_at(offset);
   if (record.secret && after < before) wipe(page->base + offset + after, before - after);
-  add_live(record, static_cast<std::int64_t>(after) -
-                       static_cast<std::int64_t>(before));
+  add_live(record, static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before));
   return true;
 }
 
@@ -136,8 +135,8 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   }
   if (!at_home) return nullptr;
   auto* const page = static_cast<Page*>(span);
-  const bool has_room = checked ? checks_resize(page, p, bytes, wanted.function, Resize::if_fits)
-                                : bytes <= size;
+  const bool has_room =
+      checked ? checks_resize(page, p, bytes, wanted.function, Resize::if_fits) : bytes <= size;
   return stay(p, has_room, saved);
 }
 
@@ -201,8 +200,7 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
     return true;
   }
   switch (span->kind_now()) {
-    case SpanKind::mixed:
-      return resize_in_mixed_page(page, p, bytes);
+    case SpanKind::mixed: return resize_in_mixed_page(page, p, bytes);
     case SpanKind::large:
       if (page->record != &main_record) return heap_large_resize(span, bytes, false);
       if (!large_resize(span, slices_for(bytes), {})) return false;
@@ -211,8 +209,7 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
     case SpanKind::checked:
     case SpanKind::lone:
       return checks_resize(page, p, bytes, "tarn_heap_try_expand", Resize::if_fits);
-    default:
-      return false;
+    default: return false;
   }
 }
 

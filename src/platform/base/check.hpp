@@ -11,8 +11,8 @@ namespace tarn {
 
 }  // namespace tarn
 
-#define TARN_CHECK(condition)                                                                  \
-  (__builtin_expect(!(condition), 0) ? ::tarn::check_failed(#condition, __FILE__, __LINE__)    \
+#define TARN_CHECK(condition)                                                               \
+  (__builtin_expect(!(condition), 0) ? ::tarn::check_failed(#condition, __FILE__, __LINE__) \
                                      : (void)0)
 
 #ifdef TARN_DEBUG

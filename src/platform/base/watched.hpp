@@ -31,9 +31,7 @@ class Watched {
   TARN_INLINE T operator->() const noexcept { return read(); }
 
   // For two variables that are read in the opposite order by others.
-  TARN_INLINE void release(T value) noexcept {
-    __atomic_store_n(&value_, value, __ATOMIC_RELEASE);
-  }
+  TARN_INLINE void release(T value) noexcept { __atomic_store_n(&value_, value, __ATOMIC_RELEASE); }
   TARN_INLINE T acquire() const noexcept { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
 
   // What was written, not what is there by now: the thread that has read it may have moved on.

@@ -21,10 +21,10 @@ struct Bytes {
 
 // A thread that stands still.
 struct Standing {
-  const std::byte* stack = nullptr;  // What is below is not in use.
-  Bytes registers;                   // The general registers, as they were.
-  Bytes vectors;                     // The vector registers.
-  const std::byte* tls = nullptr;    // What the thread pointer leads to.
+  const std::byte* stack = nullptr;    // What is below is not in use.
+  Bytes registers;                     // The general registers, as they were.
+  Bytes vectors;                       // The vector registers.
+  const std::byte* tls = nullptr;      // What the thread pointer leads to.
   const std::byte* modules = nullptr;  // The table of the modules' thread-local memory.
 };
 

@@ -131,8 +131,7 @@ class LockedUnlessHeld {
 // Each of the two callers that may ask has one value and one function for all threads.
 enum class ThreadEndFor { heap, scratch };
 using ThreadEnded = void (*)(void* value);
-bool thread_on_end(ThreadEnded ended, void* value,
-                   ThreadEndFor whom = ThreadEndFor::heap) noexcept;
+bool thread_on_end(ThreadEnded ended, void* value, ThreadEndFor whom = ThreadEndFor::heap) noexcept;
 
 // A thread of the library's own, which runs `work` on a small stack with all signals blocked and
 // shows itself as `name` (15 characters at most). Making it allocates: no lock may be held. False

@@ -67,20 +67,31 @@ void report_misuse(Misuse kind, const char* function, const void* p) noexcept {
   Line line;
   switch (kind) {
     case Misuse::invalid_free:
-      line.text("tarn: invalid free: ").text(function).text("(").address(p).text(
-          "): not the start of a block of this allocator (a pointer into a block, to the stack or "
-          "a static object, or from another allocator)");
+      line.text("tarn: invalid free: ")
+          .text(function)
+          .text("(")
+          .address(p)
+          .text(
+              "): not the start of a block of this allocator (a pointer into a block, to the stack "
+              "or "
+              "a static object, or from another allocator)");
       break;
     case Misuse::double_free:
-      line.text("tarn: double free: ").text(function).text("(").address(p).text(
-          "): the memory was freed before");
+      line.text("tarn: double free: ")
+          .text(function)
+          .text("(")
+          .address(p)
+          .text("): the memory was freed before");
       break;
     case Misuse::overrun:  // These have a report of their own.
     case Misuse::use_after_free:
     case Misuse::size_mismatch:
     case Misuse::invalid_pointer:
-      line.text("tarn: invalid pointer: ").text(function).text("(").address(p).text(
-          "): not the start of a block of this allocator");
+      line.text("tarn: invalid pointer: ")
+          .text(function)
+          .text("(")
+          .address(p)
+          .text("): not the start of a block of this allocator");
       break;
   }
   line.print();
@@ -260,8 +271,9 @@ void report_frozen_heap(const char* function, const char* name, std::uint64_t id
 void report_confined_heap(const char* name, std::uint64_t id) noexcept {
   Line line;
   line.text("tarn: wrong thread: ");
-  the_heap(line, name, id).text(
-      ") is confined to the thread that made it; make it shared or serialised").print();
+  the_heap(line, name, id)
+      .text(") is confined to the thread that made it; make it shared or serialised")
+      .print();
   os::process_abort();
 }
 

@@ -56,15 +56,15 @@ enum class Misuse : std::uint8_t {
 struct BlockReport {
   Misuse kind;
   const char* function;
-  const void* p;          // Overrun, use after free: the first byte that was written.
-  const void* start;      // Of the block,
-  std::size_t bytes;      // as many as were asked for.
+  const void* p;           // Overrun, use after free: the first byte that was written.
+  const void* start;       // Of the block,
+  std::size_t bytes;       // as many as were asked for.
   std::size_t said_bytes;  // Size mismatch: what the program says.
   const char* heap_name;
   std::uint64_t heap_id;  // 0: the heap was deleted.
   const void* allocated_at;
   const void* freed_at;
-  const void* here;       // Of a free.
+  const void* here;  // Of a free.
 };
 [[noreturn]] void report_block_misuse(const BlockReport& report) noexcept;
 
@@ -72,7 +72,7 @@ struct BlockReport {
 struct OwnerReport {
   Misuse kind = Misuse::invalid_free;
   const char* function = nullptr;
-  const void* p = nullptr;  // Overrun, use after free: the first byte that was written.
+  const void* p = nullptr;      // Overrun, use after free: the first byte that was written.
   const void* start = nullptr;  // Of the block; null: none is known.
   std::size_t bytes = 0;
   const char* owner_kind = "pool";
@@ -89,7 +89,8 @@ void print_owner_misuse(const OwnerReport& report) noexcept;
 // As above, for a mark that is not the arena's own.
 [[noreturn]] void report_invalid_mark(const OwnerReport& report) noexcept;
 
-// Says in one line what lies at an address of a pool or an arena where a fault was found: a block, live or free, or no block any more.
+// Says in one line what lies at an address of a pool or an arena where a fault was found: a block,
+// live or free, or no block any more.
 void explain_owner_address(const OwnerReport& block, bool live) noexcept;
 
 // A source gave a chunk that is not what it was asked for.

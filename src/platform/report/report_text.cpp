@@ -129,8 +129,8 @@ ReportText& ReportText::json_letters(const char* name) noexcept {
       const char escape[] = {'\\', *name};
       put(escape, sizeof escape);
     } else if (code < 0x20) {
-      const char escape[] = {'\\', 'u', '0', '0', tarn_hexadecimal_digit(code >> 4),
-                             tarn_hexadecimal_digit(code)};
+      const char escape[] = {
+          '\\', 'u', '0', '0', tarn_hexadecimal_digit(code >> 4), tarn_hexadecimal_digit(code)};
       put(escape, sizeof escape);
     } else {
       put(name, bytes);

@@ -245,8 +245,7 @@ void* tarn_purgeable_lock(tarn_purgeable* purgeable) {
 
 void tarn_purgeable_unlock(tarn_purgeable* purgeable) {
   // Release: pairs with the acquire in claim_locked(): this use of the block comes before that.
-  const std::uint64_t before =
-      word_of(*purgeable).fetch_sub(word_pin, std::memory_order_release);
+  const std::uint64_t before = word_of(*purgeable).fetch_sub(word_pin, std::memory_order_release);
   if (TARN_LIKELY(before >= word_pin && (before & word_filling) == 0)) return;
   unlock_slow(purgeable, before);
 }
@@ -258,8 +257,7 @@ void* tarn_purgeable_refill(tarn_purgeable* purgeable) {
     if (const int error = error_of_filling(p)) return null_with(error);
     p.filler = os::thread_id();
     p.forks = rings_forks;
-    word_of(p).store(word_known | word_filling | word_asking | word_pin,
-                     std::memory_order_relaxed);
+    word_of(p).store(word_known | word_filling | word_asking | word_pin, std::memory_order_relaxed);
   }
   recover_sums.refills.add(1);
   const tarn_heap heap = p.heap.record == nullptr ? main_record.handle() : p.heap;

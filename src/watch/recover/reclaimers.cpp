@@ -136,9 +136,8 @@ std::size_t run(tarn_reclaimer& r, std::size_t wanted) noexcept {
   const tarn_reclaim reclaim = r.reclaim;
   const tarn_reclaim_estimate estimate = r.estimate;
   void* const context = r.context;
-  const std::size_t there = estimate != nullptr
-                                ? estimate(context)
-                                : estimate_of(r)->load(std::memory_order_relaxed);
+  const std::size_t there =
+      estimate != nullptr ? estimate(context) : estimate_of(r)->load(std::memory_order_relaxed);
   const bool called = there != 0 && running_here == &r;
   std::size_t given = 0;
   if (called) {
@@ -232,8 +231,7 @@ void tarn_reclaimer_set_estimate(tarn_reclaimer* reclaimer, std::size_t bytes) {
 }
 
 int tarn_reclaimer_get_stats(const tarn_reclaimer* reclaimer, tarn_reclaimer_stats* stats) {
-  if (stats == nullptr ||
-      !is_sized(*stats, "tarn_reclaimer_get_stats", "TARN_RECLAIMER_STATS")) {
+  if (stats == nullptr || !is_sized(*stats, "tarn_reclaimer_get_stats", "TARN_RECLAIMER_STATS")) {
     errno = EINVAL;
     return -1;
   }

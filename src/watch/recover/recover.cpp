@@ -96,8 +96,7 @@ constexpr RecoveryHooks hooks{
 // From now on an allocation that fails comes here.
 void know_recovery() noexcept { recovery_hooks.store(&hooks, std::memory_order_release); }
 
-constexpr unsigned all_steps =
-    TARN_RECOVER_SPARE | TARN_RECOVER_RECLAIM | TARN_RECOVER_PURGEABLES;
+constexpr unsigned all_steps = TARN_RECOVER_SPARE | TARN_RECOVER_RECLAIM | TARN_RECOVER_PURGEABLES;
 
 int fail_with(int error) noexcept {
   errno = error;

@@ -29,9 +29,8 @@ void for_each_span_anywhere(Visit visit) noexcept {
 // Calls visit(start, bytes) for the chunks of heaps that have memory of their own.
 template <class Visit>
 void for_each_chunk(Visit visit) noexcept {
-  registry.for_each([&](const HeapRecord& record) noexcept {
-    record.source.for_each_own_chunk(visit);
-  });
+  registry.for_each(
+      [&](const HeapRecord& record) noexcept { record.source.for_each_own_chunk(visit); });
 }
 
 // In a region there may be no way from addresses to spans but under a lock.
@@ -60,8 +59,7 @@ HeapRecord* record_with_blocks(const Span* span, bool is_in_region) noexcept {
       HeapRecord* const record = page->record_now();
       return record == nullptr || !is_known(span, is_in_region) ? nullptr : living(record);
     }
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 
@@ -213,8 +211,8 @@ bool BlockIndex::add_range(const Page& page, HeapRecord* record) noexcept {
   const BlockRangeKind kind = kind_of(page.kind_now());
   const bool in_steps = kind == BlockRangeKind::page || kind == BlockRangeKind::checked;
   const std::uint32_t step = kind == BlockRangeKind::mixed ? std::uint32_t{block_align}
-                             : in_steps                  ? page.block_bytes
-                                                         : 0;
+                             : in_steps                    ? page.block_bytes
+                                                           : 0;
   const std::uint32_t places = places_of(page);
   // Threads that do not stand still may have made more meanwhile.
   if (range_end_ - first_range_ == room_.ranges || bit_count_ + padded(places) > room_.bits) {
@@ -317,9 +315,7 @@ bool BlockIndex::add_all_own() noexcept {
 
 void BlockIndex::fill(BlockRange& range) noexcept {
   switch (range.kind) {
-    case BlockRangeKind::page:
-      fill_page(range);
-      break;
+    case BlockRangeKind::page: fill_page(range); break;
     case BlockRangeKind::mixed: {
       const MixedPage& mixed = mixed_page_of(range);
       if (mixed.page != range.page) break;
@@ -337,9 +333,7 @@ void BlockIndex::fill(BlockRange& range) noexcept {
     case BlockRangeKind::lone:
       if (lone_place(range.page).note->state() == NoteState::live) set_live(range, 0);
       break;
-    case BlockRangeKind::large:
-      set_live(range, 0);
-      break;
+    case BlockRangeKind::large: set_live(range, 0); break;
   }
   for (std::uint32_t i = 0; i < range.places; i += 64) {
     const std::uint64_t word = bits_[(range.first_bit + i) / 64 * 2];
@@ -386,7 +380,7 @@ std::uint32_t BlockIndex::strike_list(const BlockRange& range, const Block* bloc
 }
 
 bool BlockIndex::find_in(const BlockRange& range, std::uint32_t number, std::uintptr_t address,
-                      Spot* spot) const noexcept {
+                         Spot* spot) const noexcept {
   const std::size_t offset = address - address_of(range.base);
   std::uint32_t place = 0;
   if (range.kind == BlockRangeKind::page || range.kind == BlockRangeKind::checked) {
@@ -408,8 +402,7 @@ os::Bytes BlockIndex::bytes_of_block(Spot spot) const noexcept {
   const BlockRange& range = ranges_[spot.range];
   const std::byte* const start = range.base + std::size_t{spot.place} * range.place_bytes;
   switch (range.kind) {
-    case BlockRangeKind::page:
-      return {start, start + range.place_bytes};
+    case BlockRangeKind::page: return {start, start + range.place_bytes};
     case BlockRangeKind::mixed:
       return {start, start + mixed_page_of(range).size_at(std::size_t{spot.place} * block_align)};
     case BlockRangeKind::checked:
@@ -418,8 +411,7 @@ os::Bytes BlockIndex::bytes_of_block(Spot spot) const noexcept {
       const Place place = lone_place(range.page);
       return {place.start, place.start + place.note->requested()};
     }
-    case BlockRangeKind::large:
-      break;
+    case BlockRangeKind::large: break;
   }
   return {range.base, range.base + range.page->bytes()};
 }

@@ -68,8 +68,8 @@ void Mark::for_each_target(Spot spot, Hit hit) noexcept {
   mappings_.for_each_readable(bytes, [&](os::Bytes part) noexcept {
     follow(part);
     for (const std::byte* at = part.start; at < part.end;) {
-      const auto* const next = reinterpret_cast<const std::byte*>(
-          (address_of(at) & ~(slice_bytes - 1)) + slice_bytes);
+      const auto* const next =
+          reinterpret_cast<const std::byte*>((address_of(at) & ~(slice_bytes - 1)) + slice_bytes);
       const std::byte* const end = next < part.end ? next : part.end;
       if (index_.has_slice(spot.range, at)) read({at, end});
       at = end;

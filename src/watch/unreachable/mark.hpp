@@ -20,8 +20,8 @@ template <class Hit>
 TARN_UNSANITIZED void for_each_word_in(const BlockIndex& index, os::Bytes bytes, Hit hit) noexcept {
   const std::uintptr_t first = align_up(address_of(bytes.start), sizeof(std::uintptr_t));
   const auto* word = reinterpret_cast<const std::uintptr_t*>(first);
-  const auto* const end = reinterpret_cast<const std::uintptr_t*>(
-      address_of(bytes.end) & ~(sizeof(std::uintptr_t) - 1));
+  const auto* const end = reinterpret_cast<const std::uintptr_t*>(address_of(bytes.end) &
+                                                                  ~(sizeof(std::uintptr_t) - 1));
   for (; word < end; ++word) {
     const std::uintptr_t value = *word;
     if (TARN_LIKELY(!index.may_have(value))) continue;

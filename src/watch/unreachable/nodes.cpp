@@ -104,12 +104,8 @@ const TreeNode* followed(const BlockIndex& index, const TreeNode* node, TreeLink
     case link_parent:
       known = is_reference_to(index, target, node) || is_child_of(index, node, target);
       break;
-    case link_child:
-      known = leads_to(index, target, link_parent, node);
-      break;
-    case link_older:
-      known = leads_to(index, target, link_younger, node);
-      break;
+    case link_child: known = leads_to(index, target, link_parent, node); break;
+    case link_older: known = leads_to(index, target, link_younger, node); break;
     case link_younger:
       // That of the newest is the oldest.
       known = leads_to(index, target, link_older, node) ||

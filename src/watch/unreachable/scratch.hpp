@@ -25,8 +25,7 @@ class Scratch {
 
   template <class T>
   T* take_array(std::size_t count) noexcept {
-    return count > SIZE_MAX / 2 / sizeof(T) ? nullptr
-                                            : static_cast<T*>(take(count * sizeof(T)));
+    return count > SIZE_MAX / 2 / sizeof(T) ? nullptr : static_cast<T*>(take(count * sizeof(T)));
   }
 
   void release() noexcept;

@@ -209,9 +209,8 @@ std::uint32_t Search::number_of(const HeapRecord* record) const noexcept {
 
 bool Search::list_lost(const BlockIndex& index, const Mark& mark) noexcept {
   std::size_t count = 0;
-  index.for_each_unreached([&](Spot spot) noexcept {
-    count += index.range(spot.range).is_wanted ? 1 : 0;
-  });
+  index.for_each_unreached(
+      [&](Spot spot) noexcept { count += index.range(spot.range).is_wanted ? 1 : 0; });
   lost_ = scratch_.take_array<Lost>(count);
   if (lost_ == nullptr) return fail_with(ENOMEM);
   lost_count_ = 0;
@@ -220,8 +219,8 @@ bool Search::list_lost(const BlockIndex& index, const Mark& mark) noexcept {
     if (!range.is_wanted || lost_count_ == count) return;
     const os::Bytes bytes = index.bytes_of_block(spot);
     const bool is_direct = !mark.is_indirect(spot);
-    lost_[lost_count_++] = {const_cast<std::byte*>(bytes.start), bytes.count(),
-                            index.site_of(spot), number_of(range.record), is_direct};
+    lost_[lost_count_++] = {const_cast<std::byte*>(bytes.start), bytes.count(), index.site_of(spot),
+                            number_of(range.record), is_direct};
     ++result_.blocks;
     result_.block_bytes += bytes.count();
     result_.direct_blocks += is_direct ? 1 : 0;

@@ -32,8 +32,8 @@ struct Call {
 int show_all(const Search& search, const Call& call) noexcept {
   for (const tarn::Lost& lost : search) {
     const tarn::SeenHeap& heap = search.heap_of(lost);
-    const tarn_unreachable_block block{lost.start, lost.bytes, {heap.record, heap.id},
-                                       lost.is_direct ? 1 : 0, lost.site};
+    const tarn_unreachable_block block{
+        lost.start, lost.bytes, {heap.record, heap.id}, lost.is_direct ? 1 : 0, lost.site};
     if (const int stop = call.visit(&block, call.context)) return stop;
   }
   return 0;
@@ -92,8 +92,7 @@ int tarn_add_root(const void* start, std::size_t bytes) {
 }
 
 int tarn_remove_root(const void* start) {
-  if (start != nullptr &&
-      tarn::registered_roots.remove(static_cast<const std::byte*>(start))) {
+  if (start != nullptr && tarn::registered_roots.remove(static_cast<const std::byte*>(start))) {
     return 0;
   }
   errno = EINVAL;

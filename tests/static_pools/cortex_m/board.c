@@ -72,8 +72,20 @@ void reset(void) {
 }
 
 __attribute__((section(".vectors"), used)) void* const vectors[16] = {
-    ram_end,    (void*)reset,      (void*)unexpected, (void*)unexpected,
-    (void*)unexpected, (void*)unexpected, (void*)unexpected, 0,
-    0,          0,                 0,                 (void*)unexpected,
-    (void*)unexpected, 0,          (void*)unexpected, (void*)tick,
+    ram_end,
+    (void*)reset,
+    (void*)unexpected,
+    (void*)unexpected,
+    (void*)unexpected,
+    (void*)unexpected,
+    (void*)unexpected,
+    0,
+    0,
+    0,
+    0,
+    (void*)unexpected,
+    (void*)unexpected,
+    0,
+    (void*)unexpected,
+    (void*)tick,
 };

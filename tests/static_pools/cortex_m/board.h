@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-int main(void);   /* Its value is QEMU's exit status. */
-void tick(void);  /* The handler of the SysTick interrupt. */
+int main(void);  /* Its value is QEMU's exit status. */
+void tick(void); /* The handler of the SysTick interrupt. */
 
 void board_print(const char* text);
 void board_print_number(const char* text, uint32_t number); /* In decimal, with a newline. */

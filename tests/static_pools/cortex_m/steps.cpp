@@ -11,8 +11,8 @@ namespace {
 using tarn::StaticPool;
 
 // For the main loop and a handler: without a lock where the processor can.
-using Shared = std::conditional_t<__GCC_ATOMIC_POINTER_LOCK_FREE == 2, tarn::LockFree,
-                                  CriticalSection>;
+using Shared =
+    std::conditional_t<__GCC_ATOMIC_POINTER_LOCK_FREE == 2, tarn::LockFree, CriticalSection>;
 
 StaticPool<24, 32> one_word;
 StaticPool<24, 100> many_words;

@@ -19,8 +19,8 @@ void limit_bytes(std::size_t bytes) noexcept;
 // Files cannot be longer: ENOSPC. 0: no limit.
 void limit_file_bytes(std::size_t bytes) noexcept;
 
-std::uint64_t calls() noexcept;           // Calls that could have failed, since the last fail_at().
-std::size_t bytes_reserved() noexcept;    // Reserved and not released.
-std::size_t bytes_purged() noexcept;      // Sum over all purges.
+std::uint64_t calls() noexcept;         // Calls that could have failed, since the last fail_at().
+std::size_t bytes_reserved() noexcept;  // Reserved and not released.
+std::size_t bytes_purged() noexcept;    // Sum over all purges.
 
 }  // namespace tarn::os::fake

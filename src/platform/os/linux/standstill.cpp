@@ -54,10 +54,10 @@ struct alignas(state_mask + 1) Described {
   Standing standing;
 };
 
-Place* places = nullptr;         // Made at the first round, never given back.
-std::uint32_t round_now = 1;     // Odd while threads are to stand still. A futex.
-std::uint32_t arrivals = 0;      // A futex.
-int signal_in_use = 0;           // 0: the handler is not installed.
+Place* places = nullptr;      // Made at the first round, never given back.
+std::uint32_t round_now = 1;  // Odd while threads are to stand still. A futex.
+std::uint32_t arrivals = 0;   // A futex.
+int signal_in_use = 0;        // 0: the handler is not installed.
 
 // As the kernel has it.
 struct Action {
@@ -82,8 +82,8 @@ constexpr std::size_t extended_at = 464;
 constexpr std::uint32_t extended_magic = 0x46505853;
 
 TARN_UNSANITIZED void describe(Standing* to, const ucontext_t* context) noexcept {
-  to->stack = reinterpret_cast<const std::byte*>(context->uc_mcontext.gregs[REG_RSP]) -
-              red_zone_bytes;
+  to->stack =
+      reinterpret_cast<const std::byte*>(context->uc_mcontext.gregs[REG_RSP]) - red_zone_bytes;
   to->registers = {reinterpret_cast<const std::byte*>(&context->uc_mcontext.gregs),
                    reinterpret_cast<const std::byte*>(&context->uc_mcontext.gregs + 1)};
   const auto* const wide = reinterpret_cast<const std::byte*>(context->uc_mcontext.fpregs);
@@ -210,8 +210,7 @@ State send(std::uint32_t thread, int signal, std::size_t i) noexcept {
   info.si_code = SI_QUEUE;
   info.si_pid = static_cast<pid_t>(call(SYS_getpid));
   info.si_uid = getuid();
-  info.si_value.sival_ptr =
-      reinterpret_cast<void*>(std::uintptr_t{round_now} << place_bits | i);
+  info.si_value.sival_ptr = reinterpret_cast<void*>(std::uintptr_t{round_now} << place_bits | i);
   const long error = call(SYS_rt_tgsigqueueinfo, info.si_pid, thread, signal, &info);
   if (error == 0) return state_called;
   return error == -ESRCH ? state_gone : state_missed;

@@ -93,8 +93,7 @@ void fork_is_over() noexcept {
 void repair_after_fork() noexcept {
   is_forking = false;
   forks.store(0, std::memory_order_relaxed);
-  if (fork_mark != nullptr &&
-      fork_mark->is_repaired.exchange(1, std::memory_order_relaxed) != 0) {
+  if (fork_mark != nullptr && fork_mark->is_repaired.exchange(1, std::memory_order_relaxed) != 0) {
     return;
   }
   begin_generation(known_thread_id);

@@ -12,9 +12,9 @@
 namespace tarn {
 namespace {
 
-constexpr RemoteState states[] = {RemoteState::dead, RemoteState::open, RemoteState::listed,
-                                  RemoteState::mailed, RemoteState::mailed_open,
-                                  RemoteState::purging, RemoteState::purged};
+constexpr RemoteState states[] = {
+    RemoteState::dead,        RemoteState::open,    RemoteState::listed, RemoteState::mailed,
+    RemoteState::mailed_open, RemoteState::purging, RemoteState::purged};
 
 TEST(Remote, ZeroIsDeadAndEmpty) {
   const Remote zero{};

@@ -107,9 +107,7 @@ TEST_F(SharesTest, OneWithPagesStaysWithItsThreadAsMallocs) {
   HeapRecord& record = make();
   record.young = false;  // Blocks in pages from the first one on.
   void* block = nullptr;
-  actor_.run([&] {
-    block = heap_allocate_slow(heaps_.back(), {.bytes = 48, .function = "test"});
-  });
+  actor_.run([&] { block = heap_allocate_slow(heaps_.back(), {.bytes = 48, .function = "test"}); });
   ASSERT_NE(block, nullptr);
   ThreadHeap* const thread_heap = find_thread_heap(record, actor_.record());
   ASSERT_NE(thread_heap, nullptr);

@@ -75,7 +75,8 @@ TEST_F(RecordsTest, ARefusalIsNullAndTheNextAttemptWorks) {
   os::fake::fail_at(1, true);
   ASSERT_NE(records.allocate(record_bytes), nullptr) << "from what is part of the object";
   thread_group = 1;
-  while (records.allocate(record_bytes) != nullptr) {}
+  while (records.allocate(record_bytes) != nullptr) {
+  }
   thread_group = 0;
   EXPECT_NE(records.allocate(record_bytes), nullptr) << "what is left of the group's own piece";
   thread_group = 1;

@@ -176,9 +176,8 @@ class StoreForkPurgeTest : public StoreForkTest, public testing::WithParamInterf
   std::uint64_t reserved_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Lock, StoreForkPurgeTest, testing::Bool(), [](const auto& info) {
-  return info.param ? "Held" : "Free";
-});
+INSTANTIATE_TEST_SUITE_P(Lock, StoreForkPurgeTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Held" : "Free"; });
 
 TEST_P(StoreForkPurgeTest, WhatWasBeingAdvisedIsDirtyAgain) {
   in_child(

@@ -348,7 +348,7 @@ TEST_F(OrphansTest, AListThatVanishedHalfChangedIsMadeAgain) {
   in_unrepaired_child([&] {
     records[2]->next = records[5];  // Damaged,
     records[3]->prev = nullptr;
-    Busy::begin(*records[4]);       // and one was being changed itself.
+    Busy::begin(*records[4]);  // and one was being changed itself.
     std::thread(OrphansAccess::lock).join();
     orphans.recover_after_fork(&survivor_.record(), nullptr);
     std::set<Thread*> found;

@@ -53,8 +53,13 @@ void expect_served(const ThreadHeap& thread_heap, const Sizes& table, std::size_
 }
 
 TEST(Tables, ThePageOfAClassStandsInAllItsEntries) {
-  for (const Sizes& table : {Sizes{16}, {32, 64, 144}, {1024}, {1008, 1040}, {2048, 4096},
-                             {1040, 1200, 1216, 2000, 131072}, {16, 32, 512, 1024, 65536}}) {
+  for (const Sizes& table : {Sizes{16},
+                             {32, 64, 144},
+                             {1024},
+                             {1008, 1040},
+                             {2048, 4096},
+                             {1040, 1200, 1216, 2000, 131072},
+                             {16, 32, 512, 1024, 65536}}) {
     const tarn_heap heap = make(table);
     ASSERT_NE(heap.record, nullptr);
     for (std::size_t at = 0; at < table.size(); ++at) {

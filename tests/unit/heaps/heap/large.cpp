@@ -70,8 +70,8 @@ TEST_F(LargeTest, AnyAlignment) {
 }
 
 TEST_F(LargeTest, SizesAndAlignmentsThatCannotBe) {
-  for (const std::size_t bytes : {SIZE_MAX, request_bytes_max + 1, request_bytes_max,
-                                  std::size_t{1} << 47}) {
+  for (const std::size_t bytes :
+       {SIZE_MAX, request_bytes_max + 1, request_bytes_max, std::size_t{1} << 47}) {
     errno = 0;
     EXPECT_EQ(tarn_malloc(bytes), nullptr);
     EXPECT_EQ(errno, ENOMEM);

@@ -113,8 +113,8 @@ TEST_P(OsSourceFailures, WhatTheSystemDoesNotTakeIsCountedUntilItDoes) {
 
 // The calls of an init with all flags: reserve, up to five that prepare, release.
 TEST(OsSourceOptions, EachFlagThatTheSystemDoesNotHaveIsSaid) {
-  for (const unsigned flag : {TARN_OS_SOURCE_POPULATE, TARN_OS_SOURCE_LOCK, TARN_OS_SOURCE_NODE,
-                              TARN_OS_SOURCE_HIDE}) {
+  for (const unsigned flag :
+       {TARN_OS_SOURCE_POPULATE, TARN_OS_SOURCE_LOCK, TARN_OS_SOURCE_NODE, TARN_OS_SOURCE_HIDE}) {
     const std::size_t before = os::fake::bytes_reserved();
     tarn_os_source_options wanted = TARN_OS_SOURCE_OPTIONS();
     wanted.flags = flag;

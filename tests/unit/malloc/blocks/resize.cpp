@@ -55,8 +55,8 @@ class ResizeTest : public testing::TestWithParam<Home> {
 
   HeapRecord& record() { return *static_cast<HeapRecord*>(heap_.record); }
   unsigned char* allocate_filled(std::size_t bytes) {
-    void* const p = GetParam() == Home::malloc ? tarn::allocate(bytes)
-                                               : heap_allocate(heap_, bytes, "test");
+    void* const p =
+        GetParam() == Home::malloc ? tarn::allocate(bytes) : heap_allocate(heap_, bytes, "test");
     EXPECT_NE(p, nullptr);
     for (std::size_t i = 0; i < bytes; ++i) static_cast<unsigned char*>(p)[i] = mark_of(i);
     return static_cast<unsigned char*>(p);
@@ -70,8 +70,8 @@ class ResizeTest : public testing::TestWithParam<Home> {
 };
 
 std::string name_of(const testing::TestParamInfo<Home>& info) {
-  constexpr std::array names{"Malloc",  "Young",   "Paged",       "Region", "Secret",
-                             "Checked", "Guarded", "Passthrough"};
+  constexpr std::array names{"Malloc", "Young",   "Paged",   "Region",
+                             "Secret", "Checked", "Guarded", "Passthrough"};
   return names[static_cast<std::size_t>(info.param)];
 }
 INSTANTIATE_TEST_SUITE_P(Of, ResizeTest, testing::ValuesIn(homes), name_of);
@@ -178,8 +178,8 @@ TEST_P(ResizeTest, IntoAnotherHeap) {
   ASSERT_NE(target.record, nullptr);
   for (const std::size_t bytes : sizes) {
     unsigned char* const p = allocate_filled(bytes);
-    auto* const moved = static_cast<unsigned char*>(
-        heap_reallocate(target, p, bytes + 5, "test", nullptr));
+    auto* const moved =
+        static_cast<unsigned char*>(heap_reallocate(target, p, bytes + 5, "test", nullptr));
     ASSERT_NE(moved, nullptr);
     EXPECT_NE(moved, p);
     expect_filled(moved, bytes);

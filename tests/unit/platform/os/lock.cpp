@@ -77,9 +77,7 @@ TEST(Lock, KnowsItsHolder) {
   lock.lock();
   EXPECT_TRUE(lock.held_by_this_thread());
   std::thread([&] { EXPECT_FALSE(lock.held_by_this_thread()); }).join();
-  {
-    LockedUnlessHeld again(lock);
-  }
+  { LockedUnlessHeld again(lock); }
   EXPECT_TRUE(lock.held_by_this_thread()) << "what did not take it does not give it up";
   lock.unlock();
   {

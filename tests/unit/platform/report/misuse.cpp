@@ -26,8 +26,7 @@ TEST(MisuseDeathTest, EachKindHasItsWords) {
   EXPECT_EXIT(report_misuse(Misuse::double_free, "free", p), testing::KilledBySignal(SIGABRT),
               "^tarn: double free: free\\(0x1230\\): ");
   EXPECT_EXIT(report_misuse(Misuse::invalid_pointer, "realloc", p),
-              testing::KilledBySignal(SIGABRT),
-              "^tarn: invalid pointer: realloc\\(0x1230\\): ");
+              testing::KilledBySignal(SIGABRT), "^tarn: invalid pointer: realloc\\(0x1230\\): ");
 }
 
 TEST(MisuseDeathTest, AFailedCheckNamesTheCondition) {

@@ -77,12 +77,27 @@ TEST(Settings, TheLastOfTwoCounts) {
 }
 
 TEST(Settings, BadPartsAreNamedAndTheRestIsUsed) {
-  for (const char* bad :
-       {"purge_delay_ms", "purge_delay_ms=", "purge_delay_ms=-1", "purge_delay_ms=1x",
-        "purge_delay_ms= 1", "purge_delay_ms=0x10", "purge_delay_ms=1=2",
-        "purge_delay_ms=18446744073709551616", "Purge_delay_ms=1", "purge_delay_m=1",
-        "purge_delay_mss=1", "=1", "=", "mode", "mode=", "mode=slow", "mode=fast ", "account=",
-        "account", "unknown=1", " "}) {
+  for (const char* bad : {"purge_delay_ms",
+                          "purge_delay_ms=",
+                          "purge_delay_ms=-1",
+                          "purge_delay_ms=1x",
+                          "purge_delay_ms= 1",
+                          "purge_delay_ms=0x10",
+                          "purge_delay_ms=1=2",
+                          "purge_delay_ms=18446744073709551616",
+                          "Purge_delay_ms=1",
+                          "purge_delay_m=1",
+                          "purge_delay_mss=1",
+                          "=1",
+                          "=",
+                          "mode",
+                          "mode=",
+                          "mode=slow",
+                          "mode=fast ",
+                          "account=",
+                          "account",
+                          "unknown=1",
+                          " "}) {
     Settings settings;
     const auto outcome = read(settings, std::string("purge_keep_kib=3,") + bad + ",mode=fast");
     EXPECT_EQ(outcome.refused, 1u) << bad;
@@ -90,7 +105,8 @@ TEST(Settings, BadPartsAreNamedAndTheRestIsUsed) {
         << outcome.said;
     EXPECT_EQ(settings[Option::purge_keep_kib], 3u) << bad;
     EXPECT_EQ(settings[Option::purge_delay_ms],
-              option_rows[static_cast<std::size_t>(Option::purge_delay_ms)].fallback) << bad;
+              option_rows[static_cast<std::size_t>(Option::purge_delay_ms)].fallback)
+        << bad;
     EXPECT_STREQ(settings.account_folder(), "");
   }
 }

@@ -216,8 +216,8 @@ class Keys {
 struct Outcome {
   std::uint64_t states = 0;
   std::uint64_t runs = 0;
-  std::string broken;            // Empty: every promise was kept in every interleaving.
-  std::vector<unsigned> turns;   // The actors in the order of their steps, when broken.
+  std::string broken;           // Empty: every promise was kept in every interleaving.
+  std::vector<unsigned> turns;  // The actors in the order of their steps, when broken.
 };
 
 // Run: constructed by make(); enabled() is a mask of actors, turn(actor), key(), and finished(),

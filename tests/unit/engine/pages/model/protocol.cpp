@@ -120,8 +120,7 @@ void Run::check_place(Byte page) const {
   bool queued = false;
   for (const Byte q : record.queue) queued = queued || q == page;
   require(queued == (p.queued != 0), "the page and the queue disagree");
-  require(in_mail(p.word.state) == (times_in_mail(page) == 1),
-          "the word and the mail disagree");
+  require(in_mail(p.word.state) == (times_in_mail(page) == 1), "the word and the mail disagree");
   require(p.word.state != dead, "a page in use is dead");
   require(p.word.state != purging, "a page is purged for ever");
   if (p.word.state == listed) {

@@ -33,35 +33,35 @@ constexpr bool in_mail(State state) { return state >= mailed; }
 // What the model can be told to do wrong: each must be found.
 enum class Mistake {
   no_mistake,
-  retire_ignores_mail,        // retire() gives a page that is in the mail.
-  post_before_swap,           // The page is in the mail before its word says so.
-  owner_before_swap,          // The poster reads the owner before it holds the page still.
-  owner_after_unlock,         // adopt_page() changes the owner when the orphan may be taken again.
-  adopts_mailed_page,         // page_open() does not mind state mailed.
-  end_reads_mail_first,       // Orphans::give() reads the mail, then says that it is an orphan.
+  retire_ignores_mail,   // retire() gives a page that is in the mail.
+  post_before_swap,      // The page is in the mail before its word says so.
+  owner_before_swap,     // The poster reads the owner before it holds the page still.
+  owner_after_unlock,    // adopt_page() changes the owner when the orphan may be taken again.
+  adopts_mailed_page,    // page_open() does not mind state mailed.
+  end_reads_mail_first,  // Orphans::give() reads the mail, then says that it is an orphan.
   end_reads_no_mail,
-  poster_serves_nobody,       // post() does not look whether the owner has ended.
+  poster_serves_nobody,  // post() does not look whether the owner has ended.
   serve_without_lock,
-  serve_without_looking,      // ... under the lock whether it is still an orphan.
-  list_keeps_frees,           // page_list() lists a page although frees have come in.
+  serve_without_looking,  // ... under the lock whether it is still an orphan.
+  list_keeps_frees,       // page_list() lists a page although frees have come in.
   list_forgets_frees,
-  settle_leaves_open,         // A settled page that is not current goes on as open.
-  collect_unposts,            // page_collect_unless_mailed() takes the page out of state mailed.
-  mail_linked_late,           // read_mail() reads the link after the page may be posted again.
-  threshold_apart,            // The threshold is beside the word, which may come back the same.
-  wake_forgets_kept,          // page_attention() does not count what the countdown left out.
-  purges_live_blocks,         // page_begin_purge() does not ask whether every block is free.
-  purge_looks_once,           // ... and asks before its swap only.
-  purge_reads_kept_last,      // ... or after its swap only, and reads the countdown first.
-  purge_drops_frees,          // ... and takes a word back that frees have come to.
-  use_stays_mailed,           // page_use() does not say that a page in the mail is current.
-  sleep_counts_late,          // put_to_sleep() lists the page, then says what wakes it.
-  sleeps_mailed_open,         // page_list() leaves a page mailed_open that is not current any more.
-  uses_purging_page,          // page_use() does not mind state purging.
-  collects_purging_page,      // page_collect_unless_mailed() likewise.
-  purged_keeps_lists,         // The owner goes on with the lists of a purged page.
-  purger_serves_nobody,       // The purger does not look whether the owner has ended.
-  purger_keeps_mail,          // ... or does not put what it did not purge back.
+  settle_leaves_open,     // A settled page that is not current goes on as open.
+  collect_unposts,        // page_collect_unless_mailed() takes the page out of state mailed.
+  mail_linked_late,       // read_mail() reads the link after the page may be posted again.
+  threshold_apart,        // The threshold is beside the word, which may come back the same.
+  wake_forgets_kept,      // page_attention() does not count what the countdown left out.
+  purges_live_blocks,     // page_begin_purge() does not ask whether every block is free.
+  purge_looks_once,       // ... and asks before its swap only.
+  purge_reads_kept_last,  // ... or after its swap only, and reads the countdown first.
+  purge_drops_frees,      // ... and takes a word back that frees have come to.
+  use_stays_mailed,       // page_use() does not say that a page in the mail is current.
+  sleep_counts_late,      // put_to_sleep() lists the page, then says what wakes it.
+  sleeps_mailed_open,     // page_list() leaves a page mailed_open that is not current any more.
+  uses_purging_page,      // page_use() does not mind state purging.
+  collects_purging_page,  // page_collect_unless_mailed() likewise.
+  purged_keeps_lists,     // The owner goes on with the lists of a purged page.
+  purger_serves_nobody,   // The purger does not look whether the owner has ended.
+  purger_keeps_mail,      // ... or does not put what it did not purge back.
 };
 
 struct Word {  // engine/pages/remote.hpp, Remote
@@ -78,9 +78,9 @@ struct Word {  // engine/pages/remote.hpp, Remote
 
 struct Page {
   Word word;
-  Byte owner = none;   // Record.
-  Byte newer = none;   // Page.
-  Byte free = none;    // Blocks.
+  Byte owner = none;  // Record.
+  Byte newer = none;  // Page.
+  Byte free = none;   // Blocks.
   Byte local_free = none;
   std::int8_t countdown = 0;
   std::int8_t kept = 0;
@@ -89,8 +89,8 @@ struct Page {
   Byte queued = 0;
   std::array<Byte, blocks_max> next{none, none, none, none};
   // For the checks only:
-  Byte live = 0;        // Blocks that the program has, one bit each.
-  Byte holder = none;   // The record whose lists the page belongs to.
+  Byte live = 0;       // Blocks that the program has, one bit each.
+  Byte holder = none;  // The record whose lists the page belongs to.
 
   int live_count() const { return countdown + kept; }  // Page::live()
 };
@@ -99,8 +99,8 @@ enum class RecordState : Byte { unused, live, orphan };
 
 struct Record {
   RecordState state = RecordState::unused;
-  Byte mail = none;      // Page.
-  Byte current = none;   // Page.
+  Byte mail = none;     // Page.
+  Byte current = none;  // Page.
   Byte warm = 0;
   std::array<Byte, pages_max> queue{none, none, none};
 };
@@ -109,21 +109,21 @@ struct Shared {
   std::array<Page, pages_max> pages;
   std::array<Record, records_max> records;
   std::array<Byte, records_max> orphans{none, none, none};  // Newest first.
-  Byte lock = none;  // Actor.
+  Byte lock = none;                                         // Actor.
   std::array<std::array<Byte, hand_max>, actors_max> hands;
   Byte passed = none;  // A block on its way from one actor to another.
 };
 
 enum class Action : Byte {
-  allocate,        // Into the hand.
-  free_hand,       // The oldest block in the hand; nothing when it is empty.
-  free_block,      // The given one.
-  pass,            // The oldest block in the hand to whoever frees what is passed.
+  allocate,    // Into the hand.
+  free_hand,   // The oldest block in the hand; nothing when it is empty.
+  free_block,  // The given one.
+  pass,        // The oldest block in the hand to whoever frees what is passed.
   free_passed,
-  start,           // The thread gets a record.
-  end,             // The thread ends.
+  start,  // The thread gets a record.
+  end,    // The thread ends.
   trim,
-  purge,           // The pages in the mail of other threads.
+  purge,  // The pages in the mail of other threads.
 };
 
 struct Do {
@@ -134,10 +134,10 @@ struct Do {
 
 struct Scenario {
   const char* name = "";
-  Byte capacity = 3;     // Blocks of a page.
+  Byte capacity = 3;  // Blocks of a page.
   Byte threshold = 1;
-  Byte pages = 2;        // That there is memory for.
-  Byte warm_max = 1;     // engine/threads/orphans.cpp has 4.
+  Byte pages = 2;     // That there is memory for.
+  Byte warm_max = 1;  // engine/threads/orphans.cpp has 4.
   void (*prepare)(Shared&, const Scenario&) = nullptr;
   std::vector<std::vector<Do>> programs{};
   std::array<Byte, actors_max> started{none, none, none};  // Record that an actor begins with.

@@ -140,9 +140,9 @@ void Collection::add_owners() {
   add({.name = "page_empties_in_the_mail",
        .capacity = static_cast<Byte>(threshold_ + 1),
        .prepare = asleep_full,
-       .programs = {{{free_block, 0, 0}, {allocate}, {allocate}, {allocate}, {free_hand},
-                     {free_hand}},
-                    {{free_block, 0, 1}}},
+       .programs =
+           {{{free_block, 0, 0}, {allocate}, {allocate}, {allocate}, {free_hand}, {free_hand}},
+            {{free_block, 0, 1}}},
        .started = {0}});
   add({.name = "mail_of_two_pages",
        .capacity = static_cast<Byte>(threshold_ + 1),
@@ -189,7 +189,8 @@ void Collection::add_adoptions() {
        .started = {1}});
   add({.name = "two_adopt",
        .prepare = orphaned_page,
-       .programs = {{{allocate}, {free_hand}}, {{allocate}, {free_block, 0, 1}},
+       .programs = {{{allocate}, {free_hand}},
+                    {{allocate}, {free_block, 0, 1}},
                     {{free_block, 0, 2}}},
        .started = {1, 2}});
   add({.name = "end_adopt_end",
@@ -206,7 +207,8 @@ void Collection::add_adoptions() {
        .started = {0, none, none}});
   add({.name = "trim_beside_frees",
        .prepare = current_full,
-       .programs = {{{free_block, 0, 0}, {trim}}, {{free_block, 0, 1}, {trim}},
+       .programs = {{{free_block, 0, 0}, {trim}},
+                    {{free_block, 0, 1}, {trim}},
                     {{free_block, 0, 2}}},
        .started = {0}});
   add({.name = "four_blocks_two_frees_each",
@@ -318,8 +320,8 @@ constexpr Situation situations[] = {{current_full, 0},
 }  // namespace
 
 Scenario made_up_scenario(std::uint64_t seed) {
-  constexpr Action actions[] = {allocate, allocate, allocate, free_hand, free_hand,
-                                pass,     free_passed, end,   end,       trim,  purge};
+  constexpr Action actions[] = {allocate,    allocate, allocate, free_hand, free_hand, pass,
+                                free_passed, end,      end,      trim,      purge};
   Sequence sequence(seed);
   Scenario scenario;
   scenario.name = "made up";

@@ -22,16 +22,16 @@ constexpr unsigned blocks_max = 8;
 
 enum class Mistake {
   no_mistake,
-  claim_stores,        // Who takes it away looks at the pins first, and stores afterwards.
+  claim_stores,  // Who takes it away looks at the pins first, and stores afterwards.
   claim_ignores_pins,
-  lock_adds,           // lock() adds its pin although the word has changed since it looked.
-  shown_unfilled,      // A refill is there before it is filled.
-  filled_twice,        // Who fills looks first, and says so afterwards.
-  filled_into_nothing, // The end of filling does not see that the heap has taken the block.
-  purged_in_open_heap, // The heap may be cleared between the claim and the free.
+  lock_adds,            // lock() adds its pin although the word has changed since it looked.
+  shown_unfilled,       // A refill is there before it is filled.
+  filled_twice,         // Who fills looks first, and says so afterwards.
+  filled_into_nothing,  // The end of filling does not see that the heap has taken the block.
+  purged_in_open_heap,  // The heap may be cleared between the claim and the free.
   clear_tells_nobody,
-  cleared_before_said, // The block is taken before the word says so.
-  kept_on_ring,        // What has vanished is claimed again.
+  cleared_before_said,  // The block is taken before the word says so.
+  kept_on_ring,         // What has vanished is claimed again.
 };
 
 enum class Do : Byte { look, purge, clear };
