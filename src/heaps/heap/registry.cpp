@@ -179,7 +179,7 @@ bool Registry::end_id(HeapRecord& record, std::uint64_t id) noexcept {
 
 void Registry::give(HeapRecord& record) noexcept {
   TARN_ASSERT(record.id.load(std::memory_order_relaxed) == 0 && record.checks == nullptr);
-  TARN_ASSERT(record.zone == nullptr && record.mixed.page == nullptr && record.large.empty());
+  TARN_ASSERT(record.source.is_store() && record.mixed.page == nullptr && record.large.empty());
   os::Locked locked(thread_heaps.lock());
   record.gone = true;
   for (HeapRecord* r = &record; r != nullptr && r->gone && r->children == 0;) {

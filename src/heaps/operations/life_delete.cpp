@@ -26,7 +26,7 @@ namespace {
 
 // All but the mixed page, which stays charged.
 void disown(HeapRecord& record) noexcept {
-  TARN_ASSERT(exclusive_to_this_thread(record) && record.zone == nullptr);
+  TARN_ASSERT(exclusive_to_this_thread(record) && record.source.is_store());
   std::size_t charged = 0;
   std::int64_t live = 0;
   for_each_intact_thread_heap(record,

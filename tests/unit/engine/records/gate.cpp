@@ -16,10 +16,10 @@ class GateTest : public testing::Test {
  protected:
   void close(HeapRecord& record) {
     record.gate.lock();
-    record.closed = true;
+    record.exclusive = true;
   }
   void open(HeapRecord& record) {
-    record.closed = false;
+    record.exclusive = false;
     record.gate.unlock();
   }
 
@@ -43,7 +43,7 @@ TEST_F(GateTest, AClosedHeapIsItsClosersAlone) {
   std::thread([&] { EXPECT_FALSE(keeps_off(record_)); }).join();
 }
 
-// A heap that is being made has its gate held, and is not closed.
+// A heap that is being made has its gate held, and is not held exclusively.
 TEST_F(GateTest, TheGateAloneClosesNothing) {
   record_.gate.lock();
   EXPECT_FALSE(exclusive_to_this_thread(record_));

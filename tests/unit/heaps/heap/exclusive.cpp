@@ -57,7 +57,7 @@ class ExclusiveTest : public testing::Test {
 TEST_F(ExclusiveTest, ClosingsNest) {
   enter_exclusive(record());
   {
-    const Closed again(record());
+    const ExclusiveSection again(record());
     EXPECT_TRUE(enter_exclusive_soon(record()));
     EXPECT_TRUE(enter_exclusive_unless_deadlock(record()));
     EXPECT_TRUE(exclusive_to_this_thread(record()));
@@ -67,7 +67,7 @@ TEST_F(ExclusiveTest, ClosingsNest) {
   EXPECT_TRUE(exclusive_to_this_thread(record()));
   EXPECT_NE(allocate(), nullptr) << "it is the closer's";
   leave_exclusive(record());
-  EXPECT_FALSE(record().closed);
+  EXPECT_FALSE(record().exclusive);
   EXPECT_FALSE(record().gate.is_held());
 }
 

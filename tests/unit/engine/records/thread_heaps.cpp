@@ -87,10 +87,10 @@ TEST_F(SharesTest, AnOpenHeapIsPutInTheSlotAndAClosedOneIsNot) {
   EXPECT_EQ(slot(actor_, record).id, record.id);
   EXPECT_EQ(slot(actor_, record).current, thread_heap->current.data());
   slot(actor_, record).id = HeapSlot::no_id;
-  record.closed = true;
+  record.exclusive = true;
   EXPECT_EQ(join(actor_, record), thread_heap);
   EXPECT_EQ(slot(actor_, record).id, HeapSlot::no_id);
-  record.closed = false;
+  record.exclusive = false;
 }
 
 TEST_F(SharesTest, GivenBackTheyServeTheNextHeap) {
