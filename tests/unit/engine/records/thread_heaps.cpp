@@ -14,9 +14,9 @@
 namespace tarn {
 namespace {
 
-class SharesTest : public testing::Test {
+class ThreadHeapsTest : public testing::Test {
  protected:
-  ~SharesTest() override {
+  ~ThreadHeapsTest() override {
     for (const tarn_heap heap : heaps_) EXPECT_TRUE(heap_clear(heap, true, "test"));
     actor_.end();
     other_.end();
@@ -34,6 +34,13 @@ class SharesTest : public testing::Test {
       thread_heap = thread_heaps.join(record, actor.record());
     });
     return thread_heap;
+  }
+  // As in an exclusive section, which is of a higher room.
+  static void give_all(HeapRecord& record) {
+    os::Locked gate(record.gate);
+    record.exclusive = true;
+    thread_heaps.give_all(record);
+    record.exclusive = false;
   }
   static HeapSlot& slot(Actor& actor, const HeapRecord& record) {
     return actor.record().slots[record.id % heap_slots];
@@ -57,7 +64,7 @@ class SharesTest : public testing::Test {
   std::vector<tarn_heap> heaps_;
 };
 
-TEST_F(SharesTest, AThreadHasOneInAHeap) {
+TEST_F(ThreadHeapsTest, AThreadHasOneInAHeap) {
   HeapRecord& record = make();
   EXPECT_EQ(find_thread_heap(record, actor_.record()), nullptr);
   ThreadHeap* const thread_heap = join(actor_, record);
@@ -75,12 +82,12 @@ TEST_F(SharesTest, AThreadHasOneInAHeap) {
   EXPECT_EQ(listed(actor_.record()), std::vector<ThreadHeap*>{thread_heap});
 }
 
-TEST_F(SharesTest, OfMallocsHeapIsTheThreadItself) {
+TEST_F(ThreadHeapsTest, OfMallocsHeapIsTheThreadItself) {
   EXPECT_EQ(join(actor_, main_record), &actor_.record().heap);
   EXPECT_TRUE(listed(actor_.record()).empty());
 }
 
-TEST_F(SharesTest, AnOpenHeapIsPutInTheSlotAndAClosedOneIsNot) {
+TEST_F(ThreadHeapsTest, AnOpenHeapIsPutInTheSlotAndAClosedOneIsNot) {
   if (!barriers_known()) GTEST_SKIP() << "no slot is filled here";
   HeapRecord& record = make();
   ThreadHeap* const thread_heap = join(actor_, record);
@@ -93,17 +100,17 @@ TEST_F(SharesTest, AnOpenHeapIsPutInTheSlotAndAClosedOneIsNot) {
   record.exclusive = false;
 }
 
-TEST_F(SharesTest, GivenBackTheyServeTheNextHeap) {
+TEST_F(ThreadHeapsTest, GivenBackTheyServeTheNextHeap) {
   HeapRecord& first = make();
   ThreadHeap* const thread_heap = join(actor_, first);
-  thread_heaps.give_all(first);
+  give_all(first);
   EXPECT_EQ(find_thread_heap(first, actor_.record()), nullptr);
   EXPECT_TRUE(listed(actor_.record()).empty());
   EXPECT_EQ(thread_heap->thread, nullptr);
   EXPECT_EQ(join(other_, make()), thread_heap);
 }
 
-TEST_F(SharesTest, OneWithPagesStaysWithItsThreadAsMallocs) {
+TEST_F(ThreadHeapsTest, OneWithPagesStaysWithItsThreadAsMallocs) {
   HeapRecord& record = make();
   record.young = false;  // Blocks in pages from the first one on.
   void* block = nullptr;
@@ -125,7 +132,7 @@ TEST_F(SharesTest, OneWithPagesStaysWithItsThreadAsMallocs) {
   actor_.run([] { trim(0); });
 }
 
-TEST_F(SharesTest, AnEmptiedOneIsLinkedForItsThread) {
+TEST_F(ThreadHeapsTest, AnEmptiedOneIsLinkedForItsThread) {
   ThreadHeap* const first = join(actor_, make());
   ThreadHeap* const second = join(actor_, make());
   Thread& thread = actor_.record();
@@ -143,7 +150,7 @@ TEST_F(SharesTest, AnEmptiedOneIsLinkedForItsThread) {
   second->next_of_record = links[1];
 }
 
-TEST_F(SharesTest, WhatTheyCountedIsKeptWhenTheyAreGivenBack) {
+TEST_F(ThreadHeapsTest, WhatTheyCountedIsKeptWhenTheyAreGivenBack) {
   HeapRecord& record = make();
   record.young = false;
   actor_.run([&] {
@@ -164,7 +171,7 @@ TEST_F(SharesTest, WhatTheyCountedIsKeptWhenTheyAreGivenBack) {
   EXPECT_EQ(past_allocations(300), before + counted);
 }
 
-TEST_F(SharesTest, BlocksWithoutOneAreCounted) {
+TEST_F(ThreadHeapsTest, BlocksWithoutOneAreCounted) {
   const std::uint64_t before = past_allocations(160);
   const std::uint64_t of_others = past_allocations(320);
   thread_heaps.count_without_thread_heap(160);
@@ -173,7 +180,7 @@ TEST_F(SharesTest, BlocksWithoutOneAreCounted) {
   EXPECT_EQ(past_allocations(320), of_others);
 }
 
-TEST_F(SharesTest, AVisitPassesOverClosedHeaps) {
+TEST_F(ThreadHeapsTest, AVisitPassesOverClosedHeaps) {
   HeapRecord& open = make();
   HeapRecord& frozen = make();
   ThreadHeap* const thread_heap = join(actor_, open);
@@ -189,7 +196,7 @@ TEST_F(SharesTest, AVisitPassesOverClosedHeaps) {
   frozen.frozen = Frozen::no;
 }
 
-TEST_F(SharesTest, AHeapThatIsNotSharedHasOneForAll) {
+TEST_F(ThreadHeapsTest, AHeapThatIsNotSharedHasOneForAll) {
   HeapRecord& record = make();
   ThreadHeap* const thread_heap = thread_heaps.join_alone(record, locked_owner);
   ASSERT_NE(thread_heap, nullptr);
@@ -197,12 +204,12 @@ TEST_F(SharesTest, AHeapThatIsNotSharedHasOneForAll) {
   EXPECT_EQ(thread_heaps.join_alone(record, locked_owner), thread_heap);
   EXPECT_EQ(record.first_thread_heap, thread_heap);
   EXPECT_EQ(thread_heap->next_of_record, nullptr);
-  thread_heaps.give_all(record);
+  give_all(record);
   EXPECT_EQ(record.first_thread_heap, nullptr);
 }
 
 // There is room in pieces that were had before, and then there is none.
-TEST_F(SharesTest, OutOfMemoryLeavesNoTrace) {
+TEST_F(ThreadHeapsTest, OutOfMemoryLeavesNoTrace) {
   os::fake::fail_at(1, true);
   std::vector<HeapRecord*> records;
   HeapRecord* refused = nullptr;
@@ -239,7 +246,7 @@ TEST_F(SharesTest, OutOfMemoryLeavesNoTrace) {
 }
 
 // The child of a fork does so when another thread held the lock.
-TEST_F(SharesTest, ListsAreMadeAgainFromTheRecords) {
+TEST_F(ThreadHeapsTest, ListsAreMadeAgainFromTheRecords) {
   HeapRecord& a = make();
   HeapRecord& b = make();
   HeapRecord& gone = make();
