@@ -138,8 +138,11 @@ TEST_F(ThreadHeapsTest, AnEmptiedOneIsLinkedForItsThread) {
   Thread& thread = actor_.record();
   ThreadHeap* const links[] = {first->next_of_record, second->next_of_record};
   EXPECT_EQ(thread.emptied, nullptr);
-  note_emptied(*first);
-  note_emptied(*second);
+  for (ThreadHeap* const emptied : {first, second}) {
+    emptied->left_over = true;  // As if its heap had been deleted.
+    note_emptied(*emptied);
+    emptied->left_over = false;
+  }
   EXPECT_TRUE(thread.has_left_over);
   EXPECT_EQ(thread.emptied, second);
   EXPECT_EQ(second->next_of_record, first);
