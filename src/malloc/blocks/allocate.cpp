@@ -1,4 +1,4 @@
-// allocate: allocating. What is done with a block that comes back is in blocks_given.cpp.
+// allocate: see allocate.hpp. What is done with a block that comes back: free.hpp, resize.hpp.
 //
 // SPDX-License-Identifier: MIT
 #include "malloc/blocks/allocate.hpp"

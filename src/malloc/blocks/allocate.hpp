@@ -17,7 +17,7 @@ namespace tarn {
 void* allocate_stepped(std::size_t bytes) noexcept;  // Above linear_bytes_max.
 // Any size, when the hit path found no block.
 void* allocate_slow(std::size_t bytes, const void* site) noexcept;
-// 14 instructions and 2 branches to the return.
+// 15 instructions and 2 branches to the return, as malloc.
 TARN_INLINE void* allocate(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > linear_bytes_max)) return allocate_stepped(bytes);
   Page* const page = current_heap->current[linear_class_of(bytes)];
