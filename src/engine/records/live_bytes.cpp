@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/records/totals.hpp"
+#include "platform/base/counter.hpp"
 
 namespace tarn {
 
@@ -21,13 +22,6 @@ constexpr std::int64_t delta_max = 32 * 1024;
 constexpr std::int64_t look_part_first = 8;
 constexpr std::int64_t look_part_least = 2;
 constexpr std::int64_t sure_part = 64;
-
-void raise_to(HeapRecord& record, std::int64_t bytes) noexcept {
-  std::atomic<std::int64_t>& peak = record.live_bytes_peak;
-  std::int64_t seen = peak.load(std::memory_order_relaxed);
-  while (bytes > seen && !peak.compare_exchange_weak(seen, bytes, std::memory_order_relaxed)) {
-  }
-}
 
 void tell_process(ThreadHeap& heap) noexcept {
   totals.add_live(heap.process_delta);
@@ -47,11 +41,11 @@ void look_at_pages(ThreadHeap& heap) noexcept {
 
 void add_live(HeapRecord& record, std::int64_t bytes) noexcept {
   const std::int64_t now = record.live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (bytes > 0) raise_to(record, now);
+  if (bytes > 0) raise_to(record.live_bytes_peak, now);
 }
 
 void raise_live_peak(HeapRecord& record, std::uint64_t bytes) noexcept {
-  raise_to(record, static_cast<std::int64_t>(bytes));
+  raise_to(record.live_bytes_peak, static_cast<std::int64_t>(bytes));
 }
 
 // What a thread heap knows is too much by the blocks that were freed on pages which it has not come
@@ -75,7 +69,7 @@ void tell_live(ThreadHeap& heap) noexcept {
   }
   heap.live_delta_max = std::clamp(now / delta_part, live_delta_least, delta_max);
   record.live_bytes.fetch_add(heap.live_delta, std::memory_order_relaxed);
-  if (looked || heap.live_is_sure) raise_to(record, now);
+  if (looked || heap.live_is_sure) raise_to(record.live_bytes_peak, now);
   heap.process_delta += heap.live_delta;
   heap.live_delta = 0;
   if (heap.process_delta > delta_max || heap.process_delta < -delta_max) tell_process(heap);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/store/store.hpp"
+#include "platform/base/counter.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/vm.hpp"
 #include "platform/report/report.hpp"
@@ -16,12 +17,6 @@ namespace tarn {
 constinit Totals totals;
 
 namespace {
-
-void raise(std::atomic<std::int64_t>& peak, std::int64_t value) noexcept {
-  std::int64_t seen = peak.load(std::memory_order_relaxed);
-  while (value > seen && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
-  }
-}
 
 std::uint64_t at_least_zero(const std::atomic<std::int64_t>& counter) noexcept {
   const std::int64_t value = counter.load(std::memory_order_relaxed);
@@ -102,7 +97,7 @@ void Totals::refresh_account() noexcept {
 void Totals::add_live(std::int64_t delta) noexcept {
   if (delta == 0) return;
   const std::int64_t now = live_bytes_.fetch_add(delta, std::memory_order_relaxed) + delta;
-  raise(live_bytes_peak_, now);
+  raise_to(live_bytes_peak_, now);
   refresh_account();
 }
 
@@ -115,7 +110,7 @@ void Totals::add_large(std::int64_t delta_bytes) noexcept {
 void Totals::resize_large(std::int64_t delta_bytes) noexcept {
   const std::int64_t now =
       large_live_bytes_.fetch_add(delta_bytes, std::memory_order_relaxed) + delta_bytes;
-  raise(large_live_bytes_peak_, now);
+  raise_to(large_live_bytes_peak_, now);
   add_live(delta_bytes);
 }
 

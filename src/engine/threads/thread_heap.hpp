@@ -24,6 +24,9 @@ inline void set_current(ThreadHeap& heap, std::size_t size_class, Page* page) no
 // A current page of the class with a block on its free list; null when out of memory.
 Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept;
 
+// As refill(), for a request of `bytes`, which is counted.
+Page* refill_for(ThreadHeap& heap, std::size_t size_class, std::size_t bytes) noexcept;
+
 // Called when the countdown of a page reaches zero: the page wakes or retires.
 void page_attention(Page& page) noexcept;
 

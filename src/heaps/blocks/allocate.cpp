@@ -30,17 +30,6 @@ namespace {
 // How often a chunk is taken for one request: others may use up what it was taken for.
 constexpr int growths_max = 8;
 
-// A current page with a free block, for a request of `bytes`; null as refill().
-Page* refill_for(ThreadHeap& thread_heap, std::size_t size_class, std::size_t bytes) noexcept {
-  Page* const page = refill(thread_heap, size_class);
-  if (TARN_LIKELY(page != nullptr)) {
-    ClassCounts& counts = thread_heap.bin(size_class).counts;
-    counts.sampled.add(1);
-    counts.sampled_bytes.add(bytes);
-  }
-  return page;
-}
-
 Attempt from_thread_heap(ThreadHeap& thread_heap, std::size_t size_class,
                          std::size_t bytes) noexcept {
   Page* page =

@@ -75,7 +75,45 @@ Place take_place(Checks& checks, Page* page) noexcept {
   return place;
 }
 
+Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept {
+  const std::size_t slices = slices_for(request.bytes + canary_bytes_min);
+  const std::size_t aligned =
+      request.alignment <= slice_bytes ? 1 : request.alignment >> slice_shift;
+  LoneNote* const note = notes.take();
+  if (note == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
+  Attempt failed{};
+  Page* page = take_charged_span(record, slices, aligned, &failed);
+  if (page == nullptr && release_all(record)) {
+    page = take_charged_span(record, slices, aligned, &failed);
+  }
+  if (page == nullptr) {
+    notes.give(*note);
+    return failed;
+  }
+  return begin_lone(record, page, *note, page->base, request, 0);
+}
+
 }  // namespace
+
+Attempt begin_lone(HeapRecord& record, Page* page, LoneNote& note, std::byte* start,
+                   const Request& request, unsigned flags) noexcept {
+  note.start = start;
+  note.record = &record;
+  note.allocated_at = request.site;
+  page->notes = &note;
+  page->live_seen = 1;
+  page_map.set_ends(page);
+  const bool zeroed = page->zeroed;
+  // The note first: the place ends where its flags say.
+  const unsigned rounded = request.fixed != nullptr ? Note::rounded : 0;
+  note.set(NoteState::live, flags | rounded, request.bytes);
+  mark_canary(lone_place(page), request.bytes);
+  TARN_FORK_FENCE();
+  page->set_kind(SpanKind::lone);
+  count_born(*record.checks, request.bytes);
+  totals.add_large(static_cast<std::int64_t>(page->bytes()));
+  return {Outcome::done, start, nullptr, zeroed};
+}
 
 Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept {
   const std::size_t size_class = place_class_for(request);
@@ -97,37 +135,6 @@ Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept {
   count_born(checks, request.bytes);
   thread_heaps.count_without_thread_heap(request.bytes);
   return {Outcome::done, place.start, nullptr};
-}
-
-Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept {
-  const std::size_t slices = slices_for(request.bytes + canary_bytes_min);
-  const std::size_t aligned =
-      request.alignment <= slice_bytes ? 1 : request.alignment >> slice_shift;
-  LoneNote* const note = notes.take();
-  if (note == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
-  Attempt failed{};
-  Page* page = take_charged_span(record, slices, aligned, &failed);
-  if (page == nullptr && release_all(record)) {
-    page = take_charged_span(record, slices, aligned, &failed);
-  }
-  if (page == nullptr) {
-    notes.give(*note);
-    return failed;
-  }
-  note->start = page->base;
-  note->record = &record;
-  note->allocated_at = request.site;
-  page->notes = note;
-  page->live_seen = 1;
-  page_map.set_ends(page);
-  const bool zeroed = page->zeroed;
-  mark_canary(lone_place(page), request.bytes);
-  note->set(NoteState::live, request.fixed != nullptr ? Note::rounded : 0, request.bytes);
-  TARN_FORK_FENCE();
-  page->set_kind(SpanKind::lone);
-  count_born(*record.checks, request.bytes);
-  totals.add_large(static_cast<std::int64_t>(page->bytes()));
-  return {Outcome::done, note->start, nullptr, zeroed};
 }
 
 }  // namespace tarn

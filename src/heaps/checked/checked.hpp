@@ -4,12 +4,17 @@
 #pragma once
 
 #include "engine/records/record.hpp"
+#include "heaps/checked/notes.hpp"
 #include "heaps/heap/request.hpp"
 
 namespace tarn {
 
 // From lists of one size, or a span of its own.
 Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept;
-Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept;
+
+// Makes a span of kind large, and a note in state taken, the place of one block that begins at
+// `start`. flags: of the note.
+Attempt begin_lone(HeapRecord& record, Page* page, LoneNote& note, std::byte* start,
+                   const Request& request, unsigned flags) noexcept;
 
 }  // namespace tarn

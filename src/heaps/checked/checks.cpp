@@ -29,6 +29,20 @@ namespace {
 os::Lock spare_lock;
 Checks* spare_checks = nullptr;
 
+// The record of a checked span, locked and open; null when the span is none by now.
+HeapRecord* lock_checked(Page* page) noexcept {
+  for (;;) {
+    HeapRecord* const record = page->record_now();
+    if (!is_checked(page->kind_now()) || record == nullptr) return nullptr;
+    record->lock.lock();
+    const bool still = is_checked(page->kind_now()) && page->record_now() == record;
+    const bool exclusive = still && exclusive_to_another(*record);
+    if (still && !exclusive) return record;
+    record->lock.unlock();
+    if (exclusive) wait_at_gate(*record);
+  }
+}
+
 // The lock of a record that lock_checked() has taken.
 class Held {
  public:
@@ -126,19 +140,6 @@ Attempt checks_allocate(HeapRecord& record, const Request& request) noexcept {
   os::Locked locked(record.lock);
   return record.checks->mode == Mode::guarded ? guarded_allocate(record, request)
                                               : checked_allocate(record, request);
-}
-
-HeapRecord* lock_checked(Page* page) noexcept {
-  for (;;) {
-    HeapRecord* const record = page->record_now();
-    if (!is_checked(page->kind_now()) || record == nullptr) return nullptr;
-    record->lock.lock();
-    const bool still = is_checked(page->kind_now()) && page->record_now() == record;
-    const bool exclusive = still && exclusive_to_another(*record);
-    if (still && !exclusive) return record;
-    record->lock.unlock();
-    if (exclusive) wait_at_gate(*record);
-  }
 }
 
 void checks_free(Page* page, void* p, const FreeCall& given) noexcept {

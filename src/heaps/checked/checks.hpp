@@ -34,9 +34,6 @@ bool mode_is_sound(const tarn_heap_options& options) noexcept;
 // False for a sound mode that the system cannot give.
 bool mode_is_supported(const tarn_heap_options& options) noexcept;
 
-// The record of a checked span, locked and open; null when the span is none by now.
-HeapRecord* lock_checked(Page* page) noexcept;
-
 // The calling thread is inside the heap (Visit).
 Attempt checks_allocate(HeapRecord& record, const Request& request) noexcept;
 

@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "heaps/checked/guarded.hpp"
 
-#include "engine/records/totals.hpp"
-#include "engine/spans/page_map.hpp"
 #include "heaps/checked/checked.hpp"
 #include "heaps/checked/checked_span.hpp"
 #include "heaps/checked/guard.hpp"
@@ -62,21 +60,7 @@ Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept {
     // Its guard was refused.
     return failed.outcome == Outcome::again ? checked_allocate(record, request) : failed;
   }
-  note->start = page->end() - slice_bytes - bytes;
-  note->record = &record;
-  note->allocated_at = request.site;
-  page->notes = note;
-  page->live_seen = 1;
-  page_map.set_ends(page);
-  const unsigned rounded = request.fixed != nullptr ? Note::rounded : 0;
-  note->set(NoteState::live, Note::guarded | rounded, request.bytes);
-  const bool zeroed = page->zeroed;
-  mark_canary(lone_place(page), request.bytes);
-  TARN_FORK_FENCE();
-  page->set_kind(SpanKind::lone);
-  count_born(checks, request.bytes);
-  totals.add_large(static_cast<std::int64_t>(page->bytes()));
-  return {Outcome::done, note->start, nullptr, zeroed};
+  return begin_lone(record, page, *note, page->end() - slice_bytes - bytes, request, Note::guarded);
 }
 
 }  // namespace tarn

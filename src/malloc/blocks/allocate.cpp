@@ -68,12 +68,9 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   os::await_fork();
   Busy busy(*thread);
   ThreadHeap& heap = *current_heap;
-  Page* const page = refill(heap, size_class);
+  Page* const page = refill_for(heap, size_class, bytes);
   if (page == nullptr) return nullptr;
-  ClassCounts& counts = heap.bin(size_class).counts;
   TARN_ASSERT(page->size_class == size_class && page->free != nullptr);
-  counts.sampled.add(1);
-  counts.sampled_bytes.add(bytes);
   return page_pop(page);
 }
 

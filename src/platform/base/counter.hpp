@@ -1,4 +1,4 @@
-// counter: a number that one thread writes and any thread reads.
+// counter: numbers that any thread reads: one that a single thread writes, and a peak.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,5 +20,12 @@ class Counter {
  private:
   std::atomic<std::uint64_t> value_{0};
 };
+
+// Makes the peak at least `value`. Any thread; without order.
+inline void raise_to(std::atomic<std::int64_t>& peak, std::int64_t value) noexcept {
+  std::int64_t seen = peak.load(std::memory_order_relaxed);
+  while (value > seen && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
 
 }  // namespace tarn
