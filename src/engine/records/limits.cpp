@@ -4,6 +4,7 @@
 #include "engine/records/limits.hpp"
 
 #include "platform/base/check.hpp"
+#include "platform/base/counter.hpp"
 
 namespace tarn {
 
@@ -39,14 +40,6 @@ void cancel_one(Limits& limits, std::size_t bytes) noexcept {
   }
 }
 
-// A peak ends where something is given back: only there it is written down.
-void raise_peak(Limits& limits, std::size_t seen) noexcept {
-  std::size_t peak = limits.committed_peak.load(std::memory_order_relaxed);
-  while (seen > peak &&
-         !limits.committed_peak.compare_exchange_weak(peak, seen, std::memory_order_relaxed)) {
-  }
-}
-
 }  // namespace
 
 HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept {
@@ -60,9 +53,10 @@ HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept {
   return nullptr;
 }
 
+// A peak ends where something is given back: only there it is written down.
 void uncharge(HeapRecord& heap, std::size_t bytes) noexcept {
   for (HeapRecord* r = &heap; r != nullptr; r = r->parent) {
-    raise_peak(r->limits, uncharge_one(r->limits, bytes));
+    raise_to(r->limits.committed_peak, uncharge_one(r->limits, bytes));
   }
 }
 

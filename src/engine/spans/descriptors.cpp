@@ -20,20 +20,6 @@ constexpr int plenty = 8192;
 constexpr int lent_at_once = Records::piece_bytes / descriptor_bytes;
 }  // namespace
 
-void Descriptors::Spares::push(Span* span) noexcept {
-  span->next = first;
-  first = span;
-  ++count;
-}
-
-Span* Descriptors::Spares::pop() noexcept {
-  TARN_ASSERT(first != nullptr);
-  Span* const span = first;
-  first = span->next;
-  --count;
-  return span;
-}
-
 bool Descriptors::make(std::uint8_t group) noexcept {
   void* const record = memory_.allocate(descriptor_bytes);
   if (record == nullptr) return false;
@@ -61,13 +47,6 @@ bool Descriptors::provide(int count) noexcept {
     if (!borrow(group, plenty) && !make(group) && !borrow(group, 0)) return false;
   }
   return true;
-}
-
-Span* Descriptors::take() noexcept { return spares_[thread_group].pop(); }
-
-void Descriptors::give(Span* span) noexcept {
-  span->set_kind(SpanKind::idle);
-  spares_[span->group].push(span);
 }
 
 void Descriptors::forget_spares() noexcept {

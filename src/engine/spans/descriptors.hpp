@@ -10,6 +10,7 @@
 
 #include "engine/spans/record_memory.hpp"
 #include "engine/spans/span.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -20,8 +21,11 @@ class Descriptors {
   bool provide(int count) noexcept;
 
   // Takes one of those, of kind idle.
-  Span* take() noexcept;
-  void give(Span* span) noexcept;
+  Span* take() noexcept { return spares_[thread_group].pop(); }
+  void give(Span* span) noexcept {
+    span->set_kind(SpanKind::idle);
+    spares_[span->group].push(span);
+  }
 
   // True when the descriptor is of the calling thread's group.
   static bool is_near(const Span* span) noexcept { return span->group == thread_group; }
@@ -51,8 +55,18 @@ class Descriptors {
     Span* first = nullptr;  // By next.
     int count = 0;
 
-    void push(Span* span) noexcept;
-    Span* pop() noexcept;
+    void push(Span* span) noexcept {
+      span->next = first;
+      first = span;
+      ++count;
+    }
+    Span* pop() noexcept {
+      TARN_ASSERT(first != nullptr);
+      Span* const span = first;
+      first = span->next;
+      --count;
+      return span;
+    }
   };
 
   bool make(std::uint8_t group) noexcept;

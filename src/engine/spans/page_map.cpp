@@ -97,8 +97,10 @@ void PageMap::clear(const std::byte* start, std::size_t slices) noexcept {
 }
 
 void PageMap::set_ends(const Span* span) noexcept {
-  set(span->base, 1, span);
-  if (span->slices > 1) set(span->end() - slice_bytes, 1, span);
+  const std::uint64_t value = distance(span);
+  TARN_ASSERT(root_[address_of(span->base) >> leaf_shift].load() != 0);
+  entry_of(address_of(span->base))->store(value);
+  entry_of(address_of(span->end()) - slice_bytes)->store(value);
 }
 
 void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
@@ -124,8 +126,9 @@ void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
 }
 
 void PageMap::clear_ends(const std::byte* start, std::size_t slices) noexcept {
-  clear(start, 1);
-  if (slices > 1) clear(start + (slices - 1) * slice_bytes, 1);
+  TARN_ASSERT(slices != 0);
+  entry_of(address_of(start))->store(0);
+  entry_of(address_of(start) + (slices - 1) * slice_bytes)->store(0);
 }
 
 }  // namespace tarn

@@ -31,6 +31,11 @@ enum class SpanKind : std::uint8_t {
   notes,      // What is known of the blocks in a checked span.
 };
 
+// True for blocks of a heap whose mode checks them.
+constexpr bool is_checked(SpanKind kind) noexcept {
+  return kind == SpanKind::checked || kind == SpanKind::lone;
+}
+
 struct alignas(cache_line_bytes) Span {
   std::byte* base = nullptr;  // First byte.
   std::uint32_t slices = 0;

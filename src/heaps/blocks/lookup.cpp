@@ -13,7 +13,7 @@ namespace tarn {
 
 // Where the page map has no root for an address there is no block either. (The hit path of free has
 // no instruction left for that question.)
-Span* span_of_block(const void* p, const char* function) noexcept {
+Span* span_of_other_block(const void* p, const char* function) noexcept {
   if (TARN_UNLIKELY(address_of(p) >> address_bits != 0)) {
     tombstones.report(Misuse::invalid_free, function, p);
   }

@@ -20,10 +20,21 @@ inline Span* find_span(const void* p) noexcept {
   return in_region != nullptr ? in_region : span;
 }
 
+// As span_of_block(), for all that it does not answer itself.
+Span* span_of_other_block(const void* p, const char* function) noexcept;
+
 // The page, mixed page or large span of the block at p. Reports, and does not return, when p is no
 // block. For a checked span the caller must check p. The foreign span stands for blocks of the
 // system's malloc that belong to a heap.
-Span* span_of_block(const void* p, const char* function) noexcept;
+inline Span* span_of_block(const void* p, const char* function) noexcept {
+  if (TARN_LIKELY(address_of(p) >> address_bits == 0)) {
+    Span* const span = page_map.span_of(p);
+    const SpanKind kind = span->kind_now();
+    if (kind == SpanKind::page && static_cast<Page*>(span)->is_block(p)) return span;
+    if (kind == SpanKind::large && span->base == p) return span;
+  }
+  return span_of_other_block(p, function);
+}
 
 // Bytes that may be used at p. pre: span is span_of_block(p)
 std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noexcept;

@@ -16,6 +16,7 @@
 
 #include "engine/records/record.hpp"
 #include "heaps/checked/notes.hpp"
+#include "heaps/heap/request.hpp"
 #include "platform/base/list.hpp"
 #include "platform/report/report.hpp"
 #include "tarn/source/mode.hpp"
@@ -44,18 +45,6 @@ struct Checks {
   std::uint64_t live_bytes_peak = 0;
   Checks* next_spare = nullptr;
 };
-
-// What a program does with a block.
-struct FreeCall {
-  const char* function;
-  const void* site;               // Return address of the public function.
-  std::size_t bytes = any_bytes;  // What the program says was asked for.
-  static constexpr std::size_t any_bytes = SIZE_MAX;
-};
-
-inline bool is_checked(SpanKind kind) noexcept {
-  return kind == SpanKind::checked || kind == SpanKind::lone;
-}
 
 // A place and what is known of its block.
 struct Place {

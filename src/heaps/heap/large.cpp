@@ -15,11 +15,6 @@ namespace tarn {
 
 namespace {
 
-void count(const Span* span, bool allocated) noexcept {
-  const auto bytes = static_cast<std::int64_t>(span->bytes());
-  totals.add_large(allocated ? bytes : -bytes);
-}
-
 void count_resized(const Span* span, std::size_t bytes_before) noexcept {
   const std::int64_t more =
       static_cast<std::int64_t>(span->bytes()) - static_cast<std::int64_t>(bytes_before);
@@ -102,13 +97,13 @@ Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, SpanSource
   if (span == nullptr) return nullptr;
   if (zero) make_zero(span, source);
   static_cast<Page*>(span)->set_requested(bytes);
-  count(span, true);
+  totals.add_large(static_cast<std::int64_t>(span->bytes()));
   return span;
 }
 
 void large_give(Span* span, SpanSource source) noexcept {
   TARN_ASSERT(span->kind_now() == SpanKind::large);
-  count(span, false);
+  totals.add_large(-static_cast<std::int64_t>(span->bytes()));
   give_large(span, source);
 }
 

@@ -1,4 +1,4 @@
-// request: a request to a heap, and its outcome.
+// request: a request to a heap and its outcome, and the free of a block.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -40,6 +40,14 @@ struct Attempt {
   HeapRecord* refused_by;
   bool zeroed = false;          // The block is known to read as zero.
   bool soft_marks_due = false;  // The callbacks of soft marks of the heap or its ancestors are due.
+};
+
+// A free of a block, or another use of it that is checked.
+struct FreeCall {
+  const char* function;           // The public function that was called, for reports.
+  const void* site;               // Return address of the public function.
+  std::size_t bytes = any_bytes;  // The size that the program says it asked for.
+  static constexpr std::size_t any_bytes = SIZE_MAX;
 };
 
 }  // namespace tarn

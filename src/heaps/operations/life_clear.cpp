@@ -86,7 +86,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
       return false;
     }
     if (record->id.load(std::memory_order_relaxed) != heap.id) live_record(heap, function);
-    if (!thaw(*record)) return false;
+    if (is_frozen(*record) && !thaw(*record)) return false;
     if (record->checks != nullptr) checks_verify(*record, function);
     if (ends && !registry.end_id(*record, heap.id)) live_record(heap, function);
     if (ends) forget_exclusive_depth(*record);
@@ -106,7 +106,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     }
   }
   if (ends) {
-    checks_end(*record);
+    if (record->checks != nullptr) checks_end(*record);
     registry.give(*record);
   }
   if (chain != nullptr) store.give_all(chain, warm_bytes);

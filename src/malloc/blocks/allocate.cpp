@@ -78,21 +78,17 @@ TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes) noexce
   return try_again(bytes, [&] { return refilled(size_class, bytes); });
 }
 
-TARN_INLINE void* from_refill(std::size_t size_class, std::size_t bytes) noexcept {
-  void* const block = refilled(size_class, bytes);
-  return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes);
-}
-
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes,
                                         const void* site) noexcept {
   if (TARN_UNLIKELY(has_default_heap())) return default_heap_allocate(bytes, 1, false, site);
-  return from_refill(size_class, bytes);
+  void* const block = refilled(size_class, bytes);
+  return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes);
 }
 
 TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
                                          const void* site) noexcept {
   if (TARN_UNLIKELY(has_default_heap())) return default_heap_allocate(bytes, 1, true, site);
-  void* const block = from_refill(size_class, bytes);
+  void* const block = allocate_class_slow(size_class, bytes, site);
   return block == nullptr ? nullptr : memset(block, 0, class_block_bytes[size_class]);
 }
 

@@ -9,7 +9,6 @@
 #include "engine/threads/thread_heap.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/checked/checks.hpp"
-#include "heaps/checked/places.hpp"
 #include "heaps/heap/heap_large.hpp"
 #include "heaps/heap/large.hpp"
 #include "heaps/heap/mixed_blocks.hpp"
@@ -42,9 +41,11 @@ void free_locked(Page* page, void* p) noexcept {
   tend_zone(*record);
 }
 
-// Frees any block but those of the calling thread's own pages.
-void take_back(void* p, const FreeCall& given) noexcept {
+}  // namespace
+
+void deallocate_slow(void* p, const void* site, std::size_t bytes) noexcept {
   if (p == nullptr) return;
+  const FreeCall given{"free", site, bytes};
   Span* const span = span_of_block(p, given.function);
   const SpanKind kind = span->kind_now();
   auto* const page = static_cast<Page*>(span);
@@ -65,15 +66,6 @@ void take_back(void* p, const FreeCall& given) noexcept {
     case RemoteFree::post: return post(page);
     case RemoteFree::dead: report_misuse(Misuse::double_free, given.function, p);
   }
-}
-
-}  // namespace
-
-void deallocate_slow(void* p, const void* site) noexcept { take_back(p, {"free", site}); }
-
-void deallocate_sized_slow(void* p, std::size_t bytes, const void* site) noexcept {
-  // No block has the largest size, which stands for none said.
-  take_back(p, {"free", site, bytes == FreeCall::any_bytes ? bytes - 1 : bytes});
 }
 
 void deallocate_attention(Page* page) noexcept {

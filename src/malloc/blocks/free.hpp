@@ -8,14 +8,14 @@
 
 #include "engine/records/thread.hpp"
 #include "engine/spans/page_map.hpp"
+#include "heaps/heap/request.hpp"
 
 namespace tarn {
 
-// `site`: the return address of the function that the program called. Where none is passed it is
-// that of the callee, to which the compiler jumps.
-// Null, foreign, large, checked, or another thread's. `bytes`: as the program says it asked.
-void deallocate_slow(void* p, const void* site) noexcept;
-void deallocate_sized_slow(void* p, std::size_t bytes, const void* site) noexcept;
+// Frees any block but those of the calling thread's own pages; null is none. `site` is the return
+// address of the function that the program called; where none is passed it is that of the callee,
+// to which the compiler jumps. `bytes` is the size that the program says it asked for.
+void deallocate_slow(void* p, const void* site, std::size_t bytes) noexcept;
 void deallocate_attention(Page* page) noexcept;  // The countdown reached zero.
 
 // pre: the page is the calling thread's own, and p is a block of it.
@@ -30,20 +30,26 @@ TARN_INLINE void deallocate_local(void* p, Page* page) noexcept {
   if (TARN_UNLIKELY(--page->countdown == 0)) return deallocate_attention(page);
 }
 
-// 20 instructions and 2 branches to the return; null takes the slow path by the owner's test.
-TARN_INLINE void deallocate(void* p) noexcept {
-  auto* const page = static_cast<Page*>(page_map.span_of(p));
+// pre: the page is that of p
+TARN_INLINE void deallocate_in(Page* page, void* p) noexcept {
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
-    return deallocate_slow(p, __builtin_return_address(0));
+    return deallocate_slow(p, __builtin_return_address(0), FreeCall::any_bytes);
   }
   deallocate_local(p, page);
+}
+
+// 20 instructions and 2 branches to the return; null takes the slow path by the owner's test.
+TARN_INLINE void deallocate(void* p) noexcept {
+  deallocate_in(static_cast<Page*>(page_map.span_of(p)), p);
 }
 
 // As above, with the size that the program asked for: checked heaps compare it.
 TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
   auto* const page = static_cast<Page*>(page_map.span_of(p));
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
-    return deallocate_sized_slow(p, bytes, __builtin_return_address(0));
+    // No block has the largest size, which stands for none said.
+    const std::size_t said = bytes == FreeCall::any_bytes ? bytes - 1 : bytes;
+    return deallocate_slow(p, __builtin_return_address(0), said);
   }
   deallocate_local(p, page);
 }

@@ -8,12 +8,12 @@
 
 #include "engine/records/gate.hpp"
 #include "engine/records/live_bytes.hpp"
+#include "engine/records/thread_default.hpp"
 #include "engine/spans/page_map.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/passthrough.hpp"
-#include "heaps/checked/places.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/heap_large.hpp"
 #include "heaps/heap/large.hpp"
@@ -140,29 +140,34 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   return stay(p, has_room, saved);
 }
 
+// pre: the page is malloc's heap's, and malloc serves the thread from that heap
+TARN_NOINLINE void* move(Page* page, void* p, std::size_t bytes) noexcept {
+  const std::size_t size = page->block_bytes;
+  const int saved = errno;
+  void* const moved = allocate(bytes);
+  if (TARN_UNLIKELY(moved == nullptr)) return stay(p, bytes <= size, saved);
+  memcpy(moved, p, bytes < size ? bytes : size);
+  deallocate_in(page, p);
+  return moved;
+}
+
 // Of any block but those that reallocate() serves itself. The block stays in its heap; if that is
 // deleted meanwhile, it is malloc's.
 TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
   const void* const site = __builtin_return_address(0);
   for (;;) {
     Span* const span = span_of_block(p, "realloc");
+    auto* const page = static_cast<Page*>(span);
+    if (span->kind_now() == SpanKind::page && page->heap_now()->record == &main_record &&
+        !has_default_heap()) {  // Another thread's.
+      return keeps_place(page->block_bytes, bytes) ? p : move(page, p, bytes);
+    }
     const tarn_heap heap = handle_of(span, p);
     void* const resized = resize(span, p, {heap, bytes, "realloc", site, true});
     const bool ended =
         static_cast<HeapRecord*>(heap.record)->id.load(std::memory_order_relaxed) != heap.id;
     if (resized != nullptr || !ended) return resized;
   }
-}
-
-// pre: as deallocate_local(); malloc serves the thread from the page's heap
-TARN_NOINLINE void* move_local(void* p, std::size_t bytes, Page* page) noexcept {
-  const std::size_t size = page->block_bytes;
-  const int saved = errno;
-  void* const moved = allocate(bytes);
-  if (TARN_UNLIKELY(moved == nullptr)) return stay(p, bytes <= size, saved);
-  memcpy(moved, p, bytes < size ? bytes : size);
-  deallocate_local(p, page);
-  return moved;
 }
 
 }  // namespace
@@ -180,7 +185,7 @@ void* reallocate(void* p, std::size_t bytes) noexcept {
     return reallocate_slow(p, bytes);
   }
   if (TARN_LIKELY(keeps_place(page->block_bytes, bytes))) return p;
-  return move_local(p, bytes, page);
+  return move(page, p, bytes);
 }
 
 void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function,

@@ -22,8 +22,9 @@ class Counter {
 };
 
 // Makes the peak at least `value`. Any thread; without order.
-inline void raise_to(std::atomic<std::int64_t>& peak, std::int64_t value) noexcept {
-  std::int64_t seen = peak.load(std::memory_order_relaxed);
+template <class Number>
+void raise_to(std::atomic<Number>& peak, Number value) noexcept {
+  Number seen = peak.load(std::memory_order_relaxed);
   while (value > seen && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
   }
 }
