@@ -84,7 +84,6 @@ void PageMap::set(const std::byte* start, std::size_t slices, const Span* span) 
   const std::uint64_t value = distance(span);
   std::uintptr_t address = address_of(start);
   for (std::size_t i = 0; i < slices; ++i, address += slice_bytes) {
-    TARN_ASSERT(root_[address >> leaf_shift].load() != 0);
     entry_of(address)->store(value);
   }
 }
@@ -94,13 +93,6 @@ void PageMap::clear(const std::byte* start, std::size_t slices) noexcept {
   for (std::size_t i = 0; i < slices; ++i, address += slice_bytes) {
     entry_of(address)->store(0);
   }
-}
-
-void PageMap::set_ends(const Span* span) noexcept {
-  const std::uint64_t value = distance(span);
-  TARN_ASSERT(root_[address_of(span->base) >> leaf_shift].load() != 0);
-  entry_of(address_of(span->base))->store(value);
-  entry_of(address_of(span->end()) - slice_bytes)->store(value);
 }
 
 void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
@@ -123,12 +115,6 @@ void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
     start += count << slice_shift;
     slices -= count;
   }
-}
-
-void PageMap::clear_ends(const std::byte* start, std::size_t slices) noexcept {
-  TARN_ASSERT(slices != 0);
-  entry_of(address_of(start))->store(0);
-  entry_of(address_of(start) + (slices - 1) * slice_bytes)->store(0);
 }
 
 }  // namespace tarn

@@ -21,6 +21,7 @@
 #include "engine/layout/geometry.hpp"
 #include "engine/spans/span.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 
 namespace tarn {
@@ -70,11 +71,19 @@ class PageMap {
 
   // pre: the range was covered.
   void set(const std::byte* start, std::size_t slices, const Span* span) noexcept;
-  void set_ends(const Span* span) noexcept;
   void clear(const std::byte* start, std::size_t slices) noexcept;
   // As clear(); the entries of a long range are dropped, not written: they may be swapped out.
   void forget(const std::byte* start, std::size_t slices) noexcept;
-  void clear_ends(const std::byte* start, std::size_t slices) noexcept;
+
+  // Likewise, for the first and the last slice alone.
+  void set_ends(const Span* span) noexcept {
+    entry_of(address_of(span->base))->store(distance(span));
+    entry_of(address_of(span->end()) - slice_bytes)->store(distance(span));
+  }
+  void clear_ends(const std::byte* start, std::size_t slices) noexcept {
+    entry_of(address_of(start))->store(0);
+    entry_of(address_of(start) + (slices - 1) * slice_bytes)->store(0);
+  }
 
   // Calls visit(start, bytes) for the leaves that the OS gave.
   template <class Visit>
@@ -92,6 +101,7 @@ class PageMap {
  private:
   Entry* entry_of(std::uintptr_t address) noexcept {
     const std::uint64_t leaf = root_[address >> leaf_shift].load();
+    TARN_ASSERT(leaf != 0);  // empty_leaf_ is never written.
     return reinterpret_cast<Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf) +
            ((address >> slice_shift) & (leaf_entries - 1));
   }

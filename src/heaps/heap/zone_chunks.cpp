@@ -150,7 +150,6 @@ bool make_zone(const tarn_heap_options& options, SpanSource* source) noexcept {
 }
 
 void end_zone(SpanSource source) noexcept {
-  if (source.is_store()) return;
   Zone& zone = *source.zone();
   const ZoneTraits traits = zone.traits();
   zone.forget_lost();

@@ -19,7 +19,7 @@ bool make_zone(const tarn_heap_options& options, SpanSource* source) noexcept;
 // True when the options about the heap's memory make sense together.
 bool zone_options_are_sound(const tarn_heap_options& options) noexcept;
 
-// Ends a zone that has no span in use; the store stays.
+// Ends a zone that has no span in use. pre: the source is a zone
 void end_zone(SpanSource source) noexcept;
 
 // Takes one more chunk for a request that found no room. False when there is none, or the heap has

@@ -51,7 +51,7 @@ tarn_heap heap_create(const tarn_heap_options* options) noexcept {
       checks_wanted && checks == nullptr ? nullptr : registry.make(*options, source, checks);
   if (record != nullptr) return record->handle();
   if (checks != nullptr) checks_give(checks);
-  end_zone(source);
+  if (!source.is_store()) end_zone(source);
   errno = ENOMEM;
   return {};
 }

@@ -110,9 +110,10 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     registry.give(*record);
   }
   if (chain != nullptr) store.give_all(chain, warm_bytes);
+  if (source.is_store()) return true;
   if (ends) {
     end_zone(source);
-  } else if (!source.is_store()) {
+  } else {
     trim_zone(*record, heap.id, false);  // It may end meanwhile.
   }
   return true;
