@@ -3,6 +3,8 @@
 
 .DEFAULT_GOAL := help
 PREFIX ?= /usr/local
+# Of folders that are not configured yet.
+export CMAKE_GENERATOR ?= Ninja
 # A shell leaves the tilde in PREFIX=~/x as it is.
 prefix = $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 

@@ -86,6 +86,15 @@ class Configure(SampleTest):
         shutil.rmtree(self.root / "build")
         self.assertEqual(self.commands(["--preset", "release"]), plain)
 
+    def test_the_preset_for_users_takes_what_builds_on_the_machine(self):
+        for generator, written in (("Ninja", "build.ninja"), ("Unix Makefiles", "Makefile")):
+            build = self.root / written
+            done = subprocess.run(["cmake", "--preset", "release", "-B", build, *LIBRARY_ALONE],
+                                  cwd=SOURCE, capture_output=True, text=True,
+                                  env={**os.environ, "CMAKE_GENERATOR": generator})
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertTrue((build / written).exists())
+
     def test_whatever_is_not_installed_the_library_is_built(self):
         done = self.configure("--preset", "release", *NOTHING_INSTALLED)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
