@@ -195,6 +195,13 @@ extern TARN_INITIAL_EXEC __thread Thread* current_thread;
 // The thread heap of current_thread that malloc serves from.
 extern TARN_INITIAL_EXEC __thread ThreadHeap* current_heap;
 
+// True when the calling thread is on no path of the library that changes lists, so that it may call
+// the program and wait for other threads.
+inline bool is_at_rest() noexcept {
+  return !current_thread->busy.load(std::memory_order_relaxed) &&
+         !current_thread->inside.load(std::memory_order_relaxed);
+}
+
 inline void set_current_thread(Thread* thread) noexcept {
   current_thread = thread;
   current_heap = &thread->heap;

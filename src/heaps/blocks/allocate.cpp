@@ -102,6 +102,7 @@ Attempt try_inside(HeapRecord& record, std::uint64_t id, Thread& thread,
                    const Request& request) noexcept {
   if (record.checks != nullptr) return checks_allocate(record, request);
   const std::size_t size_class = class_for(record, request);
+  TARN_ASSERT(size_class == no_class || block_bytes_of(record, size_class) >= request.bytes);
   if (request.block != nullptr && request.block_class == size_class) {
     return {Outcome::done, request.block, nullptr};
   }
@@ -130,11 +131,13 @@ Attempt try_once(HeapRecord& record, std::uint64_t id, const Request& request) n
 
 void* refill_inside(Page* page, std::size_t bytes) noexcept {
   Thread& thread = *current_thread;
+  TARN_ASSERT(thread.inside.load(std::memory_order_relaxed) && page->free == nullptr);
   void* block = nullptr;
   HeapRecord* record = nullptr;
   std::uint64_t due_for = 0;  // The id of the heap, if a mark is.
   if (TARN_LIKELY(page != no_page())) {
     ThreadHeap& thread_heap = *page->heap;
+    TARN_ASSERT(thread_heap.thread == &thread && page->kept == -1);
     record = thread_heap.record;
     Busy busy(thread);
     Page* const refilled = refill_for(thread_heap, page->size_class, bytes);
@@ -167,12 +170,14 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
   HeapRecord* const record =
       request.may_end ? static_cast<HeapRecord*>(heap.record) : live_record(heap, request.function);
   if (record == nullptr) return nullptr;
+  TARN_ASSERT(is_power_of_two(request.alignment));
   const UnmetRequest unmet{*record, heap.id, request.bytes};
   int grown = 0;
   for (int relieved = 0;;) {
     const Attempt attempt = try_once(*record, heap.id, request);
     switch (attempt.outcome) {
       case Outcome::done:
+        TARN_ASSERT(address_of(attempt.block) % request.alignment == 0);
         if (attempt.soft_marks_due) call_due_soft_marks(*record, heap.id);
         if (request.zero && !attempt.zeroed) {
           memset(attempt.block, 0, usable_bytes(attempt.block, request.function));

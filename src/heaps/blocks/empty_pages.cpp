@@ -40,6 +40,7 @@ std::size_t give_empty_pages_held(HeapRecord& record, KeepEmpty kept) noexcept {
 
 std::size_t give_empty_pages_and_leave(HeapRecord& record, std::uint64_t id, KeepEmpty kept,
                                        bool* apart) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record) && is_at_rest());
   std::size_t given = 0;
   if (record.id.load(std::memory_order_relaxed) == id && !keeps_off(record)) {
     given = give_empty_pages_held(record, kept);
@@ -54,6 +55,7 @@ std::size_t give_empty_pages(HeapRecord& record, std::uint64_t id, KeepEmpty kep
 }
 
 std::size_t heap_give_empty_pages(HeapRecord& record) noexcept {
+  TARN_ASSERT(&record != &main_record);
   std::size_t given =
       give_empty_pages(record, record.id.load(std::memory_order_relaxed), {false, 0});
   for (tarn_heap next = registry.next_after({}, &record); next.record != nullptr;

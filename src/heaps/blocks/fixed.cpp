@@ -10,6 +10,7 @@
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/registry.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/report/report.hpp"
 
 namespace tarn {
@@ -23,7 +24,10 @@ FixedClass* live_fixed(tarn_fixed handle) noexcept {
     errno = EINVAL;
     return nullptr;
   }
-  if (fixed->id.load(std::memory_order_relaxed) == handle.id) return fixed;
+  if (fixed->id.load(std::memory_order_relaxed) == handle.id) {
+    TARN_ASSERT(fixed->block_bytes >= block_bytes_min && fixed->block_bytes <= block_bytes_max);
+    return fixed;
+  }
   char name[TARN_HEAP_NAME_BYTES];
   tombstones.name_of(fixed->heap_id, name);
   report_ended_heap("tarn_fixed_allocate", name, fixed->heap_id);
@@ -47,6 +51,7 @@ tarn_fixed heap_fixed(tarn_heap heap, std::size_t bytes, std::size_t alignment) 
   }
   FixedClass* const fixed = registry.make_fixed(*record, heap.id, block_bytes);
   if (fixed == nullptr) return {};
+  TARN_ASSERT(fixed->heap == record && fixed->block_bytes == block_bytes);
   return {fixed, fixed->id.load(std::memory_order_relaxed)};
 }
 
@@ -66,6 +71,7 @@ void* fixed_allocate_slow(tarn_fixed handle, const void* site) noexcept {
 
 void* fixed_allocate_inside(tarn_fixed handle, Page* page) noexcept {
   const std::size_t bytes = static_cast<const FixedClass*>(handle.record)->block_bytes;
+  TARN_ASSERT(page == no_page() || page->block_bytes == bytes);
   void* const block = refill_inside(page, bytes);
   return TARN_LIKELY(block != nullptr) ? block : fixed_allocate_slow(handle, nullptr);
 }

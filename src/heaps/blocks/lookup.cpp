@@ -7,6 +7,7 @@
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/passthrough.hpp"
 #include "heaps/heap/mixed_blocks.hpp"
+#include "platform/base/check.hpp"
 #include "platform/report/report.hpp"
 
 namespace tarn {
@@ -54,7 +55,7 @@ std::size_t usable_bytes(const void* p, const char* function) noexcept {
 std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noexcept {
   auto* const page = static_cast<Page*>(span);
   switch (span->kind_now()) {
-    case SpanKind::page: return page->block_bytes;
+    case SpanKind::page: TARN_ASSERT(page->is_block(p)); return page->block_bytes;
     case SpanKind::mixed: return mixed_bytes(page, p);
     case SpanKind::checked:
     case SpanKind::lone: return checks_bytes(page, p, function);
@@ -63,7 +64,7 @@ std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noe
       passthrough_record(p, &bytes);
       return bytes;
     }
-    default: return span->bytes();
+    default: TARN_ASSERT(span->kind_now() == SpanKind::large); return span->bytes();
   }
 }
 

@@ -28,6 +28,7 @@ bool reclaimed(const UnmetRequest& unmet, HeapRecord& top) noexcept {
   }
   if (reclaim == nullptr || called.id == 0 || Callback::runs(top, CallbackFor::ceiling))
     return false;
+  TARN_ASSERT(is_at_rest());
   const Callback running(top, CallbackFor::ceiling);
   return reclaim(called, unmet.bytes, context) != 0;
 }
@@ -35,7 +36,7 @@ bool reclaimed(const UnmetRequest& unmet, HeapRecord& top) noexcept {
 }  // namespace
 
 bool relieve_ceiling(const UnmetRequest& unmet, const RecoveryScope& scope, int tries) noexcept {
-  TARN_ASSERT(scope.top != nullptr && tries >= 0);
+  TARN_ASSERT(scope.top != nullptr && tries >= 0 && is_at_rest());
   HeapRecord& top = *scope.top;
   if (tries == 0 && heap_give_empty_pages(top) != 0) return true;
   if (!reclaimed(unmet, top) && !recover_for(scope, unmet.bytes, tries)) return false;
@@ -62,7 +63,7 @@ bool has_zone(HeapRecord& record, std::uint64_t id) noexcept {
 }  // namespace
 
 bool relieve_memory(const UnmetRequest& unmet, int tries) noexcept {
-  TARN_ASSERT(tries >= 0 && !current_thread->busy.load(std::memory_order_relaxed));
+  TARN_ASSERT(tries >= 0 && is_at_rest());
   if (has_zone(unmet.record, unmet.id) && relieve_ceiling(unmet, {&unmet.record, false}, tries)) {
     return true;
   }

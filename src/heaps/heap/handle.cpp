@@ -5,8 +5,11 @@
 
 #include <cerrno>
 
+#include "engine/records/gate.hpp"
+#include "engine/records/thread.hpp"
 #include "engine/records/tombstones.hpp"
 #include "heaps/heap/exclusive.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 #include "platform/report/report.hpp"
 
@@ -31,6 +34,7 @@ HeapRecord* heap_lock(tarn_heap heap, const char* function) noexcept {
     return nullptr;
   }
   enter_exclusive(*record);
+  TARN_ASSERT(exclusive_to_this_thread(*record) && is_at_rest());
   if (record->id.load(std::memory_order_relaxed) == heap.id) return record;
   leave_exclusive(*record);
   return live_record(heap, function);  // Ended meanwhile: reports.

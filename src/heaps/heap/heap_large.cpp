@@ -41,6 +41,7 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
   {
     os::Locked locked(record.lock);
     if (!exclusive_to_another(record)) {
+      TARN_ASSERT(record.id.load(std::memory_order_relaxed) != 0);
       record.large.push_front(span);
       add_live(record, static_cast<std::int64_t>(span->bytes()));
       return {Outcome::done, span->base, nullptr, request.zero};
@@ -86,6 +87,7 @@ bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_m
     resized = large_remap(span, wanted >> slice_shift);
   }
   const std::size_t now = span->bytes();
+  TARN_ASSERT(!resized || now >= bytes);
   if (wanted > before && !resized) cancel_charge(record, wanted - before);
   if (now < before) uncharge(record, before - now);
   return resized;

@@ -24,6 +24,7 @@ void count_resized(const Span* span, std::size_t bytes_before) noexcept {
 
 Span* make_large(Span* span, SpanSource source) noexcept {
   if (span == nullptr) return nullptr;
+  TARN_ASSERT(address_of(span->base) % slice_bytes == 0 && span->slices != 0);
   span->set_kind(SpanKind::large);
   span->remote.store(0, std::memory_order_relaxed);
   static_cast<Page*>(span)->set_record(&main_record);
@@ -44,6 +45,7 @@ void give_large(Span* span, SpanSource source) noexcept {
 void* grow_by_copy(Span* span, std::size_t slices, Fit fit) noexcept {
   Span* const target = take_large(slices, fit);
   if (target == nullptr) return nullptr;
+  TARN_ASSERT(target->bytes() >= span->bytes());
   memcpy(target->base, span->base, span->bytes());
   count_resized(target, span->bytes());
   give_large(span, {});
@@ -95,6 +97,7 @@ Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, SpanSource
   Span* const span =
       make_large(source.take(slices, aligned, fresh ? Fit::zero : Fit::warm), source);
   if (span == nullptr) return nullptr;
+  TARN_ASSERT(span->bytes() >= bytes && address_of(span->base) % alignment == 0);
   if (zero) make_zero(span, source);
   static_cast<Page*>(span)->set_requested(bytes);
   totals.add_large(static_cast<std::int64_t>(span->bytes()));
@@ -145,6 +148,7 @@ void* large_reallocate(Span* span, std::size_t bytes) noexcept {
   if (bytes > request_bytes_max) return nullptr;
   const std::size_t slices = slices_for(bytes);
   void* const p = large_resize(span, slices, {}) ? span->base : grow_elsewhere(span, slices);
+  TARN_ASSERT(p == nullptr || page_map.span_of(p)->bytes() >= bytes);
   if (p != nullptr) static_cast<Page*>(page_map.span_of(p))->set_requested(bytes);
   return p;
 }

@@ -58,6 +58,7 @@ Attempt hand_over(HeapRecord& record, std::size_t offset, std::size_t size_class
     mixed.cancel(offset, request.bytes);
     return reached;
   }
+  TARN_ASSERT(mixed.page != nullptr && mixed.size_at(offset) == size);
   mixed.count(size_class, request.bytes);
   add_live(record, static_cast<std::int64_t>(size));
   thread_heaps.count_without_thread_heap(request.bytes);
@@ -132,6 +133,7 @@ void mixed_retire(HeapRecord& record) noexcept {
 void mixed_free(Page* page, void* p) noexcept {
   HeapRecord& record = *page->record;
   const std::size_t offset = page->offset_of(p);
+  TARN_ASSERT(page->kind_now() == SpanKind::mixed && offset < page->bytes());
   bool deleted = false;
   {
     const LockedPastGate locked([&] { return &record; });
@@ -155,6 +157,24 @@ void mixed_free(Page* page, void* p) noexcept {
   mixed_give(page, record.source);
   if (deleted) return registry.give(record);  // Its last memory.
   tend_zone(record);
+}
+
+bool mixed_resize(Page* page, void* p, std::size_t bytes) noexcept {
+  HeapRecord& record = *page->record;
+  TARN_ASSERT(page->kind_now() == SpanKind::mixed);
+  const std::size_t offset = page->offset_of(p);
+  os::Locked locked(record.lock);
+  MixedPage& mixed = record.mixed;
+  if (bytes > MixedPage::bytes_max || keeps_off(record)) return false;
+  const std::size_t end = offset + (bytes == 0 ? 1 : bytes);
+  const std::size_t reached = slices_for(end);
+  if (reached > mixed.slices_charged) return false;  // Rare enough to be moved.
+  const std::size_t before = mixed.size_at(offset);
+  if (!mixed.resize(offset, bytes)) return false;
+  const std::size_t after = mixed.size_at(offset);
+  if (record.secret && after < before) wipe(page->base + offset + after, before - after);
+  add_live(record, static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before));
+  return true;
 }
 
 void mixed_give(Page* page, SpanSource source) noexcept {

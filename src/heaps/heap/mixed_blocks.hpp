@@ -28,6 +28,10 @@ inline bool is_in_mixed_page(const HeapRecord& record, std::size_t size_class) n
 // pre: p is the start of a block
 void mixed_free(Page* page, void* p) noexcept;
 
+// Resizes the block in its place; false when that cannot be, or the page would have to grow. pre: p
+// is the start of a block
+bool mixed_resize(Page* page, void* p, std::size_t bytes) noexcept;
+
 // Gives an empty mixed page back to where it came from.
 void mixed_give(Page* page, SpanSource source) noexcept;
 // Gives it back if it is empty. pre: held exclusively

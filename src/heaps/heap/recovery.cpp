@@ -5,6 +5,8 @@
 
 #include "engine/layout/geometry.hpp"
 #include "engine/records/gate.hpp"
+#include "engine/records/thread.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -28,6 +30,7 @@ std::size_t wanted_for(const RecoveryScope& scope, std::size_t bytes, int tries)
   const std::size_t left = left_under_ceiling(scope);
   const std::size_t least = whole > left && whole - left > slice_bytes ? whole - left : slice_bytes;
   const int room = __builtin_clzl(least);
+  TARN_ASSERT(tries >= 0 && least >= slice_bytes && room > 0);
   return least << (tries < room ? tries : room - 1);
 }
 
@@ -41,6 +44,7 @@ bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexc
                                (exclusive_to_this_thread(*scope.top) && scope.top->walking))) {
     return false;
   }
+  TARN_ASSERT(is_at_rest());
   return hooks->recover(scope, wanted_for(scope, bytes, tries), true) != 0;
 }
 

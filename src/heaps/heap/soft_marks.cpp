@@ -5,6 +5,7 @@
 
 #include "engine/records/callback.hpp"
 #include "heaps/heap/exclusive.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -31,6 +32,7 @@ bool is_due(const HeapRecord& heap) noexcept {
 // above it. All that the call needs is read here, where the heap cannot end, nor its ancestors'
 // records become others'. pre: as soft_marks_due()
 bool take_due_soft_mark(HeapRecord& heap, int* generations, DueSoftMark* due) noexcept {
+  TARN_ASSERT(*generations >= 0 && !is_at_rest());
   int above = 0;
   for (HeapRecord* r = &heap; r != nullptr; r = r->parent, ++above) {
     if (above < *generations || !is_due(*r)) continue;
@@ -55,6 +57,7 @@ bool soft_marks_due(const HeapRecord& heap) noexcept {
 }
 
 void call_due_soft_marks(HeapRecord& heap, std::uint64_t id) noexcept {
+  TARN_ASSERT(is_at_rest() && id != 0);
   for (int generations = 0;;) {
     DueSoftMark due;
     {
@@ -62,6 +65,7 @@ void call_due_soft_marks(HeapRecord& heap, std::uint64_t id) noexcept {
       if (visit.thread() == nullptr || visit.ended()) return;
       if (!take_due_soft_mark(heap, &generations, &due)) return;
     }
+    TARN_ASSERT(is_at_rest() && due.callback != nullptr);
     const Callback running(*due.heap, CallbackFor::soft_mark);
     due.callback(due.called, due.committed, due.context);
   }

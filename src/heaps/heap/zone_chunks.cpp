@@ -10,6 +10,7 @@
 #include "engine/records/callback.hpp"
 #include "engine/records/thread_default.hpp"
 #include "heaps/heap/exclusive.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/os/vm.hpp"
 #include "platform/report/options.hpp"
@@ -43,6 +44,7 @@ class ShownName {
 };
 
 Piece take_piece(const ZoneTraits& traits, std::size_t bytes, const char* name) noexcept {
+  TARN_ASSERT(!traits.region && bytes != 0 && bytes % slice_bytes == 0 && is_at_rest());
   if (traits.source.acquire != nullptr) {
     const WithoutDefaultHeap malloc_itself;
     const tarn_chunk chunk = traits.source.acquire(traits.source.context, bytes, slice_bytes);
@@ -57,6 +59,7 @@ Piece take_piece(const ZoneTraits& traits, std::size_t bytes, const char* name) 
 }
 
 void give_piece(const ZoneTraits& traits, const Piece& piece) noexcept {
+  TARN_ASSERT(piece.start != nullptr && is_at_rest());
   if (traits.region) return;
   if (traits.source.acquire != nullptr) {
     if (traits.source.release != nullptr) {
@@ -78,6 +81,7 @@ void give_piece(const ZoneTraits& traits, const Piece& piece) noexcept {
 
 ZoneTraits traits_for(const tarn_heap_options& options) noexcept {
   ZoneTraits traits;
+  TARN_ASSERT(zone_options_are_sound(options));
   traits.chunk_bytes_min = chunk_bytes_min;
   traits.chunk_bytes_max = chunk_bytes_max;
   if (options.region != nullptr) {
@@ -150,6 +154,7 @@ bool make_zone(const tarn_heap_options& options, SpanSource* source) noexcept {
 }
 
 void end_zone(SpanSource source) noexcept {
+  TARN_ASSERT(!source.is_store());
   Zone& zone = *source.zone();
   const ZoneTraits traits = zone.traits();
   zone.forget_lost();
@@ -179,6 +184,7 @@ bool grow_zone(HeapRecord& record, std::uint64_t id, const Request& request) noe
       request.alignment <= slice_bytes ? 1 : request.alignment >> slice_shift;
   const std::size_t least = Zone::chunk_bytes_for(slices_wanted(request), alignment);
   if (least == 0) return false;
+  TARN_ASSERT(least % slice_bytes == 0);
   Piece piece;
   {
     const Callback running(record, CallbackFor::chunk);

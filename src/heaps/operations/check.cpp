@@ -14,6 +14,7 @@
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/operations/free_blocks.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -37,8 +38,10 @@ bool is_sound(const MixedPage& mixed) noexcept {
   return blocks == mixed.live_blocks() && bytes == mixed.live_bytes();
 }
 
-// pre: held exclusively
-bool is_sound(HeapRecord& record) noexcept {
+}  // namespace
+
+bool heap_is_sound(HeapRecord& record) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record));
   if (record.checks != nullptr) {
     checks_verify(record, "tarn_heap_check");
     return record.checks->spans.check() && record.checks->passed.check();
@@ -51,6 +54,8 @@ bool is_sound(HeapRecord& record) noexcept {
                     return is_sound(page) ? 0 : 1;
                   }) == 0;
 }
+
+namespace {
 
 int state_in_page(const Page& page, const void* p) noexcept {
   if (!page.is_block(p)) return TARN_HEAP_NOTHING;
@@ -101,7 +106,7 @@ int state_in(const HeapRecord& record, const void* p) noexcept {
 int heap_check(tarn_heap heap) noexcept {
   HeapRecord* const record = heap_lock(heap, "tarn_heap_check");
   if (record == nullptr) return -1;
-  const bool sound = is_sound(*record);
+  const bool sound = heap_is_sound(*record);
   leave_exclusive(*record);
   return sound ? 1 : 0;
 }

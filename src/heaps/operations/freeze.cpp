@@ -15,6 +15,7 @@
 #include "engine/zones/span_source.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/handle.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/vm.hpp"
 
 namespace tarn {
@@ -73,6 +74,7 @@ bool unprotect(HeapRecord& record) noexcept {
   for_each_span(record, [](Span* span) noexcept {
     if (span->kind_now() == SpanKind::page) {
       auto* const page = static_cast<Page*>(span);
+      TARN_ASSERT(page->heap->thread != nullptr);
       page->owner.store(page->heap->thread, std::memory_order_relaxed);
     }
     return true;
@@ -83,13 +85,16 @@ bool unprotect(HeapRecord& record) noexcept {
 bool protect(HeapRecord& record) noexcept {
   return for_each_span(record, [](Span* span) noexcept {
     if (span->kind_now() == SpanKind::page) {
-      static_cast<Page*>(span)->owner.store(&frozen_owner, std::memory_order_relaxed);
+      auto* const page = static_cast<Page*>(span);
+      TARN_ASSERT(page->owner.load(std::memory_order_relaxed) == page->heap->thread);
+      page->owner.store(&frozen_owner, std::memory_order_relaxed);
     }
     return os::vm_protect(span->base, span->bytes(), false);
   });
 }
 
 bool freeze(HeapRecord& record) noexcept {
+  TARN_ASSERT(exclusive_to_this_thread(record) && !is_frozen(record) && record.checks == nullptr);
   flush_thread_heaps_at_hand(record);
   const std::size_t pieces = count_pieces(record);
   if (frozen_pieces.fetch_add(pieces, std::memory_order_relaxed) + pieces <= frozen_pieces_max) {

@@ -12,6 +12,7 @@
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/registry.hpp"
 #include "heaps/heap/zone_chunks.hpp"
+#include "platform/base/check.hpp"
 #include "platform/report/options.hpp"
 
 namespace tarn {
@@ -49,6 +50,7 @@ tarn_heap heap_create(const tarn_heap_options* options) noexcept {
   Checks* const checks = checks_wanted ? checks_make(static_cast<Mode>(options->mode)) : nullptr;
   HeapRecord* const record =
       checks_wanted && checks == nullptr ? nullptr : registry.make(*options, source, checks);
+  TARN_ASSERT(record == nullptr || record->handle().id != 0);
   if (record != nullptr) return record->handle();
   if (checks != nullptr) checks_give(checks);
   if (!source.is_store()) end_zone(source);

@@ -17,6 +17,7 @@
 #include "heaps/heap/recovery.hpp"
 #include "heaps/heap/registry.hpp"
 #include "heaps/heap/zone_chunks.hpp"
+#include "heaps/operations/check.hpp"
 #include "heaps/operations/freeze.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
@@ -90,6 +91,7 @@ bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
     if (record->checks != nullptr) checks_verify(*record, function);
     if (ends && !registry.end_id(*record, heap.id)) live_record(heap, function);
     if (ends) forget_exclusive_depth(*record);
+    TARN_ASSERT_EVERY(16, record->checks != nullptr || heap_is_sound(*record));
     tell_blocks_end(*record, false);
     {
       const EditingLists editing_lists(*record);

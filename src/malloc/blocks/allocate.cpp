@@ -48,6 +48,7 @@ void count_large(std::size_t bytes) noexcept {
 
 TARN_INLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
   count_large(bytes);
+  TARN_ASSERT(is_power_of_two(alignment) && !has_default_heap());
   void* const block = large_allocate(bytes, alignment, zero);
   return TARN_LIKELY(block != nullptr) ? block : allocate_large_again(bytes, alignment, zero);
 }
@@ -64,6 +65,7 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(thread_is_ending)) return ending_threads.allocate(size_class);
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
+  TARN_ASSERT(thread == current_thread && !has_default_heap());
   count_refills(*thread);
   os::await_fork();
   Busy busy(*thread);
@@ -133,6 +135,7 @@ void* allocate_zeroed(std::size_t bytes) noexcept {
 }
 
 void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
+  TARN_ASSERT(is_power_of_two(alignment));
   if (alignment <= block_align) return allocate(bytes);
   if (TARN_UNLIKELY(has_default_heap())) {
     return default_heap_allocate(bytes, alignment, false, __builtin_return_address(0));

@@ -8,11 +8,13 @@
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/heap/handle.hpp"
 #include "malloc/process/process.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
 void* default_heap_allocate(std::size_t bytes, std::size_t alignment, bool zero,
                             const void* site) noexcept {
+  TARN_ASSERT(has_default_heap() && default_heap.id != 0 && is_power_of_two(alignment));
   if (alignment <= block_align && !zero) return heap_allocate(default_heap, bytes, "malloc", site);
   return heap_allocate_slow(default_heap, {.bytes = bytes,
                                            .alignment = alignment,

@@ -30,6 +30,7 @@ void free_locked(Page* page, void* p) noexcept {
     // A heap that was deleted meanwhile is under malloc's lock.
     const LockedPastGate locked([&]() -> HeapRecord* { return thread_heap.record; });
     report_if_frozen(locked.record());
+    TARN_ASSERT(thread_heap.thread == &locked_owner);
     if (locked.record().secret) wipe(p, page->block_bytes);
     auto* const block = static_cast<Block*>(p);
     block->next = page->local_free;
@@ -37,7 +38,7 @@ void free_locked(Page* page, void* p) noexcept {
     if (--page->countdown == 0) page_attention(*page);
     if (&locked.record() != &main_record || !thread_heap.pages.empty()) record = &locked.record();
   }
-  if (record == nullptr) return thread_heaps.give(thread_heap);
+  if (record == nullptr) return thread_heaps.give(thread_heap);  // The last page of it has gone.
   tend_zone(*record);
 }
 
@@ -58,6 +59,7 @@ void deallocate_slow(void* p, const void* site, std::size_t bytes) noexcept {
     if (checks_free_passed(p, given)) return;
     report_misuse(Misuse::invalid_free, given.function, p);  // By another thread meanwhile.
   }
+  TARN_ASSERT(kind == SpanKind::page);
   const Thread* const owner = page->owner.load(std::memory_order_relaxed);
   if (owner == &locked_owner) return free_locked(page, p);
   if (TARN_UNLIKELY(owner == &frozen_owner)) report_if_frozen(*record_of(page, p));

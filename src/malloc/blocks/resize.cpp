@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "engine/records/gate.hpp"
-#include "engine/records/live_bytes.hpp"
 #include "engine/records/thread_default.hpp"
 #include "engine/spans/page_map.hpp"
 #include "heaps/blocks/allocate.hpp"
@@ -17,9 +15,11 @@
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/heap_large.hpp"
 #include "heaps/heap/large.hpp"
+#include "heaps/heap/mixed_blocks.hpp"
 #include "heaps/heap/recovery.hpp"
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 
 namespace tarn {
@@ -31,23 +31,6 @@ namespace {
 // them often grows them again, and every move copies.
 constexpr std::size_t shrink_part(std::size_t size) noexcept {
   return size <= 64 ? size : size <= linear_bytes_max ? 2 : 4;
-}
-
-bool resize_in_mixed_page(Page* page, void* p, std::size_t bytes) noexcept {
-  HeapRecord& record = *page->record;
-  const std::size_t offset = page->offset_of(p);
-  os::Locked locked(record.lock);
-  MixedPage& mixed = record.mixed;
-  if (bytes > MixedPage::bytes_max || keeps_off(record)) return false;
-  const std::size_t end = offset + (bytes == 0 ? 1 : bytes);
-  const std::size_t reached = slices_for(end);
-  if (reached > mixed.slices_charged) return false;  // Rare enough to be moved.
-  const std::size_t before = mixed.size_at(offset);
-  if (!mixed.resize(offset, bytes)) return false;
-  const std::size_t after = mixed.size_at(offset);
-  if (record.secret && after < before) wipe(page->base + offset + after, before - after);
-  add_live(record, static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before));
-  return true;
 }
 
 // For a block that cannot move: it is large enough already, or the request fails.
@@ -70,6 +53,7 @@ struct Wanted {
 
 // A large block of malloc's that stays one; null when out of memory.
 void* resize_large(Span* span, std::size_t bytes) noexcept {
+  TARN_ASSERT(static_cast<Page*>(span)->record_now() == &main_record);
   for (int tries = 0;; ++tries) {
     void* const resized = large_reallocate(span, bytes);
     if (resized != nullptr) return resized;
@@ -94,7 +78,7 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
     if (kind == SpanKind::large) page->set_requested(bytes);
     return p;
   }
-  if (kind == SpanKind::mixed) return resize_in_mixed_page(page, p, bytes) ? p : nullptr;
+  if (kind == SpanKind::mixed) return mixed_resize(page, p, bytes) ? p : nullptr;
   const bool stays_large = kind == SpanKind::large && bytes > record.paged_bytes_max();
   return stays_large && heap_large_resize(span, bytes, true) ? span->base : nullptr;
 }
@@ -129,6 +113,7 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   void* const moved = allocate_wanted(span, p, at_home, wanted);
   if (moved == p) return p;
   if (moved != nullptr) {
+    TARN_ASSERT(usable_bytes(moved, wanted.function) >= bytes);
     memcpy(moved, p, bytes < size ? bytes : size);
     deallocate(p);
     return stay(moved, true, saved);  // Some way may have failed before another one did it.
@@ -142,6 +127,7 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
 
 // pre: the page is malloc's heap's, and malloc serves the thread from that heap
 TARN_NOINLINE void* move(Page* page, void* p, std::size_t bytes) noexcept {
+  TARN_ASSERT(page->is_block(p) && page->heap_now()->record == &main_record);
   const std::size_t size = page->block_bytes;
   const int saved = errno;
   void* const moved = allocate(bytes);
@@ -205,7 +191,7 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
     return true;
   }
   switch (span->kind_now()) {
-    case SpanKind::mixed: return resize_in_mixed_page(page, p, bytes);
+    case SpanKind::mixed: return mixed_resize(page, p, bytes);
     case SpanKind::large:
       if (page->record != &main_record) return heap_large_resize(span, bytes, false);
       if (!large_resize(span, slices_for(bytes), {})) return false;

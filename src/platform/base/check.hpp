@@ -1,8 +1,13 @@
-// check: the two ways a room states what must hold. TARN_ASSERT is for debug builds, TARN_CHECK is
-// always on and stands where going on would corrupt memory. Neither allocates.
+// check: how a room states what must hold. TARN_CHECK is always on and stands where going on would
+// corrupt memory. TARN_ASSERT is for debug builds. TARN_ASSERT_EVERY is, too: it is for conditions
+// that walk all that an owner has, such as its check(). None of them allocates.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
+
+#ifdef TARN_DEBUG
+#include <atomic>
+#endif
 
 namespace tarn {
 
@@ -19,4 +24,18 @@ namespace tarn {
 #define TARN_ASSERT(condition) TARN_CHECK(condition)
 #else
 #define TARN_ASSERT(condition) ((void)sizeof(!(condition)))
+#endif
+
+// Asserts at the first and then at every n-th time that this line is reached, by all threads
+// together, so that tests of large heaps stay fast.
+#ifdef TARN_DEBUG
+#define TARN_ASSERT_EVERY(n, condition)                                     \
+  do {                                                                      \
+    static constinit std::atomic<unsigned> times_reached{0};                \
+    if (times_reached.fetch_add(1, std::memory_order_relaxed) % (n) == 0) { \
+      TARN_CHECK(condition);                                                \
+    }                                                                       \
+  } while (false)
+#else
+#define TARN_ASSERT_EVERY(n, condition) TARN_ASSERT(condition)
 #endif
