@@ -1,6 +1,7 @@
-/* tarn.h: the whole C interface: the malloc family, heaps, pools, arenas, trees, sources, and what
- * watches them. (C++: tarn/tarn.hpp.) Each part may be included alone; a folder has the headers of
- * one job. What is for one library or one source alone is apart: tarn/hooks/, tarn/compat/.
+/* tarn.h: the whole C interface: the malloc family, heaps, pools, arenas, trees, sources, and
+ * diagnosis. (C++: tarn/tarn.hpp.) Each header can also be included by itself; a folder holds the
+ * headers for one job. Headers that serve one particular library or one older interface are not
+ * included here: see tarn/hooks/ and tarn/compat/.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_TARN_H
@@ -48,7 +49,8 @@
 extern "C" {
 #endif
 
-/* "major.minor.patch" of the library in use. */
+/* The version of the library in use, as "major.minor.patch". The string is static and must not be
+ * freed. Any thread. */
 TARN_API const char* tarn_version(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
-// tarn.hpp: the whole C++ interface (C++17; the last part C++20), and with it that of C. Each part
-// may be included alone; a folder has the headers of one job. What is for one library or one source
-// alone is apart: tarn/hooks/, tarn/compat/.
+// tarn.hpp: the whole C++ interface (C++17; the last group of headers needs C++20). It includes the
+// C interface as well. Each header can also be included by itself; a folder holds the headers for
+// one job. Headers that serve one particular library or one older interface are not included here:
+// see tarn/hooks/ and tarn/compat/.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_TARN_HPP

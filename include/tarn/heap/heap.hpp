@@ -1,14 +1,14 @@
-// heap.hpp: heaps of one's own, in C++ (C++17; header only over tarn/heap/heap.h, which says what
-// each function promises).
+// heap.hpp: heaps of your own, in C++ (C++17). Header only over tarn/heap/heap.h, which says what
+// each function promises.
 //
 //   tarn::Heap names("names");         // ends with its scope, and all its blocks with it
 //   auto* text = static_cast<char*>(names.allocate(length));
 //   tarn::Fixed<Node> nodes(names);    // blocks of exactly sizeof(Node)
 //   Node* node = nodes.create(text);   // and nodes.destroy(node), or nothing: the heap ends anyway
 //
-// Functions that allocate throw std::bad_alloc; those that begin with try_ give null instead.
-// Without exceptions all give null. A heap that ends runs no destructors of objects in it: Fixed
-// says so at compile time unless it is told `leave_objects`.
+// Functions that allocate throw std::bad_alloc; those whose names begin with try_ return null
+// instead. Without exceptions all return null. A heap that ends runs no destructors of the objects
+// in it: Fixed refuses such a type at compile time unless it is told `leave_objects`.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_HEAP_HPP
@@ -32,24 +32,27 @@
 
 namespace tarn {
 
+// Which threads may use a heap, and how: see tarn_heap_threads.
 enum class Threads {
   shared = TARN_HEAP_SHARED,
   serialised = TARN_HEAP_SERIALISED,
   confined = TARN_HEAP_CONFINED,
 };
 
+// What an address is to a heap: see tarn_heap_state.
 enum class BlockState {
   nothing = TARN_HEAP_NOTHING,
   live = TARN_HEAP_LIVE,
   free = TARN_HEAP_FREE,
 };
 
-// A heap, wherever it is owned: two words, copied freely. Using one that has ended is reported.
+// A handle of a heap that is owned elsewhere: two words, copied freely. Using one whose heap has
+// ended is reported.
 class HeapRef {
  public:
-  // A reference that is stored is stored as a copy of this handle.
+  // Adaptors that keep a reference to a heap store a copy of this handle.
   static constexpr bool is_handle = true;
-  static constexpr std::size_t block_alignment = 16;  // Of each block, whatever is asked for.
+  static constexpr std::size_t block_alignment = 16;  // Every block has it, whatever is asked for.
 
   constexpr HeapRef() noexcept = default;
   constexpr HeapRef(tarn_heap heap) noexcept : heap_(heap) {}
@@ -57,7 +60,7 @@ class HeapRef {
   explicit operator bool() const noexcept { return heap_.record != nullptr; }
   tarn_heap get() const noexcept { return heap_; }
 
-  // At least `bytes`, aligned to 16.
+  // A block of at least `bytes`, aligned to 16. 0 bytes: a block that may only be freed.
   [[nodiscard]] void* allocate(std::size_t bytes) const {
     return or_bad_alloc(tarn_heap_allocate(heap_, bytes));
   }
@@ -65,7 +68,7 @@ class HeapRef {
     return tarn_heap_allocate(heap_, bytes);
   }
 
-  // count * bytes, all zero.
+  // A block of count * bytes, all zero. The product is checked.
   [[nodiscard]] void* allocate_zeroed(std::size_t count, std::size_t bytes) const {
     return or_bad_alloc(tarn_heap_allocate_zeroed(heap_, count, bytes));
   }
@@ -73,7 +76,7 @@ class HeapRef {
     return tarn_heap_allocate_zeroed(heap_, count, bytes);
   }
 
-  // alignment: a power of two.
+  // A block aligned to `alignment`, which must be a power of two.
   [[nodiscard]] void* allocate_aligned(std::size_t bytes, std::size_t alignment) const {
     return or_bad_alloc(tarn_heap_allocate_aligned(heap_, alignment, bytes));
   }
@@ -82,7 +85,8 @@ class HeapRef {
     return tarn_heap_allocate_aligned(heap_, alignment, bytes);
   }
 
-  // The same, for generic code over any allocator.
+  // Allocation with an alignment, in the order of arguments that generic code over any allocator
+  // uses.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) const {
     return or_bad_alloc(try_allocate(bytes, alignment));
   }
@@ -91,8 +95,8 @@ class HeapRef {
                                         : tarn_heap_allocate_aligned(heap_, alignment, bytes);
   }
 
-  // The block at its new size, in this heap; p may be null, or of another heap. When there is no
-  // memory the block is as it was. Size 0 frees p and gives null.
+  // Resizes a block: at its new size it is in this heap. p may be null, or of another heap. When
+  // there is no memory the block is as it was. Size 0 frees p and gives null.
   [[nodiscard]] void* reallocate(void* p, std::size_t bytes) const {
     void* const moved = tarn_heap_reallocate(heap_, p, bytes);
     return bytes == 0 && p != nullptr ? moved : or_bad_alloc(moved);
@@ -101,18 +105,18 @@ class HeapRef {
     return tarn_heap_reallocate(heap_, p, bytes);
   }
 
-  // Makes the block larger where it lies, if it can be.
+  // Makes the block larger without moving it. False when that cannot be.
   static bool try_expand(void* p, std::size_t bytes) noexcept {
     return tarn_heap_try_expand(p, bytes) != 0;
   }
 
-  // Of any heap; so are free and delete, where tarn is the process's malloc.
+  // Frees a block of any heap. Where tarn is the process's malloc, free and delete do the same.
   static void deallocate(void* p) noexcept { tarn_heap_deallocate(p); }
   static void deallocate(void* p, std::size_t bytes, std::size_t) noexcept {
     tarn_heap_deallocate_sized(p, bytes);
   }
 
-  // What may be used of a block, at least what was asked for.
+  // How many bytes of a block may be used: at least what was asked for.
   static std::size_t usable_bytes(const void* p) noexcept { return tarn_heap_usable_bytes(p); }
 
   // The heap of a block; false as a truth value when p is no block of tarn's.
@@ -120,7 +124,8 @@ class HeapRef {
   bool owns(const void* p) const noexcept { return tarn_heap_owns(heap_, p) != 0; }
 
   // What an address is to this heap, and whether the heap is sound: see tarn_heap_look and
-  // tarn_heap_check. malloc's heap cannot be looked into: `nothing`, and true.
+  // tarn_heap_check. malloc's heap cannot be inspected, so the answers for it are `nothing` and
+  // true.
   BlockState look(const void* p) const noexcept {
     const int state = tarn_heap_look(heap_, p);
     return state < 0 ? BlockState::nothing : static_cast<BlockState>(state);
@@ -133,13 +138,14 @@ class HeapRef {
   // Ends all blocks; the heap stays.
   bool clear() const noexcept { return tarn_heap_clear(heap_) == 0; }
 
-  // Gives empty pages back down to keep_bytes and the floor. Returns the bytes.
+  // Gives empty pages back until keep_bytes, or the floor, are left. Returns the bytes given.
   std::size_t trim(std::size_t keep_bytes = 0) const noexcept {
     return tarn_heap_trim(heap_, keep_bytes);
   }
 
-  // Calls visit(item) for pages, blocks and large blocks (what it may do: tarn_heap_walk), until
-  // it returns false if it returns anything. True at the end. It must not throw.
+  // Calls visit(item) for pages, blocks and large blocks; tarn_heap_walk says what it may do. If
+  // visit returns anything, false ends the walk. visit must not throw. Returns true when the walk
+  // came to its end.
   template <class Visit>
   bool walk(Visit&& visit, bool with_free_blocks = false) const noexcept {
     using Decayed = std::remove_reference_t<Visit>;
@@ -157,7 +163,7 @@ class HeapRef {
     return tarn_heap_walk(heap_, flags, each, context) == 0;
   }
 
-  // Other limits than it was made with: tarn_heap_set_ceiling and its sisters.
+  // Change the limits that the heap was made with: see tarn_heap_set_ceiling.
   bool set_ceiling(std::size_t bytes) const noexcept {
     return tarn_heap_set_ceiling(heap_, bytes) == 0;
   }
@@ -168,15 +174,15 @@ class HeapRef {
     return tarn_heap_set_soft_mark(heap_, bytes) == 0;
   }
 
-  // For std::lock_guard and its like: the heap is this thread's alone meanwhile.
+  // Locks for std::lock_guard and its like: between them the heap is this thread's alone.
   void lock() const noexcept { tarn_heap_lock(heap_); }
   void unlock() const noexcept { tarn_heap_unlock(heap_); }
 
-  // Read-only, until it is thawed.
+  // Makes the heap read-only until it is thawed: see tarn_heap_freeze.
   bool freeze() const noexcept { return tarn_heap_freeze(heap_) == 0; }
   bool thaw() const noexcept { return tarn_heap_thaw(heap_) == 0; }
 
-  // The heap after this one, malloc's for a HeapRef{}; false as a truth value at the end.
+  // The heap after this one; malloc's for a HeapRef{}. False as a truth value at the end.
   HeapRef next() const noexcept { return tarn_heap_next(heap_); }
 
   tarn_heap_stats stats() const noexcept {
@@ -195,8 +201,8 @@ class HeapRef {
   tarn_heap heap_{};
 };
 
-// Block sizes for a heap of one's own classes: at most 128, ascending, each a multiple of 16.
-// tarn_heap_options::class_bytes says what such a heap does.
+// A class table: block sizes for a heap with classes of its own. At most 128 sizes, ascending, each
+// a multiple of 16. tarn_heap_options::class_bytes says what such a heap does.
 //
 //   tarn::ClassTable table = tarn::ClassTable::steps(1);  // 16, 32, 64, ... 128 KiB
 //   table.add(396);                                       // a size that is asked for often: 400
@@ -204,11 +210,11 @@ class HeapRef {
 //   options.use(table);
 class ClassTable {
  public:
-  // Empty: a heap that is given it has the common classes.
+  // Makes an empty table. A heap that is given it has the common classes.
   constexpr ClassTable() noexcept = default;
 
-  // Ready-made, as tarn_class_table has it, from `least` to `most`; empty where that has no such
-  // table or one of more than 128 classes.
+  // A ready-made table from `least` to `most`, as tarn_class_table makes it. It is empty where that
+  // makes none, or one of more than 128 classes.
   static ClassTable steps(unsigned per_doubling, std::size_t least = TARN_HEAP_CLASS_GRAIN,
                           std::size_t most = TARN_HEAP_CLASS_BYTES_MAX) noexcept {
     ClassTable made;
@@ -218,8 +224,8 @@ class ClassTable {
     return made;
   }
 
-  // Puts a size, rounded up to a multiple of 16, in its place. False when it is 0 or above 128 KiB,
-  // or the table is full.
+  // Puts a size, rounded up to a multiple of 16, in its place. False for a size of 0 or above 128
+  // KiB, and when the table is full.
   bool add(std::size_t bytes) noexcept {
     const std::size_t count = tarn_class_table_add(bytes_, count_, TARN_HEAP_CLASSES_MAX, bytes);
     if (count == 0) return false;
@@ -227,8 +233,8 @@ class ClassTable {
     return true;
   }
 
-  // Of the bytes reserved for uniformly distributed sizes, the part that is asked for; 0 for sizes
-  // that the table does not hold.
+  // Of the bytes reserved for uniformly distributed sizes, the part that was asked for: see
+  // tarn_class_fill. 0 for sizes that the table does not hold.
   double fill(std::size_t least, std::size_t most) const noexcept {
     return tarn_class_fill(bytes_, count_, least, most);
   }
@@ -245,7 +251,8 @@ class ClassTable {
   std::size_t count_ = 0;
 };
 
-// How a heap is to be; what is not named is as tarn_heap_create(NULL) has it.
+// The options of a heap. The defaults are those of tarn_heap_create(NULL); tarn_heap_options says
+// what each means.
 struct HeapOptions {
   const char* name = nullptr;
   Threads threads = Threads::shared;
@@ -265,14 +272,14 @@ struct HeapOptions {
   std::size_t region_bytes = 0;
   const tarn_source* source = nullptr;
 
-  // The heap's classes; the table must live until the heap is made.
+  // Gives the heap its classes. The table must live until the heap is made.
   void use(const ClassTable& table) noexcept {
     class_bytes = table.empty() ? nullptr : table.data();
     class_count = table.size();
   }
 };
 
-// The same for functions of the C interface.
+// The same options for functions of the C interface.
 inline tarn_heap_options c_options(const HeapOptions& from) noexcept {
   tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.name = from.name;
@@ -295,7 +302,7 @@ inline tarn_heap_options c_options(const HeapOptions& from) noexcept {
   return options;
 }
 
-// A heap and the duty to end it.
+// A heap that ends with its scope, and all of its blocks with it.
 class Heap : public HeapRef {
  public:
   using Ref = HeapRef;
@@ -321,16 +328,16 @@ class Heap : public HeapRef {
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
-  // False as a truth value, with errno set, where the constructor would throw.
+  // Makes a heap without throwing: false as a truth value, with errno set, when there is none.
   static Heap try_make(const HeapOptions& options) noexcept { return Heap(make(options)); }
 
   // Takes over a heap that was made in C.
   static Heap adopt(tarn_heap heap) noexcept { return Heap(heap); }
 
-  // Ends the heap; its blocks go on as malloc's.
+  // Ends the heap and keeps its blocks, which are malloc's from then on.
   void end_keeping_blocks() noexcept { tarn_heap_delete(release()); }
 
-  // The heap goes on without an owner.
+  // Gives the heap up: it lives on, and the caller must end it.
   tarn_heap release() noexcept { return std::exchange(heap_, tarn_heap{}); }
 
  private:
@@ -347,7 +354,7 @@ class Heap : public HeapRef {
   }
 };
 
-// Has malloc serve this thread from a heap, as long as it lives. They nest.
+// While this object lives, malloc serves this thread from the given heap. Such objects nest.
 class DefaultHeap {
  public:
   explicit DefaultHeap(HeapRef heap) noexcept : before_(tarn_heap_set_default(heap.get())) {}
@@ -359,12 +366,12 @@ class DefaultHeap {
   tarn_heap before_;
 };
 
-// Passed to a Fixed whose objects have destructors that need not run when the heap ends.
+// Pass this to a Fixed to say that the destructors of its objects need not run when the heap ends.
 struct LeaveObjects {};
 inline constexpr LeaveObjects leave_objects{};
 
-// Blocks of exactly sizeof(T) in a heap, without a header. Copied freely, valid as long as the
-// heap.
+// Blocks of exactly sizeof(T) in a heap, without a header. A handle: copied freely, and valid as
+// long as the heap.
 template <class T>
 class Fixed {
  public:
@@ -383,7 +390,7 @@ class Fixed {
   [[nodiscard]] void* try_allocate() const noexcept { return tarn_fixed_allocate(fixed_); }
   static void deallocate(void* p) noexcept { tarn_heap_deallocate(p); }
 
-  // A T; when its constructor throws, the memory goes back.
+  // Makes a T. When its constructor throws, the memory is freed and the exception passes on.
   template <class... Args>
   [[nodiscard]] T* create(Args&&... args) const {
     return construct_in<T>(allocate(), deallocate, std::forward<Args>(args)...);

@@ -1,4 +1,5 @@
-// heap_source.hpp: chunks from a heap, in C++ (C++17). Header only over tarn/heap/heap.h.
+// heap_source.hpp: a source whose chunks are blocks of a heap, in C++ (C++17). Header only over
+// tarn/heap/heap.h.
 //
 //   tarn::Heap names(options);              // with a ceiling, say
 //   tarn::HeapSource source(names);
@@ -19,7 +20,7 @@
 
 namespace tarn {
 
-// As tarn_heap_source has it. The heap must outlive the chunks.
+// The source of tarn_heap_source as a class. The heap must outlive the chunks.
 class HeapSource {
  public:
   explicit HeapSource(HeapRef heap) noexcept : heap_(heap) {}

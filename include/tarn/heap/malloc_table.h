@@ -4,11 +4,12 @@
  *   tarn_malloc_table table = tarn_arena_malloc_table(&arena);
  *   void* p = table.allocate(table.context, 100);
  *
- * And the other way round: a table that somebody gives is where heaps and pools take chunks from.
+ * In the other direction, heaps and pools can take their chunks from a table that the program
+ * gives: tarn_malloc_table_source.
  *
- * Sizes are bytes. Null always comes with errno ENOMEM, if nothing else is said: out of memory, at
- * a ceiling, for more than the allocator's blocks hold, above PTRDIFF_MAX, for products that
- * overflow. Nothing has changed then.
+ * Sizes are in bytes. If nothing else is said, a null result comes with errno ENOMEM, and nothing
+ * has changed. The reason is a lack of memory, a ceiling, a size above PTRDIFF_MAX or above the
+ * allocator's blocks, or a product that overflows.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_MALLOC_TABLE_H
@@ -29,50 +30,54 @@
 extern "C" {
 #endif
 
-/* Threads: as the allocator. Cost: the allocator's, and a call through a pointer. A user copies the
- * table; what `context` leads to must outlive the last block. In a table that tarn makes, either no
- * function is null or all are: they are null when the allocator cannot be a table, because null was
- * handed over or because its blocks are aligned to less than 16. */
+/* An allocator as seven functions and a context. Threads are as with the allocator, and the cost is
+ * the allocator's plus a call through a pointer. Users copy the table; what `context` points to
+ * must outlive the last block. In a table that tarn makes, either no function is null or all are.
+ * They are null when the allocator cannot be a table: null was handed over, or its blocks are
+ * aligned to less than 16. */
 typedef struct tarn_malloc_table {
   size_t bytes; /* sizeof(tarn_malloc_table); TARN_MALLOC_TABLE_FIELDS(...) sets it. */
 
-  /* At least `bytes` aligned to 16; for 0 a block that may only be deallocated. Never null in a
-   * table that is given to tarn. */
+  /* A block of at least `bytes`, aligned to 16. For 0 bytes a block that may only be deallocated.
+   * Never null in a table that is given to tarn. */
   void* (*allocate)(void* context, size_t bytes);
 
-  /* As above for count * bytes bytes, all zero. The product is checked. May be null. */
+  /* A block of count * bytes bytes, all zero. The product is checked. The pointer may be null. */
   void* (*allocate_zeroed)(void* context, size_t count, size_t bytes);
 
-  /* Aligned to `alignment`, a power of two; else null and EINVAL. May be null. */
+  /* A block aligned to `alignment`. An alignment that is no power of two gives null with EINVAL.
+   * The pointer may be null. */
   void* (*allocate_aligned)(void* context, size_t alignment, size_t bytes);
 
-  /* The block at its new size, moved if need be, aligned to 16, contents kept up to the smaller
-   * size. A null p allocates; size 0 frees p and gives null. On failure p is as it was. May be
-   * null. */
+  /* Resizes a block, moving it if need be. It is aligned to 16 and keeps its contents up to the
+   * smaller size. A null p allocates. Size 0 frees p and gives null. On failure the result is null
+   * and p is as it was. The pointer may be null. */
   void* (*reallocate)(void* context, void* p, size_t bytes);
 
-  /* Gives a block back; null is ignored; errno is kept. Never null. */
+  /* Frees a block. Null is ignored. errno is kept. The pointer is never null. */
   void (*deallocate)(void* context, void* p);
 
-  /* How many bytes at p may be used, at least what was asked for; 0 for null. May be null. */
+  /* How many bytes at p may be used: at least what was asked for; 0 for null. The pointer may be
+   * null. */
   size_t (*usable_size)(void* context, const void* p);
 
-  void* context; /* Handed to all of them. */
+  void* context; /* Handed to each of the functions. */
 } tarn_malloc_table;
 
 #define TARN_MALLOC_TABLE_FIELDS(...) TARN_SIZED(tarn_malloc_table, __VA_ARGS__)
 
-/* tarn_malloc and its sisters. Any thread. */
+/* The table of tarn_malloc and its sisters. Any thread. */
 TARN_API tarn_malloc_table tarn_malloc_table_default(void);
 
-/* Blocks of *heap, which is read at each call and must stay where it is: as malloc's in everything,
- * from any thread that may use the heap. A block that is reallocated comes to this heap, wherever
- * it was. */
+/* The table of a heap. *heap is read at each call and must not move. The functions behave as
+ * malloc's do, and may be called from any thread that may use the heap. A block that is reallocated
+ * comes to this heap, wherever it was. */
 struct tarn_heap;
 TARN_API tarn_malloc_table tarn_heap_malloc_table(const struct tarn_heap* heap);
 
-/* Blocks of one size: null for requests above it, and for alignments above the blocks'. What fits
- * is reallocated where it is. Of an object cache it is the memory of objects, not built. */
+/* Tables of allocators with blocks of one size. Requests above that size, or aligned above the
+ * blocks' alignment, give null. What fits is reallocated in place. The blocks of an object cache
+ * are memory for objects; nothing is constructed in them. */
 struct tarn_pool;
 struct tarn_fixed_allocator;
 struct tarn_object_cache;
@@ -84,34 +89,37 @@ TARN_API tarn_malloc_table tarn_object_cache_malloc_table(struct tarn_object_cac
 TARN_API tarn_malloc_table tarn_array_pool_malloc_table(struct tarn_array_pool* pool);
 TARN_API tarn_malloc_table tarn_shared_array_pool_malloc_table(struct tarn_shared_array_pool* pool);
 
-/* Blocks of class pools, of any size, reallocated where they are while their class suffices; and of
- * those that the process shares (tarn/pool/xalloc.h). Threads: as the pools; any. */
+/* Tables of class pools, and of those that the process shares (tarn/pool/xalloc.h). Blocks may have
+ * any size, and are reallocated in place while their class suffices. Threads: as with the pools;
+ * the shared ones take any thread. */
 struct tarn_class_pools;
 TARN_API tarn_malloc_table tarn_class_pools_malloc_table(struct tarn_class_pools* pools);
 TARN_API tarn_malloc_table tarn_xalloc_malloc_table(void);
 
-/* Blocks of an arena. Each has 16 bytes in front, for its size. The newest one grows where it is,
- * and gives its memory back when it is deallocated; that of others goes with the arena. */
+/* The table of an arena. Each block has 16 bytes in front, for its size. The newest block grows in
+ * place, and gives its memory back when it is deallocated. The memory of the others is given back
+ * with the arena. */
 struct tarn_arena;
 TARN_API tarn_malloc_table tarn_arena_malloc_table(struct tarn_arena* arena);
 
-/* The same, for any thread: under the shared arena's lock. No block grows where it is, and none
- * gives its memory back before the arena does. */
+/* The table of a shared arena, for any thread: each call takes the arena's lock. No block grows in
+ * place, and none gives its memory back before the arena does. */
 struct tarn_shared_arena;
 TARN_API tarn_malloc_table tarn_shared_arena_malloc_table(struct tarn_shared_arena* shared);
 
-/* Children of a node (null: roots): what is left goes with it. */
+/* The table whose blocks are children of a tree node, or roots for null. Blocks that are left end
+ * with the node. */
 TARN_API tarn_malloc_table tarn_tree_malloc_table(void* node);
 
 /* For allocators that are only headers. TARN_MALLOC_TABLE(name, type, ALLOCATE, DEALLOCATE,
- * BYTES_OF), at file scope, no semicolon: defines `tarn_malloc_table name(type* allocator)` over
- * functions or function-like macros
+ * BYTES_OF) is used at file scope, without a semicolon. It defines `tarn_malloc_table name(type*
+ * allocator)` over functions or function-like macros
  *
- *   void* ALLOCATE(type*, size_t bytes, size_t alignment)   null: there is none
+ *   void* ALLOCATE(type*, size_t bytes, size_t alignment)   null when there is none
  *   void DEALLOCATE(type*, void* p)                         p is not null
- *   size_t BYTES_OF(type*, const void* p)                   that may be used; p: a live block
+ *   size_t BYTES_OF(type*, const void* p)                   usable bytes of a live block
  *
- * TLSF heaps and static heaps (tarn/heap/tlsf.h, tarn/pool/static_pool.h) have these:
+ * TLSF heaps and static heaps (tarn/heap/tlsf.h, tarn/pool/static_pool.h) have such functions:
  *
  *   TARN_STATIC_TLSF(message_heap, 4096)
  *   TARN_TABLE_OF_STATIC_HEAP(message_table, message_heap)   // message_table(&messages)
@@ -119,9 +127,10 @@ TARN_API tarn_malloc_table tarn_tree_malloc_table(void* node);
  *   TARN_STATIC_POOL(packet_pool, 64, 32)
  *   TARN_TABLE_OF_STATIC_POOL(packet_table, packet_pool, 64) // Blocks of 64 bytes.
  *
- * Nothing is added to a block. Linear in a block's bytes where it moves. A static pool's `bytes` is
- * a multiple of 16, and it is aligned to 16 at least, which does not compile otherwise; of a static
- * heap's classes those serve that are. */
+ * Nothing is added to a block. Reallocating takes time linear in the block's bytes where it moves.
+ * The `bytes` of a static pool must be a multiple of 16, and the pool must be aligned to 16 at
+ * least; otherwise it does not compile. Of the classes of a static heap, those serve that meet
+ * both. */
 #define TARN_TABLE_OF_STATIC_HEAP(name, heap) \
   TARN_MALLOC_TABLE(name, struct heap, heap##_allocate, heap##_deallocate, heap##_block_bytes_of)
 
@@ -197,11 +206,10 @@ TARN_API tarn_malloc_table tarn_tree_malloc_table(void* node);
     return table;                                                                                \
   }
 
-/* The other way round: chunks that are blocks of a table, for the options of heaps, pools and
- * arenas. *table is read at each call and must stay where it is. Where it has no allocate_aligned,
- * a chunk takes 16 bytes more, and its alignment besides if that is above 16. `acquire` is null
- * for a null table, and for one that lacks allocate or deallocate or says another size of itself.
- * Threads: as the table. */
+/* A source whose chunks are blocks of a table, for the options of heaps, pools and arenas. *table
+ * is read at each call and must not move. Where it has no allocate_aligned, a chunk takes 16 bytes
+ * more, plus its alignment if that is above 16. `acquire` is null for a null table, and for one
+ * that lacks allocate or deallocate or whose `bytes` is wrong. Threads: as with the table. */
 TARN_API tarn_source tarn_malloc_table_source(const tarn_malloc_table* table);
 
 #ifdef __cplusplus

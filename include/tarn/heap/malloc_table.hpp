@@ -1,12 +1,13 @@
 // malloc_table.hpp: any allocator as a table of functions that stand in for malloc, in C++ (C++17).
-// tarn/heap/malloc_table.h says what each of the functions promises, and has tables for what is C.
+// tarn/heap/malloc_table.h says what each of the functions promises, and has the tables of the
+// allocators in C.
 //
 //   tarn::Counted<tarn::Arena> arena;
 //   tarn_malloc_table table = tarn::malloc_table(arena);   // of any BlockAllocator
 //
 // A block has 16 bytes in front (its alignment, where that is greater) for the numbers that it is
-// deallocated with. Of allocators that need none (block_bytes_of(p), or blocks of one size
-// block_bytes, and deallocate(p)) it has nothing.
+// deallocated with. Nothing is added where the allocator needs no such numbers: it has
+// deallocate(p), and either block_bytes_of(p) or blocks of one size, block_bytes.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_MALLOC_TABLE_HPP
@@ -25,7 +26,7 @@
 
 namespace tarn {
 
-// What a BlockAllocator says of its blocks.
+// What the functions of a BlockAllocator can do without being told a block's size.
 template <class A, class = void>
 struct FreesByAddress : std::false_type {};
 template <class A>
@@ -49,9 +50,9 @@ struct HasBlockConstant : std::false_type {};
 template <class A>
 struct HasBlockConstant<A, std::enable_if_t<(A::block_bytes > 0)>> : std::true_type {};
 
-// How a table uses a BlockAllocator. For what is none, another class can be named; its resize, if
-// there is one, is  static void* resize(A&, void* p, size_t old_bytes, size_t bytes, size_t
-// alignment)  for an A whose table keeps the sizes.
+// How a table uses a BlockAllocator. For other allocators, name another class with these functions.
+// For an A whose table keeps the sizes it may also have static void* resize(A&, void* p, size_t
+// old_bytes, size_t bytes, size_t alignment).
 template <class A>
 struct MallocTableUse {
   static constexpr bool keeps_size =
@@ -68,7 +69,7 @@ struct MallocTableUse {
       a.deallocate(p);
     }
   }
-  // Where the table does not keep them.
+  // The usable bytes of a block whose size the table does not keep.
   static std::size_t bytes_of([[maybe_unused]] A& a, [[maybe_unused]] const void* p) noexcept {
     if constexpr (KnowsBlocks<A>::value) {
       return a.block_bytes_of(p);
@@ -82,9 +83,9 @@ struct MallocTableUse {
   }
 };
 
-// The functions of a table over an A.
+// The functions of a table over an A, with the block as the picture shows where keeps_size is true.
 //
-//   from take():  | ... | bytes, alignment | the user's |     keeps_size
+//   from take():  | ... | bytes, alignment | the user's |
 //                 ^ base                    ^ base + max(16, alignment)
 template <class A, class Use = MallocTableUse<A>>
 class MallocTableOf {
@@ -197,7 +198,8 @@ class MallocTableOf {
     }
   }
 
-  // Deallocators may want the number that a block was asked for with, so a smaller one moves, too.
+  // Deallocators may need the size that a block was asked for with, so a block that shrinks moves
+  // too.
   static void* move(void* context, void* p, std::size_t had, std::size_t bytes) noexcept {
     void* const other = allocate(context, bytes);
     if (other == nullptr) return nullptr;
@@ -207,7 +209,7 @@ class MallocTableOf {
   }
 };
 
-// The table of an allocator, which must outlive the blocks.
+// The table of an allocator. The allocator must outlive the blocks.
 template <class A>
 tarn_malloc_table malloc_table(A& allocator) noexcept {
   static_assert(noexcept(allocator.try_allocate(std::size_t{}, std::size_t{})),

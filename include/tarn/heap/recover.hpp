@@ -1,4 +1,4 @@
-// recover.hpp: memory that is given back when it is short, in C++ (C++17). Header only over
+// recover.hpp: recovery of memory at a shortage, in C++ (C++17). Header only over
 // tarn/heap/recover.h, which says what each function promises.
 //
 //   tarn::Reclaimer shrinks([&](std::size_t wanted) noexcept { return index.shrink(wanted); });
@@ -27,6 +27,7 @@
 
 namespace tarn {
 
+// The steps of a recovery, which may be combined by |.
 enum class Recover : unsigned {
   all = 0,
   spare = TARN_RECOVER_SPARE,
@@ -37,27 +38,30 @@ constexpr Recover operator|(Recover a, Recover b) noexcept {
   return static_cast<Recover>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
-// In all heaps, or in one and those below it. Returns the bytes.
+// Recovers memory in all heaps, or in one and those below it. Returns the bytes gained: see
+// tarn_recover_heap.
 inline std::size_t recover(std::size_t wanted_bytes = SIZE_MAX, Recover steps = Recover::all,
                            tarn_heap heap = {}, tarn_recovered* by_step = nullptr) noexcept {
   return tarn_recover_heap(heap, wanted_bytes, static_cast<unsigned>(steps), by_step);
 }
 
+// How a reclaimer is registered: see tarn_reclaimer_options.
 struct ReclaimerOptions {
   int priority = 0;  // Lower ones are asked first.
-  tarn_heap heap{};  // Whose need it helps; the zero value: only the process's.
-  const char* name = nullptr;
+  tarn_heap heap{};  // The heap whose shortage it helps. The zero value: only the process's.
+  const char* name = nullptr;  // For reports. Not copied.
 };
 
+// Whether a T can say what it could give: it has a function estimate().
 template <class T, class = void>
 struct says_estimate : std::false_type {};
 template <class T>
 struct says_estimate<T, std::void_t<decltype(std::declval<T&>().estimate())>> : std::true_type {};
 
-// Asked for memory as long as it lives: reclaim(wanted) gives what it can and returns how much that
-// was. It must not throw. A type with `std::size_t estimate() noexcept` is asked that before; for
-// others set_estimate() says it. The end waits for callbacks of other threads: tarn/heap/recover.h
-// has the rules.
+// An owner that is asked for memory as long as this object lives. reclaim(wanted) frees what it can
+// and returns how many bytes that was. It must not throw. If its type has `std::size_t estimate()
+// noexcept`, that is asked first; for other types set_estimate() says what they could give. The
+// destructor waits for callbacks in other threads; tarn/heap/recover.h has the rules.
 template <class Reclaim>
 class Reclaimer {
  public:
@@ -100,8 +104,8 @@ class Reclaimer {
   tarn_reclaimer reclaimer_{};
 };
 
-// `count` T in a block that may vanish while nobody has it locked. Nothing is constructed or
-// destroyed. Any thread; its address stays.
+// `count` objects T in a block that may vanish while nobody holds it locked. No constructor or
+// destructor of T runs. Any thread may use it. It cannot be copied or moved.
 template <class T>
 class Purgeable {
  public:
@@ -109,7 +113,7 @@ class Purgeable {
                 "what may vanish is bytes: no destructor runs");
   static_assert(alignof(T) <= 16, "blocks of a purgeable are aligned to 16");
 
-  // The contents, which stay as long as this does. Empty when there are none.
+  // Holds the contents locked: they stay as long as this object does. Empty when there are none.
   class Lock {
    public:
     Lock() noexcept = default;
@@ -150,9 +154,9 @@ class Purgeable {
     T* data_ = nullptr;
   };
 
-  // A block of any contents, for this alone; unlock() shows it to others. At its end without that
-  // the block vanishes: what has not been filled is not to be seen. It ends in the thread in which
-  // it began, unless it is unlocked before.
+  // A new block with undefined contents that only this object can reach; unlock() shows it to
+  // others. If this object ends without that, the block vanishes, so that nobody sees what was not
+  // filled. It must end in the thread in which it began, unless it is unlocked before.
   class Filling : private Lock {
    public:
     Filling(Filling&&) noexcept = default;
@@ -175,8 +179,9 @@ class Purgeable {
     using Lock::Lock;
   };
 
-  // In malloc's heap, or another one; allocated when it is first filled. A count of 0, or one that
-  // overflows, is an InvalidOptions (where there are exceptions; else it is never filled).
+  // Makes a purgeable in malloc's heap or another one; memory is allocated when it is first filled.
+  // A count of 0, or one that overflows, throws InvalidOptions; without exceptions the purgeable
+  // can never be filled.
   explicit Purgeable(std::size_t count = 1, tarn_heap heap = {}) : count_(count) {
     const bool overflows = count > SIZE_MAX / sizeof(T);
     if (overflows || tarn_purgeable_begin(&purgeable_, heap, count * sizeof(T)) != 0) {
@@ -185,23 +190,26 @@ class Purgeable {
 #endif
     }
   }
-  // With a lock of it alive, or somebody filling it: std::terminate.
+  // Calls std::terminate when a lock of it is still alive, or a thread is filling it.
   ~Purgeable() {
     if (tarn_purgeable_end(&purgeable_) != 0 && errno == EBUSY) std::terminate();
   }
   Purgeable(const Purgeable&) = delete;
   Purgeable& operator=(const Purgeable&) = delete;
 
-  // Empty when it has vanished (or, with EBUSY, is being filled).
+  // Locks the contents. Empty when they have vanished, or, with errno EBUSY, while they are being
+  // filled.
   [[nodiscard]] Lock lock() noexcept { return Lock(this, tarn_purgeable_lock(&purgeable_)); }
 
-  // Empty with errno: EEXIST, EBUSY, ENOMEM.
+  // Allocates a new block to fill. Empty with errno EEXIST, EBUSY or ENOMEM: see
+  // tarn_purgeable_refill.
   [[nodiscard]] Filling refill() noexcept {
     return Filling(this, tarn_purgeable_refill(&purgeable_));
   }
 
-  // The contents; when they have vanished, after fill(T*, count). Empty with EBUSY while another
-  // thread fills it, with ENOMEM. What fill throws, it throws: then it has vanished.
+  // Locks the contents; when they have vanished, calls fill(T*, count) before. Empty with EBUSY
+  // while another thread fills them, and with ENOMEM. An exception of fill passes on, and the
+  // contents have vanished then.
   template <class Fill>
   [[nodiscard]] Lock lock_or_fill(Fill&& fill) {
     for (;;) {
@@ -216,7 +224,7 @@ class Purgeable {
     }
   }
 
-  // Vanishes now; false while it is locked or filled.
+  // Makes the contents vanish now. False while they are locked or being filled.
   bool discard() noexcept { return tarn_purgeable_discard(&purgeable_) == 0; }
 
   std::size_t size() const noexcept { return count_; }

@@ -1,6 +1,7 @@
-/* tlsf: heaps of blocks of any size in memory of the user's, each operation in a bounded number of
- * instructions, in C (C11, header only; no heap below, no OS, no library but memcpy). C++:
- * tarn/heap/tlsf.hpp. The bounds: docs/static_pools.md; how it works: tarn/detail/tlsf_blocks.h.
+/* tlsf.h: heaps of blocks of any size in memory of the user's, in C (C11; C++: tarn/heap/tlsf.hpp).
+ * Each operation takes a bounded number of instructions. Header only: it needs no heap, no OS, and
+ * no library but memcpy. docs/static_pools.md has the bounds; tarn/detail/tlsf_blocks.h says how it
+ * works (two-level segregated fit).
  *
  *   TARN_STATIC_TLSF(message_heap, 4096)      // struct message_heap and its functions
  *   static struct message_heap messages;      // with 4,096 bytes for blocks inside, in .bss
@@ -24,43 +25,43 @@
 #define TARN_TLSF_ASSERT _Static_assert
 #endif
 
-/* TARN_TLSF(name, bytes_max), at file scope, no semicolon: declares `struct name`, a heap in
- * regions of up to `bytes_max` bytes each that are given to it, and static inline functions.
- * TARN_STATIC_TLSF(name, bytes): the first region is in the object, `bytes` bytes of it; more may
- * be added, none larger than that. TARN_TLSF_WITH and TARN_STATIC_TLSF_WITH have LOCK and UNLOCK,
- * functions or function-like macros that are called with the heap around each operation; without,
- * one thread at a time, by the caller's care.
+/* TARN_TLSF(name, bytes_max), at file scope and without a semicolon, declares `struct name` and
+ * static inline functions: a heap in regions of up to `bytes_max` bytes each that are given to it.
+ * TARN_STATIC_TLSF(name, bytes) also puts the first region, of `bytes` bytes, into the object; more
+ * may be added, none larger than that. Either is for one thread at a time. TARN_TLSF_WITH and
+ * TARN_STATIC_TLSF_WITH take LOCK and UNLOCK, functions or function-like macros that are called
+ * with the heap around each operation.
  *
  *   int name_add_region(struct name*, void* memory, size_t bytes)
- *       any address. 0, and nothing done, when it is too small for a block (10 words always do),
- *       too large, or overlaps a region of this heap. There is no way back but to drop the heap;
- *       under a tool that watches (tarn/detail/watch.h), with tarn_watch_end before the memory is
- *       put to another use, unless it is free that gets it. Walks the regions
+ *       adds a region at any address. Returns 0, and does nothing, when it is too small for a block
+ *       (10 words always suffice), too large, or overlaps a region of this heap. A region cannot be
+ *       taken back; drop the whole heap instead. Under a tool that watches (tarn/detail/watch.h),
+ *       call tarn_watch_end before the memory is put to another use than free. Walks the regions
  *   void* name_allocate(struct name*, size_t bytes, size_t alignment)
- *       not zeroed; aligned to two words at least. alignment: a power of two. bytes 0: a block that
- *       may only be deallocated. Null when no free block is large enough, or the numbers make no
- *       sense, which is counted
+ *       a block, not zeroed, aligned to two words at least. The alignment is a power of two. For 0
+ *       bytes the block may only be deallocated. Null when no free block is large enough, or the
+ *       numbers make no sense; both are counted
  *   void* name_reallocate(struct name*, void* p, size_t bytes, size_t alignment)
- *       p with at least `bytes` bytes: where it is, if it is so aligned, when it shrinks, or what
- *       follows is free and large enough; else a copy in a new block, and p is free. Null when
- *       there is none: p stays. A null p: allocate. Copying is not part of the bound, nor under
- *       the lock
+ *       resizes p. A block that is aligned as asked stays in place when it shrinks, or when what
+ *       follows is free and large enough; otherwise its contents are copied to a new block, and p
+ *       is freed. Null when there is no such block: p stays. A null p allocates. Copying is not
+ *       part of the bound, and is done without the lock
  *   void name_deallocate(struct name*, void* p)
- *       ignores null. Joins p with free neighbours at once. What is no live block, as far as its
- *       header and its neighbours tell, goes to tarn_static_misuse before anything changes, as a
- *       "double free", an "invalid free", or an "overrun": then a neighbour's header was written.
- *       A pointer into a block whose bytes look like a header cannot be told. Walks the regions:
- *       eight instructions for each but one
- *   int name_owns(const struct name*, p)           p is in the blocks of a region; any pointer
- *   int name_is_live(const struct name*, p)        p is the start of a live block; any pointer
- *   size_t name_block_bytes_of(const struct name*, p)   what the user of p has; p: a live block
+ *       frees p and joins it with free neighbours at once. Null is ignored. A pointer that is no
+ *       live block, as far as its header and its neighbours tell, goes to tarn_static_misuse
+ *       before anything changes: as a "double free", an "invalid free", or, when a neighbour's
+ *       header was overwritten, an "overrun". A pointer into a block whose bytes look like a
+ *       header is not noticed. Walks the regions: eight instructions for each but one
+ *   int name_owns(const struct name*, p)           whether p, any pointer, is in a region
+ *   int name_is_live(const struct name*, p)        whether p, any pointer, starts a live block
+ *   size_t name_block_bytes_of(const struct name*, p)   usable bytes of p, a live block
  *   void* name_next(struct name*, p)               the live block after p, or the first for null;
  *                                                  null at the end. Walks; takes no lock
- *   tarn_tlsf_stats name_stats(struct name*)
- *   int name_check(const struct name*)             every invariant. Walks; takes no lock
+ *   tarn_tlsf_stats name_stats(struct name*)       counts and bytes
+ *   int name_check(const struct name*)             1 when every invariant holds. Walks; no lock
  *
- * A block costs a word beside its bytes, which are rounded up to 2 n + 1 words, 3 at least. Of a
- * free block its first three words are written, and its last. */
+ * A block costs one word beside its bytes, which are rounded up to 2 n + 1 words and to 3 at least.
+ * Freeing a block writes its first three words and its last. */
 #define TARN_TLSF(name, bytes_max) \
   TARN_TLSF_WITH(name, bytes_max, TARN_STATIC_TLSF_NO_LOCK, TARN_STATIC_TLSF_NO_LOCK)
 #define TARN_TLSF_WITH(name, bytes_max, LOCK, UNLOCK)              \

@@ -1,5 +1,6 @@
-// tlsf.hpp: heaps of blocks of any size in memory of the user's, each operation in a bounded number
-// of instructions (C++17; header only; no heap below, no OS, no library but memcpy).
+// tlsf.hpp: heaps of blocks of any size in memory of the user's, in C++ (C++17). Each operation
+// takes a bounded number of instructions. Header only: it needs no heap, no OS, and no library but
+// memcpy.
 //
 //   static tarn::StaticTlsfHeap<4096> heap;          // 4,096 bytes for blocks inside, in .bss
 //   void* p = heap.try_allocate(100);
@@ -7,8 +8,8 @@
 //
 //   tarn::TlsfHeap large(memory, bytes);             // in a region; more may be added
 //
-// The bounds and what they mean: docs/static_pools.md. How it works: tarn/detail/tlsf_blocks.h.
-// What each function promises, misuse included, is said in tarn/heap/tlsf.h.
+// docs/static_pools.md has the bounds and says what they mean; tarn/detail/tlsf_blocks.h says how
+// it works. tarn/heap/tlsf.h says what each function promises, misuse included.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_TLSF_HPP
@@ -30,7 +31,7 @@ namespace tarn {
 
 using TlsfStats = tarn_tlsf_stats;
 
-// What is inside of a static heap; nothing, of others.
+// The memory inside a static heap. Other heaps have none.
 template <std::size_t bytes>
 struct TlsfStorage {
   static_assert(bytes >= 8 * sizeof(std::size_t), "a static TLSF heap has 8 words at least");
@@ -39,8 +40,9 @@ struct TlsfStorage {
 template <>
 struct TlsfStorage<0> {};
 
-// region_bytes_max: no region may be larger; the heap's object has lists for as much (about 140
-// bytes for each power of two, 70 with words of 32 bits). inside: bytes of the object's own region.
+// A TLSF heap. No region may be larger than region_bytes_max: the object has lists for that many
+// bytes (about 140 bytes of lists for each power of two, 70 with words of 32 bits). `inside` is the
+// size of the object's own region.
 template <std::size_t region_bytes_max, class Lock, std::size_t inside>
 class BasicTlsfHeap : private Lock {
   static_assert(region_bytes_max <= TARN_TLSF_BYTES_MAX, "regions of TARN_TLSF_BYTES_MAX at most");
@@ -49,7 +51,7 @@ class BasicTlsfHeap : private Lock {
 
  public:
   constexpr BasicTlsfHeap() noexcept = default;
-  // As add_region; a region that it refuses leaves the heap empty.
+  // Begins with a region, as add_region() does. A region that it refuses leaves the heap empty.
   BasicTlsfHeap(void* memory, std::size_t bytes) noexcept { (void)add_region(memory, bytes); }
   BasicTlsfHeap(const BasicTlsfHeap&) = delete;
   BasicTlsfHeap& operator=(const BasicTlsfHeap&) = delete;
@@ -57,9 +59,9 @@ class BasicTlsfHeap : private Lock {
 
   static constexpr std::size_t footprint_bytes() noexcept { return sizeof(BasicTlsfHeap); }
 
-  // The most that a block for such a request takes of a region, with its header; and the bytes of a
-  // region that never fails while the live blocks and the request take `live_max` of it at most:
-  // see tarn_tlsf_worst_case.
+  // room_bytes() is the most that a block for such a request takes of a region, with its header.
+  // worst_case_bytes() is the size of a region that never fails as long as the live blocks and the
+  // request together take at most `live_max` of it: see tarn_tlsf_worst_case.
   static constexpr std::size_t room_bytes(std::size_t bytes) noexcept {
     return tarn_tlsf_room(bytes);
   }
@@ -74,7 +76,7 @@ class BasicTlsfHeap : private Lock {
     return tarn_tlsf_add(&heap_, levels_, level_count, memory, bytes) != 0;
   }
 
-  // Null when there is no block for it, or the numbers make no sense; allocate() throws
+  // Null when no free block is large enough, or the numbers make no sense. allocate() throws
   // std::bad_alloc then, where there are exceptions.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = 1) noexcept {
     const LockScope<Lock> scope(*this);
@@ -118,9 +120,9 @@ class BasicTlsfHeap : private Lock {
     return tarn_tlsf_stats_of(&heap_, levels_);
   }
 
-  // visit(void* p, std::size_t bytes) for each live block, region by region, in the order of their
-  // addresses in each; it may free that block. One that gives false ends the walk. Nobody else may
-  // use the heap meanwhile.
+  // Calls visit(void* p, std::size_t bytes) for each live block, region by region, in the order of
+  // addresses in each. visit may free that block. If visit returns anything, false ends the walk.
+  // No other thread may use the heap meanwhile.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (void* p = tarn_tlsf_next(&heap_, nullptr); p != nullptr;) {
@@ -134,7 +136,8 @@ class BasicTlsfHeap : private Lock {
     }
   }
 
-  // Every invariant; walks all blocks and lists. Nobody may use the heap meanwhile.
+  // Whether every invariant holds. Walks all blocks and lists. No other thread may use the heap
+  // meanwhile.
   bool check() const noexcept { return tarn_tlsf_check(&heap_, levels_, level_count) != 0; }
 
  private:

@@ -23,12 +23,12 @@
 
 namespace tarn {
 
-// All of it is the process's: there are no objects.
+// The process's one such heap. There are no objects of this type; all functions are static.
 struct Unalloc {
   Unalloc() = delete;
 
-  // Classes: a table, or powers of two divided into steps. False with errno EBUSY when there is a
-  // heap already, with EINVAL or ENOSPC for what no heap takes.
+  // Choose the classes: a table, or powers of two divided into steps. False with errno EBUSY when
+  // the heap is there already, and with EINVAL or ENOSPC for classes that no heap takes.
   static bool use(const ClassTable& table) noexcept {
     return tarn_unalloc_use_classes(table.data(), table.size()) == 0;
   }
@@ -43,7 +43,7 @@ struct Unalloc {
     return tarn_unalloc(bytes);
   }
 
-  // count * bytes, all zero.
+  // A block of count * bytes, all zero. The product is checked.
   [[nodiscard]] static void* allocate_zeroed(std::size_t count, std::size_t bytes) {
     return or_bad_alloc(tarn_uncalloc(count, bytes));
   }
@@ -51,7 +51,7 @@ struct Unalloc {
     return tarn_uncalloc(count, bytes);
   }
 
-  // Where it is, while its class holds the new size. Size 0 frees p and gives null.
+  // Resizes a block, in place while its class holds the new size. Size 0 frees p and gives null.
   [[nodiscard]] static void* reallocate(void* p, std::size_t bytes) {
     void* const moved = tarn_unrealloc(p, bytes);
     return bytes == 0 && p != nullptr ? moved : or_bad_alloc(moved);
@@ -62,7 +62,8 @@ struct Unalloc {
 
   static void deallocate(void* p) noexcept { tarn_unfree(p); }
 
-  // The heap, made if it must be; false as a truth value when there is no memory for it.
+  // The heap, which is made if it is not there yet. False as a truth value when there is no memory
+  // for it.
   static HeapRef heap() noexcept {
     void* const p = tarn_unalloc(0);
     const HeapRef heap = HeapRef::of(p);
