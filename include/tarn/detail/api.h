@@ -1,4 +1,4 @@
-/* api: the attributes of the public functions.
+/* api: the attributes that public functions are declared with, and hints for the compiler.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_API_H
@@ -11,17 +11,17 @@
 #define TARN_API __attribute__((visibility("default")))
 #define TARN_ALLOCATES(...) __attribute__((malloc, alloc_size(__VA_ARGS__), warn_unused_result))
 #define TARN_ALLOCATES_ONE __attribute__((malloc, warn_unused_result))
-/* As TARN_ALLOCATES of functions that are given a tarn_heap: clang counts that as two arguments,
- * and would take another one than is named for the size. */
+/* TARN_ALLOCATES for functions that are passed a tarn_heap. clang counts that as two arguments, so
+ * it would take the wrong argument for the size. */
 #if defined(__clang__)
 #define TARN_ALLOCATES_IN_HEAP(...) TARN_ALLOCATES_ONE
 #else
 #define TARN_ALLOCATES_IN_HEAP(...) TARN_ALLOCATES(__VA_ARGS__)
 #endif
 #define TARN_MUST_USE __attribute__((warn_unused_result))
-/* As TARN_ALLOCATES where others have the address, too. */
+/* TARN_ALLOCATES for functions whose result may alias another pointer. */
 #define TARN_ALLOCATES_SHARED(...) __attribute__((alloc_size(__VA_ARGS__), warn_unused_result))
-#define TARN_WEAK __attribute__((weak)) /* Null where nothing that is linked has it. */
+#define TARN_WEAK __attribute__((weak)) /* Null unless something linked defines it. */
 #define TARN_LIKELY(x) (__builtin_expect(!!(x), 1))
 #define TARN_UNLIKELY(x) (__builtin_expect(!!(x), 0))
 #define TARN_ASSUME(x) ((x) ? (void)0 : __builtin_unreachable())

@@ -1,5 +1,6 @@
-/* array_blocks: a run of equal blocks somewhere in this process, told by index: what the pools over
- * given memory have in common. Nothing here reads or writes a block. C11 and C++17, no library.
+/* array_blocks: a run of blocks of one size somewhere in this process, each known by its index. It
+ * is what the pools over given memory have in common. Nothing here reads or writes a block. C11 and
+ * C++17, no library.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_ARRAY_BLOCKS_H
@@ -18,15 +19,15 @@
 extern "C" {
 #endif
 
-/* What formatting and attaching say. */
+/* The result of formatting a pool or attaching to one. */
 typedef enum tarn_array_status {
   TARN_ARRAY_OK = 0,
-  TARN_ARRAY_BAD_ARGUMENT,  /* No blocks, blocks of no bytes, more than there can be; null. */
+  TARN_ARRAY_BAD_ARGUMENT,  /* Null; no blocks, empty blocks, or too many of them. */
   TARN_ARRAY_MISALIGNED,    /* The bookkeeping is not aligned to 8. */
-  TARN_ARRAY_TOO_SMALL,     /* One of the two ranges does not hold what it should. */
-  TARN_ARRAY_NO_POOL,       /* What is there is no such pool, or one that is being formatted. */
+  TARN_ARRAY_TOO_SMALL,     /* One of the two ranges is smaller than the pool needs. */
+  TARN_ARRAY_NO_POOL,       /* There is no such pool, or it is still being formatted. */
   TARN_ARRAY_OTHER_VERSION, /* It was formatted by a version with another layout. */
-  TARN_ARRAY_DAMAGED,       /* It was such a pool, and its numbers contradict each other. */
+  TARN_ARRAY_DAMAGED,       /* The numbers in the pool contradict each other. */
   TARN_ARRAY_NO_PLACE       /* A shared pool has as many members as it can. */
 } tarn_array_status;
 
@@ -44,7 +45,7 @@ static inline const char* tarn_array_status_text(tarn_array_status status) {
   return "unknown status";
 }
 
-/* inverse, shift: tarn/detail/exact_index.h. */
+/* Where the blocks lie. `inverse` and `shift` are for tarn/detail/exact_index.h. */
 typedef struct tarn_array_blocks {
   unsigned char* start;
   size_t block_bytes;
@@ -53,12 +54,13 @@ typedef struct tarn_array_blocks {
   unsigned shift;
 } tarn_array_blocks;
 
-/* False when the blocks do not fit into an address space: their ends would not have an offset. */
+/* Whether the blocks fit into an address space, so that the end of each has an offset. False for no
+ * blocks or empty ones. */
 static inline int tarn_array_blocks_fit(size_t count, size_t block_bytes) {
   return count != 0 && block_bytes != 0 && count <= (size_t)PTRDIFF_MAX / 2 / block_bytes;
 }
 
-/* pre: tarn_array_blocks_fit */
+/* The blocks at `start`. pre: tarn_array_blocks_fit */
 static inline tarn_array_blocks tarn_array_blocks_at(void* start, size_t count,
                                                      size_t block_bytes) {
   tarn_array_blocks blocks;
@@ -75,11 +77,12 @@ static inline size_t tarn_array_index_of(const tarn_array_blocks* blocks, const 
   return tarn_exact_index(blocks->start, p, blocks->inverse, blocks->shift);
 }
 
-/* pre: i < count */
+/* The block with index i. pre: i < count */
 static inline void* tarn_array_block_at(const tarn_array_blocks* blocks, size_t i) {
   return blocks->start + i * blocks->block_bytes;
 }
 
+/* Whether p, any pointer, lies in the blocks. */
 static inline int tarn_array_in_blocks(const tarn_array_blocks* blocks, const void* p) {
   return (uintptr_t)p - (uintptr_t)blocks->start < blocks->count * blocks->block_bytes;
 }
@@ -90,8 +93,8 @@ static inline size_t tarn_array_alignment(const tarn_array_blocks* blocks) {
   return bits & (~bits + 1);
 }
 
-/* For the numbers in a pool's header that never change: so that a region which is none, or which
- * was written over, is told from one. */
+/* A checksum of the numbers in a pool's header that never change. It tells a region with a pool
+ * from one without, and from one that was overwritten. */
 static inline uint64_t tarn_array_checksum(const uint64_t* words, size_t count) {
   uint64_t sum = 0x9e3779b97f4a7c15u;
   for (size_t i = 0; i != count; ++i) {

@@ -1,12 +1,12 @@
-/* array_misuse: what array pools do with a pointer that is no live block of theirs: a line
- * `tarn: <kind>: ...` on standard error, and the end of the process by SIGABRT. It needs no library
- * and no header of one; where there is no `write` and no `abort`, the end is a trap.
+/* array_misuse: what array pools do with a pointer that is no live block of theirs. They write a
+ * line `tarn: <kind>: ...` to standard error and end the process by SIGABRT. No library and no
+ * header of one is needed; where there is no `write` and no `abort`, the processor traps.
  *
- * A program that wants to know first, or that has another way to tell, defines
+ * A program that wants to know first, or that reports in another way, defines
  *
  *   void tarn_array_misused(const char* kind, const char* function, const void* p);
  *
- * (C linkage): it is called before the line is written, and may end the program itself.
+ * with C linkage. It is called before the line is written, and may end the program itself.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_ARRAY_MISUSE_H
@@ -27,11 +27,12 @@ extern "C" {
 void tarn_array_misused(const char* kind, const char* function, const void* p)
     __attribute__((weak));
 
-/* The C library's, under a name of tarn's, so that it collides with no header's declaration; null
- * in a program without it. */
+/* The C library's abort, under a name of tarn's so that it collides with no header's declaration.
+ * Null in a program without it. */
 void tarn_array_abort(void) __asm__("abort") __attribute__((weak, noreturn));
 
-/* kind: "invalid free", "double free"; what: what is wrong, in words. */
+/* Reports a misuse and ends the program. kind: "invalid free" or "double free". what: what is
+ * wrong, in words. */
 __attribute__((cold, noinline, noreturn, unused)) static void tarn_array_misuse(
     const char* kind, const char* function, const void* p, const char* what) {
   if (tarn_array_misused != NULL) tarn_array_misused(kind, function, p);

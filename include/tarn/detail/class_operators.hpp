@@ -1,13 +1,14 @@
 // class_operators.hpp: every form of `new` and `delete` for a class, over a type that says where
-// memory comes from (C++17; header only, no library). For users: tarn/standard/class_new.hpp.
+// memory comes from (C++17; header only, no library). Users include tarn/standard/class_new.hpp.
 //
 //   struct Memory {
 //     static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept;   // or null
 //     static void deallocate(void* p) noexcept;   // any of its blocks; not null
 //   };
 //
-// A delete knows the size of what it deletes only sometimes (not of arrays, not of objects below a
-// base without a virtual destructor): so deallocate() is not told.
+// deallocate() is not told a size, because a delete knows the size of what it deletes only
+// sometimes: not for arrays, and not for objects deleted through a base without a virtual
+// destructor.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_CLASS_OPERATORS_HPP
@@ -24,8 +25,8 @@
 
 namespace tarn {
 
-// As operator new must: what try_once() gives, after the new-handler was asked as long as there is
-// one; then std::bad_alloc. (Without exceptions: null.)
+// What operator new must do: returns what try_once() gives; while that is null, calls the
+// new-handler and tries again; without a handler throws std::bad_alloc. (Without exceptions: null.)
 template <class Try>
 void* class_allocate(const Try& try_once) {
   for (;;) {
@@ -37,7 +38,7 @@ void* class_allocate(const Try& try_once) {
   }
 }
 
-// What `new (std::nothrow)` is made of one that throws.
+// Turns an allocation that throws into that of `new (std::nothrow)`: null instead of an exception.
 template <class Allocate>
 void* null_if_it_throws(const Allocate& allocate) noexcept {
 #if defined(__cpp_exceptions)
@@ -51,18 +52,20 @@ void* null_if_it_throws(const Allocate& allocate) noexcept {
 #endif
 }
 
-// `new` names an alignment only if it is more than this. (Sizes are multiples of the alignment.)
+// The alignment for an object when `new` names none. It follows from the size, which is a multiple
+// of the alignment.
 constexpr std::align_val_t alignment_of_object(std::size_t bytes) noexcept {
   return std::align_val_t{natural_alignment(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__)};
 }
-// The number of objects may lie in front, also where they are aligned to less.
+// The same for an array, where the number of objects may lie in front, even if they are aligned to
+// less than it.
 constexpr std::align_val_t alignment_of_array(std::size_t bytes) noexcept {
   constexpr std::align_val_t of_number{alignof(std::size_t)};
   const std::align_val_t of_objects = alignment_of_object(bytes);
   return bytes > sizeof(std::size_t) && of_objects < of_number ? of_number : of_objects;
 }
 
-// The body of `new`, wherever it is declared.
+// The bodies of the operators below.
 template <class Memory>
 class ClassMemory {
  public:
@@ -84,15 +87,16 @@ class ClassMemory {
 
 }  // namespace tarn
 
-// `new` looks for null only behind operators that are noexcept: where there are no exceptions all
-// of them are.
+// Callers of `new` check for null only if the operator is noexcept, so without exceptions all
+// operators are.
 #if defined(__cpp_exceptions)
 #define TARN_CLASS_NEW_NOEXCEPT
 #else
 #define TARN_CLASS_NEW_NOEXCEPT noexcept
 #endif
 
-// The forms of one operator: `new` or `new[]`, `delete` or `delete[]`; how its blocks are aligned.
+// All forms of one operator, `new` or `new[]` with `delete` or `delete[]`. ALIGNMENT is the
+// function that says how its blocks are aligned.
 #define TARN_CLASS_OPERATOR_FORMS(NEW, DELETE, ALIGNMENT, ...)                                 \
   static void* operator NEW(std::size_t bytes) TARN_CLASS_NEW_NOEXCEPT {                       \
     return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, ::tarn::ALIGNMENT(bytes));        \
@@ -123,8 +127,8 @@ class ClassMemory {
   }                                                                                            \
   static void operator DELETE(void*, void*) noexcept {}
 
-// In a class, where its operators are to have the access that they get there. The argument is the
-// type.
+// Use this in a class, at a place where its operators get the access that they should have. The
+// argument is the type with the memory.
 #define TARN_CLASS_OPERATORS(...)                                          \
   TARN_CLASS_OPERATOR_FORMS(new, delete, alignment_of_object, __VA_ARGS__) \
   TARN_CLASS_OPERATOR_FORMS(new[], delete[], alignment_of_array, __VA_ARGS__)

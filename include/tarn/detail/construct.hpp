@@ -1,5 +1,5 @@
-// construct: an object in memory that was allocated for it; where its constructor throws, the
-// memory goes back.
+// construct: makes an object in memory that was allocated for it, and gives the memory back when
+// the constructor throws.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_CONSTRUCT_HPP
@@ -14,7 +14,8 @@
 
 namespace tarn {
 
-// A T at p, made of the arguments; null for null. give_back(p) is called if the constructor throws.
+// Makes a T at p from the arguments. Null for a null p. Calls give_back(p) if the constructor
+// throws.
 template <class T, class GiveBack, class... Args>
 T* construct_in(void* p, const GiveBack& give_back,
                 Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args&&...>) {

@@ -1,5 +1,6 @@
-// errors: what the C++ faces throw where there are exceptions. All files of a program that use them
-// are compiled alike in that (-fno-exceptions): their inline functions are one for the program.
+// errors: what the C++ interface throws where there are exceptions. All files of a program that use
+// it must be compiled with or without -fno-exceptions alike, because they share its inline
+// functions.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_ERRORS_HPP
@@ -13,17 +14,17 @@
 
 namespace tarn {
 
-// Options that make no sense; what() says which.
+// Thrown for options that make no sense. what() says which.
 class InvalidOptions : public std::exception {
  public:
   explicit InvalidOptions(const char* text) noexcept : text_(text) {}
   const char* what() const noexcept override { return text_; }
 
  private:
-  const char* text_;  // Static.
+  const char* text_;  // A string literal.
 };
 
-// For callers that expect no null: without exceptions it ends the program.
+// Throws an Exception, for callers that cannot handle null. Without exceptions it ends the program.
 template <class Exception>
 [[noreturn]] void throw_or_trap() {
 #if defined(__cpp_exceptions)
@@ -33,7 +34,7 @@ template <class Exception>
 #endif
 }
 
-// The pointer, or std::bad_alloc for null where there are exceptions.
+// Returns the pointer; throws std::bad_alloc for null where there are exceptions.
 inline void* or_bad_alloc(void* p) {
 #if defined(__cpp_exceptions)
   if (p == nullptr) throw std::bad_alloc();

@@ -1,6 +1,6 @@
-/* exact_index: the number of a block from its address, by one multiplication: for blocks of any
- * size, side by side. C11 and C++17. (Users: tarn/detail/array_blocks.h, tarn/detail/static_bits.h,
- * tarn/pool/array_pool.hpp, and the library.)
+/* exact_index: the number of a block from its address by one multiplication, for blocks of any size
+ * that lie side by side. C11 and C++17. (Users: tarn/detail/array_blocks.h,
+ * tarn/detail/static_bits.h, tarn/pool/array_pool.hpp, and the library.)
  *
  *   stride = odd << shift;  inverse * odd = 1 modulo 2^bits of size_t
  *
@@ -23,11 +23,12 @@ extern "C" {
 #define TARN_EXACT_CONSTANT TARN_EXACT_INLINE
 #endif
 
-/* The number of `p` among blocks of `stride` bytes from `first` on, or one that is no block's:
- * then p is not the start of any. Exact with one multiplication, since multiples of an odd number
- * are what its inverse modulo 2^n takes to small numbers, and the rest goes above (T. Granlund, P.
- * Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9).
- * inverse, shift: of the stride, from the two functions below. */
+/* The number of the block that starts at `p`, among blocks of `stride` bytes from `first` on. When
+ * p is not the start of a block, the result is no block's number. It takes one multiplication and
+ * is exact: the inverse of an odd number modulo 2^n takes its multiples to small numbers, and
+ * everything else to large ones (T. Granlund, P. Montgomery, Division by Invariant Integers using
+ * Multiplication, 1994, section 9). inverse and shift: those of the stride, from the two functions
+ * below. */
 TARN_EXACT_INLINE size_t tarn_exact_index(const void* first, const void* p, size_t inverse,
                                           unsigned shift) {
   const size_t scaled = ((size_t)(uintptr_t)p - (size_t)(uintptr_t)first) * inverse;
@@ -35,13 +36,14 @@ TARN_EXACT_INLINE size_t tarn_exact_index(const void* first, const void* p, size
   return shift == 0 ? scaled : scaled >> shift | scaled << back;
 }
 
-/* The power of two in a stride: its shift; what is left: odd, and has an inverse. */
+/* The shift of a stride: the power of two in it. The rest is odd, so it has an inverse. */
 TARN_EXACT_CONSTANT unsigned tarn_exact_shift(size_t stride) {
   return sizeof(size_t) == 8 ? (unsigned)__builtin_ctzll((unsigned long long)stride)
                              : (unsigned)__builtin_ctz((unsigned)stride);
 }
 
-/* Newton's iteration: an odd x is its own inverse modulo 8, and each step doubles the bits. */
+/* The inverse of the odd part of a stride modulo 2^bits of size_t, by Newton's iteration: an odd x
+ * is its own inverse modulo 8, and each step doubles the number of correct bits. */
 TARN_EXACT_CONSTANT size_t tarn_exact_inverse(size_t stride) {
   const size_t odd = stride >> tarn_exact_shift(stride);
   size_t x = odd;

@@ -1,5 +1,5 @@
-/* hexadecimal: numbers in digits of base 16, for text that is made without a C library. C11 and
- * C++17. (Users: tarn/detail/misuse_line.h, and what the library reports.)
+/* hexadecimal: numbers written in base 16 without a C library. C11 and C++17. (Users:
+ * tarn/detail/misuse_line.h, and the library's reports.)
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HEXADECIMAL_H
@@ -15,15 +15,15 @@
 extern "C" {
 #endif
 
-enum { TARN_HEXADECIMAL_MAX = 16 }; /* Digits of the largest number. */
+enum { TARN_HEXADECIMAL_MAX = 16 }; /* The digits of the largest number. */
 
-/* The digit for the low four bits. */
+/* The digit for the low four bits of the number. */
 static inline char tarn_hexadecimal_digit(unsigned number) {
   return "0123456789abcdef"[number & 15];
 }
 
-/* Writes the number to the end of `digits`, at least one digit and none too many, and returns the
- * index of the first one. No NUL. */
+/* Writes the number into the end of `digits`, without leading zeros and without a NUL, and returns
+ * the index of the first digit. 0 is written as one digit. */
 static inline size_t tarn_hexadecimal(char digits[TARN_HEXADECIMAL_MAX], uint64_t number) {
   size_t first = TARN_HEXADECIMAL_MAX;
   do {

@@ -1,5 +1,5 @@
-/* language: what the public headers need of the compiler: C11 or C++17. In an older language each
- * of them is empty, so that the line below is all that the compiler says of them.
+/* language: the languages that the public headers need, C11 or C++17. In an older language each
+ * header is empty, so that the line below is all that the compiler says about them.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_LANGUAGE_H

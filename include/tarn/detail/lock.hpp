@@ -1,6 +1,6 @@
-// lock.hpp: what keeps others out of an allocator while it is used (C++17; no OS). A lock is any
-// class with lock() and unlock(), std::mutex or one of the user's platform; an allocator has one as
-// its base or member, so that a lock without members takes no room.
+// lock.hpp: locks that keep other threads out of an allocator while it is used (C++17; no OS). A
+// lock is any class with lock() and unlock(): std::mutex, or one of the user's platform. An
+// allocator has it as its base or a member, so that a lock without members takes no room.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_LOCK_HPP
@@ -13,20 +13,21 @@
 
 namespace tarn {
 
-// One thread at a time, by the user's care; no instruction.
+// No lock and no instruction: the program must see to it that one thread at a time uses the
+// allocator.
 struct NoLock {
   constexpr void lock() noexcept {}
   constexpr void unlock() noexcept {}
 };
 
-// No lock either: allocators that know this name use atomic operations instead, and are safe among
-// threads and in interrupt and signal handlers.
+// No lock either. Allocators that know this name use atomic operations instead, and are safe for
+// use by several threads and in interrupt and signal handlers.
 struct LockFree {
   constexpr void lock() noexcept {}
   constexpr void unlock() noexcept {}
 };
 
-// Locks until the end of the scope. (std::lock_guard, without <mutex>.)
+// Locks until the end of the scope, as std::lock_guard does, without <mutex>.
 template <class Lock>
 class LockScope {
  public:

@@ -1,5 +1,5 @@
-/* misuse_line: a line on standard error about a wrong use, where there is a C library to write it;
- * none is needed. (Users: tarn/detail/array_misuse.h, tarn/detail/static_bits.h.)
+/* misuse_line: writes a line on standard error about a misuse, if the program has a C library. None
+ * is needed. (Users: tarn/detail/array_misuse.h, tarn/detail/static_bits.h.)
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_MISUSE_LINE_H
@@ -18,17 +18,19 @@
 extern "C" {
 #endif
 
-/* The C library's, under a name of tarn's, so that it collides with no header's declaration; null
- * in a program without it. */
+/* The C library's write, under a name of tarn's so that it collides with no header's declaration.
+ * Null in a program without it. */
 ptrdiff_t tarn_misuse_write(int file, const void* text, size_t bytes) __asm__("write")
     __attribute__((weak));
 
+/* Appends words to the line as far as there is room. Returns the new length. */
 static inline size_t tarn_misuse_append(char* line, size_t length, size_t room, const char* words) {
   while (*words != '\0' && length < room) line[length++] = *words++;
   return length;
 }
 
-/* Writes the line, and has tools that watch say what p is. */
+/* Writes the line `tarn: KIND: FUNCTION(0xP): WHAT`, and lets tools that watch memory say what p
+ * is. */
 __attribute__((always_inline, unused)) static inline void tarn_misuse_line(const char* kind,
                                                                            const char* function,
                                                                            const void* p,

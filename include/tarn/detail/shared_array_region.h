@@ -1,5 +1,6 @@
 /* shared_array_region: the words of a shared array pool's bookkeeping, in C and C++: how they are
- * laid out, made and judged. How they change: tarn/pool/shared_array_pool.h, which includes this.
+ * laid out, made and checked. tarn/pool/shared_array_pool.h, which includes this, says how they
+ * change.
  *
  *   bookkeeping  | header | head | carved | members: identity, reclaimer | entries[capacity] |
  *   head         | tag 32 | claimant 8 | index 24 |
@@ -18,22 +19,24 @@
 extern "C" {
 #endif
 
-/* For format(): the bookkeeping reads as zeros (a fresh file or mapping), so it is not cleared. */
+/* A flag for formatting: the bookkeeping reads as zeros (a fresh file or mapping), so it need not
+ * be cleared. */
 enum { TARN_ARRAY_ZEROED = 2u };
 
 #define TARN_SHARED_ARRAY_MAGIC UINT64_C(0x6e72617473686172)
 #define TARN_SHARED_ARRAY_VERSION UINT64_C(1)
-#define TARN_SHARED_ARRAY_BLOCKS_MAX ((size_t)0xffffff) /* An index more means "none". */
+#define TARN_SHARED_ARRAY_BLOCKS_MAX ((size_t)0xffffff) /* The next index means "none". */
 #define TARN_SHARED_ARRAY_MEMBERS_MAX ((size_t)255)
 
 /* A process that uses the pool. */
 typedef struct tarn_shared_array_member {
-  /* 0: nobody. Set by the member that joins; cleared when it leaves or is reclaimed. */
+  /* Set by the member that joins, cleared when it leaves or is reclaimed. 0: none. */
   uint64_t identity;
-  uint64_t reclaimer; /* The member that is reclaiming this one, and one; 0: none. */
+  uint64_t reclaimer; /* 1 + the member that reclaims this one. 0: none. */
 } tarn_shared_array_member;
 
-/* Everything but the numbers that never change is read and written atomically. Bytes, in memory: */
+/* Everything but the numbers that never change is read and written atomically. The comments give
+ * offsets in bytes. */
 typedef struct tarn_shared_array_region {
   uint64_t magic;             /*   0: written last by format (release; partner: attach) */
   uint64_t version;           /*   8 */
@@ -47,10 +50,10 @@ typedef struct tarn_shared_array_region {
   uint64_t unused_beside_head[7];
   uint64_t carved; /* 128 */
   uint64_t unused_beside_carved[7];
-} tarn_shared_array_region; /* 192: the members, then the entries */
+} tarn_shared_array_region; /* From 192 on: the members, then the entries. */
 
-/* Identifies a process even when its number is used again: its id, and the time when it started (on
- * Linux, field 22 of its stat file under /proc). */
+/* The identity of a process, which differs even when its number is used again: its id and the time
+ * when it started (on Linux, field 22 of its stat file under /proc). */
 static inline uint64_t tarn_array_identity(uint32_t process_id, uint64_t start_time) {
   return (uint64_t)process_id << 32 | (start_time & UINT32_MAX);
 }
@@ -59,8 +62,9 @@ static inline uint64_t tarn_array_identity(uint32_t process_id, uint64_t start_t
 
 #define TARN_SHARED_ARRAY_NONE UINT64_C(0xffffff)
 
-/* An entry that is 0 is of a block that was never handed out. GIVING: being freed by the member,
- * and on the list only if it is the head. FREE: on the list. */
+/* The status of an entry; an entry of 0 belongs to a block that was never handed out. OWNED: a
+ * member has it. GIVING: the member is freeing it, and it is on the list only if it is the head.
+ * FREE: on the list. */
 enum { TARN_ARRAY_OWNED = 1, TARN_ARRAY_GIVING = 2, TARN_ARRAY_FREE = 3 };
 
 static inline uint64_t tarn_array_head(uint64_t index, uint64_t claimant, uint64_t tag) {
@@ -79,14 +83,15 @@ static inline uint64_t tarn_array_entry_member(uint64_t entry) { return entry >>
 static inline uint64_t tarn_array_entry_next(uint64_t entry) { return entry >> 10 & 0xffffff; }
 static inline uint64_t tarn_array_entry_version(uint64_t entry) { return entry >> 34; }
 
-/* What an entry becomes: one version on. */
+/* What an entry becomes when its status changes: the same links, one version on. */
 static inline uint64_t tarn_array_entry_after(uint64_t entry, unsigned status, uint64_t member) {
   return tarn_array_entry(status, member, tarn_array_entry_next(entry),
                           tarn_array_entry_version(entry) + 1);
 }
 
-/* Each load acquires and each successful exchange releases: what one process wrote before it gave a
- * block or changed a word is there for the one that takes the block or sees the word. */
+/* Each load acquires and each successful exchange releases. So what one process wrote before it
+ * gave a block back or changed a word is visible to the process that takes the block or sees the
+ * word. */
 static inline uint64_t tarn_array_load(const uint64_t* word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
@@ -97,8 +102,9 @@ static inline int tarn_array_exchange(uint64_t* word, uint64_t expected, uint64_
 
 /* --- Making and joining ----------------------------------------------------------------------- */
 
-/* How many bytes of bookkeeping a pool needs; 0 for one that cannot be: no blocks or members, more
- * than 2^24 - 1 and 255 of them, blocks of no bytes or more of them than can be addressed. */
+/* How many bytes of bookkeeping a pool needs. 0 for a pool that cannot be: without blocks or
+ * members, with more than 2^24 - 1 blocks or 255 members, or with blocks that are empty or cannot
+ * all be addressed. */
 static inline size_t tarn_shared_array_pool_bytes(size_t block_count, size_t block_bytes,
                                                   size_t members_max) {
   if (!tarn_array_blocks_fit(block_count, block_bytes)) return 0;
@@ -113,9 +119,9 @@ static inline uint64_t* tarn_shared_array_entries(tarn_shared_array_region* regi
   return (uint64_t*)(void*)(members + region->members_max);
 }
 
-/* Makes a pool of which all blocks are free and that has no members, before anyone else looks at
- * the memory. flags: TARN_ARRAY_ZEROED or 0. O(1) if zeroed, else O(capacity). The bookkeeping is
- * aligned to 8, better to 64. */
+/* Makes a pool without members, all of whose blocks are free. No other process may look at the
+ * memory before this returns. flags: TARN_ARRAY_ZEROED or 0. Constant time if zeroed, else linear
+ * in the blocks. The bookkeeping must be aligned to 8; 64 is faster. */
 TARN_MUST_USE static inline tarn_array_status tarn_shared_array_pool_format(
     void* bookkeeping, size_t bookkeeping_bytes, size_t block_count, size_t block_bytes,
     size_t members_max, unsigned flags) {
@@ -144,7 +150,7 @@ TARN_MUST_USE static inline tarn_array_status tarn_shared_array_pool_format(
   return TARN_ARRAY_OK;
 }
 
-/* Whether the header makes sense, and fits what there is. */
+/* Whether the header makes sense and the pool fits into the memory that there is. */
 static inline tarn_array_status tarn_shared_array_judge(const tarn_shared_array_region* region,
                                                         size_t bookkeeping_bytes,
                                                         size_t blocks_bytes) {

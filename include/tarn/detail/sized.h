@@ -1,14 +1,15 @@
-/* sized: structs that begin with their size, so that a later library knows which fields an older
- * program has. Each has a macro by its own name that sets `bytes`, the fields that are named, and
- * all others to zero:
+/* sized: structs that begin with their size, so that a newer library knows which fields an older
+ * program has. Each such struct has a macro with its own name in capitals, which sets `bytes` and
+ * the named fields, and zeroes all others:
  *
  *   tarn_pool_options options = TARN_POOL_OPTIONS(.block_bytes = 48);
  *   tarn_pool_init(&pool, &TARN_POOL_OPTIONS(.block_bytes = 48));      // in C
  *   tarn_pool_stats stats = TARN_POOL_STATS();
  *
- * In C++17 no fields are named, but set afterwards; classes have options of their own. In C this is
- * no constant for -Wpedantic: a static struct has .bytes = sizeof(...) written out. A call that is
- * given another size fails with EINVAL, and says on standard error which macro to write.
+ * In C++17 fields cannot be named; set them afterwards, or use the classes, which have options of
+ * their own. In C the macro is no constant for -Wpedantic, so a static struct has .bytes =
+ * sizeof(...) written out. A call that is given another size fails with EINVAL and says on standard
+ * error which macro to use.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_SIZED_H

@@ -1,5 +1,5 @@
-// small_lock: a lock of one word, with lock() and unlock() as std::mutex has them, for where that
-// is not to be had. Waiting threads sleep (std::atomic's wait). C++20.
+// small_lock: a lock of one word with lock() and unlock() as std::mutex has them, for programs
+// without that. Waiting threads sleep (std::atomic's wait). C++20.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_SMALL_LOCK_HPP
@@ -14,9 +14,9 @@
 
 namespace tarn {
 
-// U. Drepper, Futexes Are Tricky, 2011, mutex 2: free, held, or held and waited for. One atomic
-// operation to take a free one, one to give it back. Neither fair nor recursive; in the child of a
-// fork one that another thread held is held for ever.
+// Mutex 2 of U. Drepper, Futexes Are Tricky, 2011: its states are free, held, and held and waited
+// for. Taking a free lock is one atomic operation, and so is giving it back. It is neither fair nor
+// recursive. In the child of a fork, a lock that another thread held stays held for ever.
 class SmallLock {
  public:
   SmallLock() noexcept = default;

@@ -5,11 +5,11 @@
  *   next                0            0             a list of the words that have free blocks:
  *   head   1                                       next[w] = (what follows w) - w - 1
  *
- * All zero is the first state, so a pool lies in .bss: all words in their order are listed then.
- * The next block is the lowest free one of the first listed word. Pools of one word have no list.
+ * All zero is the initial state, so a pool may lie in .bss: then all words are listed in order. The
+ * next block is the lowest free one of the first listed word. Pools of one word have no list.
  *
- * Taking and giving back come twice: plain, under whatever lock the caller has, and shared, without
- * locks, for threads and interrupt handlers at once.
+ * Taking and giving back come in two forms: plain, under whatever lock the caller has, and shared,
+ * without locks, for threads and interrupt handlers at once.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_STATIC_BITS_H
@@ -40,38 +40,41 @@ extern "C" {
 
 #define TARN_STATIC_WORD_BITS (sizeof(size_t) * 8)
 
-/* Words with a bit for each of `n` things. */
+/* How many words hold one bit for each of `n` things. */
 #define TARN_STATIC_BIT_WORDS(n) \
   ((size_t)(n) / TARN_STATIC_WORD_BITS + ((size_t)(n) % TARN_STATIC_WORD_BITS != 0 ? 1 : 0))
 
-/* Bits; for more than one word of them also the list: next, and the head. */
+/* How many words a pool needs: the bits, and, if these take more than one word, the list (next and
+ * head). */
 #define TARN_STATIC_WORDS(blocks)                                     \
   (TARN_STATIC_BIT_WORDS(blocks) == 1 ? TARN_STATIC_BIT_WORDS(blocks) \
                                       : 2 * TARN_STATIC_BIT_WORDS(blocks) + 1)
 
 #define TARN_STATIC_NONE (~(size_t)0)
 
+/* The counts of a static pool. */
 typedef struct tarn_static_counts {
-  size_t in_use;   /* Bits that are set; shared: and blocks that are being taken or given. */
-  size_t peak;     /* The most that in_use has been. Plain: no block from it on was ever used. */
+  size_t in_use; /* Set bits; if shared, also blocks being taken or given. */
+  size_t peak; /* The largest in_use so far. In the plain form no block from it on was ever used. */
   size_t failures; /* Requests that found no free block. */
 } tarn_static_counts;
 
+/* What a static pool has. */
 typedef struct tarn_static_stats {
-  size_t block_bytes;
-  size_t blocks;
-  size_t in_use;
-  size_t peak;     /* The most that in_use has been. */
-  size_t failures; /* Requests that found no free block. */
+  size_t block_bytes; /* Bytes of one block. */
+  size_t blocks;      /* How many blocks the pool has. */
+  size_t in_use;      /* How many of them are live. */
+  size_t peak;        /* The largest in_use so far. */
+  size_t failures;    /* Requests that found no free block. */
 } tarn_static_stats;
 
-/* Called for each free of a pointer that is no live block, before anything was changed, if the
- * program defines it. kind: "double free", "invalid free" or, of TLSF heaps, "overrun". pool: the
- * pool or heap. p: what was to be freed. When it returns, that free has done nothing and the
- * program goes on. Without it the processor traps, after a line about the misuse in a program that
- * is watched (tarn/detail/watch.h). It is called by the thread or interrupt that made the wrong
- * call. No lock of the pool is held then. It must not throw. Define it in an object file that is
- * linked anyway: a weak reference fetches nothing out of an archive. */
+/* A function that the program may define. It is called for each free of a pointer that is no live
+ * block, before anything has changed. kind: "double free", "invalid free" or, for TLSF heaps,
+ * "overrun". pool: the pool or heap. p: what was to be freed. When it returns, that free has done
+ * nothing and the program goes on. Without it the processor traps, after a line about the misuse if
+ * the program is watched (tarn/detail/watch.h). The thread or interrupt handler that made the wrong
+ * call calls it, with no lock of the pool held. It must not throw. Define it in an object file that
+ * is linked anyway: a weak reference fetches nothing out of an archive. */
 __attribute__((weak)) void tarn_static_misuse(const char* kind, const void* pool, const void* p);
 
 TARN_STATIC_APART void tarn_static_report(const char* kind, const void* pool,
@@ -83,7 +86,7 @@ TARN_STATIC_APART void tarn_static_report(const char* kind, const void* pool,
   tarn_static_misuse(kind, pool, p);
 }
 
-/* pre: word != 0 */
+/* The number of the lowest set bit. pre: word != 0 */
 TARN_STATIC_INLINE size_t tarn_static_lowest(size_t word) {
   return (unsigned)(sizeof(size_t) == 8 ? __builtin_ctzll((unsigned long long)word)
                                         : __builtin_ctz((unsigned)word));
@@ -92,24 +95,25 @@ TARN_STATIC_INLINE size_t tarn_static_bit(size_t i) {
   return (size_t)1 << (i % TARN_STATIC_WORD_BITS);
 }
 
-/* What word `i` of `bits` bits is when none of these is clear. */
+/* Word `i` of `bits` bits when all of them are set. */
 TARN_STATIC_INLINE size_t tarn_static_full(size_t i, size_t bits) {
   const size_t rest = bits % TARN_STATIC_WORD_BITS;
   return rest != 0 && i == bits / TARN_STATIC_WORD_BITS ? ((size_t)1 << rest) - 1 : ~(size_t)0;
 }
 
-/* Whether no block is free, which is counted as a failure. */
+/* Whether no block is free. If so, counts a failure. */
 TARN_STATIC_INLINE int tarn_static_is_exhausted(tarn_static_counts* counts, size_t blocks) {
   if (TARN_LIKELY(counts->in_use != blocks)) return 0;
   ++counts->failures;
   return 1;
 }
 
-/* A free block, live from now on. pre: not exhausted. words: TARN_STATIC_WORDS(blocks) of them.
+/* Takes a free block and returns its number. pre: not exhausted. words: TARN_STATIC_WORDS(blocks)
+ * of them.
  *
- * A last word with less than all its bits is never all ones, so it stays listed, behind all others:
- * these are put before it. The list leads to it when all others are full, and in_use says then
- * whether it is full too. */
+ * A last word that does not use all its bits is never all ones. So it stays listed, behind all
+ * others, since these are put in front of it. The list leads to it when all others are full, and
+ * in_use says whether it is full too. */
 TARN_STATIC_INLINE size_t tarn_static_take(size_t* words, tarn_static_counts* counts,
                                            size_t blocks) {
   const size_t bit_words = TARN_STATIC_BIT_WORDS(blocks);
@@ -118,7 +122,8 @@ TARN_STATIC_INLINE size_t tarn_static_take(size_t* words, tarn_static_counts* co
   const size_t word = words[w];
   const size_t after = word | (word + 1);
   words[w] = after;
-  /* Likely is the longest way here and below: it is the one that counts, so it has no jumps. */
+  /* The longest path is marked likely, here and below: its time is the bound, so it has no
+   * jumps. */
   if (bit_words > 1 && TARN_LIKELY(after == ~(size_t)0)) {
     words[2 * bit_words] = words[bit_words + w] + w + 1;
   }
@@ -127,7 +132,7 @@ TARN_STATIC_INLINE size_t tarn_static_take(size_t* words, tarn_static_counts* co
   return w * TARN_STATIC_WORD_BITS + tarn_static_lowest(~word);
 }
 
-/* Makes block `i` free. False, and nothing done, when it was not live. pre: i < blocks */
+/* Makes block `i` free. False, and nothing has changed, when it was not live. pre: i < blocks */
 TARN_STATIC_INLINE int tarn_static_give(size_t* words, tarn_static_counts* counts, size_t blocks,
                                         size_t i) {
   const size_t bit_words = TARN_STATIC_BIT_WORDS(blocks);
@@ -150,14 +155,16 @@ TARN_STATIC_INLINE int tarn_static_is_live(const size_t* bits, size_t blocks, si
   return (word & tarn_static_bit(i)) != 0;
 }
 
-/* What tools that watch are told. Nothing is closed until the first block is taken: until then a
- * pool of zero bytes is nothing but that. pre: before it is */
+/* Tells tools that watch memory that the pool's blocks are closed. Nothing is closed before the
+ * first block is taken: until then a pool of zero bytes is plain memory. pre: called before the
+ * first block is taken */
 TARN_STATIC_INLINE void tarn_static_watch_first(const tarn_static_counts* counts, const void* data,
                                                 size_t bytes) {
   if (TARN_WATCH && counts->peak == 0) tarn_watch_close(data, bytes);
 }
-/* Of shared pools blocks are closed one by one, since there is no moment at which nobody has one
- * yet. It is closed while it is the caller's still, so that only he is told of. */
+/* The same for shared pools, where blocks are closed one by one, since there is no moment at which
+ * no thread has one yet. A block is closed by the thread that has it, so no other thread is
+ * affected. */
 TARN_STATIC_INLINE void tarn_static_watch_taken_shared(const void* p, size_t bytes, size_t stride) {
   if (!TARN_WATCH || !tarn_watch_is_apart(p, stride)) return;
   tarn_watch_open(p, bytes);
@@ -171,18 +178,18 @@ TARN_STATIC_INLINE void tarn_static_watch_giving_shared(const size_t* bits, size
   }
 }
 
-/* Below: without locks. A word changes by compare-and-swap or a fetch-and-..., and holds its whole
- * state, so a value that comes back (ABA) means the same as before and needs no tag. A thread that
- * takes a block counts itself into `in_use` first, and one that gives a block back counts itself
- * out last, so a thread that is counted in always finds a clear bit. In place of the list there are
- * hints: bit w of the words behind the bits says that word w is full. The thread that fills a word
- * sets its hint, looks at the word again, and clears the hint when the word has a free block by
- * now. The thread that frees a block of a full word clears the hint afterwards. So once all
- * operations have ended, no word with a free block is called full. */
+/* What follows works without locks. A word changes by compare-and-swap or a fetch-and-..., and
+ * holds its whole state, so a value that comes back (ABA) means the same as before and needs no
+ * tag. A thread that takes a block counts itself into `in_use` first, and one that gives a block
+ * back counts itself out last, so a thread that is counted in always finds a clear bit. In place of
+ * the list there are hints: bit w of the words behind the bits says that word w is full. The thread
+ * that fills a word sets its hint, looks at the word again, and clears the hint when the word has a
+ * free block by now. The thread that frees a block of a full word clears the hint afterwards. So
+ * once all operations have ended, no word with a free block is called full. */
 
-/* Word w was seen full. The read-modify-writes of the hint order this with the giver's:
- * if its clearing comes first, the load below sees the bit that it had cleared before (release by
- * the giver, acquire here); else it clears what is set here. */
+/* Word w was seen full. The read-modify-writes of the hint order this with the thread that gives a
+ * block back. If that thread clears the hint first, the load below sees the bit that it had cleared
+ * before (release there, acquire here). Otherwise it clears what is set here. */
 TARN_STATIC_INLINE void tarn_static_hint_full(size_t* words, size_t bit_words, size_t w,
                                               size_t full) {
   size_t* const hint = words + bit_words + w / TARN_STATIC_WORD_BITS;
@@ -192,8 +199,8 @@ TARN_STATIC_INLINE void tarn_static_hint_full(size_t* words, size_t bit_words, s
   }
 }
 
-/* A block of word `w`, or TARN_STATIC_NONE when it is full. The acquire takes over what the giver
- * of that block wrote before its release. */
+/* Takes a block of word `w`; TARN_STATIC_NONE when it is full. The acquire makes visible what the
+ * thread that gave the block back wrote before its release. */
 TARN_STATIC_INLINE size_t tarn_static_take_in_word(size_t* words, size_t blocks, size_t w) {
   const size_t bit_words = TARN_STATIC_BIT_WORDS(blocks);
   const size_t full = tarn_static_full(w, blocks);
@@ -211,8 +218,9 @@ TARN_STATIC_INLINE size_t tarn_static_take_in_word(size_t* words, size_t blocks,
   return TARN_STATIC_NONE;
 }
 
-/* False when all blocks are in use. The acquire pairs with the release in tarn_static_give_shared,
- * which clears a bit before the count goes down: a thread that is counted in sees the bit clear. */
+/* Counts the thread in; false when all blocks are in use. The acquire pairs with the release in
+ * tarn_static_give_shared, which clears a bit before the count goes down: a thread that is counted
+ * in sees the bit clear. */
 TARN_STATIC_INLINE int tarn_static_count_in(tarn_static_counts* counts, size_t blocks) {
   size_t n = __atomic_load_n(&counts->in_use, __ATOMIC_RELAXED);
   do {
@@ -229,8 +237,8 @@ TARN_STATIC_INLINE int tarn_static_count_in(tarn_static_counts* counts, size_t b
   return 1;
 }
 
-/* As tarn_static_take, for any number of threads and interrupt handlers. Lock-free: a handler waits
- * for nobody, and only an operation that has succeeded makes another try again. */
+/* As tarn_static_take, for any number of threads and interrupt handlers. Lock-free: a handler never
+ * waits, and an operation is retried only because another one has succeeded. */
 TARN_STATIC_INLINE size_t tarn_static_take_shared(size_t* words, tarn_static_counts* counts,
                                                   size_t blocks) {
   const size_t bit_words = TARN_STATIC_BIT_WORDS(blocks);
@@ -245,8 +253,8 @@ TARN_STATIC_INLINE size_t tarn_static_take_shared(size_t* words, tarn_static_cou
         if (i != TARN_STATIC_NONE) return i;
       }
     }
-    /* One word: this is all. Several: the hints are behind, someone is at work on one of them, who
-     * perhaps goes on only when this interrupt has ended. */
+    /* With one word there are no hints, and this is all. With several, the hints lag behind: some
+     * thread is at work on one of them, and may go on only when this interrupt has ended. */
     for (size_t w = 0; w < bit_words; ++w) {
       const size_t i = tarn_static_take_in_word(words, blocks, w);
       if (i != TARN_STATIC_NONE) return i;
@@ -254,7 +262,8 @@ TARN_STATIC_INLINE size_t tarn_static_take_shared(size_t* words, tarn_static_cou
   }
 }
 
-/* As tarn_static_give. Of several frees of one block, at once or not, one succeeds. */
+/* As tarn_static_give, for any number of threads and interrupt handlers. Of several frees of one
+ * block, at once or not, exactly one succeeds. */
 TARN_STATIC_INLINE int tarn_static_give_shared(size_t* words, tarn_static_counts* counts,
                                                size_t blocks, size_t i) {
   const size_t bit_words = TARN_STATIC_BIT_WORDS(blocks);
@@ -270,7 +279,7 @@ TARN_STATIC_INLINE int tarn_static_give_shared(size_t* words, tarn_static_counts
   return 1;
 }
 
-/* The list holds each word but those that are all ones, once. */
+/* Whether the list holds each word that is not all ones exactly once. */
 TARN_STATIC_APART int tarn_static_check_list(const size_t* words, size_t bit_words) {
   size_t listed = 0, open = 0;
   for (size_t w = 0; w < bit_words; ++w) open += words[w] != ~(size_t)0;
@@ -280,8 +289,9 @@ TARN_STATIC_APART int tarn_static_check_list(const size_t* words, size_t bit_wor
   return listed == open;
 }
 
-/* What the head of this file says; bits that stand for nothing are clear; and the counts are those
- * of the bits. Walks all words. shared: exact while no operation is under way. */
+/* Whether the invariants at the head of this file hold, bits that stand for nothing are clear, and
+ * the counts are those of the bits. Walks all words. In the shared form it is exact while no
+ * operation is under way. */
 TARN_STATIC_APART int tarn_static_check_bits(const size_t* words, const tarn_static_counts* counts,
                                              size_t blocks, int shared) {
   const size_t bit_words = TARN_STATIC_BIT_WORDS(blocks);

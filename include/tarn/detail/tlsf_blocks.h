@@ -3,12 +3,12 @@
  * Real, "TLSF: a New Dynamic Memory Allocator for Real-Time Systems", ECRTS 2004.
  *
  *   region  next | end | bytes | block | block | ... | end: a header of 0 bytes, live
- *   block   header: bytes, FREE or LIVE, BEFORE_FREE | what the user has ...
+ *   block   header: bytes, FREE or LIVE, BEFORE_FREE | the user's part ...
  *   free    header | next in list | before in list | ... | bytes      (at least four words)
  *   levels  map of lists | 16 lists: blocks of nearly one size, a sixteenth of a power of two apart
  *
- * What the user has begins at a multiple of two words; all sizes are multiples of it. No two free
- * blocks lie side by side. All zero is a heap without regions.
+ * The user's part of a block begins at a multiple of two words, and all sizes are multiples of
+ * that. Two free blocks are never neighbours. A heap of zero bytes has no regions.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_TLSF_BLOCKS_H
@@ -36,57 +36,63 @@ extern "C" {
 #define TARN_TLSF_LISTS_LOG2 4
 #define TARN_TLSF_LISTS 16 /* In a level: 2 ^ TARN_TLSF_LISTS_LOG2. */
 
-/* Levels for blocks of up to `bytes` bytes: one for all below 16 grains, one a power of two. */
+/* The levels for blocks of up to `bytes` bytes: one for all sizes below 16 grains, and one for each
+ * power of two above. */
 #define TARN_TLSF_LEVELS(bytes) \
   ((size_t)(61 - __builtin_clzll((unsigned long long)(bytes) / TARN_TLSF_GRAIN | 8)))
-/* Blocks of that many levels are smaller than this. */
+/* With that many levels all blocks are smaller than this. */
 #define TARN_TLSF_LIMIT(levels) (TARN_TLSF_LISTS * TARN_TLSF_GRAIN << ((levels)-1))
-/* The largest region of a heap that is not told another: 1 TiB, 512 MiB with words of 32 bits. */
+/* The largest region of a heap unless another limit is given: 1 TiB, or 512 MiB with words of 32
+ * bits. */
 #define TARN_TLSF_BYTES_MAX ((size_t)1 << (sizeof(size_t) == 8 ? 40 : 29))
 
 /* A word of a region, whatever type its memory was declared with. */
 typedef size_t __attribute__((may_alias)) tarn_tlsf_word;
 
+/* The record at the start of a region. */
 typedef struct __attribute__((may_alias)) tarn_tlsf_region {
   struct tarn_tlsf_region* next;
   tarn_tlsf_word* end; /* The header behind the last block. */
-  size_t bytes;        /* Of all its blocks. */
+  size_t bytes;        /* The bytes of all blocks in the region. */
 } tarn_tlsf_region;
 
+/* The lists of free blocks of one level. */
 typedef struct tarn_tlsf_level {
   size_t map; /* Bit i: list i has a block. */
   size_t lists[TARN_TLSF_LISTS];
 } tarn_tlsf_level;
 
+/* A TLSF heap, without its levels. */
 typedef struct tarn_tlsf {
   size_t map; /* Bit i: level i has a block. */
   tarn_tlsf_region* regions;
-  size_t bytes;  /* Of all blocks, headers among them. */
-  size_t in_use; /* Of the live ones. */
-  size_t peak;   /* The most that in_use has been. */
-  size_t blocks; /* Live ones. */
-  size_t failures;
+  size_t bytes;    /* The bytes of all blocks, with their headers. */
+  size_t in_use;   /* The bytes of live blocks, with their headers. */
+  size_t peak;     /* The largest in_use so far. */
+  size_t blocks;   /* The number of live blocks. */
+  size_t failures; /* Requests that were not served. */
 } tarn_tlsf;
 
+/* What a TLSF heap has. */
 typedef struct tarn_tlsf_stats {
-  size_t bytes;        /* Of all blocks, with their headers: in_use_bytes + free_bytes. */
-  size_t in_use_bytes; /* Of live blocks, with their headers. */
-  size_t free_bytes;
-  size_t peak_bytes;    /* The most that in_use_bytes has been. */
-  size_t largest_bytes; /* The largest request that would be served now; 0: none, or of 0. */
-  size_t blocks;        /* Live ones. */
+  size_t bytes;         /* All blocks, with their headers: in_use_bytes + free_bytes. */
+  size_t in_use_bytes;  /* Live blocks, with their headers. */
+  size_t free_bytes;    /* Free blocks, with their headers. */
+  size_t peak_bytes;    /* The largest in_use_bytes so far. */
+  size_t largest_bytes; /* The largest request that would be served now; 0 when none would. */
+  size_t blocks;        /* The number of live blocks. */
   size_t failures;      /* Requests that were not served. */
 } tarn_tlsf_stats;
 
-/* A header's low bits. A header that lies inside a larger free block now is a FREE one of 0 bytes,
- * so that a second free of it is seen. */
+/* The low bits of a header. A header that lies inside a larger free block is a FREE one of 0 bytes,
+ * so that a second free of its block is noticed. */
 enum { TARN_TLSF_FREE = 1, TARN_TLSF_BEFORE_FREE = 2, TARN_TLSF_LIVE = 4, TARN_TLSF_FLAGS = 7 };
 
 TARN_STATIC_INLINE size_t tarn_tlsf_bytes(const tarn_tlsf_word* b) {
   return b[0] & ~(size_t)TARN_TLSF_FLAGS;
 }
-/* The header of what the user has at p. The compiler forgets which object p was made from: the
- * header lies outside of it. */
+/* The header of the block whose user part is at p. The assembly makes the compiler forget which
+ * object p was made from, since the header lies outside of it. */
 TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_header(const void* p) {
   uintptr_t header = (uintptr_t)p - sizeof(size_t);
   __asm__("" : "+r"(header));
@@ -98,7 +104,7 @@ TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_at(const tarn_tlsf_word* b, size_t 
 TARN_STATIC_INLINE size_t tarn_tlsf_distance(const void* from, const void* to) {
   return (size_t)((uintptr_t)to - (uintptr_t)from);
 }
-/* Lists hold the addresses behind headers: none of them looks like a live header. */
+/* Lists hold the addresses behind headers, none of which looks like a live header. */
 TARN_STATIC_INLINE size_t tarn_tlsf_link(const tarn_tlsf_word* b) {
   return (size_t)(uintptr_t)(b + 1);
 }
@@ -108,7 +114,8 @@ TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_linked(size_t link) {
 TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_first(const tarn_tlsf_region* region) {
   return (tarn_tlsf_word*)(uintptr_t)(region + 1);
 }
-/* The list, counted through all levels, of blocks of `grains` grains; and its least blocks. */
+/* The list for blocks of `grains` grains, counted through all levels; and the grains of its
+ * smallest blocks. */
 TARN_STATIC_CONSTANT size_t tarn_tlsf_list(size_t grains) {
   return tarn_step_of(grains, TARN_TLSF_LISTS_LOG2);
 }
@@ -148,8 +155,8 @@ TARN_STATIC_INLINE void tarn_tlsf_remove(tarn_tlsf* heap, tarn_tlsf_level* level
 }
 
 /* A free block of at least `bytes` bytes, still in its list; null when there is none that is sure
- * to be large enough. The head of the list that such blocks are in themselves is looked at, too:
- * so what was just freed serves the next request of its size. */
+ * to be large enough. The head of the list that such blocks are in themselves is looked at too, so
+ * that what was just freed serves the next request of its size. */
 TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_find(const tarn_tlsf* heap,
                                                   const tarn_tlsf_level* levels, size_t level_count,
                                                   size_t bytes) {
@@ -157,7 +164,7 @@ TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_find(const tarn_tlsf* heap,
   const size_t own = tarn_tlsf_list(grains);
   const size_t head = levels[own / TARN_TLSF_LISTS].lists[own % TARN_TLSF_LISTS];
   if (head != 0 && tarn_tlsf_bytes(tarn_tlsf_linked(head)) >= bytes) return tarn_tlsf_linked(head);
-  /* From the next list on, all are large enough. */
+  /* From the next list on, all blocks are large enough. */
   size_t level = (own + 1) / TARN_TLSF_LISTS;
   size_t map =
       level < level_count ? levels[level].map & (~(size_t)0 << (own + 1) % TARN_TLSF_LISTS) : 0;
@@ -170,8 +177,8 @@ TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_find(const tarn_tlsf* heap,
   return tarn_tlsf_linked(levels[level].lists[tarn_static_lowest(map)]);
 }
 
-/* Block b, that has `bytes` bytes and is in no list, becomes a live one of `need`; what is over
- * becomes a free one. pre: what follows b is live. */
+/* Makes block b, which has `bytes` bytes and is in no list, a live one of `need`. The rest becomes
+ * a free block if it is large enough. pre: what follows b is live */
 TARN_STATIC_INLINE void tarn_tlsf_trim(tarn_tlsf* heap, tarn_tlsf_level* levels, tarn_tlsf_word* b,
                                        size_t bytes, size_t need) {
   tarn_tlsf_word* const next = tarn_tlsf_at(b, bytes);
@@ -187,7 +194,8 @@ TARN_STATIC_INLINE void tarn_tlsf_trim(tarn_tlsf* heap, tarn_tlsf_level* levels,
   if (heap->in_use > heap->peak) heap->peak = heap->in_use;
 }
 
-/* What a block for `bytes` bytes has. pre: bytes is far below SIZE_MAX */
+/* The bytes of a block for a request of `bytes`, with its header. pre: bytes is far below
+ * SIZE_MAX */
 TARN_STATIC_CONSTANT size_t tarn_tlsf_need(size_t bytes) {
   return bytes + sizeof(size_t) <= TARN_TLSF_LEAST
              ? TARN_TLSF_LEAST
@@ -203,7 +211,7 @@ TARN_TLSF_FUNCTION void* tarn_tlsf_allocate(tarn_tlsf* heap, tarn_tlsf_level* le
   size_t need = 0, gap = 0;
   if (TARN_LIKELY(bytes < limit && alignment - 1 < limit && (alignment & (alignment - 1)) == 0)) {
     need = tarn_tlsf_need(bytes);
-    /* Room for a free block before the aligned one. */
+    /* There must be room for a free block before the aligned one. */
     const size_t more = alignment > TARN_TLSF_GRAIN ? alignment + TARN_TLSF_GRAIN : 0;
     if (need + more < limit) b = tarn_tlsf_find(heap, levels, level_count, need + more);
   }
@@ -227,7 +235,8 @@ TARN_TLSF_FUNCTION void* tarn_tlsf_allocate(tarn_tlsf* heap, tarn_tlsf_level* le
   return b + 1;
 }
 
-/* The region that a block whose header is at b lies in; null: none. A few instructions for each. */
+/* The region of a block whose header is at b; null when there is none. A few instructions for each
+ * region. */
 TARN_STATIC_INLINE const tarn_tlsf_region* tarn_tlsf_region_of(const tarn_tlsf* heap,
                                                                const tarn_tlsf_word* b) {
   const tarn_tlsf_region* region = heap->regions;
@@ -245,8 +254,8 @@ TARN_STATIC_INLINE int tarn_tlsf_is_free(const tarn_tlsf_region* region, const t
          (tarn_tlsf_at(b, bytes)[0] & TARN_TLSF_BEFORE_FREE) != 0;
 }
 
-/* What is wrong with p as a live block; null: nothing. Its own header and what its neighbours say
- * of it must agree. pre: p is not null */
+/* What is wrong with p as a live block; null when nothing is. Its own header and what its
+ * neighbours say about it must agree. pre: p is not null */
 TARN_TLSF_FUNCTION const char* tarn_tlsf_wrong(const tarn_tlsf* heap, const void* p) {
   TARN_WATCH_PASS();
   const tarn_tlsf_word* const b = tarn_tlsf_header(p);
@@ -270,7 +279,8 @@ TARN_TLSF_FUNCTION const char* tarn_tlsf_wrong(const tarn_tlsf* heap, const void
   return inside && tarn_tlsf_at(b, 0 - before)[0] == (before | TARN_TLSF_FREE) ? NULL : "overrun";
 }
 
-/* Makes block p free, joined with its neighbours; or says what p is instead of a live block. */
+/* Frees block p and joins it with its neighbours. Returns null, or what is wrong with p: nothing
+ * has changed then. */
 TARN_TLSF_FUNCTION const char* tarn_tlsf_deallocate(tarn_tlsf* heap, tarn_tlsf_level* levels,
                                                     void* p) {
   TARN_WATCH_PASS();
@@ -300,16 +310,17 @@ TARN_TLSF_FUNCTION const char* tarn_tlsf_deallocate(tarn_tlsf* heap, tarn_tlsf_l
   return NULL;
 }
 
-/* Block p, all of whose `had` bytes are open, is one of `bytes` bytes for tools that watch. */
+/* Tells tools that watch memory that block p, all of whose `had` bytes are open, has `bytes` bytes
+ * from now on. */
 TARN_STATIC_INLINE void tarn_tlsf_watch_resized(const void* p, size_t had, size_t bytes) {
   const unsigned char* const start = (const unsigned char*)p;
   if (bytes > had) tarn_watch_open(start + had, bytes - had);
   if (bytes < had && tarn_watch_lasts(p)) tarn_watch_close(start + bytes, had - bytes);
 }
 
-/* Block p has room for `bytes` bytes from now on, where it is, and no more than that if it can be.
- * 0, and nothing done, when what follows it does not allow that, or it is not aligned to
- * `alignment`. pre: p is a live block */
+/* Resizes block p in place, to room for `bytes` bytes and no more than that if possible. 0, and
+ * nothing has changed, when what follows the block does not allow it, or the block is not aligned
+ * to `alignment`. pre: p is a live block */
 TARN_TLSF_FUNCTION int tarn_tlsf_resize(tarn_tlsf* heap, tarn_tlsf_level* levels,
                                         size_t level_count, void* p, size_t bytes,
                                         size_t alignment) {
@@ -333,8 +344,8 @@ TARN_TLSF_FUNCTION int tarn_tlsf_resize(tarn_tlsf* heap, tarn_tlsf_level* levels
   return 1;
 }
 
-/* The blocks of `memory` are the heap's from now on. 0, and nothing done, when it is too small, or
- * too large, or overlaps what the heap has. */
+/* Adds a region: the blocks of `memory` are the heap's from now on. 0, and nothing has changed,
+ * when it is too small, too large, or overlaps a region of the heap. */
 TARN_TLSF_FUNCTION int tarn_tlsf_add(tarn_tlsf* heap, tarn_tlsf_level* levels, size_t level_count,
                                      void* memory, size_t bytes) {
   TARN_WATCH_PASS();

@@ -1,6 +1,6 @@
-/* tlsf_bounds: what is known of a TLSF heap beside its operations: its check, its walk, statistics,
- * and the region that is never too small. (Users: tarn/heap/tlsf.h, tarn/heap/tlsf.hpp. C11 and
- * C++17.)
+/* tlsf_bounds: functions of a TLSF heap beside its operations: its check, its walk, its statistics,
+ * and the size of a region that is never too small. (Users: tarn/heap/tlsf.h, tarn/heap/tlsf.hpp.
+ * C11 and C++17.)
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_TLSF_BOUNDS_H
@@ -15,26 +15,26 @@
 extern "C" {
 #endif
 
-/* What a block for a request of `bytes` takes at most: the header, rounding, and a rest that is too
- * small to be a block. Below SIZE_MAX / 4. */
+/* The most that a block for a request of `bytes` takes: the header, rounding, and a rest that is
+ * too small to be a block. pre: bytes < SIZE_MAX / 4 */
 TARN_STATIC_CONSTANT size_t tarn_tlsf_room(size_t bytes) {
   return tarn_tlsf_need(bytes) + TARN_TLSF_GRAIN;
 }
 
-/* A region of so many bytes serves each request, in whatever order they come and go, as long as
- * the live blocks and the one asked for are no more than `blocks_max` (0: not known), take no more
- * than `live_max` together (the sum of their tarn_tlsf_room), and none asks for more than
- * `largest`. SIZE_MAX when that is no number. An aligned request counts as one of bytes +
- * alignment + 4 words; a block that reallocate moves is there twice meanwhile.
+/* The size of a region that serves every request, in whatever order blocks come and go, on three
+ * conditions: the live blocks and the one asked for are at most `blocks_max` (0: not known), they
+ * take at most `live_max` together (the sum of their tarn_tlsf_room), and none asks for more than
+ * `largest`. SIZE_MAX when that size is no number. An aligned request counts as one of bytes +
+ * alignment + 4 words. A block that reallocate moves counts twice meanwhile.
  *
  *   blocks = M - m + k (n - g) + g
  *
- * M: live_max; m: the room of the smallest block; k: blocks_max, M / m at most; g: two words;
- * n: what a block of `largest` needs, rounded up to where a list begins. For when a request fails,
- * each free block is smaller than n; no two are neighbours, so they are at most one more than the
- * live ones, which are k - 1 at most. With k = M / m it is the M n of best fit (J. M. Robson, Worst
- * case fragmentation of first fit and best fit storage allocation strategies, The Computer Journal
- * 20(3), 1977), with this heap's roundings. */
+ * M is live_max; m the room of the smallest block; k is blocks_max, at most M / m; g is two words;
+ * n is what a block of `largest` needs, rounded up to where a list begins. The reason: when a
+ * request fails, each free block is smaller than n. No two of them are neighbours, so there is at
+ * most one more than the live ones, of which there are at most k - 1. With k = M / m this is the M
+ * n of best fit (J. M. Robson, Worst case fragmentation of first fit and best fit storage
+ * allocation strategies, The Computer Journal 20(3), 1977), with this heap's roundings. */
 TARN_STATIC_CONSTANT size_t tarn_tlsf_worst_case(size_t live_max, size_t largest,
                                                  size_t blocks_max) {
   if (largest >= TARN_TLSF_BYTES_MAX) return SIZE_MAX;
@@ -61,7 +61,8 @@ TARN_STATIC_INLINE int tarn_tlsf_is_live(const tarn_tlsf* heap, const void* p) {
   return tarn_tlsf_wrong(heap, p) == NULL;
 }
 
-/* Its last bytes, more than were asked for, are closed until the user knows of them. */
+/* As tarn_tlsf_usable. The last bytes of a block, beyond those asked for, stay closed until the
+ * user asks for them here. */
 TARN_TLSF_FUNCTION size_t tarn_tlsf_usable_watched(const void* p) {
   TARN_WATCH_PASS();
   const size_t bytes = tarn_tlsf_bytes(tarn_tlsf_header(p)) - sizeof(size_t);
@@ -71,13 +72,14 @@ TARN_TLSF_FUNCTION size_t tarn_tlsf_usable_watched(const void* p) {
   return bytes;
 }
 
-/* What the user of a live block has. */
+/* How many bytes the user of a live block may use. */
 TARN_STATIC_INLINE size_t tarn_tlsf_usable(const void* p) {
   if (TARN_WATCH) return tarn_tlsf_usable_watched(p);
   return tarn_tlsf_bytes(tarn_tlsf_header(p)) - sizeof(size_t);
 }
 
-/* The live block from header b on, in that region or those behind it in the list; or null. */
+/* The first live block from header b on, in that region or those behind it in the list; null when
+ * there is none. */
 TARN_TLSF_FUNCTION void* tarn_tlsf_live_from(const tarn_tlsf_region* region, tarn_tlsf_word* b) {
   TARN_WATCH_PASS();
   for (;;) {
@@ -120,8 +122,8 @@ TARN_TLSF_FUNCTION tarn_tlsf_stats tarn_tlsf_stats_of(const tarn_tlsf* heap,
   return stats;
 }
 
-/* Each block of a region: sizes that lead to its end, flags that agree with the neighbours, no two
- * free ones side by side. Adds what it finds to *live (bytes), *blocks and *frees. */
+/* Whether a region is sound: the sizes lead to its end, the flags agree with the neighbours, and no
+ * two free blocks lie side by side. Adds what it finds to *live (bytes), *blocks and *frees. */
 TARN_TLSF_FUNCTION int tarn_tlsf_check_region(const tarn_tlsf_region* region, size_t* live,
                                               size_t* blocks, size_t* frees) {
   const tarn_tlsf_word* b = tarn_tlsf_first(region);
@@ -142,8 +144,9 @@ TARN_TLSF_FUNCTION int tarn_tlsf_check_region(const tarn_tlsf_region* region, si
   return b[0] == (TARN_TLSF_LIVE | (before_free ? (size_t)TARN_TLSF_BEFORE_FREE : 0));
 }
 
-/* One list: free blocks of its sizes, each of which knows the one before it. Takes their number off
- * *frees, and fails when it would go below 0: so a list that is a circle ends. */
+/* Whether a list is sound: it holds free blocks of its sizes, each of which knows the one before
+ * it. Subtracts their number from *frees and fails when that would go below 0, so that a list that
+ * is a circle ends too. */
 TARN_TLSF_FUNCTION int tarn_tlsf_check_list(const tarn_tlsf* heap, size_t head, size_t list,
                                             size_t* frees) {
   size_t before = 0;
@@ -159,7 +162,7 @@ TARN_TLSF_FUNCTION int tarn_tlsf_check_list(const tarn_tlsf* heap, size_t head, 
   return 1;
 }
 
-/* Every invariant: all blocks, all lists, both kinds of maps, and the counts. */
+/* Whether every invariant holds: all blocks, all lists, both kinds of maps, and the counts. */
 TARN_TLSF_FUNCTION int tarn_tlsf_check(const tarn_tlsf* heap, const tarn_tlsf_level* levels,
                                        size_t level_count) {
   TARN_WATCH_PASS();

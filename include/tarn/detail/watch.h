@@ -1,10 +1,12 @@
-/* watch: what the pools and heaps of these headers tell tools that watch memory. Decided when the
- * program is compiled: AddressSanitizer if it is built with it, Valgrind's memcheck by
- * -DTARN_MEMCHECK=1 (x86-64, aarch64). Otherwise, and with -DTARN_WATCH=0, all of this is nothing.
- * C11 and C++17; no library. For programs: tarn_watch_end, tarn_watch_name, tarn_watch_forget.
+/* watch: what the pools and heaps of these headers tell tools that watch memory. The tool is chosen
+ * when the program is compiled: AddressSanitizer if the program is built with it, Valgrind's
+ * memcheck with -DTARN_MEMCHECK=1 (x86-64, aarch64). Otherwise, and with -DTARN_WATCH=0, none of
+ * this generates code. C11 and C++17; no library. For programs: tarn_watch_end, tarn_watch_name,
+ * tarn_watch_forget.
  *
- * Closed bytes nobody may touch. What cannot be told exactly is left open: a tool may miss
- * something, and reports nothing that is right. Units with pools of one type are compiled alike.
+ * No one may touch closed bytes. What cannot be told exactly stays open, so a tool may miss
+ * something, but reports no false alarm. All files that use pools of one type must be compiled
+ * alike.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_WATCH_H
@@ -35,15 +37,16 @@
 #define TARN_WATCH_ASAN (TARN_WATCH && TARN_HAS_ASAN)
 #define TARN_WATCH_MEMCHECK (TARN_WATCH && TARN_MEMCHECK)
 
-/* For functions that touch closed words of their own: before their type, and as a first line. They
- * are not instrumented, and memcheck says nothing of this thread until they return. */
+/* For functions that touch closed words of their own: the first goes before their type, the second
+ * is their first line. They are not instrumented, and memcheck reports nothing of this thread until
+ * they return. */
 #if TARN_WATCH_ASAN
 #define TARN_WATCH_PASSES __attribute__((no_sanitize_address))
 #else
 #define TARN_WATCH_PASSES
 #endif
-/* Not instrumented either: gcc would mark their variables as ended in frames of functions that
- * pass, and nobody takes that back. */
+/* Not instrumented either: gcc would mark their variables as ended in the frames of the functions
+ * above, and nothing takes that back. */
 #define TARN_WATCH_INLINE TARN_WATCH_PASSES __attribute__((always_inline, unused)) static inline
 #if TARN_WATCH_MEMCHECK
 #define TARN_WATCH_PASS()                                                     \
@@ -53,7 +56,8 @@
 #define TARN_WATCH_PASS() ((void)0)
 #endif
 
-/* A class whose objects have `bytes` bytes of blocks at `start`: open again when one ends. */
+/* The destructor of a class whose objects have `bytes` bytes of blocks at `start`: it opens them
+ * again. */
 #if TARN_WATCH
 #define TARN_WATCH_DESTRUCTOR(Class, start, bytes) \
   ~Class() { tarn_watch_end(start, bytes); }
@@ -65,7 +69,7 @@
 extern "C" {
 #endif
 
-/* The sanitizer's; null without it. */
+/* The sanitizer's functions; null without it. */
 __attribute__((weak)) void __asan_poison_memory_region(const volatile void* start, size_t bytes);
 __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* start, size_t bytes);
 __attribute__((weak)) int __asan_address_is_poisoned(const volatile void* p);
@@ -73,7 +77,8 @@ __attribute__((weak)) void* __asan_region_is_poisoned(void* start, size_t bytes)
 __attribute__((weak)) void __asan_describe_address(void* p);
 __attribute__((weak)) void __sanitizer_print_stack_trace(void);
 
-/* Of Valgrind, and memcheck's own ('M' 'C'): valgrind.h and memcheck.h name the numbers. */
+/* The numbers of Valgrind's requests, and of memcheck's own ('M' 'C'), from valgrind.h and
+ * memcheck.h. */
 #define TARN_WATCH_CREATE_MEMPOOL 0x1303U
 #define TARN_WATCH_DESTROY_MEMPOOL 0x1304U
 #define TARN_WATCH_MEMPOOL_ALLOC 0x1305U
@@ -88,8 +93,8 @@ __attribute__((weak)) void __sanitizer_print_stack_trace(void);
 #define TARN_WATCH_GET_VBITS 0x4d430008U
 #define TARN_WATCH_CREATE_BLOCK 0x4d43000aU
 
-/* A request's answer; 0 where no Valgrind runs. The instructions do nothing on a processor (its
- * manual, "The Client Request mechanism"). */
+/* Makes a request and returns its answer; 0 where no Valgrind runs. On a processor the instructions
+ * do nothing (Valgrind's manual, "The Client Request mechanism"). */
 TARN_WATCH_INLINE uintptr_t tarn_watch_ask(uintptr_t request, uintptr_t a, uintptr_t b,
                                            uintptr_t c) {
   uintptr_t words[6] = {request, a, b, c, 0, 0};
@@ -128,15 +133,15 @@ TARN_WATCH_INLINE void tarn_watch_pass_end(const int* pass) {
   (void)tarn_watch_ask(TARN_WATCH_DISABLE_ERRORS, ~(uintptr_t)0, 0, 0);
 }
 
-/* Whether the sanitizer sees to it that what is closed here opens when its memory ends. gcc leaves
- * what is closed of an ended stack frame closed: what may be on this thread's stack, of the usual 8
+/* Whether what is closed here opens by itself when its memory ends. gcc leaves closed what was
+ * closed in a stack frame that has ended, so whatever may be on this thread's stack, of the usual 8
  * MiB, stays open. */
 TARN_WATCH_INLINE int tarn_watch_lasts(const void* p) {
   return !TARN_WATCH_ASAN ||
          tarn_watch_word(p) - tarn_watch_word(__builtin_frame_address(0)) >= (uintptr_t)8 << 20;
 }
 
-/* Nobody may touch the bytes. */
+/* Closes the bytes: no one may touch them. */
 TARN_WATCH_INLINE void tarn_watch_close(const void* start, size_t bytes) {
   (void)start, (void)bytes;
   if (TARN_WATCH_ASAN && __asan_poison_memory_region != NULL) {
@@ -147,7 +152,7 @@ TARN_WATCH_INLINE void tarn_watch_close(const void* start, size_t bytes) {
   }
 }
 
-/* Anybody may, and their contents do not matter: a block begins. */
+/* Opens the bytes with undefined contents: a block begins. */
 TARN_WATCH_INLINE void tarn_watch_open(const void* start, size_t bytes) {
   (void)start, (void)bytes;
   if (TARN_WATCH_ASAN && __asan_unpoison_memory_region != NULL) {
@@ -158,9 +163,10 @@ TARN_WATCH_INLINE void tarn_watch_open(const void* start, size_t bytes) {
   }
 }
 
-/* For programs: memory that was a pool's, or a heap's, is plain memory from now on. Call it before
- * the memory is used for anything else, be it zeroed or unmapped, or goes back to another heap than
- * the tool's own malloc. Not needed where a destructor of the pool runs, or it leaves its scope. */
+/* For programs: makes memory that was a pool's or a heap's plain memory again. Call it before the
+ * memory is used for anything else (even zeroed or unmapped), or goes back to another heap than the
+ * tool's own malloc. It is not needed where the pool's destructor runs, or the pool leaves its
+ * scope. */
 TARN_WATCH_INLINE void tarn_watch_end(const void* start, size_t bytes) {
   (void)start, (void)bytes;
   if (TARN_WATCH_ASAN && __asan_unpoison_memory_region != NULL) {
@@ -181,7 +187,7 @@ TARN_WATCH_INLINE int tarn_watch_is_closed(const void* p) {
          tarn_watch_ask(TARN_WATCH_GET_VBITS, tarn_watch_word(p), tarn_watch_word(&bits), 1) == 3;
 }
 
-/* Opens those of the bytes that are closed; the contents of the others stay as they are. */
+/* Opens those of the bytes that are closed. The others keep their contents. */
 TARN_WATCH_INLINE void tarn_watch_open_rest(const void* start, size_t bytes) {
   const unsigned char* const p = (const unsigned char*)start;
   for (size_t i = 0; TARN_WATCH && i < bytes; ++i) {
@@ -189,8 +195,8 @@ TARN_WATCH_INLINE void tarn_watch_open_rest(const void* start, size_t bytes) {
   }
 }
 
-/* As tarn_watch_end, of bytes that may hold others' blocks: if any is closed. memcheck: those near
- * by, whose contents then count as written. */
+/* As tarn_watch_end, if any of the bytes is closed, for bytes that may also hold blocks of others.
+ * For memcheck, the bytes near a closed one then count as written. */
 TARN_WATCH_INLINE void tarn_watch_end_closed(const void* start, size_t bytes) {
   if (TARN_WATCH_ASAN && __asan_region_is_poisoned != NULL &&
       __asan_region_is_poisoned((void*)(uintptr_t)start, bytes) != NULL) {
@@ -206,10 +212,11 @@ TARN_WATCH_INLINE void tarn_watch_end_closed(const void* start, size_t bytes) {
   }
 }
 
-/* A block ends, and is closed. memcheck keeps the stack of this, and shows it with wrong accesses,
- * if a pool frees it; here the pool lasts for four requests, so that nothing of it is left when the
- * memory goes without a word. (It shows the same stack as that of the allocation.) The pool's
- * address is one of this call's; somebody may have left a pool of his there. */
+/* Closes a block that ends. memcheck keeps the stack of this call and shows it with wrong accesses,
+ * but only if a pool frees the block. Here the pool lasts for four requests, so that nothing of it
+ * is left when the memory goes away without notice. (memcheck shows the same stack as that of the
+ * allocation.) The pool's address is that of a variable of this call; the program may have left a
+ * pool of its own there. */
 TARN_WATCH_INLINE void tarn_watch_freed(const void* block, size_t bytes) {
   const char pool = 0;
   const uintptr_t handle = tarn_watch_word(&pool);
@@ -222,13 +229,13 @@ TARN_WATCH_INLINE void tarn_watch_freed(const void* block, size_t bytes) {
   (void)tarn_watch_ask(TARN_WATCH_DESTROY_MEMPOOL, handle, 0, 0);
 }
 
-/* Whether blocks may be opened and closed by several threads at once. The sanitizer has a byte for
- * each eight: two blocks that share one would get in each other's way. */
+/* Whether several threads may open and close blocks at once. The sanitizer has one byte for every
+ * eight: two blocks that share one would disturb each other. */
 TARN_WATCH_INLINE int tarn_watch_is_apart(const void* block, size_t stride) {
   return !TARN_WATCH_ASAN || ((tarn_watch_word(block) | stride) & 7) == 0;
 }
 
-/* Called where a misuse of p was found: has the tool say what p is, and where this happens. */
+/* Called where a misuse of p was found. The tool says what p is, and where this happens. */
 TARN_WATCH_INLINE void tarn_watch_explain(const void* p) {
   (void)p;
   if (TARN_WATCH_ASAN && __asan_describe_address != NULL) {
@@ -240,9 +247,9 @@ TARN_WATCH_INLINE void tarn_watch_explain(const void* p) {
   }
 }
 
-/* For programs: memcheck's reports call the bytes `name`, until it is forgotten, in place of what
- * else they would say of them (the stack of the free, too). The sanitizer knows no such names: it
- * names the variable. The result is for tarn_watch_forget. */
+/* For programs: until it is forgotten, memcheck's reports call the bytes `name`, instead of what
+ * they would otherwise say about them (such as the stack of the free). The sanitizer knows no such
+ * names: it names the variable. The result is for tarn_watch_forget. */
 TARN_WATCH_INLINE uintptr_t tarn_watch_name(const void* start, size_t bytes, const char* name) {
   (void)start, (void)bytes, (void)name;
   return TARN_WATCH_MEMCHECK ? tarn_watch_ask(TARN_WATCH_CREATE_BLOCK, tarn_watch_word(start),

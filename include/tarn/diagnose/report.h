@@ -1,4 +1,4 @@
-/* report.h: writes lines on standard error in the library's format, for code that finds misuse
+/* report.h: writes lines to standard error in the library's format, for code that finds misuse
  * itself. (Users: tarn/standard/checking_resource.hpp, tarn/standard/pmr.hpp.) Nothing is
  * allocated. Any thread.
  *
@@ -17,13 +17,13 @@
 extern "C" {
 #endif
 
-/* Writes the line `tarn: KIND: TEXT`. A line longer than some 500 bytes is cut. */
+/* Writes the line `tarn: KIND: TEXT`. A line longer than about 500 bytes is cut. */
 TARN_API void tarn_report_line(const char* kind, const char* text);
 
 /* Describes an address of the program's code for such a line: `module+0x1234 (0x5555...)`, or the
- * address alone where no module is known. The text ends with a NUL and is cut at `room` bytes,
- * including that. Returns its length. A room of 0: nothing is written. addr2line(1) has the source
- * line. */
+ * address alone where no module is known. The text ends with a NUL and is cut to `room` bytes, the
+ * NUL included. With a room of 0 nothing is written. Returns the length of the text. addr2line(1)
+ * finds the source line. */
 TARN_API size_t tarn_site_text(const void* address, char* text, size_t room);
 
 #ifdef __cplusplus

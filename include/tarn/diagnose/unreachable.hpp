@@ -1,5 +1,5 @@
-// unreachable.hpp: which blocks no pointer reaches, in C++ (C++17; header only over
-// tarn/diagnose/unreachable.h, which says what counts and what is promised).
+// unreachable.hpp: finds blocks that no pointer reaches, in C++ (C++17). Header only over
+// tarn/diagnose/unreachable.h, which says what counts and what is promised.
 //
 //   tarn::find_unreachable([](const tarn::UnreachableBlock& block) { ... });   // of all heaps
 //   auto found = tarn::find_unreachable({names, nodes});                       // of these
@@ -7,7 +7,7 @@
 //
 //   tarn::Root root(buffer, bytes);     // memory of mmap, say, that leads to blocks
 //
-// Nothing throws, but for what a visitor throws: that passes through once all are done with.
+// Nothing here throws. An exception of a visitor passes on when the search is over.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_UNREACHABLE_HPP
@@ -30,7 +30,7 @@ namespace tarn {
 
 using UnreachableBlock = tarn_unreachable_block;
 
-// The totals, or why there are none.
+// The totals of a search, or the error that prevented it.
 class Unreachable {
  public:
   bool ok() const noexcept { return error_ == 0; }
@@ -44,11 +44,11 @@ class Unreachable {
   int error_ = 0;
 };
 
-// What is searched, and how.
+// A search: which heaps it covers, and how it is made.
 class UnreachableSearch {
  public:
   UnreachableSearch() noexcept { options_.bytes = sizeof options_; }
-  // The heaps are read when the search is made.
+  // The array of heaps is read when the search is made, so it must live until then.
   UnreachableSearch& heaps(const tarn_heap* heaps, std::size_t count) noexcept {
     options_.heaps = heaps;
     options_.heap_count = count;
@@ -68,7 +68,8 @@ class UnreachableSearch {
 
   Unreachable count() const noexcept { return run(nullptr, nullptr); }
 
-  // Calls visit(block) for each; one that returns false ends the visits.
+  // Calls visit(block) for each unreachable block. If visit returns anything, false ends the
+  // visits.
   template <class Visit>
   Unreachable find(Visit&& visit) const {
     Visitor<Visit> visitor{visit};
@@ -85,7 +86,7 @@ class UnreachableSearch {
   }
 
  private:
-  // Exceptions do not pass through C.
+  // Keeps an exception of the visitor, because it must not pass through C.
   template <class Visit>
   struct Visitor {
     std::remove_reference_t<Visit>& visit;
@@ -137,7 +138,7 @@ class UnreachableSearch {
   tarn_unreachable_options options_{};
 };
 
-// The usual cases. A list that is empty stands for all heaps.
+// Searches with the usual options. An empty list stands for all heaps.
 template <class Visit>
 Unreachable find_unreachable(Visit&& visit) {
   return UnreachableSearch().find(std::forward<Visit>(visit));
@@ -151,7 +152,8 @@ Unreachable find_unreachable(std::initializer_list<tarn_heap> heaps, Visit&& vis
 }
 inline Unreachable print_unreachable(int file) noexcept { return UnreachableSearch().print(file); }
 
-// Memory that is a root as long as this lives; one that could not be had is false.
+// Memory that is a root as long as this object lives. False as a truth value when it could not be
+// registered.
 class Root {
  public:
   Root() noexcept = default;
