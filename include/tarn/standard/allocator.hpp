@@ -1,5 +1,5 @@
-// allocator.hpp: allocators of the standard's kind, for containers, over any allocator of tarn's
-// (C++17; header only).
+// allocator.hpp: allocators for the standard's containers, over any allocator of tarn's (C++17;
+// header only).
 //
 //   tarn::Heap heap("orders");
 //   std::vector<Order, tarn::Allocator<Order>> orders{tarn::Allocator<Order>(heap)};
@@ -7,10 +7,10 @@
 //   static tarn::StaticPool<48, 1000> nodes;                  // part of the type: no state
 //   std::list<int, tarn::StaticAllocator<int, nodes>> numbers;
 //
-// A container that is told no heap does not compile. Out of memory: std::bad_alloc; a size that
-// overflows: std::bad_array_new_length; without exceptions both are a trap, as containers expect no
-// null. Threads: as the allocator below. (docs/standard.md; containers:
-// tarn/standard/containers.hpp)
+// A container that is given no heap does not compile. When there is no memory std::bad_alloc is
+// thrown, and for a size that overflows std::bad_array_new_length; without exceptions both trap, as
+// containers expect no null. Threads: as the allocator below. (Guide: docs/standard.md; containers:
+// tarn/standard/containers.hpp.)
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_ALLOCATOR_HPP
@@ -31,14 +31,14 @@
 
 namespace tarn {
 
-// What containers take along. Moves and swaps take constant time where the allocator goes along;
-// where it does not, a move between allocators that differ is one of each element, and a swap
-// between them is not allowed.
-//   PropagateMoves  a moved or swapped container takes its allocator with it; one that is assigned
-//                   to by copying keeps its own; a copy has that of the original
-//   PropagateAll    copy assignment brings the allocator, too: containers are values
-//   PropagateNone   a container keeps the allocator it was made with. (So do std::pmr's, but that
-//                   their copies have the default one.)
+// What happens to the allocator when containers are copied, moved or swapped. Moves and swaps take
+// constant time where the allocator goes along. Where it does not, a move between different
+// allocators moves each element, and a swap between them is not allowed.
+//   PropagateMoves  a moved or swapped container takes its allocator along; copy assignment keeps
+//                   the target's; a copy has the original's
+//   PropagateAll    copy assignment brings the allocator along too: containers are values
+//   PropagateNone   a container keeps the allocator it was made with, as std::pmr's do (except
+//                   that copies of those have the default one)
 struct PropagateMoves {
   using propagate_on_container_copy_assignment = std::false_type;
   using propagate_on_container_move_assignment = std::true_type;
@@ -55,7 +55,7 @@ struct PropagateNone {
   using propagate_on_container_swap = std::false_type;
 };
 
-// What allocate_at_least() gives: C++23's, as far as the library has it.
+// The result of allocate_at_least(): C++23's own where the standard library has it.
 #if defined(__cpp_lib_allocate_at_least)
 template <class Pointer>
 using AllocationResult = std::allocation_result<Pointer>;
@@ -67,15 +67,15 @@ struct AllocationResult {
 };
 #endif
 
-// True for allocators that are handles, which are kept by value; others are kept by address, and
+// True for allocators that are handles. These are kept by value; others are kept by address, and
 // must outlive their users.
 template <class A, class = void>
 struct IsHandle : std::false_type {};
 template <class A>
 struct IsHandle<A, std::void_t<decltype(A::is_handle)>> : std::bool_constant<A::is_handle> {};
 
-// What an allocator is referred to by: HeapRef for a Heap or a tarn_heap, ArenaRef for an Arena,
-// else itself.
+// The type that refers to an allocator: HeapRef for a Heap or a tarn_heap, ArenaRef for an Arena;
+// otherwise the allocator itself.
 template <class A, class = void>
 struct Reference {
   using Type = A;
@@ -96,7 +96,7 @@ using ReferenceTo = Reference<std::remove_cv_t<std::remove_reference_t<A>>>;
 template <class A>
 using RefOf = typename ReferenceTo<A>::Type;
 
-// Whether an A can be found from a From: lvalues of what owns memory, and handles.
+// Whether a From leads to an A: it is an lvalue of what owns memory, or a handle.
 template <class A, class From, bool by_value = IsHandle<A>::value>
 struct LeadsTo : std::bool_constant<std::is_lvalue_reference_v<From> &&
                                     std::is_convertible_v<std::remove_reference_t<From>*, A*>> {};
@@ -105,13 +105,13 @@ struct LeadsTo<A, From, true>
     : std::bool_constant<std::is_convertible_v<From, A> &&
                          (std::is_lvalue_reference_v<From> || !ReferenceTo<From>::is_of_owner)> {};
 
-// An allocator, wherever it is owned: a copy of the handle, or an address.
+// Where an allocator is: a copy of the handle, or an address.
 template <class A>
 class AllocatorPlace {
   static constexpr bool holds_ = IsHandle<A>::value;
 
  public:
-  // From the heap, pool or arena itself, or what the handle can be made of.
+  // Made from the heap, pool or arena itself, or from anything that converts to the handle.
   template <class From, class = std::enable_if_t<LeadsTo<A, From&&>::value>>
   AllocatorPlace(From&& from) noexcept : place_(hold(from)) {}
 
@@ -140,7 +140,8 @@ class AllocatorPlace {
   std::conditional_t<holds_, A, A*> place_;
 };
 
-// Those that say what a block holds (usable_bytes), and need no size when it is given back.
+// True for allocators that say how many bytes a block has (usable_bytes), and need no size to free
+// it.
 template <class A, class = void>
 struct SaysUsableBytes : std::false_type {};
 template <class A>
@@ -148,14 +149,14 @@ struct SaysUsableBytes<
     A, std::void_t<decltype(std::declval<const A&>().usable_bytes(static_cast<void*>(nullptr)))>>
     : std::true_type {};
 
-// The most bytes that an A can ever have in a block, where its type says so.
+// The largest block that an A can ever have, if its type says so.
 template <class A, class = void>
 struct BlockBytesMax : std::integral_constant<std::size_t, PTRDIFF_MAX> {};
 template <class A>
 struct BlockBytesMax<A, std::enable_if_t<(A::block_bytes > 0)>>
     : std::integral_constant<std::size_t, A::block_bytes> {};
 
-// What the allocators below do with an A.
+// How the allocators below use an A.
 template <class T, class A>
 struct AllocatorCalls {
   static T* allocate(A& a, std::size_t count) {
@@ -184,9 +185,9 @@ struct AllocatorCalls {
   static constexpr std::size_t count_max() noexcept { return PTRDIFF_MAX / sizeof(T); }
 };
 
-// Over a heap, or whatever has try_allocate(bytes, alignment) and deallocate(p, bytes, alignment):
-// concept BlockAllocator in tarn/source/concepts.hpp. As large as a handle or a pointer. Two are
-// equal when they lead to the same place, whatever they allocate.
+// An allocator over a heap, or over anything with try_allocate(bytes, alignment) and deallocate(p,
+// bytes, alignment): concept BlockAllocator in tarn/source/concepts.hpp. It is as large as a handle
+// or a pointer. Two of them are equal when they lead to the same place, whatever they allocate.
 template <class T, class A = HeapRef, class Propagation = PropagateMoves>
 class Allocator : public Propagation {
   using Calls = AllocatorCalls<T, A>;
@@ -199,7 +200,7 @@ class Allocator : public Propagation {
     using other = Allocator<U, A, Propagation>;
   };
 
-  // From the heap, pool or arena, or a handle to it: containers are made by naming it.
+  // Made from the heap, pool or arena, or a handle to it, so that containers are made by naming it.
   template <class From, class = std::enable_if_t<LeadsTo<A, From&&>::value>>
   Allocator(From&& from) noexcept : place_(std::forward<From>(from)) {}
 
@@ -210,7 +211,7 @@ class Allocator : public Propagation {
   [[nodiscard]] AllocationResult<T*> allocate_at_least(std::size_t count) {
     return Calls::allocate_at_least(place_.get(), count);
   }
-  // `count` as it was asked for, or anything up to what allocate_at_least() gave.
+  // `count` is the one that was asked for, or anything up to what allocate_at_least() gave.
   void deallocate(T* p, std::size_t count) noexcept { Calls::deallocate(place_.get(), p, count); }
 
   std::size_t max_size() const noexcept { return Calls::count_max(); }
@@ -240,10 +241,10 @@ bool operator!=(const Allocator<T, A, Propagation>& a,
   return !a.is_same_place(b);
 }
 
-// Over an object with static storage duration, which is part of the type: it has no state, and all
-// of one type are equal. Static containers may use it before main where the object is
-// constant-initialised, and after main where it has no destructor (static pools and heaps have
-// neither constructor nor destructor to run).
+// An allocator over an object with static storage duration, which is part of the type. It has no
+// state, and all of one type are equal. Static containers may use it before main if the object is
+// constant-initialised, and after main if it has no destructor. (Static pools and heaps have
+// neither constructor nor destructor to run.)
 template <class T, auto& object>
 class StaticAllocator : public PropagateAll {
   using A = std::remove_reference_t<decltype(object)>;

@@ -1,11 +1,10 @@
-// array_allocator.hpp: an allocator for the standard's node containers (forward_list, list, set,
-// multiset, map, multimap) that has no state: its nodes lie in static ArrayPools (C++17, header
-// only).
+// array_allocator.hpp: an allocator without state for the standard's node containers (forward_list,
+// list, set, multiset, map, multimap). Its nodes lie in static ArrayPools (C++17, header only).
 //
 //   std::list<int, tarn::ArrayAllocator<int, 1000>> numbers;   // at most 1000 elements, in .bss
 //
 // All lists of such a type share one pool of 1000 nodes. The pool is constant-initialised and never
-// destroyed, so static containers may use it before main and after it.
+// destroyed, so static containers may use it before and after main.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_ARRAY_ALLOCATOR_HPP
@@ -24,13 +23,13 @@
 
 namespace tarn {
 
-// How the threads of a program share a static pool: not at all (NoLock: one thread uses all
-// containers of the type, or the program orders them), or one after another, by this lock. It is
-// for a pool's few instructions: waiting is by turning; interrupt handlers must not use it.
+// A lock by which the threads of a program share a static pool. (With NoLock they do not: one
+// thread uses all containers of the type, or the program orders its threads.) It is meant for the
+// few instructions of a pool: waiting threads spin, and interrupt handlers must not use it.
 class SpinLock {
  public:
   constexpr SpinLock() noexcept = default;
-  // Acquire: partner of unlock's release.
+  // Acquire: pairs with the release in unlock().
   void lock() noexcept {
     while (__atomic_exchange_n(&taken_, true, __ATOMIC_ACQUIRE)) {
       while (__atomic_load_n(&taken_, __ATOMIC_RELAXED)) {
@@ -43,7 +42,7 @@ class SpinLock {
   bool taken_ = false;
 };
 
-// The static pool of all nodes with one size and alignment, one capacity, policy and tag.
+// The static pool of all nodes with one size, alignment, capacity, policy, tag and lock.
 template <std::size_t node_count, std::size_t node_bytes, std::size_t alignment, class Overflow,
           class Tag, class Lock>
 struct ArrayNodes {
@@ -54,12 +53,12 @@ struct ArrayNodes {
   static inline Lock lock{};
 };
 
-// node_count: nodes of each size, together for all containers whose allocators have equal
-// parameters and whose nodes are of equal size; a Tag of one's own keeps containers apart.
-// Overflow: what happens at the capacity, as for ArrayPool; OverflowThrow is std::bad_alloc, and a
-// trap where there are no exceptions, since no container expects null. Arrays (vectors, the buckets
-// of unordered containers) come from the fallback; without one they are out of memory. allocate and
-// deallocate: O(1).
+// An allocator whose nodes lie in a static pool. node_count is the number of nodes, shared by all
+// containers whose allocators have equal parameters and whose nodes have equal size; a Tag of your
+// own keeps containers apart. Overflow says what happens when no node is free, as for ArrayPool:
+// with OverflowThrow std::bad_alloc is thrown, or the program traps where there are no exceptions,
+// since no container expects null. Arrays (vectors, the buckets of unordered containers) come from
+// the fallback; without one they are out of memory. allocate and deallocate take constant time.
 template <class T, std::size_t node_count, class Overflow = OverflowThrow, class Tag = void,
           class Lock = NoLock>
 class ArrayAllocator {
@@ -100,7 +99,7 @@ class ArrayAllocator {
     return has_fallback_ ? PTRDIFF_MAX / sizeof(T) : node_count;
   }
 
-  // Of nodes like this one; a container's nodes are larger than its values.
+  // The pool of nodes of type Node. (The nodes of a container are larger than its values.)
   template <class Node = T>
   static auto& pool() noexcept {
     return NodesOf<Node>::pool;

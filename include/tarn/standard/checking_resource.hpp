@@ -5,10 +5,10 @@
 //   tarn::CheckingResource checked(&resource, "orders");
 //   std::pmr::vector<int> numbers(&checked);
 //
-// Its notes lie in memory of their own, some 60 bytes for each live block. It takes a lock. A fault
-// goes to a function of the user's, or is reported ("tarn: size mismatch: ...") and ends the
-// process. Blocks that are live when the resource ends are reported ("tarn: leak: ..."), and left
-// alone.
+// Its notes take some 60 bytes for each live block, in memory of their own. It takes a lock. A
+// fault is passed to a function of the program's, or is reported ("tarn: size mismatch: ...") and
+// ends the process. Blocks that are still live when the resource ends are reported ("tarn: leak:
+// ...") and not freed.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_CHECKING_RESOURCE_HPP
@@ -30,28 +30,30 @@
 
 namespace tarn {
 
+// What is wrong with a block.
 enum class ResourceFault {
-  size_mismatch,
-  alignment_mismatch,
-  double_free,   // Of one of the 64 blocks that were freed last, whose memory is not live again.
-  invalid_free,  // Of anything else that is no live block.
-  leak,
+  size_mismatch,       // It was deallocated with another size.
+  alignment_mismatch,  // It was deallocated with another alignment.
+  double_free,         // It is one of the last 64 freed, and its memory is not live again.
+  invalid_free,        // It is no live block, and none of these.
+  leak,                // It was live at the end, or when report_live() was called.
 };
 
-// What is known of it. Fields that make no sense for a fault are null or 0.
+// What is known about a fault. Fields that mean nothing for it are null or 0.
 struct ResourceReport {
   ResourceFault fault;
-  const char* resource;  // The name that the resource was given.
-  const void* p;
-  std::size_t bytes;  // The size that the block was allocated with.
-  std::size_t alignment;
-  std::size_t said_bytes;  // The size that it was deallocated with.
-  std::size_t said_alignment;
-  const void* allocated_at;
-  const void* freed_at;
-  const void* here;
+  const char* resource;        // The name that the resource was given.
+  const void* p;               // The block.
+  std::size_t bytes;           // The size that it was allocated with.
+  std::size_t alignment;       // The alignment that it was allocated with.
+  std::size_t said_bytes;      // The size that it was deallocated with.
+  std::size_t said_alignment;  // The alignment that it was deallocated with.
+  const void* allocated_at;    // The code that allocated it.
+  const void* freed_at;        // The code that freed it before.
+  const void* here;            // The code that deallocates it now.
 };
 
+// The fault in words, as in the report.
 inline const char* kind_of(ResourceFault fault) noexcept {
   switch (fault) {
     case ResourceFault::size_mismatch: return "size mismatch";
@@ -63,6 +65,7 @@ inline const char* kind_of(ResourceFault fault) noexcept {
   return "";
 }
 
+// Prints a line with an address of code. Prints nothing for null.
 inline void print_site(const char* words, const void* site) noexcept {
   if (site == nullptr) return;
   char text[300];
@@ -70,7 +73,7 @@ inline void print_site(const char* words, const void* site) noexcept {
   tarn_report_line(words, text);
 }
 
-// In lines on standard error; ends the process (SIGABRT) unless it is a leak.
+// Reports a fault on standard error, and ends the process by SIGABRT unless it is a leak.
 inline void report_resource_fault(const ResourceReport& report) {
   char text[400];
   const bool known = report.allocated_at != nullptr;
@@ -92,17 +95,18 @@ inline void report_resource_fault(const ResourceReport& report) {
   if (report.fault != ResourceFault::leak) std::abort();
 }
 
-// Any thread. Where on_fault comes back (or throws), a wrong deallocation has done nothing: a block
-// with another size or alignment is live still.
+// A resource that checks each deallocation. Any thread. When on_fault returns or throws, the wrong
+// deallocation has done nothing: a block that was deallocated with another size or alignment is
+// still live.
 class CheckingResource final : public std::pmr::memory_resource {
  public:
   using OnFault = void (*)(const ResourceReport&);
 
-  // upstream: not null; the name is not copied.
+  // upstream must not be null. The name is not copied.
   explicit CheckingResource(std::pmr::memory_resource* upstream, const char* name = "",
                             OnFault on_fault = report_resource_fault)
       : upstream_(upstream), name_(name), on_fault_(on_fault) {}
-  // Reports what is live: on_fault must not throw then.
+  // Reports what is live. on_fault must not throw then.
   ~CheckingResource() override {
     for (const auto& [p, note] : live_) on_fault_(leak_of(p, note));
   }
@@ -122,8 +126,8 @@ class CheckingResource final : public std::pmr::memory_resource {
     return live_bytes_peak_;
   }
 
-  // A leak of each block that is live now, in any order; their number. (on_fault may use the
-  // resource.)
+  // Reports each block that is live now as a leak, in any order, and returns their number. on_fault
+  // may use the resource.
   std::size_t report_live() const {
     std::vector<ResourceReport> leaks;
     {
@@ -135,8 +139,9 @@ class CheckingResource final : public std::pmr::memory_resource {
     return leaks.size();
   }
 
-  // For upstreams that end all their blocks at once (a monotonic_buffer_resource's release()):
-  // nothing is live any more. (Else each is live until its place is given out again.)
+  // Forgets all blocks: none is live any more. For upstreams that end all their blocks at once (a
+  // monotonic_buffer_resource's release()). Otherwise each block counts as live until its place is
+  // handed out again.
   void forget_all() {
     const std::lock_guard<std::mutex> held(lock_);
     live_.clear();
@@ -155,12 +160,13 @@ class CheckingResource final : public std::pmr::memory_resource {
     const void* freed_at;
   };
 
-  // Each block has a place of its own: what some resources give for 0 bytes has not.
+  // Each block must have a place of its own. Some resources give one place to several blocks of 0
+  // bytes.
   static std::size_t upstream_bytes(std::size_t bytes) noexcept { return bytes == 0 ? 1 : bytes; }
 
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     const void* const here = __builtin_return_address(0);
-    struct Unnoted {  // Goes back when there is no memory for the note.
+    struct Unnoted {  // Freed when there is no memory for the note.
       CheckingResource& self;
       void* p;
       std::size_t bytes;
@@ -170,7 +176,7 @@ class CheckingResource final : public std::pmr::memory_resource {
       }
     } block{*this, upstream_->allocate(upstream_bytes(bytes), alignment), bytes, alignment};
     const std::lock_guard<std::mutex> held(lock_);
-    Note& note = live_[block.p];  // Of nothing; or of a block that the upstream has ended itself.
+    Note& note = live_[block.p];  // Empty, or of a block that the upstream has ended.
     live_bytes_ = live_bytes_ - note.bytes + bytes;
     note = {bytes, alignment, here};
     if (live_bytes_ > live_bytes_peak_) live_bytes_peak_ = live_bytes_;
@@ -187,7 +193,7 @@ class CheckingResource final : public std::pmr::memory_resource {
     on_fault_(report);
   }
 
-  // Ends the block's note if all is right; else says what is wrong.
+  // Ends the block's note if all is right. Otherwise says in the report what is wrong.
   bool take(const void* p, ResourceReport& report) {
     const std::lock_guard<std::mutex> held(lock_);
     const auto found = live_.find(p);

@@ -1,16 +1,16 @@
-// class_new.hpp: `new` and `delete` of a class, or of all classes below it, from a heap or pool of
-// its own, without its users knowing (C++17; header only).
+// class_new.hpp: gives a class, or all classes below it, a `new` and `delete` that take memory from
+// a heap or pool of its own, without a change in the code that uses it (C++17; header only).
 //
-//   class Node { public: TARN_CLASS_NEW(tarn::ClassHeap<Node>) };  // it names no access itself
-//   class Edge : public tarn::ClassNew<Edge> {};                   // the same by inheritance
+//   class Node { public: TARN_CLASS_NEW(tarn::ClassHeap<Node>) };  // the macro names no access
+//   class Edge : public tarn::ClassNew<Edge> {};                   // or by inheritance
 //
-//   static tarn::StaticPool<sizeof(Event), 100> events;  // chosen when it is compiled:
+//   static tarn::StaticPool<sizeof(Event), 100> events;  // chosen at compile time:
 //   class Event { public: TARN_CLASS_NEW(tarn::ClassObject<events>) };
-//   tarn::ClassHeap<Node>::use(graph_heap);              // or while the program runs; ClassHooks
-//                                                        // takes tables of any allocator
+//   tarn::ClassHeap<Node>::use(graph_heap);              // or at run time; ClassHooks takes a
+//                                                        // table of any allocator
 //
-// All forms: objects and arrays, over-aligned, sized, nothrow, in given memory, `new (heap) T` (not
-// for ClassHooks); each with its delete, so that a throwing constructor leaks nothing.
+// All forms are there: objects and arrays, over-aligned, sized, nothrow, in given memory, and `new
+// (heap) T` (not for ClassHooks). Each has its delete, so a throwing constructor leaks nothing.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_CLASS_NEW_HPP
@@ -30,9 +30,9 @@
 
 namespace tarn {
 
-// The heap that was chosen for Tag, malloc's at first. Blocks know their heap: another one may be
-// chosen at any time, and blocks of the former are deleted as before. use() itself: not while other
-// threads allocate for this Tag. The heap must outlive what was allocated in it.
+// The heap that was chosen for Tag; malloc's at first. Blocks know their heap, so another one may
+// be chosen at any time, and blocks of the former are deleted as before. No other thread may
+// allocate for this Tag during use(). The heap must outlive what was allocated in it.
 template <class Tag>
 class ClassHeap {
  public:
@@ -50,9 +50,9 @@ class ClassHeap {
   static inline HeapRef heap_{};
 };
 
-// An object with static storage duration: a pool of any kind, which must know its blocks (owns())
-// and not care for the size of what it is given back. What it cannot serve (it is full; arrays;
-// larger classes below this one) comes from malloc's heap, unless `strict`. Threads: as the object.
+// An object with static storage duration: a pool of any kind that knows its blocks (owns()) and
+// does not need the size of what it is given back. What it cannot serve (it is full; arrays; larger
+// derived classes) comes from malloc's heap, unless `strict`. Threads: as the object.
 template <auto& object, bool strict = false>
 class ClassObject {
  public:
@@ -69,14 +69,16 @@ class ClassObject {
   }
 };
 
-// What was chosen for Tag as a table of functions while the program runs: any pool, arena or tree
-// has one (tarn/heap/malloc_table.h). malloc's heap at first. Threads: as what the table is of.
+// An allocator that is chosen for Tag at run time, as a table of functions. Every pool, arena and
+// tree has such a table (tarn/heap/malloc_table.h). malloc's heap at first. Threads: as the table's
+// allocator.
 template <class Tag>
 class ClassHooks {
  public:
-  // Null: malloc's heap. False, and nothing is done, while objects live (they must go back to where
-  // they are from), and for a table without functions, as that of a pool whose blocks are aligned
-  // to less than 16 is. Not while other threads allocate for this Tag.
+  // Chooses a table; null chooses malloc's heap. False, and nothing has changed, while objects live
+  // (they must go back to where they came from), and for a table without functions (such as that of
+  // a pool whose blocks are aligned to less than 16). No other thread may allocate for this Tag
+  // during the call.
   static bool use(const tarn_malloc_table* table) noexcept {
     if (live_.load(std::memory_order_relaxed) != 0) return false;
     if (table != nullptr && (table->allocate == nullptr || table->deallocate == nullptr)) {
@@ -110,9 +112,10 @@ class ClassHooks {
   static inline std::atomic<std::size_t> live_{0};
 };
 
-// What `new (heap) T` takes: a HeapRef where Memory says that its deallocate() takes blocks of any
-// heap (`static constexpr bool frees_heap_blocks = true`), as T's delete is one for all. Else what
-// nothing can be made of: the expression does not compile.
+// The type of the argument of `new (heap) T`. It is a HeapRef where Memory says that its
+// deallocate() takes blocks of any heap (`static constexpr bool frees_heap_blocks = true`), since T
+// has only one delete. Otherwise it is a type that nothing converts to, so the expression does not
+// compile.
 class NoHeap {
   NoHeap() = default;
 };
@@ -134,7 +137,7 @@ inline void* class_allocate_in(NoHeap, std::size_t, std::size_t) noexcept { retu
 
 }  // namespace tarn
 
-// `new (heap) T`, and its delete, of one operator.
+// The forms of one operator for `new (heap) T`, with their deletes.
 #define TARN_CLASS_HEAP_FORMS(NEW, DELETE, ...)                                             \
   static void* operator NEW(std::size_t bytes, ::tarn::HeapForNew<__VA_ARGS__> heap)        \
       TARN_CLASS_NEW_NOEXCEPT {                                                             \
@@ -152,11 +155,10 @@ inline void* class_allocate_in(NoHeap, std::size_t, std::size_t) noexcept { retu
     ::tarn::HeapRef::deallocate(p);                                                         \
   }
 
-// In a class, where its operators are to have the access that they get there (public, mostly). The
-// argument is the type that says where memory comes from.
-// (Not in a promise type of coroutines: these offer their parameters to operator new, and a single
-// one that is a pointer would be taken for memory that is given. tarn/standard/coroutine.hpp has
-// operators for these.)
+// Use this in a class, at a place where its operators get the access that they should have (public,
+// mostly). The argument is the type that says where memory comes from. Do not use it in a promise
+// type of coroutines: these offer their parameters to operator new, and a single one that is a
+// pointer would be taken for given memory. tarn/standard/coroutine.hpp has operators for them.
 #define TARN_CLASS_NEW(...)                       \
   TARN_CLASS_OPERATORS(__VA_ARGS__)               \
   TARN_CLASS_HEAP_FORMS(new, delete, __VA_ARGS__) \
@@ -164,8 +166,9 @@ inline void* class_allocate_in(NoHeap, std::size_t, std::size_t) noexcept { retu
 
 namespace tarn {
 
-// The same as a base class, of one class or of the root of a hierarchy. (Its constructor and
-// destructor are public: what is an aggregate without this base can still be made by `T{}`.)
+// The same as a base class, for one class or for the root of a hierarchy. Its constructor and
+// destructor are public, so that a class which is an aggregate without this base can still be made
+// by `T{}`.
 template <class Class, class Memory = ClassHeap<Class>>
 class ClassNew {
  public:

@@ -5,8 +5,8 @@
 //   tarn::Map<int, tarn::String<>> names(heap);
 //   tarn::Vector<int, tarn::ArenaRef> numbers(arena);
 //
-// A is what they take memory from (tarn/standard/allocator.hpp): a heap if nothing else is said.
-// Each is made by naming it; what is put into them is not made with it
+// A is where they take memory from (tarn/standard/allocator.hpp): a heap unless another one is
+// named. A container is made by naming it; its elements do not get it by themselves
 // (std::scoped_allocator_adaptor does that).
 //
 // SPDX-License-Identifier: MIT

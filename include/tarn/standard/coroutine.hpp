@@ -1,15 +1,15 @@
 // coroutine.hpp: frames of coroutines from an arena, a pool or any other allocator (C++20). A
-// promise type that inherits from CoroutineFrames takes the frame from the allocator that the
-// coroutine is given as its first parameter (of a member function, as the first after the object):
+// promise type that inherits from CoroutineFrames takes the frame from the allocator that is the
+// coroutine's first parameter (in a member function, the first after the object):
 //
 //   struct Task { struct promise_type : tarn::CoroutineFrames { ... }; };
 //   Task count(tarn::Arena& arena, int n);      // its frame is in the arena
-//   Task total(int n);                          // from operator new: there is no allocator
+//   Task total(int n);                          // no allocator: from operator new
 //
-// The frame has two words more, by which it is given back when the coroutine is destroyed: the
-// allocator must be there still, and is told by its address. Handles (ArenaRef, RegionArrayPool,
-// SharedArrayPool: what has a true `is_handle`) may be parameters by value: the frame has a copy.
-// Where there is no memory, or a pool's blocks are too small, std::bad_alloc is thrown.
+// The frame has two words more, by which it is given back when the coroutine is destroyed. The
+// allocator is known by its address and must still exist then. Handles (ArenaRef, RegionArrayPool,
+// SharedArrayPool: types with a true `is_handle`) may be passed by value, since the frame keeps a
+// copy. When there is no memory, or a pool's blocks are too small, std::bad_alloc is thrown.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_COROUTINE_HPP
@@ -31,15 +31,16 @@
 
 namespace tarn {
 
+// The base of a promise type whose frames come from an allocator.
 class CoroutineFrames {
  public:
-  // The templates are always inlined: where gcc 12 does not, without optimisation, it warns that
-  // they and operator delete were no pair.
+  // The templates are always inlined. Where gcc 12 does not inline them, without optimisation, it
+  // warns that they and operator delete are no pair.
   template <BlockAllocator A, class... Others>
   [[gnu::always_inline]] static void* operator new(std::size_t bytes, A& allocator, Others&&...) {
     return allocate(bytes, allocator);
   }
-  // A coroutine that is a member function: the object comes first.
+  // For a coroutine that is a member function: the object comes first.
   template <class Object, BlockAllocator A, class... Others>
   requires(!BlockAllocator<std::remove_cvref_t<Object>>) [[gnu::always_inline]] static void*
   operator new(std::size_t bytes, Object&&, A& allocator, Others&&...) {
@@ -74,7 +75,7 @@ class CoroutineFrames {
                                      static_cast<A*>(a)->deallocate(q, taken, alignof(Header));
                                    }});
   }
-  // The copy lies behind the frame.
+  // Allocates from a handle, and keeps a copy of the handle behind the frame.
   template <class A>
   static void* allocate_with_handle(std::size_t bytes, A handle) {
     void* const p = or_bad_alloc(handle.try_allocate(with_handle<A>(bytes), alignof(Header)));

@@ -1,16 +1,16 @@
-// offset_allocator.hpp: pointers that hold distances, and an allocator with them, for containers in
-// memory that several processes have at different addresses (C++17; header only).
+// offset_allocator.hpp: pointers that hold distances, and an allocator that uses them, for
+// containers in memory that several processes map at different addresses (C++17; header only).
 //
 //   using Nodes = tarn::BasicStaticHeap<tarn::LockFree, tarn::Spill::larger, tarn::Class<64, 999>>;
 //   struct Shared {
 //     Nodes nodes;
 //     boost::container::list<int, tarn::OffsetAllocator<int, Nodes>> list{nodes};
 //   };
-//   auto* shared = new (mapping) Shared{...};     // by one process; others just look at it
+//   auto* shared = new (mapping) Shared{...};     // by one process; others only map it
 //
-// The allocator below, the container and its elements all lie in that memory. Containers must be of
-// a kind that keeps `pointer`s: std::vector and libc++'s are, Boost.Container's are, libstdc++'s
-// nodes (list, map ...) and its std::vector<bool> are not.
+// The allocator below, the container and its elements must all lie in that memory. The container
+// must keep `pointer`s: std::vector, libc++'s containers and Boost.Container's do; libstdc++'s node
+// containers (list, map ...) and its std::vector<bool> do not.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_OFFSET_ALLOCATOR_HPP
@@ -30,11 +30,12 @@
 
 namespace tarn {
 
-// Leads to a T as far away from itself as it was told; it may lie wherever what it leads to lies.
-// All a T* can do, it can. Copying it counts anew, so it must not be copied byte by byte.
+// A pointer that keeps the distance from itself to a T. It may lie wherever its T lies, and can do
+// whatever a T* can. A copy has a distance of its own, so the object must not be copied byte by
+// byte.
 template <class T>
 class OffsetPtr {
-  static constexpr std::ptrdiff_t null_ = 1;  // No object begins one byte behind a pointer to it.
+  static constexpr std::ptrdiff_t null_ = 1;  // No T begins one byte behind its pointer.
 
  public:
   using element_type = T;
@@ -48,7 +49,7 @@ class OffsetPtr {
 
   OffsetPtr() noexcept = default;
   OffsetPtr(std::nullptr_t) noexcept {}
-  // (A template, so that 0 is the constructor's before.)
+  // (A template, so that a literal 0 takes the constructor above.)
   template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
   OffsetPtr(U* to) noexcept {
     lead_to(to);
@@ -58,7 +59,7 @@ class OffsetPtr {
   OffsetPtr(const OffsetPtr<U>& other) noexcept {
     lead_to(other.get());
   }
-  // As static_cast: downwards, and from void.
+  // Converts as static_cast does: down a hierarchy, and from void.
   template <class U, class = std::enable_if_t<!std::is_convertible_v<U*, T*>>,
             class = decltype(static_cast<T*>(static_cast<U*>(nullptr)))>
   explicit OffsetPtr(const OffsetPtr<U>& other) noexcept {
@@ -69,7 +70,8 @@ class OffsetPtr {
     return *this;
   }
 
-  // The compiler forgets what the address was made from: it is of another object.
+  // The assembly makes the compiler forget what the address was made from, since it is another
+  // object's.
   T* get() const noexcept {
     if (offset_ == null_) return nullptr;
     std::uintptr_t address =
@@ -163,7 +165,8 @@ bool operator!=(std::nullptr_t, const OffsetPtr<T>& a) noexcept {
   return static_cast<bool>(a);
 }
 
-// Over an A that holds no addresses itself (a StaticPool, a StaticHeap), in the same memory.
+// An allocator over an A that holds no addresses itself (a StaticPool, a StaticHeap) and lies in
+// the same memory.
 template <class T, class A>
 class OffsetAllocator : public PropagateMoves {
   static_assert(A::holds_no_addresses, "what the allocator keeps must be true in each process");

@@ -6,8 +6,8 @@
 //   auto points = tarn::allocate_unique<Point[]>(heap, 100);
 //   auto shared = tarn::allocate_shared<Circle>(heap, 3.0);      // with its counts, in one block
 //
-// The heap must outlive what it owns. Out of memory: std::bad_alloc; when a constructor throws, the
-// memory goes back. Threads: as the allocator's.
+// The heap must outlive the objects. When there is no memory std::bad_alloc is thrown; when a
+// constructor throws, the memory is given back. Threads: as the allocator.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_OWNERS_HPP
@@ -27,7 +27,7 @@
 
 namespace tarn {
 
-// Where the block of an object begins that may be the base of another one.
+// The start of an object's block. The object may be the base of another one.
 template <class T>
 void* block_of(T* object) noexcept {
 #if defined(__cpp_rtti)
@@ -38,8 +38,9 @@ void* block_of(T* object) noexcept {
   return const_cast<std::remove_cv_t<T>*>(object);
 }
 
-// A derived object's deleter may become its base's, where the base has a virtual destructor (and
-// the program was compiled with run-time type information, which says where the block begins).
+// Whether the deleter of a From may become that of a To. A derived object's deleter may become its
+// base's where the base has a virtual destructor and the program is compiled with run-time type
+// information, which says where the block begins.
 template <class From, class To>
 inline constexpr bool is_deletable_as =
     std::is_convertible_v<From*, To*> && !std::is_same_v<From, To> &&
@@ -50,7 +51,8 @@ inline constexpr bool is_deletable_as =
     std::is_same_v<std::remove_cv_t<From>, std::remove_cv_t<To>>;
 #endif
 
-// For std::unique_ptr. A derived object has another size than its base: the deleter remembers it.
+// The deleter of a std::unique_ptr. A derived object has another size than its base, so the deleter
+// remembers the size.
 template <class T, class A = HeapRef>
 class Deleter {
  public:
@@ -74,7 +76,7 @@ class Deleter {
   std::size_t alignment_ = alignof(T);
 };
 
-// Blocks of heaps are freed by their address alone: no member.
+// The deleter for heaps. Their blocks are freed by address alone, so it has no member.
 template <class T>
 class Deleter<T, HeapRef> {
  public:
@@ -90,12 +92,12 @@ class Deleter<T, HeapRef> {
   }
 };
 
-// An array may become one of constant elements.
+// Whether the deleter of an array of From may become that of To: the elements may become constant.
 template <class From, class To>
 inline constexpr bool is_array_of =
     std::is_convertible_v<From (*)[], To (*)[]> && !std::is_same_v<From, To>;
 
-// From the end; elements may be arrays.
+// Destroys the elements from the last to the first. Elements may be arrays.
 template <class T>
 void destroy_array(T* array, std::size_t count) noexcept {
   for (std::size_t i = count; i > 0; --i) {
@@ -150,12 +152,12 @@ class Deleter<T[], HeapRef> {
 template <class T, class A = HeapRef>
 using Unique = std::unique_ptr<T, Deleter<T, A>>;
 
-// Where objects may be made: not in a temporary that would end before them.
+// Whether objects may be made in a From: not in a temporary, which would end before them.
 template <class From>
 inline constexpr bool is_place = LeadsTo<RefOf<From>, From&&>::value;
 
-// An object, made of the arguments, in what is named first: a heap, an arena (whose destructor does
-// not run: the owner's does), a pool, or a handle to one.
+// Makes an object from the arguments in what is named first: a heap, a pool, an arena, or a handle
+// to one. (An arena runs no destructors; the owner runs the object's.)
 template <class T, class From, class... Args,
           class = std::enable_if_t<!std::is_array_v<T> && is_place<From>>>
 [[nodiscard]] Unique<T, RefOf<From>> allocate_unique(From&& from, Args&&... args) {
@@ -168,7 +170,7 @@ template <class T, class From, class... Args,
   return Unique<T, RefOf<From>>(object, Deleter<T, RefOf<From>>(place));
 }
 
-// `count` value-initialised objects; get_deleter().size() is their number.
+// Makes an array of `count` value-initialised objects. get_deleter().size() is their number.
 template <class T, class From,
           class = std::enable_if_t<std::is_array_v<T> && !std::extent_v<T> && is_place<From>>>
 [[nodiscard]] Unique<T, RefOf<From>> allocate_unique(From&& from, std::size_t count) {
@@ -192,7 +194,7 @@ template <class T, class From,
                                 Deleter<T, RefOf<From>>(AllocatorPlace<RefOf<From>>(from), count));
 }
 
-// A std::shared_ptr whose object and counts are one block there.
+// Makes a std::shared_ptr whose object and counts are one block in what is named first.
 template <class T, class From, class... Args, class = std::enable_if_t<is_place<From>>>
 [[nodiscard]] std::shared_ptr<T> allocate_shared(From&& from, Args&&... args) {
   const Allocator<std::remove_extent_t<T>, RefOf<From>> allocator(std::forward<From>(from));

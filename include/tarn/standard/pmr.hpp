@@ -3,10 +3,10 @@
 //   tarn::Resource<> resource(heap);                         // a std::pmr::memory_resource
 //   std::pmr::vector<std::pmr::string> lines(&resource);
 //
-//   std::vector<int, tarn::PropagatingAllocator<int>> a(&resource);   // which it takes along
-//   tarn::DefaultResourceAlarm alarm;                        // who forgot to name a resource?
+//   std::vector<int, tarn::PropagatingAllocator<int>> a(&resource);   // goes along with it
+//   tarn::DefaultResourceAlarm alarm;                        // says where none was named
 //
-// A resource that verifies each deallocation: tarn/standard/checking_resource.hpp.
+// tarn/standard/checking_resource.hpp has a resource that verifies each deallocation.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_PMR_HPP
@@ -30,10 +30,11 @@
 
 namespace tarn {
 
-// Over whatever it is made from (A: what that is, or the handle to it); std::bad_alloc when there
-// is no memory, or not of that size or alignment; without exceptions a trap, as nobody expects null
-// of a memory_resource. Two over the same place are equal, as far as the program was compiled with
-// run-time type information. Threads: as the allocator.
+// A memory_resource over a heap, pool or arena, or over a handle to one; A is its type, or that of
+// the handle. std::bad_alloc is thrown when there is no memory, or none of that size or alignment;
+// without exceptions it traps, since callers of a memory_resource expect no null. Two over the same
+// place are equal, if the program was compiled with run-time type information. Threads: as the
+// allocator.
 template <class A = HeapRef>
 class Resource final : public std::pmr::memory_resource {
  public:
@@ -64,9 +65,9 @@ class Resource final : public std::pmr::memory_resource {
   AllocatorPlace<A> place_;
 };
 
-// As std::pmr::polymorphic_allocator, but containers take it along: when they are copied, and, as
-// Propagation says, when they are moved, swapped or assigned to. What is made in a container gets
-// the resource, too, if it can take one. There is no default.
+// A std::pmr::polymorphic_allocator that goes along with its container: when that is copied and, as
+// Propagation says, when it is moved, swapped or assigned to. Elements get the resource too, if
+// they can take one. There is no default resource.
 template <class T = std::byte, class Propagation = PropagateMoves>
 class PropagatingAllocator : public Propagation {
  public:
@@ -77,7 +78,7 @@ class PropagatingAllocator : public Propagation {
     using other = PropagatingAllocator<U, Propagation>;
   };
 
-  // pre: not null
+  // pre: the resource is not null
   PropagatingAllocator(std::pmr::memory_resource* resource) noexcept : resource_(resource) {}
   template <class U>
   PropagatingAllocator(const PropagatingAllocator<U, Propagation>& other) noexcept
@@ -120,13 +121,13 @@ bool operator!=(const PropagatingAllocator<T, Propagation>& a,
 
 // An allocation from the default resource.
 struct DefaultUse {
-  std::size_t bytes;
-  std::size_t alignment;
-  const void* caller;  // The code that asked.
-  std::size_t number;  // How many there have been, this one too.
+  std::size_t bytes;      // The size that was asked for.
+  std::size_t alignment;  // The alignment that was asked for.
+  const void* caller;     // The code that asked.
+  std::size_t number;     // How many there have been, including this one.
 };
 
-// `tarn: default resource: 24 bytes, asked for at program+0x1234 (0x...)` on standard error.
+// Prints `tarn: default resource: 24 bytes, asked for at program+0x1234 (0x...)` to standard error.
 inline void print_default_use(const DefaultUse& use) noexcept {
   char site[300];
   tarn_site_text(use.caller, site, sizeof site);
@@ -134,22 +135,23 @@ inline void print_default_use(const DefaultUse& use) noexcept {
   std::snprintf(text, sizeof text, "%zu bytes, asked for at %s", use.bytes, site);
   tarn_report_line("default resource", text);
 }
+// The same, and ends the process by SIGABRT.
 inline void abort_on_default_use(const DefaultUse& use) noexcept {
   print_default_use(use);
   std::abort();
 }
 
-// While it lives it is the default resource: it tells of each allocation there, and has it served
-// by what was the default before. on_use may throw; then nothing was allocated. Any thread; alarms
-// end in the reverse order of their making, before the resources under them, and not while
-// containers hold memory of theirs.
+// While this object lives it is the default resource. It reports each allocation there, which is
+// then served by what was the default before. on_use may throw; then nothing is allocated. Any
+// thread. Alarms must end in the reverse order of their making, before the resources below them,
+// and not while containers hold their memory.
 class DefaultResourceAlarm final : public std::pmr::memory_resource {
  public:
   using OnUse = void (*)(const DefaultUse&);
 
   explicit DefaultResourceAlarm(OnUse on_use = print_default_use) noexcept
       : on_use_(on_use), before_(std::pmr::get_default_resource()) {
-    std::pmr::set_default_resource(this);  // Last: from here on other threads use it.
+    std::pmr::set_default_resource(this);  // Last: other threads use it from here on.
   }
   ~DefaultResourceAlarm() override { std::pmr::set_default_resource(before_); }
   DefaultResourceAlarm(const DefaultResourceAlarm&) = delete;
