@@ -4,11 +4,12 @@
  *   const tarn_heap* before = tarn_cjson_use(&heap);
  *   cJSON* document = cJSON_Parse(text);
  *   tarn_cjson_use(before);
- *   tarn_heap_destroy(heap);                       // instead of cJSON_Delete, which is there, too
+ *   tarn_heap_destroy(heap);                       // instead of cJSON_Delete, which still works
  *
- * cJSON's hooks are the process's and have no context, so the heap is the one that the thread has
- * said; where it has not, blocks are tarn_malloc's. They are freed wherever they are. What cJSON
- * prints is such a block: cJSON_free. Out of memory, at a ceiling too: cJSON's null.
+ * cJSON's hooks are the process's and have no context. So each thread names the heap for its
+ * documents; while it names none, blocks come from tarn_malloc. Blocks are freed wherever they are.
+ * What cJSON prints is such a block; free it with cJSON_free. When there is no memory, or at a
+ * ceiling, cJSON returns null.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_CJSON_H
@@ -26,9 +27,12 @@
 extern "C" {
 #endif
 
+/* The heap that the calling thread has named; null: tarn_malloc. */
 TARN_WEAK __thread const tarn_heap* tarn_cjson_heap;
 
-/* As tarn_expat_use: new blocks of the calling thread come from *heap (null: tarn_malloc). */
+/* Names the heap from which cJSON's new blocks come in the calling thread; null stands for
+ * tarn_malloc. *heap must not move or end until the thread names another one. Returns the one named
+ * before, usually for the next call. */
 static inline const tarn_heap* tarn_cjson_use(const tarn_heap* heap) {
   const tarn_heap* const before = tarn_cjson_heap;
   tarn_cjson_heap = heap;
@@ -40,7 +44,8 @@ static inline void* tarn_cjson_allocate(size_t bytes) {
 }
 static inline void tarn_cjson_deallocate(void* p) { tarn_heap_deallocate(p); }
 
-/* For the whole process; no other thread may be using cJSON, and no document be there. */
+/* Installs the hooks for the whole process. No other thread may be using cJSON, and no document may
+ * exist. */
 static inline void tarn_cjson_install(void) {
   cJSON_Hooks hooks;
   hooks.malloc_fn = tarn_cjson_allocate;
@@ -48,7 +53,7 @@ static inline void tarn_cjson_install(void) {
   cJSON_InitHooks(&hooks);
 }
 
-/* Back to the program's malloc; no document of the hooks may be there. */
+/* Goes back to the program's malloc. No document that was made with the hooks may exist. */
 static inline void tarn_cjson_remove(void) { cJSON_InitHooks(NULL); }
 
 #ifdef __cplusplus

@@ -1,13 +1,14 @@
 /* curl.h: libcurl's memory in a heap of tarn's. Header only; C and C++.
  *
- *   if (tarn_curl_install(&heap, CURL_GLOBAL_ALL) != CURLE_OK) ...  // for curl_global_init
+ *   if (tarn_curl_install(&heap, CURL_GLOBAL_ALL) != CURLE_OK) ...  // not curl_global_init
  *   ...
  *   curl_global_cleanup();
  *   tarn_heap_destroy(heap);
  *
- * One heap for the process: libcurl's functions have no context. It is libcurl's own memory; the
- * libraries below it (TLS, resolvers) have theirs. Any thread; the heap is not confined. Out of
- * memory, at the ceiling too: CURLE_OUT_OF_MEMORY, or null.
+ * There is one heap for the process, because libcurl's functions have no context. It holds
+ * libcurl's own memory; the libraries below it (TLS, resolvers) have theirs. Any thread may use
+ * libcurl, so the heap must not be confined. When there is no memory, or at the ceiling, the result
+ * is CURLE_OUT_OF_MEMORY, or null.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_CURL_H
@@ -26,11 +27,11 @@
 extern "C" {
 #endif
 
-/* There are two sets of functions, each with its heap (null: tarn_malloc), and libcurl has one at
- * most: so that an installation is told from the one before. */
+/* There are two sets of functions, each with a heap of its own (null: tarn_malloc), and libcurl
+ * uses at most one of them. So an installation can be told from the one before. */
 typedef struct tarn_curl_state {
   const tarn_heap* heaps[2];
-  int place; /* The one that libcurl has, if it has one. */
+  int place; /* The set that libcurl uses, if it uses one. */
 } tarn_curl_state;
 TARN_WEAK tarn_curl_state tarn_curl;
 
@@ -84,8 +85,8 @@ static inline CURLcode tarn_curl_initialise(int place, long flags) {
                                            tarn_curl_allocate_zeroed_1);
 }
 
-/* Whether libcurl asks the functions of a place: it says CURLE_OK where it was initialised before,
- * and does not. */
+/* Whether libcurl calls the functions of a set. When it was initialised before it returns CURLE_OK
+ * all the same, and does not call them. */
 static inline CURLcode tarn_curl_probe(int place) {
   const tarn_heap* const heap = tarn_curl.heaps[place];
   const tarn_heap probed = tarn_heap_create(NULL);
@@ -101,9 +102,9 @@ static inline CURLcode tarn_curl_probe(int place) {
   return code;
 }
 
-/* As curl_global_init_mem with `flags`, over *heap, which must stay there until the last
- * curl_global_cleanup. CURLE_FAILED_INIT, and nothing has changed, when libcurl has been
- * initialised already, by this or otherwise; its other errors. */
+/* As curl_global_init_mem with `flags`, over *heap, which must not move or end before the last
+ * curl_global_cleanup. CURLE_FAILED_INIT, and nothing has changed, when libcurl is initialised
+ * already, by this function or otherwise; libcurl's own errors besides. */
 static inline CURLcode tarn_curl_install(const tarn_heap* heap, long flags) {
   const int place = !tarn_curl.place;
   CURLcode code;
@@ -111,7 +112,7 @@ static inline CURLcode tarn_curl_install(const tarn_heap* heap, long flags) {
   code = tarn_curl_initialise(place, flags);
   if (code == CURLE_OK) {
     code = tarn_curl_probe(place);
-    if (code != CURLE_OK) curl_global_cleanup(); /* One of several, which are counted. */
+    if (code != CURLE_OK) curl_global_cleanup(); /* Undoes only this call: libcurl counts them. */
   }
   if (code != CURLE_OK) {
     tarn_curl.heaps[place] = NULL;

@@ -2,13 +2,13 @@
  *
  *   tarn_libxml2_install(&heap);                   // once, before anything of libxml2's
  *   ...
- *   xmlCleanupParser();                            // then no block of libxml2's is left,
- *   tarn_heap_destroy(heap);                       // and what a program has lost goes, too
+ *   xmlCleanupParser();                            // leaves no block of libxml2's,
+ *   tarn_heap_destroy(heap);                       // so lost blocks end here too
  *
- * One heap for the process: libxml2's functions have no context, and what outlives a document
- * (dictionaries, catalogs, the last error of each thread) cannot be told from the document's. Any
- * thread; the heap is not confined. Out of memory, at the ceiling too: XML_ERR_NO_MEMORY, a null
- * document.
+ * There is one heap for the process, because libxml2's functions have no context, and what outlives
+ * a document (dictionaries, catalogs, the last error of each thread) cannot be told from the
+ * document's own blocks. Any thread may use libxml2, so the heap must not be confined. When there
+ * is no memory, or at the ceiling, the error is XML_ERR_NO_MEMORY, or the document is null.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_LIBXML2_H
@@ -27,7 +27,8 @@
 extern "C" {
 #endif
 
-/* What the hooks go by, and those that were there before, for blocks that are not tarn's. */
+/* The heap of the hooks, and the functions that libxml2 had before, for blocks that are not
+ * tarn's. */
 typedef struct tarn_libxml2 {
   const tarn_heap* heap;
   xmlFreeFunc free_before;
@@ -57,9 +58,10 @@ static inline char* tarn_libxml2_copy(const char* text) {
   return copy == NULL ? NULL : (char*)memcpy(copy, text, bytes);
 }
 
-/* Has libxml2 take its memory from *heap from here on; it must stay there, and outlive libxml2's
- * use. Blocks that libxml2 has already go back to where they are from. No other thread may be in
- * libxml2. 0, or -1 (nothing has changed) when libxml2 refuses, or this was called before. */
+/* Makes libxml2 take its memory from *heap, which must not move and must outlive libxml2's use of
+ * it. Blocks that libxml2 has already go back to where they came from. No other thread may be in
+ * libxml2. Returns 0; or -1, and nothing has changed, when libxml2 refuses or this was called
+ * before. */
 static inline int tarn_libxml2_install(const tarn_heap* heap) {
   xmlMallocFunc allocate;
   xmlStrdupFunc copy;

@@ -5,8 +5,8 @@
  *   ...
  *   tarn_lua_close(state, &heap);
  *
- * At the ceiling Lua collects garbage first, then raises its error: LUA_ERRMEM from lua_pcall.
- * Include it after Lua's own headers are to be found (lua.h, or lua.hpp for C++).
+ * At the ceiling Lua collects garbage first and then raises its memory error: LUA_ERRMEM from
+ * lua_pcall. Lua's own headers (lua.h, or lua.hpp for C++) must be on the include path.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_LUA_H
@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-/* A lua_Alloc. What shrinks never fails, as Lua wants it. */
+/* A lua_Alloc over a heap. Shrinking a block never fails, as Lua requires. */
 static inline void* tarn_lua_allocate(void* heap, void* p, size_t old_bytes, size_t bytes) {
   void* moved;
   if (bytes == 0) {
@@ -42,11 +42,12 @@ static inline void* tarn_lua_allocate(void* heap, void* p, size_t old_bytes, siz
   return moved == NULL && p != NULL && bytes <= old_bytes ? p : moved;
 }
 
-/* A state that ends: nothing is given back one by one, until a finalizer finds no memory. */
+/* A state that is being closed. Blocks are not freed one by one, unless a finalizer finds no
+ * memory. */
 typedef struct tarn_lua_ending {
   const tarn_heap* heap;
-  void* ended;  /* What was freed: each block leads to the next. */
-  int is_short; /* There was no memory once. */
+  void* ended;  /* The blocks freed so far; each points to the next. */
+  int is_short; /* An allocation has found no memory. */
 } tarn_lua_ending;
 static inline void* tarn_lua_allocate_ending(void* context, void* p, size_t old_bytes,
                                              size_t bytes) {
@@ -69,15 +70,15 @@ static inline void* tarn_lua_allocate_ending(void* context, void* p, size_t old_
   return tarn_lua_allocate(heap, p, old_bytes, bytes);
 }
 
-/* A state all of whose memory is in *heap, which is read at each call and must outlive it; null
- * when there is no memory for one. */
+/* Makes a state all of whose memory is in *heap. *heap is read at each call and must outlive the
+ * state. Null when there is no memory for it. */
 static inline lua_State* tarn_lua_open(const tarn_heap* heap) {
   return lua_newstate(tarn_lua_allocate, (void*)(uintptr_t)heap);
 }
 
-/* Closes a state, which has the heap to itself, and ends the heap: finalizers run, frees of single
- * blocks do nothing (unless a finalizer needs their memory), all goes at once. As
- * tarn_heap_destroy. A null state: only the heap. */
+/* Closes a state that has the heap to itself, and ends the heap. Finalizers run; frees of single
+ * blocks do nothing, unless a finalizer needs their memory; and all memory goes at once. Returns
+ * what tarn_heap_destroy returns. For a null state, only the heap ends. */
 static inline int tarn_lua_close(lua_State* state, tarn_heap* heap) {
   const tarn_heap none = {NULL, 0};
   const tarn_heap ended = *heap;

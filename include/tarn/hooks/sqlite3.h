@@ -7,10 +7,10 @@
  *   ...                                              // SQLite as ever, from any thread
  *   tarn_sqlite3_close(db);                          // in constant time, whatever it held
  *
- * Nothing else changes: whose a block is follows from the mutexes that a thread holds
- * (tarn/hooks/sqlite3_scope.h). Two rules are new: what SQLite has handed out for a connection
- * (messages, tables, sqlite3_mprintf in a callback of its) is to be freed before that is closed,
- * and callbacks keep such memory, or call sqlite3_open, between tarn_sqlite3_begin_shared and _end.
+ * Nothing else changes: a block's connection follows from the mutexes that a thread holds
+ * (tarn/hooks/sqlite3_scope.h). Two rules are new. What SQLite hands out for a connection
+ * (messages, tables, sqlite3_mprintf in its callbacks) must be freed before it is closed. Callbacks
+ * that keep such memory, or open connections, do so between tarn_sqlite3_begin_shared and _end.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_SQLITE3_H
@@ -27,9 +27,10 @@
 extern "C" {
 #endif
 
-/* What an owner's heaps hold. blocks and block_bytes of all owners together are what SQLite says:
- * sqlite3_status64(SQLITE_STATUS_MALLOC_COUNT) and (SQLITE_STATUS_MEMORY_USED), unless it was told
- * not to count. Pages are apart, in SQLite as here. Exact while no thread is in SQLite. */
+/* What the heaps of a connection hold. blocks and block_bytes of all owners together are what
+ * SQLite's sqlite3_status64(SQLITE_STATUS_MALLOC_COUNT) and (SQLITE_STATUS_MEMORY_USED) say, unless
+ * it was told not to count. Pages are counted apart, in SQLite as here. The numbers are exact while
+ * no thread is in SQLite. */
 typedef struct tarn_sqlite3_stats {
   size_t bytes;             /* sizeof(tarn_sqlite3_stats); TARN_SQLITE3_STATS(...) sets it. */
   uint64_t blocks;          /* Live blocks of xMalloc. */
@@ -37,7 +38,7 @@ typedef struct tarn_sqlite3_stats {
   uint64_t pages;           /* Pages in caches. */
   uint64_t page_bytes;      /* The bytes of these pages, with what goes with them. */
   uint64_t committed_bytes; /* Committed bytes of all its heaps, which a ceiling limits. */
-  uint64_t heaps;
+  uint64_t heaps;           /* The number of its heaps. */
 } tarn_sqlite3_stats;
 
 #define TARN_SQLITE3_STATS(...) TARN_SIZED(tarn_sqlite3_stats, __VA_ARGS__)
@@ -49,8 +50,9 @@ static inline void tarn_sqlite3_owner_end(tarn_sqlite3_owner* owner) {
   tarn_heap_destroy(owner->heap);
 }
 
-/* options may be null. SQLITE_OK, SQLITE_NOMEM, or SQLITE_MISUSE for what no heap is made with. A
- * region cannot be shared with heaps for pages. */
+/* Makes the heaps of an owner. options may be null. SQLITE_OK, SQLITE_NOMEM, or SQLITE_MISUSE for
+ * options that no heap takes. A region is refused, since it cannot be shared with the heaps for
+ * pages. */
 static inline int tarn_sqlite3_owner_init(tarn_sqlite3_owner* owner,
                                           const tarn_heap_options* options) {
   tarn_heap_options* const pages = &owner->options;
@@ -62,7 +64,7 @@ static inline int tarn_sqlite3_owner_init(tarn_sqlite3_owner* owner,
     pages->mode = options->mode;
     pages->flags = options->flags;
     if (options->source != NULL) {
-      owner->source = *options->source; /* The caller's may go. */
+      owner->source = *options->source; /* The caller's may end. */
       pages->source = &owner->source;
     }
     owner->soft_bytes = options->soft_mark_bytes;
@@ -92,19 +94,20 @@ static inline int tarn_sqlite3_owner_is_empty(const tarn_sqlite3_owner* owner) {
          stats.live_blocks == 0;
 }
 
-/* When SQLite has closed a connection by itself. What it has handed out may still be there. */
+/* Ends the owner of a connection that SQLite has closed by itself. What SQLite has handed out may
+ * still exist; then tarn_sqlite3_sweep ends the owner later. */
 static inline void tarn_sqlite3_end_if_empty(tarn_sqlite3_owner* owner) {
   if (!tarn_sqlite3_owner_is_empty(owner)) {
     owner->db = NULL;
-    return; /* For tarn_sqlite3_sweep. */
+    return;
   }
   tarn_sqlite3_forget(owner);
   tarn_sqlite3_owner_end(owner);
   tarn_free(owner);
 }
 
-/* Ends owners of such connections of which nothing is left by now. SQLite frees under the mutex
- * of the statistics: when that mutex is ours, the thread that has freed the last block has left
+/* Ends the owners of such connections when nothing of them is left. SQLite frees under the mutex of
+ * the statistics, so once we hold that mutex, the thread that freed the last block has left
  * tarn. */
 static inline void tarn_sqlite3_sweep(void) {
   tarn_sqlite3_mutex* const freeing = &tarn_sqlite3.statics[SQLITE_MUTEX_STATIC_MEM];
@@ -133,7 +136,8 @@ static inline void tarn_sqlite3_sweep(void) {
   }
 }
 
-/* Closes a connection and ends its heap; or gives back what was freed until SQLite refused. */
+/* Closes a connection and ends its heap. When SQLite refuses, frees the blocks that it had freed
+ * until then. */
 static inline int tarn_sqlite3_end(sqlite3* db, tarn_sqlite3_owner* owner) {
   tarn_sqlite3_owner* const before = tarn_sqlite3_here.ending;
   int result;
@@ -150,7 +154,7 @@ static inline int tarn_sqlite3_end(sqlite3* db, tarn_sqlite3_owner* owner) {
   return SQLITE_OK;
 }
 
-/* Null: everybody's. */
+/* The owner of a connection; the shared owner for null and for other connections. */
 static inline tarn_sqlite3_owner* tarn_sqlite3_owner_of(sqlite3* db) {
   const tarn_sqlite3_mutex* const mutex =
       db == NULL ? NULL : (const tarn_sqlite3_mutex*)(const void*)sqlite3_db_mutex(db);
@@ -181,10 +185,10 @@ static inline int tarn_sqlite3_configure(void) {
   return result;
 }
 
-/* Has SQLite take all its memory from heaps: what is no connection's from one that is made with
- * these options (null: none). Initialises SQLite. SQLITE_MISUSE, and nothing has changed, when
- * SQLite is initialised already, was built without threads, or this was called before; SQLite's
- * other errors. No other thread may be in SQLite. */
+/* Makes SQLite take all its memory from heaps. Memory that belongs to no connection comes from a
+ * heap that is made with these options (null: the defaults). Initialises SQLite. SQLITE_MISUSE, and
+ * nothing has changed, when SQLite is initialised already, was built without threads, or this was
+ * called before; SQLite's other errors besides. No other thread may be in SQLite. */
 static inline int tarn_sqlite3_install(const tarn_heap_options* options) {
   tarn_sqlite3_state* const state = &tarn_sqlite3;
   int result;
@@ -213,9 +217,9 @@ static inline int tarn_sqlite3_install(const tarn_heap_options* options) {
   return SQLITE_OK;
 }
 
-/* Shuts SQLite down, and ends its heaps, with whatever is left in there; from here on it is as it
- * was before, but for its threading mode, which stays serialized. SQLITE_BUSY when there are
- * connections, by sqlite3_open too (each has a cache). */
+/* Shuts SQLite down and ends its heaps with whatever is left in them. SQLite is then as it was
+ * before, except that its threading mode stays serialized. SQLITE_BUSY when there are connections,
+ * including those made by sqlite3_open (each has a cache). */
 static inline int tarn_sqlite3_remove(void) {
   int result;
   if (!tarn_sqlite3.is_installed) return SQLITE_MISUSE;
@@ -231,16 +235,17 @@ static inline int tarn_sqlite3_remove(void) {
 
 /* --- Connections ------------------------------------------------------------------------------ */
 
-/* What the calling thread has SQLite allocate between the two is everybody's. They nest. */
+/* What SQLite allocates in the calling thread between these two belongs to no connection. They
+ * nest. */
 static inline void tarn_sqlite3_begin_shared(void) { tarn_sqlite3_here.shared += 1; }
 static inline void tarn_sqlite3_end_shared(void) { tarn_sqlite3_here.shared -= 1; }
 
 /* As sqlite3_open_v2 (with SQLITE_OPEN_FULLMUTEX), with a heap that is made with these options
- * (null: none) for all that the connection needs: statements, schema, pages. They have a name, a
- * ceiling (then SQLITE_NOMEM, while other connections go on), a parent and so on; no region. From
- * soft_mark_bytes of pages on (0: half of the ceiling) the caches use pages again that they could
- * keep, and at the ceiling they give up those that they can. The heap's callbacks must not call
- * SQLite. *db is null after an error: the text is sqlite3_errstr's. */
+ * (null: the defaults) for all that the connection needs: statements, schema, pages. The options
+ * may name anything but a region. At its ceiling the connection gets SQLITE_NOMEM, while other
+ * connections go on. From soft_mark_bytes of pages on (0: half of the ceiling) the caches reuse
+ * pages that they could keep, and at the ceiling they give up those that they can. The heap's
+ * callbacks must not call SQLite. After an error *db is null; sqlite3_errstr gives the text. */
 static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, const char* vfs,
                                     const tarn_heap_options* options) {
   tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
@@ -269,7 +274,7 @@ static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, c
   here->opening = NULL;
   owner->db = *db;
   if (result != SQLITE_OK) {
-    /* An extension may have left a statement: then its end is the connection's. */
+    /* An extension may have left a statement: then the connection ends with it. */
     if (tarn_sqlite3_end(*db, owner) != SQLITE_OK) sqlite3_close_v2(*db);
     *db = NULL;
   }
@@ -278,27 +283,28 @@ static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, c
   return result;
 }
 
-/* As sqlite3_close, and ends the connection's heap: no block is given back one by one, so time does
- * not depend on how many there are, but for SQLite's own walks over schemas. Of a connection that
- * was opened otherwise: sqlite3_close. Null: SQLITE_OK. (sqlite3_close and sqlite3_close_v2 close
- * these connections, too, block by block; what is still in use then keeps the heap.) */
+/* As sqlite3_close, and ends the connection's heap. No block is freed one by one, so the time does
+ * not depend on their number, except for SQLite's own walks over schemas. For a connection that was
+ * opened otherwise it is sqlite3_close. Null gives SQLITE_OK. (sqlite3_close and sqlite3_close_v2
+ * close these connections too, block by block; what is still in use then keeps the heap alive.) */
 static inline int tarn_sqlite3_close(sqlite3* db) {
   tarn_sqlite3_owner* const owner = tarn_sqlite3_owner_of(db);
   return owner == &tarn_sqlite3.shared ? sqlite3_close(db) : tarn_sqlite3_end(db, owner);
 }
 
-/* The connection's heap (null, or one that was opened otherwise: everybody's), for tarn's own
- * functions: its name, its committed bytes, a walk. Pages are in others, below it. */
+/* The connection's heap, for tarn's own functions: its name, its committed bytes, a walk. Null, or
+ * a connection that was opened otherwise, gives the heap of what belongs to no connection. Pages
+ * are in other heaps, below it. */
 static inline tarn_heap tarn_sqlite3_heap(sqlite3* db) { return tarn_sqlite3_owner_of(db)->heap; }
 
 /* --- Statistics ------------------------------------------------------------------------------- */
 
-/* The state's lock is held. */
+/* Adds what an owner has to the sum. The state's lock is held. */
 static inline void tarn_sqlite3_add_owner(const tarn_sqlite3_owner* owner,
                                           tarn_sqlite3_stats* sum) {
   tarn_heap_stats heap = TARN_HEAP_STATS();
   tarn_heap_get_stats(owner->heap, &heap);
-  sum->committed_bytes += heap.committed_bytes; /* With those below it. */
+  sum->committed_bytes += heap.committed_bytes; /* The heaps below it included. */
   sum->blocks += heap.live_blocks - __atomic_load_n(&owner->ending_blocks, __ATOMIC_RELAXED);
   sum->block_bytes += heap.live_bytes - __atomic_load_n(&owner->ending_bytes, __ATOMIC_RELAXED);
   sum->pages += __atomic_load_n(&owner->page_count, __ATOMIC_RELAXED);
@@ -306,8 +312,8 @@ static inline void tarn_sqlite3_add_owner(const tarn_sqlite3_owner* owner,
   sum->heaps += 2 + __atomic_load_n(&owner->cache_heaps, __ATOMIC_RELAXED);
 }
 
-/* Of a connection; of what is everybody's, for null. 0, or -1 for a struct of another size. Time
- * linear in the heap's pages (not in SQLite's). */
+/* Fills in *stats for a connection; for null, for what belongs to no connection. Returns 0, or -1
+ * for a struct of another size. Time linear in the pages of the heap (not of SQLite). */
 static inline int tarn_sqlite3_get_stats(sqlite3* db, tarn_sqlite3_stats* stats) {
   if (stats->bytes != sizeof *stats) return -1;
   *stats = TARN_SQLITE3_STATS();
@@ -317,7 +323,7 @@ static inline int tarn_sqlite3_get_stats(sqlite3* db, tarn_sqlite3_stats* stats)
   return 0;
 }
 
-/* Of all of them together; from any thread. */
+/* Fills in *stats for all of SQLite. Returns 0, or -1 for a struct of another size. Any thread. */
 static inline int tarn_sqlite3_get_totals(tarn_sqlite3_stats* stats) {
   const tarn_sqlite3_owner* owner;
   if (stats->bytes != sizeof *stats) return -1;

@@ -1,14 +1,15 @@
 /* sqlite3_pages.h: SQLite's page caches in heaps of tarn's; part of tarn/hooks/sqlite3.h.
  *
- * Ceilings need them. SQLite's own cache gives up no page before it has as many as its cache_size,
- * whatever the connection's ceiling; then the query fails (docs/design/malloc_table.md). These are
- * used again when the cache has as many as SQLite has told it, when the owner has passed its soft
- * limit, and when there is no memory: pages that nobody has pinned, in the order of their last use.
+ * They exist because of ceilings. SQLite's own cache gives up no page before it has as many as its
+ * cache_size, whatever the connection's ceiling, and then the query fails
+ * (docs/design/malloc_table.md). These caches reuse pages that are not pinned, least recently used
+ * first, when the cache has as many as SQLite has told it, when its owner has passed the soft
+ * limit, and when there is no memory.
  *
- * A cache of up to 16 pages has them in its owner's heap for pages, a larger one in a heap of its
+ * A cache of up to 16 pages has them in its owner's heap for pages. A larger one has a heap of its
  * own, which ends in constant time. A page is one block: | header | szPage bytes | szExtra bytes |.
- * A cache is used by one thread at a time, as SQLite has it; what several caches have in common is
- * atomic, or under the state's lock.
+ * SQLite uses a cache from one thread at a time. What several caches share is atomic, or under the
+ * state's lock.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_SQLITE3_PAGES_H
@@ -27,37 +28,37 @@ enum { TARN_SQLITE3_SMALL = 16, TARN_SQLITE3_BUCKETS = 32 };
 
 typedef struct tarn_sqlite3_page {
   sqlite3_pcache_page page;        /* What SQLite sees. */
-  struct tarn_sqlite3_page* chain; /* In its bucket. */
-  struct tarn_sqlite3_page* newer; /* Of those that are not pinned, in a ring with the cache's. */
+  struct tarn_sqlite3_page* chain; /* The next one in its bucket. */
+  struct tarn_sqlite3_page* newer; /* The pages that are not pinned form a ring with the cache's. */
   struct tarn_sqlite3_page* older; /* Null: it is pinned. */
-  unsigned key;
-  int place; /* Among the small ones; -1: in the cache's own heap. */
+  unsigned key;                    /* SQLite's page number. */
+  int place;                       /* Its index in `small`; -1: it is in the cache's own heap. */
 } tarn_sqlite3_page;
 
 typedef struct tarn_sqlite3_cache {
   tarn_sqlite3_owner* owner;
-  tarn_heap heap;    /* Its own, from the first page on that is not small; the zero value. */
-  tarn_fixed fixed;  /* Pages in there. */
-  size_t page_bytes; /* SQLite's part. */
-  size_t block_bytes;
+  tarn_heap heap;     /* Its own heap, once `small` is full; before that the zero value. */
+  tarn_fixed fixed;   /* The pages in that heap. */
+  size_t page_bytes;  /* SQLite's part of a page: szPage. */
+  size_t block_bytes; /* A page with its header and extra bytes. */
   int is_purgeable;
-  unsigned limit; /* As xCachesize has it. */
+  unsigned limit; /* The number of pages that xCachesize has set. */
   unsigned count;
   unsigned pinned;
-  unsigned key_most;      /* No page has a greater one. */
+  unsigned key_most;      /* No page has a greater key. */
   tarn_sqlite3_page ring; /* ring.older is the newest, ring.newer the oldest. */
   tarn_sqlite3_page** buckets;
   size_t bucket_count; /* A power of two. */
   tarn_sqlite3_page* small[TARN_SQLITE3_SMALL];
   tarn_sqlite3_page* first_buckets[TARN_SQLITE3_BUCKETS];
-  struct tarn_sqlite3_cache* next; /* Of the owner's. */
+  struct tarn_sqlite3_cache* next; /* The owner's next cache. */
   struct tarn_sqlite3_cache* prev;
 } tarn_sqlite3_cache;
 
 static inline void tarn_sqlite3_count_pages(tarn_sqlite3_cache* cache, unsigned more,
                                             unsigned fewer) {
   tarn_sqlite3_owner* const owner = cache->owner;
-  const size_t change = (size_t)more - fewer; /* Less than 0 by going around. */
+  const size_t change = (size_t)more - fewer; /* Wraps around for a decrease. */
   __atomic_add_fetch(&owner->page_count, change, __ATOMIC_RELAXED);
   __atomic_add_fetch(&owner->page_bytes, change * cache->block_bytes, __ATOMIC_RELAXED);
 }
@@ -84,7 +85,7 @@ static inline void tarn_sqlite3_unhash(tarn_sqlite3_cache* cache, tarn_sqlite3_p
   *link = page->chain;
 }
 
-/* Twice as many; where there is no memory chains get longer. Of a cache with a heap of its own. */
+/* Doubles the buckets of a cache with a heap of its own. Without memory the chains get longer. */
 static inline void tarn_sqlite3_grow(tarn_sqlite3_cache* cache) {
   tarn_sqlite3_page** const old = cache->buckets;
   const size_t old_count = cache->bucket_count;
@@ -122,7 +123,7 @@ static inline void tarn_sqlite3_unpin(tarn_sqlite3_cache* cache, tarn_sqlite3_pa
 
 /* --- Memory of pages -------------------------------------------------------------------------- */
 
-/* As after tarn_sqlite3_cache_create; what it had has gone. */
+/* Makes the cache as it was after tarn_sqlite3_cache_create. Its pages have been given back. */
 static inline void tarn_sqlite3_cache_empty(tarn_sqlite3_cache* cache) {
   const tarn_heap none = {NULL, 0};
   cache->heap = none;
@@ -149,7 +150,7 @@ static inline int tarn_sqlite3_own_heap(tarn_sqlite3_cache* cache) {
   return 0;
 }
 
-/* A page that is pinned and in no bucket; null when there is no memory. */
+/* Makes a page, which is pinned and in no bucket. Null when there is no memory. */
 static inline tarn_sqlite3_page* tarn_sqlite3_take_page(tarn_sqlite3_cache* cache) {
   tarn_sqlite3_page* page = NULL;
   int place = 0;
@@ -173,7 +174,7 @@ static inline tarn_sqlite3_page* tarn_sqlite3_take_page(tarn_sqlite3_cache* cach
   return page;
 }
 
-/* One that is pinned, and in no bucket any more. */
+/* Frees a page that is pinned and no longer in a bucket. */
 static inline void tarn_sqlite3_give_page(tarn_sqlite3_cache* cache, tarn_sqlite3_page* page) {
   if (page->place >= 0) cache->small[page->place] = NULL;
   cache->count -= 1;
@@ -187,7 +188,7 @@ static inline void tarn_sqlite3_drop(tarn_sqlite3_cache* cache, tarn_sqlite3_pag
   tarn_sqlite3_give_page(cache, page);
 }
 
-/* All pages at once: at most 16 are looked at. */
+/* Frees all pages at once, looking at no more than 16. */
 static inline void tarn_sqlite3_drop_all(tarn_sqlite3_cache* cache) {
   int i;
   tarn_sqlite3_count_pages(cache, 0, cache->count);
@@ -239,7 +240,7 @@ static inline void tarn_sqlite3_cache_destroy(sqlite3_pcache* opaque) {
   tarn_free(cache);
 }
 
-/* Gives the oldest pages back that nobody has pinned, until `most` are left. */
+/* Frees the oldest pages that are not pinned, until `most` are left. */
 static inline void tarn_sqlite3_cache_trim(tarn_sqlite3_cache* cache, unsigned most) {
   while (cache->count > most && cache->ring.newer != &cache->ring) {
     tarn_sqlite3_drop(cache, cache->ring.newer);
@@ -264,11 +265,11 @@ static inline int tarn_sqlite3_cache_count(sqlite3_pcache* opaque) {
   return (int)((tarn_sqlite3_cache*)opaque)->count;
 }
 
-/* At a ceiling, in the thread that has the connection: how many bytes of pages went. */
+/* Frees pages at a ceiling, in the thread that has the connection. Returns their bytes. */
 static inline size_t tarn_sqlite3_make_room(tarn_sqlite3_owner* owner) {
   const size_t before = owner->page_bytes;
   tarn_sqlite3_cache* cache;
-  if (owner == &tarn_sqlite3.shared) return 0; /* Somebody else may be in them. */
+  if (owner == &tarn_sqlite3.shared) return 0; /* Other threads may be using them. */
   for (cache = owner->caches; cache != NULL; cache = cache->next) {
     if (!cache->is_purgeable) continue;
     tarn_sqlite3_cache_trim(cache, 0);
@@ -278,8 +279,9 @@ static inline size_t tarn_sqlite3_make_room(tarn_sqlite3_owner* owner) {
   return before - owner->page_bytes;
 }
 
-/* A page for a key that has none, in no bucket; null if it is only to be had for more than it is
- * worth (create 1: SQLite writes dirty pages out then, and asks again), or not at all. */
+/* Finds a page for a key that has none yet; it is in no bucket. Null when there is none, or, for
+ * create 1, when getting one costs more than it is worth: then SQLite writes dirty pages out and
+ * asks again. */
 static inline tarn_sqlite3_page* tarn_sqlite3_find_page(tarn_sqlite3_cache* cache, int create) {
   const int has_free = cache->is_purgeable && cache->ring.newer != &cache->ring;
   const int is_short = tarn_sqlite3_is_short(cache);
@@ -311,7 +313,7 @@ static inline sqlite3_pcache_page* tarn_sqlite3_cache_fetch(sqlite3_pcache* opaq
   page = tarn_sqlite3_find_page(cache, create);
   if (page == NULL) return NULL;
   page->key = key;
-  memset(page->page.pExtra, 0, sizeof(void*)); /* By which SQLite knows that it is new. */
+  memset(page->page.pExtra, 0, sizeof(void*)); /* Tells SQLite that it is new. */
   tarn_sqlite3_hash(cache, page);
   return &page->page;
 }
@@ -341,8 +343,8 @@ static inline void tarn_sqlite3_cache_rekey(sqlite3_pcache* opaque, sqlite3_pcac
   tarn_sqlite3_hash(cache, page);
 }
 
-/* Ends the pages from a key on, pinned ones too. Linear in the keys that there may be above it, or
- * in all pages if these are fewer; constant if none stays: keys begin with 1. */
+/* Frees the pages from a key on, pinned ones too. Time linear in the keys that there may be above
+ * it, or in all pages if these are fewer; constant if no page stays, since keys begin with 1. */
 static inline void tarn_sqlite3_cache_truncate(sqlite3_pcache* opaque, unsigned key) {
   tarn_sqlite3_cache* const cache = (tarn_sqlite3_cache*)opaque;
   size_t bucket = 0;

@@ -1,14 +1,16 @@
-/* sqlite3_scope.h: whose memory it is that SQLite asks for; part of tarn/hooks/sqlite3.h.
+/* sqlite3_scope.h: whose memory SQLite asks for; part of tarn/hooks/sqlite3.h.
  *
- * SQLite's functions for memory say nothing of connections. But whoever works with one holds its
- * mutex, and whoever works with what connections share (files' inodes, shared caches, VFS, lists)
- * holds another one besides. So the mutexes are ours, and a block belongs to
- *   - a connection, while the thread holds its mutex, and no other but that of the statistics;
- *   - all of them, in every other case: two connections' mutexes, a static or a fast one, none.
- * What a file's xOpen allocates is everybody's, too: the unix VFS passes parts of it on to other
- * connections. A block that grows stays where it is, and is freed by its address.
+ * SQLite's functions for memory say nothing about connections. But a thread that works with a
+ * connection holds its mutex, and a thread that works with what connections share (files' inodes,
+ * shared caches, VFS, lists) holds another one besides. So the mutexes are ours, and a block
+ * belongs to
+ *   - a connection, while the thread holds its mutex and, at most, that of the statistics;
+ *   - no connection (it is shared) in every other case: two connections' mutexes, a static or a
+ *     fast one, or none.
+ * What a file's xOpen allocates is shared too: the unix VFS passes parts of it to other
+ * connections. A block that grows stays in its heap.
  *
- * Lock order: SQLite's; the state's lock is innermost, and tarn's below.
+ * Lock order: SQLite's mutexes, then the state's lock, then tarn's.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_SQLITE3_SCOPE_H
@@ -30,47 +32,47 @@
 extern "C" {
 #endif
 
-/* Whose memory: one for each connection, and one that is everybody's. */
+/* An owner of memory: one for each connection, and one for what is shared. */
 typedef struct tarn_sqlite3_owner {
-  tarn_heap heap;  /* What SQLite asks for by xMalloc. */
-  tarn_heap pages; /* Page caches that are small; below `heap`, as the next are. */
-  /* Under the state's lock, except for the thread that has the connection. */
+  tarn_heap heap;  /* For what SQLite asks for by xMalloc. */
+  tarn_heap pages; /* For small page caches. Below `heap`, as their own heaps are. */
+  /* Its caches. Under the state's lock, except for the thread that has the connection. */
   struct tarn_sqlite3_cache* caches;
-  struct tarn_sqlite3_owner* next; /* Of all owners; under the state's lock. */
+  struct tarn_sqlite3_owner* next; /* The next owner. Under the state's lock. */
   tarn_heap_options options;       /* The options of the heaps for pages. */
-  tarn_source source; /* Where those heaps have their memory from, if they name a source. */
-  size_t soft_bytes;  /* From so many bytes of pages on they are used again. 0: none. */
-  /* Bytes of the pages of all caches, with what goes with them. Atomic, since shared caches have
+  tarn_source source;              /* The source of those heaps, if the options name one. */
+  size_t soft_bytes;               /* Pages are reused beyond so many bytes of them. 0: no limit. */
+  /* The bytes of the pages of all caches, with their headers. Atomic, since shared caches have
    * several locks. */
   size_t page_bytes;
   size_t page_count;      /* The number of these pages. Atomic. */
   size_t cache_heaps;     /* The caches that have a heap of their own. Atomic. */
-  sqlite3* db;            /* The connection, once it is there. */
-  void* ended;            /* Blocks that are freed while it is closed: each leads to the next. */
-  uint64_t ending_blocks; /* How many: they are still in the heap. */
-  uint64_t ending_bytes;  /* Atomic. */
-  int has_mutex;          /* The connection's, which is the first that is made for it. */
-  int is_closed;          /* SQLite has freed that. Atomic; the connection may still be there. */
+  sqlite3* db;            /* The connection, once it exists. */
+  void* ended;            /* Blocks freed while it is closed; each points to the next. */
+  uint64_t ending_blocks; /* How many these are. They are still in the heap. Atomic. */
+  uint64_t ending_bytes;  /* Their usable bytes. Atomic. */
+  int has_mutex;          /* It has its mutex: the first one that is made for it. */
+  int is_closed;          /* SQLite has freed that mutex. Atomic. The connection may live. */
 } tarn_sqlite3_owner;
 
 typedef struct tarn_sqlite3_mutex {
   pthread_mutex_t lock;
-  /* The holder of a recursive mutex. Atomic: only the holder finds itself here. */
+  /* The thread that holds a recursive mutex. Atomic: only that thread finds itself here. */
   const void* thread;
-  unsigned depth; /* These by the holder. */
-  int kind;       /* SQLITE_MUTEX_... */
-  int is_aside;   /* Held, while its holder opens another connection: not among `held`. */
-  tarn_sqlite3_owner* owner;         /* Of a connection's; null: everybody's. */
-  struct tarn_sqlite3_mutex* before; /* The recursive one that the thread has taken before. */
+  unsigned depth;            /* How often that thread holds it. */
+  int kind;                  /* SQLITE_MUTEX_... */
+  int is_aside;              /* Held while its thread opens another connection: not among `held`. */
+  tarn_sqlite3_owner* owner; /* The owner of its connection; null: shared. */
+  struct tarn_sqlite3_mutex* before; /* The recursive one that the thread took before. */
 } tarn_sqlite3_mutex;
 
 typedef struct tarn_sqlite3_thread {
-  tarn_sqlite3_mutex* held;    /* Recursive ones. */
-  unsigned shared;             /* Others, and calls in which all is everybody's. */
-  int has_statistics;          /* The mutex of the statistics. */
+  tarn_sqlite3_mutex* held;    /* The recursive mutexes that it holds. */
+  unsigned shared;             /* How many other mutexes, or calls whose memory is shared. */
+  int has_statistics;          /* It holds the mutex of the statistics. */
   tarn_sqlite3_owner* opening; /* The owner of the connection that is being made. */
   tarn_sqlite3_owner* ending;  /* The owner of the connection that is being closed. */
-  /* The owner of a connection that SQLite has closed, up to its last block. */
+  /* The owner of a connection that SQLite has closed, until its last block is freed. */
   tarn_sqlite3_owner* closed;
   const sqlite3_vfs* vfs;   /* The VFS whose xOpen the thread is in. */
   const char* file_name;    /* The name of the file that xOpen is to open. */
@@ -82,13 +84,13 @@ enum { TARN_SQLITE3_STATIC_MUTEXES = 16 };
 typedef int (*tarn_sqlite3_file_open)(sqlite3_vfs* vfs, const char* name, sqlite3_file* file,
                                       int flags, int* out_flags);
 
-/* A VFS whose xOpen is ours, or was: as it was seen. Kept when it is gone, as copies of it may be
- * there, or files that it has opened. */
+/* What was seen of a VFS whose xOpen is or was ours. It is kept when the VFS is gone, since there
+ * may be copies of that, or files that it has opened. */
 typedef struct tarn_sqlite3_vfs {
-  struct tarn_sqlite3_vfs* next; /* Seen later. */
-  const sqlite3_vfs* vfs;
-  tarn_sqlite3_file_open open; /* Its own. */
-  const void* data;            /* Its pAppData. */
+  struct tarn_sqlite3_vfs* next; /* The one that was seen next. */
+  const sqlite3_vfs* vfs;        /* Where it lies, or lay. */
+  tarn_sqlite3_file_open open;   /* Its own xOpen. */
+  const void* data;              /* Its pAppData. */
   int (*remove)(sqlite3_vfs* vfs, const char* name, int syncs);
   int (*access)(sqlite3_vfs* vfs, const char* name, int flags, int* result);
   int (*complete)(sqlite3_vfs* vfs, const char* name, int bytes, char* path);
@@ -99,9 +101,9 @@ typedef struct tarn_sqlite3_state {
   int is_installed;
   tarn_sqlite3_owner shared;
   tarn_sqlite3_mutex statics[TARN_SQLITE3_STATIC_MUTEXES];
-  /* Each file of a program has functions of its own: here are those of the one that installed. */
+  /* Each file of a program has its own copies of these functions; these are the installer's. */
   tarn_sqlite3_file_open open_file;
-  size_t (*make_room)(tarn_sqlite3_owner* owner); /* Gives back what its caches can do without. */
+  size_t (*make_room)(tarn_sqlite3_owner* owner); /* Frees pages that caches can spare. */
   void (*end_if_empty)(tarn_sqlite3_owner* owner);
   tarn_sqlite3_vfs* files;
   sqlite3_mem_methods memory_before;
@@ -114,6 +116,7 @@ TARN_WEAK __thread tarn_sqlite3_thread tarn_sqlite3_here;
 
 /* --- Memory ----------------------------------------------------------------------------------- */
 
+/* The owner to which a block belongs that the calling thread allocates now. */
 static inline tarn_sqlite3_owner* tarn_sqlite3_current(void) {
   const tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
   tarn_sqlite3_owner* owner = here->opening;
@@ -125,7 +128,8 @@ static inline tarn_sqlite3_owner* tarn_sqlite3_current(void) {
 static inline int tarn_sqlite3_size(void* p) { return (int)tarn_malloc_usable_size(p); }
 static inline int tarn_sqlite3_round(int bytes) { return (bytes + 7) & ~7; }
 
-/* SQLite rounds up only when it counts; there must be room for a pointer (`ended`). */
+/* xMalloc. SQLite rounds sizes up only when it counts, but each block needs room for a pointer
+ * (`ended`). */
 static inline void* tarn_sqlite3_allocate(int least) {
   const size_t bytes = (size_t)tarn_sqlite3_round(least);
   tarn_sqlite3_owner* const owner = tarn_sqlite3_current();
@@ -134,13 +138,14 @@ static inline void* tarn_sqlite3_allocate(int least) {
   return tarn_heap_allocate(owner->heap, bytes);
 }
 
-/* Whether the block's connection may be closed by now, and others may end its heap. */
+/* Whether the block's connection may have been closed, so that other threads may end its heap. */
 static inline int tarn_sqlite3_may_be_swept(const void* p) {
   const tarn_sqlite3_mutex* const held = tarn_sqlite3_here.held;
   return held == NULL || held->owner == NULL || tarn_heap_of(p).id != held->owner->heap.id;
 }
 
-/* The last block of a connection that SQLite has closed by itself is the connection. */
+/* Frees a block. The last block of a connection that SQLite has closed by itself is the connection
+ * itself. */
 static inline void tarn_sqlite3_give_back(void* p) {
   tarn_sqlite3_owner* const closed = tarn_sqlite3_here.closed;
   if (TARN_LIKELY(closed == NULL) || p != (void*)closed->db) {
@@ -152,8 +157,9 @@ static inline void tarn_sqlite3_give_back(void* p) {
   tarn_sqlite3.end_if_empty(closed);
 }
 
-/* Blocks of a connection that is being closed stay: they go with its heap, at once. Where SQLite
- * does not count it frees under no mutex, so that tarn_sqlite3_sweep would not wait. */
+/* xFree. Blocks of a connection that is being closed stay, and end at once with its heap. Where
+ * SQLite does not count, it frees under no mutex; then this takes one, so that tarn_sqlite3_sweep
+ * waits. */
 static inline void tarn_sqlite3_deallocate(void* p) {
   const tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
   tarn_sqlite3_owner* const ending = here->ending;
@@ -173,7 +179,7 @@ static inline void tarn_sqlite3_deallocate(void* p) {
   tarn_sqlite3_give_back(p);
   pthread_mutex_unlock(freeing);
 }
-/* When SQLite has refused to close it. */
+/* Frees the blocks that SQLite freed before it refused to close the connection. */
 static inline void tarn_sqlite3_give_ended_back(tarn_sqlite3_owner* owner) {
   while (owner->ended != NULL) {
     void* const p = owner->ended;
@@ -199,7 +205,8 @@ static inline void tarn_sqlite3_memory_end(void* context) { (void)context; }
 
 /* --- Mutexes ---------------------------------------------------------------------------------- */
 
-/* Once: SQLite has xMutexInit called by each sqlite3_mutex_alloc of a static one. */
+/* Makes the static mutexes, once. xMutexInit is no place for it: SQLite calls that in each
+ * sqlite3_mutex_alloc of a static one. */
 static inline void tarn_sqlite3_make_statics(void) {
   int i;
   for (i = 0; i != TARN_SQLITE3_STATIC_MUTEXES; ++i) {
@@ -227,8 +234,8 @@ static inline sqlite3_mutex* tarn_sqlite3_mutex_alloc(int kind) {
   return (sqlite3_mutex*)mutex;
 }
 
-/* A connection in tarn_sqlite3_close is ended there, and one that could not be opened (without
- * memory SQLite closes it) in tarn_sqlite3_open: by nobody else. */
+/* xMutexFree. A connection in tarn_sqlite3_close is ended there, and one that could not be opened
+ * (without memory SQLite closes it) in tarn_sqlite3_open. All others are marked as closed here. */
 static inline void tarn_sqlite3_mutex_free(sqlite3_mutex* opaque) {
   tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
   tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
@@ -240,7 +247,8 @@ static inline void tarn_sqlite3_mutex_free(sqlite3_mutex* opaque) {
   tarn_free(mutex);
 }
 
-/* That of the statistics is held around each xMalloc, that of random numbers around none. */
+/* Whether memory is shared while this mutex is held. The mutex of the statistics is held around
+ * each xMalloc, and that of random numbers around none. */
 static inline int tarn_sqlite3_mutex_shares(const tarn_sqlite3_mutex* mutex) {
   return mutex->kind != SQLITE_MUTEX_STATIC_MEM && mutex->kind != SQLITE_MUTEX_STATIC_PRNG;
 }
@@ -258,13 +266,14 @@ static inline void tarn_sqlite3_mutex_taken(tarn_sqlite3_mutex* mutex) {
   here->held = mutex;
 }
 
-/* Those that a thread has when it begins to open a connection, in a callback of another one maybe,
- * and when it is done. What it does with that other one meanwhile is everybody's. */
+/* Sets aside, or takes back, the mutexes that a thread holds when it begins to open a connection
+ * (perhaps in a callback of another one). What it does with the other connection meanwhile is
+ * shared. */
 static inline void tarn_sqlite3_set_aside(tarn_sqlite3_mutex* held, int is_aside) {
   for (; held != NULL; held = held->before) held->is_aside = is_aside;
 }
 
-/* 1 when the thread has it already. */
+/* Enters a recursive mutex once more; 0 when the thread does not hold it yet. */
 static inline int tarn_sqlite3_mutex_again(tarn_sqlite3_mutex* mutex) {
   if (mutex->kind != SQLITE_MUTEX_RECURSIVE) return 0;
   if (__atomic_load_n(&mutex->thread, __ATOMIC_RELAXED) != (const void*)&tarn_sqlite3_here) {
@@ -289,7 +298,7 @@ static inline int tarn_sqlite3_mutex_try(sqlite3_mutex* opaque) {
   return SQLITE_OK;
 }
 
-/* In any order, as SQLite does now and then. */
+/* xMutexLeave. Mutexes may be left in any order, as SQLite does now and then. */
 static inline void tarn_sqlite3_mutex_leave(sqlite3_mutex* opaque) {
   tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
   tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
@@ -307,7 +316,7 @@ static inline void tarn_sqlite3_mutex_leave(sqlite3_mutex* opaque) {
   pthread_mutex_unlock(&mutex->lock);
 }
 
-/* For builds of SQLite with assertions. */
+/* xMutexHeld and xMutexNotheld, for builds of SQLite with assertions. */
 static inline int tarn_sqlite3_mutex_held(sqlite3_mutex* opaque) {
   tarn_sqlite3_mutex* const mutex = (tarn_sqlite3_mutex*)opaque;
   return mutex == NULL || mutex->kind != SQLITE_MUTEX_RECURSIVE ||
@@ -320,16 +329,17 @@ static inline int tarn_sqlite3_mutex_notheld(sqlite3_mutex* opaque) {
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* How much a VFS has of one that was seen. */
+/* How similar a VFS is to one that was seen. */
 static inline int tarn_sqlite3_likeness(const tarn_sqlite3_vfs* seen, const sqlite3_vfs* vfs) {
   return (seen->vfs == vfs) + 2 * (vfs->pAppData != NULL && seen->data == vfs->pAppData) +
          (seen->remove == vfs->xDelete) + (seen->access == vfs->xAccess) +
          (seen->complete == vfs->xFullPathname);
 }
 
-/* Programs copy a VFS, change a few functions and register that: the copy has our xOpen, or calls
- * it with itself. So one that nobody has seen has the xOpen of what it is most like, and one that
- * lies where another was is not taken for that. */
+/* The own xOpen of a VFS; null when it is not known. Programs copy a VFS, change a few functions
+ * and register the copy, which has our xOpen or calls it with itself. So a VFS that was never seen
+ * gets the xOpen of the one that it is most similar to. A VFS at the place of another one is not
+ * taken for that. */
 static inline tarn_sqlite3_file_open tarn_sqlite3_own_open(const sqlite3_vfs* vfs,
                                                            int is_its_call) {
   const tarn_sqlite3_vfs* seen;
@@ -346,8 +356,8 @@ static inline tarn_sqlite3_file_open tarn_sqlite3_own_open(const sqlite3_vfs* vf
   return own;
 }
 
-/* Whether a VFS's xOpen has called another's with itself: for the same name, or a file that is part
- * of its own. */
+/* Whether a VFS's own xOpen has called ours with the same VFS: for the same name, or for a file
+ * that is part of its own. */
 static inline int tarn_sqlite3_is_its_call(const sqlite3_vfs* vfs, const char* name,
                                            const sqlite3_file* file) {
   const tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
@@ -355,7 +365,7 @@ static inline int tarn_sqlite3_is_its_call(const sqlite3_vfs* vfs, const char* n
   return vfs == here->vfs && (name == here->file_name || offset < (size_t)vfs->szOsFile);
 }
 
-/* A VFS's own xOpen, and what it allocates is everybody's. */
+/* Our xOpen: calls the VFS's own one. What that allocates is shared. */
 static inline int tarn_sqlite3_open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file,
                                          int flags, int* out_flags) {
   tarn_sqlite3_thread* const here = &tarn_sqlite3_here;
@@ -378,7 +388,7 @@ static inline int tarn_sqlite3_open_file(sqlite3_vfs* vfs, const char* name, sql
   return result;
 }
 
-/* Puts that in the place of a VFS's xOpen. 0 when there is no memory. The state's lock is held. */
+/* Replaces a VFS's xOpen by ours. 0 when there is no memory. The state's lock is held. */
 static inline int tarn_sqlite3_watch(sqlite3_vfs* vfs) {
   tarn_sqlite3_vfs** link = &tarn_sqlite3.files;
   while (*link != NULL && (*link)->vfs != vfs) link = &(*link)->next;
@@ -394,9 +404,9 @@ static inline int tarn_sqlite3_watch(sqlite3_vfs* vfs) {
   return 1;
 }
 
-/* The same for all that are registered. The caller has no lock; SQLite's list has one. */
+/* Replaces the xOpen of all registered VFSs. The caller holds no lock; SQLite's list has one. */
 static inline int tarn_sqlite3_watch_files(void) {
-  sqlite3_vfs* vfs = sqlite3_vfs_find(NULL); /* Initialises SQLite, too. */
+  sqlite3_vfs* vfs = sqlite3_vfs_find(NULL); /* Initialises SQLite too. */
   sqlite3_mutex* const registering = sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_MASTER);
   int fits = 1;
   sqlite3_mutex_enter(registering);
@@ -408,8 +418,8 @@ static inline int tarn_sqlite3_watch_files(void) {
   sqlite3_mutex_leave(registering);
   return fits;
 }
-/* Of those that are registered: others may not be there any more. What is known of them stays, in
- * case that they come back. */
+/* Gives all registered VFSs their own xOpen back. VFSs that are no longer registered may not exist
+ * any more. What is known of them stays, in case they come back. */
 static inline void tarn_sqlite3_leave_files(void) {
   sqlite3_vfs* vfs = sqlite3_vfs_find(NULL);
   for (; vfs != NULL; vfs = vfs->pNext) {

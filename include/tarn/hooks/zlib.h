@@ -4,9 +4,10 @@
  *   z_stream stream = {0};
  *   tarn_zlib_use(&stream, &heap);                 // before deflateInit or inflateInit
  *
- * A stream's blocks are the heap's until deflateEnd or inflateEnd; destroying the heap ends them
- * all instead (then the stream is not to be used any more, nor ended). Out of memory, at a ceiling
- * too: Z_MEM_ERROR. Threads: a stream as zlib has it, the heap as it was made.
+ * A stream's blocks stay in the heap until deflateEnd or inflateEnd. Destroying the heap ends them
+ * all instead; then the stream must not be used any more, nor ended. When there is no memory, or at
+ * a ceiling, the result is Z_MEM_ERROR. Threads: a stream as zlib requires, the heap as it was
+ * made.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_HOOKS_ZLIB_H
@@ -33,7 +34,7 @@ static inline void tarn_zlib_deallocate(voidpf heap, voidpf p) {
   tarn_heap_deallocate(p);
 }
 
-/* Has the stream take its memory from *heap, which is read at each call and must outlive the
+/* Makes the stream take its memory from *heap. *heap is read at each call and must outlive the
  * stream. */
 static inline void tarn_zlib_use(z_stream* stream, const tarn_heap* heap) {
   stream->zalloc = tarn_zlib_allocate;
