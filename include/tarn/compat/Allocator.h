@@ -1,14 +1,14 @@
-// compat/Allocator.h: D. Lafreniere's Allocator ("An Efficient C++ Fixed Block Memory Allocator"),
-// in C++17, over tarn/pool/fixed_allocator.h and tarn/pool/class_pools.h: the names of the source,
-// with each wrong free reported. docs/xallocator.md has what differs from the source.
+// compat/Allocator.h: D. Lafreniere's Allocator ("An Efficient C++ Fixed Block Memory Allocator")
+// under its own names, in C++17, over tarn/pool/fixed_allocator.h and tarn/pool/class_pools.h.
+// Wrong frees are reported. docs/xallocator.md says what differs from the source.
 //
 //   Allocator a(sizeof(Packet), 0, nullptr, "packets");     // blocks from the heap
 //   Allocator b(sizeof(Packet), 100);                       // a pool of 100, from the heap
-//   Allocator c(sizeof(Packet), 100, memory, "packets");    // a pool in memory of one's own
+//   Allocator c(sizeof(Packet), 100, memory, "packets");    // a pool in your own memory
 //   AllocatorPool<Packet, 100> d;                           // the same, with its memory inside
 //
-// One thread at a time. Constant-initialised: usable by constructors before main, and those of
-// DECLARE_ALLOCATOR also by destructors after it.
+// One thread at a time. The allocators are constant-initialised, so constructors may use them
+// before main. Those of DECLARE_ALLOCATOR may also be used by destructors after main.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_COMPAT_ALLOCATOR_H
@@ -26,14 +26,15 @@
 #include "../pool/class_pools.h"
 #include "../pool/fixed_allocator.h"
 
-// An Allocator that nobody ends: its memory lasts as long as the process, whatever static objects
-// still free when they go.
+// An Allocator that never ends. Its memory lasts as long as the process, so static objects may
+// still free blocks when they are destroyed.
 class LastingAllocator {
  public:
-  // size: of a block, from 1 on. objects: 0: as many as the heap has. memory: of objects * size
-  // bytes (or of memory_bytes), aligned; null: from the heap. A block is no smaller than a pointer.
-  // name: not copied. alignment: a power of two; 0: 16, and in memory of one's own what an object
-  // of that size can need, a pointer's at most: so there are `objects` blocks.
+  // size: of a block, at least 1; a block is no smaller than a pointer. objects: how many blocks
+  // there are; 0: as many as the heap has memory for. memory: objects * size bytes (or
+  // memory_bytes), aligned; null: from the heap. name: not copied. alignment: a power of two. 0
+  // stands for 16; in the caller's memory, for what an object of that size can need, at most a
+  // pointer's, so that there are `objects` blocks.
   constexpr LastingAllocator(std::size_t size, std::size_t objects = 0, void* memory = nullptr,
                              const char* name = nullptr, std::size_t alignment = 0,
                              std::size_t memory_bytes = 0) noexcept
@@ -46,27 +47,27 @@ class LastingAllocator {
   LastingAllocator(const LastingAllocator&) = delete;
   LastingAllocator& operator=(const LastingAllocator&) = delete;
 
-  // A block of `size` bytes. When there is none it asks the new-handler, and without one throws
-  // std::bad_alloc (without exceptions: null), as at once for more than the blocks have; it is no
-  // allocation then.
+  // A block of `size` bytes. When there is none, the new-handler is called; without a handler
+  // std::bad_alloc is thrown (without exceptions: null). A size above the blocks' throws at once,
+  // and does not count as an allocation.
   void* Allocate(std::size_t size) {
     if (size > size_) return tarn::or_bad_alloc(TryAllocate(size));
     return tarn::class_allocate([&]() noexcept { return TryAllocate(size); });
   }
-  // As `new (std::nothrow)` must: as above, and null instead of an exception.
+  // As above, with null instead of an exception, as `new (std::nothrow)` requires.
   void* Allocate(std::size_t size, const std::nothrow_t&) noexcept {
     return tarn::null_if_it_throws([&] { return Allocate(size); });
   }
-  // Asks nobody.
+  // A block, or null. The new-handler is not called.
   void* TryAllocate(std::size_t size) noexcept {
     if (size > size_ || !make()) return nullptr;
     return objects_ != 0 ? tarn_fixed_allocator_allocate(&pool_)
                          : tarn_class_pools_allocate_aligned(&blocks_, heap_alignment(), size_);
   }
 
-  // Takes a block back; null is ignored. What is no live block of this allocator is reported, and
-  // ends the process: exactly, but for double frees in memory of one's own of more than 1,024
-  // blocks that has no room for one bit a block besides.
+  // Frees a block. Null is ignored. What is no live block of this allocator is reported and ends
+  // the process. This is exact, except for double frees in the caller's memory, if that has more
+  // than 1,024 blocks and no room for one bit for each.
   void Deallocate(void* p) noexcept {
     if (p == nullptr) return;
     make();
@@ -76,7 +77,8 @@ class LastingAllocator {
 
   const char* GetName() const noexcept { return name_; }
   std::size_t GetBlockSize() const noexcept { return size_; }
-  // Of a pool: all; else as many as were in use at the same time.
+  // How many blocks there are: in a pool all of them, else the most that were in use at the same
+  // time.
   std::size_t GetBlockCount() noexcept {
     if (!make()) return 0;
     return objects_ != 0 ? pool_.held : static_cast<std::size_t>(heap_stats().in_use_peak);
@@ -92,18 +94,18 @@ class LastingAllocator {
                                                   : heap_stats().deallocations);
   }
 
-  // Whether a block of so many bytes and such an alignment is one of these.
+  // Whether its blocks serve a request of this size and alignment.
   bool Serves(std::size_t size, std::size_t alignment) const noexcept {
     return size <= size_ && (alignment <= alignment_ || alignment <= usual_alignment());
   }
-  // p lies in memory of its blocks: any pointer.
+  // Whether p, any pointer, lies in the memory of its blocks.
   bool Owns(const void* p) noexcept {
     return objects_ != 0 ? tarn_fixed_allocator_owns(&pool_, p) != 0
                          : tarn_class_pools_owns(&blocks_, p) != 0;
   }
-  // For `delete` of what was asked for with an alignment, which is told no size: only such a one
-  // belongs to a `new` whose constructor throws. Blocks of the global operators are counted, and as
-  // long as there is none p must be one of these.
+  // For `delete` with an alignment, which is told no size. (Only a `new` whose constructor throws
+  // has such a one.) CountOther() counts the blocks of the global operators; as long as there are
+  // none, Takes() knows that p is one of these.
   void* CountOther(void* p) noexcept {
     if (p != nullptr) ++others_;
     return p;
@@ -113,7 +115,7 @@ class LastingAllocator {
     --others_;
     return false;
   }
-  // Every invariant.
+  // Whether every invariant holds.
   bool Check() noexcept {
     return objects_ != 0 ? tarn_fixed_allocator_check(&pool_) != 0
                          : tarn_class_pools_check(&blocks_) != 0;
@@ -121,7 +123,7 @@ class LastingAllocator {
 
  protected:
   void Destroy() noexcept {
-    if (memory_ == nullptr) tarn_fixed_allocator_destroy(&pool_);  // Else it is somebody else's.
+    if (memory_ == nullptr) tarn_fixed_allocator_destroy(&pool_);  // Else it is the caller's.
     tarn_class_pools_destroy(&blocks_);
   }
 
@@ -138,7 +140,7 @@ class LastingAllocator {
     return stats;
   }
 
-  // At the first use. False: there is no memory, this time.
+  // Makes the allocator at its first use. False when there is no memory this time.
   bool make() noexcept {
     if (pool_.stride != 0 || blocks_.class_count != 0) return true;
     return objects_ != 0 ? make_pool() : make_blocks();
@@ -175,19 +177,20 @@ class LastingAllocator {
   std::size_t alignment_;
   std::size_t memory_bytes_;
   std::size_t others_ = 0;       // Blocks of the global operators.
-  std::uint64_t bits_[16]{};     // Of a pool whose memory has no room for them.
+  std::uint64_t bits_[16]{};     // For a pool whose memory has no room for live bits.
   tarn_fixed_allocator pool_{};  // Used where `objects` was said.
   tarn_class_pools blocks_{};    // Used where it was not.
 };
 
-// Gives its memory back when it ends.
+// An allocator that gives its memory back when it ends.
 class Allocator : public LastingAllocator {
  public:
   using LastingAllocator::LastingAllocator;
   ~Allocator() { Destroy(); }
 };
 
-// Static ones are in the program's data, not its zeros: they need no code before main.
+// A pool with its memory inside. A static one lies in the program's data (not in .bss), so no code
+// runs for it before main.
 template <class T, std::size_t Objects>
 class AllocatorPool : public Allocator {
   static constexpr std::size_t alignment = alignof(T) > alignof(void*) ? alignof(T)
@@ -202,15 +205,15 @@ class AllocatorPool : public Allocator {
   alignas(alignment) char memory_[Objects * stride + (Objects + 63) / 64 * 8 + 8]{};
 };
 
-// `new` looks for null only behind operators that are noexcept.
+// Callers of `new` check for null only if the operator is noexcept.
 #if defined(__cpp_exceptions)
 #define TARN_ALLOCATOR_NEW_NOEXCEPT
 #else
 #define TARN_ALLOCATOR_NEW_NOEXCEPT noexcept
 #endif
 
-// In a class, at its top (it ends with `private:`): its objects are blocks of one allocator. Those
-// of derived classes that are larger, arrays, and greater alignments are the global operators'.
+// Use this at the top of a class (it ends with `private:`): its objects are blocks of one
+// allocator. Larger derived classes, arrays and greater alignments use the global operators.
 #define DECLARE_ALLOCATOR                                                                 \
  public:                                                                                  \
   static void* operator new(std::size_t size) TARN_ALLOCATOR_NEW_NOEXCEPT {               \
@@ -275,7 +278,7 @@ class AllocatorPool : public Allocator {
  private:                                                                                 \
   static LastingAllocator _allocator;
 
-// In one file, of the class: objects and memory as for the constructor.
+// Use this in one file, for each class: `objects` and `memory` are those of the constructor.
 #define IMPLEMENT_ALLOCATOR(Class, objects, memory) \
   LastingAllocator Class::_allocator(sizeof(Class), objects, memory, #Class, alignof(Class));
 

@@ -1,14 +1,15 @@
-/* compat/fixed_pool.h: pools of blocks of one size and arenas under the names of the article that
- * docs/fixed_pool.md names, in C and C++17, over tarn/pool/pool.h and tarn/arena/arena.h. None of
- * them is exported by the library: a program compiles with this folder among its include paths, and
- * links with tarn.
+/* compat/fixed_pool.h: pools of blocks of one size, and arenas, under the names of the article that
+ * docs/fixed_pool.md cites, in C and C++17, over tarn/pool/pool.h and tarn/arena/arena.h. The
+ * library exports none of the names: a program compiles with this folder among its include paths,
+ * and links with tarn.
  *
- * One thread at a time. Sizes are bytes. Constant time, apart from the chunks that come from
- * malloc's heap and go back there: a chunk goes when it is empty, but for one spare.
+ * One thread at a time. Sizes are in bytes. Constant time, apart from the chunks, which come from
+ * malloc's heap and go back there when they are empty, except for one spare chunk.
  *
- * Each block of a pool is checked: a free of what is no live block of it (freed before, foreign,
- * inside a block) is reported and ends the process, as is a write behind it. That takes 32 bytes a
- * block, and some 20 ns. With FIXED_POOL_FAST defined (in all files alike) it takes neither.
+ * Each block of a pool is checked. Freeing what is no live block of the pool (freed before,
+ * foreign, inside a block) is reported and ends the process, and so is a write behind a block. The
+ * checks take 32 bytes a block and some 20 ns. Define FIXED_POOL_FAST, in all files alike, to do
+ * without them.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_COMPAT_FIXED_POOL_H
@@ -32,9 +33,9 @@
 typedef struct tarn_pool Pool;
 typedef struct tarn_arena Arena;
 
-/* A pool of blocks of `size` bytes (from 1 on), aligned as their size allows, to 16 at most and a
- * pointer at least. Chunks have room for `alloc_step` of them; 0: as many as is good. Null when the
- * numbers make no sense, and when out of memory. */
+/* Makes a pool of blocks of `size` bytes, at least 1. Blocks are aligned as their size allows: to a
+ * pointer at least and to 16 at most. Chunks have room for `alloc_step` blocks; 0 lets the pool
+ * choose. Null when the numbers make no sense, and when there is no memory. */
 TARN_FIXED_POOL_INLINE Pool* GetPool(size_t size, size_t alloc_step) {
   Pool* const pool = (Pool*)malloc(sizeof(Pool));
   tarn_pool_options options = TARN_POOL_OPTIONS();
@@ -48,21 +49,22 @@ TARN_FIXED_POOL_INLINE Pool* GetPool(size_t size, size_t alloc_step) {
   return NULL;
 }
 
-/* A block, not zeroed: at first in the order of their addresses. Null when out of memory. */
+/* A block, not zeroed. The first blocks come in the order of their addresses. Null when there is no
+ * memory. */
 TARN_FIXED_POOL_INLINE void* PoolAlloc(Pool* pool) { return tarn_pool_allocate(pool); }
 
-/* Takes a block of the pool back; null is ignored. */
+/* Frees a block of the pool. Null is ignored. */
 TARN_FIXED_POOL_INLINE void PoolFree(Pool* pool, void* block) { tarn_pool_deallocate(pool, block); }
 
-/* Ends the pool and all its blocks; null is ignored. */
+/* Ends the pool and all its blocks. Null is ignored. */
 TARN_FIXED_POOL_INLINE void DeletePool(Pool* pool) {
   if (pool == NULL) return;
   tarn_pool_destroy(pool);
   free(pool);
 }
 
-/* An arena whose chunks have `alloc_step` bytes (0: as is good); what is larger lies beside them.
- * Null when out of memory. */
+/* Makes an arena whose chunks have `alloc_step` bytes; 0 lets the arena choose. Larger blocks get
+ * chunks of their own. Null when there is no memory. */
 TARN_FIXED_POOL_INLINE Arena* GetArena(size_t alloc_step) {
   Arena* const arena = (Arena*)malloc(sizeof(Arena));
   tarn_arena_options options = TARN_ARENA_OPTIONS();
@@ -72,13 +74,14 @@ TARN_FIXED_POOL_INLINE Arena* GetArena(size_t alloc_step) {
   return NULL;
 }
 
-/* `size` bytes (0, too) whose address is a multiple of `align`, a power of two (else null). They
- * end with the arena. Null when out of memory, for any size that is too large. */
+/* A block of `size` bytes, which may be 0, at a multiple of `align`, a power of two. It ends with
+ * the arena. Null when `align` is no power of two, and when there is no memory, as for any size
+ * that is too large. */
 TARN_FIXED_POOL_INLINE void* ArenaAlloc(Arena* arena, size_t size, size_t align) {
   return (align & (align - 1)) != 0 ? NULL : tarn_arena_allocate_aligned(arena, size, align);
 }
 
-/* Ends all that was allocated; null is ignored. */
+/* Ends the arena and all its blocks. Null is ignored. */
 TARN_FIXED_POOL_INLINE void DeleteArena(Arena* arena) {
   if (arena == NULL) return;
   tarn_arena_destroy(arena);

@@ -1,13 +1,13 @@
 /* compat/smrtheap.h: memory pools under the names of A. Applegate's "Rethinking Memory Management"
- * (Dr. Dobb's, June 1994; SmartHeap), in C and C++17, over tarn/heap/heap.h: a pool is a heap of
- * tarn's, for blocks of any size and of one size, and ends with all of them at once. (C++ has `new
- * (pool)` in smrtheap.hpp.) None of the names is exported by the library: a program compiles with
- * this folder among its include paths, and links with tarn. docs/smrtheap.md has what differs.
+ * (Dr. Dobb's, June 1994; SmartHeap), in C and C++17, over tarn/heap/heap.h. A pool is a heap of
+ * tarn's for blocks of any size and of one size, and ends with all of them at once. (smrtheap.hpp
+ * has `new (pool)` for C++.) The library exports none of the names: a program compiles with this
+ * folder among its include paths, and links with tarn. docs/smrtheap.md says what differs.
  *
- * Any thread may use a pool, also without MEM_SERIALIZE. Sizes are bytes. Functions that give an
- * int give 1, or 0 where it could not be done; a null pool is refused so. Using a pool that was
- * freed is reported ("tarn: use after destroy: ...") and ends the process, as long as it is one of
- * the last 64 that were freed. Allocations take constant time.
+ * Any thread may use a pool, even without MEM_SERIALIZE. Sizes are in bytes. Functions that return
+ * an int return 1, or 0 when they fail; they fail for a null pool. Using a pool after it was freed
+ * is reported ("tarn: use after destroy: ...") and ends the process, as long as it is one of the
+ * last 64 that were freed. Allocations take constant time.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_COMPAT_SMRTHEAP_H
@@ -32,30 +32,31 @@ extern "C" {
 typedef struct tarn_mem_pool* MEM_POOL;
 
 enum {
-  MEM_SERIALIZE = 1,       /* Of a pool: several threads use it. (They may in any case.) */
-  MEM_ZEROINIT = 2,        /* Of a block: it is zero. Of a resized one: what it has more, too, if it
-                              was made with this. Of a pool: all its blocks, resized ones, too
-                              (these look for their pool: linear in the pools). */
-  MEM_RESIZE_IN_PLACE = 4, /* Of a resize: null, and nothing done, if the block would move. */
+  MEM_SERIALIZE = 1, /* For a pool: several threads use it. (They may in any case.) */
+  /* For a block: it is zero. If it is resized with this flag too, so is what it gains. For a pool:
+   * both hold for all its blocks. (Resizing then looks for the pool: linear in the pools.) */
+  MEM_ZEROINIT = 2,
+  MEM_RESIZE_IN_PLACE = 4, /* For a resize: null, and nothing changes, if the block would move. */
   MEM_POOL_REGION = 8      /* In MEM_POOL_INFO: the pool lies in memory that the program gave. */
 };
 
 typedef enum MEM_POINTER_STATUS {
   MEM_POINTER_OK = 0,   /* The start of a live block of the pool. */
-  MEM_POINTER_WILD = 1, /* Nothing of the pool's, or inside a block. */
-  MEM_POINTER_FREE = 2  /* A block of the pool that was freed, or was not handed out yet. */
+  MEM_POINTER_WILD = 1, /* Not the pool's, or inside a block. */
+  MEM_POINTER_FREE = 2  /* A block of the pool that is freed, or not handed out yet. */
 } MEM_POINTER_STATUS;
 
+/* What a pool is and has. */
 typedef struct MEM_POOL_INFO {
   MEM_POOL pool;
-  unsigned flags;
-  size_t block_size; /* Of blocks of one size; 0: none. */
-  size_t count;      /* Live blocks. */
+  unsigned flags;    /* Those that it was made with, and MEM_POOL_REGION. */
+  size_t block_size; /* The size of its blocks of one size. 0: it has none. */
+  size_t count;      /* The number of live blocks. */
   size_t used;       /* The bytes of these blocks. */
   size_t size;       /* The bytes that the pool has committed. */
-  size_t peak;       /* The most that it ever had. */
-  size_t ceiling;    /* 0: none. */
-  size_t floor;
+  size_t peak;       /* The largest `size` so far. */
+  size_t ceiling;    /* Set by MemPoolSetCeiling. 0: none. */
+  size_t floor;      /* Set by MemPoolSetFloor. 0: none. */
 } MEM_POOL_INFO;
 
 /* A block, as MemPoolWalk shows it. */
@@ -64,56 +65,57 @@ typedef struct MEM_POOL_ENTRY {
   size_t size; /* Usable bytes. */
 } MEM_POOL_ENTRY;
 
-/* What could not be done, for the error handler: an allocation of `size` bytes from the pool. Not
- * 0: it has made room, and it is tried again. 0: null is the result. It may use any pool. */
+/* What failed, for the error handler: an allocation of `size` bytes from the pool. When the handler
+ * has made room it returns a value other than 0, and the allocation is tried again. After 0 it
+ * returns null. The handler may use any pool. */
 typedef struct MEM_ERROR_INFO {
   MEM_POOL pool;
   size_t size;
 } MEM_ERROR_INFO;
 typedef int (*MEM_ERROR_FN)(const MEM_ERROR_INFO* info);
 
-/* All of these are this header's. A pool's place is never given back, so that its heap can say that
- * it has ended; it serves another pool when 64 others have been freed since. */
+/* The fields are this header's. The place of a pool is never given back, so that its heap can
+ * report a use after its end. It serves another pool when 64 others have been freed since. */
 struct tarn_mem_pool {
   tarn_heap heap;
   tarn_fixed fixed;
   size_t block_size;
-  size_t ceiling; /* As they were set last; atomic. */
-  size_t floor;
+  size_t ceiling; /* As set last. Atomic. */
+  size_t floor;   /* As set last. Atomic. */
   unsigned flags;
-  unsigned state;         /* 0: free, 1: in use, 2: being made, 3: ending. Atomic, as the
-                             next one. */
-  unsigned long freed_at; /* The number of pools that had been freed by then. */
+  unsigned state;         /* 0: free, 1: in use, 2: being made, 3: ending. Atomic. */
+  unsigned long freed_at; /* How many pools had been freed when this one was. Atomic. */
   struct tarn_mem_pool* next;
-  void* objects; /* C++: those whose destructors are the pool's to run, and who does. */
+  void* objects; /* C++: the youngest of the objects that the pool destroys. */
+  /* C++: destroys them. */
   void (*end_objects)(struct tarn_mem_pool* pool);
 };
 
-/* Places of pools, used and not, in one large block: no block begins inside it, so that a free of a
- * pool is told. Pages that are not used are not touched. */
+/* Places for pools, used and not, in one large block. No block begins inside it, so freeing a pool
+ * by mistake is noticed. Pages that are not used are not touched. */
 enum { TARN_MEM_PLACES = 128 * 1024 / sizeof(struct tarn_mem_pool) + 1 };
 struct tarn_mem_places {
   struct tarn_mem_places* older;
-  unsigned long used; /* Atomic; more, perhaps, than there are. */
+  unsigned long used; /* Atomic. It may count beyond the last place. */
   struct tarn_mem_pool pools[TARN_MEM_PLACES];
 };
 
-/* One for the process: weak, so that it is one for all files that include this. */
+/* The state of the process. It is weak, so that all files that include this header share one. */
 typedef struct tarn_mem_process {
-  struct tarn_mem_pool* pools; /* Only ever grows. */
-  unsigned long freed;
+  struct tarn_mem_pool* pools; /* The list only grows. */
+  unsigned long freed;         /* How many pools have been freed. Atomic. */
   MEM_ERROR_FN on_error;
   int has_zeroed; /* There was a pool with MEM_ZEROINIT. */
   struct tarn_mem_places* places;
 } tarn_mem_process;
 __attribute__((weak, visibility("default"))) tarn_mem_process tarn_mem_all = {0, 0, 0, 0, 0};
 
-/* The handler, for all pools; null: none. Gives the one before. */
+/* Sets the error handler for all pools; null for none. Returns the one before. */
 TARN_SMRTHEAP_INLINE MEM_ERROR_FN MemSetErrorHandler(MEM_ERROR_FN handler) {
   return __atomic_exchange_n(&tarn_mem_all.on_error, handler, __ATOMIC_ACQ_REL);
 }
 
-/* Not 0: what failed is to be tried again. */
+/* Calls the error handler. Not 0: what failed is to be tried again. */
 TARN_SMRTHEAP_INLINE int tarn_mem_retry(MEM_POOL pool, size_t size) {
   const MEM_ERROR_FN handler = __atomic_load_n(&tarn_mem_all.on_error, __ATOMIC_ACQUIRE);
   MEM_ERROR_INFO info;
@@ -124,12 +126,13 @@ TARN_SMRTHEAP_INLINE int tarn_mem_retry(MEM_POOL pool, size_t size) {
 
 /* --- Pools ---------------------------------------------------------------------------------- */
 
-/* Whether 64 others have been freed since, of `freed` (which may be from before that). */
+/* Whether 64 other pools have been freed since this one, by the count `freed` (which may be an
+ * older one). */
 TARN_SMRTHEAP_INLINE int tarn_mem_is_old(const struct tarn_mem_pool* p, unsigned long freed) {
   return (long)(freed - __atomic_load_n(&p->freed_at, __ATOMIC_RELAXED)) >= 64;
 }
 
-/* One that was never used; null when out of memory. */
+/* A place that was never used. Null when there is no memory. */
 TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_new_place(void) {
   struct tarn_mem_places* now = __atomic_load_n(&tarn_mem_all.places, __ATOMIC_ACQUIRE);
   for (;;) {
@@ -151,7 +154,7 @@ TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_new_place(void) {
   }
 }
 
-/* The place of a pool that was freed long ago, or a new one; null when out of memory. */
+/* The place of a pool that was freed long ago, or a new one. Null when there is no memory. */
 TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_take_place(void) {
   const unsigned long freed = __atomic_load_n(&tarn_mem_all.freed, __ATOMIC_RELAXED);
   struct tarn_mem_pool* p = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_ACQUIRE);
@@ -162,7 +165,7 @@ TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_take_place(void) {
                                      __ATOMIC_RELAXED)) {
       continue;
     }
-    if (tarn_mem_is_old(p, freed)) return p; /* Freed only after the first look: no. */
+    if (tarn_mem_is_old(p, freed)) return p; /* Else it was freed after the first look. */
     __atomic_store_n(&p->state, 0U, __ATOMIC_RELEASE);
   }
   p = tarn_mem_new_place();
@@ -195,7 +198,7 @@ TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, u
   pool->flags = flags | (region == NULL ? 0 : (unsigned)MEM_POOL_REGION);
   pool->objects = NULL;
   pool->end_objects = NULL;
-  if (pool->heap.record == NULL) { /* Nobody knows the place: it may serve the next one. */
+  if (pool->heap.record == NULL) { /* No handle exists: it may serve at once. */
     __atomic_store_n(&pool->freed_at, __atomic_load_n(&tarn_mem_all.freed, __ATOMIC_RELAXED) - 64,
                      __ATOMIC_RELAXED);
   }
@@ -203,17 +206,18 @@ TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, u
   return pool->heap.record != NULL ? pool : NULL;
 }
 
-/* A pool for blocks of any size; MEM_SERIALIZE, MEM_ZEROINIT. Null when out of memory. */
+/* Makes a pool for blocks of any size. flags: MEM_SERIALIZE, MEM_ZEROINIT. Null when there is no
+ * memory. */
 TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInit(unsigned flags) { return tarn_mem_make(NULL, 0, flags); }
 
-/* All its blocks in memory of the program's, of 32 KiB at least (else null), which must outlive the
- * pool. */
+/* Makes a pool whose blocks all lie in the program's memory, which must outlive the pool. Null for
+ * null, for less than 32 KiB, and when there is no memory for the pool itself. */
 TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitRegion(void* address, size_t size, unsigned flags) {
   return address == NULL ? NULL : tarn_mem_make(address, size, flags);
 }
 
 TARN_SMRTHEAP_INLINE int tarn_mem_end(struct tarn_mem_pool* pool) {
-  /* Not in use, also in the child of a fork in this moment. */
+  /* From here on it is not in use, even in the child of a fork at this moment. */
   __atomic_store_n(&pool->state, 3U, __ATOMIC_RELAXED);
   if (tarn_heap_destroy(pool->heap) != 0) {
     __atomic_store_n(&pool->state, 1U, __ATOMIC_RELEASE);
@@ -226,8 +230,8 @@ TARN_SMRTHEAP_INLINE int tarn_mem_end(struct tarn_mem_pool* pool) {
   return 1;
 }
 
-/* Makes it certain that the pool's memory stays at least `size` bytes, once it has them: empty
- * pages below that are not given back. */
+/* Sets the floor of a pool: once it has `size` bytes of memory it keeps them, since empty pages
+ * below that are not given back. 0: none. */
 TARN_SMRTHEAP_INLINE int MemPoolSetFloor(MEM_POOL pool, size_t size) {
   if (pool == NULL || tarn_heap_set_floor(pool->heap, size) != 0) return 0;
   __atomic_store_n(&pool->floor, size, __ATOMIC_RELAXED);
@@ -238,15 +242,16 @@ TARN_SMRTHEAP_INLINE int tarn_mem_raise_floor(MEM_POOL pool, size_t size) {
   return size <= __atomic_load_n(&pool->floor, __ATOMIC_RELAXED) || MemPoolSetFloor(pool, size);
 }
 
-/* Committed memory that is never exceeded; 0: none. */
+/* Sets the ceiling of a pool: its committed memory never exceeds `size`. 0: none. */
 TARN_SMRTHEAP_INLINE int MemPoolSetCeiling(MEM_POOL pool, size_t size) {
   if (pool == NULL || tarn_heap_set_ceiling(pool->heap, size) != 0) return 0;
   __atomic_store_n(&pool->ceiling, size, __ATOMIC_RELAXED);
   return 1;
 }
 
-/* As MemPoolInit, and MemAllocFS has blocks of `block_size` bytes in it, from 1 to 128 KiB: without
- * header, aligned as their size allows, to 16 at most. How many there will be is a hint. */
+/* As MemPoolInit, with blocks of `block_size` bytes for MemAllocFS, from 1 byte to 128 KiB. They
+ * have no header and are aligned as their size allows, to 16 at most. `count`, how many there will
+ * be, is a hint. */
 TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitFS(size_t block_size, size_t count, unsigned flags) {
   const size_t low_bit = block_size & (~block_size + 1);
   const MEM_POOL pool = block_size == 0 ? NULL : tarn_mem_make(NULL, 0, flags);
@@ -259,23 +264,23 @@ TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitFS(size_t block_size, size_t count, uns
   return NULL;
 }
 
-/* Ends the pool with all its blocks, whatever they are, without a look at any. 0, and nothing done,
- * from a visitor of a walk through the pool. */
+/* Ends the pool with all its blocks, of either kind, without looking at any. Fails, and nothing has
+ * changed, when a visitor of a walk through the pool calls it. */
 TARN_SMRTHEAP_INLINE int MemPoolFree(MEM_POOL pool) {
   if (pool == NULL) return 0;
   if (pool->end_objects != NULL) {
-    if (tarn_heap_thaw(pool->heap) != 0) return 0; /* Only asks: it could not be ended. */
+    if (tarn_heap_thaw(pool->heap) != 0) return 0; /* In a walk: it cannot be ended. */
     pool->end_objects(pool);
   }
   return tarn_mem_end(pool);
 }
 
-/* Gives empty memory back down to the floor; the bytes. */
+/* Gives empty memory back, down to the floor. Returns the bytes given. */
 TARN_SMRTHEAP_INLINE size_t MemPoolShrink(MEM_POOL pool) {
   return pool == NULL ? 0 : tarn_heap_trim(pool->heap, 0);
 }
 
-/* From lock to unlock the pool is the calling thread's; they nest. */
+/* From lock to unlock the pool is the calling thread's alone. Locks nest. */
 TARN_SMRTHEAP_INLINE int MemPoolLock(MEM_POOL pool) {
   return pool != NULL && tarn_heap_lock(pool->heap) == 0;
 }
@@ -285,8 +290,9 @@ TARN_SMRTHEAP_INLINE int MemPoolUnlock(MEM_POOL pool) {
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-/* At least `size` bytes (0: a block that may only be freed), aligned to 16; null when the pool is
- * null, at its ceiling, or out of memory, after the error handler was asked. MEM_ZEROINIT. */
+/* A block of at least `size` bytes, aligned to 16; for 0 bytes one that may only be freed. flags:
+ * MEM_ZEROINIT. When the pool is at its ceiling or there is no memory, the error handler is called;
+ * null if that makes no room, and for a null pool. */
 TARN_SMRTHEAP_INLINE void* MemAllocPtr(MEM_POOL pool, size_t size, unsigned flags) {
   void* p = NULL;
   if (pool == NULL) return NULL;
@@ -294,12 +300,13 @@ TARN_SMRTHEAP_INLINE void* MemAllocPtr(MEM_POOL pool, size_t size, unsigned flag
     p = tarn_heap_allocate(pool->heap, size);
   } while (p == NULL && tarn_mem_retry(pool, size));
   if (p != NULL && ((flags | pool->flags) & MEM_ZEROINIT) != 0) {
-    memset(p, 0, tarn_heap_usable_bytes(p)); /* All of it, so that a resize adds zeros to zeros. */
+    memset(p, 0, tarn_heap_usable_bytes(p)); /* All of it: resizing may use the rest. */
   }
   return p;
 }
 
-/* One of the pool's blocks of one size; null also when the pool has none. */
+/* One of the pool's blocks of one size, as MemAllocPtr. Null also when the pool has no such
+ * blocks. */
 TARN_SMRTHEAP_INLINE void* MemAllocFS(MEM_POOL pool) {
   void* p = NULL;
   if (pool == NULL || pool->fixed.record == NULL) return NULL;
@@ -310,17 +317,18 @@ TARN_SMRTHEAP_INLINE void* MemAllocFS(MEM_POOL pool) {
   return p;
 }
 
-/* A block of any pool; null is ignored (0). What is none is reported, and ends the process. */
+/* Frees a block of any pool. Null is ignored, and returns 0. What is no block is reported and ends
+ * the process. */
 TARN_SMRTHEAP_INLINE int MemFreePtr(void* mem) {
   tarn_heap_deallocate(mem);
   return mem != NULL;
 }
 TARN_SMRTHEAP_INLINE int MemFreeFS(void* mem) { return MemFreePtr(mem); }
 
-/* How many bytes may be used at a block of any pool, at least what was asked for; 0 for null. */
+/* How many bytes of a block of any pool may be used: at least what was asked for; 0 for null. */
 TARN_SMRTHEAP_INLINE size_t MemSizePtr(void* mem) { return tarn_heap_usable_bytes(mem); }
 
-/* The pool of a live block; null when it is none of a pool's. Linear in the pools. */
+/* The pool of a live block; null when it is in no pool. Time linear in the pools. */
 TARN_SMRTHEAP_INLINE MEM_POOL MemPoolOfPtr(const void* mem) {
   const tarn_heap heap = tarn_heap_of(mem);
   struct tarn_mem_pool* p = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_ACQUIRE);
@@ -334,8 +342,9 @@ TARN_SMRTHEAP_INLINE MEM_POOL MemPoolOfPtr(const void* mem) {
   return NULL;
 }
 
-/* The block at its new size, in its pool, moved if need be; null when there is no memory, after the
- * error handler was asked, and for null: then it is as it was. MEM_ZEROINIT, MEM_RESIZE_IN_PLACE.
+/* Resizes a block in its pool, moving it if need be. flags: MEM_ZEROINIT, MEM_RESIZE_IN_PLACE. When
+ * there is no memory the error handler is called; if that makes no room the result is null, and the
+ * block is as it was. Null for null.
  */
 TARN_SMRTHEAP_INLINE void* MemReAllocPtr(void* mem, size_t size, unsigned flags) {
   const size_t before = tarn_heap_usable_bytes(mem);
@@ -355,13 +364,13 @@ TARN_SMRTHEAP_INLINE void* MemReAllocPtr(void* mem, size_t size, unsigned flags)
     } while (p == NULL && tarn_mem_retry(MemPoolOfPtr(mem), size));
   }
   if (p != NULL && (flags & MEM_ZEROINIT) != 0) {
-    const size_t kept = size < before ? size : before; /* The rest, for the next resize, too. */
+    const size_t kept = size < before ? size : before; /* The rest, for further resizes. */
     memset((char*)p + kept, 0, tarn_heap_usable_bytes(p) - kept);
   }
   return p;
 }
 
-/* What the address is to the pool; any pointer. */
+/* What any pointer is to the pool. Time linear in the free blocks of one page. */
 TARN_SMRTHEAP_INLINE MEM_POINTER_STATUS MemCheckPtr(MEM_POOL pool, const void* mem) {
   const int state = pool == NULL ? TARN_HEAP_NOTHING : tarn_heap_look(pool->heap, mem);
   if (state == TARN_HEAP_LIVE) return MEM_POINTER_OK;
@@ -375,9 +384,10 @@ TARN_SMRTHEAP_INLINE size_t MemPoolSize(MEM_POOL pool) {
   return (size_t)stats.committed_bytes;
 }
 
-/* Has memory for blocks of the pool's one size taken now, so that as many need none later; it stays
- * the pool's with what that has already (its floor rises). In a pool without, only the floor rises.
- * 0 when there is not so much: then all is as it was, but for the floor. */
+/* Takes memory now for `size` bytes of the pool's blocks of one size, so that these need none
+ * later. The pool's floor rises by it, so the memory stays the pool's, with what it has already. In
+ * a pool without such blocks only the floor rises. Returns 0 when there is not that much memory:
+ * then only the floor has changed. */
 TARN_SMRTHEAP_INLINE int MemPoolPreAllocate(MEM_POOL pool, size_t size) {
   void* first = NULL;
   size_t left = 0;
@@ -388,12 +398,12 @@ TARN_SMRTHEAP_INLINE int MemPoolPreAllocate(MEM_POOL pool, size_t size) {
   for (left = size / pool->block_size; left != 0; --left) {
     void* const p = tarn_fixed_allocate(pool->fixed);
     if (p == NULL) break;
-    memcpy(p, &first, sizeof first); /* A block has 8 bytes at least. */
+    memcpy(p, &first, sizeof first); /* A block has at least 8 bytes. */
     first = p;
   }
   if (left != 0) {
     done = 0;
-  } else if (first != NULL) { /* With what pages have beside these blocks, and live ones. */
+  } else if (first != NULL) { /* The pages' other bytes and live blocks too. */
     done = tarn_mem_raise_floor(pool, MemPoolSize(pool));
   }
   while (first != NULL) {
@@ -406,12 +416,13 @@ TARN_SMRTHEAP_INLINE int MemPoolPreAllocate(MEM_POOL pool, size_t size) {
 
 /* --- What pools have ------------------------------------------------------------------------ */
 
-/* 0 when an invariant of the pool does not hold (a block was written after it was freed, say). Not
- * while other threads free blocks of it. */
+/* 1 when every invariant of the pool holds; 0 when one does not (a block was written to after it
+ * was freed, say), or the pool is null. No other thread may free its blocks meanwhile. */
 TARN_SMRTHEAP_INLINE int MemPoolCheck(MEM_POOL pool) {
   return pool != NULL && tarn_heap_check(pool->heap) == 1;
 }
 
+/* Fills in *info. Returns 0, with *info all zero, for null. */
 TARN_SMRTHEAP_INLINE int MemPoolInfo(MEM_POOL pool, MEM_POOL_INFO* info) {
   tarn_heap_stats stats = TARN_HEAP_STATS();
   memset(info, 0, sizeof *info);
@@ -428,14 +439,15 @@ TARN_SMRTHEAP_INLINE int MemPoolInfo(MEM_POOL pool, MEM_POOL_INFO* info) {
   return 1;
 }
 
-/* Live blocks; 0 for null. */
+/* The number of live blocks; 0 for null. */
 TARN_SMRTHEAP_INLINE size_t MemPoolCount(MEM_POOL pool) {
   MEM_POOL_INFO info;
   return MemPoolInfo(pool, &info) ? info.count : 0;
 }
 
-/* A pool, and the one after info->pool, until each was shown once (in no order); 0 when there is
- * none. A pool that another thread frees in this moment is misuse. */
+/* Fill in *info for a first pool, and for the one after info->pool. All pools are shown once, in no
+ * particular order; then the result is 0. It is misuse if another thread frees the pool at that
+ * moment. */
 TARN_SMRTHEAP_INLINE int tarn_mem_info_from(struct tarn_mem_pool* p, MEM_POOL_INFO* info) {
   for (; p != NULL; p = p->next) {
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == 1) return MemPoolInfo(p, info);
@@ -449,8 +461,9 @@ TARN_SMRTHEAP_INLINE int MemPoolNext(MEM_POOL_INFO* info) {
   return info->pool != NULL && tarn_mem_info_from(info->pool->next, info);
 }
 
-/* Calls visit(entry, context) for each live block, until it gives another value than 0: that is the
- * result, else 0; -1 for null. The pool is locked meanwhile; what is shown may be freed. */
+/* Calls visit(entry, context) for each live block until that returns a value other than 0, and
+ * returns that value; else 0; -1 for a null pool. The pool is locked meanwhile. The block that is
+ * shown may be freed. */
 typedef int (*MEM_POOL_VISIT)(const MEM_POOL_ENTRY* entry, void* context);
 typedef struct tarn_mem_walk {
   MEM_POOL_VISIT visit;

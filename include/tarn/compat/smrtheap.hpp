@@ -2,15 +2,15 @@
 // objects that the pool destroys.
 //
 //   MEM_POOL pool = MemPoolInit(0);
-//   char* text = new (pool) char[100];              // MemFreePtr(text), or nothing: the pool ends
+//   char* text = new (pool) char[100];              // MemFreePtr(text), or leave it to the pool
 //   Node* node = new (pool) Node(1);                // delete node, where tarn is malloc;
 //                                                   // else node->~Node(), MemFreePtr(node)
 //   auto* list = MemNew<std::vector<int>>(pool);    // destroyed by MemPoolFree, if not before
 //
-// `new (pool)` throws std::bad_alloc after the pool's error handler was asked (without exceptions
-// it gives null, as MemNew does); when a constructor throws, the memory goes back. MemPoolFree runs
-// no destructor of what `new (pool)` made (operators are not told the type): what has one is made
-// by MemNew, or destroyed before.
+// When there is no memory and the pool's error handler makes no room, `new (pool)` throws
+// std::bad_alloc; without exceptions it gives null, as MemNew does. When a constructor throws, the
+// memory is freed. MemPoolFree runs no destructors of what `new (pool)` made, since operators are
+// not told the type: make such objects by MemNew, or destroy them before.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_COMPAT_SMRTHEAP_HPP
@@ -28,14 +28,15 @@
 
 #include "smrtheap.h"
 
-// What an object or an array of so many bytes can need, to 4096 at most. (There is no operator new
-// with an alignment and a pool: with one that is global gcc 12 refuses `new (memory) T` for every
-// over-aligned T of the program, in containers, too.)
+// The largest alignment that an object or an array of so many bytes can need, up to 4096. (There is
+// no operator new with an alignment and a pool: if there is a global one, gcc 12 rejects `new
+// (memory) T` for every over-aligned T of the program, even in containers.)
 inline std::size_t tarn_mem_alignment(std::size_t bytes) noexcept {
   const std::size_t low_bit = bytes & (~bytes + 1);
   return low_bit > 4096 ? 4096 : low_bit;
 }
-// The bytes from the pool; std::bad_alloc, or null without exceptions.
+// Allocates the bytes from the pool. Throws std::bad_alloc when there is no memory; null without
+// exceptions.
 inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL pool) {
   void* p = MemAllocPtr(pool, bytes, 0);
   if (p != nullptr && alignment > 16 && reinterpret_cast<std::uintptr_t>(p) % alignment != 0) {
@@ -53,7 +54,7 @@ inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL poo
   return p;
 }
 
-// Where there are no exceptions `new` looks for null only behind operators that are noexcept.
+// Callers of `new` check for null only if the operator is noexcept, so without exceptions it is.
 #if defined(__cpp_exceptions)
 #define TARN_SMRTHEAP_NEW_NOEXCEPT
 #else
@@ -66,11 +67,12 @@ inline void* operator new[](std::size_t bytes, MEM_POOL pool) TARN_SMRTHEAP_NEW_
   return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool);
 }
 #undef TARN_SMRTHEAP_NEW_NOEXCEPT
-// For constructors that throw.
+// Called when a constructor throws.
 inline void operator delete(void* p, MEM_POOL) noexcept { MemFreePtr(p); }
 inline void operator delete[](void* p, MEM_POOL) noexcept { MemFreePtr(p); }
 
-// In front of an object that its pool destroys; linked from the youngest to the oldest.
+// Lies in front of an object that its pool destroys. They are linked from the youngest to the
+// oldest.
 struct tarn_mem_object {
   tarn_mem_object* older;
   tarn_mem_object* younger;
@@ -113,8 +115,8 @@ inline void tarn_mem_unlink(tarn_mem_object* header) noexcept {
   MemPoolUnlock(pool);
 }
 
-// A T made of the arguments, whose destructor MemDelete runs, or MemPoolFree, younger objects
-// first. std::bad_alloc.
+// Makes a T from the arguments. MemDelete runs its destructor, or MemPoolFree, which destroys
+// younger objects first. Throws std::bad_alloc when there is no memory; null without exceptions.
 template <class T, class... Args>
 T* MemNew(MEM_POOL pool, Args&&... args) {
   constexpr bool has_header = !std::is_trivially_destructible_v<T>;
@@ -139,7 +141,7 @@ T* MemNew(MEM_POOL pool, Args&&... args) {
   return object;
 }
 
-// Destroys what MemNew made, of the type it was made as; null is ignored.
+// Destroys an object that MemNew made, with the type that it was made with. Null is ignored.
 template <class T>
 void MemDelete(T* object) noexcept {
   if (object == nullptr) return;

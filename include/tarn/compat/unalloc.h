@@ -1,7 +1,7 @@
 /* compat/unalloc.h: the names of "Fast by tens malloc() and free() at 25% memory cost" (unalloc),
- * in C and C++, over tarn/heap/unalloc.h, which says what each promises. None of them is exported
- * by the library: a program compiles with this folder among its include paths, and links with tarn.
- * docs/unalloc.md has what differs from the source.
+ * in C and C++, over tarn/heap/unalloc.h, which says what each function promises. The library
+ * exports none of the names: a program compiles with this folder among its include paths, and links
+ * with tarn. docs/unalloc.md says what differs from the source.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_COMPAT_UNALLOC_H

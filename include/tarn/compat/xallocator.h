@@ -1,10 +1,11 @@
 /* compat/xallocator.h: the names of D. Lafreniere's xallocator ("Replace malloc/free with a Fast
  * Fixed Block Memory Allocator"), in C and C++17, over tarn/pool/xalloc.h, which says what each
- * promises. None of them is exported by the library: a program compiles with this folder among its
- * include paths, and links with tarn. docs/xallocator.md has what differs from the source.
+ * function promises. The library exports none of the names: a program compiles with this folder
+ * among its include paths, and links with tarn. docs/xallocator.md says what differs from the
+ * source.
  *
- * With STATIC_POOLS (in all files alike) nothing of the library is linked: compile
- * xallocator_static.c, which is beside this file, with the program.
+ * With STATIC_POOLS, defined in all files alike, nothing of the library is linked: compile
+ * xallocator_static.c, which lies beside this file, with the program.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_COMPAT_XALLOCATOR_H
@@ -21,7 +22,7 @@
 #define TARN_XALLOCATOR_INLINE static inline
 #endif
 
-/* Where there is a C library; else xalloc_stats prints nothing. */
+/* How xalloc_stats prints a line. Without a C library it prints nothing. */
 #ifndef XALLOCATOR_PRINT
 #if __STDC_HOSTED__
 #include <stdio.h>
@@ -33,8 +34,9 @@
 #endif
 #endif
 
-/* A lock of the program's own: define XALLOCATOR_OWN_LOCK (in all files alike), and these four.
- * They are used from xalloc_init to xalloc_destroy; get and release must not use the family. */
+/* To use a lock of the program's own, define XALLOCATOR_OWN_LOCK in all files alike, and these four
+ * functions. They are called from xalloc_init to xalloc_destroy. lock_get and lock_release must not
+ * use the family. */
 #ifdef XALLOCATOR_OWN_LOCK
 #ifdef __cplusplus
 extern "C" {
@@ -49,7 +51,7 @@ void lock_destroy(void);
 #endif
 
 #ifdef STATIC_POOLS
-/* Blocks of each class of the static pools. */
+/* How many blocks each class of the static pools has. */
 #ifndef MAX_BLOCKS
 #define MAX_BLOCKS 32
 #endif
@@ -62,7 +64,8 @@ void* tarn_xstatic_realloc(void* p, size_t bytes);
 void tarn_xstatic_free(void* p);
 size_t tarn_xstatic_usable_bytes(const void* p);
 int tarn_xstatic_check(void);
-/* 1, or 0: there is no class of that number, from 0 on. */
+/* The counts of a class. Returns 1, or 0 when there is no class with that number; numbers begin
+ * with 0. */
 int tarn_xstatic_stats(size_t number, size_t* block_bytes, size_t* peak, size_t* in_use);
 void tarn_xstatic_use_lock(int yes);
 #ifdef __cplusplus
@@ -108,7 +111,7 @@ TARN_XALLOCATOR_INLINE void xalloc_stats(void) {
 #else
 #include "../pool/xalloc.h"
 
-/* Of the source's tables; here there is none that could be full. */
+/* The sizes of the source's tables. Here no table can be full. */
 #ifndef MAX_BLOCKS
 #define MAX_BLOCKS 32
 #endif
@@ -141,11 +144,11 @@ TARN_XALLOCATOR_INLINE void xalloc_destroy(void) {
   lock_destroy();
 }
 #else
-/* Neither need be called. */
+/* Neither of these two needs to be called. */
 TARN_XALLOCATOR_INLINE void xalloc_init(void) { (void)tarn_xalloc_init(NULL); }
 TARN_XALLOCATOR_INLINE void xalloc_destroy(void) { tarn_xalloc_destroy(); }
-/* Keep the other threads out from lock_get to lock_release; the family may be used between. A
- * program that has these names for something else defines XALLOCATOR_NO_LOCK_NAMES. */
+/* Between lock_get and lock_release other threads are kept out; the calling thread may use the
+ * family. A program that uses these names for something else defines XALLOCATOR_NO_LOCK_NAMES. */
 #ifndef XALLOCATOR_NO_LOCK_NAMES
 TARN_XALLOCATOR_INLINE void lock_init(void) {}
 TARN_XALLOCATOR_INLINE void lock_get(void) { tarn_xalloc_lock(); }
@@ -154,8 +157,8 @@ TARN_XALLOCATOR_INLINE void lock_destroy(void) {}
 #endif
 #endif
 
-/* A line on standard output for each class that was used. Block Count: the most that were in use at
- * the same time, which is how many blocks recycling has made. */
+/* Prints a line on standard output for each class that was used. Block Count is the most blocks
+ * that were in use at the same time, which is how many blocks recycling has made. */
 TARN_XALLOCATOR_INLINE void xalloc_stats(void) {
   tarn_class_pool_stats stats = TARN_CLASS_POOL_STATS();
   size_t i;

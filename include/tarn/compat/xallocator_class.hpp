@@ -1,12 +1,13 @@
-// xallocator_class.hpp: what compat/xallocator.h has for classes, in C++17: the macro XALLOCATOR,
-// and the object that makes the family ready and ends it. Included by that header.
+// xallocator_class.hpp: the part of compat/xallocator.h for classes, in C++17: the macro
+// XALLOCATOR, and the object that makes the family ready and ends it. That header includes this
+// one.
 //
 //   class Message {
-//     XALLOCATOR        // at the top of a class: ends with `private:`, as a class begins
+//     XALLOCATOR        // at the top of a class: ends with `private:`
 //     ...
 //   };
 //   struct Header {
-//     XALLOCATOR_PUBLIC // of a struct, or under `public:`: ends with `public:`
+//     XALLOCATOR_PUBLIC // in a struct, or under `public:`: ends with `public:`
 //   };
 //   class Node : public XallocatorBase { ... };   // a whole hierarchy
 //
@@ -23,7 +24,7 @@
 
 namespace tarn {
 
-// Where classes with XALLOCATOR have their memory.
+// The memory of classes with XALLOCATOR.
 struct XallocatorMemory {
   static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
 #ifdef STATIC_POOLS
@@ -46,7 +47,7 @@ struct XallocatorMemory {
   XALLOCATOR_PUBLIC \
  private:
 
-// For a hierarchy: all below it are the family's.
+// A base class: all classes derived from it take their memory from the family.
 class XallocatorBase {
   XALLOCATOR_PUBLIC
 
@@ -58,8 +59,8 @@ class XallocatorBase {
 };
 
 #ifdef AUTOMATIC_XALLOCATOR_INIT_DESTROY
-// One in each file, before its static objects: the first one calls xalloc_init, the last one to end
-// xalloc_destroy. What is freed later is freed all the same.
+// Each file has one of these before its static objects. The first to be made calls xalloc_init, and
+// the last to end calls xalloc_destroy. What is freed later is still freed.
 class XallocInitDestroy {
  public:
   XallocInitDestroy() {

@@ -1,16 +1,15 @@
-/* xallocator_static.c: the family of compat/xallocator.h out of static pools, whose sizes and
- * counts are said here, at compile time: no heap, no OS, no library. Compile it with the program,
- * as C11 or C++17; everywhere with STATIC_POOLS and the same of these:
+/* xallocator_static.c: the family of compat/xallocator.h from static pools, whose sizes and counts
+ * are chosen at compile time: no heap, no OS, no library. Compile it with the program, as C11 or
+ * C++17. Define STATIC_POOLS everywhere, and the same of these:
  *
  *   MAX_BLOCKS              blocks of each class (32)
  *   XALLOCATOR_CLASSES(X)   the classes, ascending: X(bytes, blocks) X(bytes, blocks) ...; numbers
  *   MAX_ALLOCATORS          if defined: there must not be more classes than that
  *   XALLOCATOR_SPILL        1: a class that is exhausted is served by the next one (0)
- *   XALLOCATOR_LOCK_FREE    for threads, interrupt and signal handlers at once, without a lock
- *   XALLOCATOR_OWN_LOCK     around each operation, from xalloc_init to xalloc_destroy
+ *   XALLOCATOR_LOCK_FREE    usable by threads, interrupt and signal handlers, without a lock
+ *   XALLOCATOR_OWN_LOCK     the program's lock, from xalloc_init to xalloc_destroy
  *
- * Usable before main. A wrong free: tarn_static_misuse (tarn/detail/static_bits.h), or the program
- * traps.
+ * Usable before main. A wrong free calls tarn_static_misuse (tarn/detail/static_bits.h), or traps.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef STATIC_POOLS
@@ -20,7 +19,7 @@
 
 #include "../pool/static_pool.h"
 
-/* A list of classes is a table. */
+/* The list of classes is laid out as a table. */
 /* clang-format off */
 #ifndef XALLOCATOR_CLASSES
 #define XALLOCATOR_CLASSES(X)                                                             \
@@ -101,7 +100,7 @@ void* tarn_xstatic_realloc(void* p, size_t bytes) {
   void* moved;
   if (p == NULL) return tarn_xstatic_malloc(16, bytes);
   usable = tarn_xstatic_usable_bytes(p);
-  if (bytes == 0 || usable == 0) { /* What is no live block is reported there. */
+  if (bytes == 0 || usable == 0) { /* Reports what is no live block. */
     tarn_xstatic_free(p);
     return NULL;
   }
