@@ -1,4 +1,5 @@
-// purgeables: blocks that may vanish. Locking and unlocking touch the word alone; see ring.hpp.
+// purgeables: blocks that may vanish. Locking and unlocking touch only the word of a purgeable; see
+// ring.hpp.
 //
 // SPDX-License-Identifier: MIT
 #include "watch/recover/purgeables.hpp"
@@ -39,9 +40,12 @@ HeapRecord& record_of_heap(const tarn_heap& heap) noexcept {
   return heap.record == nullptr ? main_record : *static_cast<HeapRecord*>(heap.record);
 }
 
-// Lock held. Takes the block of a purgeable that is there and has at most `pins` pins, and sets the
-// purgeable's word to `word`. Null: the block is not there, or pinned.
+// Takes the block of a purgeable that is there and has at most `pins` pins, and sets the
+// purgeable's word to `word`. Null when the block is not there, or has more pins. pre: rings_lock
+// is held
 void* claim_locked(tarn_purgeable& p, std::uint64_t pins, std::uint64_t word) noexcept {
+  TARN_ASSERT(rings_lock.held_by_this_thread());
+  TARN_ASSERT((word & (word_there | word_filling)) == 0);
   std::uint64_t seen = word_of(p).load(std::memory_order_relaxed);
   do {
     if ((seen & word_there) == 0 || seen / word_pin > pins) return nullptr;
@@ -51,18 +55,21 @@ void* claim_locked(tarn_purgeable& p, std::uint64_t pins, std::uint64_t word) no
                                              std::memory_order_relaxed));
   ring_remove(p);
   void* const block = p.block;
+  TARN_ASSERT(block != nullptr);
   p.block = nullptr;
   return block;
 }
 
-// Takes the heap's next block that may vanish, looking at up to `looks` purgeables; null: none of
-// them may. Second chance: one that was used since the hand last came by stays this time.
+// Takes the heap's next block that may vanish, looking at up to `looks` purgeables; null when none
+// of them may. It is a second-chance clock: a purgeable that was used since the hand last came by
+// stays this time.
 void* claim_next(HeapRecord& record, std::size_t* looks) noexcept {
   os::Locked locked(rings_lock);
   Ring& ring = record.purgeables;
   for (; *looks != 0; --*looks) {
     tarn_purgeable* const p = ring.hand != nullptr ? ring.hand : ring.first;
     if (p == nullptr) return nullptr;
+    TARN_ASSERT(p->ring == &record && p->epoch == rings_epoch);
     ring.hand = p->next;
     const std::uint64_t seen = word_of(*p).load(std::memory_order_relaxed);
     if ((seen & word_used) != 0) {
@@ -74,8 +81,18 @@ void* claim_next(HeapRecord& record, std::size_t* looks) noexcept {
   return nullptr;
 }
 
-// pre: the calling thread has closed the heap, or it is malloc's
+// ring_check() for a thread without the lock.
+[[maybe_unused]] bool is_sound(const HeapRecord& record) noexcept {
+  os::Locked locked(rings_lock);
+  return ring_check(record);
+}
+
+// Frees blocks that may vanish until `wanted` bytes have, looking at up to `looks` purgeables.
+// Returns the bytes. pre: the calling thread has the heap in an exclusive section, or the heap is
+// malloc's
 std::size_t purge_open(HeapRecord& record, std::size_t looks, std::size_t wanted) noexcept {
+  TARN_ASSERT(!rings_lock.held_by_this_thread());
+  TARN_ASSERT(!is_frozen(record));
   std::size_t given = 0;
   while (given < wanted) {
     void* const block = claim_next(record, &looks);
@@ -86,13 +103,16 @@ std::size_t purge_open(HeapRecord& record, std::size_t looks, std::size_t wanted
     recover_sums.purged.add(1);
   }
   recover_sums.purged_bytes.add(given);
+  TARN_ASSERT(is_sound(record));
   return given;
 }
 
-// Looks once at each purgeable of one heap. The heap is closed meanwhile, so it neither ends nor is
-// frozen, and no other thread walks it. waits: whether to wait for a thread that keeps it locked.
+// Looks once at each purgeable of one heap, in an exclusive section: so the heap neither ends nor
+// is frozen, and no other thread walks it. waits: whether to wait for a thread that holds the heap
+// exclusively.
 std::size_t purge_heap(HeapRecord& record, std::uint64_t id, std::size_t wanted,
                        bool waits) noexcept {
+  TARN_ASSERT(wanted != 0);
   std::size_t looks = 0;
   {
     os::Locked locked(rings_lock);
@@ -110,7 +130,7 @@ std::size_t purge_heap(HeapRecord& record, std::uint64_t id, std::size_t wanted,
   return given;
 }
 
-// Looks once at each purgeable of the heaps in the scope.
+// Looks once at each purgeable of the heaps in the scope, until `wanted` bytes have vanished.
 std::size_t sweep(const RecoveryScope& scope, std::size_t wanted) noexcept {
   std::size_t given = 0;
   // At a ceiling the thread has waited for these heaps already, when it looked for empty pages.
@@ -136,8 +156,9 @@ std::size_t sweep(const RecoveryScope& scope, std::size_t wanted) noexcept {
 
 }  // namespace
 
-// The second sweep finds those that the first one left because they had been used.
+// The second sweep takes the blocks that the first one left because they had been used.
 std::size_t purge_blocks(const RecoveryScope& scope, std::size_t wanted) noexcept {
+  TARN_ASSERT(!rings_lock.held_by_this_thread());
   const std::size_t given = sweep(scope, wanted);
   return given >= wanted ? given : given + sweep(scope, wanted - given);
 }
@@ -150,9 +171,9 @@ void purgeables_end(HeapRecord& record, bool deleted) noexcept {
       ring_add(main_record, *p);
       continue;
     }
-    // A thread that has it locked (a heap should not end then) goes on with its old address;
-    // one that fills it finds null, and knows that the heap has ended. The word changes first, so
-    // that a lock finds the block, or nothing.
+    // A heap should not end while a thread has a block of it locked. If one has, it goes on with
+    // its old address. A thread that is filling a block finds null, and knows that the heap has
+    // ended. The word changes first, so that a lock finds the block, or nothing.
     const std::uint64_t before =
         word_of(*p).fetch_and(~(word_there | word_used), std::memory_order_relaxed);
     if (before < word_pin || (before & word_filling) != 0) p->block = nullptr;
@@ -162,8 +183,9 @@ void purgeables_end(HeapRecord& record, bool deleted) noexcept {
 
 namespace {
 
-// Lock held. Puts it on the ring of its heap, unless that has ended.
+// Puts a purgeable on the ring of its heap. False when the heap has ended. pre: rings_lock is held
 bool add_to_heap_locked(tarn_purgeable& p) noexcept {
+  TARN_ASSERT(rings_lock.held_by_this_thread());
   HeapRecord& record = record_of_heap(p.heap);
   if (p.heap.record != nullptr && record.id.load(std::memory_order_relaxed) != p.heap.id) {
     return false;
@@ -172,8 +194,9 @@ bool add_to_heap_locked(tarn_purgeable& p) noexcept {
   return true;
 }
 
-// Lock held. The error that says why a purgeable cannot be filled now; 0: it can.
+// The error that says why a purgeable cannot be filled now; 0 when it can. pre: rings_lock is held
 int error_of_filling(tarn_purgeable& p) noexcept {
+  TARN_ASSERT(rings_lock.held_by_this_thread());
   if (is_filling(p)) return EBUSY;
   const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
   if ((word & word_known) == 0) return EINVAL;
@@ -181,14 +204,18 @@ int error_of_filling(tarn_purgeable& p) noexcept {
   return word != word_known ? EBUSY : 0;
 }
 
-// Lock held. The purgeable has the block that the calling thread has filled, or has vanished.
+// Ends a filling: the purgeable has the block that the calling thread has filled, or, without one,
+// has vanished. pre: rings_lock is held
 void end_filling_locked(tarn_purgeable& p) noexcept {
+  TARN_ASSERT(rings_lock.held_by_this_thread());
+  TARN_ASSERT((word_of(p).load(std::memory_order_relaxed) & word_asking) == 0);
   const std::uint64_t word = p.block == nullptr ? word_known : word_known | word_there | word_used;
   word_of(p).store(word, std::memory_order_release);  // Pairs with the next lock.
 }
 
 TARN_COLD void unlock_slow(tarn_purgeable* purgeable, std::uint64_t before) noexcept {
   if (before < word_pin || (before & word_asking) != 0) report_unlock(purgeable);
+  TARN_ASSERT((before & word_filling) != 0);
   os::Locked locked(rings_lock);
   end_filling_locked(*purgeable);
 }
@@ -204,6 +231,8 @@ TARN_COLD void* lock_failed(tarn_purgeable& p, std::uint64_t seen) noexcept {
 
 bool register_purgeable(tarn_purgeable* purgeable, const tarn_heap& heap, std::size_t bytes,
                         void* block) noexcept {
+  TARN_ASSERT(heap.record != &main_record);
+  TARN_ASSERT(block != nullptr || bytes != 0);
   os::Locked locked(rings_lock);
   if (word_of(*purgeable).load(std::memory_order_relaxed) != 0) {
     errno = EBUSY;
@@ -265,13 +294,15 @@ void* tarn_purgeable_refill(tarn_purgeable* purgeable) {
   bool ended = false;
   {
     os::Locked locked(rings_lock);
+    TARN_ASSERT(is_filling(p) && p.filler == os::thread_id());
+    TARN_ASSERT((word_of(p).load(std::memory_order_relaxed) & word_asking) != 0);
     p.block = block;
     ended = block != nullptr && !add_to_heap_locked(p);
     if (ended) p.block = nullptr;
     word_of(p).store(p.block == nullptr ? word_known : word_known | word_filling | word_pin,
                      std::memory_order_relaxed);
   }
-  if (ended) live_record(p.heap, "tarn_purgeable_refill");  // Reports.
+  if (ended) live_record(p.heap, "tarn_purgeable_refill");  // Reports the use.
   return block;
 }
 
@@ -283,7 +314,8 @@ int tarn_purgeable_discard(tarn_purgeable* purgeable) {
     const bool filling = is_filling(p);
     const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
     if ((word & word_known) == 0) return fail_with(EINVAL);
-    const bool asking = (word & word_asking) != 0;  // The thread is in an owner's callback.
+    const bool asking = (word & word_asking) != 0;  // It may be in an owner's callback.
+    TARN_ASSERT(!asking || filling);
     if (filling && !asking && p.filler == os::thread_id()) {
       ring_remove(p);
       block = p.block;

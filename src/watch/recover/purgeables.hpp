@@ -1,4 +1,4 @@
-// purgeables: blocks that may vanish. tarn/heap/recover.h says what its functions promise.
+// purgeables: blocks that may vanish. tarn/heap/recover.h says what the public functions promise.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,15 +10,16 @@
 
 namespace tarn {
 
-// Registers a purgeable, with its block if that is there already. False with errno: EBUSY, it is
-// registered; EINVAL, its heap has ended.
+// Registers a purgeable, with its block if there is one already. False with errno EBUSY when it is
+// registered, and EINVAL when its heap has ended.
 bool register_purgeable(tarn_purgeable* purgeable, const tarn_heap& heap, std::size_t bytes,
                         void* block) noexcept;
 
-// Has blocks in the scope vanish, until `wanted` bytes have. Returns the bytes. No lock held.
+// Lets blocks in the scope vanish until `wanted` bytes have. Returns the bytes. pre: no lock is
+// held
 std::size_t purge_blocks(const RecoveryScope& scope, std::size_t wanted) noexcept;
 
-// RecoveryHooks::blocks_end, and the part of RecoveryHooks::repair that is about purgeables.
+// The parts of RecoveryHooks::blocks_end and RecoveryHooks::repair that are about purgeables.
 void purgeables_end(HeapRecord& record, bool deleted) noexcept;
 void repair_purgeables(HeapRecord& record) noexcept;
 

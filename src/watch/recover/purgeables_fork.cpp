@@ -9,8 +9,9 @@ namespace tarn {
 
 namespace {
 
-// A thread of the parent may have stopped anywhere under the lock: `next` links are whole, and all
-// else is made from them. What it was taking off is off; what it was putting on may be on already.
+// Makes a ring anew from its `next` links. A thread of the parent may have stopped anywhere under
+// the lock; the `next` links are whole all the same. What that thread was taking off is off; what
+// it was putting on may be on already.
 void relink(HeapRecord& record) noexcept {
   Ring& ring = record.purgeables;
   tarn_purgeable* before = nullptr;
@@ -26,11 +27,14 @@ void relink(HeapRecord& record) noexcept {
   }
   ring.last = before;
   if (!has_hand) ring.hand = nullptr;
+  TARN_ASSERT((ring.first == nullptr) == (ring.last == nullptr));
 }
 
-// A purgeable that a vanished thread had claimed, but not yet taken off its ring, has vanished. Its
-// block is not used again, since it may have been freed. So has one that was being filled.
+// Makes a purgeable agree with its ring. One that a vanished thread had claimed, but not yet taken
+// off its ring, has vanished; its block is not used again, since it may have been freed. One that a
+// vanished thread was filling has vanished too.
 void settle(HeapRecord& record, tarn_purgeable& p) noexcept {
+  TARN_ASSERT(p.ring == &record && p.epoch == rings_epoch);
   if (is_filling(p)) return;
   const std::uint64_t word = word_of(p).load(std::memory_order_relaxed);
   p.inherited = static_cast<std::uint32_t>(word / word_pin);
@@ -42,20 +46,21 @@ void settle(HeapRecord& record, tarn_purgeable& p) noexcept {
   word_of(p).store(word_known | p.inherited * word_pin, std::memory_order_relaxed);
 }
 
-// Whether the rings are to be made anew. Used in the child of a fork while it has one thread.
+// Whether the rings must be made anew. Used in the child of a fork while it has one thread.
 constinit bool broken = false;
 
 }  // namespace
 
-// Malloc's record comes first. Without a thread that vanished under the lock the rings are whole;
-// with one, all are made anew, as it may have been at any. A thread that forks under the lock
-// itself (in a signal handler) goes on with what it has.
+// malloc's record comes first. If no thread vanished under the lock, the rings are whole; otherwise
+// all are made anew, as that thread may have been at any of them. A thread that forks while it
+// holds the lock itself (in a signal handler) goes on with what it has.
 void repair_purgeables(HeapRecord& record) noexcept {
   if (rings_lock.held_by_this_thread()) return;
   if (&record == &main_record) {
     broken = rings_lock.recover_after_fork();
     if (broken) ++rings_epoch;
     ++rings_forks;
+    TARN_ASSERT(!rings_lock.is_held());
   }
   if (broken) relink(record);
   for (tarn_purgeable* p = record.purgeables.first; p != nullptr;) {

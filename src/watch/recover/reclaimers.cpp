@@ -22,17 +22,20 @@ constinit os::Lock reclaimers_lock;
 constinit tarn_reclaimer* first = nullptr;  // By priority, then by number.
 constinit std::uint64_t numbers_given = 0;
 
-// The reclaimer whose callback the calling thread is in; null again once it has unregistered that.
+// The reclaimer whose callback the calling thread is in; null again once the callback has
+// unregistered it.
 TARN_INITIAL_EXEC __thread tarn_reclaimer* running_here = nullptr;
 
-// The reclaimer that the calling thread unregisters: off the list, but others may still run it.
+// The reclaimer that the calling thread is unregistering. It is off the list, but other threads may
+// still run it.
 TARN_INITIAL_EXEC __thread tarn_reclaimer* leaving_here = nullptr;
 
-// Counts the forks of which this process is the child.
+// How many forks lie between the first process and this one.
 constinit std::atomic<std::uint32_t> forks{0};
 
-// How far a pass over the list has got, whatever happens to the list meanwhile. A reclaimer that is
-// registered after the pass began is not asked: one that registers itself anew would be for ever.
+// How far a pass over the list has come, whatever happens to the list meanwhile. A reclaimer that
+// is registered after the pass began is not asked, since one that registers itself anew would be
+// asked for ever.
 struct Place {
   int priority = INT_MIN;
   std::uint64_t number = 0;
@@ -44,16 +47,17 @@ struct Place {
   }
 };
 
-// Lock held. The link that leads to it; null: it is not registered.
+// The link that leads to a reclaimer; null when it is not registered. pre: the lock is held
 tarn_reclaimer** find_locked(const tarn_reclaimer* wanted) noexcept {
+  TARN_ASSERT(reclaimers_lock.held_by_this_thread());
   for (tarn_reclaimer** link = &first; *link != nullptr; link = &(*link)->next) {
     if (*link == wanted) return link;
   }
   return nullptr;
 }
 
-// Lock held. Whether the list is in the order in which owners are asked.
-bool is_ordered_locked() noexcept {
+// Whether the list is in the order in which owners are asked. pre: the lock is held
+[[maybe_unused]] bool is_ordered_locked() noexcept {
   for (const tarn_reclaimer* r = first; r != nullptr && r->next != nullptr; r = r->next) {
     const tarn_reclaimer& after = *r->next;
     if (after.priority < r->priority) return false;
@@ -62,7 +66,7 @@ bool is_ordered_locked() noexcept {
   return true;
 }
 
-// Lock held. Whether the owner has anything that is wanted.
+// Whether the owner has memory that the scope asks for. pre: the lock is held
 bool is_asked_locked(const tarn_reclaimer& r, const RecoveryScope& scope) noexcept {
   if (r.heap.record == nullptr) return scope.top == nullptr;
   if (scope.top != nullptr && !scope.below && r.heap.record != scope.top) return false;
@@ -80,9 +84,12 @@ std::atomic<std::size_t>* estimate_of(tarn_reclaimer& r) noexcept {
   return reinterpret_cast<std::atomic<std::size_t>*>(&r.estimate_bytes);
 }
 
-// Lock held. A signal handler may fork between any two steps. In the child, repair_reclaimers() has
-// then set the count without knowing of this step; it is set anew here, by the child's only thread.
+// Counts a run of the calling thread. A signal handler may fork between any two steps. In the
+// child, repair_reclaimers() has then set the count without knowing of this step; so the child's
+// only thread sets it again here. pre: the lock is held
 void begin_here(tarn_reclaimer& r) noexcept {
+  TARN_ASSERT(reclaimers_lock.held_by_this_thread());
+  TARN_ASSERT(running_here == nullptr);
   const std::uint32_t before = forks.load(std::memory_order_relaxed);
   TARN_FORK_FENCE();
   running_here = &r;
@@ -93,7 +100,10 @@ void begin_here(tarn_reclaimer& r) noexcept {
   }
 }
 
+// Ends a run of the calling thread; otherwise as above.
 void end_here(tarn_reclaimer& r) noexcept {
+  TARN_ASSERT(reclaimers_lock.held_by_this_thread());
+  TARN_ASSERT(running_here == &r && runs_of(r)->load(std::memory_order_relaxed) != 0);
   const std::uint32_t before = forks.load(std::memory_order_relaxed);
   TARN_FORK_FENCE();
   running_here = nullptr;
@@ -104,9 +114,10 @@ void end_here(tarn_reclaimer& r) noexcept {
   }
 }
 
-// The next reclaimer to ask, which stays registered until its run ends; null: there is none.
+// The next reclaimer to ask. It stays registered until its run ends. Null when there is none.
 tarn_reclaimer* begin_run(const RecoveryScope& scope, Place* place) noexcept {
   os::Locked locked(reclaimers_lock);
+  TARN_ASSERT(is_ordered_locked());
   if (place->number_max == 0) place->number_max = numbers_given;
   for (tarn_reclaimer* r = first; r != nullptr; r = r->next) {
     if (!place->is_before(*r) || !is_asked_locked(*r, scope)) continue;
@@ -118,22 +129,28 @@ tarn_reclaimer* begin_run(const RecoveryScope& scope, Place* place) noexcept {
   return nullptr;
 }
 
-// A reclaimer that has unregistered itself is not touched: its memory is the program's again.
+// Ends the run of a reclaimer. One that has unregistered itself is not touched, since its memory is
+// the program's again.
 void end_run(tarn_reclaimer& r, bool called, std::size_t given) noexcept {
+  TARN_ASSERT(called || given == 0);
   os::Locked locked(reclaimers_lock);
   if (running_here != &r) return;
   if (called) {
     ++r.calls;
     if (given == 0) ++r.calls_in_vain;
     r.given_bytes += given;
+    TARN_ASSERT(r.calls_in_vain <= r.calls);
   }
   end_here(r);
-  os::word_wake(runs_of(r));  // Under the lock: a waiter takes it before r goes.
+  os::word_wake(runs_of(r));  // Under the lock, so that r exists until then.
 }
 
-// Asks a reclaimer, whose estimate and callback may unregister it. Returns the bytes that it gave.
+// Asks a reclaimer and returns the bytes that it gave. Its estimate and its callback may unregister
+// it.
 std::size_t run(tarn_reclaimer& r, std::size_t wanted) noexcept {
+  TARN_ASSERT(wanted != 0 && running_here == &r);
   const tarn_reclaim reclaim = r.reclaim;
+  TARN_ASSERT(reclaim != nullptr);
   const tarn_reclaim_estimate estimate = r.estimate;
   void* const context = r.context;
   const std::size_t there =
@@ -152,6 +169,7 @@ std::size_t run(tarn_reclaimer& r, std::size_t wanted) noexcept {
 }  // namespace
 
 bool register_reclaimer(tarn_reclaimer* reclaimer, const tarn_reclaimer_options& options) noexcept {
+  TARN_ASSERT(options.reclaim != nullptr);
   os::Locked locked(reclaimers_lock);
   if (find_locked(reclaimer) != nullptr) {
     errno = EBUSY;
@@ -172,16 +190,19 @@ bool register_reclaimer(tarn_reclaimer* reclaimer, const tarn_reclaimer_options&
   TARN_FORK_FENCE();
   *link = reclaimer;
   TARN_ASSERT(is_ordered_locked());
+  TARN_ASSERT(find_locked(reclaimer) == link);
   return true;
 }
 
 std::size_t ask_owners(const RecoveryScope& scope, std::size_t wanted) noexcept {
+  TARN_ASSERT(wanted != 0 && !reclaimers_lock.held_by_this_thread());
   std::size_t given = 0;
   Place place;
   while (tarn_reclaimer* const r = begin_run(scope, &place)) {
     const std::size_t more = run(*r, wanted - given);
     if (more >= wanted - given) return more > SIZE_MAX - given ? SIZE_MAX : given + more;
     given += more;
+    TARN_ASSERT(given < wanted);
   }
   return given;
 }
@@ -211,10 +232,12 @@ int tarn_reclaimer_unregister(tarn_reclaimer* reclaimer) {
     errno = EINVAL;
     return -1;
   }
+  TARN_ASSERT(leaving_here == nullptr);
   leaving_here = reclaimer;
   TARN_FORK_FENCE();
   *link = reclaimer->next;
   TARN_ASSERT(is_ordered_locked());
+  TARN_ASSERT(find_locked(reclaimer) == nullptr);
   if (running_here == reclaimer) end_here(*reclaimer);
   while (const std::uint32_t runs = runs_of(*reclaimer)->load(std::memory_order_relaxed)) {
     reclaimers_lock.unlock();

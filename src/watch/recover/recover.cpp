@@ -1,9 +1,9 @@
-// recover: the three steps of a recovery, and what puts them in place: the first registration of a
-// purgeable or a reclaimer. docs/design/recover.md says how it works.
+// recover: the three steps of a recovery. The first registration of a purgeable or a reclaimer puts
+// them in place for allocations. docs/design/recover.md says how it works.
 //
-// Locks: a heap's gate, then this room's, then the registry's. This room has two: one of the list
-// of reclaimers, one of all rings of purgeables. No thread holds both, and none holds either while
-// it calls an owner or frees a block.
+// Lock order: a heap's gate, then this room's locks, then the registry's. This room has two: one
+// for the list of reclaimers, one for all rings of purgeables. No thread holds both, and none holds
+// either while it calls an owner or frees a block.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
@@ -14,6 +14,7 @@
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/recovery.hpp"
 #include "heaps/operations/trim.hpp"
+#include "platform/base/check.hpp"
 #include "platform/report/options.hpp"
 #include "watch/recover/purgeables.hpp"
 #include "watch/recover/reclaimers.hpp"
@@ -23,38 +24,43 @@ namespace tarn {
 
 namespace {
 
-// The thread is asking owners (step 2). Their callbacks may come here again.
+// Whether the thread is asking owners (step 2). Their callbacks may start a recovery again.
 TARN_INITIAL_EXEC __thread bool asking = false;
 
-// pre: wanted > 0
+// Asks owners, unless the thread is asking them already. pre: wanted > 0
 std::size_t ask_once(const RecoveryScope& scope, std::size_t wanted) noexcept {
-  // The ending thread's own objects, on which callbacks may rely, may have gone already.
+  TARN_ASSERT(wanted != 0);
+  // In a thread that ends, its own objects, on which callbacks may rely, may have been destroyed
+  // already.
   if (asking || thread_is_ending || WithoutOwners::is_wanted()) return 0;
   asking = true;
   std::size_t given = 0;
   {
-    const WithoutDefaultHeap malloc_itself;  // The thread's scope may be the heap that has no room.
+    const WithoutDefaultHeap malloc_itself;  // The default heap may be the full one.
     given = ask_owners(scope, wanted);
   }
+  TARN_ASSERT(asking);
   asking = false;
   return given;
 }
 
+// All bytes gained so far. It saturates, since a callback may claim anything.
 std::size_t sum_of(const tarn_recovered& steps) noexcept {
   std::size_t sum = 0;
   const bool wraps = __builtin_add_overflow(steps.spare_bytes, steps.reclaimed_bytes, &sum) ||
                      __builtin_add_overflow(sum, steps.purged_bytes, &sum);
-  return wraps ? SIZE_MAX : sum;  // A callback may say anything.
+  return wraps ? SIZE_MAX : sum;
 }
 
-// Gives empty memory back to the OS, or to where it came from.
+// Step 1: gives empty memory back to the OS, or to where it came from.
 std::size_t spare(const RecoveryScope& scope, std::size_t wanted) noexcept {
   return scope.top == nullptr ? give_spare(wanted) : give_spare_below(*scope.top);
 }
 
-// Steps 2 and 3.
+// Steps 2 and 3: asks owners, then lets purgeables vanish.
 void ask_and_purge(const RecoveryScope& scope, std::size_t wanted, unsigned flags,
                    tarn_recovered* steps) noexcept {
+  TARN_ASSERT(steps->reclaimed_bytes == 0 && steps->purged_bytes == 0);
   if ((flags & TARN_RECOVER_RECLAIM) != 0 && sum_of(*steps) < wanted) {
     steps->reclaimed_bytes = ask_once(scope, wanted - sum_of(*steps));
     recover_sums.reclaimed_bytes.add(steps->reclaimed_bytes);
@@ -64,8 +70,11 @@ void ask_and_purge(const RecoveryScope& scope, std::size_t wanted, unsigned flag
   }
 }
 
+// RecoveryHooks::recover.
 std::size_t recover_for_heaps(const RecoveryScope& scope, std::size_t wanted,
                               bool for_allocation) noexcept {
+  TARN_ASSERT(wanted != 0);
+  TARN_ASSERT(recovery_hooks.load(std::memory_order_relaxed) != nullptr);
   const int saved = errno;
   tarn_recovered steps{};
   recover_sums.recoveries.add(1);
@@ -77,7 +86,7 @@ std::size_t recover_for_heaps(const RecoveryScope& scope, std::size_t wanted,
   ask_and_purge(scope, wanted, TARN_RECOVER_RECLAIM | TARN_RECOVER_PURGEABLES, &steps);
   const std::size_t sum = sum_of(steps);
   if (for_allocation && sum == 0) recover_sums.by_allocations_in_vain.add(1);
-  // Pages that have become empty join the free memory around them.
+  // Pages that have become empty are to join the free memory around them.
   if (scope.top == nullptr && sum != steps.spare_bytes) give_spare(wanted);
   errno = saved;
   return sum;
@@ -93,7 +102,7 @@ constexpr RecoveryHooks hooks{
         },
 };
 
-// From now on an allocation that fails comes here.
+// Installs the hooks: from now on an allocation that would fail recovers memory.
 void know_recovery() noexcept { recovery_hooks.store(&hooks, std::memory_order_release); }
 
 constexpr unsigned all_steps = TARN_RECOVER_SPARE | TARN_RECOVER_RECLAIM | TARN_RECOVER_PURGEABLES;
@@ -168,10 +177,11 @@ std::size_t tarn_recover_heap(tarn_heap heap, std::size_t wanted_bytes, unsigned
   const int saved = errno;
   if (flags == 0) flags = all_steps;
   const RecoveryScope whose_spare = of_malloc ? RecoveryScope{} : scope;
+  TARN_ASSERT((flags & ~all_steps) == 0 && flags != 0);
   const bool gives_spare = (flags & TARN_RECOVER_SPARE) != 0;
   if (gives_spare) steps->spare_bytes = spare(whose_spare, wanted_bytes);
   ask_and_purge(scope, wanted_bytes, flags, steps);
-  // The memory that these steps freed is to leave the process, too; it has been counted.
+  // The memory that these steps freed must leave the process too. It has been counted already.
   if (steps->reclaimed_bytes != 0 || steps->purged_bytes != 0) spare(whose_spare, wanted_bytes);
   recover_sums.spare_bytes.add(steps->spare_bytes);
   errno = saved;

@@ -3,15 +3,31 @@
 // SPDX-License-Identifier: MIT
 #include "watch/recover/ring.hpp"
 
+#include "platform/base/check.hpp"
+
 namespace tarn {
 
 constinit os::Lock rings_lock;
 constinit std::uint32_t rings_epoch = 1;
 constinit std::uint32_t rings_forks = 0;
 
-// Behind the hand, so that it is the last one to be looked at.
+namespace {
+
+// Whether the neighbours of a purgeable, or the ends of the ring, lead to it.
+[[maybe_unused]] bool is_linked(const Ring& ring, const tarn_purgeable& p) noexcept {
+  return (p.prev != nullptr ? p.prev->next : ring.first) == &p &&
+         (p.next != nullptr ? p.next->prev : ring.last) == &p;
+}
+
+}  // namespace
+
+// Puts it behind the hand, so that it is the last one to be looked at.
 void ring_add(HeapRecord& record, tarn_purgeable& p) noexcept {
+  TARN_ASSERT(rings_lock.held_by_this_thread());
+  TARN_ASSERT(p.ring == nullptr || p.epoch != rings_epoch);
+  TARN_ASSERT(p.block != nullptr);
   Ring& ring = record.purgeables;
+  TARN_ASSERT((ring.first == nullptr) == (ring.count == 0));
   tarn_purgeable* const after = ring.hand;  // Null: at the end.
   tarn_purgeable* const before = after != nullptr ? after->prev : ring.last;
   p.next = after;
@@ -23,11 +39,13 @@ void ring_add(HeapRecord& record, tarn_purgeable& p) noexcept {
   TARN_FORK_FENCE();
   (after != nullptr ? after->prev : ring.last) = &p;
   ++ring.count;
+  TARN_ASSERT(is_linked(ring, p));
 }
 
 void ring_remove(tarn_purgeable& p) noexcept {
   if (p.ring == nullptr || p.epoch != rings_epoch) return;
   Ring& ring = static_cast<HeapRecord*>(p.ring)->purgeables;
+  TARN_ASSERT(ring.count != 0 && is_linked(ring, p));
   if (ring.hand == &p) ring.hand = p.next;
   TARN_FORK_FENCE();
   (p.prev != nullptr ? p.prev->next : ring.first) = p.next;
@@ -35,6 +53,8 @@ void ring_remove(tarn_purgeable& p) noexcept {
   (p.next != nullptr ? p.next->prev : ring.last) = p.prev;
   --ring.count;
   p.ring = nullptr;
+  TARN_ASSERT((ring.first == nullptr) == (ring.count == 0));
+  TARN_ASSERT((ring.last == nullptr) == (ring.count == 0));
 }
 
 bool ring_check(const HeapRecord& record) noexcept {

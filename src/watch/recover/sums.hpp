@@ -8,7 +8,7 @@
 
 namespace tarn {
 
-// Written by any thread, without order: sums for reports.
+// A sum for reports. Any thread adds to it, without order.
 class Sum {
  public:
   void add(std::uint64_t n) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }

@@ -1,10 +1,10 @@
 // block_index: see block_index.hpp.
 //
-// Threads may stand in the midst of anything. On hit paths, what they are about to hand out or to
-// take back is in their registers, so it counts as reached. On slow paths free blocks may be on no
-// list, or live ones known by a number alone: blocks of pages that somebody is at work on are not
-// shown, those of a heap whose lock is held count as reached, unless they have pages; and whoever
-// has the descriptor of a large block has the block.
+// Threads may stand still in the middle of anything. On hit paths, a block that they are about to
+// hand out or take back is in their registers, so it counts as reached. On slow paths free blocks
+// may be on no list, or live ones known by a number alone. So blocks of pages that a thread is at
+// work on are not listed; blocks outside pages count as reached while their heap's lock is held;
+// and a thread that has the descriptor of a large block has the block.
 //
 // SPDX-License-Identifier: MIT
 #include "watch/unreachable/block_index.hpp"
@@ -19,7 +19,7 @@ namespace tarn {
 
 namespace {
 
-// Calls visit(span, is_in_region) for every descriptor.
+// Calls visit(span, is_in_region) for every descriptor of the store and of regions.
 template <class Visit>
 void for_each_span_anywhere(Visit visit) noexcept {
   store.for_each_span([&](Span* span) noexcept { visit(span, false); });
@@ -33,17 +33,19 @@ void for_each_chunk(Visit visit) noexcept {
       [&](const HeapRecord& record) noexcept { record.source.for_each_own_chunk(visit); });
 }
 
-// In a region there may be no way from addresses to spans but under a lock.
+// Whether addresses lead to the span. In a region there may be no such way without a lock.
 bool is_known(const Span* span, bool is_in_region) noexcept {
   return is_in_region || page_map.span_of(span->base) == span;
 }
 
+// The heap that has the blocks of a record.
 HeapRecord* living(HeapRecord* record) noexcept {
-  // A deleted heap's mixed page and what it checks stay with its record; the blocks are malloc's.
+  // A deleted heap's mixed page and checked blocks stay with its record, but the blocks are
+  // malloc's.
   return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
 }
 
-// Whose blocks the span has; null: it has none.
+// The heap whose blocks the span has; null when it has none.
 HeapRecord* record_with_blocks(const Span* span, bool is_in_region) noexcept {
   const auto* const page = static_cast<const Page*>(span);
   switch (span->kind_now()) {
@@ -73,6 +75,7 @@ BlockRangeKind kind_of(SpanKind kind) noexcept {
   }
 }
 
+// How many places for blocks the span has.
 std::uint32_t places_of(const Page& page) noexcept {
   switch (page.kind_now()) {
     case SpanKind::page: return page.carved;
@@ -87,6 +90,14 @@ const MixedPage& mixed_page_of(const BlockRange& range) noexcept {
 }
 
 std::uint64_t padded(std::uint32_t places) noexcept { return align_up(places, std::size_t{64}); }
+
+}  // namespace
+
+namespace {
+
+[[maybe_unused]] bool lists_are_held() noexcept {
+  return registry.lock().held_by_this_thread() && store.lock().held_by_this_thread();
+}
 
 }  // namespace
 
@@ -105,10 +116,12 @@ bool take_unless_stuck(os::Lock& lock) noexcept {
     if (now_ms > until_ms) return false;
     os::yield();
   }
+  TARN_ASSERT(lock.held_by_this_thread());
   return true;
 }
 
 bool hold_lists() noexcept {
+  TARN_ASSERT(!store.lock().held_by_this_thread());
   if (!take_unless_stuck(registry.lock())) return false;
   if (take_unless_stuck(store.lock())) return true;
   registry.lock().unlock();
@@ -123,19 +136,21 @@ bool try_hold_lists() noexcept {
 }
 
 void let_lists_go() noexcept {
+  TARN_ASSERT(lists_are_held());
   store.lock().unlock();
   registry.lock().unlock();
 }
 
 namespace {
 
+// Whether the thread was stopped on a slow path.
 bool is_at_work(const Thread& thread) noexcept {
   return thread.state.load(std::memory_order_relaxed) != ThreadState::lost &&
          (thread.busy.load(std::memory_order_relaxed) ||
           thread.inside.load(std::memory_order_relaxed));
 }
 
-// A thread that is changing the page's lists may hold blocks.
+// Whether a thread may be changing the page's lists, so that it may hold blocks.
 bool is_worked_on(const Page& page) noexcept {
   const Thread* const owner = page.owner.load(std::memory_order_relaxed);
   if (owner == nullptr || owner == &frozen_owner || owner == &lost_owner) return false;
@@ -149,6 +164,7 @@ bool is_worked_on(const Page& page) noexcept {
 }  // namespace
 
 Rest rest() noexcept {
+  TARN_ASSERT(lists_are_held());
   Rest rest = Rest::full;
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     if (is_at_work(*t)) rest = Rest::partial;
@@ -167,6 +183,8 @@ Rest rest() noexcept {
 }
 
 bool BlockIndex::begin(Scratch& scratch) noexcept {
+  TARN_ASSERT(lists_are_held());
+  TARN_ASSERT(scratch_ == nullptr && range_end_ == first_range_);
   scratch_ = &scratch;
   std::uint64_t count = 0;
   std::uint64_t bits = 0;
@@ -187,16 +205,17 @@ bool BlockIndex::begin(Scratch& scratch) noexcept {
   }
   room_ = {count, bits, chunks};
   lowest_ = UINTPTR_MAX;
-  // Memory of a heap may lie in a block of another one: what is inside goes last.
+  // The memory of a heap may lie in a block of another one, so what is inside is added last.
   if (!add_all_own() || !add_ranges(false) || !add_chunks() || !add_ranges(true)) return false;
   if (!make_descriptors()) return false;
   for (std::uint64_t i = 0; i < bit_count_ / 64; ++i) {
     live_count_ += static_cast<std::uint64_t>(__builtin_popcountll(bits_[2 * i]));
   }
+  TARN_ASSERT(check());
   return true;
 }
 
-// Those of heaps that have memory of their own, or of the others.
+// Adds the spans of heaps that have memory of their own (apart), or those of all others.
 bool BlockIndex::add_ranges(bool apart) noexcept {
   bool done = true;
   for_each_span_anywhere([&](const Span* span, bool in_region) noexcept {
@@ -214,10 +233,11 @@ bool BlockIndex::add_range(const Page& page, HeapRecord* record) noexcept {
                              : in_steps                    ? page.block_bytes
                                                            : 0;
   const std::uint32_t places = places_of(page);
-  // Threads that do not stand still may have made more meanwhile.
+  // Threads that were missed may have made more spans meanwhile.
   if (range_end_ - first_range_ == room_.ranges || bit_count_ + padded(places) > room_.bits) {
     return true;
   }
+  TARN_ASSERT(record != nullptr && bit_count_ % 64 == 0);
   BlockRange& range = ranges_[range_end_];
   range = {page.base, bit_count_, step, places, &page, record, kind, true, false};
   if (!set_slices(page.base, page.bytes(), range_end_)) return false;
@@ -227,6 +247,7 @@ bool BlockIndex::add_range(const Page& page, HeapRecord* record) noexcept {
   const std::uintptr_t end_before = extent_ == 0 ? 0 : lowest_ + extent_;
   if (address_of(page.base) < lowest_) lowest_ = address_of(page.base);
   extent_ = (end > end_before ? end : end_before) - lowest_;
+  TARN_ASSERT(may_have(address_of(page.base)) && range_end_ - first_range_ <= room_.ranges);
   fill(range);
   if (kind == BlockRangeKind::page) {
     range.is_wanted = range.is_wanted && !is_worked_on(page);
@@ -245,9 +266,11 @@ bool BlockIndex::make_descriptors() noexcept {
   descriptors_ = scratch_->take_array<std::uint32_t>(std::size_t{1} << descriptor_bits_);
   if (descriptors_ == nullptr) return false;
   const std::size_t mask = (std::size_t{1} << descriptor_bits_) - 1;
+  TARN_ASSERT(count < mask / 2 + 1);  // So a search meets a free entry.
   for (std::uint32_t g = first_range_; g < range_end_; ++g) {
     if (ranges_[g].kind != BlockRangeKind::large) continue;
     std::size_t i = slot_of(address_of(ranges_[g].page));
+    TARN_ASSERT(ranges_[g].places == 1 && i <= mask);
     while (descriptors_[i] != 0) i = (i + 1) & mask;
     descriptors_[i] = g;
   }
@@ -255,17 +278,19 @@ bool BlockIndex::make_descriptors() noexcept {
 }
 
 bool BlockIndex::find_by_descriptor(std::uintptr_t address, Spot* spot) const noexcept {
+  TARN_ASSERT(descriptors_ != nullptr);
   if (address % alignof(Page) != 0) return false;
   const std::size_t mask = (std::size_t{1} << descriptor_bits_) - 1;
   for (std::size_t i = slot_of(address); descriptors_[i] != 0; i = (i + 1) & mask) {
     if (address_of(ranges_[descriptors_[i]].page) != address) continue;
+    TARN_ASSERT(range(descriptors_[i]).kind == BlockRangeKind::large);
     *spot = {descriptors_[i], 0};
     return true;
   }
   return false;
 }
 
-// A heap that lives needs the blocks that its memory lies in.
+// Adds the chunks of heaps, and notes the blocks that contain them: a live heap needs these.
 bool BlockIndex::add_chunks() noexcept {
   bool done = true;
   for_each_chunk([&](const std::byte* start, std::size_t bytes) noexcept {
@@ -280,6 +305,8 @@ bool BlockIndex::set_slices(const std::byte* start, std::size_t bytes,
                             std::uint32_t number) noexcept {
   std::uintptr_t at = address_of(start) >> slice_shift;
   const std::uintptr_t end = (address_of(start) + bytes) >> slice_shift;
+  TARN_ASSERT(number == own_ || is_aligned(start, slice_bytes));
+  TARN_ASSERT(at >= end || (end - 1) >> (leaf_shift - slice_shift) < root_entries);
   while (at < end) {
     const std::uintptr_t first = at & (leaf_entries - 1);
     const std::uintptr_t rest = leaf_entries - first;
@@ -290,6 +317,7 @@ bool BlockIndex::set_slices(const std::byte* start, std::size_t bytes,
     for (std::uintptr_t i = first; i < first + in_leaf; ++i) leaf[i] = number;
     at += in_leaf;
   }
+  TARN_ASSERT(at >= end && (number == own_ || slice_at(address_of(start)) == number));
   return true;
 }
 
@@ -297,7 +325,7 @@ bool BlockIndex::add_own(const std::byte* start, std::size_t bytes) noexcept {
   return set_slices(start, bytes, own_);
 }
 
-// What is tarn's, with blocks or without.
+// Adds all slices that are tarn's, with blocks or without.
 bool BlockIndex::add_all_own() noexcept {
   bool done = true;
   const auto add = [&](const std::byte* start, std::size_t bytes) noexcept {
@@ -313,6 +341,7 @@ bool BlockIndex::add_all_own() noexcept {
   return done;
 }
 
+// Sets the bits of the live blocks of a range, and counts their bytes.
 void BlockIndex::fill(BlockRange& range) noexcept {
   switch (range.kind) {
     case BlockRangeKind::page: fill_page(range); break;
@@ -351,27 +380,31 @@ void BlockIndex::fill(BlockRange& range) noexcept {
 }
 
 void BlockIndex::fill_page(BlockRange& range) noexcept {
+  TARN_ASSERT(range.kind == BlockRangeKind::page && range.place_bytes != 0);
   const Page& page = *range.page;
-  if (page_has_no_lists(&page)) return;  // None is live.
+  if (page_has_no_lists(&page)) return;  // It has no live block.
   for (std::uint32_t i = 0; i < range.places; ++i) set_live(range, i);
   std::uint32_t listed = strike_list(range, page.free);
   listed += strike_list(range, page.local_free);
   const Remote remote{page.remote.load(std::memory_order_relaxed)};
   if (remote.count() != 0) strike_list(range, page.block_at(decode_head(remote.head())));
-  // A fork has left it half-changed: some blocks may be on no list.
+  // A fork has left the page half-changed: some blocks may be on no list.
   if (page.owner.load(std::memory_order_relaxed) == &lost_owner) range.is_wanted = false;
-  // One may be on its way from a list to the program, or back: then somebody has it.
+  // One block may be on its way from a list to the program or back; then a thread has it. If more
+  // are missing, the lists cannot be trusted.
   if (listed + 1 < range.places - page.live() && page.live() <= range.places) {
     range.is_wanted = false;
   }
 }
 
-// How many free blocks were on the list. One that leads astray is being changed: it ends there.
+// Clears the bits of the blocks on a list and returns their number. A list that leads astray is
+// being changed; it ends there.
 std::uint32_t BlockIndex::strike_list(const BlockRange& range, const Block* block) noexcept {
   std::uint32_t count = 0;
   for (; block != nullptr && range.page->is_block(block); block = block->next) {
     const std::size_t i = range.page->offset_of(block) / range.place_bytes;
     if (i >= range.places || !is_live(range, static_cast<std::uint32_t>(i))) break;
+    TARN_ASSERT(count < range.places);
     const std::uint64_t bit = range.first_bit + i;
     bits_[bit / 64 * 2] &= ~(std::uint64_t{1} << (bit % 64));
     ++count;
@@ -417,6 +450,7 @@ os::Bytes BlockIndex::bytes_of_block(Spot spot) const noexcept {
 }
 
 const void* BlockIndex::site_of(Spot spot) const noexcept {
+  TARN_ASSERT(is_live(range(spot.range), spot.place));
   const BlockRange& range = ranges_[spot.range];
   if (range.kind == BlockRangeKind::checked) {
     return place_number(range.page, spot.place).note->allocated_at;

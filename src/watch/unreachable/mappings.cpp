@@ -11,6 +11,7 @@
 namespace tarn {
 
 bool Mappings::begin(Scratch& scratch) noexcept {
+  TARN_ASSERT(all_ == nullptr && count_ == 0);
   if (!presence_.open()) return false;
   for (std::size_t room = 1024;; room = count_ + count_ / 4) {
     all_ = scratch.take_array<os::Mapping>(room);
@@ -19,6 +20,7 @@ bool Mappings::begin(Scratch& scratch) noexcept {
       return false;
     }
     count_ = os::read_mappings(all_, room);
+    TARN_ASSERT(count_ > room || check());
     if (count_ <= room) return count_ != 0;
   }
 }
@@ -31,6 +33,7 @@ std::size_t Mappings::first_after(const void* p) const noexcept {
 
 std::size_t Mappings::find(const void* p) const noexcept {
   const std::size_t i = first_after(p);
+  TARN_ASSERT(i <= count_);
   return i < count_ && all_[i].bytes.has(p) ? i : count_;
 }
 

@@ -1,4 +1,5 @@
-// mappings: all that a process has mapped, and which parts of it may be read and are worth it.
+// mappings: all memory that the process has mapped, and which parts of it can be read and have
+// contents.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -6,6 +7,7 @@
 #include <cstddef>
 
 #include "engine/layout/geometry.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/standstill.hpp"
 #include "watch/unreachable/scratch.hpp"
 
@@ -15,23 +17,37 @@ class Mappings {
  public:
   ~Mappings() { presence_.close(); }
 
-  // False with errno set when the OS does not say, or there is no memory.
+  // Reads the mappings. False with errno set when the OS does not say, or there is no memory.
   bool begin(Scratch& scratch) noexcept;
 
   std::size_t count() const noexcept { return count_; }
-  const os::Mapping& operator[](std::size_t i) const noexcept { return all_[i]; }
+  const os::Mapping& operator[](std::size_t i) const noexcept {
+    TARN_ASSERT(i < count_);
+    return all_[i];
+  }
 
-  // The number of the one that has the address, count() when none has.
+  // The number of the mapping that contains the address; count() when none does.
   std::size_t find(const void* p) const noexcept;
 
-  // True: what is directly below may not be read, as it is below stacks.
+  // Whether the memory directly below the mapping cannot be read, as it is below stacks.
   bool has_guard(std::size_t i) const noexcept {
+    TARN_ASSERT(i < count_);
     return i > 0 && all_[i - 1].bytes.end == all_[i].bytes.start && !all_[i - 1].readable;
   }
 
-  // Calls visit(bytes) for the parts that may be read and, where they are long, have contents.
+  // Whether no mapping is empty and their ends ascend, as find() needs it.
+  bool check() const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (all_[i].bytes.start >= all_[i].bytes.end) return false;
+      if (i > 0 && all_[i - 1].bytes.end >= all_[i].bytes.end) return false;
+    }
+    return true;
+  }
+
+  // Calls visit(part) for the parts that can be read and, where they are long, have contents.
   template <class Visit>
   void for_each_readable(os::Bytes bytes, Visit visit) noexcept {
+    TARN_ASSERT(bytes.start <= bytes.end);
     for (std::size_t i = first_after(bytes.start); i < count_; ++i) {
       const os::Mapping& m = all_[i];
       if (m.bytes.start >= bytes.end) return;
@@ -46,13 +62,16 @@ class Mappings {
     }
   }
 
-  // As above. pre: the bytes may be read, and are the mapping's
+  // Calls visit(part) for the parts that have contents. pre: the bytes can be read, and are the
+  // mapping's
   template <class Visit>
   void for_each_present(os::Bytes bytes, const os::Mapping& m, Visit visit) noexcept {
+    TARN_ASSERT(bytes.start >= m.bytes.start && bytes.end <= m.bytes.end);
     const os::Bytes whole = whole_slices(bytes);
     for (os::Bytes left = whole; left.start < left.end;) {
       const os::Bytes run = presence_.first_run(left, m.is_shared);
       if (run.start >= run.end) return;
+      TARN_ASSERT(run.start >= left.start && run.end <= left.end);
       visit(os::Bytes{run.start > bytes.start ? run.start : bytes.start,
                       run.end < bytes.end ? run.end : bytes.end});
       left.start = run.end;
@@ -62,7 +81,7 @@ class Mappings {
  private:
   static constexpr std::size_t asked_bytes_min_ = 16 * slice_bytes;  // Worth a call of the OS.
 
-  std::size_t first_after(const void* p) const noexcept;  // That ends behind it.
+  std::size_t first_after(const void* p) const noexcept;  // The first one that ends behind p.
   static os::Bytes whole_slices(os::Bytes bytes) noexcept;
 
   os::Mapping* all_ = nullptr;

@@ -1,5 +1,5 @@
-// mark: what is reached from what. Blocks that are reached wait on a stack until they have been
-// read; it has room for all live blocks, so nothing can fail once it is made.
+// mark: finds what is reached from what. Blocks that are reached wait on a stack until they have
+// been read. The stack has room for all live blocks, so nothing can fail once it is made.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/base/check.hpp"
 #include "platform/os/standstill.hpp"
 #include "watch/unreachable/block_index.hpp"
 #include "watch/unreachable/mappings.hpp"
@@ -14,8 +15,7 @@
 
 namespace tarn {
 
-// Calls hit(spot) for the live blocks whose addresses, or addresses of bytes in them, are in the
-// words from `from` to `to`.
+// Calls hit(value) for the aligned words in the bytes that may be addresses in blocks.
 template <class Hit>
 TARN_UNSANITIZED void for_each_word_in(const BlockIndex& index, os::Bytes bytes, Hit hit) noexcept {
   const std::uintptr_t first = align_up(address_of(bytes.start), sizeof(std::uintptr_t));
@@ -36,20 +36,32 @@ class Mark {
   // False when out of memory.
   bool begin(Scratch& scratch) noexcept;
 
-  // Memory may go while it is read: it is copied first, where the OS finds it.
+  // From now on memory may be unmapped while it is read, so the OS copies it first.
   void be_careful() noexcept { careful_ = true; }
 
-  // What the words lead to is reached, and all that leads from there.
+  // Marks what the words lead to as reached, and all that is reached from there.
   void add_words(os::Bytes bytes) noexcept;
-  // As above, of a thread's own: also what has no more than a descriptor there.
+  // As above, for the stack and registers of a thread, which may also hold the descriptor of a
+  // block instead of its address.
   void add_words_in_use(os::Bytes bytes) noexcept;
+  // Marks a block as reached, and all that is reached from there.
   void add_block(Spot spot) noexcept;
-  void add_block_at(const void* p) noexcept;
+  void add_block_at(const void* p) noexcept;  // The block that contains p, if any does.
 
-  // Of the blocks that are not reached, those that others of them lead to. Afterwards `leads` is
-  // false of blocks that are direct.
+  // Finds, among the blocks that are not reached, those that others of them lead to. Afterwards
+  // is_indirect() tells them from direct ones.
   void find_indirect() noexcept;
-  bool is_indirect(Spot spot) const noexcept { return bit(indirect_, spot); }
+  bool is_indirect(Spot spot) const noexcept {
+    TARN_ASSERT(!index_.is_reached(spot));
+    return bit(indirect_, spot);
+  }
+
+  // Whether find_indirect() has sorted all blocks: a direct one leads to each of the others.
+  bool check() const noexcept {
+    bool is_sorted = depth_ == 0;
+    index_.for_each_unreached([&](Spot spot) noexcept { is_sorted &= bit(covered_, spot); });
+    return is_sorted;
+  }
 
  private:
   template <class Hit>
@@ -63,11 +75,13 @@ class Mark {
 
   bool bit(const std::uint64_t* bits, Spot spot) const noexcept {
     const std::uint64_t i = index_.number_of(spot);
+    TARN_ASSERT(i < index_.bit_count());
     return (bits[i / 64] >> (i % 64) & 1) != 0;
   }
-  // True: it was not, until now.
+  // Sets the bit of a block. True when it was not set before.
   bool set_bit(std::uint64_t* bits, Spot spot) noexcept {
     const std::uint64_t i = index_.number_of(spot);
+    TARN_ASSERT(i < index_.bit_count() && !index_.is_reached(spot));
     const std::uint64_t bit = std::uint64_t{1} << (i % 64);
     if ((bits[i / 64] & bit) != 0) return false;
     bits[i / 64] |= bit;
@@ -79,8 +93,8 @@ class Mark {
   bool careful_ = false;
   Spot* stack_ = nullptr;
   std::size_t depth_ = 0;
-  std::uint64_t* indirect_ = nullptr;  // Another one leads to it.
-  std::uint64_t* covered_ = nullptr;   // A direct one does, at last.
+  std::uint64_t* indirect_ = nullptr;  // Another unreached block leads to it.
+  std::uint64_t* covered_ = nullptr;   // A direct block leads to it, perhaps through others.
 };
 
 }  // namespace tarn

@@ -9,9 +9,11 @@ namespace tarn {
 
 namespace {
 
+// Whether p is aligned, and a T at p ends within the block.
 template <class T>
 bool has_bytes(const BlockIndex& index, Spot spot, const T* p) noexcept {
   const os::Bytes bytes = index.bytes_of_block(spot);
+  TARN_ASSERT(bytes.start <= bytes.end);
   return p != nullptr && address_of(p) % alignof(T) == 0 &&
          reinterpret_cast<const std::byte*>(p + 1) <= bytes.end;
 }
@@ -20,7 +22,8 @@ std::uint64_t word_before(const TreeNode* node) noexcept {
   return reinterpret_cast<const std::uint64_t*>(node)[-1];
 }
 
-// A node begins where its block does, or what is in front of it leads to its block or its domain.
+// Whether a node may lie at the address: it begins where its block does, or the word in front leads
+// to its block or its domain.
 bool may_stand(const BlockIndex& index, const TreeNode* node) noexcept {
   Spot spot{};
   if (node == nullptr || !index.find(address_of(node), &spot)) return false;
@@ -35,8 +38,9 @@ bool may_stand(const BlockIndex& index, const TreeNode* node) noexcept {
   return has(node, node_is_apart) && word_before(node) == start;
 }
 
-// Where the link of what may be a node leads; null when that can be no node.
+// Where the link of what may be a node leads; null when no node can lie there.
 const TreeNode* led_to(const BlockIndex& index, const TreeNode* node, TreeLink link) noexcept {
+  TARN_ASSERT(node != nullptr);
   const TreeNode* target = nullptr;
   if (is_extended(node)) {
     const TreeExtra* const extra = extra_of(node);
@@ -56,7 +60,7 @@ bool leads_to(const BlockIndex& index, const TreeNode* node, TreeLink link,
   return led_to(index, node, link) == target;
 }
 
-// What a reference that is an owner says of its target.
+// Whether `node` is a reference, and `target` is what it refers to.
 bool is_reference_to(const BlockIndex& index, const TreeNode* node,
                      const TreeNode* target) noexcept {
   Spot spot{};
@@ -65,8 +69,10 @@ bool is_reference_to(const BlockIndex& index, const TreeNode* node,
   return has_bytes(index, spot, reference) && reference->target == target;
 }
 
-// The parent knows a newest child, which knows it; and the node's neighbours know the node.
+// Whether both ends agree that `node` is a child of `parent`: the parent knows a newest child,
+// which knows it, and the node's neighbours know the node.
 bool is_child_of(const BlockIndex& index, const TreeNode* node, const TreeNode* parent) noexcept {
+  TARN_ASSERT(node != nullptr && parent != nullptr);
   const TreeNode* const newest = led_to(index, parent, link_child);
   if (newest == nullptr || !leads_to(index, newest, link_parent, parent)) return false;
   if (newest == node) return true;
@@ -76,7 +82,7 @@ bool is_child_of(const BlockIndex& index, const TreeNode* node, const TreeNode* 
 
 }  // namespace
 
-// One without any link cannot be told from 16 zeros, which count as one.
+// A node without any link cannot be told from 16 zeros, so these count as one.
 bool ends_empty_node(const BlockIndex& index, std::uintptr_t address, Spot* spot) noexcept {
   if (address % tree_grain != 0 || !index.find_start(address - sizeof(TreeNode), spot)) {
     return false;
@@ -107,7 +113,7 @@ const TreeNode* followed(const BlockIndex& index, const TreeNode* node, TreeLink
     case link_child: known = leads_to(index, target, link_parent, node); break;
     case link_older: known = leads_to(index, target, link_younger, node); break;
     case link_younger:
-      // That of the newest is the oldest.
+      // The link of the newest child leads to the oldest one.
       known = leads_to(index, target, link_older, node) ||
               (led_to(index, target, link_older) == nullptr &&
                led_to(index, target, link_parent) != nullptr &&

@@ -1,42 +1,44 @@
-// nodes: what nodes of trees lead to. Their links are 30 bits each, which no search for addresses
-// sees, and nothing says which blocks are nodes. So each block is read as one; a link counts when
-// the block at its other end leads back, as in a tree it does.
+// nodes: the blocks that nodes of trees lead to. Their links have 30 bits each, so a search for
+// addresses does not see them, and nothing says which blocks are nodes. So each block is read as if
+// it were one, and a link counts when the block at its other end leads back, as it does in a tree.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kinds/trees/domain.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/standstill.hpp"
 #include "platform/os/watchers.hpp"
 #include "watch/unreachable/block_index.hpp"
 
 namespace tarn {
 
-// The node that the block at `node` leads to by the link, if both are nodes; else null.
+// The node that `node` leads to by the link; null unless both are nodes.
 const TreeNode* followed(const BlockIndex& index, const TreeNode* node, TreeLink link) noexcept;
 
-// A node of 0 bytes is known to the program by the address one past its end. Whether such a node
-// ends there.
+// Finds the node of 0 bytes that ends at the address, which is how the program knows such a node.
+// False when there is none.
 bool ends_empty_node(const BlockIndex& index, std::uintptr_t address, Spot* spot) noexcept;
 
-// Cheap, and true of all nodes that are not extended (the others have addresses, in a block that
-// is found by one).
+// A cheap test that is true of all nodes that are not extended. (Extended nodes have addresses, in
+// a block that an address leads to.)
 inline bool may_be_node(const TreeNode* node) noexcept {
   constexpr std::uint32_t link = ~std::uint32_t{3};
   const std::uint32_t* const w = node->word;
   if ((w[link_parent] & link) == 0) {
     return (w[link_child] & link) != 0 && ((w[link_older] | w[link_younger]) & link) == 0;
   }
-  // Below a reference it has no neighbours.
+  // A node below a reference has no neighbours.
   return (w[link_younger] & link) != 0 || (w[link_older] & link) == 0;
 }
 
-// Calls visit(node) for what may be a node in the block, and lies not at its start: one that is
-// apart, and those of arenas, of which the block is a chunk. Under a tool that watches arenas,
-// which looks at who reads there, only at the first.
+// Calls visit(node) for what may be a node inside the block, not at its start: a node that lies
+// apart, and those of an arena whose chunk the block is. Under a tool that watches arenas, and
+// would report reads there, only for the former.
 template <class Visit>
 TARN_UNSANITIZED void for_each_inner_node(const BlockIndex& index, os::Bytes bytes,
                                           Visit visit) noexcept {
+  TARN_ASSERT(bytes.start <= bytes.end);
   const std::uintptr_t start = address_of(bytes.start);
   const std::uintptr_t end = start + bytes.count();
   const auto node_at = [](std::uintptr_t at) { return reinterpret_cast<const TreeNode*>(at); };
@@ -54,7 +56,7 @@ TARN_UNSANITIZED void for_each_inner_node(const BlockIndex& index, os::Bytes byt
   }
 }
 
-// Calls hit(spot) for the nodes that `node` leads to.
+// Calls hit(spot) for the blocks of the nodes that `node` leads to.
 template <class Hit>
 void for_each_link(const BlockIndex& index, const TreeNode* node, Hit hit) noexcept {
   if (TARN_LIKELY(is_extended(node) || !may_be_node(node))) return;

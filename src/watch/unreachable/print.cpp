@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/report/report_text.hpp"
 
@@ -14,7 +15,7 @@ namespace tarn {
 
 namespace {
 
-// module+0x1f
+// Prints a call site as module+0x1f, or as an address where no module is known.
 void print_site(ReportText& out, const void* p, bool is_json) noexcept {
   char module[64];
   std::uintptr_t offset = 0;
@@ -46,7 +47,19 @@ bool comes_before(const Lost& a, const Lost& b) noexcept {
   return a.start < b.start;
 }
 
-// Returns how many there are.
+// Whether each block is in one group.
+[[maybe_unused]] bool are_complete(const Search& search, const Group* groups,
+                                   std::size_t count) noexcept {
+  std::uint64_t blocks = 0;
+  std::uint64_t direct = 0;
+  for (const Group* g = groups; g < groups + count; ++g) {
+    blocks += g->blocks;
+    direct += g->direct_blocks;
+  }
+  return blocks == search.result().blocks && direct == search.result().direct_blocks;
+}
+
+// Sorts the blocks into groups, those with most bytes first. Returns how many groups there are.
 std::size_t make_groups(Search& search, Group* groups) noexcept {
   std::sort(search.begin(), search.end(), comes_before);
   std::size_t count = 0;
@@ -58,6 +71,7 @@ std::size_t make_groups(Search& search, Group* groups) noexcept {
   std::sort(groups, groups + count, [](const Group& a, const Group& b) noexcept {
     return a.bytes() != b.bytes() ? a.bytes() > b.bytes() : a.first.start < b.first.start;
   });
+  TARN_ASSERT(are_complete(search, groups, count));
   return count;
 }
 

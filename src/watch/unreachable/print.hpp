@@ -1,4 +1,4 @@
-// print: what a search has found, for people or for programs.
+// print: writes what a search has found, as text or as JSON.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace tarn {
 
-// To the file descriptor; flags: of enum tarn_unreachable_flag. The blocks are in another order
-// afterwards. False with errno set.
+// Writes to the file descriptor. flags: of enum tarn_unreachable_flag. Afterwards the blocks are in
+// another order. False with errno set.
 bool print(int file, Search& search, unsigned flags) noexcept;
 
 }  // namespace tarn

@@ -16,6 +16,7 @@ namespace tarn {
 constinit RegisteredRoots registered_roots;
 
 bool RegisteredRoots::add(const std::byte* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(start != nullptr && bytes != 0);
   os::Locked locked(lock_);
   Entry* entry = spare_;
   if (entry != nullptr) {
@@ -32,6 +33,7 @@ bool RegisteredRoots::add(const std::byte* start, std::size_t bytes) noexcept {
 }
 
 bool RegisteredRoots::remove(const std::byte* start) noexcept {
+  TARN_ASSERT(start != nullptr);
   os::Locked locked(lock_);
   for (Entry** e = &first_; *e != nullptr; e = &(*e)->next) {
     if ((*e)->bytes.start != start) continue;
@@ -46,11 +48,19 @@ bool RegisteredRoots::remove(const std::byte* start) noexcept {
 
 namespace {
 
-// The library's own variables that lead to blocks, or to where blocks have been. They lie among
-// those of the program where it is linked statically. By address.
+// The library's own variables that lead to blocks, or to where blocks have been, in the order of
+// their addresses. Where the library is linked statically they lie among the program's variables.
 constexpr std::size_t own_count = 7;
 struct OwnVariables {
   os::Bytes all[own_count];
+
+  // Whether they are in order and apart.
+  bool check() const noexcept {
+    for (std::size_t i = 1; i < own_count; ++i) {
+      if (all[i - 1].end > all[i].start) return false;
+    }
+    return true;
+  }
 
   OwnVariables() noexcept {
     std::size_t count = 0;
@@ -67,17 +77,20 @@ struct OwnVariables {
     add(&main_record, sizeof main_record);
     add(&tombstones, sizeof tombstones);
     add(&totals, sizeof totals);
+    TARN_ASSERT(count == own_count && check());
   }
 };
 
-// Where the library's own frames are, if the thread is in it.
+// How much of a stopped thread's stack may hold frames of the library, if the thread is in it.
 constexpr std::size_t frames_bytes = 32 * 1024;
 
+// Larger mappings are skipped: reading them would take too long.
 constexpr std::size_t mapping_bytes_max = std::size_t{64} << 30;
 
 }  // namespace
 
 bool Roots::begin(Scratch& scratch) noexcept {
+  TARN_ASSERT(known_ == nullptr && mappings_.count() != 0);
   known_ = scratch.take_array<Known>(mappings_.count());
   return known_ != nullptr;
 }
@@ -87,10 +100,11 @@ void Roots::add_area_of(const void* p) noexcept {
   if (p != nullptr && i < mappings_.count()) known_[i].is_root = true;
 }
 
-// What is below a stack pointer is left out where it is sure to be a stack: it has a guard below
-// and the thread's own block above, or it is the first thread's. A stack in other memory may have
+// What is below a stack pointer is skipped where it is sure to be a stack: it has a guard below and
+// the thread's own block above, or it is the first thread's. A stack in other memory may have
 // anything below it.
 void Roots::add_thread(const os::Standing& standing, bool is_self) noexcept {
+  TARN_ASSERT(known_ != nullptr && standing.registers.start <= standing.registers.end);
   mark_.add_words(standing.registers);
   if (!is_self) mark_.add_words_in_use(standing.registers);
   mark_.add_words(standing.vectors);
@@ -102,6 +116,7 @@ void Roots::add_thread(const os::Standing& standing, bool is_self) noexcept {
   const std::size_t i = mappings_.find(standing.stack);
   if (i == mappings_.count()) return;
   const os::Mapping& m = mappings_[i];
+  TARN_ASSERT(m.bytes.has(standing.stack));
   const auto left = static_cast<std::size_t>(m.bytes.end - standing.stack);
   if (!is_self) {
     mark_.add_words_in_use(
@@ -124,15 +139,17 @@ bool Roots::is_root(std::size_t i) noexcept {
     return false;
   }
   if (!strict_ || is_module || m.is_stack || known_[i].is_root) return true;
-  return missed_ && mappings_.has_guard(i);  // Perhaps the stack of one that was missed.
+  return missed_ && mappings_.has_guard(i);  // It may be the stack of a missed thread.
 }
 
 void Roots::scan_words(os::Bytes bytes) noexcept {
   if (bytes.start >= bytes.end) return;
+  TARN_ASSERT(bytes.start != nullptr);
   bytes_ += bytes.count();
   mark_.add_words(bytes);
 }
 
+// Scans the bytes without the library's own variables, the first of which to look for is `from`.
 void Roots::scan_apart_from_own(os::Bytes bytes, std::size_t from) noexcept {
   static_assert(own_count < 16);
   const OwnVariables own;
@@ -144,8 +161,9 @@ void Roots::scan_apart_from_own(os::Bytes bytes, std::size_t from) noexcept {
   scan_words(bytes);
 }
 
-// Parts without slices of tarn's.
+// Scans the parts of the bytes that are not tarn's slices.
 void Roots::scan_foreign(os::Bytes bytes) noexcept {
+  TARN_ASSERT(bytes.start <= bytes.end);
   const std::byte* first = bytes.start;
   for (const std::byte* at = bytes.start; at < bytes.end;) {
     const auto* const next =
@@ -162,12 +180,13 @@ void Roots::scan_foreign(os::Bytes bytes) noexcept {
 
 void Roots::scan_mapping(std::size_t i) noexcept {
   os::Bytes bytes = mappings_[i].bytes;
+  TARN_ASSERT(known_[i].stack == nullptr || bytes.has(known_[i].stack));
   if (known_[i].stack != nullptr) bytes.start = known_[i].stack;
   mappings_.for_each_present(bytes, mappings_[i],
                              [this](os::Bytes part) noexcept { scan_foreign(part); });
 }
 
-// What the library hands back to the program lies in its own records.
+// Adds the pointers that the library keeps for the program in its own records.
 void Roots::scan_contexts() noexcept {
   registry.for_each([this](const HeapRecord& record) noexcept {
     mark_.add_block_at(record.limits.context);
@@ -176,6 +195,7 @@ void Roots::scan_contexts() noexcept {
 }
 
 void Roots::scan() noexcept {
+  TARN_ASSERT(known_ != nullptr && bytes_ == 0);
   index_.for_each_host([this](Spot spot) noexcept { mark_.add_block(spot); });
   index_.for_each_kept([this](Spot spot) noexcept { mark_.add_block(spot); });
   scan_contexts();

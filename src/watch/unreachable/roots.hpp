@@ -1,5 +1,5 @@
-// roots: where the search begins: registered memory, threads' stacks and registers, data of
-// modules, all other memory that is not tarn's.
+// roots: where a search begins: in registered memory, threads' stacks and registers, the data of
+// modules, and all other memory that is not tarn's.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/base/check.hpp"
 #include "platform/os/standstill.hpp"
 #include "platform/os/thread.hpp"
 #include "watch/unreachable/mappings.hpp"
@@ -15,7 +16,7 @@
 
 namespace tarn {
 
-// Memory that the program has registered. Its lock comes before all others.
+// The memory that the program has registered. Lock order: before scratch.
 class RegisteredRoots {
  public:
   // False when out of memory.
@@ -27,6 +28,7 @@ class RegisteredRoots {
   // pre: the lock is held
   template <class Visit>
   void for_each(Visit visit) const noexcept {
+    TARN_ASSERT(lock_.held_by_this_thread());
     for (const Entry* e = first_; e != nullptr; e = e->next) visit(e->bytes);
   }
 
@@ -51,24 +53,25 @@ class Roots {
   Roots(BlockIndex& index, Mappings& mappings, Mark& mark, bool strict) noexcept
       : index_(index), mappings_(mappings), mark_(mark), strict_(strict) {}
 
-  // False when out of memory. pre: the mappings are there
+  // False when out of memory. pre: the mappings have been read
   bool begin(Scratch& scratch) noexcept;
 
-  // self: the one that searches.
+  // Adds the roots of a thread. is_self: it is the thread that searches.
   void add_thread(const os::Standing& standing, bool is_self) noexcept;
+  // Some threads did not stop: stacks that may be theirs are roots too.
   void missed_some() noexcept { missed_ = true; }
 
-  // All that is reached, is. pre: the threads have been added
+  // Marks all that is reached from the roots. pre: the threads have been added
   void scan() noexcept;
 
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::uint64_t skipped_bytes() const noexcept { return skipped_bytes_; }
 
  private:
-  // What is known of a mapping.
+  // What is known about a mapping.
   struct Known {
-    const std::byte* stack;  // The lowest of the stacks in it whose threads have their TLS there.
-    bool is_root;
+    const std::byte* stack;  // The lowest pointer of the stacks that are sure to lie here.
+    bool is_root;            // It is a root even in a strict search.
   };
 
   void add_area_of(const void* p) noexcept;
@@ -84,7 +87,7 @@ class Roots {
   Mark& mark_;
   bool strict_;
   bool missed_ = false;
-  const std::byte* module_end_ = nullptr;  // What follows it without a name is its zeroed data.
+  const std::byte* module_end_ = nullptr;  // A mapping here without a name is its .bss.
   Known* known_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::uint64_t skipped_bytes_ = 0;

@@ -31,13 +31,16 @@ void* Scratch::take(std::size_t bytes) noexcept {
     all_.push_front(chunks_);
     used_ = sizeof(Chunk);
   }
+  TARN_ASSERT(used_ >= sizeof(Chunk) && used_ % alignof(Chunk) == 0);
+  TARN_ASSERT(size <= chunks_->bytes - used_);
   std::byte* const taken = reinterpret_cast<std::byte*>(chunks_) + used_;
   used_ += size;
+  TARN_ASSERT(is_aligned(taken, alignof(Chunk)));
   return taken;
 }
 
-// At its limit of mappings the OS may refuse: then the memory goes, if it can, and its addresses
-// stay scratch, for good.
+// At its limit of mappings the OS may refuse. Then the memory is purged, if it can be, and the
+// addresses stay scratch for good.
 void Scratch::release() noexcept {
   while (chunks_ != nullptr) {
     Chunk* const chunk = chunks_;

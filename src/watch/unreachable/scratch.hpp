@@ -1,6 +1,7 @@
-// scratch: the memory of one search: from the OS, none of it from a heap, given back as a whole.
-// What has been found outlasts the search, in scratch; another search must not take that for a
-// root, so all scratch there is can be looked at. Its lock comes after the registered roots'.
+// scratch: the memory of one search. It comes from the OS, none of it from a heap, and is given
+// back as a whole. What was found outlasts the search in its scratch, and another search must not
+// take that for a root; so all scratch of the process can be visited. Lock order: after the
+// registered roots'.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/base/check.hpp"
 #include "platform/base/list.hpp"
 #include "platform/os/thread.hpp"
 
@@ -20,7 +22,8 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Zeroed, aligned to 64; null when the OS refuses. What is not touched costs nothing.
+  // Memory, zeroed and aligned to 64; null when the OS refuses. Pages that are not touched cost
+  // nothing.
   void* take(std::size_t bytes) noexcept;
 
   template <class T>
@@ -28,6 +31,7 @@ class Scratch {
     return count > SIZE_MAX / 2 / sizeof(T) ? nullptr : static_cast<T*>(take(count * sizeof(T)));
   }
 
+  // Gives all memory of this scratch back.
   void release() noexcept;
 
   static os::Lock& lock() noexcept { return lock_; }
@@ -35,7 +39,9 @@ class Scratch {
   // Calls visit(start, bytes) for all scratch, of all searches. pre: the lock is held
   template <class Visit>
   static void for_each(Visit visit) noexcept {
+    TARN_ASSERT(lock_.held_by_this_thread());
     for (const Chunk* c = all_.head(); c != nullptr; c = c->next) {
+      TARN_ASSERT(c->bytes >= sizeof(Chunk) && (c->next == nullptr || c->next->prev == c));
       visit(reinterpret_cast<const std::byte*>(c), c->bytes);
     }
   }
@@ -46,9 +52,9 @@ class Scratch {
 
  private:
   struct alignas(64) Chunk {
-    Chunk* before;  // Of this scratch,
-    Chunk* next;    // of all.
-    Chunk* prev;
+    Chunk* before;  // The chunk that this scratch took before.
+    Chunk* next;    // In the list of all scratch.
+    Chunk* prev;    // In the list of all scratch.
     std::size_t bytes;
   };
 
@@ -56,7 +62,7 @@ class Scratch {
   static constinit List<Chunk> all_;
 
   Chunk* chunks_ = nullptr;
-  std::size_t used_ = 0;  // Of the newest chunk.
+  std::size_t used_ = 0;  // Bytes of the newest chunk, with its header.
 };
 
 }  // namespace tarn

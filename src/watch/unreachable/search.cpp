@@ -22,11 +22,13 @@ namespace {
 constinit os::Lock searching;
 std::atomic<bool> forks_are_known{false};
 
-// Something may be on its way whenever threads are stopped; in the child of a fork for good.
+// Whenever threads are stopped something may be on its way; in the child of a fork it stays so. So
+// a search tries more than once.
 constexpr int tries_max = 96;
 constexpr int tries_without_locks = 64;
 constexpr int tries_for_full_rest = 16;
 
+// Whether the lists are at rest enough for a search after so many tries.
 bool is_enough(Rest rest, int tries) noexcept {
   return rest == Rest::full || (rest == Rest::partial && tries > tries_for_full_rest);
 }
@@ -41,7 +43,7 @@ bool is_passthrough(const HeapRecord& record) noexcept {
   return record.checks != nullptr && record.checks->mode == Mode::passthrough;
 }
 
-// wait: for threads that hold one of the locks.
+// Takes all locks of a search. wait: whether to wait for threads that hold one of them.
 bool hold_all(bool wait) noexcept {
   const auto take = [wait](os::Lock& lock) noexcept {
     return wait ? take_unless_stuck(lock) : lock.try_lock();
@@ -55,7 +57,13 @@ bool hold_all(bool wait) noexcept {
   return false;
 }
 
+[[maybe_unused]] bool all_are_held() noexcept {
+  return registered_roots.lock().held_by_this_thread() && Scratch::lock().held_by_this_thread() &&
+         registry.lock().held_by_this_thread();
+}
+
 void let_all_go() noexcept {
+  TARN_ASSERT(all_are_held());
   let_lists_go();
   Scratch::lock().unlock();
   registered_roots.lock().unlock();
@@ -70,6 +78,7 @@ bool fail_with(int error) noexcept {
 
 bool complete_options(const tarn_unreachable_options* given, const char* function,
                       tarn_unreachable_options* to) noexcept {
+  TARN_ASSERT(to != nullptr);
   *to = {};
   if (given != nullptr) *to = *given;
   constexpr unsigned known = TARN_UNREACHABLE_STRICT | TARN_UNREACHABLE_JSON;
@@ -80,6 +89,7 @@ bool complete_options(const tarn_unreachable_options* given, const char* functio
   }
   if (to->signal == 0) to->signal = TARN_UNREACHABLE_SIGNAL;
   if (to->wait_ms == 0) to->wait_ms = TARN_UNREACHABLE_WAIT_MS;
+  TARN_ASSERT(to->heap_count == 0 || to->heaps != nullptr);
   for (std::size_t i = 0; i < to->heap_count; ++i) {
     const HeapRecord* const record = live_record(to->heaps[i], function);
     if (record == nullptr) return false;
@@ -101,14 +111,16 @@ bool Search::run(const tarn_unreachable_options& options, const os::Standing& se
   return run_held(options, self);
 }
 
-// Stopped wherever they are, threads may have what is needed: then they go on, and are stopped once
-// more. Locks are taken afterwards, since who waits for one of them is at work, too; before, where
-// that does not succeed for long.
+// Threads that are stopped anywhere may hold what the search needs. Then they go on, and are
+// stopped again. Locks are taken after the threads are stopped, since a thread that waits for one
+// of them would count as being at work; after many failures, they are taken before.
 bool Search::run_held(const tarn_unreachable_options& options, const os::Standing& self) noexcept {
+  TARN_ASSERT(searching.held_by_this_thread());
+  TARN_ASSERT(options.signal > 0 && options.wait_ms != 0);
   const std::uint64_t longest = std::uint64_t{options.wait_ms} * 1000000;
   std::uint64_t paused = 0;
   for (int tries = 1;; ++tries) {
-    // Threads that come late are waited for at each try: all tries together have a bound, too.
+    // Each try waits for threads that are late to stop, so all tries together need a bound too.
     if (paused > longest && tries <= tries_without_locks) tries = tries_without_locks + 1;
     if (paused > 2 * longest) tries = tries_max;
     const bool first = tries > tries_without_locks;
@@ -119,6 +131,7 @@ bool Search::run_held(const tarn_unreachable_options& options, const os::Standin
       if (first) let_all_go();
       return fail_with(saved);
     }
+    TARN_ASSERT(tries <= tries_max);
     const bool held = first || hold_all(false);
     const bool enough = held && (tries == tries_max || is_enough(rest(), tries));
     const bool done = enough && look(options, self);
@@ -132,7 +145,9 @@ bool Search::run_held(const tarn_unreachable_options& options, const os::Standin
   }
 }
 
+// Searches while the threads stand still. False with errno set.
 bool Search::look(const tarn_unreachable_options& options, const os::Standing& self) noexcept {
+  TARN_ASSERT(all_are_held() && lost_ == nullptr);
   TARN_UNWATCHED_BEGIN();
   BlockIndex index;
   Mappings mappings;
@@ -156,9 +171,11 @@ bool Search::look(const tarn_unreachable_options& options, const os::Standing& s
     }
     roots.scan();
     mark.find_indirect();
+    TARN_ASSERT(index.check());
     done = list_lost(index, mark);
     result_.live_blocks = index.live_count();
     result_.live_bytes = index.live_bytes();
+    TARN_ASSERT(!done || check());
     result_.root_bytes = roots.bytes();
     result_.skipped_bytes = roots.skipped_bytes();
     result_.threads_stopped = standstill_.stopped();
@@ -168,7 +185,7 @@ bool Search::look(const tarn_unreachable_options& options, const os::Standing& s
   return done;
 }
 
-// All heaps, with the names that they have now; ranges of those that nobody asked for are not
+// Lists all heaps with their present names. The ranges of heaps that were not asked for are not
 // wanted.
 bool Search::list_heaps(BlockIndex& index, const tarn_unreachable_options& options) noexcept {
   std::uint32_t count = 1;
@@ -184,6 +201,7 @@ bool Search::list_heaps(BlockIndex& index, const tarn_unreachable_options& optio
   };
   add(main_record);
   registry.for_each(add);
+  TARN_ASSERT(heap_count_ == count);
   std::sort(heaps_, heaps_ + heap_count_,
             [](const SeenHeap& a, const SeenHeap& b) { return a.record < b.record; });
   for (std::uint32_t g = index.first_range(); g < index.range_end(); ++g) {
@@ -198,6 +216,7 @@ bool Search::list_heaps(BlockIndex& index, const tarn_unreachable_options& optio
   return true;
 }
 
+// The number of a heap among those that were seen; heap_count_ when it is none.
 std::uint32_t Search::number_of(const HeapRecord* record) const noexcept {
   const SeenHeap* const end = heaps_ + heap_count_;
   const SeenHeap* const found = std::lower_bound(
@@ -207,6 +226,7 @@ std::uint32_t Search::number_of(const HeapRecord* record) const noexcept {
   return is_there ? static_cast<std::uint32_t>(found - heaps_) : heap_count_;
 }
 
+// Lists the wanted blocks that are not reached, in the order of their addresses.
 bool Search::list_lost(const BlockIndex& index, const Mark& mark) noexcept {
   std::size_t count = 0;
   index.for_each_unreached(
@@ -217,6 +237,7 @@ bool Search::list_lost(const BlockIndex& index, const Mark& mark) noexcept {
   index.for_each_unreached([&](Spot spot) noexcept {
     const BlockRange& range = index.range(spot.range);
     if (!range.is_wanted || lost_count_ == count) return;
+    TARN_ASSERT(number_of(range.record) < heap_count_);
     const os::Bytes bytes = index.bytes_of_block(spot);
     const bool is_direct = !mark.is_indirect(spot);
     lost_[lost_count_++] = {const_cast<std::byte*>(bytes.start), bytes.count(), index.site_of(spot),

@@ -1,8 +1,8 @@
-// search: a whole search, from the locks and the threads' standstill to a list of what was found,
-// which outlasts both.
+// search: a whole search, from the locks and the standstill of the threads to a list of what was
+// found, which outlasts both.
 //
-// Lock order: searching, registered roots, scratch, registry, store. While threads stand still
-// nothing is waited for.
+// Lock order: searching, registered roots, scratch, registry, store. While threads stand still, no
+// lock is waited for.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "heaps/blocks/lookup.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/standstill.hpp"
 #include "tarn/diagnose/unreachable.h"
 #include "watch/unreachable/mark.hpp"
@@ -29,21 +30,25 @@ struct SeenHeap {
 struct Lost {
   std::byte* start;
   std::size_t bytes;
-  const void* site;
-  std::uint32_t heap;  // Its number among those that were seen.
-  bool is_direct;
+  const void* site;    // Where it was allocated, or null.
+  std::uint32_t heap;  // The number of its heap among those that were seen.
+  bool is_direct;      // No other unreachable block leads to it.
 };
 
 class Search {
  public:
-  // False with errno set. self: the calling thread, as the caller of the library left it.
+  // Makes the search. False with errno set. self: the calling thread, as the caller of the library
+  // left it.
   bool run(const tarn_unreachable_options& options, const os::Standing& self) noexcept;
 
   const Lost* begin() const noexcept { return lost_; }
   const Lost* end() const noexcept { return lost_ + lost_count_; }
   Lost* begin() noexcept { return lost_; }
   Lost* end() noexcept { return lost_ + lost_count_; }
-  const SeenHeap& heap_of(const Lost& lost) const noexcept { return heaps_[lost.heap]; }
+  const SeenHeap& heap_of(const Lost& lost) const noexcept {
+    TARN_ASSERT(lost.heap < heap_count_);
+    return heaps_[lost.heap];
+  }
   const tarn_unreachable_result& result() const noexcept { return result_; }
   Scratch& scratch() noexcept { return scratch_; }
 
@@ -52,6 +57,11 @@ class Search {
   bool look(const tarn_unreachable_options& options, const os::Standing& self) noexcept;
   bool list_heaps(BlockIndex& index, const tarn_unreachable_options& options) noexcept;
   bool list_lost(const BlockIndex& index, const Mark& mark) noexcept;
+  // Whether the totals agree with each other and with the list.
+  bool check() const noexcept {
+    return result_.blocks == lost_count_ && result_.direct_blocks <= result_.blocks &&
+           result_.direct_bytes <= result_.block_bytes && result_.blocks <= result_.live_blocks;
+  }
   std::uint32_t number_of(const HeapRecord* record) const noexcept;
 
   Scratch scratch_;
@@ -63,8 +73,8 @@ class Search {
   tarn_unreachable_result result_{};
 };
 
-// Of options that may be null: with everything said. Null with errno set when they make no sense.
-// Reports a heap that has ended.
+// Completes options that may be null: fills in the defaults. False with errno set when they make no
+// sense. Reports a heap that has ended.
 bool complete_options(const tarn_unreachable_options* given, const char* function,
                       tarn_unreachable_options* to) noexcept;
 

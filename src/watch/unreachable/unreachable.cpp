@@ -7,6 +7,7 @@
 
 #include "malloc/process/process.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/report/options.hpp"
 #include "watch/unreachable/print.hpp"
 #include "watch/unreachable/roots.hpp"
@@ -17,7 +18,7 @@ namespace {
 using tarn::Search;
 using tarn::os::Standing;
 
-// A call of the library, with the registers of its caller.
+// The arguments of a call, and its outcome, for a function that knows the registers of the caller.
 struct Call {
   const char* function;
   const tarn_unreachable_options* options;
@@ -29,9 +30,11 @@ struct Call {
   int outcome;
 };
 
+// Calls visit for each block that was found.
 int show_all(const Search& search, const Call& call) noexcept {
   for (const tarn::Lost& lost : search) {
     const tarn::SeenHeap& heap = search.heap_of(lost);
+    TARN_ASSERT(lost.start != nullptr);
     const tarn_unreachable_block block{
         lost.start, lost.bytes, {heap.record, heap.id}, lost.is_direct ? 1 : 0, lost.site};
     if (const int stop = call.visit(&block, call.context)) return stop;
@@ -39,6 +42,7 @@ int show_all(const Search& search, const Call& call) noexcept {
   return 0;
 }
 
+// Makes the search of a call.
 void run(void* context, const Standing& self) noexcept {
   auto& call = *static_cast<Call*>(context);
   call.outcome = -1;
@@ -56,6 +60,7 @@ void run(void* context, const Standing& self) noexcept {
     *call.result = search.result();
     call.result->bytes = sizeof *call.result;
   }
+  TARN_ASSERT(!call.prints || call.visit == nullptr);
   if (call.prints) {
     call.outcome = tarn::print(call.file, search, options.flags) ? 0 : -1;
   } else {
