@@ -1,4 +1,4 @@
-// heap_blocks: the functions of tarn/heap/heap.h for a block of a heap.
+// heap_blocks: the functions of tarn/heap/heap.h for one block of a heap.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>

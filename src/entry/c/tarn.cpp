@@ -58,7 +58,7 @@ void tarn_thread_idle(void) { tarn::thread_idle(); }
 int tarn_purge_in_background(void) { return tarn::background.start() ? 0 : -1; }
 
 int tarn_pressure_open(unsigned stall_ms, unsigned window_ms) {
-  // What the kernel takes; the product below cannot overflow then.
+  // The limits of the kernel. The products below cannot overflow then.
   if (stall_ms == 0 || stall_ms > window_ms || window_ms > 10'000) {
     errno = EINVAL;
     return -1;

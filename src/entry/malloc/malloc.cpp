@@ -1,5 +1,5 @@
-// malloc: the malloc family of C, POSIX and glibc under its own names: what makes tarn the malloc
-// of a process that preloads or links it.
+// malloc: the malloc family of C, POSIX and glibc under its own names. It makes tarn the malloc of
+// a process that preloads or links it.
 //
 // SPDX-License-Identifier: MIT
 #include <malloc.h>
@@ -61,8 +61,8 @@ TARN_EXPORT std::size_t malloc_usable_size(void* p) noexcept {
 
 TARN_EXPORT int malloc_trim(std::size_t pad) noexcept { return tarn::trim(pad) != 0; }
 
-// arena: bytes from the OS in use or warm. uordblks: live bytes. fordblks: the difference. hblks
-// and hblkhd: large blocks. keepcost: what malloc_trim(0) would find warm.
+// arena is the bytes from the OS that are in use or warm, uordblks the live bytes, and fordblks the
+// difference. hblks and hblkhd count large blocks. keepcost is what malloc_trim(0) would find warm.
 TARN_EXPORT struct mallinfo2 mallinfo2() noexcept {
   tarn_account account;
   tarn::describe_process(&account);
@@ -71,7 +71,7 @@ TARN_EXPORT struct mallinfo2 mallinfo2() noexcept {
   info.hblks = account.large_live_blocks;
   info.hblkhd = account.large_live_bytes;
   info.uordblks = account.live_bytes;
-  // Other threads go on meanwhile, so the two may be of different moments.
+  // Other threads go on meanwhile, so the two numbers may be of different moments.
   if (account.committed_bytes > account.live_bytes) {
     info.fordblks = account.committed_bytes - account.live_bytes;
   }
@@ -79,7 +79,7 @@ TARN_EXPORT struct mallinfo2 mallinfo2() noexcept {
   return info;
 }
 
-// As mallinfo2 in ints; a number that does not fit is shown as the largest int.
+// As mallinfo2 with ints. A number that does not fit is shown as the largest int.
 TARN_EXPORT struct mallinfo mallinfo() noexcept {
   const struct mallinfo2 wide = mallinfo2();
   const auto fit = [](std::size_t n) noexcept {
@@ -103,7 +103,8 @@ TARN_EXPORT void malloc_stats() noexcept {
   tarn::Line().text("tarn: large bytes     = ").decimal(info.hblkhd).print();
 }
 
-// XML of the same shape as glibc's: one heap, a size element for each class in use, totals.
+// Writes XML of the same shape as glibc's: one heap, a size element for each class in use, and
+// totals.
 TARN_EXPORT int malloc_info(int options, FILE* stream) noexcept {
   if (options != 0) return EINVAL;
   tarn_account account;
@@ -133,8 +134,8 @@ TARN_EXPORT int malloc_info(int options, FILE* stream) noexcept {
   return 0;
 }
 
-// The parameters of glibc are accepted, 1; what they tune does not exist here, but for the trim
-// threshold, which is the warm memory to keep. An unknown parameter or a bad value gives 0.
+// Returns 1 for each parameter of glibc, and 0 for unknown ones and bad values. What they tune does
+// not exist here, except for the trim threshold, which is the warm memory to keep.
 TARN_EXPORT int mallopt(int parameter, int value) noexcept {
   constexpr int fast_bytes_max = static_cast<int>(80 * sizeof(std::size_t) / 4);
   switch (parameter) {

@@ -1,11 +1,9 @@
-// new: operators new and delete, every form. All are weak, and every form but the plain pair comes
-// down to that pair, so that a program that replaces the pair replaces them all, as the standard
-// says.
+// new: all forms of operators new and delete. All are weak, and every form calls the plain pair in
+// the end, so that a program that replaces the pair replaces them all, as the standard says.
 //
-// The library does not link libstdc++. What it takes to throw std::bad_alloc is looked up when it
-// must be thrown: in the program's scope, then in the module that called new (which may have come
-// with a C++ library of its own), then in a libstdc++ that something loaded for itself
-// (RTLD_LOCAL).
+// The library does not link libstdc++. When std::bad_alloc must be thrown, the functions for it are
+// looked up: in the program's scope, then in the module that called new (which may have come with a
+// C++ library of its own), then in a libstdc++ that a module loaded for itself (RTLD_LOCAL).
 //
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
@@ -17,9 +15,9 @@
 #include "platform/os/process.hpp"
 #include "platform/report/report.hpp"
 
-// In libtarn.so weak: null in a program without C++, and the personality routine is only needed
-// where an exception of a new-handler passes. In libtarn.a strong, since a weak reference fetches
-// nothing from a static libstdc++; only a C++ program links this object.
+// These are weak in libtarn.so: null in a program without C++. (The personality routine is needed
+// only where an exception of a new-handler passes.) They are strong in libtarn.a, since a weak
+// reference fetches nothing from a static libstdc++; only a C++ program links this object.
 #if defined(TARN_STATIC_ONLY)
 #define TARN_FROM_CXX
 #else
@@ -48,11 +46,12 @@ void* find_in(const char* library, const char* name) noexcept {
   void* const handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
   void* const found = dlsym(handle, name);
-  dlclose(handle);  // The module stays loaded: code of it is calling us.
+  dlclose(handle);  // The module stays loaded: its code is calling us.
   return found;
 }
 
-// A function of the C++ run-time library that `caller` sees, or of one that is loaded; or null.
+// A function of the C++ run-time library that `caller` sees, or of such a library that is loaded;
+// or null.
 void* find_loaded(const char* name, const void* caller) noexcept {
   Dl_info module{};
   if (dladdr(caller, &module) != 0 && module.dli_fname != nullptr) {
@@ -88,7 +87,7 @@ std::new_handler installed_handler(const void* caller) noexcept {
 
 #endif
 
-// [new.delete.single]: call the handler and try again, until there is memory or no handler.
+// [new.delete.single]: calls the handler and tries again, until there is memory or no handler.
 TARN_COLD void* new_slow(std::size_t bytes, std::size_t alignment, const void* caller) {
   for (;;) {
     const std::new_handler handler = installed_handler(caller);
@@ -99,6 +98,7 @@ TARN_COLD void* new_slow(std::size_t bytes, std::size_t alignment, const void* c
   }
 }
 
+// The same for the nothrow forms: null instead of an exception.
 TARN_COLD void* nothrow_slow(std::size_t bytes, std::size_t alignment,
                              const void* caller) noexcept {
   for (;;) {
@@ -137,8 +137,9 @@ TARN_REPLACEABLE void operator delete(void* p, Align) noexcept { tarn::deallocat
 
 namespace {
 
-// Whether the program has put its own function in the place of one of the four above. Their own
-// definitions are told by an address that nobody can interpose: it is taken in the same object.
+// Names for our own definitions of the four operators above, by which we see whether the program
+// has replaced one. A hidden alias cannot be interposed, so its address is that of the definition
+// in this object.
 extern "C" {
 #define TARN_LIKE_NEW gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)
 [[TARN_LIKE_NEW]] void* tarn_own_new(Size) __attribute__((alias("_Znwm")));
@@ -150,11 +151,11 @@ extern "C" {
     __attribute__((alias("_ZdlPvSt11align_val_t")));
 }
 
-// Apart, so that the usual case falls through.
+// Separate functions, so that the usual case falls through.
 TARN_COLD void replaced_delete(void* p) noexcept { operator delete(p); }
 TARN_COLD void replaced_delete(void* p, Align a) noexcept { operator delete(p, a); }
 
-// With its size, which checked heaps compare, unless the program frees in its own way.
+// Frees with the size, which checked heaps compare, unless the program has its own operator delete.
 TARN_INLINE void delete_sized(void* p, Size n) noexcept {
   using Plain = void (*)(void*);
   if (TARN_UNLIKELY(static_cast<Plain>(&operator delete) != &tarn_own_delete)) {
@@ -171,8 +172,8 @@ TARN_INLINE void delete_sized(void* p, Size n, Align a) noexcept {
   tarn::deallocate_sized(p, n);
 }
 
-// What a replaced operator new throws is caught; tarn's own is not called, so that a program whose
-// C++ library is not in scope has no exception to catch.
+// Calls the program's own operator new and catches what it throws. Ours is not called this way, so
+// a program whose C++ library is not in scope has no exception to catch.
 void* replaced_nothrow(Size n) noexcept {
   try {
     return operator new(n);

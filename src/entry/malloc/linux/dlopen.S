@@ -1,7 +1,7 @@
-// dlopen: clears RTLD_DEEPBIND. A module opened so would find libc's malloc before tarn's and hand
-// its blocks to tarn's free. Both functions jump to libc's, so that the caller that libc sees,
-// whose RUNPATH counts, is the program's. The targets are looked up once, by
-// entry/malloc/linux/next_dlopen.cpp.
+// dlopen: clears RTLD_DEEPBIND. A module that is opened with it would find libc's malloc before
+// tarn's, and hand its blocks to tarn's free. Both functions jump to libc's own, so that libc sees
+// the program as the caller, whose RUNPATH counts. entry/malloc/linux/next_dlopen.cpp looks the
+// targets up once.
 //
 // SPDX-License-Identifier: MIT
 #if defined(__x86_64__)

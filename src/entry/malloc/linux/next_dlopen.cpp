@@ -1,5 +1,5 @@
-// next_dlopen: finds libc's dlopen and dlmopen for dlopen.S, at the library's start or at the first
-// call, whichever comes first.
+// next_dlopen: finds libc's dlopen and dlmopen for dlopen.S, when the library starts or at the
+// first call, whichever comes first.
 //
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
@@ -14,7 +14,7 @@ __attribute__((visibility("hidden"))) void* tarn_next_dlopen = nullptr;
 __attribute__((visibility("hidden"))) void* tarn_next_dlmopen = nullptr;
 
 static void* find_next(const char* name, void** known) noexcept {
-  // Relaxed: every thread finds the same.
+  // Relaxed: every thread finds the same address.
   void* next = __atomic_load_n(known, __ATOMIC_RELAXED);
   if (next != nullptr) return next;
   next = dlsym(RTLD_NEXT, name);
