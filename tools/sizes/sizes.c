@@ -1,6 +1,6 @@
-/* sizes: libtarn_sizes.so, preloaded before libtarn.so: counts the size of each request, and has
- * tarn serve it. So nothing of the library's own paths knows that somebody counts. A block that is
- * resized counts as a request of its new size. What frees is libtarn's.
+/* sizes: libtarn_sizes.so, which is preloaded before libtarn.so. It counts the size of each request
+ * and passes it on to tarn, so the library's own paths know nothing of the counting. Resizing a
+ * block counts as a request of its new size. Blocks are freed by libtarn directly.
  *
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static tarn_sizes here; /* Before the file is mapped, or where there is none. */
+static tarn_sizes here; /* Used before the file is mapped, or without one. */
 static tarn_sizes* counted = &here;
 
 static void add(uint64_t* to, uint64_t n) { __atomic_fetch_add(to, n, __ATOMIC_RELAXED); }
@@ -27,7 +27,7 @@ static void count(size_t bytes) {
   tarn_sizes* const into = __atomic_load_n(&counted, __ATOMIC_ACQUIRE);
   if (bytes <= TARN_HEAP_CLASS_BYTES_MAX) {
     add(&into->requests[bytes], 1);
-  } else if (bytes <= PTRDIFF_MAX) { /* More is refused. */
+  } else if (bytes <= PTRDIFF_MAX) { /* Larger requests are refused. */
     add(&into->large, 1);
     add(&into->large_bytes, bytes);
   }
@@ -103,11 +103,11 @@ EXPORT void* pvalloc(size_t bytes) {
   return tarn_pvalloc(bytes);
 }
 
-/* operator new and its aligned form: all others come down to these in libtarn. */
+/* operator new and its aligned form. In libtarn all other forms call these. */
 typedef void* (*new_function)(size_t);
 typedef void* (*new_aligned_function)(size_t, size_t);
 
-/* `found`: where it is kept once it was looked for. */
+/* The next definition of a function. `found` keeps it once it was looked up. */
 static void* next(void** found, const char* name) {
   void* function = __atomic_load_n(found, __ATOMIC_ACQUIRE);
   if (function == NULL) {

@@ -1,9 +1,9 @@
-// account_folder: the private temporary directory where the processes of one run leave their
-// accounts, and the reading of them.
+// account_folder: the private temporary directory in which the processes of one run leave their
+// accounts, and how these are read.
 //
-// Each file is one tarn_account (tarn/diagnose/account.h), written by a program that may have
-// crashed in the middle, or by anything else that found the directory: nothing in it is believed
-// unchecked.
+// Each file is one tarn_account (tarn/diagnose/account.h). It was written by a program that may
+// have crashed in the middle, or by anything else that found the directory, so nothing in it is
+// trusted unchecked.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,8 +18,8 @@
 namespace tarn {
 
 struct Accounts {
-  std::vector<tarn_account> processes;  // the largest peak of live bytes first
-  std::vector<std::string> refused;     // one sentence for each file that is no account
+  std::vector<tarn_account> processes;  // largest peak of live bytes first
+  std::vector<std::string> refused;     // a sentence for each file that is no account
 
   const tarn_account* of(pid_t pid) const noexcept;
 };
@@ -40,7 +40,7 @@ class AccountFolder {
   std::string path_;
 };
 
-// The account in `file`, or nothing and the reason in `refusal`.
+// The account in `file`; or nothing, with the reason in `refusal`.
 std::optional<tarn_account> read_account(const std::string& file, std::string& refusal);
 
 }  // namespace tarn

@@ -26,11 +26,11 @@ struct Mark {
   }
 };
 
-// tarn's functions stand in programs that leave malloc alone (tarn::tarn), too.
+// tarn's functions are also found in programs that leave malloc alone (tarn::tarn).
 constexpr std::string_view tarn_functions = "tarn's functions";
 constexpr std::string_view tarn_malloc = "tarn's malloc";
 
-// Symbols that only the allocator itself defines: beginnings of them, mangled names included.
+// Prefixes of symbols that only the allocator itself defines, mangled names included.
 constexpr std::array symbol_marks = {
     Mark{"jemalloc", "je_malloc"},
     Mark{"jemalloc", "_rjem_"},
@@ -49,7 +49,7 @@ constexpr std::array symbol_marks = {
     Mark{tarn_functions, "tarn_malloc", true},
 };
 
-// What their messages and their environment variables leave in stripped files.
+// Strings of messages and environment variables, which remain in stripped files.
 constexpr std::array data_marks = {
     Mark{"jemalloc", "<jemalloc>"},
     Mark{"mimalloc", "mimalloc: "},
@@ -67,7 +67,7 @@ constexpr std::array library_marks = {
     Mark{"Hoard", "libhoard"},       Mark{"tarn", "libtarn.so"},
 };
 
-// The first that fits: AddressSanitizer has the leak sanitizer's functions, too.
+// The first that fits counts: AddressSanitizer also has the leak sanitizer's functions.
 constexpr std::array sanitizer_symbols = {
     Mark{"AddressSanitizer", "__asan_init", true},
     Mark{"HWAddressSanitizer", "__hwasan_init", true},
@@ -129,8 +129,8 @@ bool note_libraries(const Elf& elf, const std::string& name, Inspection& inspect
       has_any = true;
       const std::string consequence =
           mark.allocator == "tarn" ? "it runs on tarn with or without this command"
-                                   : "its malloc gives way to tarn's, but what the program calls "
-                                     "by that library's own names stays there";
+                                   : "its malloc gives way to tarn's, but calls by that library's "
+                                     "own names still go there";
       inspection.notes.push_back(
           {"linked_allocator",
            fmt::format("{} is linked with {}: {}", name, text_of_name(needed), consequence)});
@@ -192,10 +192,10 @@ void add_allocator_notes(const Elf& elf, const std::string& name, Inspection& in
   }
   // A program that is linked with an allocator's library names it in its own messages as well.
   const bool is_linked = note_libraries(elf, name, inspection);
-  // One whose symbols show tarn's functions was not stripped of them.
+  // A program whose symbols show tarn's functions was not stripped of them.
   if (!is_linked && !has_functions && found.allocators.empty()) {
     found.allocators = search_data(elf);
-    found.allocators.erase(tarn_malloc);  // Words alone: a copy of this command, for one.
+    found.allocators.erase(tarn_malloc);  // Only strings, as in this command.
   }
   std::string names;
   for (const std::string_view allocator : found.allocators) {

@@ -42,7 +42,7 @@ BestTables::BestTables(const SizeCounts& counts, std::size_t count_most) : asked
   }
 }
 
-// row[first, end), where the best numbers before are from before_first to before_last.
+// Fills in row[first, end), where the best i lie from before_first to before_last.
 void BestTables::fill(Row& row, const Row& below, std::size_t first, std::size_t end,
                       std::size_t before_first, std::size_t before_last) const {
   if (first >= end) return;

@@ -1,13 +1,14 @@
-// best_table: the class tables that reserve least for given requests, exactly, for each number of
-// classes.
+// best_table: for each number of classes, the class table that reserves least for the given
+// requests, exactly.
 //
-// Only sizes that are asked for, rounded up to what a heap takes, need be classes. With these as
-// b[1] < ... < b[n] and C[j] requests up to b[j], the best of k classes up to b[j] reserve
+// Only sizes that are asked for, rounded up to what a heap takes, need be classes. Let b[1] < ... <
+// b[n] be these sizes, and C[j] the number of requests up to b[j]. Then the best k classes up to
+// b[j] reserve
 //
 //   R[k][j] = min over i < j of  R[k-1][i] + b[j] * (C[j] - C[i])
 //
-// The best i does not fall as j grows, since b[j] * (C[j] - C[i]) has the quadrangle inequality
-// (F. F. Yao, 1980), so each k takes O(n log n): the middle j first, then both halves.
+// The best i does not fall as j grows, since b[j] * (C[j] - C[i]) satisfies the quadrangle
+// inequality (F. F. Yao, 1980). So each k takes O(n log n): the middle j first, then both halves.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,10 +25,10 @@ inline constexpr std::size_t classes_max = TARN_HEAP_CLASSES_MAX;
 
 class BestTables {
  public:
-  // Of at most count_most classes. pre: requests are not none
+  // The best tables of at most count_most classes. pre: there are requests
   BestTables(const SizeCounts& counts, std::size_t count_most);
 
-  // Largest number of classes that is of any use, up to count_most.
+  // The largest number of classes, up to count_most, that is of any use.
   std::size_t count_max() const noexcept { return rows_.size(); }
 
   // pre (both): 1 <= count <= count_max()
@@ -41,9 +42,9 @@ class BestTables {
   std::size_t knee(double part) const;
 
  private:
-  struct Row {  // By number of rounded sizes that are served, 0 to n.
+  struct Row {  // By the number of rounded sizes that are served, 0 to n.
     std::vector<std::uint64_t> reserved;
-    std::vector<std::uint32_t> before;  // Of these, how many by the classes below the last.
+    std::vector<std::uint32_t> before;  // How many of these the last class leaves to others.
   };
 
   void fill(Row& row, const Row& below, std::size_t first, std::size_t end,

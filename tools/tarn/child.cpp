@@ -56,7 +56,8 @@ int read_exec_error(int descriptor) noexcept {
   return got == sizeof error ? error : 0;
 }
 
-// Returns once the program has ended; notes in `outcome` how, and who asked tarn to end meanwhile.
+// Returns once the program has ended. Notes in `outcome` how it ended, and which signal asked tarn
+// to end meanwhile.
 void attend(Outcome& outcome, const SignalGate& gate) {
   for (;;) {
     const siginfo_t info = gate.next();
@@ -110,8 +111,8 @@ Outcome run_child(const Launch& launch, const SignalGate& gate) {
 
   Outcome outcome;
   const auto start = std::chrono::steady_clock::now();
-  // fork, not vfork: the peak RSS of a child begins with that of the memory it execs from, and
-  // a forked copy has hardly any, while vfork would count all of tarn's.
+  // fork, not vfork: the peak RSS of a child begins with that of the memory from which it calls
+  // exec. A forked copy has hardly any, while vfork would count all of tarn's.
   outcome.pid = ::fork();
   if (outcome.pid < 0) {
     throw Failure(status_refused, fmt::format("cannot start a process: {}", std::strerror(errno)));
@@ -131,7 +132,7 @@ void check_started(const Outcome& outcome, const std::string& word) {
   const int error = outcome.exec_error;
   if (error == 0) return;
   const std::string name = text_of_name(word);
-  // A script whose interpreter is missing gives ENOENT as well, but is there.
+  // A script whose interpreter is missing gives ENOENT as well, although the script exists.
   const bool is_path = word.find('/') != std::string::npos;
   if (error == ENOENT && is_path && ::access(word.c_str(), F_OK) == 0) {
     throw Failure(status_not_executable,

@@ -1,4 +1,4 @@
-// child: starts one program, waits for it, and brings back how it ended and what it used.
+// child: starts one program, waits for it, and reports how it ended and what it used.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,9 +12,9 @@
 namespace tarn {
 
 struct Launch {
-  std::vector<std::string> words;        // the program, as execvp would look it up, and arguments
+  std::vector<std::string> words;        // the program, looked up as by execvp, and its arguments
   std::vector<std::string> environment;  // "NAME=value", complete
-  int input = -1;                        // descriptors that become 0, 1 and 2; -1 leaves them
+  int input = -1;                        // descriptors that become 0, 1 and 2; -1: unchanged
   int output = -1;
   int errors = -1;
 };
@@ -22,10 +22,10 @@ struct Launch {
 struct Outcome {
   pid_t pid = 0;
   int wait_status = 0;  // as wait4 gives it
-  rusage usage{};       // of the program and of those of its children that it waited for
+  rusage usage{};       // the program's, and that of the children that it waited for
   double wall_seconds = 0;
   int exec_error = 0;  // errno when the program could not be started; the rest is empty then
-  int end_signal = 0;  // somebody asked tarn to end meanwhile: no further runs
+  int end_signal = 0;  // a signal asked tarn to end meanwhile: no further runs
 
   bool has_exited() const noexcept;
   bool has_succeeded() const noexcept;
@@ -36,7 +36,8 @@ struct Outcome {
   double peak_rss_bytes() const noexcept;
 };
 
-// Blocks until the program has ended, relaying signals. Throws Failure when there is no process.
+// Waits until the program has ended, relaying signals. Throws Failure when no process could be
+// made.
 Outcome run_child(const Launch& launch, const SignalGate& gate);
 // Throws Failure, with the status that shells use, if `word` could not be started.
 void check_started(const Outcome& outcome, const std::string& word);

@@ -25,14 +25,14 @@ namespace tarn {
 
 namespace {
 
-constexpr double knee_part = 0.005;  // Of what is asked for, that one more class must save.
+constexpr double knee_part = 0.005;  // One more class must save this part of what is asked for.
 
 constexpr const char* classes_footer =
     "FILE has a size in bytes on each line, or a size and how often it is asked for; # begins a\n"
-    "comment, - is stdin. With a program, each of its requests is counted, and those of the\n"
-    "programs that it starts; the result goes to stderr then, and the exit status is the\n"
-    "program's. With --json - or --save - what the program prints goes to stderr, too. Requests\n"
-    "count, not how long blocks live.\n\n"
+    "comment, - is stdin. With a program, its requests are counted, and those of the programs\n"
+    "that it starts; the result then goes to stderr, and the exit status is the program's. With\n"
+    "--json - or --save - the program's output goes to stderr too. Requests are counted, not how\n"
+    "long blocks live.\n\n"
     "Examples:\n"
     "  tarn classes --save sizes.txt -- ./server --once\n"
     "  tarn classes --classes 16 --code c++ sizes.txt\n"
@@ -56,7 +56,8 @@ bool parse_bytes(std::string_view text, std::size_t* bytes) {
   return true;
 }
 
-// What could not be shown was not done; a report on stderr is beside what the program does.
+// A report that cannot be written is an error; one on stderr is not, since it is beside what the
+// program does.
 void print(int descriptor, std::string_view text) {
   if (write_fully(descriptor, text) || descriptor != STDOUT_FILENO) return;
   throw Failure(status_refused,
@@ -86,7 +87,7 @@ std::string text_of_nothing(const std::string& source) {
                      text_of_name(source));
 }
 
-// pre: counts are not empty
+// pre: the counts are not empty
 ClassesResult judge(SizeCounts counts, std::string source, std::size_t wanted) {
   const BestTables tables(counts, classes_max);
   ClassesResult result;
@@ -105,7 +106,7 @@ ClassesResult judge(SizeCounts counts, std::string source, std::size_t wanted) {
   return result;
 }
 
-// Opened before a program runs: what was counted is not lost to a path that cannot be written.
+// Opened before the program runs, so that counts are never lost to a path that cannot be written.
 struct ResultFiles {
   ResultFile json;
   ResultFile save;
@@ -186,7 +187,7 @@ void add_classes_verb(CLI::App& app, ClassesOptions& options) {
             "       tarn classes --uniform LEAST:MOST\n");
   classes->footer(classes_footer);
   classes->add_option("FILE", options.file, "Sizes (- for stdin)")->type_name("");
-  classes->add_option("--classes", options.classes, "So many classes, instead of those worth it")
+  classes->add_option("--classes", options.classes, "Make K classes, not as many as pay")
       ->type_name("K")
       ->check(CLI::Range(std::size_t{1}, classes_max).description(""));
   classes->add_option("--code", options.code, "Print the table as source code")

@@ -26,7 +26,7 @@ std::vector<std::size_t> table_of(unsigned steps, std::size_t least, std::size_t
   return classes;
 }
 
-// Those of heaps without a table: steps of 16 up to 1 KiB, eight a doubling from there.
+// The classes of heaps without a table: steps of 16 up to 1 KiB, then eight for each doubling.
 std::vector<std::size_t> common_classes() {
   constexpr std::size_t linear_most = 1024;
   std::vector<std::size_t> classes =
@@ -41,7 +41,7 @@ std::string name_of(unsigned steps) {
   return fmt::format("{} step{} a doubling", steps, steps == 1 ? "" : "s");
 }
 
-// Each class that is left is copied whole, and the last one stays.
+// Each class that the block leaves is copied whole; it stays in the last one.
 double copied_of(const std::vector<std::size_t>& classes, std::size_t first, std::size_t last) {
   double copied = 0;
   for (std::size_t i = first; i < last; ++i) copied += static_cast<double>(classes[i]);
@@ -63,7 +63,7 @@ std::string rows_text(const std::vector<TableFigures>& tables) {
          "the last\n";
 }
 
-// Numbers with commas between, broken so that lines stay short.
+// The numbers with commas between them, broken into short lines.
 std::string wrapped(const std::vector<std::size_t>& numbers, std::string_view indent) {
   constexpr std::size_t columns = 96;
   std::string text(indent);

@@ -1,8 +1,8 @@
 // compare: see compare.hpp.
 //
-// Every round runs the program once on each malloc. Rounds come in twos: the order of the first is
-// drawn, that of the second is its reverse, so that no malloc always follows the same other and
-// a drift of the machine falls on all alike.
+// Every round runs the program once on each malloc. Rounds come in pairs: the order of the first is
+// drawn at random, and that of the second is its reverse. So no malloc always follows the same
+// other one, and a drift of the machine affects all alike.
 // SPDX-License-Identifier: MIT
 #include "compare.hpp"
 
@@ -71,7 +71,7 @@ Rounds::Rounds(const RunOptions& options, Terminal& terminal, Comparison& compar
 }
 
 std::vector<std::size_t> Rounds::next_order(std::size_t round) {
-  // As listed: if the program cannot run at all, the run without tarn shows it.
+  // In the order of the list: if the program cannot run at all, the run without tarn shows it.
   if (round < options_.warmups) return order_;
   if (is_reverse_next_) {
     std::ranges::reverse(order_);

@@ -1,7 +1,7 @@
-// comparison: what several mallocs did to the same program, and the figures drawn from it.
+// comparison: what one program did on several mallocs, and the figures drawn from it.
 //
-// The first contender is the malloc that the program would have had without tarn; each other one
-// is compared with it, run by run, since the n-th runs of all were made right after each other.
+// The first contender is the malloc that the program would have without tarn. Each other one is
+// compared with it, run by run, since the n-th runs of all were made right after each other.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,7 +20,7 @@ namespace tarn {
 
 struct Contender {
   std::string name;
-  std::string library;  // empty for the first one
+  std::string library;  // empty for the first contender
   std::vector<Outcome> outcomes;
 };
 
@@ -43,7 +43,7 @@ struct Metric {
 std::span<const Metric> metrics();
 
 struct Ratio {
-  bool is_known = false;  // false where a run of the first contender used nothing at all
+  bool is_known = false;  // false if a run of the first contender used nothing at all
   double of_medians = 0;
   double median_of_pairs = 0;
   Interval interval;  // of median_of_pairs
@@ -57,7 +57,8 @@ struct Ratio {
 Spread spread_of(const Contender& contender, const Metric& metric);
 Ratio ratio_of(const Contender& contender, const Contender& base, const Metric& metric);
 
-// One sentence: is it faster, does it use less memory, and can so few runs show it.
+// One sentence that says whether it is faster, whether it uses less memory, and whether so few runs
+// can show that.
 std::string verdict_of(const Contender& contender, const Contender& base);
 
 std::string comparison_text(const Comparison& comparison, const Terminal& terminal);

@@ -29,7 +29,7 @@ Style style_of(const Ratio& ratio) {
 std::string metric_row(const Contender& contender, const Contender& base, const Metric& metric,
                        const Terminal& terminal) {
   const Ratio ratio = ratio_of(contender, base, metric);
-  // Padded before it is painted: the codes of a colour take no room on the screen.
+  // Padded before it is coloured, since the codes of a colour take no room on the screen.
   std::string ratios = fmt::format("{:>8} {:>8}", "-", "-");
   std::string interval = "-";
   if (ratio.is_known) {

@@ -23,7 +23,7 @@ std::vector<std::string> option_words(const std::vector<OptionText>& options) {
   return words;
 }
 
-// The text between single quotes, as all three shells read it.
+// The text in single quotes, which all three shells read alike.
 std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (const char character : text) {
@@ -40,7 +40,7 @@ std::string quoted_words(const std::vector<std::string>& words) {
   return shell_quoted(fmt::format("{}", fmt::join(words, " ")));
 }
 
-// Before "--" the verb's options and what they take, after it a command line of its own.
+// Before "--" come the verb's options and their values; after it, another command line.
 constexpr const char* bash_start = R"(# bash completion of tarn; from `tarn completion bash`.
 _tarn_program() {
   local i=$1
@@ -75,7 +75,7 @@ std::string bash_values(const VerbText& verb) {
   for (const OptionText& option : verb.options) {
     if (option.value.empty()) continue;
     const std::vector<std::string> choices = option.choices();
-    // Nothing in COMPREPLY: bash completes names of files then.
+    // COMPREPLY stays empty, so bash completes names of files.
     text += choices.empty() ? fmt::format("    {}:{}) return ;;\n", verb.name, option.long_name)
                             : fmt::format("    {}:{}) words={} ;;\n", verb.name, option.long_name,
                                           quoted_words(choices));
@@ -83,7 +83,7 @@ std::string bash_values(const VerbText& verb) {
   return text;
 }
 
-// Options only after a dash; else what stands there without one, or names of files.
+// Options are completed only after a dash; otherwise the verb's arguments, or names of files.
 std::string bash_case(std::string_view verb, const std::vector<std::string>& options,
                       const std::vector<std::string>& others) {
   const std::string otherwise =
@@ -92,7 +92,7 @@ std::string bash_case(std::string_view verb, const std::vector<std::string>& opt
                      quoted_words(options), otherwise);
 }
 
-// zsh reads brackets and colons in a description.
+// zsh interprets brackets and colons in a description.
 std::string zsh_escaped(std::string_view text) {
   std::string result;
   for (const char character : text) {

@@ -1,4 +1,4 @@
-// completion: what shells complete after `tarn`, made from the description of its verbs.
+// completion: the words that shells complete after `tarn`, made from the description of its verbs.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -16,8 +16,8 @@ namespace tarn {
 
 namespace {
 
-// Browsers carry hundreds of megabytes: more than this of one table or of the data is not looked
-// at, so that starting such a program does not read all of it.
+// Browsers have hundreds of megabytes. No more than this is read of one table or of the data, so
+// that starting such a program does not read all of it.
 constexpr std::uint64_t table_bytes_max = 64u << 20;
 constexpr std::uint64_t data_bytes_max = 32u << 20;
 
@@ -131,7 +131,7 @@ void Elf::read_dynamic(const ElfW(Phdr) & dynamic, const std::vector<ElfW(Phdr)>
     if (entry.d_tag == DT_STRTAB) address = entry.d_un.d_ptr;
     if (entry.d_tag == DT_STRSZ) bytes = entry.d_un.d_val;
   }
-  // The table is given by its address in memory: find the segment that brings it there.
+  // The table is given by its address in memory; this finds the segment that is loaded there.
   std::vector<char> table;
   for (const auto& segment : segments) {
     const bool holds = segment.p_type == PT_LOAD && address >= segment.p_vaddr &&

@@ -1,8 +1,8 @@
 // elf: the few facts of an executable file that decide whether a malloc can be preloaded into it.
 //
-// Files are read piecewise with every offset checked, never mapped: a broken or hostile file yields
-// fewer facts, and one that shrinks meanwhile does not kill the command. Symbols are read only from
-// files of this machine's own kind.
+// Files are read in pieces with every offset checked, and never mapped: a broken or hostile file
+// yields fewer facts, and one that shrinks meanwhile does not kill the command. Symbols are read
+// only from files for this kind of machine.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -38,8 +38,8 @@ class Elf {
   // objects can bind to it.
   using SymbolVisitor = std::function<void(std::string_view name, bool is_exported)>;
   void visit_symbols(const SymbolVisitor& visit) const;
-  // Calls `visit` with pieces of the read-only data; `overlap` bytes of each come again in the
-  // next.
+  // Calls `visit` with pieces of the read-only data. The last `overlap` bytes of each are repeated
+  // in the next.
   using TextVisitor = std::function<void(std::string_view piece)>;
   void visit_read_only_data(std::size_t overlap, const TextVisitor& visit) const;
 

@@ -66,7 +66,7 @@ std::string options_text() {
 
 std::string topic_text(CLI::App& app, const std::string& topic) {
   if (topic.empty()) {
-    app.clear();  // It would give the help of the verb that was parsed.
+    app.clear();  // Else this would be the help of the verb that was parsed.
     return app.help();
   }
   if (topic == options_topic) return options_text();
@@ -102,7 +102,7 @@ void add_help_verbs(CLI::App& app, HelpOptions& options) {
   set_usage(completion, "Usage: tarn completion SHELL\n");
   completion->footer(completion_footer);
   completion->add_option("SHELL", options.shell, "The shell")->type_name("bash|zsh|fish");
-  // For the build: no user needs it.
+  // For the build. Users do not need it.
   app.add_subcommand("manual", "Print the source of the manual page")->group("");
 }
 

@@ -18,7 +18,7 @@ void add_help_verbs(CLI::App& app, HelpOptions& options);
 // Whether `verb` is one of these.
 bool is_help_verb(const CLI::App& verb);
 
-// What such a verb prints. Throws Failure for a topic or a shell that there is not.
+// What such a verb prints. Throws Failure for an unknown topic or shell.
 std::string help_text(CLI::App& app, const CLI::App& verb, const HelpOptions& options);
 
 }  // namespace tarn

@@ -42,7 +42,7 @@ std::vector<fs::path> usual_places() {
   if (error) return {};
   const fs::path bin = executable.parent_path();
   const fs::path prefix = bin.parent_path();
-  // As installed; then as where somebody moved it.
+  // First where it was installed, then relative to where the command is now.
   std::vector<fs::path> places{(bin / TARN_LIB_FROM_BIN / "libtarn.so").lexically_normal()};
   for (const fs::path& folder : {fs::path("lib"), "lib" / fs::path(triplet), fs::path("lib64")}) {
     const fs::path place = prefix / folder / "libtarn.so";
@@ -64,7 +64,7 @@ std::string check_library(const std::string& file, std::string_view option) {
     throw Failure(status_usage,
                   fmt::format("{}: '{}' is no shared library for this machine", option, file));
   }
-  // The loader splits LD_PRELOAD at these, and knows no quoting.
+  // The loader splits LD_PRELOAD at these characters, and knows no quoting.
   if (path.find_first_of(" :") != std::string::npos) {
     throw Failure(status_usage,
                   fmt::format("{}: LD_PRELOAD cannot name '{}', which has a space or a colon; make "

@@ -1,7 +1,7 @@
 // main: the command line of `tarn`, and the one place where it ends.
 //
-// The words after the first "--" belong to the program and are taken off before anything else is
-// understood, so that no option of tarn's can be mistaken for one of the program's.
+// The words after the first "--" belong to the program. They are taken off before anything else is
+// parsed, so that no option of tarn's can be mistaken for one of the program's.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ namespace tarn {
 
 namespace {
 
-// A caller may have closed standard descriptors: the files that tarn opens must not become them.
-// The program finds them closed, as without tarn.
+// A caller may have closed standard descriptors. The files that tarn opens must not take their
+// place; the program finds them closed, as it would without tarn.
 void hold_standard_descriptors() {
   int descriptor = 0;
   do {
@@ -43,7 +43,8 @@ Ending show(const std::string& text) {
   return {};
 }
 
-// Ends for an option that the verb does not have. CLI11 would name all that it did not understand.
+// Ends tarn for an option that the verb does not have. CLI11 would list everything that it did not
+// understand.
 void refuse_option(const CLI::App& verb) {
   const std::vector<std::string> strays = verb.remaining();
   if (strays.empty() || !strays.front().starts_with("-")) return;
@@ -80,7 +81,7 @@ Ending classes_parsed(const ClassesOptions& options, bool has_separator, const C
   return classes_verb(options);
 }
 
-// Ends for a command line without a verb, or with one that there is not.
+// Ends tarn for a command line without a verb, or with an unknown one.
 [[noreturn]] void refuse_verb(const std::vector<std::string>& own, const CLI::App& app) {
   if (own.empty()) throw Failure(status_usage, fmt::format("name a verb\n{}", app.help()));
   throw Failure(status_usage,
@@ -88,7 +89,7 @@ Ending classes_parsed(const ClassesOptions& options, bool has_separator, const C
                             own.front().starts_with("-") ? "option" : "verb", own.front()));
 }
 
-// Before the verbs are added: they inherit the help's option.
+// Must be called before the verbs are added, since they inherit the option for help.
 void add_own_options(CLI::App& app) {
   app.set_version_flag("-V,--version", "tarn " TARN_COMMAND_VERSION)
       ->description("Print the version and exit");
@@ -97,7 +98,7 @@ void add_own_options(CLI::App& app) {
   app.require_subcommand(1);
 }
 
-// After they were added: they would inherit this, too.
+// Must be called after the verbs were added, since they would inherit this option too.
 void describe_verbs(CLI::App& app) {
   for (CLI::App* const verb : app.get_subcommands([](CLI::App*) { return true; })) {
     if (!verb->get_group().empty()) verb->group("Verbs");
@@ -107,7 +108,7 @@ void describe_verbs(CLI::App& app) {
       "options.");
 }
 
-// The verb that was named, or nothing. There is one at most.
+// The verb that was named, or null. There is at most one.
 CLI::App* verb_of(CLI::App& app) {
   const std::vector<CLI::App*> verbs = app.get_subcommands();
   return verbs.empty() ? nullptr : verbs.front();

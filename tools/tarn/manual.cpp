@@ -13,7 +13,7 @@ namespace tarn {
 
 namespace {
 
-// Text of ours as roff's: a backslash, and a dot or a quote that begins a line, would be commands.
+// Escapes text for roff: a backslash, and a dot or a quote that begins a line, would be commands.
 std::string roff_escaped(std::string_view text) {
   std::string result;
   bool begins_line = true;
@@ -25,7 +25,7 @@ std::string roff_escaped(std::string_view text) {
   return result;
 }
 
-// Each sentence on a line of its own, as mdoc wants it.
+// Puts each sentence on a line of its own, as mdoc requires.
 std::string sentences(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -102,7 +102,8 @@ std::string verb_section(const VerbText& verb) {
 std::string environment() {
   std::string text =
       ".Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
-      ".It Ev LD_PRELOAD\nSet for the program, before what it names already.\n"
+      ".It Ev LD_PRELOAD\nSet for the program, with the library in front of what it names "
+      "already.\n"
       ".It Ev NO_COLOR\nIf it is set and not empty, there is no colour.\n"
       ".It Ev TARN_OPTIONS\nA list of options of the library,\n"
       ".Ar name Ns = Ns Ar value\nwith commas between them, which it reads when it starts.\n"
@@ -139,8 +140,8 @@ std::string manual_page(CLI::App& app) {
   }
   text +=
       ".Sh DESCRIPTION\n.Nm\nruns a program on the malloc of\n.Xr libtarn 3 ,\n"
-      "without changing or linking it again, and tells what its memory was used for, or whether it "
-      "is faster so.\n" +
+      "without changing or linking it again, and reports what its memory was used for, or whether "
+      "it runs faster.\n" +
       sections + ".Ss Options of the command itself\n" + option_list(command_options(app));
   text += environment() + exit_status;
   text += ".Sh EXAMPLES\n.Bd -literal -offset indent\n" + examples + ".Ed\n";

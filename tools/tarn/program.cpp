@@ -55,7 +55,7 @@ std::vector<std::string> interpreter_line(const std::string& path) {
   return words_of(text.substr(0, text.find('\n')));
 }
 
-// `env` runs what follows its options and assignments.
+// The program that `env` runs: the word after its options and assignments.
 std::string program_after_env(const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const bool is_program = words[i].front() != '-' && words[i].find('=') == std::string::npos;
@@ -64,7 +64,7 @@ std::string program_after_env(const std::vector<std::string>& words) {
   return "";
 }
 
-// The executable that the kernel loads in the end. Linux follows scripts through four levels.
+// The executable that the kernel finally loads. Linux follows scripts through four levels.
 std::string follow_scripts(std::string path) {
   for (int level = 0; level < 5; ++level) {
     const std::vector<std::string> words = interpreter_line(path);
@@ -79,7 +79,7 @@ std::string follow_scripts(std::string path) {
 
 bool gains_privileges_by_mode(const struct stat& status) {
   const bool changes_user = (status.st_mode & S_ISUID) != 0 && status.st_uid != ::getuid();
-  // Without the group's execute bit, the set-group bit meant mandatory locking.
+  // Without the group's execute bit, the set-group bit used to mean mandatory locking.
   const bool changes_group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0 &&
                              status.st_gid != ::getgid();
   return changes_user || changes_group;
@@ -98,7 +98,7 @@ std::optional<Note> privileged_note(const std::string& path, const std::string& 
                                       "so it ignores LD_PRELOAD and will run on its own malloc",
                                       name)};
   }
-  // The capabilities of a file give root nothing that it does not have.
+  // To root, the capabilities of a file give nothing new.
   if (::getuid() != 0 && ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0) {
     return Note{"capability", fmt::format("{} gains capabilities when it starts, so it ignores "
                                           "LD_PRELOAD and will run on its own malloc",
@@ -162,7 +162,7 @@ Inspection inspect_program(const std::string& word) {
 
   auto elf = Elf::open(inspection.path);
   if (!elf) {
-    // execvp hands what is neither ELF nor "#!" to the shell.
+    // execvp passes a file that is neither ELF nor a script with "#!" to the shell.
     inspection.path = "/bin/sh";
     elf = Elf::open(inspection.path);
     if (!elf) return inspection;

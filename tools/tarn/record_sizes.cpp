@@ -35,19 +35,20 @@ std::string find_counter(const std::string& library) {
   return check_library(beside.string(), "--library");
 }
 
-// The file that the program's processes map and add to. Read, not mapped: they may cut it short.
+// The file that the program's processes map and add to. tarn reads it and does not map it, since
+// they may truncate it.
 class SizeFile {
  public:
   explicit SizeFile(const std::string& path)
       : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) {
-    // With its blocks: the program would die (SIGBUS) of a disk that is full later.
+    // Its blocks are allocated now: if the disk were full later, the program would die of SIGBUS.
     if (file_.is_open()) errno = ::posix_fallocate(file_.number(), 0, sizeof(tarn_sizes));
     if (!file_.is_open() || errno != 0) {
       throw Failure(status_refused, fmt::format("cannot make {}: {}", path, std::strerror(errno)));
     }
   }
 
-  // All zero where the file is too short.
+  // It stays all zero where the file is too short.
   std::unique_ptr<tarn_sizes> read() const {
     auto sizes = std::make_unique<tarn_sizes>();
     auto* const start = reinterpret_cast<char*>(sizes.get());

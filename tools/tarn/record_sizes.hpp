@@ -1,4 +1,4 @@
-// record_sizes: runs a program whose every request is counted by size (tools/sizes).
+// record_sizes: runs a program and counts each of its requests by size (tools/sizes).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,12 +14,12 @@ namespace tarn {
 struct SizeRecord {
   Outcome outcome;
   SizeCounts counts;
-  std::uint64_t processes = 0;  // That counted; 0: tarn did not reach the program.
+  std::uint64_t processes = 0;  // How many processes counted; 0: tarn did not reach the program.
 };
 
-// `library`: libtarn.so, beside which libtarn_sizes.so lies. Throws Failure where the program could
-// not be started, or what counts is not there. The status is for the caller to judge.
-// With `keeps_stdout` the program prints to stderr.
+// `library` is the path of libtarn.so, beside which libtarn_sizes.so lies. Throws Failure if the
+// program could not be started, or the library that counts is missing. The caller judges the
+// program's status. With `keeps_stdout` the program prints to stderr.
 SizeRecord record_sizes(const std::vector<std::string>& words, const std::string& library,
                         bool keeps_stdout, Terminal& terminal);
 

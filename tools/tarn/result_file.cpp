@@ -29,7 +29,7 @@ ResultFile::ResultFile(const std::string& path, std::string_view option)
     : path_(path), option_(option) {
   if (!is_wanted() || is_stdout()) return;
   is_made_here_ = ::access(path_.c_str(), F_OK) != 0;
-  // No O_TRUNC: should the program not even start, an older result is still there.
+  // No O_TRUNC: if the program does not even start, an older result is kept.
   file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
   if (!file_.is_open()) refuse(status_usage, option_, path_, errno);
 }
@@ -40,14 +40,14 @@ ResultFile::~ResultFile() {
 
 void ResultFile::write(const nlohmann::ordered_json& json) {
   if (!is_wanted()) return;
-  // Names of programs and arguments are bytes, JSON is Unicode: what is not becomes U+FFFD.
+  // Names of programs and arguments are bytes, but JSON is Unicode: invalid bytes become U+FFFD.
   write_text(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void ResultFile::write_text(std::string_view text) {
   if (!is_wanted()) return;
   const int target = is_stdout() ? STDOUT_FILENO : file_.number();
-  // A pipe or a device has no length to cut; its end is where it is.
+  // A pipe or a device has no length that could be cut.
   if (!is_stdout() && ::ftruncate(target, 0) != 0 && errno != EINVAL) {
     refuse(status_refused, option_, path_, errno);
   }

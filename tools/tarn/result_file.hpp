@@ -1,5 +1,6 @@
-// result_file: where --json or --save goes; opened before the program runs, so that a run is never
-// lost to a path that cannot be written, and left untouched unless there is something to write.
+// result_file: the file of --json or --save. It is opened before the program runs, so that a run is
+// never lost to a path that cannot be written, and is left untouched unless there is something to
+// write.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,8 +14,8 @@ namespace tarn {
 
 class ResultFile {
  public:
-  // Empty: nothing is wanted. "-": stdout. Throws Failure if the file cannot be written; `option`
-  // is for it.
+  // Opens the file; an empty path stands for none, and "-" for stdout. Throws Failure, which names
+  // `option`, if it cannot be written.
   explicit ResultFile(const std::string& path, std::string_view option = "--json");
   ~ResultFile();
   ResultFile(const ResultFile&) = delete;

@@ -27,8 +27,8 @@ namespace {
 constexpr const char* run_footer =
     "Everything after -- is the program, found as a shell would find it, and its arguments. The\n"
     "exit status is the program's; 126 and 127 mean that it could not be started, 125 that this\n"
-    "machine refused something, 2 that this command line is wrong. What tarn itself says goes to\n"
-    "stderr, and with --json - what the program prints goes there, too.\n\n"
+    "machine refused something, 2 that this command line is wrong. tarn's own messages go to\n"
+    "stderr, and with --json - the program's output goes there too.\n\n"
     "Examples:\n"
     "  tarn run -- python3 script.py\n"
     "  tarn run --stats --json account.json -- make -j4\n"
@@ -41,7 +41,7 @@ std::string likely_reason(const RunRecord& record) {
          "sandbox)";
 }
 
-// What the accounts show about whether tarn did its work.
+// Adds notes on what the accounts show about whether tarn did its work.
 void note_activity(RunRecord& record, const Inspection& inspection) {
   for (const std::string& refusal : record.accounts.refused) {
     record.notes.push_back({"account_refused", refusal});
@@ -65,12 +65,12 @@ void note_running(RunRecord& record) {
   for (const tarn_account& account : record.accounts.processes) {
     if (account.state == TARN_ACCOUNT_FINAL || account.pid == 0) continue;
     const auto pid = static_cast<pid_t>(account.pid);
-    if (pid == record.outcome.pid) continue;  // It has been waited for.
+    if (pid == record.outcome.pid) continue;  // tarn has waited for it.
     if (::kill(pid, 0) == 0 || errno == EPERM) record.running.push_back(account.pid);
   }
 }
 
-// Runs the program and reads what it left; the temporary directory is gone afterwards.
+// Runs the program and reads its accounts. Afterwards the temporary directory is gone.
 void run_with_account(RunRecord& record, const Inspection& inspection, const SignalGate& gate,
                       bool keeps_stdout) {
   const AccountFolder folder;
@@ -99,7 +99,8 @@ Ending plain_run(const RunOptions& options, Terminal& terminal, ResultFile& resu
     if (const int signal = gate.pending_end(); signal != 0) return {0, signal};
     run_with_account(record, inspection, gate, result.is_stdout());
     gate.drain();
-    // From here on tarn can be interrupted again: a report into a full pipe must not hold it.
+    // From here on signals may end tarn again: a report into a full pipe must not block it for
+    // ever.
   }
   note_activity(record, inspection);
   for (const Note& note : record.notes) terminal.warn(note.text);
@@ -120,9 +121,9 @@ void add_run_verb(CLI::App& app, RunOptions& options) {
       ->type_name("FILE");
   run->add_option("--library", options.library, "Use this libtarn.so")->type_name("FILE");
   run->add_flag("--quiet,-q", options.is_quiet, "Print nothing of tarn's own");
-  run->add_flag("--color", options.wants_color, "Colour, also in a file");
-  run->add_flag("--no-color", options.refuses_color, "No colour, also on a terminal");
-  // An empty description keeps the range out of the help; the complaint still names it.
+  run->add_flag("--color", options.wants_color, "Use colour, even in a file");
+  run->add_flag("--no-color", options.refuses_color, "Use no colour, even on a terminal");
+  // The empty description keeps the range out of the help. The complaint still names it.
   const auto in_range = [](std::size_t least) {
     return CLI::Range(least, pairs_max).description("");
   };
@@ -138,7 +139,7 @@ void add_run_verb(CLI::App& app, RunOptions& options) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   run->add_flag("--show-output", options.shows_output, "Let every run print, not only the first");
-  run->add_flag("--allow-failure", options.allows_failure, "Compare runs that fail, too");
+  run->add_flag("--allow-failure", options.allows_failure, "Compare runs even if they fail");
 }
 
 void check_options(const CLI::App& run) {

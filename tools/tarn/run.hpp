@@ -31,14 +31,14 @@ struct RunOptions {
   }
 };
 
-// How tarn ends: with a status, or by a signal as its program did.
+// How tarn ends: with a status, or by the same signal as its program.
 struct Ending {
   int status = 0;
   int signal = 0;
 };
 
 void add_run_verb(CLI::App& app, RunOptions& options);
-// What each option alone cannot know. Throws Failure.
+// Checks what no option can check alone. Throws Failure.
 void check_options(const CLI::App& run);
 Ending run_verb(const RunOptions& options);
 

@@ -1,4 +1,4 @@
-// run_record: everything known about one finished run; the text and the JSON are views of it.
+// run_record: all that is known about one finished run. The text and the JSON are views of it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ struct RunRecord {
   std::string library;
   Outcome outcome;
   Accounts accounts;
-  std::vector<Note> notes;  // what was told before the start and after the end
+  std::vector<Note> notes;  // what was reported before the start and after the end
   // Process ids of the unfinished accounts whose processes still existed after the program's end.
   std::vector<std::uint64_t> running;
 
@@ -28,7 +28,7 @@ struct RunRecord {
 // or left through _exit, so that its figures are those of its last slow path.
 std::string_view state_of(const RunRecord& record, const tarn_account& account);
 
-// Estimated from the requests that were sampled; negative when none were.
+// The slack, estimated from sampled requests. Negative when none were sampled.
 double slack_of(const tarn_account_class& row) noexcept;
 
 }  // namespace tarn

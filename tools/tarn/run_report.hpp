@@ -1,6 +1,6 @@
 // run_report: a finished run as text for people and as JSON for programs.
 //
-// The keys of the JSON are described in docs/design/command.md and only ever added to.
+// docs/design/command.md describes the keys of the JSON. Keys are only ever added.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ namespace tarn {
 
 std::string run_text(const RunRecord& record, const Terminal& terminal, bool has_class_table);
 nlohmann::ordered_json run_json(const RunRecord& record);
-// What both kinds of JSON say of the resources of one run.
+// The part on the resources of one run, which is the same in both kinds of JSON.
 nlohmann::ordered_json resources_json(const Outcome& outcome);
 
 }  // namespace tarn

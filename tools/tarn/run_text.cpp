@@ -1,4 +1,4 @@
-// run_text: the account on stderr; five to eight lines, and with --stats the table of classes.
+// run_text: the account on stderr: five to eight lines, and with --stats the table of classes.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -82,12 +82,12 @@ std::string detail_lines(const tarn_account& account) {
       text_of_bytes(as_real(account.os_purged_bytes)));
 }
 
-// One line of the table, or the sum of several.
+// One line of the table: a class, or the sum of several.
 struct ClassLine {
   std::uint64_t allocations = 0;
   std::uint64_t live_blocks = 0;
   double live_bytes = 0;
-  double sampled_reserved = 0;  // The sample of a class stands for all that the class handed out.
+  double sampled_reserved = 0;  // Each class's sample stands for all its blocks.
   double sampled_unasked = 0;
 
   void add(const tarn_account_class& row) {
@@ -110,7 +110,8 @@ struct ClassLine {
   }
 };
 
-// The used classes by size. Of many, those that handed out most bytes; `rest` has the others.
+// The classes in use, by size. If there are many, only those that handed out most bytes; `rest` is
+// the sum of the others.
 std::vector<tarn_account_class> classes_shown(const tarn_account& account,
                                               std::vector<tarn_account_class>& rest) {
   std::vector<tarn_account_class> rows(account.classes, account.classes + account.class_count);

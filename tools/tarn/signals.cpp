@@ -25,7 +25,7 @@ bool is_from_terminal(int signal) noexcept {
 }
 
 bool is_in_foreground() noexcept {
-  // The controlling terminal may be none of the three standard descriptors' files.
+  // The controlling terminal need not be one of the three standard descriptors.
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::tcgetpgrp(descriptor) == ::getpgrp()) return true;
   }
@@ -54,7 +54,7 @@ siginfo_t SignalGate::next() const noexcept {
   const sigset_t all = every_signal();
   siginfo_t info{};
   while (::sigwaitinfo(&all, &info) < 0) {
-    if (errno != EINTR) std::abort();  // The set is valid: nothing else can be reported.
+    if (errno != EINTR) std::abort();  // The set is valid, so no other error is possible.
   }
   return info;
 }
@@ -92,14 +92,15 @@ Standing standing_towards(pid_t program) noexcept {
 
 bool should_relay(const siginfo_t& info, const Standing& standing) noexcept {
   const int signal = info.si_signo;
-  // SIGPIPE comes of tarn's own writing, SIGCHLD of the program's end.
+  // SIGPIPE comes from tarn's own writing, SIGCHLD from the program's end.
   if (signal == SIGCHLD || signal == SIGPIPE) return false;
   if (info.si_code == SI_KERNEL) {
     if (signal == SIGHUP && standing.leads_session) return true;
     return !(is_from_terminal(signal) && standing.shares_group);
   }
   if (info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL) {
-    // `kill 0` in the program: it has the signal already, and tarn is only one of its group.
+    // The program called `kill 0`. It has the signal already, and tarn is only another member of
+    // its group.
     return info.si_pid != standing.program && info.si_pid != standing.tarn;
   }
   return true;
@@ -114,8 +115,9 @@ void relay(const siginfo_t& info, pid_t program) noexcept {
 }
 
 void follow_stop(int signal) noexcept {
-  // A SIGSTOP is often somebody's handshake with the program (stop, look, continue): whoever does
-  // that would not wake tarn as well. Only in a terminal's foreground does a shell wait for both.
+  // A SIGSTOP is often another program's handshake with the program (stop, look, continue), and
+  // that would not wake tarn as well. Only in the foreground of a terminal does a shell wait for
+  // both.
   if (signal == SIGSTOP && !is_in_foreground()) return;
   struct sigaction before {};
   struct sigaction plain {};
@@ -124,7 +126,7 @@ void follow_stop(int signal) noexcept {
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, SIGTSTP);
-  // SIGTSTP rather than SIGSTOP: in a group that no shell could wake, the kernel ignores it.
+  // SIGTSTP rather than SIGSTOP, because the kernel ignores it in a group that no shell could wake.
   ::raise(SIGTSTP);
   ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
   ::sigprocmask(SIG_BLOCK, &only, nullptr);
@@ -132,7 +134,7 @@ void follow_stop(int signal) noexcept {
 }
 
 void end_by_signal(int signal) noexcept {
-  // RLIMIT_CORE would not do: where dumps go to a pipe, a limit of 0 does not stop them.
+  // RLIMIT_CORE is not enough: where dumps go to a pipe, a limit of 0 does not prevent them.
   ::prctl(PR_SET_DUMPABLE, 0);
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
@@ -142,7 +144,8 @@ void end_by_signal(int signal) noexcept {
   sigaddset(&only, signal);
   ::raise(signal);
   ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
-  // The first process of a container survives its own signals: then at least the status tells.
+  // The first process of a container survives its own signals; then the status at least tells the
+  // caller.
   std::_Exit(128 + signal);
 }
 

@@ -1,9 +1,9 @@
-// signals: tarn stands between its caller and the program, and both should hardly notice.
+// signals: tarn stands between its caller and the program, and neither should notice it.
 //
-// While a SignalGate exists every signal is blocked and read one by one, so none can end tarn
-// before it has removed its temporary directory. A signal that somebody sent to tarn goes on to the
-// program. One that the terminal sent (^C, ^\, ^Z, a new window size) reached the whole foreground
-// process group already, the program included, and is not delivered twice.
+// While a SignalGate exists every signal is blocked and read one by one, so that none can end tarn
+// before it has removed its temporary directory. A signal that a process sent to tarn is passed on
+// to the program. One that the terminal sent (^C, ^\, ^Z, a new window size) has already reached
+// the whole foreground process group, the program included, and is not delivered twice.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,13 +21,14 @@ class SignalGate {
 
   // Waits for the next signal and says what it was.
   siginfo_t next() const noexcept;
-  // A pending signal that asks tarn to end, or 0: looked at before a program is started.
+  // A pending signal that asks tarn to end, or 0. It is checked before a program is started.
   int pending_end() const noexcept;
-  // Not one that the caller had ignored (nohup, a background job): that asks nothing of anybody.
+  // A signal that the caller ignores (nohup, a background job) does not count.
   bool asks_to_end(int signal) const noexcept;
-  // Takes what is pending: a signal to the whole group may reach tarn after the program died of it.
+  // Takes the signals that are pending: one sent to the whole group may reach tarn after the
+  // program has died of it.
   void drain() const noexcept;
-  // In the child, between fork and exec: exactly what tarn itself was started with.
+  // For the child, between fork and exec: restores exactly what tarn itself was started with.
   void restore() const noexcept;
 
  private:
@@ -47,11 +48,13 @@ Standing standing_towards(pid_t program) noexcept;
 bool should_relay(const siginfo_t& info, const Standing& standing) noexcept;
 void relay(const siginfo_t& info, pid_t program) noexcept;
 
-// The program was stopped by `signal`: stop as well, so that the shell sees the job stopped. The
-// SIGCONT that wakes tarn is pending afterwards, and goes on to the program like any other.
+// The program was stopped by `signal`. Stops tarn as well, so that the shell sees the job stopped.
+// The SIGCONT that wakes tarn is pending afterwards, and is passed on to the program like any
+// other.
 void follow_stop(int signal) noexcept;
 
-// Ends tarn as the program ended, so that the caller sees the same status; no second core dump.
+// Ends tarn by the signal that ended the program, so that the caller sees the same status. No
+// second core is dumped.
 [[noreturn]] void end_by_signal(int signal) noexcept;
 
 }  // namespace tarn

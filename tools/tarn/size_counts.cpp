@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view between = " \t\r,;";
 
-// The next word of a line, taken off; empty at its end.
+// Takes the next word off a line. Empty at its end.
 std::string_view next_word(std::string_view& line) {
   const std::size_t start = std::min(line.find_first_not_of(between), line.size());
   const std::size_t end = std::min(line.find_first_of(between, start), line.size());
@@ -39,7 +39,7 @@ bool parse_number(std::string_view word, std::uint64_t most, std::uint64_t* numb
   return error == std::errc{} && stopped == end && *number <= most;
 }
 
-// A word of somebody's file, fit for a terminal and a line.
+// A word from a file, made fit to print and cut to a line.
 std::string quoted(std::string_view word) {
   const std::string text = text_of_name(word.substr(0, 40));
   return fmt::format("'{}{}'", text, word.size() > 40 ? "..." : "");
@@ -119,7 +119,7 @@ SizeCounts read_sizes(const std::string& file) {
   } else {
     errno = 0;
     std::ifstream stream(file);
-    // A folder opens, and reads as nothing.
+    // A folder can be opened, but reads as nothing.
     if (!stream.is_open() || (stream.peek() == EOF && errno != 0)) {
       throw Failure(status_usage, fmt::format("cannot read '{}': {}", where, std::strerror(errno)));
     }

@@ -43,7 +43,8 @@ void Stage::set(Launch& launch, bool is_shown) {
   was_shown_ = is_shown;
   launch.input = nothing_.number();
   if (has_input_file_) {
-    // Opened anew, not rewound: a program may leave its own stdin's position anywhere, or share it.
+    // Opened again, not rewound: a program may leave the position of its stdin anywhere, or share
+    // it.
     input_ = Descriptor(::open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC));
     require(input_.is_open(), "standard input once more");
     require(::lseek(input_.number(), input_start_, SEEK_SET) == input_start_, "standard input");

@@ -1,5 +1,5 @@
-// stage: the standard descriptors of the runs that are compared: every run reads the same input,
-// and what it prints goes nowhere, so that neither a terminal nor a disk is measured.
+// stage: the standard descriptors of runs that are compared. Every run reads the same input, and
+// its output goes nowhere, so that neither a terminal nor a disk is measured.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,11 +17,11 @@ class Stage {
   // Throws Failure if /dev/null or a place for stderr cannot be had.
   Stage();
 
-  // True if stdin is a pipe or the like: it could feed only one of the runs, so it feeds none.
+  // True if stdin is a pipe or the like. It could feed only one of the runs, so it feeds none.
   bool drops_input() const noexcept { return drops_input_; }
-  // Fills in the descriptors for the next run; with `is_shown` its output is the user's.
+  // Fills in the descriptors for the next run. With `is_shown` its output goes to the user.
   void set(Launch& launch, bool is_shown);
-  // The end of what the last run wrote to stderr, unless it was shown.
+  // The end of what the last run wrote to stderr; empty if that was shown.
   std::string captured_errors() const;
 
  private:

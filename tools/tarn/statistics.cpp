@@ -11,7 +11,8 @@ namespace tarn {
 
 namespace {
 
-// pre: `sorted` is sorted and not empty, 0 <= part <= 1. Between two values, in proportion.
+// The quantile `part`, interpolated between two values. pre: `sorted` is sorted and not empty, 0 <=
+// part <= 1
 double quantile_of(const std::vector<double>& sorted, double part) {
   const double place = part * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -54,7 +55,7 @@ Interval median_interval(const std::vector<double>& values) {
     const auto [low, high] = std::ranges::minmax(values);
     return {low, high};
   }
-  constexpr std::size_t resamples = 4000;  // The ends move by less than 1 % of the width.
+  constexpr std::size_t resamples = 4000;  // More move the ends by less than 1 % of the width.
   std::mt19937_64 random(1);
   std::uniform_int_distribution<std::size_t> any(0, values.size() - 1);
   std::vector<double> medians(resamples);

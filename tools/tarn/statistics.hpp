@@ -20,18 +20,18 @@ struct Interval {
   double high = 0;
 };
 
-inline constexpr double confidence = 0.95;  // tail_for() holds the quantile that belongs to it
-// With n pairs the median lies outside all of them with probability 2^(1-n): below six pairs no
-// interval can have 95 %, whatever method makes it.
+inline constexpr double confidence = 0.95;  // tail_for() has the matching quantile
+// With n pairs the median lies outside all of them with probability 2^(1-n). Below six pairs,
+// therefore, no method can make an interval of 95 %.
 inline constexpr std::size_t pairs_for_confidence = 6;
 
 // pre: !values.empty()
 double median_of(std::vector<double> values);
 Spread spread_of(std::vector<double> values);
 
-// The percentile bootstrap of the median, widened for few values; the same for the same values.
-// With fewer than `pairs_for_confidence` values it is their range, which is all that they show.
-// pre: !values.empty()
+// The interval of the median by the percentile bootstrap, widened for few values; the same values
+// give the same interval. With fewer than `pairs_for_confidence` values it is their range, which is
+// all that they show. pre: !values.empty()
 Interval median_interval(const std::vector<double>& values);
 
 }  // namespace tarn

@@ -68,7 +68,7 @@ std::string Terminal::paint(Style style, std::string_view text) const {
 void Terminal::say(std::string_view text) {
   clear_progress();
   if (is_quiet_) return;
-  // One write for the whole text, so that it does not mingle with what children still print.
+  // One write for the whole text, so that it does not mix with the output of children.
   write_fully(STDERR_FILENO, fmt::format("{}\n", text));
 }
 

@@ -1,7 +1,7 @@
-// terminal: what tarn itself says, all of it on stderr: colour, warnings, progress.
+// terminal: tarn's own output to the user, all of it on stderr: messages, warnings, progress.
 //
-// Colour and progress appear only where a person watches: stderr is a terminal, TERM is not "dumb"
-// and NO_COLOR is unset or empty; --color and --no-color overrule that for colour.
+// Colour and progress appear only where a person watches: stderr is a terminal, TERM is not "dumb",
+// and NO_COLOR is unset or empty. --color and --no-color override that for colour.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,9 +23,9 @@ class Terminal {
 
   bool is_quiet() const noexcept { return is_quiet_; }
   std::string paint(Style style, std::string_view text) const;
-  // Writes `text` and a newline; removes the progress bar first, if one stands there.
+  // Writes `text` and a newline. Removes the progress bar first, if there is one.
   void say(std::string_view text);
-  // Like say(), after "tarn: "; the word after that is coloured as a warning.
+  // As say(), with "tarn: " in front; the word after that is coloured as a warning.
   void warn(std::string_view text);
   void show_progress(std::size_t done, std::size_t total, std::string_view what);
   void clear_progress();
@@ -37,8 +37,8 @@ class Terminal {
   bool shows_bar_ = false;
 };
 
-// Writes all of `text`, whatever the kernel takes at a time. False, with errno, on an error; of
-// stderr there is nowhere left to say so.
+// Writes all of `text`, in as many pieces as the kernel takes. False, with errno, on an error. An
+// error on stderr cannot be reported anywhere.
 bool write_fully(int descriptor, std::string_view text) noexcept;
 
 }  // namespace tarn

@@ -1,5 +1,5 @@
-// usage: the usage of a verb where the parser cannot know it: words that were taken off before it,
-// or several forms.
+// usage: the usage line of a verb that the parser cannot know: it has words that were taken off
+// before parsing, or several forms.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +18,7 @@ class UsageFormatter : public CLI::Formatter {
   const char* forms_;
 };
 
-// `forms`: "Usage: ...", and a line for each.
+// `forms` is "Usage: ..." with a line for each form.
 inline void set_usage(CLI::App* verb, const char* forms) {
   verb->formatter(std::make_shared<UsageFormatter>(forms));
 }

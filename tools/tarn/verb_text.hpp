@@ -1,5 +1,5 @@
-// verb_text: what the command line's parser knows of each verb, as plain text: the one description
-// from which completions and the manual page are made.
+// verb_text: what the parser of the command line knows about each verb, as plain text. Completions
+// and the manual page are made from this one description.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,17 +25,17 @@ struct VerbText {
   std::string help;
   std::vector<std::string> usages;  // "tarn run [OPTIONS] -- PROGRAM [ARGS...]"
   std::vector<OptionText> options;
-  std::vector<OptionText> arguments;  // without a name; the value of long_name is what is shown
+  std::vector<OptionText> arguments;  // long_name is the word that is shown
   std::string about;                  // paragraphs
   std::string examples;               // a command on each line
 
   bool takes_program() const;
 };
 
-// Of the verbs that the help shows.
+// The texts of the verbs that the help shows.
 std::vector<VerbText> verb_texts(CLI::App& app);
 
-// Options of the command itself.
+// The options of the command itself.
 std::vector<OptionText> command_options(CLI::App& app);
 
 }  // namespace tarn
