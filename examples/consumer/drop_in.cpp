@@ -1,5 +1,5 @@
 // drop_in: a program that knows nothing of tarn but asks, at the end, who served it. Linked to
-// tarn::malloc (or tarn::malloc_static), `new` and malloc are tarn's.
+// tarn::malloc (or tarn::malloc_static), its `new` and malloc are tarn's.
 //
 // SPDX-License-Identifier: MIT
 #include <cstdio>

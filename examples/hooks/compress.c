@@ -1,4 +1,4 @@
-/* compress: compresses itself, or the file that is named, with zlib in a heap of 512 KiB.
+/* compress: compresses itself, or the file given, with zlib in a heap of 512 KiB.
  *
  * SPDX-License-Identifier: MIT */
 #include <string.h>

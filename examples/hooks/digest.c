@@ -1,5 +1,5 @@
-/* digest: a keyed digest by OpenSSL, which has its key in a heap that is locked, kept out of core
- * dumps and wiped; where nothing may be locked, in one that is not.
+/* digest: makes a keyed digest with OpenSSL, which keeps the key in a heap that is locked in
+ * memory, kept out of core dumps and wiped; where no memory may be locked, in an ordinary heap.
  *
  * SPDX-License-Identifier: MIT */
 #include <openssl/evp.h>
@@ -10,7 +10,7 @@
 #include "held.h"
 
 int main(int argc, char** argv) {
-  static tarn_heap heap; /* OpenSSL has it until the process ends. */
+  static tarn_heap heap; /* OpenSSL uses it until the process ends. */
   tarn_heap_options options = TARN_HEAP_OPTIONS(.name = "openssl", .flags = TARN_HEAP_SECRET);
   heap = tarn_heap_create(&options);
   if (heap.id == 0) heap = heap_of("openssl", 0);

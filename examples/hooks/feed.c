@@ -42,6 +42,6 @@ int main(void) {
   }
   printf("%d elements, %d deep\n", counts.elements, counts.depth_most);
   print_held(heap, "after the last element");
-  tarn_heap_destroy(heap); /* The parser goes, too. */
+  tarn_heap_destroy(heap); /* The parser ends with it. */
   return 0;
 }

@@ -1,4 +1,4 @@
-/* held: what a heap holds, in a line; for the examples.
+/* held: prints what a heap holds, in a line. For the examples.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_EXAMPLES_HOOKS_HELD_H

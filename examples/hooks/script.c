@@ -1,5 +1,5 @@
-/* script: runs a Lua script in 2 MiB, the one that is given or two of its own: one that fits, and
- * one that does not.
+/* script: runs a Lua script in 2 MiB: the one given, or two of its own, of which one fits and one
+ * does not.
  *
  * SPDX-License-Identifier: MIT */
 #include <tarn/hooks/lua.h>

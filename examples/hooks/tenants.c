@@ -1,5 +1,5 @@
-/* tenants: SQL with a heap for each connection. One of them asks for too much, is told
- * SQLITE_NOMEM, and the others do not notice; each is closed at once.
+/* tenants: SQL with a heap for each connection. One of them asks for too much and gets
+ * SQLITE_NOMEM, while the others do not notice. Each is closed at once.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* transfer: reads a URL (itself, if none is given) with libcurl, whose memory is a heap.
+/* transfer: reads a URL (its own file, if none is given) with libcurl, whose memory is a heap.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// bump_memory: each list in a bare bump heap: the next bytes of one mapping, no block is ever taken
-// back, and the mapping goes as a whole. Nothing can be cheaper per block, so it is the measure for
-// heaps that do reuse memory. Blocks are aligned to 8, which is what links need.
+// bump_memory: each list in a bare bump heap, which takes the next bytes of one mapping. No block
+// is ever taken back, and the mapping ends as a whole. Nothing can be cheaper per block, so it is
+// the measure for heaps that do reuse memory. Blocks are aligned to 8, which is what links need.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

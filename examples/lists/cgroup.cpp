@@ -202,7 +202,7 @@ bool MemoryCgroup::relieve() const {
   }
   // The kernel judges by numbers of pages that it has yet to add up; reading them adds them up.
   read_text(folder_ + "/memory.stat");
-  // A limit that is lowered swaps out, in this process; one that is raised wakes who waits.
+  // Lowering the limit swaps out, in this process; raising it wakes the processes that wait.
   const bool swapped = write_text(limit_file_, std::to_string(limit_bytes_ - relief_bytes));
   return write_text(limit_file_, std::to_string(limit_bytes_)) && swapped;
 }

@@ -1,5 +1,5 @@
 // cgroup: a control group of the kernel that limits the memory of one child process, in version 1
-// (one mount per controller) or version 2 (one mount). It is removed with the object.
+// (one mount for each controller) or version 2 (one mount). It is removed with the object.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace lists {
 
-// Where this process stands in the tree of control groups that has the memory controller.
+// The place of this process in the tree of control groups that has the memory controller.
 struct CgroupPlace {
   int version = 0;    // 1, 2, or 0 where there is none.
   std::string mount;  // The root of the tree.
@@ -25,25 +25,26 @@ std::vector<std::string> folders_upwards(const CgroupPlace& place);
 
 class MemoryCgroup {
  public:
-  // Throws Lacking. Removes groups that earlier runs, since killed, have left.
+  // Throws Lacking. Removes groups that earlier runs left when they were killed.
   explicit MemoryCgroup(std::uint64_t limit_bytes);
   ~MemoryCgroup();
   MemoryCgroup(const MemoryCgroup&) = delete;
   MemoryCgroup& operator=(const MemoryCgroup&) = delete;
 
-  // For the child, between fork and exec: moves the calling process in. No memory is allocated.
+  // For the child, between fork and exec: moves the calling process into the group. Allocates
+  // nothing.
   bool enter() const noexcept;
 
-  // To be called every millisecond or so: under a limit near the size of the data, where all pages
-  // have just been used, version 1 takes what it could still swap for the end of memory. Here that
-  // stops the child instead of killing it, and this sets it going again, with some pages swapped
-  // out. False if that cannot be done.
+  // To be called every millisecond or so. Under a limit near the size of the data, where all pages
+  // have just been used, version 1 gives up on memory that it could still swap out. In this group
+  // that stops the child instead of killing it, and this function lets it go on, with some pages
+  // swapped out. False if that cannot be done.
   bool relieve() const;
 
  private:
   std::uint64_t limit_bytes_;
   std::string limit_file_;
-  std::string oom_file_;  // Empty in version 2, which cannot stop a child so.
+  std::string oom_file_;  // Empty in version 2, which has no such file.
   std::string folder_;
   std::string procs_file_;
 };

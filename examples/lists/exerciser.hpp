@@ -1,7 +1,8 @@
-// exerciser: the program of requirement S0.13. Five lists grow in turn: per iteration each does
-// one operation, 80 % append a string of random length 1..64, 20 % delete the head. Then each is
-// searched for a value that is not there; then all are destroyed. Each phase is timed by the wall
-// clock, since processor time hides paging. The same seed does the same work in every memory.
+// exerciser: the program of requirement S0.13. Five lists grow in turn: in each iteration each list
+// does one operation, which in 80 % of cases appends a string of random length 1..64, and in 20 %
+// deletes the head. Then each is searched for a value that is not there, and then all are
+// destroyed. Each phase is timed by the wall clock, since processor time hides paging. The same
+// seed does the same work in every memory.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,16 +24,16 @@ inline constexpr unsigned string_length_max = 64;
 struct Plan {
   std::uint64_t iterations = 1'000'000;
   std::uint64_t seed = 1994;
-  bool checksum = false;  // Read every string once more, between the phases, untimed.
+  bool checksum = false;  // Also read every string between the phases, untimed.
 };
 
 struct Outcome {
-  double insertion = 0;  // Seconds, as all four.
+  double insertion = 0;  // In seconds, like the other three.
   double search = 0;
   double deletion = 0;
   double overall = 0;
   std::uint64_t strings_left = 0;  // When insertion ended; the same in every memory.
-  std::uint64_t checksum = 0;      // Of these strings, if the plan asks for it.
+  std::uint64_t checksum = 0;      // The checksum of these strings, if the plan asks for it.
   bool found = false;              // Whether the search found what cannot be there.
 };
 
@@ -51,7 +52,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// Strings of random letters, cut out of one text, so that making them costs next to nothing.
+// Strings of random letters, cut out of one text, so that making them costs almost nothing.
 class Letters {
  public:
   explicit Letters(Random& random) noexcept {

@@ -1,4 +1,4 @@
-// heap_memory: each list in a tarn heap of its own, links and texts, that dies with the list.
+// heap_memory: each list, links and texts, in a tarn heap of its own, which ends with the list.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
-// lacking: what a limited run throws when the machine does not have what it needs; the text says
-// what to do about it.
+// lacking: the exception of a limited run when the machine lacks what it needs. The text says what
+// to do about it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

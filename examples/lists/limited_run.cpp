@@ -25,12 +25,13 @@ namespace lists {
 namespace {
 
 constexpr std::uint64_t limit_bytes_min = 8 << 20;
-// Live strings, their nodes and any malloc's overhead, rounded up; decides the size of swap only.
+// The most that live strings, their nodes and any malloc's overhead take. It decides only the size
+// of the swap file.
 constexpr std::uint64_t bytes_per_iteration = 450;
 constexpr std::uint64_t swap_bytes_spare = 64 << 20;
-constexpr int refusals_max = 100;  // In a row: then there is no memory, and the child is ended.
+constexpr int refusals_max = 100;  // So many in a row: there is no memory, so the child is killed.
 
-// SIGINT and its like wait until the parent asks for them, so that no clean-up is ever skipped.
+// SIGINT and its like stay pending until the parent asks for them, so that no clean-up is skipped.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -42,7 +43,7 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  // The signal that came, or -1 after a millisecond.
+  // The signal that has come, or -1 after a millisecond.
   int wait() const noexcept {
     const timespec millisecond{0, 1'000'000};
     return sigtimedwait(&set_, nullptr, &millisecond);
@@ -114,7 +115,7 @@ std::vector<std::string> child_words(const Options& options, std::uint64_t limit
                                     std::to_string(plan.seed),
                                     "--memory",
                                     name_of(options.variant)};
-  if (limit_bytes == 0) return words;  // The run that measures.
+  if (limit_bytes == 0) return words;  // This run measures.
   if (plan.checksum) words.emplace_back("--checksum");
   words.insert(words.end(), {"--limited-to", std::to_string(limit_bytes)});
   if (!options.json_file.empty()) words.insert(words.end(), {"--json", options.json_file});
@@ -149,7 +150,7 @@ ChildEnd run_within(const Options& options, const HeldSignals& signals) {
     swap.emplace(options.swap_folder, need_bytes / page_bytes * page_bytes);
   }
   const MemoryCgroup group(limit_bytes);
-  // Under a tight limit the kernel may give up while it still swaps out: that is no result.
+  // Under a tight limit the kernel may give up while it is still swapping out. That is no result.
   ChildEnd end;
   for (int tries = 0; tries < 3; ++tries) {
     end = run_child(child_words(options, limit_bytes), &group, false, signals);

@@ -1,6 +1,6 @@
-// limited_run: runs the exerciser again as a child whose memory is limited, so that its data do not
-// fit and are swapped: the condition under which requirement S0.13 was measured. What it sets up, a
-// control group and perhaps a swap file, it takes away, also when it is interrupted.
+// limited_run: runs the exerciser again as a child whose memory is limited, so that its data does
+// not fit and is swapped: the condition under which requirement S0.13 was measured. The control
+// group, and perhaps a swap file, that it sets up are removed even when it is interrupted.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

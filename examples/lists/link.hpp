@@ -1,4 +1,4 @@
-// link: what a list of strings is made of: links of one size, and texts of any size.
+// link: the parts of a list of strings: links of one size, and texts of any size.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

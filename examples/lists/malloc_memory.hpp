@@ -1,4 +1,4 @@
-// malloc_memory: all lists in the process's malloc, whichever that is: the single heap.
+// malloc_memory: all lists in the process's malloc, whichever that is. This is the single heap.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -44,7 +44,7 @@ constexpr Variant variants[] = {Variant::malloc, Variant::heap, Variant::bump};
   std::exit(2);
 }
 
-// Returns false for what is no decimal number, or one that does not fit.
+// Reads a number. False for what is no decimal number, and for one that does not fit.
 bool parse(std::string_view text, std::uint64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();

@@ -1,4 +1,4 @@
-// process_usage: what the kernel says this process has used, and on which malloc it runs.
+// process_usage: what this process has used according to the kernel, and which malloc it runs on.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,7 +16,8 @@ struct ProcessUsage {
 
 ProcessUsage process_usage();
 
-// The file that the process's malloc comes from: "libtarn.so", "libc.so.6", "lists" if static.
+// The file that contains the process's malloc: "libtarn.so", "libc.so.6", or "lists" if it is
+// linked statically.
 std::string malloc_name();
 
 }  // namespace lists

@@ -14,11 +14,11 @@ namespace {
 
 constexpr double mebibyte = 1024.0 * 1024.0;
 
-// The report takes no memory of its own: a large request, such as a stream's buffer, can make a
-// malloc put all that was freed in order, which under a memory limit takes longer than the run.
+// The report allocates nothing. A large request, such as a stream's buffer, can make a malloc put
+// all freed memory in order, which under a memory limit takes longer than the run.
 char stream_buffer[4096];
 
-// What the lists are in, in words.
+// The memory of the lists, in words.
 std::string memory_text(Variant variant) {
   switch (variant) {
     case Variant::heap: return "a tarn heap each";

@@ -1,5 +1,5 @@
-// swap_file: swap space for the time of a limited run, in a file, where the machine has too little.
-// It is switched off and deleted with the object.
+// swap_file: swap space in a file during a limited run, for machines that have too little. It is
+// switched off and deleted with the object.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,7 +13,7 @@ std::uint64_t swap_bytes_free();
 
 class SwapFile {
  public:
-  // Throws Lacking. Takes away files that earlier runs, since killed, have left in the folder.
+  // Throws Lacking. Deletes files that earlier runs left in the folder when they were killed.
   SwapFile(const std::string& folder, std::uint64_t bytes);
   ~SwapFile();
   SwapFile(const SwapFile&) = delete;

@@ -25,7 +25,8 @@ static void* map_shared(size_t bytes) {
   return data;
 }
 
-/* A program with longer lives would use the start time, too: process ids are used again. */
+/* A program whose processes live longer would use the start time too, since process ids are used
+ * again. */
 static uint64_t identity(pid_t process) { return tarn_array_identity((uint32_t)process, 0); }
 
 static void join(tarn_shared_array_pool* pool) {
@@ -75,7 +76,7 @@ int main(void) {
   uint64_t ticket = 0;
   while (read(ends[0], &ticket, sizeof ticket) == sizeof ticket) {
     char* message = tarn_shared_array_pool_adopt(&pool, ticket);
-    if (message == NULL) continue; /* Its sender is gone and was reclaimed. */
+    if (message == NULL) continue; /* Its sender is gone, and its blocks are reclaimed. */
     puts(message);
     tarn_shared_array_pool_deallocate(&pool, message);
   }

@@ -28,7 +28,8 @@ tarn::ArrayMemory map_shared(std::size_t bytes) {
   return {data, bytes};
 }
 
-// A program with longer lives would use the start time, too: process ids are used again.
+// A program whose processes live longer would use the start time too, since process ids are used
+// again.
 std::uint64_t identity(pid_t process) {
   return tarn_array_identity(static_cast<std::uint32_t>(process), 0);
 }
@@ -69,7 +70,7 @@ int main() {
   std::uint64_t ticket = 0;
   while (read(ends[0], &ticket, sizeof ticket) == sizeof ticket) {
     auto* const message = static_cast<const char*>(pool.adopt(ticket));
-    if (message == nullptr) continue;  // Its sender is gone and was reclaimed.
+    if (message == nullptr) continue;  // Its sender is gone, and its blocks are reclaimed.
     std::puts(message);
     pool.deallocate(const_cast<char*>(message));
   }

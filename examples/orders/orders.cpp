@@ -1,6 +1,6 @@
 // orders: a shop's books in standard C++, each part with memory of its own: customers in a heap,
-// the orders of a day in an arena, events in a static pool; lines of text through std::pmr, with a
-// resource that checks. Reads lines "CUSTOMER ITEM PRICE", prints what each customer owes.
+// the orders of a day in an arena, events in a static pool, and lines of text through std::pmr with
+// a resource that checks. It reads lines "CUSTOMER ITEM PRICE" and prints what each customer owes.
 //
 //   orders < orders.txt
 //
@@ -22,7 +22,7 @@
 
 namespace {
 
-// Customers know nothing of heaps: their class does.
+// The users of this class need not know of its heap.
 class Customer {
  public:
   TARN_CLASS_NEW(tarn::ClassHeap<Customer>)
@@ -42,13 +42,13 @@ struct Order {
   long cents;
 };
 
-// What happened last, in blocks that are there before main.
+// The last events, in blocks that exist before main.
 tarn::StaticPool<32, 64> event_nodes;
 using Events = std::list<long, tarn::StaticAllocator<long, event_nodes>>;
 
 class Shop {
  public:
-  // One line; false for one that is no order.
+  // Reads a line. False for one that is no order.
   bool take(const std::string& line) {
     std::istringstream words(line);
     std::string who;

@@ -17,7 +17,7 @@ typedef struct packet {
   uint8_t data[];
 } packet;
 
-/* Bytes, and how many of them: all that the program will ever use. */
+/* Block sizes and counts: all memory that the program will ever use. */
 #define PACKET_SIZES(X) X(32, 16) X(96, 8) X(288, 4)
 TARN_STATIC_HEAP_LOCK_FREE(packet_heap, PACKET_SIZES, 1)
 enum { packets_max = 16 + 8 + 4 };
@@ -33,7 +33,7 @@ static atomic_uint lost;
 static void put(packet* received) {
   const size_t end = atomic_load_explicit(&queue_end, memory_order_relaxed);
   slots[end % packets_max] = received;
-  atomic_store_explicit(&queue_end, end + 1, memory_order_release); /* With get(). */
+  atomic_store_explicit(&queue_end, end + 1, memory_order_release); /* Pairs with get(). */
 }
 
 static packet* get(void) {
@@ -44,7 +44,8 @@ static packet* get(void) {
   return first;
 }
 
-/* The handler. When the main loop is behind, a packet is lost: the heap is never waited for. */
+/* The interrupt handler. When the main loop is behind, a packet is lost: the handler never waits
+ * for the heap. */
 static void on_interrupt(int signal) {
   (void)signal;
   for (uint32_t burst = 0; burst < 3; ++burst) {

@@ -21,7 +21,7 @@ struct Packet {
   std::uint8_t data[60];
 };
 
-// Nothing here needs a heap: all that the program will ever use is known when it is linked.
+// Nothing here needs a heap: all memory that the program will ever use is known when it is linked.
 constexpr std::size_t packets_max = 16;
 tarn::StaticObjectPool<Packet, packets_max, tarn::LockFree> packets;
 static_assert(packets.footprint_bytes() <= 1100, "the memory that this program has for packets");
@@ -32,7 +32,7 @@ class Queue {
   void put(Packet* packet) {
     const std::size_t end = end_.load(std::memory_order_relaxed);
     slots_[end % packets_max] = packet;
-    end_.store(end + 1, std::memory_order_release);  // With get(): the slot is written.
+    end_.store(end + 1, std::memory_order_release);  // Pairs with get(): the slot is written.
   }
   Packet* get() {
     const std::size_t begin = begin_.load(std::memory_order_relaxed);
@@ -52,7 +52,8 @@ Queue received;
 std::uint32_t next_number = 0;
 std::atomic<std::uint32_t> lost{0};
 
-// The handler. When the main loop is behind, a packet is lost: the pool is never waited for.
+// The interrupt handler. When the main loop is behind, a packet is lost: the handler never waits
+// for the pool.
 void on_interrupt(int) {
   for (int burst = 0; burst < 3; ++burst) {
     Packet* const packet = packets.try_create();

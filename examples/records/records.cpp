@@ -1,5 +1,5 @@
-// records: a logger that keeps 16 records, of 20 to 300 bytes each, and replaces one of
-// them each time. Its heap lies in .bss and has what the bound says, so that no record can be
+// records: a logger that keeps 16 records, of 20 to 300 bytes each, and replaces one of them each
+// time. Its heap lies in .bss and is as large as the worst-case bound requires, so no record can be
 // refused, in whatever order they come and go.
 //
 //   records COUNT

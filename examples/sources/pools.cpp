@@ -18,7 +18,7 @@ struct Reading {
   double value;
 };
 
-// As many readings as the pool has room for, `most` of them; all go at the end.
+// Makes as many readings as the pool has room for, at most `most`. All of them end together.
 std::size_t take_readings(tarn::Pool& pool, std::size_t most) {
   Reading* last = nullptr;
   std::size_t count = 0;
@@ -36,7 +36,7 @@ std::size_t take_readings(tarn::Pool& pool, std::size_t most) {
   return count;
 }
 
-// 2,000 bytes of memory in all, and no call of a heap or the system.
+// It has 2,000 bytes of memory in all, and makes no call of a heap or the system.
 void over_a_static_buffer() {
   static tarn::StaticBuffer<2000> buffer;
   tarn::Pool pool(sizeof(Reading), buffer);
@@ -44,8 +44,8 @@ void over_a_static_buffer() {
   std::printf("static buffer of 2000 bytes: %zu readings\n", count);
 }
 
-// Memory that the system may write to a file when it is short of it; and a chunk that the next run
-// of the program finds.
+// Memory that the system may write to a file when it is short of memory, and a chunk that the next
+// run of the program finds.
 void over_a_file(const char* path) {
   tarn::FileSourceOptions options;
   options.create = true;
@@ -61,7 +61,7 @@ void over_a_file(const char* path) {
   std::printf("file, run %ld: %zu readings\n", runs, count);
 }
 
-// Several users of one source, each with a ceiling; and what was used.
+// Several users of one source, each with a ceiling, and how much they used.
 void counted_and_limited(const char* path) {
   tarn::FileSource file(path);
   tarn::Limited<tarn::FileSource&> all(1'000'000, file);

@@ -1,5 +1,5 @@
 /* documents: a document as a tree. The document is the root; below it lie the text of its file, of
- * which all words are parts, and elements, in the order in which they will be written.
+ * which all words are parts, and elements, in the order in which they are written.
  *
  *   document - source
  *            - body - paragraph - text, emphasis - text, cite ...   (parse.c)
@@ -54,28 +54,28 @@ struct document {
   struct element* article;
 };
 
-/* What to do with each. */
+/* What to do with each document. */
 struct choices {
   const char* without; /* Sections of this title are left out; null: none. */
   int keeps_comments;
 };
 
-/* Why a document cannot be converted. */
+/* The reason why a document cannot be converted. */
 struct problem {
   char text[300];
 };
 
-/* parse.c: null, and the problem, for what cannot be read. */
+/* parse.c. Null, and the problem, for a file that cannot be read. */
 struct document* document_read(const char* path, struct problem* problem);
 struct element* new_element(void* parent, enum kind kind, const char* text, size_t length);
 
-/* transform.c: 0, or -1 and the problem. */
+/* transform.c. Returns 0, or -1 and the problem. */
 int document_transform(struct document* document, const struct choices* choices,
                        struct problem* problem);
 struct element* heading_of(const struct element* section);
 int name_element(struct element* e, const char* text, size_t length);
 
-/* html.c: 0, or -1 and errno. */
+/* html.c. Returns 0, or -1 with errno. */
 int document_write(const struct document* document, FILE* file);
 
 #endif

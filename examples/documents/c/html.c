@@ -1,4 +1,4 @@
-/* html: an article as HTML. Goes from parents to children and back without recursion.
+/* html: writes an article as HTML. It goes from parents to children and back without recursion.
  *
  * SPDX-License-Identifier: MIT */
 #include "documents.h"
@@ -16,7 +16,7 @@ static void write_text(const char* text, size_t length, FILE* file) {
   }
 }
 
-/* 1.2.3; nothing for what has no number. */
+/* Writes a number such as 1.2.3; nothing for an element without one. */
 static void write_number(const struct element* section, FILE* file) {
   int numbers[6];
   int count = 0;
@@ -27,7 +27,7 @@ static void write_number(const struct element* section, FILE* file) {
   while (count-- > 0) fprintf(file, count > 0 ? "%d." : "%d", numbers[count]);
 }
 
-/* The words of a heading alone. */
+/* Only the words of a heading. */
 static void write_words(const struct element* heading, FILE* file) {
   for (const struct element* e = heading; e != NULL; e = tarn_tree_next(heading, e)) {
     if (e->kind == kind_text || e->kind == kind_code) write_text(e->text, e->length, file);

@@ -1,5 +1,5 @@
-/* main: documents converts texts into HTML, each in a tree of its own. Threads read and transform;
- * the first one writes, in the order of the command line, and disposes of each as a whole.
+/* main: converts texts into HTML, each in a tree of its own. Threads read and transform; the first
+ * one writes, in the order of the command line, and disposes of each document as a whole.
  *
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
@@ -14,7 +14,7 @@
 struct job {
   const char* path;
   const char* name;          /* Of what is written. */
-  struct document* document; /* Null: there is a problem. */
+  struct document* document; /* Null when there is a problem. */
   struct problem problem;
   int is_done;
 };
@@ -26,8 +26,8 @@ struct conversion {
   int threads;
   struct job* jobs;
   size_t count;
-  size_t next;    /* To be taken by a thread, */
-  size_t written; /* and to be written. */
+  size_t next;    /* The next document for a thread to take. */
+  size_t written; /* The next document to write. */
   pthread_mutex_t lock;
   pthread_cond_t changed;
 };
@@ -40,8 +40,8 @@ static void convert(const struct conversion* c, struct job* job) {
   job->document = NULL;
 }
 
-/* Its trees are its own until is_done is seen under the lock: then they are the writer's. It is not
- * further ahead of the writer than a few documents. */
+/* A thread's trees are its own until the writer sees is_done under the lock; then they are the
+ * writer's. It is not further ahead of the writer than a few documents. */
 static void* convert_some(void* context) {
   struct conversion* const c = context;
   pthread_mutex_lock(&c->lock);
@@ -62,7 +62,7 @@ static void* convert_some(void* context) {
   return NULL;
 }
 
-/* The name without folders, with .html instead of .md; below `parent`. */
+/* The name without folders and with .html instead of .md, as a node below `parent`. */
 static char* output_name(void* parent, const char* path) {
   const char* const slash = strrchr(path, '/');
   const char* const base = slash == NULL ? path : slash + 1;
@@ -71,7 +71,7 @@ static char* output_name(void* parent, const char* path) {
   return tarn_tree_format(parent, "%.*s.html", (int)(is_md ? length - 3 : length), base);
 }
 
-/* Under another name until all of it is there. */
+/* The file has another name until it is complete. */
 static int write_file(const struct conversion* c, const struct job* job) {
   char* const path = tarn_tree_format(job->document, "%s/%s", c->folder, job->name);
   char* const partial = tarn_tree_format(job->document, "%s.partial", path);
@@ -152,7 +152,8 @@ static int by_name(const void* left, const void* right) {
   return strcmp(*(char* const*)left, *(char* const*)right);
 }
 
-/* What is to be done with each file. Null: there is no memory, or two would be written to one. */
+/* What is to be done with each file. Null when there is no memory, or two files would be written to
+ * one. */
 static struct job* make_jobs(const struct conversion* c, char** paths) {
   const size_t count = c->count;
   struct job* const jobs = tarn_tree_allocate_zeroed(NULL, count, sizeof *jobs);

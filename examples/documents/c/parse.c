@@ -1,6 +1,6 @@
-/* parse: a file becomes a tree of elements. A subset of Markdown: headings, paragraphs, lists with
- * "- " and two blanks a level, code between lines of ```, comments, "[toc]", notes "[^name]: ..."
- * and, within lines, emphasis, strong, code, links and [^name]. Nothing recurses.
+/* parse: turns a file into a tree of elements. It reads a subset of Markdown: headings, paragraphs,
+ * lists with "- " and two blanks a level, code between lines of ```, comments, "[toc]", notes
+ * "[^name]: ..." and, within lines, emphasis, strong, code, links and [^name]. Nothing recurses.
  *
  * SPDX-License-Identifier: MIT */
 #include <ctype.h>
@@ -38,11 +38,11 @@ struct element* new_element(void* parent, enum kind kind, const char* text, size
   return e;
 }
 
-/* For reports; a name is shorter than a title may be. */
+/* A name for reports, which is shorter than a title may be. */
 int name_element(struct element* e, const char* text, size_t length) {
   char name[60];
   if (length >= sizeof name) length = sizeof name - 1;
-  while (length > 0 && (text[length] & 0xc0) == 0x80) --length; /* No part of a letter. */
+  while (length > 0 && (text[length] & 0xc0) == 0x80) --length; /* Not inside a letter. */
   memcpy(name, text, length);
   name[length] = '\0';
   return tarn_tree_set_name(e, name);
@@ -71,7 +71,7 @@ static int begins(const char* at, const char* end, const char* what) {
   return (size_t)(end - at) >= length && memcmp(at, what, length) == 0;
 }
 
-/* What is within lines. */
+/* Parses what is within lines. */
 struct inlines {
   struct parser* p;
   struct element* parent; /* The innermost that is open. */
@@ -147,13 +147,13 @@ static int read_code(struct inlines* in) {
   return add(in->p, in->parent, kind_code, in->at + 1, last) == NULL ? -1 : go_on(in, last + 1);
 }
 
-/* Where one of the letters stands, which is `last`; null: it is another one, or there is none. */
+/* The first of the letters, if it is `last`; null when it is another one, or there is none. */
 static const char* up_to(char last, const char* at, const char* end, const char* letters) {
   while (at < end && strchr(letters, *at) == NULL) ++at;
   return at < end && *at == last ? at : NULL;
 }
 
-/* The end of a note's name, which goes up to a ]; null: it is none. */
+/* The end of a note's name, which goes up to a ]; null when it is no name. */
 static const char* end_of_name(const char* at, const char* end) {
   const char* const last = up_to(']', at, end, "[] \t\r\n");
   return last != at ? last : NULL;
@@ -201,7 +201,7 @@ static int read_inlines(struct parser* p, struct element* block, const char* sta
   return end_run(&in);
 }
 
-/* Lines become blocks. */
+/* Parses lines into blocks. */
 static int close_block(struct parser* p) {
   if (p->open == NULL) return 0;
   const int done = read_inlines(p, p->open, p->open_start, p->open_end);
@@ -254,7 +254,8 @@ static int is_heading(const char* start, const char* end) {
   return words > start && words - start <= 6 && words < end && *words == ' ';
 }
 
-/* From behind the mark at its beginning to the mark at its end; goes on behind that. */
+/* A block from behind the mark at its beginning to the mark at its end. Parsing goes on behind
+ * that. */
 static int read_raw(struct parser* p, enum kind kind, const char* start, const char* last_mark) {
   const char* const last = find(start, p->end, last_mark);
   if (last == NULL) {
@@ -322,7 +323,7 @@ static int read_line(struct parser* p) {
   return open_block(p, add(p, p->document->body, kind_paragraph, start, end), start, end);
 }
 
-/* Bytes of the letter of UTF-8 that begins there; 0: there is none. */
+/* The bytes of the UTF-8 letter that begins there; 0 when there is none. */
 static size_t letter(const unsigned char* at, size_t room) {
   if (*at < 0x80) return *at != '\0';
   const size_t bytes = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
@@ -335,7 +336,7 @@ static size_t letter(const unsigned char* at, size_t room) {
   return is_long || is_none ? 0 : bytes;
 }
 
-/* All of it, as a node; null, and errno. */
+/* Reads the whole file into a node. Null, with errno. */
 static char* read_all(void* parent, FILE* file, size_t* length) {
   size_t room = 4096;
   char* text = tarn_tree_allocate(parent, room);
@@ -379,7 +380,7 @@ static int read_document(struct document* document, const char* path, FILE* file
   return close_block(&p);
 }
 
-/* With all that is to be below it in an arena of its own. */
+/* Makes a document that has an arena of its own for everything below it. */
 static struct document* new_document(void) {
   return tarn_tree_allocate_with_arena(NULL, sizeof(struct document), NULL);
 }

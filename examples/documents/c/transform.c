@@ -1,5 +1,5 @@
-/* transform: the body as it was read becomes an article of sections. Elements are moved, comments
- * and sections disposed of; notes get the sections that cite them for owners.
+/* transform: turns the body as it was read into an article of sections. Elements are moved;
+ * comments and unwanted sections are disposed of; notes get the sections that cite them as owners.
  *
  * SPDX-License-Identifier: MIT */
 #include <string.h>
@@ -22,7 +22,7 @@ static int fail_at(const struct document* document, const struct element* cite,
   return -1;
 }
 
-/* The next one that is not below `e`. */
+/* The next element that is not below `e`. */
 static struct element* next_beside(const struct element* root, struct element* e) {
   while (e != root) {
     struct element* const next = tarn_tree_next_sibling(e);
@@ -49,7 +49,7 @@ static void drop_comments(struct document* document) {
   }
 }
 
-/* Moves each element of the body below the section that it is in. */
+/* Moves each element of the body below its section. */
 static int make_sections(struct document* document) {
   document->article = new_element(document, kind_article, NULL, 0);
   if (document->article == NULL) return -1;
@@ -69,7 +69,7 @@ static int make_sections(struct document* document) {
   return tarn_tree_dispose(document->body);
 }
 
-/* Notes that nobody cites go with `notes`; the others pass to their owners. */
+/* Notes that are not cited end with `notes`; the others pass to their owners. */
 static int share_notes(struct document* document, struct problem* problem) {
   struct element* const article = document->article;
   for (struct element* e = tarn_tree_next(article, article); e != NULL;
@@ -107,7 +107,8 @@ static void drop_sections(struct document* document, const char* title) {
   }
 }
 
-/* Sections below titles (level 1), among those beside them; notes, in the order of citation. */
+/* Numbers sections below titles (level 1) among their siblings, and notes in the order of
+ * citation. */
 static void number(struct element* article) {
   int notes = 0;
   for (struct element* e = article; e != NULL; e = tarn_tree_next(article, e)) {

@@ -1,5 +1,5 @@
 // document: a document as a tree, in C++. Below the root lie the text of its file, of which all
-// words are parts, and elements, in the order in which they will be written.
+// words are parts, and elements, in the order in which they are written.
 //
 //   root - source
 //        - body - paragraph - text, emphasis - text, cite ...   (parse.cpp)
@@ -46,7 +46,7 @@ enum class Kind {
 
 struct Element {
   Kind kind;
-  std::string_view text;      // Of code, comments; a link's address; the name of a note.
+  std::string_view text;      // Of code and comments; a link's address; a note's name.
   int level = 0;              // Headings and their sections: 1 to 6.
   int number = 0;             // Sections: among those beside it; notes: in the document. 0: none.
   Element* target = nullptr;  // Cites: the note; entries of the contents: the section.
@@ -63,21 +63,21 @@ inline Element* first_child(const Element* e) {
 inline Element* next_sibling(const Element* e) {
   return static_cast<Element*>(tarn_tree_next_sibling(e));
 }
-// The next one below `root`, each before what is below it.
+// The next element below `root`. Each comes before those below it.
 inline Element* next_below(const Element* root, const Element* e) {
   return static_cast<Element*>(tarn_tree_next(root, e));
 }
 inline Element* heading_of(const Element* section) { return first_child(section); }
 
-// For reports; a name is shorter than a title may be.
+// A name for reports, which is shorter than a title may be.
 void name(Element* e, std::string_view text);
 
-// Why a document cannot be converted.
+// The reason why a document cannot be converted.
 struct Problem : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What to do with each.
+// What to do with each document.
 struct Choices {
   std::optional<std::string> without;  // Sections of this title are left out.
   bool keeps_comments = false;

@@ -1,4 +1,4 @@
-// html: an article as HTML. Goes from parents to children and back without recursion.
+// html: writes an article as HTML. It goes from parents to children and back without recursion.
 //
 // SPDX-License-Identifier: MIT
 #include "document.hpp"
@@ -21,7 +21,7 @@ std::string escaped(std::string_view text) {
   return html;
 }
 
-// 1.2.3; nothing for what has no number.
+// A number such as 1.2.3; empty for an element without one.
 std::string number_of(const Element* section) {
   std::string number;
   while (section->kind == Kind::section && section->number != 0) {
@@ -31,7 +31,7 @@ std::string number_of(const Element* section) {
   return number;
 }
 
-// The words of a heading alone.
+// Only the words of a heading.
 std::string words_of(const Element* heading) {
   std::string words;
   for (const Element* e = heading; e != nullptr; e = next_below(heading, e)) {

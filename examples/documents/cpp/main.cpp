@@ -1,5 +1,5 @@
-// main: documents converts texts into HTML, each in a tree of its own. Threads read and transform;
-// the first one writes, in the order of the command line, and disposes of each as a whole.
+// main: converts texts into HTML, each in a tree of its own. Threads read and transform; the first
+// one writes, in the order of the command line, and disposes of each document as a whole.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 struct Job {
   std::string path;
-  std::optional<Document> document;  // None: there is a problem.
+  std::optional<Document> document;  // Empty when there is a problem.
   std::string problem;
   bool is_done = false;
 };
@@ -36,7 +36,7 @@ struct Options {
   std::vector<std::string> paths;
 };
 
-// The name without folders, with .html instead of .md.
+// The name without folders and with .html instead of .md.
 std::string output_name(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   if (name.size() > 3 && name.compare(name.size() - 3, 3, ".md") == 0) name.resize(name.size() - 3);
@@ -53,7 +53,7 @@ class Conversion {
     std::vector<std::thread> threads;
     try {
       while (threads.size() < options_.threads) threads.emplace_back([this] { convert_some(); });
-    } catch (const std::system_error&) {  // Those that there are do it; without any, this one.
+    } catch (const std::system_error&) {  // The threads there are do it, or this one alone.
     }
     bool done = true;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -86,8 +86,8 @@ class Conversion {
     }
   }
 
-  // A thread's trees are its own until is_done is seen under the lock: then they are the writer's.
-  // It is not further ahead of the writer than a few documents.
+  // A thread's trees are its own until the writer sees is_done under the lock; then they are the
+  // writer's. A thread is never more than a few documents ahead of the writer.
   void convert_some() {
     std::unique_lock lock(mutex_);
     while (next_ < jobs_.size()) {
@@ -112,7 +112,7 @@ class Conversion {
     changed_.notify_all();
   }
 
-  // Under another name until all of it is there.
+  // The file has another name until it is complete.
   bool write_file(const std::string& html, const std::string& path) const {
     const std::string partial = path + ".partial";
     std::FILE* const file = std::fopen(partial.c_str(), "wb");
@@ -148,8 +148,8 @@ class Conversion {
 
   const Options& options_;
   std::vector<Job> jobs_;
-  std::size_t next_ = 0;     // To be taken by a thread,
-  std::size_t written_ = 0;  // and to be written.
+  std::size_t next_ = 0;     // The next document for a thread to take.
+  std::size_t written_ = 0;  // The next document to write.
   std::mutex mutex_;
   std::condition_variable changed_;
 };

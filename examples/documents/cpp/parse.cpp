@@ -1,6 +1,6 @@
-// parse: a file becomes a tree of elements. A subset of Markdown: headings, paragraphs, lists with
-// "- " and two blanks a level, code between lines of ```, comments, "[toc]", notes "[^name]: ..."
-// and, within lines, emphasis, strong, code, links and [^name]. Nothing recurses.
+// parse: turns a file into a tree of elements. It reads a subset of Markdown: headings, paragraphs,
+// lists with "- " and two blanks a level, code between lines of ```, comments, "[toc]", notes
+// "[^name]: ..." and, within lines, emphasis, strong, code, links and [^name]. Nothing recurses.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -21,24 +21,24 @@ bool begins(std::string_view text, std::string_view with) {
 }
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
-// Where one of the letters stands, which is `last`; npos: it is another one, or there is none.
+// The first of the letters, if it is `last`; npos when it is another one, or there is none.
 std::size_t up_to(char last, std::string_view text, std::size_t at, std::string_view letters) {
   const std::size_t found = text.find_first_of(letters, at);
   return found != npos && text[found] == last ? found : npos;
 }
 
-// The length of a note's name, which goes up to a ]; 0: it is none.
+// The length of a note's name, which goes up to a ]; 0 when it is no name.
 std::size_t name_length(std::string_view text) {
   const std::size_t length = up_to(']', text, 0, "[] \t\r\n");
   return length != npos ? length : 0;
 }
 
-// What is within lines.
+// Parses what is within lines.
 class Inlines {
  public:
   Inlines(Element* block, std::string_view text) : parent_(block), text_(text) {}
 
-  // False: nested too deep.
+  // False when the elements are nested too deep.
   bool read() {
     const bool is_in_note = parent_->kind == Kind::note;
     while (at_ < text_.size()) {
@@ -171,7 +171,7 @@ class Inlines {
   bool no_more_code_ = false;
 };
 
-// Lines become blocks.
+// Parses lines into blocks.
 class Blocks {
  public:
   explicit Blocks(Document& document) : document_(document), text_(document.text) {}
@@ -270,7 +270,8 @@ class Blocks {
     open(item_, start + 2, end);
   }
 
-  // From behind the mark at its beginning to the mark at its end; goes on behind that.
+  // A block from behind the mark at its beginning to the mark at its end. Parsing goes on behind
+  // that.
   void read_raw(Kind kind, std::size_t start, std::string_view last_mark) {
     const std::size_t last = text_.find(last_mark, start);
     if (last == npos) fail(kind == Kind::comment ? "a comment without end" : "code without end");

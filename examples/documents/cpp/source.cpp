@@ -1,4 +1,4 @@
-// source: reads a file into a node that grows, and looks whether it is text.
+// source: reads a file into a node that grows, and checks that it is text.
 //
 // SPDX-License-Identifier: MIT
 #include "source.hpp"
@@ -18,7 +18,7 @@ struct Close {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// Bytes of the letter of UTF-8 that begins there; 0: there is none.
+// The bytes of the UTF-8 letter that begins there; 0 when there is none.
 std::size_t letter(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);

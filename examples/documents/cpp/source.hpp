@@ -9,7 +9,8 @@
 
 namespace documents {
 
-// Below `parent`. Throws a Problem for what cannot be read, and for what is not UTF-8.
+// Reads a file into a node below `parent`. Throws a Problem for a file that cannot be read or is
+// not UTF-8.
 std::string_view read_source(void* parent, const std::string& path);
 
 }  // namespace documents

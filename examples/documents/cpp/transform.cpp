@@ -1,5 +1,5 @@
-// transform: the body as it was read becomes an article of sections. Elements are moved, comments
-// and sections disposed of; notes get the sections that cite them for owners.
+// transform: turns the body as it was read into an article of sections. Elements are moved;
+// comments and unwanted sections are disposed of; notes get the sections that cite them as owners.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace documents {
 
 namespace {
 
-// The next one that is not below `e`.
+// The next element that is not below `e`.
 Element* next_beside(const Element* root, Element* e) {
   while (e != root) {
     if (Element* const next = next_sibling(e)) return next;
@@ -32,7 +32,7 @@ void drop_comments(Element* body) {
   }
 }
 
-// Moves each element of the body below the section that it is in.
+// Moves each element of the body below its section.
 void make_sections(Document& document) {
   document.article = make(document.tree.root(), Kind::article);
   tarn_tree_set_static_name(document.article, "article");
@@ -55,7 +55,7 @@ Element* note_called(const Element* notes, std::string_view text) {
   return note;
 }
 
-// Notes that nobody cites go with `notes`; the others pass to their owners.
+// Notes that are not cited end with `notes`; the others pass to their owners.
 void share_notes(Document& document) {
   Element* const article = document.article;
   for (Element* e = article; e != nullptr; e = next_below(article, e)) {
@@ -82,7 +82,7 @@ void drop_sections(Element* article, std::string_view title) {
   }
 }
 
-// Sections below titles (level 1), among those beside them; notes, in the order of citation.
+// Numbers sections below titles (level 1) among their siblings, and notes in the order of citation.
 void number(Element* article) {
   int notes = 0;
   for (Element* e = article; e != nullptr; e = next_below(article, e)) {

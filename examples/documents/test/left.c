@@ -1,5 +1,5 @@
-/* left: linked into a program that uses tarn for its trees alone, it says at the end what they have
- * left behind.
+/* left: linked into a program that uses tarn for its trees alone, it says at the end what these
+ * have left behind.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
