@@ -1,16 +1,16 @@
-// build: compiles the library for the crate, or finds one that is there.
+// build: compiles the library for the crate, or uses one that is installed.
 //
-// From the sources of the tree that the crate lies in, as one file (dev/amalgamate); with
-// TARN_LIB_DIR from that folder's libtarn_plain.a, as `cmake --install` puts it; then
-// TARN_INCLUDE_DIR names the headers' folder (else: ../include of the library's). CXX, CC and AR
-// name the tools.
+// By default the library is compiled as one file (dev/amalgamate) from the source tree that the
+// crate lies in. If TARN_LIB_DIR is set, libtarn_plain.a is taken from that folder, as `cmake
+// --install` puts it there; TARN_INCLUDE_DIR then names the folder of the headers (by default
+// ../include beside it). CXX, CC and AR name the tools.
 //
 // SPDX-License-Identifier: MIT
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-// The variable may hold a wrapper and options, too: "ccache g++".
+// The variable may also hold a wrapper and options: "ccache g++".
 fn tool(variable: &str, usual: &str) -> Command {
     println!("cargo:rerun-if-env-changed={}", variable);
     let value = env::var(variable).unwrap_or_else(|_| usual.into());
@@ -32,7 +32,7 @@ fn run(command: &mut Command) {
     }
 }
 
-// Where tarn.hpp and tarn.cpp are.
+// The folder with tarn.hpp and tarn.cpp.
 fn amalgamate(root: &Path, out: &Path) {
     for part in ["src", "include/tarn", "dev/amalgamate"] {
         println!("cargo:rerun-if-changed={}", root.join(part).display());
@@ -57,7 +57,7 @@ fn archive(library: &Path, object: &Path) {
     run(tool("AR", "ar").arg("crs").arg(library).arg(object));
 }
 
-// What is inline in the headers, as functions that Rust can call.
+// Compiles the shim: inline functions of the headers as functions that Rust can call.
 fn compile_shim(manifest: &Path, include: &Path, header: &str, out: &Path) {
     println!("cargo:rerun-if-changed=src/shim.c");
     let object = out.join("shim.o");

@@ -1,8 +1,10 @@
-//! figures: tarn beside the system's allocator, heaps and arenas beside `Box`, in nanoseconds.
+//! figures: compares tarn with the system's allocator, and heaps and arenas with `Box`, in
+//! nanoseconds.
 //!
 //!     cargo run --release --example figures
 //!
-//! Medians of rounds that take turns. The global allocators are called as Rust calls them.
+//! The figures are medians of rounds that take turns. The global allocators are called as Rust
+//! calls them.
 //!
 //! SPDX-License-Identifier: MIT
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -57,7 +59,7 @@ struct Boxed {
     value: u64,
 }
 
-// What leads to the value is not optimised away.
+// Keeps the compiler from optimising away what leads to the value.
 fn seen(value: Option<u64>) {
     unsafe { std::ptr::read_volatile(&value) };
 }
@@ -74,7 +76,7 @@ fn boxed() -> f64 {
     }
     seen(last.as_ref().map(|node| node.value));
     while let Some(mut node) = last {
-        last = node.next.take(); // Else it would be dropped by recursion.
+        last = node.next.take(); // Otherwise it would be dropped recursively.
     }
     each(start)
 }

@@ -12,10 +12,10 @@ use std::slice;
 use crate::fill::fill;
 use crate::{sys, OutOfMemory};
 
-const GRAIN: usize = 8; // What blocks are rounded up to.
+const GRAIN: usize = 8; // Blocks are rounded up to it.
 
-/// Memory that is given back all at once: an allocation moves a pointer, and there is nothing beside
-/// a block. What is in it is borrowed from it, and cannot outlive it:
+/// Memory that is given back all at once. An allocation moves a pointer, and a block takes no more
+/// than its own bytes. Values in an arena are borrowed from it and cannot outlive it:
 ///
 /// ```compile_fail,E0505
 /// let arena = tarn::Arena::new();
@@ -24,7 +24,7 @@ const GRAIN: usize = 8; // What blocks are rounded up to.
 /// println!("{}", number);
 /// ```
 ///
-/// An arena is one thread's at a time: it may be sent to another one, and not be shared.
+/// An arena belongs to one thread at a time: it may be sent to another one, but not shared.
 ///
 /// ```compile_fail,E0277
 /// let arena = tarn::Arena::new();
@@ -33,8 +33,8 @@ const GRAIN: usize = 8; // What blocks are rounded up to.
 /// });
 /// ```
 ///
-/// Destructors do not run, so what has one is refused, unless it is said what should become of it
-/// ([`Arena::alloc_dropped`], [`Arena::alloc_undropped`]):
+/// Destructors do not run, so types that have one are refused, unless the call says what should
+/// become of the value ([`Arena::alloc_dropped`], [`Arena::alloc_undropped`]):
 ///
 /// ```compile_fail,E0080
 /// let arena = tarn::Arena::new();
@@ -47,7 +47,7 @@ pub struct Arena {
 // SAFETY: an arena has no thread; what it drops may be sent (alloc_dropped).
 unsafe impl Send for Arena {}
 
-/// How an arena is to be; see [`Arena::options`].
+/// The options of an arena; see [`Arena::options`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ArenaOptions {
     chunk_bytes: usize,
@@ -56,25 +56,25 @@ pub struct ArenaOptions {
 }
 
 impl ArenaOptions {
-    /// The least that is asked for at a time; 0: 16 KiB.
+    /// The smallest chunk that the arena asks for, in bytes. 0 stands for 16 KiB.
     pub fn chunk_bytes(mut self, bytes: usize) -> Self {
         self.chunk_bytes = bytes;
         self
     }
-    /// Of all chunks, never exceeded; 0: none.
+    /// A limit on the bytes of all chunks, which is never exceeded. 0: no limit.
     pub fn limit_bytes(mut self, bytes: usize) -> Self {
         self.limit_bytes = bytes;
         self
     }
-    /// Overruns (by unsafe code) are reported, and end the process.
+    /// Checks blocks for overruns by unsafe code. They are reported and end the process.
     pub fn checked(mut self, checked: bool) -> Self {
         self.checked = checked;
         self
     }
-    /// Makes the arena, without memory yet.
+    /// Makes the arena. Memory is taken with the first allocation.
     ///
     /// # Errors
-    /// `InvalidInput` for numbers that make no sense, `OutOfMemory`.
+    /// `InvalidInput` for numbers that make no sense, `OutOfMemory` when there is no memory.
     pub fn make(&self) -> io::Result<Arena> {
         // SAFETY: no pointer goes in.
         let raw = unsafe {
@@ -84,7 +84,7 @@ impl ArenaOptions {
     }
 }
 
-// Refuses types with destructors when `alloc` is compiled for them.
+// Makes the compiler refuse `alloc` for types with destructors.
 struct NeedsNoDrop<T>(T);
 impl<T> NeedsNoDrop<T> {
     const CHECKED: () = assert!(
@@ -94,22 +94,23 @@ impl<T> NeedsNoDrop<T> {
 }
 
 impl Arena {
-    /// An arena without limits. Out of memory ends the process.
+    /// An arena with the default options. The process ends when there is no memory for it.
     pub fn new() -> Self {
         Self::options()
             .make()
             .unwrap_or_else(|_| handle_alloc_error(Layout::new::<[usize; 40]>()))
     }
 
-    /// For arenas that are to be otherwise.
+    /// Options for an arena that differs from the default one.
     pub fn options() -> ArenaOptions {
         ArenaOptions::default()
     }
 
-    /// Memory for a layout, which nothing is in yet. Of no bytes: an address that is aligned.
+    /// Uninitialised memory for a layout. For 0 bytes it is an aligned address that must not be
+    /// accessed.
     ///
     /// # Errors
-    /// At the limit, or out of memory.
+    /// [`OutOfMemory`] at the limit, or when there is no memory.
     #[inline]
     pub fn try_place(&self, layout: Layout) -> Result<NonNull<u8>, OutOfMemory> {
         let (bytes, alignment) = (layout.size(), layout.align());
@@ -143,10 +144,10 @@ impl Arena {
         Ok(self.try_place(layout)?.as_ptr().cast())
     }
 
-    /// A value. Its type must have no destructor.
+    /// Puts a value into the arena. Its type must have no destructor.
     ///
     /// # Errors
-    /// At the limit, or out of memory.
+    /// [`OutOfMemory`] at the limit, or when there is no memory.
     #[inline]
     #[allow(clippy::mut_from_ref)]
     pub fn try_alloc<T>(&self, value: T) -> Result<&mut T, OutOfMemory> {
@@ -155,14 +156,15 @@ impl Arena {
         self.try_alloc_undropped(value)
     }
 
-    /// As [`Arena::try_alloc`]; out of memory ends the process as Rust's own allocations do.
+    /// As [`Arena::try_alloc`], but without memory it ends the process, as Rust's own allocations
+    /// do.
     #[inline]
     #[allow(clippy::mut_from_ref)]
     pub fn alloc<T>(&self, value: T) -> &mut T {
         self.try_alloc(value).unwrap_or_else(|_| handle_alloc_error(Layout::new::<T>()))
     }
 
-    /// A value whose destructor, if it has one, never runs.
+    /// Puts a value into the arena whose destructor, if it has one, never runs.
     ///
     /// # Errors
     /// As [`Arena::try_alloc`]; the value is dropped then.
@@ -170,14 +172,14 @@ impl Arena {
     #[allow(clippy::mut_from_ref)]
     pub fn try_alloc_undropped<T>(&self, value: T) -> Result<&mut T, OutOfMemory> {
         let place: *mut T = self.try_place(Layout::new::<T>())?.as_ptr().cast();
-        // SAFETY: room for a T that nobody else has, as long as the arena is borrowed.
+        // SAFETY: there is room for a T that nothing else uses as long as the arena is borrowed.
         unsafe {
             place.write(value);
             Ok(&mut *place)
         }
     }
 
-    /// As above; out of memory ends the process.
+    /// As [`Arena::try_alloc_undropped`], but without memory it ends the process.
     #[inline]
     #[allow(clippy::mut_from_ref)]
     pub fn alloc_undropped<T>(&self, value: T) -> &mut T {
@@ -185,16 +187,16 @@ impl Arena {
             .unwrap_or_else(|_| handle_alloc_error(Layout::new::<T>()))
     }
 
-    /// A value that is dropped when the arena is reset, or ends: the last one first. It must not
-    /// borrow anything, as nobody knows what lives then. A destructor that panics there ends the
-    /// process. Takes 24 bytes more.
+    /// Puts a value into the arena that is dropped when the arena is reset or ends, the last one
+    /// first. It must not borrow anything, since that might have ended by then. A destructor that
+    /// panics there ends the process. It takes 24 bytes more.
     ///
     /// # Errors
     /// As [`Arena::try_alloc`]; the value is dropped then.
     #[allow(clippy::mut_from_ref)]
     pub fn try_alloc_dropped<T: Send + 'static>(&self, value: T) -> Result<&mut T, OutOfMemory> {
-        // There are frames of C between a destructor and who could know that it panicked. Nothing
-        // is caught: what the panic carries may have a destructor that panics, too.
+        // Frames of C lie between a destructor and any code that could see its panic. Nothing is
+        // caught, because the payload of the panic may have a destructor that panics too.
         struct Abort;
         impl Drop for Abort {
             fn drop(&mut self) {
@@ -203,7 +205,7 @@ impl Arena {
         }
         unsafe extern "C" fn run<T>(value: *mut c_void) {
             let abort = Abort;
-            // SAFETY: the value that was put there, for the last time.
+            // SAFETY: this is the value that was put there, and its last use.
             unsafe { ptr::drop_in_place(value.cast::<T>()) };
             mem::forget(abort);
         }
@@ -225,17 +227,18 @@ impl Arena {
         }
     }
 
-    /// As above; out of memory ends the process.
+    /// As [`Arena::try_alloc_dropped`], but without memory it ends the process.
     #[allow(clippy::mut_from_ref)]
     pub fn alloc_dropped<T: Send + 'static>(&self, value: T) -> &mut T {
         self.try_alloc_dropped(value)
             .unwrap_or_else(|_| handle_alloc_error(Layout::new::<T>()))
     }
 
-    /// A slice whose elements `value` makes, by their index; their type must have no destructor.
+    /// Puts a slice into the arena, whose elements `value` makes from their indices. Their type
+    /// must have no destructor.
     ///
     /// # Errors
-    /// As [`Arena::try_alloc`], and for a size that cannot be.
+    /// As [`Arena::try_alloc`], and for a size that no allocation can have.
     #[allow(clippy::mut_from_ref)]
     pub fn try_alloc_slice_fill_with<T>(
         &self,
@@ -245,14 +248,14 @@ impl Arena {
         #[allow(clippy::let_unit_value)]
         let () = NeedsNoDrop::<T>::CHECKED;
         let place = self.place_of::<T>(count)?;
-        // SAFETY: room for so many that nobody else has.
+        // SAFETY: there is room for so many, and nothing else uses it.
         unsafe {
             fill(place, count, value);
             Ok(slice::from_raw_parts_mut(place, count))
         }
     }
 
-    /// As above; out of memory ends the process.
+    /// As [`Arena::try_alloc_slice_fill_with`], but without memory it ends the process.
     #[allow(clippy::mut_from_ref)]
     pub fn alloc_slice_fill_with<T>(
         &self,
@@ -263,28 +266,28 @@ impl Arena {
             .unwrap_or_else(|_| handle_alloc_error(Layout::new::<T>()))
     }
 
-    /// A copy of a slice.
+    /// Copies a slice into the arena.
     ///
     /// # Errors
     /// As [`Arena::try_alloc`].
     #[allow(clippy::mut_from_ref)]
     pub fn try_alloc_slice_copy<T: Copy>(&self, from: &[T]) -> Result<&mut [T], OutOfMemory> {
         let place = self.place_of::<T>(from.len())?;
-        // SAFETY: new memory, so nothing of `from` is in it.
+        // SAFETY: the memory is new, so it does not overlap `from`.
         unsafe {
             ptr::copy_nonoverlapping(from.as_ptr(), place, from.len());
             Ok(slice::from_raw_parts_mut(place, from.len()))
         }
     }
 
-    /// As above; out of memory ends the process.
+    /// As [`Arena::try_alloc_slice_copy`], but without memory it ends the process.
     #[allow(clippy::mut_from_ref)]
     pub fn alloc_slice_copy<T: Copy>(&self, from: &[T]) -> &mut [T] {
         self.try_alloc_slice_copy(from)
             .unwrap_or_else(|_| handle_alloc_error(Layout::for_value(from)))
     }
 
-    /// A copy of a string.
+    /// Copies a string into the arena.
     ///
     /// # Errors
     /// As [`Arena::try_alloc`].
@@ -295,17 +298,17 @@ impl Arena {
         Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
     }
 
-    /// As above; out of memory ends the process.
+    /// As [`Arena::try_alloc_str`], but without memory it ends the process.
     #[allow(clippy::mut_from_ref)]
     pub fn alloc_str(&self, text: &str) -> &mut str {
         self.try_alloc_str(text)
             .unwrap_or_else(|_| handle_alloc_error(Layout::for_value(text)))
     }
 
-    /// Formatted where it stays: `arena.alloc_format(format_args!("{}-{}", a, b))`.
+    /// Formats a string directly into the arena: `arena.alloc_format(format_args!("{}-{}", a, b))`.
     ///
     /// # Errors
-    /// At the limit, out of memory, or when something's `Display` fails.
+    /// At the limit, without memory, and when a `Display` fails.
     #[allow(clippy::mut_from_ref)]
     pub fn try_alloc_format(&self, text: fmt::Arguments<'_>) -> Result<&mut str, OutOfMemory> {
         let mut growing = Growing { arena: self, start: ptr::null_mut(), used: 0, room: 0 };
@@ -313,20 +316,20 @@ impl Arena {
         if growing.used == 0 {
             return Ok(Default::default());
         }
-        // SAFETY: so many bytes were written, of strs.
+        // SAFETY: so many bytes were written, all of them from strs.
         unsafe {
             let bytes = slice::from_raw_parts_mut(growing.start, growing.used);
             Ok(std::str::from_utf8_unchecked_mut(bytes))
         }
     }
 
-    /// As above; a failure panics.
+    /// As [`Arena::try_alloc_format`], but a failure panics.
     #[allow(clippy::mut_from_ref)]
     pub fn alloc_format(&self, text: fmt::Arguments<'_>) -> &mut str {
         self.try_alloc_format(text).expect("formatted in the arena")
     }
 
-    /// Ends all that is in it, and keeps as much memory as is typically used. Nothing may be
+    /// Ends all values in the arena, and keeps as much memory as is typically used. Nothing may be
     /// borrowed:
     ///
     /// ```compile_fail,E0502
@@ -336,12 +339,12 @@ impl Arena {
     /// println!("{}", number);
     /// ```
     pub fn reset(&mut self) {
-        // SAFETY: nobody has a block of it.
+        // SAFETY: no block of it is borrowed.
         unsafe { sys::tarn_arena_reset(self.raw.as_ptr()) }
     }
 
-    /// Calls `body` with the arena, and ends what it allocated there afterwards, also when it
-    /// panics. Nothing of that can leave:
+    /// Calls `body` with the arena, and afterwards ends what it has allocated there, even if it
+    /// panics. None of that can leave the scope:
     ///
     /// ```compile_fail
     /// let mut arena = tarn::Arena::new();
@@ -354,7 +357,7 @@ impl Arena {
         }
         impl Drop for Rewind {
             fn drop(&mut self) {
-                // SAFETY: the mark is of this arena, and nothing older was given back since.
+                // SAFETY: the mark is this arena's, and nothing older has been given back since.
                 unsafe { sys::tarn_arena_rewind(self.arena, &self.mark) }
             }
         }
@@ -364,13 +367,13 @@ impl Arena {
         body(self)
     }
 
-    /// Gives memory that is not in use back. Returns the bytes.
+    /// Gives memory that is not in use back to the system. Returns the bytes given.
     pub fn trim(&mut self) -> usize {
         // SAFETY: the arena lives.
         unsafe { sys::tarn_arena_trim(self.raw.as_ptr()) }
     }
 
-    /// Bytes in use, and bytes that it has. Linear in its chunks.
+    /// How many bytes are in use, and how many the arena has. Time linear in its chunks.
     pub fn used_and_held(&self) -> (u64, u64) {
         let (mut used, mut held) = (0, 0);
         // SAFETY: the arena lives.
@@ -378,19 +381,19 @@ impl Arena {
         (used, held)
     }
 
-    /// Whether an address is in memory of the arena that is in use.
+    /// Whether an address, which may be any, lies in memory of the arena that is in use.
     pub fn owns<T: ?Sized>(&self, p: *const T) -> bool {
         // SAFETY: any pointer is allowed.
         unsafe { sys::tarn_arena_owns(self.raw.as_ptr(), p.cast()) != 0 }
     }
 
-    /// For the C functions.
+    /// The pointer for the C functions.
     pub fn as_raw(&self) -> *mut sys::tarn_arena {
         self.raw.as_ptr()
     }
 }
 
-// A string that grows at the end of the arena, and elsewhere if something else was allocated.
+// A string that grows at the end of the arena. It moves if something else was allocated behind it.
 struct Growing<'arena> {
     arena: &'arena Arena,
     start: *mut u8,
@@ -401,7 +404,7 @@ struct Growing<'arena> {
 impl fmt::Write for Growing<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if text.is_empty() {
-            return Ok(()); // There may be no block, and null is no place even for no bytes.
+            return Ok(()); // There may be no block yet, and a null pointer must not be copied to.
         }
         let used = self.used.checked_add(text.len()).ok_or(fmt::Error)?;
         if used > self.room {
@@ -433,7 +436,7 @@ impl Default for Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: nobody has a block of it, and this is its only owner.
+        // SAFETY: no block of it is borrowed, and this is its only owner.
         unsafe { sys::tarn_rust_arena_end(self.raw.as_ptr()) }
     }
 }

@@ -1,4 +1,4 @@
-//! Slices that a function fills in: what is there when it panics is dropped.
+//! Slices that a function fills in. If it panics, the elements written so far are dropped.
 //!
 //! SPDX-License-Identifier: MIT
 use std::ptr;
@@ -10,19 +10,19 @@ struct Filled<T> {
 
 impl<T> Drop for Filled<T> {
     fn drop(&mut self) {
-        // SAFETY: so many have been written.
+        // SAFETY: so many elements have been written.
         unsafe { ptr::drop_in_place(ptr::slice_from_raw_parts_mut(self.start, self.count)) }
     }
 }
 
-/// Writes `count` values to `start`.
+/// Writes `count` values to `start`, each made by `value` from its index.
 ///
 /// # Safety
-/// There is room for them, aligned; nobody else uses it.
+/// There must be room for them at `start`, aligned, that nothing else uses.
 pub(crate) unsafe fn fill<T>(start: *mut T, count: usize, mut value: impl FnMut(usize) -> T) {
     let mut filled = Filled { start, count: 0 };
     for i in 0..count {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         unsafe { start.add(i).write(value(i)) };
         filled.count = i + 1;
     }

@@ -20,9 +20,9 @@ use crate::sys;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tarn;
 
-const USUAL_ALIGNMENT: usize = 16; // Of all blocks.
+const USUAL_ALIGNMENT: usize = 16; // All blocks have it.
 
-// SAFETY: blocks are of the size and the alignment that the layout says, and nothing here unwinds.
+// SAFETY: blocks have the size and the alignment of the layout, and nothing here unwinds.
 unsafe impl GlobalAlloc for Tarn {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for Tarn {
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, _layout: Layout) {
-        // SAFETY: the caller's promise: a block of this allocator.
+        // SAFETY: the caller promises a block of this allocator.
         unsafe { sys::tarn_free(block.cast()) }
     }
 

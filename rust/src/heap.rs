@@ -1,4 +1,4 @@
-//! Heaps of one's own.
+//! Heaps of your own.
 //!
 //! SPDX-License-Identifier: MIT
 use std::alloc::{handle_alloc_error, Layout};
@@ -13,8 +13,9 @@ use std::{cmp, fmt, hash};
 use crate::fill::fill;
 use crate::{sys, OutOfMemory};
 
-/// A heap: blocks of any size from any thread, with a name, a ceiling and exact statistics. It ends
-/// with its scope, in constant time, and with it all its blocks; so they borrow from it.
+/// A heap: blocks of any size for any thread, with a name, a ceiling and exact statistics. It ends
+/// with its scope, without looking at its blocks, and all of them end with it; so they borrow from
+/// it.
 ///
 /// ```compile_fail,E0505
 /// let heap = tarn::Heap::new("short").unwrap();
@@ -35,12 +36,12 @@ pub struct Heap {
     heap: sys::tarn_heap,
 }
 
-// SAFETY: heaps are made so that any thread may use them (never confined ones).
+// SAFETY: heaps are made so that any thread may use them: never confined ones.
 unsafe impl Send for Heap {}
 // SAFETY: as above.
 unsafe impl Sync for Heap {}
 
-/// How a heap is to be; see [`Heap::options`].
+/// The options of a heap; see [`Heap::options`].
 #[derive(Clone, Debug, Default)]
 pub struct HeapOptions {
     name: String,
@@ -52,27 +53,28 @@ pub struct HeapOptions {
 }
 
 impl HeapOptions {
-    /// Shown in reports; at most 31 bytes are kept.
+    /// A name for reports. At most 31 bytes of it are kept.
     pub fn name(mut self, name: &str) -> Self {
         self.name = name.into();
         self
     }
-    /// One lock instead of memory for each thread: the smallest footprint.
+    /// Uses one lock instead of memory for each thread: the smallest footprint.
     pub fn serialised(mut self, serialised: bool) -> Self {
         self.serialised = serialised;
         self
     }
-    /// Wrong frees, overruns and writes after the end are reported, and end the process.
+    /// Checks blocks: wrong frees, overruns and writes after the end are reported and end the
+    /// process.
     pub fn checked(mut self, checked: bool) -> Self {
         self.checked = checked;
         self
     }
-    /// Of committed memory, never exceeded; 0: none.
+    /// The committed bytes that the heap never exceeds. 0: no limit.
     pub fn ceiling_bytes(mut self, bytes: usize) -> Self {
         self.ceiling_bytes = bytes;
         self
     }
-    /// Of committed memory that stays the heap's although it is empty.
+    /// The committed bytes that stay the heap's even when it is empty.
     pub fn floor_bytes(mut self, bytes: usize) -> Self {
         self.floor_bytes = bytes;
         self
@@ -85,7 +87,7 @@ impl HeapOptions {
     /// Makes the heap.
     ///
     /// # Errors
-    /// `InvalidInput` for options that make no sense, `OutOfMemory` when there is none for it.
+    /// `InvalidInput` for options that make no sense, `OutOfMemory` when there is no memory for it.
     pub fn make(&self) -> io::Result<Heap> {
         let name = CString::new(self.name.as_str())?;
         let options = sys::tarn_rust_heap_options {
@@ -98,7 +100,7 @@ impl HeapOptions {
             class_count: self.classes.len(),
         };
         let mut heap = sys::tarn_heap { record: ptr::null_mut(), id: 0 };
-        // SAFETY: both live during the call; what they point to is copied.
+        // SAFETY: both live during the call, and what they point to is copied.
         match unsafe { sys::tarn_rust_heap_make(&options, &mut heap) } {
             0 => Ok(Heap { heap }),
             error => Err(io::Error::from_raw_os_error(error)),
@@ -106,11 +108,11 @@ impl HeapOptions {
     }
 }
 
-/// What a heap has; exact when no other thread is inside it.
+/// What a heap has. The numbers are exact when no other thread is inside it.
 pub type HeapStats = sys::tarn_rust_heap_stats;
 
 impl Heap {
-    /// A heap for any thread, without limits.
+    /// Makes a heap for any thread, without limits.
     ///
     /// # Errors
     /// As [`HeapOptions::make`].
@@ -118,12 +120,12 @@ impl Heap {
         Self::options().name(name).make()
     }
 
-    /// For heaps that are to be otherwise.
+    /// Options for a heap that differs from the default one.
     pub fn options() -> HeapOptions {
         HeapOptions::default()
     }
 
-    // Never null; without a block for no bytes.
+    // The result is never null. For 0 bytes there is no block.
     fn place(&self, layout: Layout) -> Result<NonNull<u8>, OutOfMemory> {
         if layout.size() == 0 {
             return Ok(dangling(layout));
@@ -139,27 +141,28 @@ impl Heap {
         NonNull::new(block.cast()).ok_or(OutOfMemory)
     }
 
-    /// A value in the heap. It is dropped, and its block freed, with the box; a box that is
-    /// forgotten loses its memory when the heap ends, without a drop.
+    /// Puts a value into the heap. With the box the value is dropped and its block freed. A
+    /// forgotten box loses its memory when the heap ends, without a drop.
     ///
     /// # Errors
-    /// At the ceiling, or out of memory; the value is dropped.
+    /// [`OutOfMemory`] at the ceiling, or when there is no memory; the value is dropped then.
     pub fn try_alloc<T>(&self, value: T) -> Result<HeapBox<'_, T>, OutOfMemory> {
         let place = self.place(Layout::new::<T>())?.cast::<T>();
-        // SAFETY: room for a T that nobody else has.
+        // SAFETY: there is room for a T, and nothing else uses it.
         unsafe { place.as_ptr().write(value) };
         Ok(HeapBox::at(place))
     }
 
-    /// As [`Heap::try_alloc`]; out of memory ends the process as Rust's own allocations do.
+    /// As [`Heap::try_alloc`], but without memory it ends the process, as Rust's own allocations
+    /// do.
     pub fn alloc<T>(&self, value: T) -> HeapBox<'_, T> {
         self.try_alloc(value).unwrap_or_else(|_| handle_alloc_error(Layout::new::<T>()))
     }
 
-    /// A slice whose elements `value` makes, by their index.
+    /// Puts a slice into the heap, whose elements `value` makes from their indices.
     ///
     /// # Errors
-    /// As [`Heap::try_alloc`], and for a size that cannot be.
+    /// As [`Heap::try_alloc`], and for a size that no allocation can have.
     pub fn try_alloc_slice_fill_with<T>(
         &self,
         count: usize,
@@ -170,13 +173,13 @@ impl Heap {
         // Frees the block when `value` panics.
         let slots: HeapBox<'_, [MaybeUninit<T>]> =
             HeapBox::at(slice_at(place.cast::<MaybeUninit<T>>(), count));
-        // SAFETY: room for so many.
+        // SAFETY: there is room for so many.
         unsafe { fill(place.as_ptr(), count, value) };
         mem::forget(slots);
         Ok(HeapBox::at(slice_at(place, count)))
     }
 
-    /// As above; out of memory ends the process.
+    /// As [`Heap::try_alloc_slice_fill_with`], but without memory it ends the process.
     pub fn alloc_slice_fill_with<T>(
         &self,
         count: usize,
@@ -186,7 +189,7 @@ impl Heap {
             .unwrap_or_else(|_| handle_alloc_error(Layout::new::<T>()))
     }
 
-    /// A copy of a slice.
+    /// Copies a slice into the heap.
     ///
     /// # Errors
     /// As [`Heap::try_alloc`].
@@ -197,13 +200,13 @@ impl Heap {
         self.try_alloc_slice_fill_with(from.len(), |i| from[i])
     }
 
-    /// As above; out of memory ends the process.
+    /// As [`Heap::try_alloc_slice_copy`], but without memory it ends the process.
     pub fn alloc_slice_copy<T: Copy>(&self, from: &[T]) -> HeapBox<'_, [T]> {
         self.try_alloc_slice_copy(from)
             .unwrap_or_else(|_| handle_alloc_error(Layout::for_value(from)))
     }
 
-    /// A copy of a string.
+    /// Copies a string into the heap.
     ///
     /// # Errors
     /// As [`Heap::try_alloc`].
@@ -215,14 +218,14 @@ impl Heap {
         Ok(HeapBox::at(place.unwrap()))
     }
 
-    /// As above; out of memory ends the process.
+    /// As [`Heap::try_alloc_str`], but without memory it ends the process.
     pub fn alloc_str(&self, text: &str) -> HeapBox<'_, str> {
         self.try_alloc_str(text)
             .unwrap_or_else(|_| handle_alloc_error(Layout::for_value(text)))
     }
 
-    /// Ends all blocks, those of forgotten boxes; the heap stays. Borrowed blocks keep it from
-    /// being called:
+    /// Ends all blocks, which are those of forgotten boxes; the heap stays. It cannot be called
+    /// while blocks are borrowed:
     ///
     /// ```compile_fail,E0502
     /// let mut heap = tarn::Heap::new("cleared").unwrap();
@@ -231,17 +234,17 @@ impl Heap {
     /// println!("{}", block);
     /// ```
     pub fn clear(&mut self) {
-        // SAFETY: nobody has a block of it.
+        // SAFETY: no block of it is borrowed.
         unsafe { sys::tarn_heap_clear(self.heap) };
     }
 
-    /// Gives empty pages back, as long as more than `keep_bytes` stay. Returns the bytes.
+    /// Gives empty pages back as long as more than `keep_bytes` stay. Returns the bytes given.
     pub fn trim(&self, keep_bytes: usize) -> usize {
         // SAFETY: the heap lives.
         unsafe { sys::tarn_heap_trim(self.heap, keep_bytes) }
     }
 
-    /// What it has now.
+    /// The statistics of the heap.
     pub fn stats(&self) -> HeapStats {
         let mut stats = HeapStats::default();
         // SAFETY: the heap lives.
@@ -249,14 +252,14 @@ impl Heap {
         stats
     }
 
-    /// As far as it was kept.
+    /// The name, as far as it was kept.
     pub fn name(&self) -> String {
-        // SAFETY: valid as long as the heap.
+        // SAFETY: the name is valid as long as the heap.
         let name = unsafe { CStr::from_ptr(sys::tarn_heap_name(self.heap)) };
         name.to_string_lossy().into_owned()
     }
 
-    /// For the C functions.
+    /// The handle for the C functions.
     pub fn as_raw(&self) -> sys::tarn_heap {
         self.heap
     }
@@ -264,7 +267,7 @@ impl Heap {
 
 impl Drop for Heap {
     fn drop(&mut self) {
-        // SAFETY: nobody has a block of it, and this is its only owner.
+        // SAFETY: no block of it is borrowed, and this is its only owner.
         unsafe { sys::tarn_heap_destroy(self.heap) };
     }
 }
@@ -276,7 +279,7 @@ impl fmt::Debug for Heap {
 }
 
 fn dangling(layout: Layout) -> NonNull<u8> {
-    // An address that is aligned, and not null.
+    // An aligned address that is not null, for values of no bytes.
     NonNull::new(layout.align() as *mut u8).unwrap()
 }
 
@@ -286,8 +289,8 @@ fn slice_at<T>(start: NonNull<T>, count: usize) -> NonNull<[T]> {
     unsafe { NonNull::new_unchecked(slice) }
 }
 
-/// The owner of a value in a [`Heap`], as `Box` is of one in the global heap. It may go to other
-/// threads if the value may:
+/// The owner of a value in a [`Heap`], as `Box` owns one in the global heap. It may be sent to
+/// other threads if the value may:
 ///
 /// ```compile_fail,E0277
 /// let heap = tarn::Heap::new("threads").unwrap();
@@ -304,7 +307,7 @@ pub struct HeapBox<'heap, T: ?Sized> {
 
 // SAFETY: it owns its value, and any thread may free a block.
 unsafe impl<T: ?Sized + Send> Send for HeapBox<'_, T> {}
-// SAFETY: a shared box gives shared values only.
+// SAFETY: a shared box gives out only shared references.
 unsafe impl<T: ?Sized + Sync> Sync for HeapBox<'_, T> {}
 
 impl<'heap, T: ?Sized> HeapBox<'heap, T> {
@@ -312,17 +315,18 @@ impl<'heap, T: ?Sized> HeapBox<'heap, T> {
         Self { pointer, heap: PhantomData, value: PhantomData }
     }
 
-    /// The value without its box: it stays until the heap ends or is cleared, and is not dropped.
+    /// Gives the box up and returns the value, which stays until the heap ends or is cleared, and
+    /// is not dropped.
     pub fn leak(self) -> &'heap mut T {
         let mut pointer = self.pointer;
         mem::forget(self);
-        // SAFETY: nobody else has it, and the block lives as long as the heap is borrowed.
+        // SAFETY: nothing else has it, and the block lives as long as the heap is borrowed.
         unsafe { pointer.as_mut() }
     }
 }
 
 impl<T> HeapBox<'_, T> {
-    /// The value, moved out; the block is freed.
+    /// Moves the value out and frees the block.
     pub fn into_inner(self) -> T {
         // SAFETY: it is read once, and not dropped here.
         let value = unsafe { self.pointer.as_ptr().read() };
@@ -335,18 +339,18 @@ impl<T> HeapBox<'_, T> {
 
 impl<T: ?Sized> Drop for HeapBox<'_, T> {
     fn drop(&mut self) {
-        struct Block(*mut u8); // Freed also when the value's drop panics.
+        struct Block(*mut u8); // Freed even if the value's drop panics.
         impl Drop for Block {
             fn drop(&mut self) {
-                // SAFETY: a block of the heap's; null: of none.
+                // SAFETY: it is a block of the heap's, or null.
                 unsafe { sys::tarn_heap_deallocate(self.0.cast()) }
             }
         }
-        // SAFETY: it is valid until here.
+        // SAFETY: the value is valid until here.
         let bytes = mem::size_of_val(unsafe { self.pointer.as_ref() });
         let start = self.pointer.as_ptr().cast::<u8>();
         let _block = Block(if bytes == 0 { ptr::null_mut() } else { start });
-        // SAFETY: dropped once.
+        // SAFETY: the value is dropped once, here.
         unsafe { ptr::drop_in_place(self.pointer.as_ptr()) };
     }
 }
@@ -361,7 +365,7 @@ impl<T: ?Sized> Deref for HeapBox<'_, T> {
 
 impl<T: ?Sized> DerefMut for HeapBox<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and nobody else has it now.
+        // SAFETY: as above, and nothing else has it now.
         unsafe { self.pointer.as_mut() }
     }
 }

@@ -12,14 +12,14 @@
 //! let mut arena = tarn::Arena::new();          // an allocation moves a pointer
 //! let numbers = arena.alloc_slice_fill_with(10, |i| i * i);
 //! assert_eq!(numbers[3], 9);
-//! arena.reset();                               // all of it goes; `numbers` cannot be used now
+//! arena.reset();                               // all of it ends; `numbers` cannot be used now
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! The library is compiled from the sources around the crate (see `build.rs`), and stands beside
-//! libc's malloc: with [`Tarn`] as the global allocator what Rust allocates is tarn's, and what C
-//! libraries of the process allocate is not.
+//! The library is compiled from the sources around the crate (see `build.rs`), and works beside
+//! libc's malloc. With [`Tarn`] as the global allocator, memory that Rust allocates comes from
+//! tarn, and memory that C libraries of the process allocate does not.
 //!
 //! SPDX-License-Identifier: MIT
 #![warn(missing_docs)]
@@ -38,7 +38,7 @@ pub use heap::{Heap, HeapBox, HeapOptions, HeapStats};
 use std::ffi::CStr;
 use std::fmt;
 
-/// There was no memory, or a limit was reached; nothing has changed.
+/// The error of allocations: there was no memory, or a limit was reached. Nothing has changed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory;
 
@@ -50,14 +50,15 @@ impl fmt::Display for OutOfMemory {
 
 impl std::error::Error for OutOfMemory {}
 
-/// "major.minor.patch" of the library in use.
+/// The version of the library in use, as "major.minor.patch".
 pub fn version() -> &'static str {
-    // SAFETY: a constant string, of digits and dots.
+    // SAFETY: it is a constant string of digits and dots.
     unsafe { CStr::from_ptr(sys::tarn_version()) }.to_str().unwrap_or("")
 }
 
-/// Gives free memory beyond `pad` bytes back to the operating system; whether there was any.
+/// Gives free memory beyond `pad` bytes back to the operating system. Returns whether there was
+/// any.
 pub fn trim(pad: usize) -> bool {
-    // SAFETY: may be called at any time.
+    // SAFETY: it may be called at any time.
     unsafe { sys::tarn_malloc_trim(pad) != 0 }
 }

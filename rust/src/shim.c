@@ -1,5 +1,5 @@
-/* shim: what Rust cannot call or build itself: structures with options, and arenas, which must not
- * be moved. The crate declares these functions in sys.rs.
+/* shim: C functions for what Rust cannot call or build itself: structs with options, and arenas,
+ * which must not be moved. The crate declares them in sys.rs.
  *
  * SPDX-License-Identifier: MIT */
 #include TARN_RUST_HEADER
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* The crate's hit path reads and writes these two. */
+/* The crate's fast path reads and writes these two. */
 _Static_assert(offsetof(tarn_arena, cursor) == 0, "cursor is first");
 _Static_assert(offsetof(tarn_arena, end) == sizeof(void*), "end is second");
 _Static_assert(TARN_ARENA_GRAIN == 8, "the crate rounds up to it");
@@ -80,7 +80,7 @@ void tarn_rust_arena_used(const tarn_arena* arena, uint64_t* used, uint64_t* hel
   *held = stats.held_bytes;
 }
 
-/* The crate has room for five words. */
+/* The crate reserves room for five words. */
 _Static_assert(sizeof(tarn_arena_mark) == 5 * sizeof(uint64_t), "the crate's Mark");
 
 void tarn_rust_arena_mark_of(const tarn_arena* arena, tarn_arena_mark* mark) {

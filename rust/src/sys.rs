@@ -1,12 +1,13 @@
-//! The C functions that the crate is made of, as they are: tarn/heap/malloc.h, tarn/heap/heap.h and
-//! tarn/arena/arena.h say what each promises; `src/shim.c` has those that begin with `tarn_rust`.
+//! The C functions that the crate is made of, unchanged. tarn/heap/malloc.h, tarn/heap/heap.h and
+//! tarn/arena/arena.h say what each function promises; those that begin with `tarn_rust` are in
+//! `src/shim.c`.
 //!
 //! SPDX-License-Identifier: MIT
 #![allow(non_camel_case_types, missing_docs)]
 
 use std::os::raw::{c_char, c_int, c_void};
 
-/// A heap: two words, never an address of its own.
+/// The handle of a heap: two words, which may be copied.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tarn_heap {
@@ -35,7 +36,7 @@ pub struct tarn_rust_heap_stats {
     pub committed_bytes_peak: u64,
 }
 
-/// The beginning of an arena, which lives where `tarn_rust_arena_make` put it.
+/// The first fields of an arena, which must stay where `tarn_rust_arena_make` put it.
 #[repr(C)]
 pub struct tarn_arena {
     pub cursor: *mut u8,

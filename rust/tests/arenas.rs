@@ -61,7 +61,7 @@ fn text_is_formatted_where_it_stays() {
     let long = arena.alloc_format(format_args!("{} end", "x".repeat(100_000 - 4)));
     assert!(long.len() == 100_000 && long.ends_with(" end"));
 
-    // Something that allocates there while it is formatted.
+    // A value that allocates in the arena while it is formatted.
     struct Meddles<'a>(&'a Arena);
     impl std::fmt::Display for Meddles<'_> {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -85,7 +85,7 @@ fn destructors_run_in_reverse_when_it_ends() {
     assert_eq!(*order.lock().unwrap(), [4, 3, 2, 1, 0]);
     order.lock().unwrap().clear();
     arena.alloc_dropped(Noted(7, order.clone()));
-    std::thread::spawn(move || drop(arena)).join().unwrap(); // It may go to another thread.
+    std::thread::spawn(move || drop(arena)).join().unwrap(); // It may be sent to another thread.
     assert_eq!(*order.lock().unwrap(), [7]);
     assert_eq!(Arc::strong_count(&order), 2, "and what is not to be dropped is not");
 }
@@ -146,7 +146,7 @@ fn resets_are_cheap_and_many() {
     }
 }
 
-// Where there is room for the value and none for what is to drop it.
+// There is room for the value, but none for the record that drops it.
 #[test]
 fn refused_values_take_nothing() {
     for shift in 0..4 {
@@ -162,8 +162,8 @@ fn refused_values_take_nothing() {
     }
 }
 
-// A destructor that panics while the arena ends, with something that panics when it is dropped:
-// what would catch the one must not let the other go through the frames of C.
+// A destructor panics while the arena ends, with a payload that panics when it is dropped. Code
+// that catches the former must not let the latter unwind through frames of C.
 #[test]
 fn panics_in_destructors_end_the_process() {
     struct Payload;
