@@ -1,6 +1,5 @@
 /* arena.h: memory that is given back all at once, in C. (C++: tarn/arena/arena.hpp.) An allocation
- * moves a pointer. Nothing lies beside a block. A block is not freed, but an arena can be wound
- * back.
+ * only moves a pointer, and blocks have no headers. An arena is wound back to a mark, or reset.
  *
  *   tarn_arena arena;
  *   tarn_arena_init(&arena, NULL);
@@ -9,8 +8,9 @@
  *   tarn_arena_destroy(&arena);
  *
  * One thread at a time. Sizes are bytes; 0 counts as 1. Out of memory, at a limit, for a size above
- * PTRDIFF_MAX or a product that overflows: null with ENOMEM, and at most chunks kept for later have
- * gone back. An alignment that is no power of two: null with EINVAL; one below 8 counts as 8.
+ * PTRDIFF_MAX and for a product that overflows, functions return null with ENOMEM; nothing has
+ * changed then, except that chunks kept for later may have gone back. For an alignment that is no
+ * power of two they return null with EINVAL; one below 8 counts as 8.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_ARENA_H
@@ -33,19 +33,23 @@ extern "C" {
 
 #define TARN_ARENA_GRAIN 8 /* Blocks are rounded up to a multiple of this. */
 
-/* The modes of arenas (enum tarn_mode). Checked: bytes written behind a block (`overrun`) are
- * reported when it is rewound, reset or destroyed, and rewound memory is filled. A block takes 48
- * bytes more. Under AddressSanitizer and Valgrind's memcheck every arena is so, and they are told
- * which memory is whose. Guarded: each block ends at an OS page that faults. Passthrough: each
- * block is one of the program's malloc. Guarded and passthrough arenas need the library's own
- * sources of that kind (ENOTSUP without). */
+/* The modes of arenas (enum tarn_mode).
+ *
+ * Checked: bytes written behind a block (`overrun`) are reported when the arena is wound back
+ * beyond it, reset or destroyed, and the memory is filled then. A block takes 48 bytes more. Under
+ * AddressSanitizer and Valgrind's memcheck every arena is checked, and the tool is told which
+ * memory is whose.
+ *
+ * Guarded: each block ends at an OS page that faults.
+ *
+ * Passthrough: each block is one of the program's malloc.
+ *
+ * The last two need sources that the library has only in some builds (else ENOTSUP). */
 
 /* Values of tarn_arena_options::keep_bytes: what stays at a reset. Any other number is a limit. */
 #define TARN_ARENA_KEEP_NOTHING ((size_t)0)
 #define TARN_ARENA_KEEP_ALL SIZE_MAX
-#define TARN_ARENA_KEEP_TYPICAL                                    \
-  (SIZE_MAX - 1) /* As much as sufficed for nine of ten past uses. \
-                  */
+#define TARN_ARENA_KEEP_TYPICAL (SIZE_MAX - 1) /* What sufficed for nine of ten past uses. */
 
 typedef struct tarn_arena_options {
   size_t bytes;              /* sizeof(tarn_arena_options); TARN_ARENA_OPTIONS(...) sets it. */
@@ -61,7 +65,7 @@ typedef struct tarn_arena_options {
 
 #define TARN_ARENA_OPTIONS(...) TARN_SIZED(tarn_arena_options, __VA_ARGS__)
 
-/* All of these are the arena's own. It must not be copied or moved, but by tarn_arena_move. */
+/* All fields are the arena's own. It must not be copied, and is moved by tarn_arena_move only. */
 typedef struct tarn_arena_chunk tarn_arena_chunk;
 /* A function that runs when the arena is wound back, and the one that was registered before it. */
 typedef struct tarn_arena_release {
@@ -74,15 +78,15 @@ typedef struct tarn_arena {
   char* end;    /* The end of the chunk: no block reaches beyond. */
   tarn_arena_chunk* current;
   tarn_arena_chunk* large;    /* Chunks of one block, the newest first. */
-  tarn_arena_chunk* retained; /* Empty chunks, the next one first. */
+  tarn_arena_chunk* retained; /* Empty chunks, in the order in which they are used. */
   tarn_arena_release* releases;
   void* notes;        /* In a checked arena: the newest block. */
   uint64_t noted;     /* In a checked arena: the number of blocks so far. */
-  size_t large_bytes; /* In use in `large`. */
-  size_t held_bytes;  /* All chunks, as granted. */
+  size_t large_bytes; /* Bytes in use in the chunks of `large`. */
+  size_t held_bytes;  /* The bytes of all chunks, as granted. */
   size_t limit_bytes;
   size_t keep_bytes;
-  size_t typical_bytes; /* The estimate. */
+  size_t typical_bytes; /* The estimate of what nine of ten uses need. */
   size_t used_peak;     /* The most that was in use whenever a chunk or the arena ended. */
   size_t cycle_peak;    /* The same, since the last reset. */
   size_t chunk_bytes;
@@ -111,7 +115,7 @@ TARN_API void tarn_arena_move(tarn_arena* to, tarn_arena* from);
 
 TARN_API void* tarn_arena_allocate_slow(tarn_arena* arena, size_t bytes, size_t alignment);
 
-/* `bytes` aligned to `alignment`. Constant time, apart from the source's. */
+/* Allocates `bytes` bytes aligned to `alignment`. Constant time, apart from the source's. */
 TARN_MUST_USE static inline void* tarn_arena_allocate_aligned(tarn_arena* arena, size_t bytes,
                                                               size_t alignment) {
   char* const cursor = arena->cursor;
@@ -132,12 +136,12 @@ TARN_MUST_USE static inline void* tarn_arena_allocate_aligned(tarn_arena* arena,
   return cursor + padding;
 }
 
-/* Aligned to 16. */
+/* The same with an alignment of 16. */
 TARN_MUST_USE static inline void* tarn_arena_allocate(tarn_arena* arena, size_t bytes) {
   return tarn_arena_allocate_aligned(arena, bytes, 16);
 }
 
-/* count * bytes, all zero, aligned to 16. The product is checked. */
+/* Allocates count * bytes bytes, all zero and aligned to 16. The product is checked. */
 TARN_API TARN_MUST_USE void* tarn_arena_allocate_zeroed(tarn_arena* arena, size_t count,
                                                         size_t bytes);
 
@@ -148,7 +152,7 @@ TARN_API TARN_MUST_USE void* tarn_arena_allocate_zeroed(tarn_arena* arena, size_
 TARN_API TARN_MUST_USE void* tarn_arena_resize(tarn_arena* arena, void* p, size_t old_bytes,
                                                size_t bytes, size_t alignment);
 
-/* The same, where it is or not at all: 1 or 0. */
+/* Resizes a block only if it can stay where it is. 1: it has the new size; 0: it is unchanged. */
 TARN_API int tarn_arena_try_expand(tarn_arena* arena, void* p, size_t old_bytes, size_t bytes);
 
 /* Takes the block back if it is the last one; else its memory goes when the arena's does. p may be
@@ -160,8 +164,8 @@ TARN_API void tarn_arena_deallocate(tarn_arena* arena, void* p, size_t bytes);
  * register more. Takes 24 bytes of the arena. Returns 0, or -1 with ENOMEM. */
 TARN_API int tarn_arena_on_release(tarn_arena* arena, void (*run)(void* context), void* context);
 
-/* As above, with 24 bytes of the arena's memory that the caller has allocated and whose `run` and
- * `context` it has filled in. Cannot fail. */
+/* Registers a function in 24 bytes that the caller has allocated from the arena, with `run` and
+ * `context` filled in. Cannot fail. */
 static inline void tarn_arena_add_release(tarn_arena* arena, tarn_arena_release* release) {
   release->before = arena->releases;
   arena->releases = release;
@@ -182,30 +186,31 @@ static inline tarn_arena_mark tarn_arena_get_mark(const tarn_arena* arena) {
   return mark;
 }
 
-/* Ends all that was allocated since the mark, including what an older block has grown by. Older
- * blocks may have been deallocated meanwhile. Marks taken later become invalid. An invalid mark, or
- * one of another arena, is reported where that is noticed (`invalid mark`). Chunks that become
- * empty stay for the next blocks. Linear in these chunks. */
+/* Ends all blocks that were allocated since the mark, and the part by which an older block has
+ * grown since. Older blocks may have been deallocated meanwhile. Marks that were taken later become
+ * invalid. An invalid mark, or one of another arena, is reported if that is noticed (`invalid
+ * mark`). Chunks that become empty stay for the next blocks. Linear in these chunks. */
 TARN_API void tarn_arena_rewind(tarn_arena* arena, const tarn_arena_mark* mark);
 
-/* Ends all blocks and keeps as much of the chunks as the options say. Linear in the chunks. */
+/* Ends all blocks, and keeps as much memory as the option keep_bytes says. Linear in the chunks. */
 TARN_API void tarn_arena_reset(tarn_arena* arena);
 
-/* As above, but keeps what this call says: TARN_ARENA_KEEP_NOTHING, ..._ALL, ..._TYPICAL, or at
+/* The same, but keeps what the argument says: TARN_ARENA_KEEP_NOTHING, ..._ALL, ..._TYPICAL, or at
  * most so many bytes. */
 TARN_API void tarn_arena_reset_keeping(tarn_arena* arena, size_t keep_bytes);
 
-/* Gives chunks that are not in use back. Returns their bytes. */
+/* Gives back all chunks that are not in use, and returns their bytes. */
 TARN_API size_t tarn_arena_trim(tarn_arena* arena);
 
-/* Copies into the arena: bytes, a string, at most `length` characters of one (terminated). */
+/* Copy into the arena: bytes, a string, or at most `length` characters of a string. Strings are
+ * terminated. */
 TARN_API TARN_MUST_USE void* tarn_arena_copy(tarn_arena* arena, const void* p, size_t bytes,
                                              size_t alignment);
 TARN_API TARN_MUST_USE char* tarn_arena_copy_string(tarn_arena* arena, const char* text);
 TARN_API TARN_MUST_USE char* tarn_arena_copy_string_n(tarn_arena* arena, const char* text,
                                                       size_t length);
 
-/* A string as printf has it, formatted where it will stay. Null also when vsnprintf fails. */
+/* Allocates the text printf would write. Null also when vsnprintf fails. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -217,18 +222,19 @@ __attribute__((format(printf, 2, 0)))
 TARN_API TARN_MUST_USE char*
 tarn_arena_format_v(tarn_arena* arena, const char* format, va_list arguments);
 
-/* 1 when p lies in memory that is in use. Any pointer. Linear in the chunks. */
+/* 1 when p lies in memory of the arena that is in use, else 0. p: any pointer. Linear in the
+ * chunks. */
 TARN_API int tarn_arena_owns(const tarn_arena* arena, const void* p);
 
 typedef struct tarn_arena_stats {
   size_t bytes;        /* sizeof(tarn_arena_stats); TARN_ARENA_STATS(...) sets it. */
-  uint64_t used_bytes; /* Blocks, rounded up, and what alignment took. */
+  uint64_t used_bytes; /* The bytes of all blocks, rounded up, and what alignment took. */
   uint64_t used_peak;  /* The most that was in use whenever a chunk ended, at rewinds, and now. */
-  uint64_t held_bytes; /* All chunks, as granted. */
-  uint64_t retained_bytes; /* The part of chunk_bytes that lies in empty chunks. */
+  uint64_t held_bytes; /* The bytes of all chunks, as granted. */
+  uint64_t retained_bytes; /* The part of held_bytes that lies in empty chunks. */
   uint64_t typical_bytes;  /* How much TARN_ARENA_KEEP_TYPICAL would keep. */
   uint64_t chunks;
-  uint64_t large_blocks;    /* With a chunk each; of `chunks`. */
+  uint64_t large_blocks;    /* How many of the chunks have one large block each. */
   uint64_t chunks_acquired; /* Since the beginning. */
   uint64_t chunks_released;
   uint64_t resets;
@@ -239,7 +245,8 @@ typedef struct tarn_arena_stats {
 /* 0, or -1 with EINVAL. Linear in the chunks. */
 TARN_API int tarn_arena_get_stats(const tarn_arena* arena, tarn_arena_stats* stats);
 
-/* 1 when every invariant holds. Linear in the chunks (and in blocks of checked arenas). */
+/* 1 when every invariant holds, else 0. Linear in the chunks, and in the blocks of a checked
+ * arena. */
 TARN_API int tarn_arena_check(const tarn_arena* arena);
 
 #ifdef __cplusplus

@@ -37,7 +37,7 @@ inline constexpr std::size_t keep_nothing = TARN_ARENA_KEEP_NOTHING;
 inline constexpr std::size_t keep_all = TARN_ARENA_KEEP_ALL;
 inline constexpr std::size_t keep_typical = TARN_ARENA_KEEP_TYPICAL;
 
-// How an arena is to be; what is not named is as tarn_arena_options has it.
+// The options of an arena; each field means what it does in tarn_arena_options.
 struct ArenaOptions {
   const char* name = nullptr;
   std::size_t chunk_bytes = 0;
@@ -60,7 +60,7 @@ inline tarn_arena_options c_options(const tarn_source* source, const ArenaOption
   return options;
 }
 
-// What arenas can do, wherever the arena itself is: Self has get().
+// The functions of Arena and ArenaRef. Self::get() returns the arena.
 template <class Self>
 class ArenaCalls {
  public:
@@ -92,8 +92,8 @@ class ArenaCalls {
     return tarn_arena_try_expand(raw(), p, old_bytes, bytes) != 0;
   }
 
-  // A T. If it has a destructor, that runs when the arena is wound back beyond it, reset or
-  // destroyed; objects are destroyed in the reverse order of their creation. When its constructor
+  // Makes a T. Its destructor runs when the arena is wound back beyond the object, reset or
+  // destroyed. Objects are destroyed in the reverse order of their creation. When the constructor
   // throws, nothing is registered.
   template <class T, class... Args>
   [[nodiscard]] T* create(Args&&... args) {
@@ -105,7 +105,7 @@ class ArenaCalls {
     }
   }
 
-  // A T without a destructor; other types are refused when this is compiled.
+  // Makes a T without a destructor; other types do not compile.
   template <class T, class... Args>
   [[nodiscard]] T* create_raw(Args&&... args) {
     static_assert(std::is_trivially_destructible_v<T>,
@@ -137,7 +137,7 @@ class ArenaCalls {
     return static_cast<T*>(allocate(array_bytes<T>(count), alignof(T)));
   }
 
-  // Copies of `count` objects; of a string; of at most `length` characters of one, terminated.
+  // Copy `count` objects, a string, or at most `length` characters of a string, terminated.
   template <class T>
   [[nodiscard]] T* copy(const T* objects, std::size_t count) {
     static_assert(std::is_trivially_copyable_v<T>, "copied byte by byte");
@@ -211,7 +211,7 @@ class ArenaCalls {
     }
   };
 
-  // In front of objects with destructors: what is to be done with them.
+  // Lies in front of objects with destructors, and destroys them.
   template <class T>
   struct Objects {
     tarn_arena_release release;
@@ -245,11 +245,12 @@ class ArenaCalls {
       ::new (static_cast<void*>(array + built.count)) T();
       ++built.count;
     }
-    built.count = 0;  // They are the arena's.
+    built.count = 0;  // The arena owns them now.
     return array;
   }
 
-  // Registered when the objects exist: what a constructor has registered outlives its object.
+  // The destructor is registered after the objects exist, so that a function which a constructor
+  // has registered runs after the object's end.
   template <class T, class Build>
   T* create_with_release(Build build, std::size_t count) {
     const std::size_t objects = array_bytes<T>(count);
@@ -268,20 +269,21 @@ class ArenaCalls {
 
 class ArenaRef;
 
-// An arena and the duty to end it.
+// An arena; its destructor ends it.
 class Arena : public ArenaCalls<Arena> {
  public:
   using Ref = ArenaRef;
 
-  // From malloc's heap, or from a source, which must outlive the arena. Throws InvalidOptions;
-  // without exceptions the arena is false as a truth value then, and never has memory.
+  // Makes an arena over malloc's heap, or over a source, which must outlive the arena. Throws
+  // InvalidOptions. Without exceptions the arena is false as a truth value instead, and never has
+  // memory.
   explicit Arena(const ArenaOptions& options = {}) { make(nullptr, options); }
   explicit Arena(SourceRef source, const ArenaOptions& options = {}) {
     make(&source.get(), options);
   }
   ~Arena() { tarn_arena_destroy(&arena_); }
 
-  // The blocks stay where they are, and are the new arena's.
+  // The blocks stay where they are and become the new arena's.
   Arena(Arena&& other) noexcept { tarn_arena_move(&arena_, &other.arena_); }
   Arena& operator=(Arena&& other) noexcept {
     if (this != &other) {
@@ -313,7 +315,7 @@ class Arena : public ArenaCalls<Arena> {
   tarn_arena arena_;
 };
 
-// An arena that is owned elsewhere, in C too: a pointer, copied freely.
+// A pointer to an arena that is owned elsewhere, perhaps by C code. It is copied freely.
 class ArenaRef : public ArenaCalls<ArenaRef> {
  public:
   // A reference that is stored is stored as a copy of this handle.
@@ -330,7 +332,7 @@ class ArenaRef : public ArenaCalls<ArenaRef> {
   tarn_arena* arena_;
 };
 
-// What is allocated in an arena while this lives ends with it. They nest.
+// Blocks that are allocated in the arena while this object lives end with it. Scopes nest.
 class ArenaScope {
  public:
   explicit ArenaScope(ArenaRef arena) noexcept : arena_(arena), mark_(arena.mark()) {}

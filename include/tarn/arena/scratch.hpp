@@ -1,12 +1,12 @@
-// scratch.hpp: a buffer on the stack that falls back to malloc's heap when it does not suffice, in
-// C++ (C++17). Header only over tarn/arena/scratch.h.
+// scratch.hpp: a buffer on the stack that falls back to malloc's heap when it is too small, in C++
+// (C++17). Header only over tarn/arena/scratch.h.
 //
 //   tarn::Scratch<char, 256> line(length + 1);   // throws std::bad_alloc
 //   std::memcpy(line.data(), text, line.size());
 //   line.grow(2 * length);                       // contents are kept
 //
-// Scratch<T, N>::stats() says how often N did not suffice; a ScratchSite of one's own counts uses
-// and spills at one place of the program.
+// Scratch<T, N>::stats() says how often N was too small. A ScratchSite counts uses and spills at
+// one place of the program.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_SCRATCH_HPP
@@ -27,7 +27,7 @@ namespace tarn {
 
 using ScratchSite = tarn_scratch_site;
 
-// Uninitialised objects that need neither constructor nor destructor.
+// An array of uninitialised objects that need neither constructor nor destructor.
 template <class T, std::size_t N>
 class Scratch {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
@@ -35,8 +35,8 @@ class Scratch {
   static_assert(alignof(T) <= 16, "what is spilled is aligned to 16");
 
  public:
-  // Room for `count` objects. Throws std::bad_alloc, also for products that overflow; without
-  // exceptions it is empty then (size 0).
+  // Makes room for `count` objects. Throws std::bad_alloc, also when the product overflows; without
+  // exceptions it is empty instead (size 0).
   explicit Scratch(std::size_t count) {
     take(count);
     or_bad_alloc(data_);
@@ -49,8 +49,8 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Room for at least `count`; what is there stays. False when there is no memory: then all is as
-  // before.
+  // Makes room for at least `count` objects and keeps the contents. False: there is no memory, and
+  // nothing has changed.
   bool try_grow(std::size_t count) noexcept {
     if (count <= capacity()) {
       if (count > size_) size_ = count;
@@ -75,7 +75,7 @@ class Scratch {
   const T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
   std::size_t capacity() const noexcept {
-    if (data_ == nullptr) return 0;  // It never had memory.
+    if (data_ == nullptr) return 0;  // It has never had memory.
     return is_spilled() ? size_ : N;
   }
   bool is_spilled() const noexcept { return scratch_.spilled != nullptr; }
@@ -86,8 +86,8 @@ class Scratch {
   const T* begin() const noexcept { return data_; }
   const T* end() const noexcept { return data_ + size_; }
 
-  // Of all Scratch<T, N> that were given no site, the spills and the largest of them. (Uses cost
-  // some nanoseconds to count: a site does.)
+  // The number of spills, and the largest, of all Scratch<T, N> that were given no site. Uses are
+  // not counted, since that would take some nanoseconds each; a site counts them.
   static ScratchSite stats() noexcept { return tarn_scratch_read(&spills_); }
 
  private:

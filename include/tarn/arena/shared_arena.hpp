@@ -1,5 +1,6 @@
-// shared_arena.hpp: one arena for several threads, and arenas for what a function needs for a
-// moment, in C++ (C++17). Header only over tarn/arena/shared_arena.h, which says what each does.
+// shared_arena.hpp: one arena for several threads, and temporary arenas for a thread's functions,
+// in C++ (C++17). Header only over tarn/arena/shared_arena.h, which says what each function
+// promises.
 //
 //   tarn::SharedArena shared;
 //   std::thread worker([&] {
@@ -61,7 +62,7 @@ class SharedArena {
   tarn_shared_arena shared_;
 };
 
-// A thread's own part of a shared arena.
+// A thread's own arena over a shared one.
 class ArenaFront {
  public:
   explicit ArenaFront(SharedArena& shared, std::size_t slab_bytes = 0) {
@@ -86,8 +87,8 @@ class ArenaFront {
   tarn_arena arena_;
 };
 
-// A temporary arena of this thread, for as long as it lives; they nest. Results that go into an
-// arena which the caller gave must not lie between: name that one, too.
+// A use of a temporary arena of this thread, for as long as the object lives. Uses nest. If results
+// go into an arena that the caller has passed, name that arena, so that another one is taken.
 class ScratchArena {
  public:
   ScratchArena() : scratch_(tarn_scratch_arena_begin(nullptr, 0)) { or_bad_alloc(scratch_.arena); }

@@ -1,6 +1,5 @@
-/* array_blocks: a run of blocks of one size somewhere in this process, each known by its index. It
- * is what the pools over given memory have in common. Nothing here reads or writes a block. C11 and
- * C++17, no library.
+/* array_blocks: a run of blocks of one size, addressed by index, as the pools over provided memory
+ * share it. Nothing here reads or writes a block. C11 and C++17, no library.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_ARRAY_BLOCKS_H
@@ -19,15 +18,15 @@
 extern "C" {
 #endif
 
-/* The result of formatting a pool or attaching to one. */
+/* The result of formatting a pool, or of attaching to one. */
 typedef enum tarn_array_status {
   TARN_ARRAY_OK = 0,
-  TARN_ARRAY_BAD_ARGUMENT,  /* Null; no blocks, empty blocks, or too many of them. */
+  TARN_ARRAY_BAD_ARGUMENT,  /* No blocks, blocks of 0 bytes, too many of either, or a null. */
   TARN_ARRAY_MISALIGNED,    /* The bookkeeping is not aligned to 8. */
-  TARN_ARRAY_TOO_SMALL,     /* One of the two ranges is smaller than the pool needs. */
-  TARN_ARRAY_NO_POOL,       /* There is no such pool, or it is still being formatted. */
+  TARN_ARRAY_TOO_SMALL,     /* One of the two ranges is too small for the pool. */
+  TARN_ARRAY_NO_POOL,       /* The memory holds no such pool, or one that is being formatted. */
   TARN_ARRAY_OTHER_VERSION, /* It was formatted by a version with another layout. */
-  TARN_ARRAY_DAMAGED,       /* The numbers in the pool contradict each other. */
+  TARN_ARRAY_DAMAGED,       /* The numbers of the pool contradict each other. */
   TARN_ARRAY_NO_PLACE       /* A shared pool has as many members as it can. */
 } tarn_array_status;
 
@@ -45,7 +44,7 @@ static inline const char* tarn_array_status_text(tarn_array_status status) {
   return "unknown status";
 }
 
-/* Where the blocks lie. `inverse` and `shift` are for tarn/detail/exact_index.h. */
+/* inverse and shift are explained in tarn/detail/exact_index.h. */
 typedef struct tarn_array_blocks {
   unsigned char* start;
   size_t block_bytes;
@@ -54,8 +53,7 @@ typedef struct tarn_array_blocks {
   unsigned shift;
 } tarn_array_blocks;
 
-/* Whether the blocks fit into an address space, so that the end of each has an offset. False for no
- * blocks or empty ones. */
+/* Whether the blocks fit into an address space, so that the end of each has an offset. */
 static inline int tarn_array_blocks_fit(size_t count, size_t block_bytes) {
   return count != 0 && block_bytes != 0 && count <= (size_t)PTRDIFF_MAX / 2 / block_bytes;
 }
@@ -93,8 +91,8 @@ static inline size_t tarn_array_alignment(const tarn_array_blocks* blocks) {
   return bits & (~bits + 1);
 }
 
-/* A checksum of the numbers in a pool's header that never change. It tells a region with a pool
- * from one without, and from one that was overwritten. */
+/* The checksum of the numbers in a pool's header that never change. With it a header is told from
+ * other memory, and from one that was written over. */
 static inline uint64_t tarn_array_checksum(const uint64_t* words, size_t count) {
   uint64_t sum = 0x9e3779b97f4a7c15u;
   for (size_t i = 0; i != count; ++i) {

@@ -1,11 +1,11 @@
-/* index_stack: the free list of a pool that never touches its blocks. It holds the numbers of free
- * blocks in an array of 8, 16 or 32 bits each. C11 and C++17. (Users: tarn/pool/array_pool.hpp,
- * region_array_pool.h.)
+/* index_stack: the free list of a pool that never touches its blocks. It is an array of their
+ * numbers, of 8, 16 or 32 bits each. C11 and C++17. Used by tarn/pool/array_pool.hpp and
+ * region_array_pool.h.
  *
  *   indices   | the first `free`: a stack | ...      blocks 0 .. carved-1 were handed out once
  *
- * Walks and checks go over the blocks in windows, and over the whole stack for each window. So they
- * need no memory but one window.
+ * Walks and checks take the blocks window by window, and go through the stack once for each window.
+ * So they need no memory but for one window.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_INDEX_STACK_H
@@ -44,7 +44,7 @@ static inline void tarn_index_set(void* indices, unsigned index_bytes, size_t at
   }
 }
 
-/* Whether block i is live in the map that pools with exact checks keep, one bit for each block. */
+/* Whether block i is live, in the bits of an exact pool. */
 static inline int tarn_index_is_live(const uint32_t* live, size_t i) {
   return (int)(live[i / 32] >> i % 32 & 1);
 }
@@ -59,7 +59,7 @@ typedef struct tarn_index_stack {
 
 #define TARN_INDEX_WINDOW ((size_t)4096)
 
-/* Which of TARN_INDEX_WINDOW blocks in a row are free, one bit for each. */
+/* Has a bit for each of so many blocks in a row; it is set if the block is free. */
 typedef struct tarn_index_window {
   uint32_t bits[TARN_INDEX_WINDOW / 32];
 } tarn_index_window;
@@ -69,8 +69,8 @@ static inline int tarn_index_is_free(const tarn_index_window* window, size_t i) 
   return (int)(window->bits[i / 32] >> i % 32 & 1);
 }
 
-/* Fills in the window from block `first` on. False when an index is on the stack twice, or belongs
- * to no block that was handed out. */
+/* Fills the window of the blocks from `first` on. False when an index on the stack is of no block
+ * that was handed out, or is there twice. */
 static inline int tarn_index_mark_free(tarn_index_stack stack, size_t first,
                                        tarn_index_window* window) {
   for (size_t w = 0; w != TARN_INDEX_WINDOW / 32; ++w) window->bits[w] = 0;
@@ -85,9 +85,8 @@ static inline int tarn_index_mark_free(tarn_index_stack stack, size_t first,
   return 1;
 }
 
-/* Whether the invariants hold: the counts are within their bounds; each free index is that of a
- * block which was handed out, and is on the stack once; and the live bits, if there are any, are
- * exactly those of the other blocks. */
+/* Whether the counts are within their bounds, each index on the stack is of a block that was handed
+ * out and is there once, and the live bits, if there are any, are those of all other blocks. */
 static inline int tarn_index_check(tarn_index_stack stack, size_t block_count,
                                    const uint32_t* live) {
   if (stack.carved > block_count || stack.free > stack.carved) return 0;

@@ -1,6 +1,5 @@
-/* shared_array_region: the words of a shared array pool's bookkeeping, in C and C++: how they are
- * laid out, made and checked. tarn/pool/shared_array_pool.h, which includes this, says how they
- * change.
+/* shared_array_region: how the bookkeeping of a shared array pool is laid out, made and checked, in
+ * C and C++. tarn/pool/shared_array_pool.h, which includes this, says how it changes.
  *
  *   bookkeeping  | header | head | carved | members: identity, reclaimer | entries[capacity] |
  *   head         | tag 32 | claimant 8 | index 24 |
@@ -19,24 +18,24 @@
 extern "C" {
 #endif
 
-/* A flag for formatting: the bookkeeping reads as zeros (a fresh file or mapping), so it need not
+/* Tells format() that the bookkeeping reads as zeros (a fresh file or mapping), so that it need not
  * be cleared. */
 enum { TARN_ARRAY_ZEROED = 2u };
 
 #define TARN_SHARED_ARRAY_MAGIC UINT64_C(0x6e72617473686172)
 #define TARN_SHARED_ARRAY_VERSION UINT64_C(1)
-#define TARN_SHARED_ARRAY_BLOCKS_MAX ((size_t)0xffffff) /* The next index means "none". */
+#define TARN_SHARED_ARRAY_BLOCKS_MAX ((size_t)0xffffff) /* The index 0xffffff means "none". */
 #define TARN_SHARED_ARRAY_MEMBERS_MAX ((size_t)255)
 
 /* A process that uses the pool. */
 typedef struct tarn_shared_array_member {
-  /* Set by the member that joins, cleared when it leaves or is reclaimed. 0: none. */
+  /* 0: the place is free. It is set by the member that joins, and cleared when that leaves or is
+   * reclaimed. */
   uint64_t identity;
-  uint64_t reclaimer; /* 1 + the member that reclaims this one. 0: none. */
+  uint64_t reclaimer; /* One more than the member that is reclaiming this one; 0: none is. */
 } tarn_shared_array_member;
 
-/* Everything but the numbers that never change is read and written atomically. The comments give
- * offsets in bytes. */
+/* Its fields, with their offsets in bytes. Those that change are read and written atomically. */
 typedef struct tarn_shared_array_region {
   uint64_t magic;             /*   0: written last by format (release; partner: attach) */
   uint64_t version;           /*   8 */
@@ -52,8 +51,8 @@ typedef struct tarn_shared_array_region {
   uint64_t unused_beside_carved[7];
 } tarn_shared_array_region; /* From 192 on: the members, then the entries. */
 
-/* The identity of a process, which differs even when its number is used again: its id and the time
- * when it started (on Linux, field 22 of its stat file under /proc). */
+/* The identity of a process: its id, and the time when it started (on Linux, field 22 of its stat
+ * file under /proc), since ids are used again. */
 static inline uint64_t tarn_array_identity(uint32_t process_id, uint64_t start_time) {
   return (uint64_t)process_id << 32 | (start_time & UINT32_MAX);
 }
@@ -62,9 +61,9 @@ static inline uint64_t tarn_array_identity(uint32_t process_id, uint64_t start_t
 
 #define TARN_SHARED_ARRAY_NONE UINT64_C(0xffffff)
 
-/* The status of an entry; an entry of 0 belongs to a block that was never handed out. OWNED: a
- * member has it. GIVING: the member is freeing it, and it is on the list only if it is the head.
- * FREE: on the list. */
+/* The states of a block. The entry of a block that was never handed out is 0. OWNED: a member has
+ * the block. GIVING: the member is freeing the block, which is on the list only if it is the head.
+ * FREE: the block is on the list. */
 enum { TARN_ARRAY_OWNED = 1, TARN_ARRAY_GIVING = 2, TARN_ARRAY_FREE = 3 };
 
 static inline uint64_t tarn_array_head(uint64_t index, uint64_t claimant, uint64_t tag) {
@@ -83,15 +82,15 @@ static inline uint64_t tarn_array_entry_member(uint64_t entry) { return entry >>
 static inline uint64_t tarn_array_entry_next(uint64_t entry) { return entry >> 10 & 0xffffff; }
 static inline uint64_t tarn_array_entry_version(uint64_t entry) { return entry >> 34; }
 
-/* What an entry becomes when its status changes: the same links, one version on. */
+/* What an entry becomes next, with the version raised by one. */
 static inline uint64_t tarn_array_entry_after(uint64_t entry, unsigned status, uint64_t member) {
   return tarn_array_entry(status, member, tarn_array_entry_next(entry),
                           tarn_array_entry_version(entry) + 1);
 }
 
-/* Each load acquires and each successful exchange releases. So what one process wrote before it
- * gave a block back or changed a word is visible to the process that takes the block or sees the
- * word. */
+/* Each load acquires and each successful exchange releases. So the process that takes a block or
+ * sees a word also sees what the other process wrote before it gave the block or changed the word.
+ * */
 static inline uint64_t tarn_array_load(const uint64_t* word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
@@ -102,9 +101,9 @@ static inline int tarn_array_exchange(uint64_t* word, uint64_t expected, uint64_
 
 /* --- Making and joining ----------------------------------------------------------------------- */
 
-/* How many bytes of bookkeeping a pool needs. 0 for a pool that cannot be: without blocks or
- * members, with more than 2^24 - 1 blocks or 255 members, or with blocks that are empty or cannot
- * all be addressed. */
+/* How many bytes of bookkeeping a pool needs. 0 for a pool that cannot be made: one without blocks
+ * or members, with more than 2^24 - 1 blocks or 255 members, with blocks of 0 bytes, or with more
+ * bytes than can be addressed. */
 static inline size_t tarn_shared_array_pool_bytes(size_t block_count, size_t block_bytes,
                                                   size_t members_max) {
   if (!tarn_array_blocks_fit(block_count, block_bytes)) return 0;
@@ -119,9 +118,9 @@ static inline uint64_t* tarn_shared_array_entries(tarn_shared_array_region* regi
   return (uint64_t*)(void*)(members + region->members_max);
 }
 
-/* Makes a pool without members, all of whose blocks are free. No other process may look at the
- * memory before this returns. flags: TARN_ARRAY_ZEROED or 0. Constant time if zeroed, else linear
- * in the blocks. The bookkeeping must be aligned to 8; 64 is faster. */
+/* Makes a pool without members whose blocks are all free. No other process may use the memory yet.
+ * flags: TARN_ARRAY_ZEROED or 0. The bookkeeping must be aligned to 8, and is better aligned to 64.
+ * O(1) if zeroed, else O(capacity). */
 TARN_MUST_USE static inline tarn_array_status tarn_shared_array_pool_format(
     void* bookkeeping, size_t bookkeeping_bytes, size_t block_count, size_t block_bytes,
     size_t members_max, unsigned flags) {
@@ -150,7 +149,7 @@ TARN_MUST_USE static inline tarn_array_status tarn_shared_array_pool_format(
   return TARN_ARRAY_OK;
 }
 
-/* Whether the header makes sense and the pool fits into the memory that there is. */
+/* Checks the header: whether it makes sense, and whether the memory is as large as it says. */
 static inline tarn_array_status tarn_shared_array_judge(const tarn_shared_array_region* region,
                                                         size_t bookkeeping_bytes,
                                                         size_t blocks_bytes) {

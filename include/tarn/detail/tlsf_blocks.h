@@ -3,12 +3,12 @@
  * Real, "TLSF: a New Dynamic Memory Allocator for Real-Time Systems", ECRTS 2004.
  *
  *   region  next | end | bytes | block | block | ... | end: a header of 0 bytes, live
- *   block   header: bytes, FREE or LIVE, BEFORE_FREE | the user's part ...
+ *   block   header: bytes, FREE or LIVE, BEFORE_FREE | the user's bytes ...
  *   free    header | next in list | before in list | ... | bytes      (at least four words)
  *   levels  map of lists | 16 lists: blocks of nearly one size, a sixteenth of a power of two apart
  *
- * The user's part of a block begins at a multiple of two words, and all sizes are multiples of
- * that. Two free blocks are never neighbours. A heap of zero bytes has no regions.
+ * The user's bytes begin at a multiple of two words, and all sizes are multiples of two words. No
+ * two free blocks lie side by side. A heap whose bytes are all zero has no regions.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_TLSF_BLOCKS_H
@@ -36,14 +36,13 @@ extern "C" {
 #define TARN_TLSF_LISTS_LOG2 4
 #define TARN_TLSF_LISTS 16 /* In a level: 2 ^ TARN_TLSF_LISTS_LOG2. */
 
-/* The levels for blocks of up to `bytes` bytes: one for all sizes below 16 grains, and one for each
- * power of two above. */
+/* How many levels blocks of up to `bytes` bytes need: one for all blocks below 16 grains, and one
+ * for each power of two above. */
 #define TARN_TLSF_LEVELS(bytes) \
   ((size_t)(61 - __builtin_clzll((unsigned long long)(bytes) / TARN_TLSF_GRAIN | 8)))
-/* With that many levels all blocks are smaller than this. */
+/* All blocks on that many levels are smaller than this. */
 #define TARN_TLSF_LIMIT(levels) (TARN_TLSF_LISTS * TARN_TLSF_GRAIN << ((levels)-1))
-/* The largest region of a heap unless another limit is given: 1 TiB, or 512 MiB with words of 32
- * bits. */
+/* The largest region that a heap can have: 1 TiB, or 512 MiB with words of 32 bits. */
 #define TARN_TLSF_BYTES_MAX ((size_t)1 << (sizeof(size_t) == 8 ? 40 : 29))
 
 /* A word of a region, whatever type its memory was declared with. */
@@ -53,7 +52,7 @@ typedef size_t __attribute__((may_alias)) tarn_tlsf_word;
 typedef struct __attribute__((may_alias)) tarn_tlsf_region {
   struct tarn_tlsf_region* next;
   tarn_tlsf_word* end; /* The header behind the last block. */
-  size_t bytes;        /* The bytes of all blocks in the region. */
+  size_t bytes;        /* The bytes of all its blocks. */
 } tarn_tlsf_region;
 
 /* The lists of free blocks of one level. */
@@ -67,32 +66,32 @@ typedef struct tarn_tlsf {
   size_t map; /* Bit i: level i has a block. */
   tarn_tlsf_region* regions;
   size_t bytes;    /* The bytes of all blocks, with their headers. */
-  size_t in_use;   /* The bytes of live blocks, with their headers. */
-  size_t peak;     /* The largest in_use so far. */
-  size_t blocks;   /* The number of live blocks. */
-  size_t failures; /* Requests that were not served. */
+  size_t in_use;   /* The bytes of all live blocks, with their headers. */
+  size_t peak;     /* The most that in_use has been. */
+  size_t blocks;   /* How many blocks are live. */
+  size_t failures; /* How many requests were not served. */
 } tarn_tlsf;
 
 /* What a TLSF heap has. */
 typedef struct tarn_tlsf_stats {
-  size_t bytes;         /* All blocks, with their headers: in_use_bytes + free_bytes. */
-  size_t in_use_bytes;  /* Live blocks, with their headers. */
-  size_t free_bytes;    /* Free blocks, with their headers. */
-  size_t peak_bytes;    /* The largest in_use_bytes so far. */
-  size_t largest_bytes; /* The largest request that would be served now; 0 when none would. */
-  size_t blocks;        /* The number of live blocks. */
-  size_t failures;      /* Requests that were not served. */
+  size_t bytes;         /* The bytes of all blocks: in_use_bytes + free_bytes. */
+  size_t in_use_bytes;  /* The bytes of live blocks, with their headers. */
+  size_t free_bytes;    /* The bytes of free blocks, with their headers. */
+  size_t peak_bytes;    /* The most that in_use_bytes has been. */
+  size_t largest_bytes; /* The largest request that would be served now; 0: at most one of 0. */
+  size_t blocks;        /* How many blocks are live. */
+  size_t failures;      /* How many requests were not served. */
 } tarn_tlsf_stats;
 
-/* The low bits of a header. A header that lies inside a larger free block is a FREE one of 0 bytes,
- * so that a second free of its block is noticed. */
+/* The low bits of a header. When a block is joined with the free one before it, its header becomes
+ * a FREE one of 0 bytes, so that a second free of it is found. */
 enum { TARN_TLSF_FREE = 1, TARN_TLSF_BEFORE_FREE = 2, TARN_TLSF_LIVE = 4, TARN_TLSF_FLAGS = 7 };
 
 TARN_STATIC_INLINE size_t tarn_tlsf_bytes(const tarn_tlsf_word* b) {
   return b[0] & ~(size_t)TARN_TLSF_FLAGS;
 }
-/* The header of the block whose user part is at p. The assembly makes the compiler forget which
- * object p was made from, since the header lies outside of it. */
+/* The header of the block at p. The assembler statement makes the compiler forget which object p
+ * points to, since the header lies outside of it. */
 TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_header(const void* p) {
   uintptr_t header = (uintptr_t)p - sizeof(size_t);
   __asm__("" : "+r"(header));
@@ -104,7 +103,7 @@ TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_at(const tarn_tlsf_word* b, size_t 
 TARN_STATIC_INLINE size_t tarn_tlsf_distance(const void* from, const void* to) {
   return (size_t)((uintptr_t)to - (uintptr_t)from);
 }
-/* Lists hold the addresses behind headers, none of which looks like a live header. */
+/* A link is the address behind the header, so that it never looks like a live header. */
 TARN_STATIC_INLINE size_t tarn_tlsf_link(const tarn_tlsf_word* b) {
   return (size_t)(uintptr_t)(b + 1);
 }
@@ -114,8 +113,8 @@ TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_linked(size_t link) {
 TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_first(const tarn_tlsf_region* region) {
   return (tarn_tlsf_word*)(uintptr_t)(region + 1);
 }
-/* The list for blocks of `grains` grains, counted through all levels; and the grains of its
- * smallest blocks. */
+/* The number of the list that has blocks of `grains` grains, counted through all levels; and the
+ * size of the smallest blocks of a list. */
 TARN_STATIC_CONSTANT size_t tarn_tlsf_list(size_t grains) {
   return tarn_step_of(grains, TARN_TLSF_LISTS_LOG2);
 }
@@ -154,9 +153,9 @@ TARN_STATIC_INLINE void tarn_tlsf_remove(tarn_tlsf* heap, tarn_tlsf_level* level
   if (level->map == 0) heap->map &= ~((size_t)1 << list / TARN_TLSF_LISTS);
 }
 
-/* A free block of at least `bytes` bytes, still in its list; null when there is none that is sure
- * to be large enough. The head of the list that such blocks are in themselves is looked at too, so
- * that what was just freed serves the next request of its size. */
+/* Finds a free block of at least `bytes` bytes and leaves it in its list; null when no list is sure
+ * to have one. In the list of that size itself only the head is tried: so a block that was just
+ * freed serves the next request of its size. */
 TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_find(const tarn_tlsf* heap,
                                                   const tarn_tlsf_level* levels, size_t level_count,
                                                   size_t bytes) {
@@ -164,7 +163,7 @@ TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_find(const tarn_tlsf* heap,
   const size_t own = tarn_tlsf_list(grains);
   const size_t head = levels[own / TARN_TLSF_LISTS].lists[own % TARN_TLSF_LISTS];
   if (head != 0 && tarn_tlsf_bytes(tarn_tlsf_linked(head)) >= bytes) return tarn_tlsf_linked(head);
-  /* From the next list on, all blocks are large enough. */
+  /* All blocks of the next list, and of those above it, are large enough. */
   size_t level = (own + 1) / TARN_TLSF_LISTS;
   size_t map =
       level < level_count ? levels[level].map & (~(size_t)0 << (own + 1) % TARN_TLSF_LISTS) : 0;
@@ -177,8 +176,8 @@ TARN_STATIC_INLINE tarn_tlsf_word* tarn_tlsf_find(const tarn_tlsf* heap,
   return tarn_tlsf_linked(levels[level].lists[tarn_static_lowest(map)]);
 }
 
-/* Makes block b, which has `bytes` bytes and is in no list, a live one of `need`. The rest becomes
- * a free block if it is large enough. pre: what follows b is live */
+/* Makes block b, which has `bytes` bytes and is in no list, a live one of `need` bytes. The rest
+ * becomes a free block if it is large enough. pre: the block behind b is live */
 TARN_STATIC_INLINE void tarn_tlsf_trim(tarn_tlsf* heap, tarn_tlsf_level* levels, tarn_tlsf_word* b,
                                        size_t bytes, size_t need) {
   tarn_tlsf_word* const next = tarn_tlsf_at(b, bytes);
@@ -194,8 +193,7 @@ TARN_STATIC_INLINE void tarn_tlsf_trim(tarn_tlsf* heap, tarn_tlsf_level* levels,
   if (heap->in_use > heap->peak) heap->peak = heap->in_use;
 }
 
-/* The bytes of a block for a request of `bytes`, with its header. pre: bytes is far below
- * SIZE_MAX */
+/* The size of a block for a request of `bytes` bytes. pre: bytes is far below SIZE_MAX */
 TARN_STATIC_CONSTANT size_t tarn_tlsf_need(size_t bytes) {
   return bytes + sizeof(size_t) <= TARN_TLSF_LEAST
              ? TARN_TLSF_LEAST
@@ -211,7 +209,7 @@ TARN_TLSF_FUNCTION void* tarn_tlsf_allocate(tarn_tlsf* heap, tarn_tlsf_level* le
   size_t need = 0, gap = 0;
   if (TARN_LIKELY(bytes < limit && alignment - 1 < limit && (alignment & (alignment - 1)) == 0)) {
     need = tarn_tlsf_need(bytes);
-    /* There must be room for a free block before the aligned one. */
+    /* There must be room for a free block in front of the aligned one. */
     const size_t more = alignment > TARN_TLSF_GRAIN ? alignment + TARN_TLSF_GRAIN : 0;
     if (need + more < limit) b = tarn_tlsf_find(heap, levels, level_count, need + more);
   }
@@ -235,8 +233,7 @@ TARN_TLSF_FUNCTION void* tarn_tlsf_allocate(tarn_tlsf* heap, tarn_tlsf_level* le
   return b + 1;
 }
 
-/* The region of a block whose header is at b; null when there is none. A few instructions for each
- * region. */
+/* The region in which a header at b lies; null: none. Takes a few instructions for each region. */
 TARN_STATIC_INLINE const tarn_tlsf_region* tarn_tlsf_region_of(const tarn_tlsf* heap,
                                                                const tarn_tlsf_word* b) {
   const tarn_tlsf_region* region = heap->regions;
@@ -246,7 +243,7 @@ TARN_STATIC_INLINE const tarn_tlsf_region* tarn_tlsf_region_of(const tarn_tlsf* 
   return region;
 }
 
-/* Whether b, in that region, has the header and the end of a free block. */
+/* Whether b, in this region, has the header and the last word of a free block. */
 TARN_STATIC_INLINE int tarn_tlsf_is_free(const tarn_tlsf_region* region, const tarn_tlsf_word* b) {
   const size_t bytes = tarn_tlsf_bytes(b);
   return (b[0] & TARN_TLSF_FLAGS) == TARN_TLSF_FREE && bytes >= TARN_TLSF_LEAST &&
@@ -254,8 +251,8 @@ TARN_STATIC_INLINE int tarn_tlsf_is_free(const tarn_tlsf_region* region, const t
          (tarn_tlsf_at(b, bytes)[0] & TARN_TLSF_BEFORE_FREE) != 0;
 }
 
-/* What is wrong with p as a live block; null when nothing is. Its own header and what its
- * neighbours say about it must agree. pre: p is not null */
+/* Says why p is no live block, or null if it is one. Its header must agree with what the neighbours
+ * say of it. pre: p is not null */
 TARN_TLSF_FUNCTION const char* tarn_tlsf_wrong(const tarn_tlsf* heap, const void* p) {
   TARN_WATCH_PASS();
   const tarn_tlsf_word* const b = tarn_tlsf_header(p);
@@ -279,8 +276,8 @@ TARN_TLSF_FUNCTION const char* tarn_tlsf_wrong(const tarn_tlsf* heap, const void
   return inside && tarn_tlsf_at(b, 0 - before)[0] == (before | TARN_TLSF_FREE) ? NULL : "overrun";
 }
 
-/* Frees block p and joins it with its neighbours. Returns null, or what is wrong with p: nothing
- * has changed then. */
+/* Frees block p and joins it with its free neighbours. Returns null, or what tarn_tlsf_wrong says
+ * of p; then nothing has changed. */
 TARN_TLSF_FUNCTION const char* tarn_tlsf_deallocate(tarn_tlsf* heap, tarn_tlsf_level* levels,
                                                     void* p) {
   TARN_WATCH_PASS();
@@ -310,17 +307,16 @@ TARN_TLSF_FUNCTION const char* tarn_tlsf_deallocate(tarn_tlsf* heap, tarn_tlsf_l
   return NULL;
 }
 
-/* Tells tools that watch memory that block p, all of whose `had` bytes are open, has `bytes` bytes
- * from now on. */
+/* Tells tools that watch that block p, all of whose `had` bytes are open, has `bytes` bytes now. */
 TARN_STATIC_INLINE void tarn_tlsf_watch_resized(const void* p, size_t had, size_t bytes) {
   const unsigned char* const start = (const unsigned char*)p;
   if (bytes > had) tarn_watch_open(start + had, bytes - had);
   if (bytes < had && tarn_watch_lasts(p)) tarn_watch_close(start + bytes, had - bytes);
 }
 
-/* Resizes block p in place, to room for `bytes` bytes and no more than that if possible. 0, and
- * nothing has changed, when what follows the block does not allow it, or the block is not aligned
- * to `alignment`. pre: p is a live block */
+/* Resizes block p to `bytes` bytes where it is, and gives back what it has beyond that. Returns 0,
+ * and does nothing, when the memory behind it does not suffice or p is not aligned to `alignment`.
+ * pre: p is a live block */
 TARN_TLSF_FUNCTION int tarn_tlsf_resize(tarn_tlsf* heap, tarn_tlsf_level* levels,
                                         size_t level_count, void* p, size_t bytes,
                                         size_t alignment) {
@@ -344,8 +340,8 @@ TARN_TLSF_FUNCTION int tarn_tlsf_resize(tarn_tlsf* heap, tarn_tlsf_level* levels
   return 1;
 }
 
-/* Adds a region: the blocks of `memory` are the heap's from now on. 0, and nothing has changed,
- * when it is too small, too large, or overlaps a region of the heap. */
+/* Adds `memory` to the heap as a region. Returns 0, and does nothing, when it is too small or too
+ * large, or overlaps a region of the heap. */
 TARN_TLSF_FUNCTION int tarn_tlsf_add(tarn_tlsf* heap, tarn_tlsf_level* levels, size_t level_count,
                                      void* memory, size_t bytes) {
   TARN_WATCH_PASS();

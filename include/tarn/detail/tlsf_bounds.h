@@ -1,6 +1,6 @@
-/* tlsf_bounds: functions of a TLSF heap beside its operations: its check, its walk, its statistics,
- * and the size of a region that is never too small. (Users: tarn/heap/tlsf.h, tarn/heap/tlsf.hpp.
- * C11 and C++17.)
+/* tlsf_bounds: the functions of a TLSF heap that change nothing: its check, its walk, statistics,
+ * and how large a region must be so that no request fails. Used by tarn/heap/tlsf.h and
+ * tarn/heap/tlsf.hpp. C11 and C++17.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_TLSF_BOUNDS_H
@@ -15,26 +15,29 @@
 extern "C" {
 #endif
 
-/* The most that a block for a request of `bytes` takes: the header, rounding, and a rest that is
- * too small to be a block. pre: bytes < SIZE_MAX / 4 */
+/* The most that a block for a request of `bytes` takes: with its header, rounding, and a rest that
+ * is too small to be a block. pre: bytes is below SIZE_MAX / 4 */
 TARN_STATIC_CONSTANT size_t tarn_tlsf_room(size_t bytes) {
   return tarn_tlsf_need(bytes) + TARN_TLSF_GRAIN;
 }
 
-/* The size of a region that serves every request, in whatever order blocks come and go, on three
- * conditions: the live blocks and the one asked for are at most `blocks_max` (0: not known), they
- * take at most `live_max` together (the sum of their tarn_tlsf_room), and none asks for more than
- * `largest`. SIZE_MAX when that size is no number. An aligned request counts as one of bytes +
- * alignment + 4 words. A block that reallocate moves counts twice meanwhile.
+/* How many bytes a region must have to serve every request, in whatever order blocks come and go;
+ * SIZE_MAX when the number does not fit. This holds while the live blocks and the one asked for
+ *   - are at most `blocks_max` (0: the number is not known),
+ *   - take at most `live_max` bytes together (the sum of their tarn_tlsf_room),
+ *   - have each been asked for with at most `largest` bytes.
+ * An aligned request counts as one of bytes + alignment + 4 words. While reallocate moves a block,
+ * it counts twice.
  *
  *   blocks = M - m + k (n - g) + g
  *
- * M is live_max; m the room of the smallest block; k is blocks_max, at most M / m; g is two words;
- * n is what a block of `largest` needs, rounded up to where a list begins. The reason: when a
- * request fails, each free block is smaller than n. No two of them are neighbours, so there is at
- * most one more than the live ones, of which there are at most k - 1. With k = M / m this is the M
- * n of best fit (J. M. Robson, Worst case fragmentation of first fit and best fit storage
- * allocation strategies, The Computer Journal 20(3), 1977), with this heap's roundings. */
+ * M: live_max; m: the room of the smallest block; k: blocks_max, at most M / m; g: two words;
+ * n: what a block of `largest` needs, rounded up to the size at which a list begins. The reason:
+ * when a request fails, each free block is smaller than n. No two free blocks are neighbours, so
+ * there is at most one more of them than of live blocks, and of these there are at most k - 1. With
+ * k = M / m this is the M n of best fit (J. M. Robson, Worst case fragmentation of first fit and
+ * best fit storage allocation strategies, The Computer Journal 20(3), 1977), with this heap's
+ * roundings. */
 TARN_STATIC_CONSTANT size_t tarn_tlsf_worst_case(size_t live_max, size_t largest,
                                                  size_t blocks_max) {
   if (largest >= TARN_TLSF_BYTES_MAX) return SIZE_MAX;
@@ -61,25 +64,24 @@ TARN_STATIC_INLINE int tarn_tlsf_is_live(const tarn_tlsf* heap, const void* p) {
   return tarn_tlsf_wrong(heap, p) == NULL;
 }
 
-/* As tarn_tlsf_usable. The last bytes of a block, beyond those asked for, stay closed until the
- * user asks for them here. */
+/* The bytes of a block beyond those that were asked for are closed to tools that watch, until the
+ * program asks for their number here. */
 TARN_TLSF_FUNCTION size_t tarn_tlsf_usable_watched(const void* p) {
   TARN_WATCH_PASS();
   const size_t bytes = tarn_tlsf_bytes(tarn_tlsf_header(p)) - sizeof(size_t);
-  const size_t rest_max = 2 * TARN_TLSF_LEAST; /* No block is larger than its need by LEAST. */
+  const size_t rest_max = 2 * TARN_TLSF_LEAST; /* A block exceeds its need by less than LEAST. */
   const size_t rest = bytes < rest_max ? bytes : rest_max;
   tarn_watch_open_rest((const unsigned char*)p + (bytes - rest), rest);
   return bytes;
 }
 
-/* How many bytes the user of a live block may use. */
+/* How many bytes of a live block the user has. */
 TARN_STATIC_INLINE size_t tarn_tlsf_usable(const void* p) {
   if (TARN_WATCH) return tarn_tlsf_usable_watched(p);
   return tarn_tlsf_bytes(tarn_tlsf_header(p)) - sizeof(size_t);
 }
 
-/* The first live block from header b on, in that region or those behind it in the list; null when
- * there is none. */
+/* The first live block from header b on, in this region or those behind it in the list; or null. */
 TARN_TLSF_FUNCTION void* tarn_tlsf_live_from(const tarn_tlsf_region* region, tarn_tlsf_word* b) {
   TARN_WATCH_PASS();
   for (;;) {
@@ -93,7 +95,7 @@ TARN_TLSF_FUNCTION void* tarn_tlsf_live_from(const tarn_tlsf_region* region, tar
   }
 }
 
-/* The live block behind live block p, or the first for null; null at the end. */
+/* The live block after live block p, or the first one for null; null at the end. */
 TARN_TLSF_FUNCTION void* tarn_tlsf_next(const tarn_tlsf* heap, const void* p) {
   TARN_WATCH_PASS();
   if (heap->regions == NULL) return NULL;
@@ -114,7 +116,7 @@ TARN_TLSF_FUNCTION tarn_tlsf_stats tarn_tlsf_stats_of(const tarn_tlsf* heap,
   stats.failures = heap->failures;
   stats.largest_bytes = 0;
   if (heap->map != 0) {
-    /* The head of the last list: the others of it are not looked at by requests above its start. */
+    /* The head of the last list: a request above the list's least size tries no other block. */
     const tarn_tlsf_level* const level = levels + tarn_highest_bit(heap->map);
     const size_t head = level->lists[tarn_highest_bit(level->map)];
     stats.largest_bytes = tarn_tlsf_bytes(tarn_tlsf_linked(head)) - sizeof(size_t);
@@ -122,8 +124,9 @@ TARN_TLSF_FUNCTION tarn_tlsf_stats tarn_tlsf_stats_of(const tarn_tlsf* heap,
   return stats;
 }
 
-/* Whether a region is sound: the sizes lead to its end, the flags agree with the neighbours, and no
- * two free blocks lie side by side. Adds what it finds to *live (bytes), *blocks and *frees. */
+/* Checks each block of a region: the sizes lead to its end, the flags agree with the neighbours,
+ * and no two free blocks lie side by side. Adds the live bytes and the numbers of live and free
+ * blocks to *live, *blocks and *frees. */
 TARN_TLSF_FUNCTION int tarn_tlsf_check_region(const tarn_tlsf_region* region, size_t* live,
                                               size_t* blocks, size_t* frees) {
   const tarn_tlsf_word* b = tarn_tlsf_first(region);
@@ -144,9 +147,9 @@ TARN_TLSF_FUNCTION int tarn_tlsf_check_region(const tarn_tlsf_region* region, si
   return b[0] == (TARN_TLSF_LIVE | (before_free ? (size_t)TARN_TLSF_BEFORE_FREE : 0));
 }
 
-/* Whether a list is sound: it holds free blocks of its sizes, each of which knows the one before
- * it. Subtracts their number from *frees and fails when that would go below 0, so that a list that
- * is a circle ends too. */
+/* Checks one list: it has free blocks of its sizes, and each knows the one before it. Takes their
+ * number off *frees, and fails if that would go below 0, so that it ends for a list that is a
+ * circle. */
 TARN_TLSF_FUNCTION int tarn_tlsf_check_list(const tarn_tlsf* heap, size_t head, size_t list,
                                             size_t* frees) {
   size_t before = 0;
@@ -162,7 +165,7 @@ TARN_TLSF_FUNCTION int tarn_tlsf_check_list(const tarn_tlsf* heap, size_t head, 
   return 1;
 }
 
-/* Whether every invariant holds: all blocks, all lists, both kinds of maps, and the counts. */
+/* Checks every invariant: all blocks, all lists, both kinds of maps, and the counts. */
 TARN_TLSF_FUNCTION int tarn_tlsf_check(const tarn_tlsf* heap, const tarn_tlsf_level* levels,
                                        size_t level_count) {
   TARN_WATCH_PASS();

@@ -1,14 +1,15 @@
-/* tlsf.h: heaps of blocks of any size in memory of the user's, in C (C11; C++: tarn/heap/tlsf.hpp).
- * Each operation takes a bounded number of instructions. Header only: it needs no heap, no OS, and
- * no library but memcpy. docs/static_pools.md has the bounds; tarn/detail/tlsf_blocks.h says how it
- * works (two-level segregated fit).
+/* tlsf.h: heaps of blocks of any size in memory that the program provides, in C. (C++:
+ * tarn/heap/tlsf.hpp.) Each operation takes a bounded number of instructions. Header only, C11;
+ * needs no other heap, no OS, and of the C library only memcpy. docs/static_pools.md has the
+ * bounds, tarn/detail/tlsf_blocks.h says how it works.
  *
  *   TARN_STATIC_TLSF(message_heap, 4096)      // struct message_heap and its functions
  *   static struct message_heap messages;      // with 4,096 bytes for blocks inside, in .bss
  *   void* p = message_heap_allocate(&messages, 100, 1);
  *   message_heap_deallocate(&messages, p);
  *
- * A heap of zero bytes is ready: usable before main, without a call.
+ * A heap whose bytes are all zero is ready for use, so a static one works before main, without a
+ * call.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_TLSF_H
@@ -25,43 +26,54 @@
 #define TARN_TLSF_ASSERT _Static_assert
 #endif
 
-/* TARN_TLSF(name, bytes_max), at file scope and without a semicolon, declares `struct name` and
- * static inline functions: a heap in regions of up to `bytes_max` bytes each that are given to it.
- * TARN_STATIC_TLSF(name, bytes) also puts the first region, of `bytes` bytes, into the object; more
- * may be added, none larger than that. Either is for one thread at a time. TARN_TLSF_WITH and
- * TARN_STATIC_TLSF_WITH take LOCK and UNLOCK, functions or function-like macros that are called
- * with the heap around each operation.
+/* All macros stand at file scope, without a semicolon.
+ *
+ * TARN_TLSF(name, bytes_max) declares `struct name` and static inline functions. The struct is a
+ * heap over regions that are added to it, each of up to `bytes_max` bytes.
+ *
+ * TARN_STATIC_TLSF(name, bytes) declares a heap whose first region is in the object and has `bytes`
+ * bytes. More regions may be added, none larger than that.
+ *
+ * TARN_TLSF_WITH and TARN_STATIC_TLSF_WITH take LOCK and UNLOCK besides: functions or function-like
+ * macros that are called with the heap around each operation. Without them, the caller sees to it
+ * that one thread at a time uses the heap.
  *
  *   int name_add_region(struct name*, void* memory, size_t bytes)
- *       adds a region at any address. Returns 0, and does nothing, when it is too small for a block
- *       (10 words always suffice), too large, or overlaps a region of this heap. A region cannot be
- *       taken back; drop the whole heap instead. Under a tool that watches (tarn/detail/watch.h),
- *       call tarn_watch_end before the memory is put to another use than free. Walks the regions
+ *       Adds memory at any address. Returns 0, and does nothing, when the memory is too small for a
+ *       block (10 words always suffice), too large, or overlaps a region of this heap. A region
+ *       cannot be removed: the program drops the whole heap. Under a tool that watches
+ *       (tarn/detail/watch.h) it then calls tarn_watch_end before it uses the memory for something
+ *       else, unless it passes the memory to free. Linear in the regions.
  *   void* name_allocate(struct name*, size_t bytes, size_t alignment)
- *       a block, not zeroed, aligned to two words at least. The alignment is a power of two. For 0
- *       bytes the block may only be deallocated. Null when no free block is large enough, or the
- *       numbers make no sense; both are counted
+ *       Returns a block, which is not zeroed and is aligned to two words at least. alignment: a
+ *       power of two. bytes 0: a block that may only be deallocated. Returns null, and counts a
+ *       failure, when no free block is large enough or the numbers make no sense.
  *   void* name_reallocate(struct name*, void* p, size_t bytes, size_t alignment)
- *       resizes p. A block that is aligned as asked stays in place when it shrinks, or when what
- *       follows is free and large enough; otherwise its contents are copied to a new block, and p
- *       is freed. Null when there is no such block: p stays. A null p allocates. Copying is not
- *       part of the bound, and is done without the lock
+ *       Resizes p to at least `bytes` bytes. p stays where it is if it is aligned so, and if it
+ *       shrinks or the memory behind it is free and large enough. Otherwise its contents are copied
+ *       to a new block, and p is freed. Null when there is no memory; then p is unchanged. A null p
+ *       is allocated. Copying is not part of the bound, and is not done under the lock.
  *   void name_deallocate(struct name*, void* p)
- *       frees p and joins it with free neighbours at once. Null is ignored. A pointer that is no
- *       live block, as far as its header and its neighbours tell, goes to tarn_static_misuse
- *       before anything changes: as a "double free", an "invalid free", or, when a neighbour's
- *       header was overwritten, an "overrun". A pointer into a block whose bytes look like a
- *       header is not noticed. Walks the regions: eight instructions for each but one
- *   int name_owns(const struct name*, p)           whether p, any pointer, is in a region
- *   int name_is_live(const struct name*, p)        whether p, any pointer, starts a live block
- *   size_t name_block_bytes_of(const struct name*, p)   usable bytes of p, a live block
- *   void* name_next(struct name*, p)               the live block after p, or the first for null;
- *                                                  null at the end. Walks; takes no lock
- *   tarn_tlsf_stats name_stats(struct name*)       counts and bytes
- *   int name_check(const struct name*)             1 when every invariant holds. Walks; no lock
+ *       Frees p and joins it with free neighbours at once; null is ignored. If p is no live block,
+ *       as far as its header and its neighbours tell, tarn_static_misuse is called before anything
+ *       changes: with "double free", "invalid free", or "overrun", which says that a neighbour's
+ *       header was written over. A pointer into a block is not found out if the bytes there look
+ *       like a header. Takes eight instructions for each region but one.
+ *   int name_owns(const struct name*, p)
+ *       Whether p lies in the blocks of a region. p: any pointer.
+ *   int name_is_live(const struct name*, p)
+ *       Whether p is the start of a live block. p: any pointer.
+ *   size_t name_block_bytes_of(const struct name*, p)
+ *       How many bytes of p may be used. p: a live block.
+ *   void* name_next(struct name*, p)
+ *       The live block after p, or the first one for null; null at the end. Walks all blocks
+ *       between the two, and takes no lock.
+ *   tarn_tlsf_stats name_stats(struct name*)
+ *   int name_check(const struct name*)
+ *       1 when every invariant holds. Walks all blocks, and takes no lock.
  *
- * A block costs one word beside its bytes, which are rounded up to 2 n + 1 words and to 3 at least.
- * Freeing a block writes its first three words and its last. */
+ * A block takes one word beside its bytes. These are rounded up to an odd number of words, 3 at
+ * least. Of a free block the heap writes the first three words and the last one. */
 #define TARN_TLSF(name, bytes_max) \
   TARN_TLSF_WITH(name, bytes_max, TARN_STATIC_TLSF_NO_LOCK, TARN_STATIC_TLSF_NO_LOCK)
 #define TARN_TLSF_WITH(name, bytes_max, LOCK, UNLOCK)              \

@@ -1,6 +1,6 @@
-// tlsf.hpp: heaps of blocks of any size in memory of the user's, in C++ (C++17). Each operation
-// takes a bounded number of instructions. Header only: it needs no heap, no OS, and no library but
-// memcpy.
+// tlsf.hpp: heaps of blocks of any size in memory that the program provides, in C++ (C++17). Each
+// operation takes a bounded number of instructions. Header only; needs no other heap, no OS, and of
+// the C library only memcpy.
 //
 //   static tarn::StaticTlsfHeap<4096> heap;          // 4,096 bytes for blocks inside, in .bss
 //   void* p = heap.try_allocate(100);
@@ -8,8 +8,8 @@
 //
 //   tarn::TlsfHeap large(memory, bytes);             // in a region; more may be added
 //
-// docs/static_pools.md has the bounds and says what they mean; tarn/detail/tlsf_blocks.h says how
-// it works. tarn/heap/tlsf.h says what each function promises, misuse included.
+// tarn/heap/tlsf.h says what each function promises and how misuse is found. docs/static_pools.md
+// has the bounds, tarn/detail/tlsf_blocks.h says how it works.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_TLSF_HPP
@@ -31,7 +31,7 @@ namespace tarn {
 
 using TlsfStats = tarn_tlsf_stats;
 
-// The memory inside a static heap. Other heaps have none.
+// The region inside a static heap; other heaps have none.
 template <std::size_t bytes>
 struct TlsfStorage {
   static_assert(bytes >= 8 * sizeof(std::size_t), "a static TLSF heap has 8 words at least");
@@ -40,9 +40,9 @@ struct TlsfStorage {
 template <>
 struct TlsfStorage<0> {};
 
-// A TLSF heap. No region may be larger than region_bytes_max: the object has lists for that many
-// bytes (about 140 bytes of lists for each power of two, 70 with words of 32 bits). `inside` is the
-// size of the object's own region.
+// region_bytes_max: the size of the largest region. The object has lists for blocks up to that,
+// about 140 bytes for each power of two (70 with words of 32 bits). inside: the bytes of the
+// object's own region; 0: it has none.
 template <std::size_t region_bytes_max, class Lock, std::size_t inside>
 class BasicTlsfHeap : private Lock {
   static_assert(region_bytes_max <= TARN_TLSF_BYTES_MAX, "regions of TARN_TLSF_BYTES_MAX at most");
@@ -51,7 +51,7 @@ class BasicTlsfHeap : private Lock {
 
  public:
   constexpr BasicTlsfHeap() noexcept = default;
-  // Begins with a region, as add_region() does. A region that it refuses leaves the heap empty.
+  // A heap with one region, as by add_region(). If the region is refused, the heap is empty.
   BasicTlsfHeap(void* memory, std::size_t bytes) noexcept { (void)add_region(memory, bytes); }
   BasicTlsfHeap(const BasicTlsfHeap&) = delete;
   BasicTlsfHeap& operator=(const BasicTlsfHeap&) = delete;
@@ -59,12 +59,12 @@ class BasicTlsfHeap : private Lock {
 
   static constexpr std::size_t footprint_bytes() noexcept { return sizeof(BasicTlsfHeap); }
 
-  // room_bytes() is the most that a block for such a request takes of a region, with its header.
-  // worst_case_bytes() is the size of a region that never fails as long as the live blocks and the
-  // request together take at most `live_max` of it: see tarn_tlsf_worst_case.
+  // The most that a block for a request of `bytes` takes of a region, with its header.
   static constexpr std::size_t room_bytes(std::size_t bytes) noexcept {
     return tarn_tlsf_room(bytes);
   }
+  // How large a region must be so that no request fails while the live blocks and the request take
+  // at most `live_max` bytes of it: see tarn_tlsf_worst_case().
   static constexpr std::size_t worst_case_bytes(std::size_t live_max, std::size_t largest,
                                                 std::size_t blocks_max = 0) noexcept {
     return tarn_tlsf_worst_case(live_max, largest, blocks_max);
@@ -76,8 +76,8 @@ class BasicTlsfHeap : private Lock {
     return tarn_tlsf_add(&heap_, levels_, level_count, memory, bytes) != 0;
   }
 
-  // Null when no free block is large enough, or the numbers make no sense. allocate() throws
-  // std::bad_alloc then, where there are exceptions.
+  // Null when no free block is large enough or the numbers make no sense; allocate() throws
+  // std::bad_alloc instead, if there are exceptions.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = 1) noexcept {
     const LockScope<Lock> scope(*this);
     get_ready();
@@ -111,7 +111,7 @@ class BasicTlsfHeap : private Lock {
 
   bool owns(const void* p) const noexcept { return tarn_tlsf_owns(&heap_, p) != 0; }
   bool is_live(const void* p) const noexcept { return tarn_tlsf_is_live(&heap_, p) != 0; }
-  // pre: a live block
+  // pre: p is a live block
   std::size_t block_bytes_of(const void* p) const noexcept { return tarn_tlsf_usable(p); }
 
   TlsfStats stats() noexcept {
@@ -120,9 +120,9 @@ class BasicTlsfHeap : private Lock {
     return tarn_tlsf_stats_of(&heap_, levels_);
   }
 
-  // Calls visit(void* p, std::size_t bytes) for each live block, region by region, in the order of
-  // addresses in each. visit may free that block. If visit returns anything, false ends the walk.
-  // No other thread may use the heap meanwhile.
+  // Calls visit(void* p, std::size_t bytes) for each live block: region by region, and in each by
+  // address. It may free the block that it is shown. If it returns false, the walk ends. No other
+  // thread may use the heap meanwhile.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (void* p = tarn_tlsf_next(&heap_, nullptr); p != nullptr;) {
@@ -136,8 +136,7 @@ class BasicTlsfHeap : private Lock {
     }
   }
 
-  // Whether every invariant holds. Walks all blocks and lists. No other thread may use the heap
-  // meanwhile.
+  // Checks every invariant, in all blocks and lists. No thread may use the heap meanwhile.
   bool check() const noexcept { return tarn_tlsf_check(&heap_, levels_, level_count) != 0; }
 
  private:

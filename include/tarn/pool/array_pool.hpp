@@ -1,5 +1,5 @@
-// array_pool.hpp: a pool whose free list is an array apart from the blocks (C++17, header only; no
-// OS, no library, no exceptions needed). All of it lies in the object:
+// array_pool.hpp: a pool whose free list is an array apart from the blocks (C++17). Header only;
+// needs no OS, no library and no exceptions. All of the pool lies in the object:
 //
 //   +-----------------+----------+--------------------------+-------------------------------+
 //   | free_ | carved_ | live map | free_indices_[capacity]  | block 0 | block 1 | ...       |
@@ -9,8 +9,8 @@
 //
 //   in use = carved_ - free_     (after V. Stadnik, "Array-Based Memory Pool and Allocator", 2023)
 //
-// Over memory that is given at run time: tarn/pool/region_array_pool.hpp; for several processes and
-// threads: tarn/pool/shared_array_pool.hpp; for containers: tarn/standard/array_allocator.hpp.
+// For memory provided at run time see tarn/pool/region_array_pool.hpp, for several processes
+// tarn/pool/shared_array_pool.hpp, for containers tarn/standard/array_allocator.hpp.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_ARRAY_POOL_HPP
@@ -34,16 +34,16 @@
 
 namespace tarn {
 
-// What an ArrayPool does when no block is free: one of the two that follow, or any class with
+// What an ArrayPool does when no block is free. It is one of the next two types, or any class with
 //
 //   void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept;
 //   void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept;
 //
-// which then gives the blocks beyond the capacity; frees find their way back to it by address.
-struct OverflowNull {};   // allocate() gives null.
-struct OverflowThrow {};  // allocate() throws std::bad_alloc; without exceptions it gives null.
+// which then provides the blocks beyond the capacity. A free returns them to it by their address.
+struct OverflowNull {};   // allocate() returns null.
+struct OverflowThrow {};  // allocate() throws std::bad_alloc; without exceptions it returns null.
 
-// A fallback that lives elsewhere: another pool, a heap's adaptor.
+// A fallback that is owned elsewhere, such as another pool or a heap's adaptor.
 template <class Allocator>
 class OverflowTo {
  public:
@@ -70,15 +70,15 @@ struct OverflowNew {
   }
 };
 
-// What a free proves. cheap: p is the start of a block that was handed out once (a multiplication
-// and a comparison); a double free is seen only when all blocks are free. exact: that it is live,
-// for a bit per block.
+// What each free checks. cheap: p is the start of a block that has been handed out at some time,
+// which takes a multiplication and a comparison; a double free is found only when all blocks are
+// free. exact: the block is live, which takes a bit for each block.
 enum class ArrayChecks : unsigned char { cheap, exact };
 
-// The same pointer, which the compiler no longer knows to be a constant, so that it keeps it in a
-// register. Processors forward a store to a load for nothing when both go through one base
-// register, but take five cycles when they are relative to the instruction pointer, as accesses to
-// a static object are: a push_front in a loop took 1.0 ns so, 2.2 without (gcc;
+// Returns the same pointer, but the compiler no longer knows it to be a constant and keeps it in a
+// register. Processors forward a store to a load at no cost when both go through one base register,
+// but take five cycles when both are relative to the instruction pointer, as accesses to a static
+// object are. A push_front in a loop takes 1.0 ns with this function and 2.2 ns without (gcc;
 // docs/design/array_pools.md).
 template <class T>
 inline T* in_register(T* p) noexcept {
@@ -86,11 +86,12 @@ inline T* in_register(T* p) noexcept {
   return p;
 }
 
-// block_count blocks of block_bytes, for one thread at a time. Constant-initialised: a static one
-// is in .bss and is there before any constructor runs. Its destructor does nothing, so that a
-// static one can be used to the very end. allocate and deallocate: O(1), no page is touched that no
-// block or free index needs. Blocks come at ascending addresses, freed ones first, the last freed
-// first; when all are free, from the start again.
+// A pool of block_count blocks of block_bytes, for one thread at a time. It is
+// constant-initialised: a static one lies in .bss and is usable before any constructor runs. Its
+// destructor does nothing, so a static one can be used to the very end. allocate() and deallocate()
+// are O(1), and touch only pages that a block or a free index needs. The block that was freed last
+// comes first, and blocks that were never used come by ascending address. When all blocks are free,
+// they come from the start again.
 template <std::size_t block_count, std::size_t block_bytes,
           std::size_t alignment = natural_alignment(block_bytes), class Overflow = OverflowThrow,
           ArrayChecks checks = ArrayChecks::cheap>
@@ -106,7 +107,7 @@ class ArrayPool : private Overflow {
       block_count - 1 <= UINT8_MAX, std::uint8_t,
       std::conditional_t<block_count - 1 <= UINT16_MAX, std::uint16_t, std::uint32_t>>;
 
-  // From one block to the next.
+  // The distance from one block to the next.
   static constexpr std::size_t stride = align_up(block_bytes, alignment);
   static_assert(block_count <= (PTRDIFF_MAX / 2) / stride, "the blocks do not fit into memory");
 
@@ -117,7 +118,7 @@ class ArrayPool : private Overflow {
   ArrayPool& operator=(const ArrayPool&) = delete;
   TARN_WATCH_DESTRUCTOR(ArrayPool, blocks(), sizeof memory_.parts.blocks)
 
-  // A block of block_bytes, aligned to `alignment`. When none is free: what Overflow says.
+  // Takes a block of block_bytes, aligned to `alignment`. When none is free, Overflow decides.
   [[nodiscard]] void* allocate() noexcept(is_null_) {
     void* const p = in_register(this)->take();
     return TARN_LIKELY(p != nullptr) ? p : spill_or_throw();
@@ -127,40 +128,42 @@ class ArrayPool : private Overflow {
     return TARN_LIKELY(p != nullptr) ? p : spill();
   }
 
-  // As any BlockAllocator: null for sizes and alignments that the blocks do not have.
+  // For generic code over any allocator. Null for more bytes or a greater alignment than the pool's
+  // blocks have.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t align) noexcept {
     return bytes <= block_bytes && align <= alignment ? try_allocate() : nullptr;
   }
 
-  // Null is ignored. What is no block, or was never handed out, is an `invalid free`, unless a
-  // fallback takes it; the process ends. Blocks come back in any order.
+  // Frees a block; null is ignored. A pointer that is no block, or a block that was never handed
+  // out, is reported as an `invalid free` unless a fallback takes it; then the process ends. Blocks
+  // may be freed in any order.
   void deallocate(void* p) noexcept {
     const std::size_t i = index_of(p);
     if (TARN_UNLIKELY(!in_register(this)->give(i, p))) deallocate_elsewhere(p);
   }
   void deallocate(void* p, std::size_t, std::size_t) noexcept { deallocate(p); }
 
-  // Of this pool's own blocks, whether or not they are live.
+  // Whether p points into this pool's own blocks, live or not.
   bool owns(const void* p) const noexcept {
     return address_of(p) - address_of(blocks()) < block_count * stride;
   }
 
   static constexpr std::size_t capacity() noexcept { return block_count; }
-  std::size_t in_use() const noexcept { return carved_ - free_; }    // Without a fallback's.
+  std::size_t in_use() const noexcept { return carved_ - free_; }    // Those of the pool alone.
   bool is_empty() const noexcept { return carved_ == 0; }            // No block is in use.
   bool is_full() const noexcept { return in_use() == block_count; }  // No block is left.
 
   // The fallback.
   Overflow& overflow() noexcept { return *this; }
 
-  // Where a block lies, as a number that holds at any address of the pool.
+  // The number of a block. It does not depend on the pool's address.
   std::size_t index_of(const void* p) const noexcept {
     return tarn_exact_index(blocks(), p, tarn_exact_inverse(stride), shift_);
   }
 
-  // Calls visit(void* block) for each live block of the pool, in address order. It may free that
-  // block and no other, and allocate nothing. O(capacity / 4096 * free blocks), O(capacity) if
-  // exact.
+  // Calls visit(void* block) for each live block of the pool, by address. visit may free the block
+  // that it is shown and no other, and must not allocate. O(capacity / 4096 * free blocks), or
+  // O(capacity) if exact.
   template <class Visit>
   void for_each(Visit&& visit) {
     constexpr std::size_t step = TARN_INDEX_WINDOW;
@@ -174,8 +177,9 @@ class ArrayPool : private Overflow {
     }
   }
 
-  // Every invariant: counts within their bounds; each free index that of a block which was handed
-  // out, and there once; live bits of exactly the others. As for_each; no block is read.
+  // Checks every invariant: the counts are within their bounds, each free index is of a block that
+  // was handed out and is there once, and the live bits are those of all other blocks. Takes as
+  // long as for_each(); reads no block.
   bool check() const noexcept {
     const Word* live = nullptr;
     if constexpr (checks == ArrayChecks::exact) live = memory_.parts.live;
@@ -199,7 +203,7 @@ class ArrayPool : private Overflow {
     Index free_indices[block_count];
     alignas(alignment) unsigned char blocks[block_count * stride];
   };
-  // So that the constructor is constexpr and writes none of it.
+  // A union, so that the constructor is constexpr and does not write the blocks.
   union Memory {
     struct None {};
     constexpr Memory() noexcept : none() {}
@@ -210,13 +214,13 @@ class ArrayPool : private Overflow {
   const unsigned char* blocks() const noexcept { return memory_.parts.blocks; }
   void* block_at(std::size_t i) noexcept { return memory_.parts.blocks + i * stride; }
 
-  // Null: none is free.
+  // Takes a block of the pool; null: none is free.
   void* take() noexcept {
     if (TARN_UNLIKELY(free_ != 0)) return pop();
     return TARN_LIKELY(carved_ != block_count) ? carve() : nullptr;
   }
-  // For tools that watch, while all blocks are free. They are closed when the last granule of the
-  // sanitizer's is, that wholly lies in them.
+  // For tools that watch, while all blocks are free. The blocks count as closed when the last
+  // granule of the sanitizer that lies wholly in them is.
   void close() noexcept {
     constexpr std::size_t granule = 8;
     const std::uintptr_t end = address_of(blocks()) + stride * block_count;
@@ -227,7 +231,7 @@ class ArrayPool : private Overflow {
     }
     tarn_watch_close(blocks(), stride * block_count);
   }
-  // False: it was never handed out.
+  // Frees block i; false: it was never handed out.
   bool give(std::size_t i, const void* p) noexcept {
     if (TARN_UNLIKELY(i >= carved_)) return false;
     if constexpr (checks == ArrayChecks::exact) end_life(i, p);
@@ -297,8 +301,8 @@ class ArrayPool : private Overflow {
     return {memory_.parts.free_indices, sizeof(Index), free_, carved_};
   }
 
-  Count free_ = 0;    // Indices on the stack.
-  Count carved_ = 0;  // Blocks that were handed out once. 0 when all blocks are free.
+  Count free_ = 0;    // How many indices are on the stack.
+  Count carved_ = 0;  // How many blocks have been handed out since all were free.
   Memory memory_;
 };
 

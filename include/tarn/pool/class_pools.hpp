@@ -1,4 +1,4 @@
-// class_pools.hpp: a malloc of one's own out of pools of several sizes, in C++ (C++17). Header only
+// class_pools.hpp: a private malloc made of pools of several sizes, in C++ (C++17). Header only
 // over tarn/pool/class_pools.h, which says what each function promises.
 //
 //   tarn::ClassPools pools;                              // powers of two
@@ -28,7 +28,7 @@
 
 namespace tarn {
 
-// Sizes of classes, ascending: an array, which must be there while pools are made.
+// The sizes of classes: an ascending array, which must exist until the pools are made.
 struct ClassSizes {
   constexpr ClassSizes() noexcept = default;
   template <std::size_t n>
@@ -48,15 +48,16 @@ struct ClassPoolsOptions {
   bool tuned_only = false;
 };
 
-// Lock: any class with lock() and unlock(); see tarn/detail/lock.hpp. What lock() throws comes out
-// of functions that are not noexcept, and ends the process in those that are.
+// Lock: any class with lock() and unlock(); see tarn/detail/lock.hpp. An exception of lock() leaves
+// functions that are not noexcept, and ends the process in those that are.
 template <class Lock>
 class LockedClassPools {
   static_assert(!std::is_same_v<Lock, LockFree>, "class pools need a lock");
 
  public:
-  // Over malloc's heap, or a source, which must outlive the pools. Throws InvalidOptions, or
-  // std::bad_alloc; without exceptions they are false as a truth value then, and have no block.
+  // Makes pools over malloc's heap, or over a source, which must outlive the pools. Throws
+  // InvalidOptions or std::bad_alloc. Without exceptions the pools are false as a truth value
+  // instead, and never have a block.
   explicit LockedClassPools(const ClassPoolsOptions& options = {}) { make(nullptr, options); }
   explicit LockedClassPools(SourceRef source, const ClassPoolsOptions& options = {}) {
     make(&source.get(), options);
@@ -90,7 +91,7 @@ class LockedClassPools {
   [[nodiscard]] void* try_allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
     return tarn_class_pools_allocate_zeroed(&own_, count, bytes);
   }
-  // Null: p is as it was, but for 0 bytes, which free it.
+  // Null: p is as it was; or it was freed, if `bytes` is 0.
   [[nodiscard]] void* try_reallocate(void* p, std::size_t bytes) noexcept {
     return tarn_class_pools_reallocate(&own_, p, bytes);
   }
@@ -100,16 +101,16 @@ class LockedClassPools {
   std::size_t usable_bytes(const void* p) const noexcept {
     return tarn_class_pools_usable_bytes(&own_, p);
   }
-  // For tarn::malloc_table(): so its blocks need no size in front.
+  // With this function tarn::malloc_table() needs no size in front of blocks.
   std::size_t block_bytes_of(const void* p) const noexcept { return usable_bytes(p); }
   bool owns(const void* p) const noexcept { return tarn_class_pools_owns(&own_, p) != 0; }
   bool check() const noexcept { return tarn_class_pools_check(&own_) != 0; }
   std::size_t trim() noexcept { return tarn_class_pools_trim(&own_); }
   const char* name() const noexcept { return own_.name; }
 
-  // Calls visit(block, bytes it may use) for each live block by address, until it returns false if
-  // it returns anything; true at the end. No lock is held meanwhile: it may throw, allocate and
-  // free, the block that it is shown, too.
+  // Calls visit(block, usable bytes) for each live block, by address. If visit returns a bool,
+  // false ends the walk. Returns true when all blocks were shown. No lock is held while visit runs,
+  // so it may throw, allocate and free, also the block that it is shown.
   template <class Visit>
   bool walk(Visit&& visit) {
     std::size_t bytes = 0;
@@ -130,7 +131,7 @@ class LockedClassPools {
     return stats;
   }
   std::size_t class_count() const noexcept { return own_.class_count; }
-  // pre: number < class_count(). By size.
+  // Classes are numbered by size. pre: number < class_count()
   tarn_class_pool_stats class_stats(std::size_t number) const noexcept {
     tarn_class_pool_stats stats = TARN_CLASS_POOL_STATS();
     tarn_class_pools_get_class_stats(&own_, number, &stats);
@@ -138,7 +139,7 @@ class LockedClassPools {
   }
 
   Lock& lock() noexcept { return lock_; }
-  // For functions of the C interface, which lock, too.
+  // For functions of the C interface. These take the lock, too.
   tarn_class_pools* get() noexcept { return &own_; }
 
  private:
@@ -167,7 +168,7 @@ class LockedClassPools {
 #endif
   }
 
-  // Looking for a block remembers where it was.
+  // Mutable, since a lookup notes the chunk that it has found.
   mutable tarn_class_pools own_;
   Lock lock_;
 };

@@ -1,5 +1,5 @@
-// fixed_allocator.hpp: blocks of one size from one of three places, chosen when it is made, in C++
-// (C++17). Header only over tarn/pool/fixed_allocator.h, which says what each function promises.
+// fixed_allocator.hpp: blocks of one size from one of three places, in C++ (C++17). Header only
+// over tarn/pool/fixed_allocator.h, which says what each function promises.
 //
 //   tarn::FixedAllocator a(64);                          // each block from malloc's heap
 //   tarn::FixedAllocator b(64, 1000);                    // one piece of it, for 1,000 blocks
@@ -30,8 +30,9 @@ struct FixedAllocatorOptions {
 
 class FixedAllocator {
  public:
-  // objects 0: block by block. Throws InvalidOptions, or std::bad_alloc for a pool that is not
-  // there; without exceptions it has no block then.
+  // Blocks of a heap pool of so many objects; 0: each block comes from the heap by itself. Throws
+  // InvalidOptions, or std::bad_alloc when there is no memory for the pool. Without exceptions the
+  // allocator then never has a block.
   explicit FixedAllocator(std::size_t block_bytes, std::size_t objects = 0,
                           const FixedAllocatorOptions& options = {}) {
     make(block_bytes, objects, nullptr, 0, nullptr, options);
@@ -40,11 +41,11 @@ class FixedAllocator {
                  const FixedAllocatorOptions& options = {}) {
     make(block_bytes, objects, nullptr, 0, &source.get(), options);
   }
-  // As many blocks as fit into `memory`, at most `objects` if that is not 0. InvalidOptions where
-  // not one does.
+  // As many blocks as fit into `memory`, but at most `objects` if that is not 0. Throws
+  // InvalidOptions when not one fits.
   FixedAllocator(std::size_t block_bytes, std::size_t objects, void* memory,
                  std::size_t memory_bytes, const FixedAllocatorOptions& options = {}) {
-    // Null is memory without bytes here, not the wish for a heap's.
+    // Null stands for memory without bytes here; it does not ask for a heap's.
     if (memory == nullptr) {
       memory = this;
       memory_bytes = 0;
@@ -59,7 +60,8 @@ class FixedAllocator {
   [[nodiscard]] void* try_allocate() noexcept { return tarn_fixed_allocator_allocate(&own_); }
   void deallocate(void* p) noexcept { tarn_fixed_allocator_deallocate(&own_, p); }
 
-  // For those who ask any allocator: null for more bytes or a greater alignment than the blocks'.
+  // For generic code over any allocator. Null for more bytes or a greater alignment than the blocks
+  // have.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes > own_.block_bytes || alignment > own_.alignment) return nullptr;
     return try_allocate();
@@ -103,7 +105,7 @@ class FixedAllocator {
   tarn_fixed_allocator own_;
 };
 
-// For `count` objects of one type, whose memory lies in the allocator itself.
+// An allocator for `count` objects of one type, whose memory lies in the allocator itself.
 template <class T, std::size_t count>
 class FixedAllocatorFor {
  public:

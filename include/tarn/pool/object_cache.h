@@ -1,6 +1,6 @@
-/* object_cache.h: objects that are expensive to build, kept built, in C. (C++: object_cache.hpp.)
- * What is given to a cache stays constructed, and is what the next one takes. (J. Bonwick, "The
- * Slab Allocator: An Object-Caching Kernel Memory Allocator", 1994.)
+/* object_cache.h: a cache of objects that are expensive to build, in C. (C++: object_cache.hpp.) An
+ * object that is given to the cache stays constructed, and the next take returns it. (J. Bonwick,
+ * "The Slab Allocator: An Object-Caching Kernel Memory Allocator", 1994.)
  *
  *   tarn_object_cache parsers;
  *   tarn_object_cache_init(&parsers, &options);       // with .construct and .destruct
@@ -25,28 +25,28 @@ extern "C" {
 
 typedef struct tarn_object_cache_options {
   size_t bytes;              /* TARN_OBJECT_CACHE_OPTIONS(...) sets it. */
-  tarn_pool_options objects; /* block_bytes and alignment are the object's. */
+  tarn_pool_options objects; /* Its block_bytes and alignment are the object's. */
 
-  /* Builds an object in memory that has been written to or not: 0, or anything else when that
-   * cannot be; takes then gives null. Null: nothing is to be done. */
+  /* Builds an object in memory that may have any contents. Returns 0, or anything else when it
+   * cannot be built; then take returns null. Null: objects need not be built. */
   int (*construct)(void* object, void* context);
-  void (*destruct)(void* object, void* context); /* Null: nothing is to be done. */
-  void* context;                                 /* Handed to both. */
-  size_t idle_max; /* So many stay built while nobody has them; 0: all. */
+  void (*destruct)(void* object, void* context); /* Null: objects need not be destroyed. */
+  void* context;                                 /* Passed to both functions. */
+  size_t idle_max; /* The most idle objects that are kept built; 0: no limit. */
 } tarn_object_cache_options;
 
 #define TARN_OBJECT_CACHE_OPTIONS(...) TARN_SIZED(tarn_object_cache_options, __VA_ARGS__)
 
-/* In front of each object. */
+/* Lies in front of each object. */
 typedef struct tarn_cached {
-  struct tarn_cached* next; /* Of the idle ones; the cache's address while somebody has the object;
-                               null when there is none in its memory. */
+  struct tarn_cached* next; /* The next idle object; the cache's address while the program has the
+                               object; null while there is no object in this memory. */
 } tarn_cached;
 
 /* All of it is the cache's own; it must not be copied or moved. */
 typedef struct tarn_object_cache {
-  tarn_cached* idle; /* The last given first. */
-  size_t offset;     /* From there to the object. */
+  tarn_cached* idle; /* Idle objects, the one given last first. */
+  size_t offset;     /* The distance from a tarn_cached to its object. */
   size_t idle_count;
   size_t idle_max;
   uint64_t hits;
@@ -57,24 +57,25 @@ typedef struct tarn_object_cache {
   tarn_pool pool;
 } tarn_object_cache;
 
-/* 0, or -1 as tarn_pool_init; the cache may be used and destroyed in any case. */
+/* Makes a cache. Returns 0, or -1 as tarn_pool_init. After a failure it may still be used and
+ * destroyed. */
 TARN_API int tarn_object_cache_init(tarn_object_cache* cache,
                                     const tarn_object_cache_options* options);
 
-/* Destroys all objects, those that somebody has too, and gives all memory back. What destructors
- * give to the cache meanwhile is destroyed once like the others, before or after. */
+/* Destroys all objects, also those that the program has, and gives all memory back. An object that
+ * a destructor gives to the cache meanwhile is destroyed once, like the others. */
 TARN_API void tarn_object_cache_destroy(tarn_object_cache* cache);
 
 /* The rest of the next two. */
 TARN_API TARN_MUST_USE void* tarn_object_cache_take_slow(tarn_object_cache* cache);
 TARN_API void tarn_object_cache_give_slow(tarn_object_cache* cache, void* object);
 
-/* Memory for an object that is not built yet, which the caller has then; and back. */
+/* Allocate memory for an object that is not built yet, and give such memory back. */
 TARN_API TARN_ALLOCATES_ONE void* tarn_object_cache_allocate(tarn_object_cache* cache);
 TARN_API void tarn_object_cache_deallocate(tarn_object_cache* cache, void* object);
 
-/* An object, as it was given, or a new one; null and ENOMEM when there is no memory, null when
- * `construct` refuses. */
+/* Takes an object: an idle one in the state in which it was given, or a new one. Null with ENOMEM
+ * when there is no memory, and null when `construct` fails. */
 TARN_MUST_USE static inline void* tarn_object_cache_take(tarn_object_cache* cache) {
   tarn_cached* const slot = cache->idle;
   if (TARN_UNLIKELY(slot == NULL)) return tarn_object_cache_take_slow(cache);
@@ -85,8 +86,9 @@ TARN_MUST_USE static inline void* tarn_object_cache_take(tarn_object_cache* cach
   return (char*)slot + cache->offset;
 }
 
-/* Gives an object back to be taken again; null is ignored. It is destroyed when as many as may be
- * are idle. Giving one twice, or one that is not the cache's, is reported (`double free`). */
+/* Gives an object back to be taken again; null is ignored. The object is destroyed when idle_max
+ * objects are idle already. An object that is given twice, or is not the cache's, is reported
+ * (`double free`). */
 static inline void tarn_object_cache_give(tarn_object_cache* cache, void* object) {
   if (TARN_UNLIKELY(object == NULL)) return;
   tarn_cached* const slot = (tarn_cached*)(void*)((char*)object - cache->offset);
@@ -100,8 +102,8 @@ static inline void tarn_object_cache_give(tarn_object_cache* cache, void* object
   cache->idle_count += 1;
 }
 
-/* Destroys idle objects until at most `keep` are left. Returns how many it destroyed; their memory
- * goes back with its chunks. */
+/* Destroys idle objects until at most `keep` are left, and returns how many it has destroyed. Their
+ * memory goes back when its chunks are empty. */
 TARN_API size_t tarn_object_cache_trim(tarn_object_cache* cache, size_t keep);
 
 #ifdef __cplusplus

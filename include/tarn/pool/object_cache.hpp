@@ -1,4 +1,4 @@
-// object_cache.hpp: objects that are expensive to build, kept built, in C++ (C++17). Header only
+// object_cache.hpp: a cache of objects that are expensive to build, in C++ (C++17). Header only
 // over tarn/pool/object_cache.h, which says what each function promises.
 //
 //   tarn::ObjectCache<Parser> parsers;
@@ -29,7 +29,7 @@ namespace tarn {
 template <class T>
 class ObjectCache {
  public:
-  // At most idle_max objects stay built while nobody has them; 0: all. Throws as tarn::Pool's.
+  // idle_max: the most idle objects that are kept built; 0: no limit. Throws as tarn::Pool does.
   explicit ObjectCache(std::size_t idle_max = 0, const PoolOptions& objects = {}) {
     make(idle_max, nullptr, objects);
   }
@@ -40,8 +40,8 @@ class ObjectCache {
   ObjectCache(const ObjectCache&) = delete;
   ObjectCache& operator=(const ObjectCache&) = delete;
 
-  // An object that was given, as it is, or one that is built from these arguments. Throws
-  // std::bad_alloc, and what its constructor throws.
+  // Takes an idle object as it is, or a new one that is built from these arguments. Throws
+  // std::bad_alloc, and what the constructor throws.
   template <class... Args>
   [[nodiscard]] T* take(Args&&... args) {
     if (cache_.idle != nullptr) return static_cast<T*>(tarn_object_cache_take(&cache_));
@@ -52,7 +52,8 @@ class ObjectCache {
     return object;
   }
 
-  // Back, to be taken again; destroyed when as many as may be are idle. Null is ignored.
+  // Gives an object back to be taken again; null is ignored. It is destroyed when idle_max objects
+  // are idle already.
   void give(T* object) noexcept { tarn_object_cache_give(&cache_, object); }
 
   // An object for as long as the lease lives.
@@ -98,7 +99,7 @@ class ObjectCache {
     if (options.objects.alignment < alignof(T)) options.objects.alignment = alignof(T);
     if (tarn_object_cache_init(&cache_, &options) == 0) return;
 #if defined(__cpp_exceptions)
-    // The same without reserving tells which it was.
+    // If it works without the reserve, there was no memory; else the options are invalid.
     options.objects.reserve_blocks = 0;
     if (tarn_object_cache_init(&cache_, &options) == 0) {
       tarn_object_cache_destroy(&cache_);

@@ -28,20 +28,26 @@
 extern "C" {
 #endif
 
-/* The modes of pools (enum tarn_mode). Fast pools find a wrong free only when it comes by; the
- * library's part of them is fast all the same.
+/* The modes of pools (enum tarn_mode).
  *
- * Checked: reported at once are a free of what is no live block of the pool (`double free`,
- * `invalid free`); bytes written behind a block (`overrun`), found when it is freed and when the
- * pool is walked, checked, cleared or destroyed; and writes to a free block (`use after free`),
- * found when it is handed out again, which a block is after the others of its chunk. Reports name
- * the pool and both places in the program. A block takes 32 bytes more, and each operation some 20
- * ns. Under AddressSanitizer and Valgrind's memcheck every pool is so, and they are told which
- * memory is whose: then it is they who report what they find.
+ * Fast: a wrong free is found only if it reaches the library's part, which checks it.
  *
- * Guarded: as checked; each block lies at the end of OS pages of its own (rounded up to its
- * alignment), before one that faults. Passthrough: each block is one of the program's malloc. Both
- * only where the library has these sources (else ENOTSUP). */
+ * Checked: misuse is reported with the name of the pool and both places in the program.
+ *   - A free of a pointer that is no live block of the pool is found at once (`double free`,
+ *     `invalid free`).
+ *   - Bytes written behind a block (`overrun`) are found when it is freed, and when the pool is
+ *     walked, cleared or destroyed.
+ *   - Writes to a free block (`use after free`) are found when it is handed out again, after all
+ *     other free blocks of its chunk.
+ * A block takes 32 bytes more, and each operation some 20 ns. Under AddressSanitizer and Valgrind's
+ * memcheck every pool is checked. The tool is told which memory is whose, and reports what it finds
+ * itself.
+ *
+ * Guarded: as checked, and each block ends, rounded up to its alignment, at an OS page that faults.
+ *
+ * Passthrough: as checked, and each block is one of the program's malloc.
+ *
+ * The last two need sources that the library has only in some builds (else ENOTSUP). */
 
 enum tarn_pool_flag {
   TARN_POOL_KEEP_CHUNKS = 1 /* Empty chunks stay until tarn_pool_trim. */
@@ -50,22 +56,22 @@ enum tarn_pool_flag {
 typedef struct tarn_pool_options {
   size_t bytes;              /* sizeof(tarn_pool_options); TARN_POOL_OPTIONS(...) sets it. */
   const char* name;          /* For reports; not copied. Null: none. */
-  size_t block_bytes;        /* From 1 on; rounded up to the alignment, and to a pointer. */
-  size_t alignment;          /* A power of two. 0: the largest that divides block_bytes, from a
-                                pointer's to 16. */
+  size_t block_bytes;        /* At least 1; rounded up to the alignment and to a pointer's size. */
+  size_t alignment;          /* A power of two. 0: the largest one that divides block_bytes, but at
+                                least a pointer's and at most 16. */
   const tarn_source* source; /* Copied. Null: malloc's heap. */
 
-  /* The bytes of the first chunk; 0: as the source prefers, else 256 KiB, and so many that at least
-   * 8 blocks fit, and a 32nd of what is reserved, rounded up to a power of two. Where the source
-   * has none of that size, half of it is asked for, and so on. */
+  /* The bytes of the first chunk. 0: what the source prefers, or 256 KiB; but at least enough for 8
+   * blocks, and for a 32nd of the reserve, rounded up to a power of two. When the source has no
+   * chunk of that size, the pool asks for half as much, and so on. */
   size_t chunk_bytes;
-  size_t chunk_blocks; /* Alternatively: so that as many blocks fit. */
+  size_t chunk_blocks; /* Instead of chunk_bytes: how many blocks the first chunk has room for. */
 
-  /* Each chunk is twice as large as the one before, up to this; 0: they are alike. Chunks are
-   * aligned to the power of two that this needs. */
+  /* Each chunk is twice as large as the one before, up to this. 0: all are equal. Chunks are
+   * aligned to the largest chunk's size, rounded up to a power of two. */
   size_t chunk_bytes_max;
 
-  /* Blocks for which memory is taken at once, in one chunk; it is not touched. */
+  /* For so many blocks memory is taken at once, in one chunk. It is not touched. */
   size_t reserve_blocks;
   int mode;       /* An enum tarn_mode: see above. */
   unsigned flags; /* Of enum tarn_pool_flag. */
@@ -75,7 +81,7 @@ typedef struct tarn_pool_options {
 
 #define TARN_POOL_CACHE 32 /* Blocks that a pool keeps at hand. */
 
-/* At the start of each chunk; the library's. */
+/* Lies at the start of each chunk, and is the library's own. */
 typedef struct tarn_pool_chunk {
   void* free;  /* Free blocks, the last freed first, linked through their first bytes. */
   char* fresh; /* From here to `end` lie blocks that the pool has not taken. */
@@ -100,14 +106,14 @@ typedef struct tarn_pool {
   char* fresh;     /* Where `cache` is empty, the next block comes from here. */
   char* fresh_end; /* The end of the fresh blocks: `fresh` when there are none. */
   size_t stride;   /* From a block to the next. */
-  size_t limit;    /* A free that finds so many cached is the library's. */
+  size_t limit;    /* With so many blocks cached, a free calls the library. */
   void* cache[TARN_POOL_CACHE];
   tarn_pool_chunk* current; /* The chunk that the fresh blocks lie in. */
   uint64_t taken;           /* From chunks: live, cached and fresh blocks. */
   size_t block_bytes;       /* As asked for. */
   size_t alignment;
   size_t chunk_alignment;
-  size_t colour_mask;     /* How far into a chunk its header may lie. */
+  size_t colour_mask;     /* The header lies at most so many bytes into its chunk. */
   unsigned colour_shift;  /* The bits of a chunk's address that choose where its header lies. */
   size_t chunk_bytes;     /* The bytes of the next chunk. */
   size_t chunk_bytes_max; /* The most bytes of a chunk. */
@@ -141,14 +147,14 @@ typedef struct tarn_pool_stats {
 
 #define TARN_POOL_STATS(...) TARN_SIZED(tarn_pool_stats, __VA_ARGS__)
 
-/* Makes a pool. 0, or -1: EINVAL for options that make no sense, ENOMEM when what is to be reserved
- * is not there, ENOTSUP for a mode that there is no source for. Afterwards the pool may be used and
- * destroyed in any case; after an error it has no memory. Constant time; memory comes with the
- * first block. */
+/* Makes a pool. Returns 0, or -1 with EINVAL for options that make no sense, with ENOMEM when there
+ * is no memory for the reserve, and with ENOTSUP for a mode whose source is missing. After a
+ * failure the pool has no memory and may still be used and destroyed. Takes constant time; memory
+ * comes with the first block. */
 TARN_API int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options);
 
-/* Gives all chunks back; live blocks end. Linear in the chunks, none of whose blocks is touched
- * (but in checked pools). May be used again after tarn_pool_init only. */
+/* Ends all blocks and gives all chunks back. Linear in the chunks; no block is touched, except in
+ * checked pools. The pool may be used again only after tarn_pool_init. */
 TARN_API void tarn_pool_destroy(tarn_pool* pool);
 
 /* Moves a pool: `to`, which must not be one yet, becomes what `from` was. `from` is left as after a
@@ -160,9 +166,9 @@ TARN_API void tarn_pool_move(tarn_pool* to, tarn_pool* from);
 TARN_API TARN_MUST_USE void* tarn_pool_allocate_slow(tarn_pool* pool);
 TARN_API void tarn_pool_deallocate_slow(tarn_pool* pool, void* p);
 
-/* A block, aligned as the pool is; null and ENOMEM when the source gives no chunk. In a chunk that
- * is new or was empty, blocks come in the order of addresses; else the one that was freed last
- * comes first. */
+/* Allocates a block with the pool's alignment. Null with ENOMEM when the source gives no chunk.
+ * Blocks of a chunk that is new or was empty come by ascending address; otherwise the block that
+ * was freed last comes first. Constant time, apart from the source's. */
 TARN_MUST_USE static inline void* tarn_pool_allocate(tarn_pool* pool) {
   const size_t cached = pool->cached;
   char* fresh;
@@ -179,9 +185,10 @@ TARN_MUST_USE static inline void* tarn_pool_allocate(tarn_pool* pool) {
   return fresh;
 }
 
-/* Takes a block of this pool back; null is ignored. The last 32 stay at hand, older ones go back
- * to their chunks, and when a chunk gets empty while another one is, that goes back to the source.
- * When no block is live, one chunk is left. */
+/* Frees a block of this pool; null is ignored. The last 32 freed blocks stay at hand, and older
+ * ones go back to their chunks. When a chunk becomes empty while another one is, that other one
+ * goes back to the source. When no block is live, one chunk is left. Constant time, apart from the
+ * source's. */
 static inline void tarn_pool_deallocate(tarn_pool* pool, void* p) {
   const size_t cached = pool->cached;
   if (TARN_UNLIKELY(p == NULL) || TARN_UNLIKELY(cached >= pool->limit)) {
@@ -192,39 +199,39 @@ static inline void tarn_pool_deallocate(tarn_pool* pool, void* p) {
   pool->cached = cached + 1;
 }
 
-/* Has memory for `blocks` further blocks ready, untouched but for a header in each chunk. 0, or -1
- * and ENOMEM: then some of it may be there. Linear in the chunks. Empty chunks that have not been
- * used since stay until they have been, or until tarn_pool_trim. */
+/* Takes memory for `blocks` further blocks. Only the header of each chunk is touched. Returns 0, or
+ * -1 with ENOMEM; then part of the memory may have been taken. Linear in the chunks. Chunks that
+ * are taken stay until they have been used and are empty again, or until tarn_pool_trim. */
 TARN_API int tarn_pool_reserve(tarn_pool* pool, size_t blocks);
 
-/* Gives all empty chunks back. Returns their bytes. Linear in the chunks. */
+/* Gives all empty chunks back and returns their bytes. Linear in the chunks. */
 TARN_API size_t tarn_pool_trim(tarn_pool* pool);
 
-/* Ends all blocks. Of the chunks that were used one stays (all, where the pool keeps them). Linear
- * in the chunks. */
+/* Ends all blocks. One of the chunks that were used stays, or all of them if the pool keeps chunks.
+ * Linear in the chunks. */
 TARN_API void tarn_pool_clear(tarn_pool* pool);
 
-/* 1 when p lies in a block that has been handed out (and in checked pools not freed), else 0. Any
- * pointer. Linear in the chunks; logarithmic in checked pools. */
+/* 1 when p lies in a block that has been handed out, and that in a checked pool has not been freed;
+ * else 0. p: any pointer. Linear in the chunks; logarithmic in checked pools. */
 TARN_API int tarn_pool_owns(const tarn_pool* pool, const void* p);
 
-/* Exact. 0, or -1 with EINVAL. Linear in the chunks. */
+/* Sets *stats to exact numbers. Returns 0, or -1 with EINVAL. Linear in the chunks. */
 TARN_API int tarn_pool_get_stats(const tarn_pool* pool, tarn_pool_stats* stats);
 
-/* Calls visit for each live block, in no particular order, until it returns something other than 0,
- * which is the result then; else 0. It may free the block that it is shown, and others: those are
- * not shown then. It must not allocate from the pool, nor walk it: then an allocation gives null,
- * and a walk -1 with EBUSY. Linear in the blocks that were handed out. */
+/* Calls visit for each live block, in no particular order, until it returns something other than 0.
+ * Returns what visit returned last; 0 if there was no block. visit may free the block that it is
+ * shown, and others, which are not shown then. While the pool is walked an allocation from it
+ * returns null, and another walk -1 with EBUSY. Linear in the blocks that were handed out. */
 typedef int (*tarn_pool_visit)(void* block, void* context);
 TARN_API int tarn_pool_walk(tarn_pool* pool, tarn_pool_visit visit, void* context);
 
-/* 1 when the pool is being walked and the block at p has been freed since it began, else 0: for
- * objects that free others, which may have gone before. p: a block of the pool. Constant time;
- * logarithmic in checked pools. */
+/* 1 when the pool is being walked and the block at p has been freed since the walk began, else 0.
+ * This is for objects that free others, which may have gone before them. p: a block of the pool.
+ * Constant time; logarithmic in checked pools. */
 TARN_API int tarn_pool_ended_in_walk(const tarn_pool* pool, const void* p);
 
 /* 1 when every invariant of the pool's structures holds, as far as can be told without touching
- * memory that is not the pool's. Linear in the blocks. */
+ * memory that is not the pool's; else 0. Linear in the blocks. */
 TARN_API int tarn_pool_check(const tarn_pool* pool);
 
 #ifdef __cplusplus

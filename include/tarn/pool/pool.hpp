@@ -32,7 +32,7 @@
 
 namespace tarn {
 
-// How a pool is to be; what is not named is as tarn_pool_options has it.
+// The options of a pool; each field means what it does in tarn_pool_options.
 struct PoolOptions {
   const char* name = nullptr;
   std::size_t alignment = 0;
@@ -63,9 +63,9 @@ inline tarn_pool_options c_options(std::size_t block_bytes, const tarn_source* s
 
 class Pool {
  public:
-  // Blocks of `block_bytes` from malloc's heap, or from a source, which must outlive the pool.
-  // Throws InvalidOptions, or std::bad_alloc for what is to be reserved; without exceptions the
-  // pool is false as a truth value then, and never has a block.
+  // Makes a pool of blocks of `block_bytes` from malloc's heap, or from a source, which must
+  // outlive the pool. Throws InvalidOptions, or std::bad_alloc when there is no memory for the
+  // reserve. Without exceptions the pool is false as a truth value instead, and never has a block.
   explicit Pool(std::size_t block_bytes, const PoolOptions& options = {}) {
     make(block_bytes, nullptr, options);
   }
@@ -74,7 +74,7 @@ class Pool {
   }
   ~Pool() { tarn_pool_destroy(&pool_); }
 
-  // The blocks stay where they are, and are the new pool's. Linear in the chunks.
+  // The blocks stay where they are and become the new pool's. Linear in the chunks.
   Pool(Pool&& other) noexcept { tarn_pool_move(&pool_, &other.pool_); }
   Pool& operator=(Pool&& other) noexcept {
     if (this != &other) {
@@ -161,8 +161,8 @@ class Pool {
   tarn_pool pool_;
 };
 
-// Objects of one type. Those that are left when it ends are destroyed, in any order, in time linear
-// in all of them.
+// A pool of objects of one type. Its destructor destroys the objects that are left, in any order
+// and in time linear in their number.
 template <class T>
 class ObjectPool {
  public:
@@ -180,22 +180,24 @@ class ObjectPool {
     return *this;
   }
 
-  // A T; when its constructor throws, the memory goes back.
+  // Makes a T. When its constructor throws, the memory goes back.
   template <class... Args>
   [[nodiscard]] T* create(Args&&... args) {
     return construct(pool_.allocate(), std::forward<Args>(args)...);
   }
 
-  // Null when there is no memory; what the constructor throws, it throws.
+  // The same, but returns null when there is no memory. It still throws what the constructor
+  // throws.
   template <class... Args>
   [[nodiscard]] T* try_create(Args&&... args) {
     return construct(pool_.try_allocate(), std::forward<Args>(args)...);
   }
 
-  // Null is ignored; and in destroy_all() and for_each(), what has been destroyed in their course.
+  // Destroys an object; null is ignored. During destroy_all() and for_each() an object that has
+  // been destroyed in their course is ignored, too.
   void destroy(T* object) noexcept {
     if (object == nullptr) return;
-    // A pool that is walked has this limit.
+    // The limit is 0 while the pool is walked.
     if (TARN_UNLIKELY(pool_.get()->limit == 0) &&
         tarn_pool_ended_in_walk(pool_.get(), object) != 0) {
       return;
@@ -204,8 +206,8 @@ class ObjectPool {
     pool_.deallocate(object);
   }
 
-  // Destroys all objects, in any order. Their destructors may destroy others of this pool, also
-  // such as went before them, but must not look into those; they cannot create any meanwhile.
+  // Destroys all objects, in any order. Their destructors may destroy other objects of this pool,
+  // even if these have gone already, but must not read them. They cannot create objects meanwhile.
   void destroy_all() noexcept {
     if constexpr (std::is_trivially_destructible_v<T>) {
       pool_.clear();

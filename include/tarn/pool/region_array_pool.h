@@ -1,14 +1,16 @@
-/* region_array_pool: a pool of equal blocks over memory that the user gives, in C. (C++:
- * tarn/pool/region_array_pool.hpp.) Blocks and bookkeeping are two ranges; no block is ever read or
- * written, so blocks may lie in device memory, in a mapping that cannot be written, in a file.
+/* region_array_pool.h: a pool of blocks of one size over memory that the program provides, in C.
+ * (C++: tarn/pool/region_array_pool.hpp.) Blocks and bookkeeping are two ranges. The pool never
+ * reads or writes a block, so blocks may lie in device memory, in a mapping that cannot be written,
+ * or in a file.
  *
  *   bookkeeping   | header | free, carved | indices[capacity]: 8, 16 or 32 bits | live bits |
  *                            in use = carved - free; the first `free` indices  (exact only)
  *                            are a stack; 0..carved-1 were handed out once
  *   blocks        | block 0 | block 1 | ...
  *
- * The bookkeeping holds no address: processes that map the ranges anywhere use one pool by turns,
- * each through a handle of its own. One at a time: for all at once, tarn/pool/shared_array_pool.h.
+ * The bookkeeping holds no address, so processes that map the ranges anywhere may use one pool in
+ * turn, each through a handle of its own. One thread of one process at a time; for several at once
+ * see tarn/pool/shared_array_pool.h.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_REGION_ARRAY_POOL_H
@@ -27,10 +29,10 @@ extern "C" {
 #endif
 
 enum {
-  TARN_ARRAY_EXACT = 1u /* Frees prove that the block is live, for a bit per block. */
+  TARN_ARRAY_EXACT = 1u /* Each free checks that the block is live. Takes a bit for each block. */
 };
 
-/* Bytes, in memory: */
+/* The header, with the offset of each field in bytes. */
 typedef struct tarn_array_region {
   uint64_t magic;             /*  0: written last by format */
   uint64_t version;           /*  8: and the numbers that never change: */
@@ -43,13 +45,13 @@ typedef struct tarn_array_region {
   uint64_t carved;            /* 64 */
 } tarn_array_region;
 
-/* A handle: what this process knows of a pool. Valid while both ranges are mapped. */
+/* A process's handle to a pool. It is valid while both ranges are mapped. */
 typedef struct tarn_array_pool {
   tarn_array_region* region;
   unsigned char* indices;
-  uint32_t* live; /* Null: not exact. */
+  uint32_t* live; /* The live bits; null if the pool is not exact. */
   unsigned index_bytes;
-  unsigned watched; /* 1: tarn_array_pool_watch. */
+  unsigned watched; /* 1 after tarn_array_pool_watch. */
   tarn_array_blocks blocks;
 } tarn_array_pool;
 
@@ -61,8 +63,8 @@ static inline size_t tarn_array_live_offset(size_t block_count) {
   return (end + 3) & ~(size_t)3;
 }
 
-/* How many bytes of bookkeeping a pool needs; 0 for a pool that cannot be: no blocks, more than
- * 2^32, no bytes, or more of them than can be addressed. */
+/* How many bytes of bookkeeping a pool needs. 0 for a pool that cannot be made: one without blocks,
+ * with more than 2^32, with blocks of 0 bytes, or with more bytes than can be addressed. */
 static inline size_t tarn_array_pool_bytes(size_t block_count, size_t block_bytes, unsigned flags) {
   if (!tarn_array_blocks_fit(block_count, block_bytes)) return 0;
   if ((uint64_t)block_count - 1 > UINT32_MAX || block_count > (size_t)PTRDIFF_MAX / 8) return 0;
@@ -70,8 +72,8 @@ static inline size_t tarn_array_pool_bytes(size_t block_count, size_t block_byte
   return (flags & TARN_ARRAY_EXACT) != 0 ? live + (block_count + 31) / 32 * 4 : live;
 }
 
-/* Makes a pool of which all blocks are free. O(1): only the header is written, whatever else the
- * memory holds. The bookkeeping is aligned to 8. */
+/* Makes a pool whose blocks are all free. The bookkeeping must be aligned to 8, and may have any
+ * contents. O(1): only the header is written. */
 TARN_MUST_USE static inline tarn_array_status tarn_array_pool_format(void* bookkeeping,
                                                                      size_t bookkeeping_bytes,
                                                                      size_t block_count,
@@ -97,8 +99,9 @@ TARN_MUST_USE static inline tarn_array_status tarn_array_pool_format(void* bookk
   return TARN_ARRAY_OK;
 }
 
-/* Fills *pool for a formatted pool whose blocks this process sees at `blocks`; on any other status
- * *pool is as it was. Blocks are aligned as `blocks` and their size are. O(1). */
+/* Makes *pool a handle to a formatted pool whose blocks this process sees at `blocks`. Unless the
+ * status is TARN_ARRAY_OK, *pool is as it was. Blocks are aligned as `blocks` and their size are.
+ * O(1). */
 TARN_MUST_USE static inline tarn_array_status tarn_array_pool_attach(tarn_array_pool* pool,
                                                                      void* bookkeeping,
                                                                      size_t bookkeeping_bytes,
@@ -133,7 +136,7 @@ TARN_MUST_USE static inline tarn_array_status tarn_array_pool_attach(tarn_array_
   pool->index_bytes = tarn_index_bytes(count);
   pool->watched = 0;
   pool->blocks = tarn_array_blocks_at(blocks, count, block_bytes);
-  tarn_watch_end_closed(blocks, count * block_bytes); /* An earlier pool's may be closed. */
+  tarn_watch_end_closed(blocks, count * block_bytes); /* An earlier pool may have closed them. */
   return TARN_ARRAY_OK;
 }
 
@@ -146,8 +149,9 @@ static inline tarn_index_stack tarn_array_stack(const tarn_array_pool* pool) {
   return stack;
 }
 
-/* A block, or null when none is free. The last freed first; before anything was freed, at ascending
- * addresses; from the start again when all are free. O(1). */
+/* Takes a block; null when none is free. The block that was freed last comes first, and blocks that
+ * were never used come by ascending address. When all blocks are free, they come from the start
+ * again. O(1). */
 TARN_MUST_USE static inline void* tarn_array_pool_allocate(tarn_array_pool* pool) {
   tarn_array_region* const region = pool->region;
   size_t i;
@@ -155,7 +159,7 @@ TARN_MUST_USE static inline void* tarn_array_pool_allocate(tarn_array_pool* pool
     i = tarn_index_get(pool->indices, pool->index_bytes, (size_t)--region->free);
   } else if (TARN_LIKELY(region->carved != pool->blocks.count)) {
     i = (size_t)region->carved++;
-    if (pool->live != NULL && i % 32 == 0) pool->live[i / 32] = 0; /* Reached: it was rubbish. */
+    if (pool->live != NULL && i % 32 == 0) pool->live[i / 32] = 0; /* It had any contents so far. */
   } else {
     return NULL;
   }
@@ -165,8 +169,9 @@ TARN_MUST_USE static inline void* tarn_array_pool_allocate(tarn_array_pool* pool
   return p;
 }
 
-/* Ignores null. What is not the start of a block that was handed out is an `invalid free`; in an
- * exact pool a block that is not live is a `double free`: the process ends. O(1). */
+/* Frees a block; null is ignored. A pointer that is not the start of a block that was handed out is
+ * reported as an `invalid free`, and in an exact pool a block that is not live as a `double free`;
+ * then the process ends. O(1). */
 static inline void tarn_array_pool_deallocate(tarn_array_pool* pool, void* p) {
   tarn_array_region* const region = pool->region;
   const size_t i = tarn_array_index_of(&pool->blocks, p);
@@ -190,7 +195,7 @@ static inline void tarn_array_pool_deallocate(tarn_array_pool* pool, void* p) {
   if (TARN_UNLIKELY(++region->free == region->carved)) region->free = region->carved = 0;
 }
 
-/* Whether p points into the blocks, live or not. */
+/* 1 when p points into the blocks, live or not, else 0. */
 static inline int tarn_array_pool_owns(const tarn_array_pool* pool, const void* p) {
   return tarn_array_in_blocks(&pool->blocks, p);
 }
@@ -201,16 +206,17 @@ static inline size_t tarn_array_pool_capacity(const tarn_array_pool* pool) {
 static inline size_t tarn_array_pool_in_use(const tarn_array_pool* pool) {
   return (size_t)(pool->region->carved - pool->region->free);
 }
-/* No block is in use. */
+/* 1 when no block is in use, else 0. */
 static inline int tarn_array_pool_is_empty(const tarn_array_pool* pool) {
   return pool->region->carved == 0;
 }
-/* No block is left. */
+/* 1 when no block is free, else 0. */
 static inline int tarn_array_pool_is_full(const tarn_array_pool* pool) {
   return tarn_array_pool_in_use(pool) == pool->blocks.count;
 }
 
-/* A block's number, the same in all processes; and the block of a number below the capacity. */
+/* The number of a block, which is the same in all processes; and the block of a number, which must
+ * be below the capacity. */
 static inline size_t tarn_array_pool_index_of(const tarn_array_pool* pool, const void* p) {
   return tarn_array_index_of(&pool->blocks, p);
 }
@@ -218,8 +224,9 @@ static inline void* tarn_array_pool_at(const tarn_array_pool* pool, size_t i) {
   return tarn_array_block_at(&pool->blocks, i);
 }
 
-/* Calls visit for each live block, in address order, until it gives not 0, which is the result. It
- * may free that block and no other, and allocate nothing. O(capacity / 4096 * free blocks). */
+/* Calls visit for each live block, by address, until it returns something other than 0. Returns
+ * what visit returned last; 0 if there was no block. visit may free the block that it is shown and
+ * no other, and must not allocate. O(capacity / 4096 * free blocks). */
 static inline int tarn_array_pool_walk(tarn_array_pool* pool,
                                        int (*visit)(void* block, void* context), void* context) {
   tarn_index_window window;
@@ -236,11 +243,11 @@ static inline int tarn_array_pool_walk(tarn_array_pool* pool,
   return 0;
 }
 
-/* From now on tools that watch (tarn/detail/watch.h) are told of the pool's blocks; free ones are
- * closed. Only for a pool that this process alone uses, through this handle and copies of it that
- * are made afterwards: a tool knows nothing of what others allocate. tarn_watch_end(blocks, bytes)
- * before their memory is used for anything but a pool that is attached there. No block is touched.
- * Nothing, without a tool; else as a walk. */
+/* Tells tools that watch (tarn/detail/watch.h) of the pool's blocks from now on; free blocks are
+ * closed. This is only for a pool that this process alone uses, through this handle and copies made
+ * of it afterwards, since a tool does not know what others allocate. Call tarn_watch_end(blocks,
+ * bytes) before the memory is used for anything but a pool that is attached there. No block is
+ * touched. Does nothing without a tool; otherwise it takes as long as a walk. */
 static inline void tarn_array_pool_watch(tarn_array_pool* pool) {
   if (!TARN_WATCH) return;
   const tarn_array_blocks* const blocks = &pool->blocks;
@@ -254,7 +261,7 @@ static inline void tarn_array_pool_watch(tarn_array_pool* pool) {
   }
 }
 
-/* Every invariant; 1 when all hold. As a walk; reads no block. */
+/* 1 when every invariant holds, else 0. Takes as long as a walk; reads no block. */
 static inline int tarn_array_pool_check(const tarn_array_pool* pool) {
   const tarn_array_region* const region = pool->region;
   if (region->magic != TARN_ARRAY_REGION_MAGIC || region->block_count != pool->blocks.count ||

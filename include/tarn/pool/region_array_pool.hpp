@@ -1,5 +1,5 @@
-// region_array_pool.hpp: a pool of equal blocks over memory that the user gives, in C++ (C++17;
-// header only over tarn/pool/region_array_pool.h, which says what each function promises).
+// region_array_pool.hpp: a pool of blocks of one size over memory that the program provides, in C++
+// (C++17). Header only over tarn/pool/region_array_pool.h, which says what each function promises.
 //
 //   auto pool = tarn::RegionArrayPool::make({notes, sizeof notes}, frames, 64, 4096);
 //   if (!pool) complain(tarn_array_status_text(pool.status()));
@@ -23,14 +23,14 @@ namespace tarn {
 
 using ArrayStatus = tarn_array_status;
 
-// Memory of the caller's.
+// A range of memory that the caller owns.
 struct ArrayMemory {
   void* data;
   std::size_t bytes;
 };
 
-// A handle to a pool: copied freely, valid while the memory is there. One thread of one process at
-// a time.
+// A handle to a pool. It is copied freely, and valid while the memory exists. One thread of one
+// process at a time.
 class RegionArrayPool {
  public:
   // A reference that is stored is stored as a copy of this handle.
@@ -38,14 +38,14 @@ class RegionArrayPool {
 
   RegionArrayPool() noexcept = default;
 
-  // What the bookkeeping takes; 0 for a pool that cannot be.
+  // How many bytes the bookkeeping takes; 0 for a pool that cannot be made.
   static std::size_t bookkeeping_bytes(std::size_t block_count, std::size_t block_bytes,
                                        bool exact = false) noexcept {
     return tarn_array_pool_bytes(block_count, block_bytes, flags(exact));
   }
 
-  // Formats the bookkeeping, aligned to 8, and attaches. `blocks` holds block_count * block_bytes;
-  // exact: frees prove that the block is live.
+  // Formats the bookkeeping, which must be aligned to 8, and attaches to the pool. `blocks` has
+  // block_count * block_bytes bytes. exact: each free checks that the block is live.
   static RegionArrayPool make(ArrayMemory bookkeeping, void* blocks, std::size_t block_count,
                               std::size_t block_bytes, bool exact = false) noexcept {
     RegionArrayPool made;
@@ -55,7 +55,7 @@ class RegionArrayPool {
     return attach(bookkeeping, {blocks, block_count * block_bytes});
   }
 
-  // To a pool that is there; both ranges may lie elsewhere than where it was made.
+  // Attaches to an existing pool. Both ranges may have other addresses than when it was made.
   static RegionArrayPool attach(ArrayMemory bookkeeping, ArrayMemory blocks) noexcept {
     RegionArrayPool made;
     made.status_ = tarn_array_pool_attach(&made.pool_, bookkeeping.data, bookkeeping.bytes,
@@ -63,16 +63,17 @@ class RegionArrayPool {
     return made;
   }
 
-  // False when it was not made; only status() makes sense then.
+  // False when the handle is not attached. Then only status() may be called.
   explicit operator bool() const noexcept { return status_ == TARN_ARRAY_OK; }
   ArrayStatus status() const noexcept { return status_; }
 
-  // A block; std::bad_alloc when none is free (without exceptions: null).
+  // Takes a block. Throws std::bad_alloc when none is free; without exceptions it returns null.
   [[nodiscard]] void* allocate() { return or_bad_alloc(try_allocate()); }
   [[nodiscard]] void* try_allocate() noexcept { return tarn_array_pool_allocate(&pool_); }
   void deallocate(void* p) noexcept { tarn_array_pool_deallocate(&pool_, p); }
 
-  // As any BlockAllocator: null for sizes and alignments that the blocks do not have.
+  // For generic code over any allocator. Null for more bytes or a greater alignment than the pool's
+  // blocks have.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes > pool_.blocks.block_bytes || alignment > tarn_array_alignment(&pool_.blocks)) {
       return nullptr;
@@ -89,18 +90,18 @@ class RegionArrayPool {
   bool is_full() const noexcept { return tarn_array_pool_is_full(&pool_) != 0; }    // None is left.
   bool check() const noexcept { return tarn_array_pool_check(&pool_) != 0; }
 
-  // A block's number, the same in all processes, and the block that has it.
+  // The number of a block, which is the same in all processes, and the block of a number.
   std::size_t index_of(const void* p) const noexcept { return tarn_array_pool_index_of(&pool_, p); }
   void* at(std::size_t index) const noexcept { return tarn_array_pool_at(&pool_, index); }
 
-  // For a pool that this process alone uses, through this handle and later copies of it: see
-  // tarn_array_pool_watch. Nothing without AddressSanitizer or TARN_MEMCHECK.
+  // See tarn_array_pool_watch. For a pool that this process alone uses, through this handle and
+  // later copies of it. Does nothing without AddressSanitizer or TARN_MEMCHECK.
   void watch() noexcept {
     if (*this) tarn_array_pool_watch(&pool_);
   }
 
-  // Calls visit(void* block) for each live block, in address order; it may free that block and no
-  // other, and must not throw.
+  // Calls visit(void* block) for each live block, by address. visit may free the block that it is
+  // shown and no other, and must not throw.
   template <class Visit>
   void for_each(Visit&& visit) noexcept {
     using Decayed = std::remove_reference_t<Visit>;

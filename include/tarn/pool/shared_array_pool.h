@@ -1,11 +1,13 @@
-/* shared_array_pool: a pool of equal blocks for several processes and threads at once, in C. (C++:
- * tarn/pool/shared_array_pool.hpp.) Lock-free; and crash-safe: a process that is killed between any
- * two instructions leaves the list whole, and reclaim() brings back every block that it had.
+/* shared_array_pool.h: a pool of blocks of one size for several processes and threads at once, in
+ * C. (C++: tarn/pool/shared_array_pool.hpp.) It is lock-free. It is also crash-safe: a process that
+ * is killed between any two instructions leaves the free list whole, and reclaim() brings back
+ * every block that the process had.
  *
- *   carved = owned + being given + free;  free = what the list from head holds
+ *   carved = owned + being given + free;  free = the length of the list from head
  *
- * Blocks are never read or written, and may be mapped anywhere. Why an entry is a state as well as
- * a link, and each step of the protocol: docs/design/array_pools.md.
+ * The pool never reads or writes the blocks, so each process may map them at another address.
+ * docs/design/array_pools.md has each step of the protocol, and says why an entry is a state as
+ * well as a link.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_SHARED_ARRAY_POOL_H
@@ -21,8 +23,8 @@
 extern "C" {
 #endif
 
-/* A handle: what this process knows of a pool. All its threads use one. After a fork, the child
- * attaches for itself. */
+/* A process's handle to a pool. All threads of the process use the same one. After a fork the child
+ * must attach for itself. */
 typedef struct tarn_shared_array_pool {
   tarn_shared_array_region* region;
   tarn_shared_array_member* members;
@@ -33,9 +35,9 @@ typedef struct tarn_shared_array_pool {
 
 /* --- Joining ---------------------------------------------------------------------------------- */
 
-/* Joins a formatted pool, whose blocks this process sees at `blocks`, as a member of its own.
- * identity: not 0, and of no living process but this one (tarn_array_identity). On any status but
- * TARN_ARRAY_OK, *pool is as it was. O(members). */
+/* Joins a formatted pool as a new member. This process sees the pool's blocks at `blocks`.
+ * identity: a number other than 0 that no other living process uses (tarn_array_identity). Unless
+ * the status is TARN_ARRAY_OK, *pool is as it was. O(members). */
 TARN_MUST_USE static inline tarn_array_status tarn_shared_array_pool_attach(
     tarn_shared_array_pool* pool, void* bookkeeping, size_t bookkeeping_bytes, void* blocks,
     size_t blocks_bytes, uint64_t identity) {
@@ -62,15 +64,16 @@ TARN_MUST_USE static inline tarn_array_status tarn_shared_array_pool_attach(
 
 /* --- The protocol ----------------------------------------------------------------------------- */
 
-/* Ends the claim that stands in `head`, whoever made it: the block becomes the claimant's, then it
- * leaves the list. Any number of members may be at it; nothing else changes the list meanwhile. */
+/* Completes the claim in `head`, whichever member made it: the block becomes the claimant's, and
+ * then leaves the list. Any number of members may do this at once. Nothing else changes the list
+ * meanwhile. */
 static inline void tarn_shared_array_finish(const tarn_shared_array_pool* pool, uint64_t head) {
   uint64_t* const entry = &pool->entries[tarn_array_head_index(head)];
   const uint64_t member = tarn_array_head_claimant(head) - 1;
   uint64_t seen;
   do {
     seen = tarn_array_load(entry);
-    /* If the claim still stands, what was seen is of a block on the list or of one just claimed. */
+    /* If the claim still stands, `seen` is of a block on the list or of one just claimed. */
     if (tarn_array_load(&pool->region->head) != head) return;
   } while (
       tarn_array_entry_status(seen) != TARN_ARRAY_OWNED &&
@@ -80,7 +83,7 @@ static inline void tarn_shared_array_finish(const tarn_shared_array_pool* pool, 
       tarn_array_head(tarn_array_entry_next(seen), 0, tarn_array_head_tag(head) + 1));
 }
 
-/* The head, with no claim in it. */
+/* Completes any claim, and returns the head without one. */
 static inline uint64_t tarn_shared_array_settled(const tarn_shared_array_pool* pool) {
   for (;;) {
     const uint64_t head = tarn_array_load(&pool->region->head);
@@ -96,8 +99,9 @@ static inline uint64_t tarn_shared_array_settled(const tarn_shared_array_pool* p
   }
 }
 
-/* A block that was never handed out, or `count`. The entry decides whose it is; then anyone may
- * move the watermark over it. */
+/* The index of a block that was never handed out and is this member's now; or the number of blocks,
+ * if there is none. The exchange of the entry decides which member gets the block. After that any
+ * member may move the watermark past it. */
 static inline size_t tarn_shared_array_carve(const tarn_shared_array_pool* pool) {
   for (;;) {
     const uint64_t i = tarn_array_load(&pool->region->carved);
@@ -110,8 +114,8 @@ static inline size_t tarn_shared_array_carve(const tarn_shared_array_pool* pool)
   }
 }
 
-/* A block, or null when none is free. The last freed first; before anything was freed, at ascending
- * addresses. Lock-free; also in signal handlers. */
+/* Takes a block; null when none is free. The block that was freed last comes first, and blocks that
+ * were never used come by ascending address. Lock-free; may be called in signal handlers. */
 TARN_MUST_USE static inline void* tarn_shared_array_pool_allocate(tarn_shared_array_pool* pool) {
   for (;;) {
     const uint64_t head = tarn_shared_array_settled(pool);
@@ -130,8 +134,8 @@ TARN_MUST_USE static inline void* tarn_shared_array_pool_allocate(tarn_shared_ar
   }
 }
 
-/* Puts block i on the list; its entry is `mine`, GIVING by this member. The head's own entry
- * becomes FREE first, so that a block below the head is never GIVING. */
+/* Puts block i on the list. Its entry is `mine`: GIVING, by this member. The entry of the block at
+ * the head becomes FREE first, so that no block behind the head is ever GIVING. */
 static inline void tarn_shared_array_push(const tarn_shared_array_pool* pool, size_t i,
                                           uint64_t mine) {
   for (;;) {
@@ -167,9 +171,10 @@ __attribute__((cold, noinline, noreturn, unused)) static void tarn_shared_array_
                                                            : "no block of this pool");
 }
 
-/* Ignores null. Any member may free any block that is owned, whoever owns it. What is not the start
- * of a block is an `invalid free`, a block that nobody owns a `double free`, exactly: the process
- * ends. Lock-free; also in signal handlers. */
+/* Frees a block; null is ignored. Any member may free any owned block, whichever member owns it. A
+ * pointer that is not the start of a block is always reported as an `invalid free`, and a block
+ * that no member owns as a `double free`; then the process ends. Lock-free; may be called in signal
+ * handlers. */
 static inline void tarn_shared_array_pool_deallocate(tarn_shared_array_pool* pool, void* p) {
   const size_t i = tarn_array_index_of(&pool->blocks, p);
   if (TARN_UNLIKELY(i >= pool->blocks.count)) {
@@ -190,10 +195,10 @@ static inline void tarn_shared_array_pool_deallocate(tarn_shared_array_pool* poo
 
 /* --- From member to member -------------------------------------------------------------------- */
 
-#define TARN_SHARED_ARRAY_TICKET (UINT64_C(1) << 63) /* So that none is 0. */
+#define TARN_SHARED_ARRAY_TICKET (UINT64_C(1) << 63) /* This bit keeps tickets from being 0. */
 
-/* A ticket for a block, to be sent instead of its address. The member that receives it takes the
- * block over with adopt. 0 if p is no block that is owned. */
+/* A ticket for a block, to be sent to another member instead of the address. The member that
+ * receives it takes the block over with tarn_shared_array_pool_adopt. 0 if p is no owned block. */
 static inline uint64_t tarn_shared_array_pool_ticket(const tarn_shared_array_pool* pool,
                                                      const void* p) {
   const size_t i = tarn_array_index_of(&pool->blocks, p);
@@ -203,9 +208,9 @@ static inline uint64_t tarn_shared_array_pool_ticket(const tarn_shared_array_poo
   return TARN_SHARED_ARRAY_TICKET | tarn_array_entry_version(seen) << 24 | i;
 }
 
-/* Makes the block of a ticket this member's. Null when it is not to be had any more: adopted
- * before, freed, or reclaimed because its owner is gone; so of several that try, one gets it. (A
- * ticket that is kept while its block changes hands 2^30 times is not told from a new one.) */
+/* Makes this member the owner of the ticket's block. Null when the block has been adopted, freed or
+ * reclaimed since, so of several members that try, one gets it. A ticket that is kept while its
+ * block changes hands 2^30 times cannot be told from a new one. */
 TARN_MUST_USE static inline void* tarn_shared_array_pool_adopt(tarn_shared_array_pool* pool,
                                                                uint64_t ticket) {
   const size_t i = (size_t)(ticket & 0xffffff);
@@ -218,7 +223,8 @@ TARN_MUST_USE static inline void* tarn_shared_array_pool_adopt(tarn_shared_array
                                                             : NULL;
 }
 
-/* Brings back block i if it belongs to the member, which does nothing any more. */
+/* Frees block i if it belongs to the member, which is gone or does nothing any more. Returns
+ * whether the block came back. */
 static inline int tarn_shared_array_recover(tarn_shared_array_pool* pool, size_t i,
                                             uint64_t member) {
   for (;;) {
@@ -228,7 +234,8 @@ static inline int tarn_shared_array_recover(tarn_shared_array_pool* pool, size_t
     if (tarn_array_entry_member(seen) != member) return 0;
     const uint64_t head = tarn_shared_array_settled(pool);
     if (status == TARN_ARRAY_GIVING && tarn_array_head_index(head) == i) {
-      /* It reached the list before its giver ended; unless it has changed, it is still there. */
+      /* The block reached the list before its giver ended. If the entry has not changed since, it
+       * is still there. */
       if (tarn_array_exchange(&pool->entries[i], seen,
                               tarn_array_entry_after(seen, TARN_ARRAY_FREE, 0))) {
         return 0;
@@ -243,7 +250,7 @@ static inline int tarn_shared_array_recover(tarn_shared_array_pool* pool, size_t
 }
 
 static inline size_t tarn_shared_array_recover_all(tarn_shared_array_pool* pool, uint64_t member) {
-  tarn_shared_array_settled(pool); /* From here on no claim of the member's can come to be. */
+  tarn_shared_array_settled(pool); /* The member can make no claim after this. */
   const uint64_t carved = tarn_array_load(&pool->region->carved);
   if (carved < pool->blocks.count && tarn_array_load(&pool->entries[carved]) != 0) {
     tarn_array_exchange(&pool->region->carved, carved, carved + 1);
@@ -253,24 +260,25 @@ static inline size_t tarn_shared_array_recover_all(tarn_shared_array_pool* pool,
   for (size_t i = 0; i != end; ++i) {
     count += (size_t)tarn_shared_array_recover(pool, i, member);
   }
-  /* What the member was reclaiming itself is for others to reclaim. */
+  /* Others may now reclaim the members that this one was reclaiming. */
   for (size_t m = 0; m != pool->region->members_max; ++m) {
     tarn_array_exchange(&pool->members[m].reclaimer, member + 1, 0);
   }
   return count;
 }
 
-/* Frees all blocks of members with this identity, which are gone: their processes have ended, or
- * never touch the pool again. Returns how many came back. O(capacity) for each member; others go on
- * meanwhile. If the process that reclaims is killed, reclaim it, then the first again. */
+/* Frees all blocks of the members with this identity. These must be gone: their processes have
+ * ended or never touch the pool again. Returns how many blocks came back. O(capacity) for each
+ * member; other members may use the pool meanwhile. If the process that calls this is killed,
+ * reclaim that one, and then call this again. */
 static inline size_t tarn_shared_array_pool_reclaim(tarn_shared_array_pool* pool,
                                                     uint64_t identity) {
   size_t count = 0;
   for (unsigned m = 0; identity != 0 && m != pool->region->members_max; ++m) {
     tarn_shared_array_member* const member = &pool->members[m];
     if (m == pool->member || tarn_array_load(&member->identity) != identity) continue;
-    /* Only one call at a time: a second one that came late would take the blocks of the member that
-     * has the place by then. */
+    /* One call at a time: a second one that came late would take the blocks of the member that has
+     * the place by then. */
     if (!tarn_array_exchange(&member->reclaimer, 0, pool->member + 1)) continue;
     if (tarn_array_load(&member->identity) == identity) {
       count += tarn_shared_array_recover_all(pool, m);
@@ -281,15 +289,17 @@ static inline size_t tarn_shared_array_pool_reclaim(tarn_shared_array_pool* pool
   return count;
 }
 
-/* Ends this process's membership; the blocks that it still owns are freed, those that others have
- * adopted are not. No thread of it may be using the pool. Returns how many. */
+/* Ends this process's membership. Blocks that it still owns are freed; blocks that others have
+ * adopted are not its own any more. None of its threads may be using the pool. Returns how many
+ * blocks were freed. */
 static inline size_t tarn_shared_array_pool_leave(tarn_shared_array_pool* pool) {
   const size_t count = tarn_shared_array_recover_all(pool, pool->member);
   __atomic_store_n(&pool->members[pool->member].identity, 0, __ATOMIC_RELEASE);
   return count;
 }
 
-/* The identity in a member's place, 0 for nobody: to find those that are gone. */
+/* The identity of the member in this place; 0: the place is free. With it a program finds members
+ * that are gone. */
 static inline uint64_t tarn_shared_array_pool_member(const tarn_shared_array_pool* pool,
                                                      size_t place) {
   return place < pool->region->members_max ? tarn_array_load(&pool->members[place].identity) : 0;
@@ -303,7 +313,8 @@ static inline size_t tarn_shared_array_pool_capacity(const tarn_shared_array_poo
 static inline int tarn_shared_array_pool_owns(const tarn_shared_array_pool* pool, const void* p) {
   return tarn_array_in_blocks(&pool->blocks, p);
 }
-/* A block's number, the same in all processes; and the block of a number below the capacity. */
+/* The number of a block, which is the same in all processes; and the block of a number, which must
+ * be below the capacity. */
 static inline size_t tarn_shared_array_pool_index_of(const tarn_shared_array_pool* pool,
                                                      const void* p) {
   return tarn_array_index_of(&pool->blocks, p);
@@ -312,7 +323,7 @@ static inline void* tarn_shared_array_pool_at(const tarn_shared_array_pool* pool
   return tarn_array_block_at(&pool->blocks, i);
 }
 
-/* The identity of the block's owner. 0: nobody owns it, or p is no block. */
+/* The identity of the member that owns the block; 0: none does, or p is no block. */
 static inline uint64_t tarn_shared_array_pool_owner(const tarn_shared_array_pool* pool,
                                                     const void* p) {
   const size_t i = tarn_array_index_of(&pool->blocks, p);
@@ -322,8 +333,8 @@ static inline uint64_t tarn_shared_array_pool_owner(const tarn_shared_array_pool
   return tarn_shared_array_pool_member(pool, (size_t)tarn_array_entry_member(seen));
 }
 
-/* Blocks that are owned; of a pool in use, as many as were at some time during the call or changed
- * meanwhile. O(capacity). */
+/* How many blocks are owned. If other threads use the pool meanwhile, blocks that change hands may
+ * or may not be counted. O(capacity). */
 static inline size_t tarn_shared_array_pool_in_use(const tarn_shared_array_pool* pool) {
   size_t count = 0;
   for (size_t i = 0; i != pool->blocks.count; ++i) {
@@ -334,13 +345,13 @@ static inline size_t tarn_shared_array_pool_in_use(const tarn_shared_array_pool*
   return count;
 }
 
-/* Every invariant, of a pool that nobody is using: 1 when all hold. They hold also when members
- * were killed in the middle of something. O(capacity). */
+/* 1 when every invariant holds. No thread may use the pool meanwhile. The invariants hold also
+ * after members were killed in the middle of an operation. O(capacity). */
 static inline int tarn_shared_array_pool_check(const tarn_shared_array_pool* pool) {
   if (tarn_shared_array_judge(pool->region, SIZE_MAX, SIZE_MAX) != TARN_ARRAY_OK) return 0;
   const uint64_t head = tarn_array_load(&pool->region->head);
   const uint64_t carved = tarn_array_load(&pool->region->carved);
-  uint64_t listed = 0; /* Of them, those that are FREE. */
+  uint64_t listed = 0; /* How many blocks on the list are FREE. */
   uint64_t length = 0;
   for (uint64_t i = tarn_array_head_index(head); i != TARN_SHARED_ARRAY_NONE; ++length) {
     if (i >= carved || length == carved) return 0;

@@ -1,5 +1,6 @@
-// shared_array_pool.hpp: a pool of equal blocks for several processes and threads at once, in C++
-// (C++17; header only over tarn/pool/shared_array_pool.h, which says what each function promises).
+// shared_array_pool.hpp: a pool of blocks of one size for several processes and threads at once, in
+// C++ (C++17). Header only over tarn/pool/shared_array_pool.h, which says what each function
+// promises.
 //
 //   auto status = tarn::SharedArrayPool::format({notes, notes_bytes}, 1000, 256, 16);  // by one
 //   auto pool = tarn::SharedArrayPool::attach({notes, notes_bytes}, {blocks, 256000}, identity);
@@ -23,8 +24,9 @@
 
 namespace tarn {
 
-// A handle to a pool, and this process's membership of it, which ends with leave() only: a process
-// that just ends is reclaimed by another. All threads of the process may use one handle, or copies.
+// A handle to a pool, and this process's membership of it. The membership ends with leave() only; a
+// process that ends without it is reclaimed by another one. All threads of the process may use the
+// same handle, or copies of it.
 class SharedArrayPool {
  public:
   // A reference that is stored is stored as a copy of this handle.
@@ -32,13 +34,13 @@ class SharedArrayPool {
 
   SharedArrayPool() noexcept = default;
 
-  // What the bookkeeping takes; 0 for a pool that cannot be.
+  // How many bytes the bookkeeping takes; 0 for a pool that cannot be made.
   static std::size_t bookkeeping_bytes(std::size_t block_count, std::size_t block_bytes,
                                        std::size_t members_max) noexcept {
     return tarn_shared_array_pool_bytes(block_count, block_bytes, members_max);
   }
 
-  // zeroed: the memory reads as zeros, so that this is O(1).
+  // zeroed: says that the bookkeeping's memory reads as zeros already, which makes this O(1).
   [[nodiscard]] static ArrayStatus format(ArrayMemory bookkeeping, std::size_t block_count,
                                           std::size_t block_bytes, std::size_t members_max,
                                           bool zeroed = false) noexcept {
@@ -55,16 +57,17 @@ class SharedArrayPool {
     return made;
   }
 
-  // False when it is not attached; only status() makes sense then.
+  // False when the handle is not attached. Then only status() may be called.
   explicit operator bool() const noexcept { return status_ == TARN_ARRAY_OK; }
   ArrayStatus status() const noexcept { return status_; }
 
-  // A block; std::bad_alloc when none is free (without exceptions: null).
+  // Takes a block. Throws std::bad_alloc when none is free; without exceptions it returns null.
   [[nodiscard]] void* allocate() { return or_bad_alloc(try_allocate()); }
   [[nodiscard]] void* try_allocate() noexcept { return tarn_shared_array_pool_allocate(&pool_); }
   void deallocate(void* p) noexcept { tarn_shared_array_pool_deallocate(&pool_, p); }
 
-  // As any BlockAllocator: null for sizes and alignments that the blocks do not have.
+  // For generic code over any allocator. Null for more bytes or a greater alignment than the pool's
+  // blocks have.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
     if (bytes > pool_.blocks.block_bytes || alignment > tarn_array_alignment(&pool_.blocks)) {
       return nullptr;
@@ -73,8 +76,9 @@ class SharedArrayPool {
   }
   void deallocate(void* p, std::size_t, std::size_t) noexcept { deallocate(p); }
 
-  // Hands a block to another member: send the ticket, and the member that adopts it owns the block.
-  // adopt() returns null when the block was adopted before, freed or reclaimed.
+  // These hand a block to another member: one sends the ticket, and the other adopts it and then
+  // owns the block. adopt() returns null when the block has been adopted, freed or reclaimed
+  // already.
   std::uint64_t ticket(const void* p) const noexcept {
     return tarn_shared_array_pool_ticket(&pool_, p);
   }
@@ -82,20 +86,21 @@ class SharedArrayPool {
     return tarn_shared_array_pool_adopt(&pool_, ticket);
   }
 
-  // Blocks that came back from members with this identity, which must be gone.
+  // Frees the blocks of the members with this identity, which must be gone. Returns how many.
   std::size_t reclaim(std::uint64_t identity) noexcept {
     return tarn_shared_array_pool_reclaim(&pool_, identity);
   }
 
-  // Ends the membership, and frees what it still owns; the handle is detached then. Once for all
-  // copies: the place may be another process's afterwards. Of a detached handle: 0.
+  // Ends the membership, frees the blocks that it still owns, and detaches the handle. Call it for
+  // one of several copies only, since the place may be another process's afterwards. Returns how
+  // many blocks were freed; 0 for a detached handle.
   std::size_t leave() noexcept {
     if (status_ != TARN_ARRAY_OK) return 0;
     status_ = TARN_ARRAY_NO_POOL;
     return tarn_shared_array_pool_leave(&pool_);
   }
 
-  // Calls visit(std::uint64_t identity) for each member, this one too.
+  // Calls visit(std::uint64_t identity) for each member, this one included.
   template <class Visit>
   void for_each_member(Visit&& visit) const {
     for (std::size_t m = 0; m != pool_.region->members_max; ++m) {
@@ -114,7 +119,8 @@ class SharedArrayPool {
   bool is_empty() const noexcept { return in_use() == 0; }          // No block is in use.
   bool is_full() const noexcept { return in_use() == capacity(); }  // No block is left.
 
-  // Of a pool that nobody is using; also when members were killed in the middle of something.
+  // Checks every invariant. No thread may use the pool meanwhile. It holds also after members were
+  // killed in the middle of an operation.
   bool check() const noexcept { return tarn_shared_array_pool_check(&pool_) != 0; }
 
   std::size_t index_of(const void* p) const noexcept {

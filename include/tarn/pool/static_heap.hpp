@@ -1,12 +1,13 @@
-// static_heap.hpp: blocks of a few sizes, all said at compile time, in the heap object itself
-// (C++17; header only; no heap below it, no OS, no library). It is a StaticPool for each class:
+// static_heap.hpp: heaps whose blocks lie in the object, of a few sizes known at compile time, in
+// C++ (C++17). Header only; needs no other heap, no OS and no library. A heap is a StaticPool for
+// each class:
 //
 //   static tarn::StaticHeap<tarn::Class<16, 24>, tarn::Class<48, 8>, tarn::Class<160, 2>> heap;
 //   void* p = heap.try_allocate(40);     // from the class of 48
 //   heap.deallocate(p);                  // found by its address
 //
-// What tarn/pool/static_pool.hpp says of time, locks, initialisation and misuse holds here; finding
-// the class adds a comparison or two for each class.
+// What tarn/pool/static_pool.hpp says of time, locks, initialisation and misuse holds here, too.
+// Finding the class adds a comparison or two for each class.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_STATIC_HEAP_HPP
@@ -24,7 +25,7 @@
 
 namespace tarn {
 
-// `blocks` blocks of `bytes` bytes. Their alignment is that of a StaticPool unless it is said.
+// A class of `blocks` blocks of `bytes` bytes. By default they are aligned as a StaticPool's are.
 template <std::size_t bytes, std::size_t blocks, std::size_t alignment = natural_alignment(bytes)>
 struct Class {
   static constexpr std::size_t block_bytes = bytes;
@@ -34,12 +35,12 @@ struct Class {
 
 // What happens when the smallest class that fits is exhausted.
 enum class Spill {
-  none,    // The request fails: no class can take another's blocks. The default.
-  larger,  // The next larger class that fits serves it, if it has a block.
+  none,    // The request fails, so no class can use up another's blocks. The default.
+  larger,  // The next larger class that fits serves the request, if it has a block.
 };
 
-// Pools one after the other, smallest class first. Inlined whole, since a call for each class would
-// cost more than its comparisons.
+// The pools one after the other, smallest class first. All is inlined, since a call for each class
+// would cost more than its comparisons.
 template <class Lock, class... Classes>
 class StaticClasses;
 
@@ -132,17 +133,17 @@ class BasicStaticHeap {
   BasicStaticHeap(const BasicStaticHeap&) = delete;
   BasicStaticHeap& operator=(const BasicStaticHeap&) = delete;
 
-  // The size of the whole object; and see StaticPool::worst_case_words, here of the class that has
-  // most, times the classes that may be tried.
+  // The size of the whole object; and StaticPool::worst_case_words of the class that has most,
+  // times the number of classes that may be tried.
   static constexpr std::size_t footprint_bytes() noexcept { return sizeof(BasicStaticHeap); }
   static constexpr std::size_t worst_case_words() noexcept {
     return Pools::words * (spill == Spill::larger ? classes : 1);
   }
 
-  // A block of the smallest class of at least `bytes` bytes (0 too), aligned as that class is, or
-  // as is asked for. Null when that class has no free block (and, with Spill::larger, no larger one
-  // has), or no class is large enough; allocate() throws std::bad_alloc then, where there are
-  // exceptions. Of the classes that were asked in vain each counts a failure.
+  // Takes a block of the smallest class of at least `bytes` bytes (0 is allowed) and with at least
+  // the alignment, if one is given. Null when no class is large enough, or that class has no free
+  // block (and, with Spill::larger, no larger one has); allocate() throws std::bad_alloc instead,
+  // if there are exceptions. Each class that was tried in vain counts a failure.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = 1) noexcept {
     return pools_.take(bytes, alignment, spill == Spill::larger);
   }
@@ -150,13 +151,14 @@ class BasicStaticHeap {
     return or_bad_alloc(try_allocate(bytes, alignment));
   }
 
-  // Ignores null. What is no live block of this heap is misuse, found before anything changes; the
-  // handler is told the heap, or the pool of the class in whose memory p lies.
+  // Frees a block; null is ignored. Any other pointer that is no live block of this heap is misuse,
+  // which is found before anything changes. The handler gets the heap, or the pool of the class in
+  // whose memory p lies.
   void deallocate(void* p) noexcept { pools_.give(this, p); }
   void deallocate(void* p, std::size_t, std::size_t) noexcept { deallocate(p); }
 
-  // A T made of the arguments, for destroy(); null when there is no block. When the constructor
-  // throws, the memory goes back.
+  // Makes a T, to be ended by destroy(). Null when there is no block. When the constructor throws,
+  // the memory goes back.
   template <class T, class... Args>
   [[nodiscard]] T* try_create(Args&&... args) noexcept(
       std::is_nothrow_constructible_v<T, Args&&...>) {
@@ -170,13 +172,13 @@ class BasicStaticHeap {
     deallocate(object);
   }
 
-  // In the memory of a block, live or not; the start of a live one; the bytes of the class whose
-  // block p lies in, 0 for none. Any pointer.
+  // Whether p lies in the memory of a block, live or not; whether p is the start of a live block;
+  // and the size of the class in whose blocks p lies, 0 for none. p: any pointer.
   bool owns(const void* p) const noexcept { return pools_.owns(p); }
   bool is_live(const void* p) const noexcept { return pools_.is_live(p); }
   std::size_t block_bytes_of(const void* p) const noexcept { return pools_.bytes_of(p); }
 
-  // visit(const StaticStats&) for each class, smallest first.
+  // Calls visit(const StaticStats&) for each class, smallest first.
   template <class Visit>
   void for_each_class(Visit&& visit) const {
     pools_.for_each_pool([&](const auto& pool) { visit(pool.stats()); });
@@ -194,7 +196,7 @@ class BasicStaticHeap {
     });
   }
 
-  // Every invariant; walks all bits. Nobody may use the heap meanwhile.
+  // Checks every invariant, in all bits. No thread may use the heap meanwhile.
   bool check() const noexcept { return pools_.check(); }
 
  private:

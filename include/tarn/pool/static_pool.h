@@ -1,16 +1,16 @@
-/* static_pool: pools and heaps whose sizes and counts are said at compile time, in C (C11, header
- * only; no heap below, no OS, no library). C++: tarn/pool/static_pool.hpp and
- * tarn/pool/static_heap.hpp.
+/* static_pool.h: pools and heaps whose sizes and counts are known at compile time, in C. (C++:
+ * tarn/pool/static_pool.hpp and tarn/pool/static_heap.hpp.) Header only, C11; needs no heap, no OS
+ * and no library.
  *
  *   TARN_STATIC_POOL(packet_pool, 64, 32)    // struct packet_pool and packet_pool_allocate, ...
  *   static struct packet_pool packets;       // 32 blocks of 64 bytes, in .bss
  *   void* p = packet_pool_allocate(&packets);
  *   packet_pool_deallocate(&packets, p);
  *
- * A pool of zero bytes is ready and empty: usable before main, without a call. Each operation takes
- * constant time (docs/static_pools.md has the instructions), except those that are said to walk.
- * Before a used one is zeroed, or its memory put to another use: tarn_watch_end
- * (tarn/detail/watch.h).
+ * A pool whose bytes are all zero is ready and empty, so a static one works before main, without a
+ * call. Each operation takes constant time (docs/static_pools.md has the instructions), except
+ * those that are said to walk. Call tarn_watch_end (tarn/detail/watch.h) before a pool that was
+ * used is zeroed, or its memory is used for something else.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_STATIC_POOL_H
@@ -32,43 +32,49 @@ extern "C" {
 #define TARN_STATIC_ASSERT _Static_assert
 #endif
 
-/* What a type of `bytes` bytes can need: the largest power of two that divides it, at most the
- * alignment of max_align_t. */
+/* The greatest alignment that a type of `bytes` bytes can have: the largest power of two that
+ * divides `bytes`, but at most the alignment of max_align_t. */
 #define TARN_STATIC_ALIGNMENT(bytes)                                     \
   (((size_t)(bytes) & (~(size_t)(bytes) + 1)) < __alignof__(max_align_t) \
        ? ((size_t)(bytes) & (~(size_t)(bytes) + 1))                      \
        : __alignof__(max_align_t))
 
-/* A block with what it is aligned to. */
+/* A block with its alignment. */
 #define TARN_STATIC_STRIDE(bytes, alignment) \
   (((size_t)(bytes) + (alignment)-1) / (alignment) * (alignment))
 
-/* TARN_STATIC_POOL(name, bytes, blocks), at file scope, no semicolon: declares `struct name`, a
- * pool of `blocks` blocks of `bytes` bytes (both constants above 0), and static inline functions.
- * Sizes whose product does not fit do not compile. In the functions, any pointer may be anything:
+/* TARN_STATIC_POOL(name, bytes, blocks) stands at file scope, without a semicolon. It declares
+ * `struct name`, a pool of `blocks` blocks of `bytes` bytes (both constants above 0), and static
+ * inline functions. Sizes whose product does not fit do not compile. p is any pointer:
  *
- *   void* name_allocate(struct name*)               a block, not zeroed; null when all are in use,
- *                                                   which is counted. Blocks that were never used
- *                                                   come out lowest address first, after others
- *   void name_deallocate(struct name*, void* p)     ignores null. What else is no live block of
- *                                                   this pool is misuse: tarn_static_misuse
- *   int name_owns(const struct name*, p)            p is in the memory of a block, live or not
- *   int name_is_live(const struct name*, p)         p is the start of a live block
- *   size_t name_index_of(const struct name*, p)     which block, from 0 by address; at least
- *                                                   `blocks` when p is the start of none
- *   void* name_next(struct name*, p)                the live block after block p, or the first for
- *                                                   null; null at the end. Walks; takes no lock
+ *   void* name_allocate(struct name*)
+ *       Takes a block, which is not zeroed. Returns null, and counts a failure, when all blocks are
+ *       in use. Blocks that were never used come after all others, the lowest address first.
+ *   void name_deallocate(struct name*, void* p)
+ *       Frees a block; null is ignored. For any other pointer that is no live block of this pool it
+ *       calls tarn_static_misuse.
+ *   int name_owns(const struct name*, p)
+ *       Whether p lies in the memory of a block, live or not.
+ *   int name_is_live(const struct name*, p)
+ *       Whether p is the start of a live block.
+ *   size_t name_index_of(const struct name*, p)
+ *       The number of the block that starts at p, from 0 by address; `blocks` or more if none does.
+ *   void* name_next(struct name*, p)
+ *       The live block after block p, or the first one for null; null at the end. Walks, and takes
+ *       no lock.
  *   tarn_static_stats name_stats(const struct name*)
- *   int name_check(const struct name*)              every invariant. Walks; takes no lock
+ *   int name_check(const struct name*)
+ *       1 when every invariant holds. Walks, and takes no lock.
  *
- * One thread at a time, by the caller's care. sizeof(struct name) is its footprint.
+ * The caller sees to it that one thread at a time uses the pool. sizeof(struct name) is its
+ * footprint.
  *
- * TARN_STATIC_POOL_WITH has an alignment too, a power of two, and LOCK and UNLOCK: functions or
- * function-like macros that are called with the pool around each operation's few instructions.
+ * TARN_STATIC_POOL_WITH takes an alignment besides, a power of two, and LOCK and UNLOCK: functions
+ * or function-like macros that are called with the pool around each operation's few instructions.
  *
- * TARN_STATIC_POOL_LOCK_FREE: any threads, interrupt and signal handlers at once, without a lock;
- * needs compare-and-swap for a word. On a processor without (Cortex-M0) it does not compile: take
- * LOCK and UNLOCK that mask interrupts there. */
+ * TARN_STATIC_POOL_LOCK_FREE makes a pool that any threads, interrupt handlers and signal handlers
+ * may use at once, without a lock. It needs compare-and-swap for a word, and does not compile for a
+ * processor without it (Cortex-M0); use LOCK and UNLOCK that mask interrupts there. */
 #define TARN_STATIC_POOL(name, bytes, blocks)                                                   \
   TARN_STATIC_POOL_WITH(name, bytes, blocks, TARN_STATIC_ALIGNMENT(bytes), TARN_STATIC_NO_LOCK, \
                         TARN_STATIC_NO_LOCK)
@@ -79,22 +85,25 @@ extern "C" {
   TARN_STATIC_POOL_OF_KIND(name, bytes, blocks, alignment, SHARED, TARN_STATIC_NO_LOCK, \
                            TARN_STATIC_NO_LOCK)
 
-/* TARN_STATIC_HEAP(name, CLASSES): `struct name`, a heap of some pools, its classes, by
+/* TARN_STATIC_HEAP(name, CLASSES) declares `struct name`, a heap that has a pool for each class:
  *
  *   #define MESSAGE_SIZES(X) X(16, 24) X(48, 8) X(160, 2)    // bytes, blocks: numbers; ascending
  *   TARN_STATIC_HEAP(message_heap, MESSAGE_SIZES)
  *
  *   void* name_allocate(struct name*, size_t bytes, size_t alignment)
- *       a block of the smallest class of at least `bytes` bytes (0 too) whose alignment,
- *       TARN_STATIC_ALIGNMENT of its size, is at least `alignment` (a power of two; 1 will do).
- *       Null when no class is large enough, or that class has no free block
- *   void name_deallocate(struct name*, void* p), name_owns, name_is_live, name_check   as above
- *   size_t name_block_bytes_of(const struct name*, p)    of the class that p lies in; 0: of none
+ *       Takes a block of the smallest class of at least `bytes` bytes (0 is allowed) whose
+ *       alignment, TARN_STATIC_ALIGNMENT of its size, is at least `alignment` (a power of two; 1
+ *       asks for none). Null when no class is large enough, or that class has no free block.
+ *   void name_deallocate(struct name*, void* p), name_owns, name_is_live, name_check
+ *       As above.
+ *   size_t name_block_bytes_of(const struct name*, p)
+ *       The size of the class in whose blocks p lies; 0: it lies in none.
  *   void name_each_class(const struct name*, void (*visit)(const tarn_static_stats*, void*), void*)
+ *       Calls visit for each class, smallest first.
  *
- * TARN_STATIC_HEAP_WITH has SPILL (1: when a class has no free block the next larger one serves, 0:
- * the request fails), LOCK and UNLOCK, held for one operation on the whole heap;
- * TARN_STATIC_HEAP_LOCK_FREE has SPILL. */
+ * TARN_STATIC_HEAP_WITH takes SPILL, LOCK and UNLOCK besides. With SPILL 1 the next larger class
+ * serves a request when a class has no free block; with 0 the request fails. The lock is held for
+ * one operation on the whole heap. TARN_STATIC_HEAP_LOCK_FREE takes SPILL. */
 #define TARN_STATIC_HEAP(name, CLASSES) \
   TARN_STATIC_HEAP_WITH(name, CLASSES, 0, TARN_STATIC_NO_LOCK, TARN_STATIC_NO_LOCK)
 #define TARN_STATIC_HEAP_WITH(name, CLASSES, SPILL, LOCK, UNLOCK) \
@@ -113,7 +122,7 @@ extern "C" {
 
 enum { TARN_STATIC_FREED = 1, TARN_STATIC_NOT_LIVE, TARN_STATIC_FOREIGN };
 
-/* The two kinds of tarn/detail/static_bits.h, by names that are pasted. */
+/* The two kinds of functions in tarn/detail/static_bits.h, selected by token pasting. */
 #define TARN_STATIC_IS_PLAIN 0
 #define TARN_STATIC_IS_SHARED 1
 #define TARN_STATIC_ALLOCATE_PLAIN tarn_static_allocate_plain
@@ -240,7 +249,7 @@ TARN_STATIC_INLINE tarn_static_stats tarn_static_stats_of(const tarn_static_coun
     return tarn_static_check_bits(pool->words, &pool->counts, blocks, TARN_STATIC_IS_##kind);     \
   }
 
-/* One class each, in the body of a function of a heap. */
+/* Each handles one class in the body of a heap's function. */
 #define TARN_STATIC_CLASS(size, blocks)                            \
   struct {                                                         \
     TARN_STATIC_MEMBERS(size, blocks, TARN_STATIC_ALIGNMENT(size)) \

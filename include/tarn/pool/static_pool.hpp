@@ -1,6 +1,6 @@
-// static_pool.hpp: blocks of one size, as many as are said at compile time, in the pool object
-// itself (C++17; header only; no heap, no OS, no library). tarn/pool/static_pool.h has the same in
-// C.
+// static_pool.hpp: pools whose blocks lie in the object, with their size and number known at
+// compile time, in C++ (C++17). Header only; needs no heap, no OS and no library.
+// tarn/pool/static_pool.h has the same in C.
 //
 //   static tarn::StaticPool<64, 32> packets;         // 32 blocks of 64 bytes, in .bss
 //   void* packet = packets.try_allocate();           // null when all are in use
@@ -75,23 +75,24 @@ class StaticPool : private Lock {
   StaticPool& operator=(const StaticPool&) = delete;
   TARN_WATCH_DESTRUCTOR(StaticPool, &storage_, sizeof storage_)
 
-  // The size of the whole object, and what of it are not blocks.
+  // The size of the whole object, and the part of it that is not blocks.
   static constexpr std::size_t footprint_bytes() noexcept { return sizeof(StaticPool); }
   static constexpr std::size_t overhead_bytes() noexcept {
     return sizeof(StaticPool) - bytes_of_block * count;
   }
 
-  // The most words of bookkeeping that one operation reads or writes, which its time grows with. At
-  // most 5 for pools that are not LockFree. LockFree: while no other thread uses the pool.
+  // The most words of bookkeeping that one operation reads or writes; its time grows with them. At
+  // most 5 for pools that are not LockFree. For LockFree pools the number holds while no other
+  // thread uses the pool.
   static constexpr std::size_t worst_case_words() noexcept {
     const std::size_t words = TARN_STATIC_BIT_WORDS(count);
     if (words == 1) return 3;  // Two counts and the bits.
     return 3 + (is_shared_ ? TARN_STATIC_BIT_WORDS(words) : 2);
   }
 
-  // A block, not zeroed. Blocks that were never used come out lowest address first, after all
-  // others. When all are in use: null, or std::bad_alloc from
-  // allocate() where there are exceptions.
+  // Takes a block, which is not zeroed. Blocks that were never used come after all others, the
+  // lowest address first. When all are in use it returns null; allocate() throws std::bad_alloc
+  // instead, if there are exceptions.
   [[nodiscard]] void* try_allocate() noexcept {
     if constexpr (is_shared_) {
       const std::size_t i = tarn_static_take_shared(words_, &counts_, count);
@@ -110,8 +111,8 @@ class StaticPool : private Lock {
   }
   [[nodiscard]] void* allocate() { return or_bad_alloc(try_allocate()); }
 
-  // A block for at most block_bytes bytes (0 too), aligned to at most `alignment`; else null. What
-  // this pool cannot have is no failure of it, and is not counted.
+  // For generic code over any allocator. Null for more bytes or a greater alignment than the pool's
+  // blocks have, which is not counted as a failure.
   [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
     return bytes <= bytes_of_block && alignment <= alignment_of_block ? try_allocate() : nullptr;
   }
@@ -119,7 +120,7 @@ class StaticPool : private Lock {
     return or_bad_alloc(try_allocate(bytes, alignment));
   }
 
-  // Ignores null. Anything else that is not a live block of this pool is misuse.
+  // Frees a block; null is ignored. Any other pointer that is no live block of this pool is misuse.
   void deallocate(void* p) noexcept {
     const std::size_t i = index_of(p);
     if (TARN_UNLIKELY(i >= count)) {
@@ -138,7 +139,7 @@ class StaticPool : private Lock {
   bool is_live(const void* p) const noexcept {
     return tarn_static_is_live(words_, count, index_of(p)) != 0;
   }
-  // Which block this is, from 0 by address; at least `blocks` when it is the start of none.
+  // The number of the block at p, from 0 by address; at least `blocks` if p is the start of none.
   std::size_t index_of(const void* p) const noexcept {
     return tarn_exact_index(storage_.bytes, p, inverse_, shift_);
   }
@@ -149,9 +150,9 @@ class StaticPool : private Lock {
             __atomic_load_n(&counts_.failures, __ATOMIC_RELAXED)};
   }
 
-  // Calls visit(void*) for each live block, by address, until it returns false if it returns
-  // anything. It may free the block that it is given. Without the lock: meanwhile others may not
-  // use the pool, or, if it is LockFree, blocks that come and go are seen or not.
+  // Calls visit(void*) for each live block, by address. If visit returns a bool, false ends the
+  // walk. It may free the block that it is shown. The lock is not held, so no other thread may use
+  // the pool meanwhile; in a LockFree pool blocks that come and go may be shown or not.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -164,13 +165,14 @@ class StaticPool : private Lock {
     }
   }
 
-  // Every invariant; walks all bits. Nobody may use the pool meanwhile.
+  // Checks every invariant, in all bits. No thread may use the pool meanwhile.
   bool check() const noexcept {
     return tarn_static_check_bits(words_, &counts_, count, is_shared_) != 0;
   }
 
  private:
-  // With the empty member constructed, a pool that is not static costs its bits, not its blocks.
+  // Only the empty member is constructed, so making a pool that is not static writes its bits
+  // alone.
   union Storage {
     constexpr Storage() noexcept : none() {}
     struct {
@@ -194,14 +196,14 @@ class StaticPool : private Lock {
     }
   }
 
-  // Before the blocks, where an overrun of the last one does not reach.
+  // They lie before the blocks, where an overrun of the last one does not reach.
   std::size_t words_[TARN_STATIC_WORDS(count)] = {};
   tarn_static_counts counts_ = {};
   Storage storage_;
 };
 
-// Objects of one type. It ends no objects when it is destroyed, so that static objects may use it
-// to their end: destroy() them, or all with destroy_all().
+// A pool of objects of one type. Its destructor destroys no objects, so that static objects may use
+// it to their end. The program calls destroy() for each, or destroy_all().
 template <class T, std::size_t count, class Lock = NoLock>
 class StaticObjectPool {
  public:
@@ -209,8 +211,8 @@ class StaticObjectPool {
 
   constexpr StaticObjectPool() noexcept = default;
 
-  // A T made of the arguments; when all are in use: null, or std::bad_alloc from create() where
-  // there are exceptions. When the constructor throws, its memory goes back.
+  // Makes a T. When all blocks are in use it returns null; create() throws std::bad_alloc instead,
+  // if there are exceptions. When the constructor throws, the memory goes back.
   template <class... Args>
   [[nodiscard]] T* try_create(Args&&... args) noexcept(
       std::is_nothrow_constructible_v<T, Args&&...>) {
@@ -221,18 +223,19 @@ class StaticObjectPool {
     return construct(pool_.allocate(), std::forward<Args>(args)...);
   }
 
-  // Ignores null. What is no live object of this pool is misuse, and its destructor is not run.
+  // Destroys an object; null is ignored. Any other pointer that is no live object of this pool is
+  // misuse, and no destructor is run.
   void destroy(T* object) noexcept {
     if (object != nullptr && pool_.is_live(object)) object->~T();
     pool_.deallocate(object);
   }
 
-  // Every live object, by address. Nobody else may use the pool meanwhile.
+  // Destroys every live object, by address. No other thread may use the pool meanwhile.
   void destroy_all() noexcept {
     for_each([this](T& object) { destroy(&object); });
   }
 
-  // As StaticPool::for_each, with a T&. Nobody else may use the pool meanwhile.
+  // As StaticPool::for_each, but visit gets a T&. No other thread may use the pool meanwhile.
   template <class Visit>
   void for_each(Visit&& visit) {
     pool_.for_each([&](void* p) { return visit(*static_cast<T*>(p)); });

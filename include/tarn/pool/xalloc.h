@@ -21,46 +21,50 @@
 extern "C" {
 #endif
 
-/* As in tarn/pool/class_pools.h: at least `bytes` bytes aligned to 16, to `alignment`, zero. Null
- * and ENOMEM when there are none. */
+/* Allocate at least `bytes` bytes, as the functions in tarn/pool/class_pools.h do: aligned to 16;
+ * aligned to `alignment`; and all zero. Null with ENOMEM when there is no memory. */
 TARN_API TARN_ALLOCATES_SHARED(1) void* tarn_xmalloc(size_t bytes);
 TARN_API TARN_ALLOCATES_SHARED(2) void* tarn_xmalloc_aligned(size_t alignment, size_t bytes);
 TARN_API TARN_ALLOCATES_SHARED(1, 2) void* tarn_xcalloc(size_t count, size_t bytes);
 
-/* As tarn_class_pools_reallocate: never moves to become smaller; 0 bytes frees p and gives null. */
+/* Resizes a block as tarn_class_pools_reallocate does: it never moves to become smaller, and 0
+ * bytes frees p and returns null. */
 TARN_API TARN_MUST_USE void* tarn_xrealloc(void* p, size_t bytes);
 
-/* Takes a block back; null is ignored, errno is kept. What is no live block of this family is
- * reported (`tarn: double free: xfree(...)`, `tarn: invalid free: xfree(...)`) and ends the
- * process, without the lock. */
+/* Frees a block; null is ignored, and errno is kept. A pointer that is no live block of this family
+ * is reported (`tarn: double free: xfree(...)`, `tarn: invalid free: xfree(...)`), and the process
+ * ends; the lock is not held then. */
 TARN_API void tarn_xfree(void* p);
 
-/* What the block may use; 0: p is not the start of a live block. Any pointer. */
+/* How many bytes of the block may be used. 0 if p is not the start of a live block. p: any
+ * pointer. */
 TARN_API size_t tarn_xalloc_usable_bytes(const void* p);
 
-/* Has the family ready, with these options or (null) its own. It makes itself ready at the first
- * call, so nobody need do this. 0, or -1: EBUSY where `options` is not null and it is ready, as it
- * stays after tarn_xalloc_destroy while a block lives; else as tarn_class_pools_init. A lock in the
- * options is as for tarn_xalloc_set_lock; none there changes nothing. */
+/* Makes the family ready with these options, or with its own if they are null. Without this call it
+ * makes itself ready when it is first used. Returns 0, or -1 as tarn_class_pools_init, and with
+ * EBUSY when `options` is not null and the family is ready already; it stays ready after
+ * tarn_xalloc_destroy as long as a block lives. A lock in the options is set as by
+ * tarn_xalloc_set_lock; without one, the lock stays as it is. */
 TARN_API int tarn_xalloc_init(const tarn_class_pools_options* options);
 
-/* Gives all memory back that holds no live block, and begins the statistics anew. Live blocks stay;
- * each may be freed, by a destructor of a static object for instance: then its memory goes, too.
- * The next allocation is as the first one was. Linear in the chunks. */
+/* Gives back all memory that holds no live block, and resets the statistics. Live blocks stay, and
+ * may be freed later, for instance by the destructor of a static object; then their memory goes
+ * back, too. The next allocation begins anew. Linear in the chunks. */
 TARN_API void tarn_xalloc_destroy(void);
 
-/* The lock of the family: null, one of its own (the default), which the child of a fork finds free;
- * without functions, none: for programs of one thread; else yours, whose functions must not use the
- * family, nor throw once the source has been called. Call it while nobody else uses that, nor holds
- * it (tarn_xalloc_lock). It lasts beyond tarn_xalloc_destroy. */
+/* Sets the lock of the family. With null it uses its own, as it does by default; the child of a
+ * fork finds that one free. A struct without functions means no lock, for programs of one thread.
+ * The functions of a lock must not use the family, and must not throw once the source has been
+ * called. No other thread may use or hold (tarn_xalloc_lock) the family during this call. The lock
+ * stays set after tarn_xalloc_destroy. */
 TARN_API void tarn_xalloc_set_lock(const tarn_class_pools_lock* lock);
 
-/* The first keeps all other threads out, until the second was called as often. The second does
- * nothing without a first. The family may be used between. */
+/* tarn_xalloc_lock keeps all other threads out until tarn_xalloc_unlock has been called as often.
+ * The calling thread may use the family in between. An unlock without a lock does nothing. */
 TARN_API void tarn_xalloc_lock(void);
 TARN_API void tarn_xalloc_unlock(void);
 
-/* As in tarn/pool/class_pools.h, under the lock. */
+/* These do what the functions in tarn/pool/class_pools.h do, under the lock. */
 TARN_API int tarn_xalloc_get_class_stats(size_t number, tarn_class_pool_stats* stats);
 TARN_API int tarn_xalloc_get_stats(tarn_class_pools_stats* stats);
 TARN_API void* tarn_xalloc_next(const void* p, size_t* bytes);

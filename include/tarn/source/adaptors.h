@@ -1,12 +1,14 @@
-/* adaptors.h: sources that are counted, limited, locked, traced or fail when told to, around other
- * ones, in C. (C++: tarn/source/adaptors.hpp, around allocators as well.) Header only; they nest.
+/* adaptors.h: sources that wrap another source to count, limit, lock or trace its calls, or to make
+ * them fail, in C. (C++: tarn/source/adaptors.hpp, which wraps allocators as well.) Header only.
+ * Adaptors nest.
  *
  *   tarn_limited_source part = {.inner = tarn_buffer_source_get(&buffer), .limit_bytes = 10000};
  *   const tarn_source source = tarn_limited_source_get(&part);   // never more than 10,000 bytes
  *
- * Each is made by naming `inner` and what it needs besides; the rest is zero at first, and may be
- * read. It must stay where it is. One thread at a time, but for locked ones, which are outermost
- * for what several threads use. A release that `inner` does not have is none here either.
+ * To make one, set `inner` and the fields that say what it is to do; all others must be zero at
+ * first and may be read. It must stay where it is. One thread at a time uses an adaptor, except a
+ * locked one, which has to be the outermost of those that several threads use. If `inner` has no
+ * release, neither has the adaptor.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_ADAPTORS_H
@@ -24,7 +26,7 @@
 extern "C" {
 #endif
 
-/* Exact numbers of what passes; bytes are those granted. */
+/* Counts all calls exactly. Bytes are those that were granted. */
 typedef struct tarn_counted_source {
   tarn_source inner;
   uint64_t taken;   /* Chunks taken since the beginning. */
@@ -34,14 +36,14 @@ typedef struct tarn_counted_source {
   uint64_t bytes_peak;
 } tarn_counted_source;
 
-/* Never more than limit_bytes at a time: null beyond. */
+/* Never lets more than limit_bytes be out: requests beyond that get a null chunk. */
 typedef struct tarn_limited_source {
   tarn_source inner;
-  size_t limit_bytes; /* May be changed; below what is out: nothing more until enough is back. */
-  size_t bytes;       /* Out. */
+  size_t limit_bytes; /* May be changed. While more than that is out, all requests fail. */
+  size_t bytes;       /* The bytes of the chunks that are out. */
 } tarn_limited_source;
 
-/* For any thread, one after the other. */
+/* Lets any thread use the source, one at a time. */
 typedef struct tarn_locked_source {
   tarn_source inner;
   void (*lock)(void* context);
@@ -49,18 +51,19 @@ typedef struct tarn_locked_source {
   void* context;
 } tarn_locked_source;
 
-/* Tells sink after a chunk was taken (its data null: there was none) and before it is given back
- * (then `released` is not 0). */
+/* Calls sink after each request, with a null chunk if it failed, and before a chunk is given back;
+ * then `released` is not 0. */
 typedef struct tarn_traced_source {
   tarn_source inner;
   void (*sink)(void* context, int released, tarn_chunk chunk);
   void* context;
 } tarn_traced_source;
 
-/* Refuses the call number `failing` since `calls` was 0, and all later ones if `onwards`. */
+/* Makes request number `failing`, counted by `calls`, fail; and all later ones, too, if `onwards`.
+ * */
 typedef struct tarn_failing_source {
   tarn_source inner;
-  uint64_t failing; /* 0: none. */
+  uint64_t failing; /* 0: no request fails. */
   int onwards;
   uint64_t calls;
 } tarn_failing_source;
@@ -69,7 +72,7 @@ static inline void tarn_source_give(const tarn_source* source, tarn_chunk chunk)
   if (source->release != NULL) source->release(source->context, chunk);
 }
 
-/* `inner` with other functions: its hints stay. */
+/* A copy of `inner` with other functions. Its chunk_bytes and zeroed stay. */
 static inline tarn_source tarn_source_around(const tarn_source* inner, void* self,
                                              tarn_chunk (*acquire)(void*, size_t, size_t),
                                              void (*release)(void*, tarn_chunk)) {
@@ -106,7 +109,7 @@ static inline tarn_source tarn_counted_source_get(tarn_counted_source* self) {
                             tarn_counted_source_release);
 }
 
-/* A source that grants more than is left is given its chunk back. */
+/* If the source grants more than is left, the chunk goes back to it. */
 static inline tarn_chunk tarn_limited_source_acquire(void* context, size_t bytes,
                                                      size_t alignment) {
   tarn_limited_source* const self = (tarn_limited_source*)context;

@@ -1,15 +1,16 @@
-// adaptors.hpp: sources and allocators that are counted, limited, locked, traced, or fail when told
-// to: around others. C++20; header only.
+// adaptors.hpp: sources and allocators that wrap another one to count, limit, lock or trace its
+// calls, or to make them fail. C++20; header only.
 //
 //   tarn::StaticBuffer<65536> buffer;
 //   tarn::Limited<tarn::BufferSource&> part(10'000, buffer);  // never more than 10,000 bytes of it
 //   tarn::Counted<tarn::Pool> nodes(sizeof(Node), part);
 //   tarn::Locked<tarn::Pool> shared(64, part);
 //
-// Each holds what it wraps, or refers to it if that is a reference; the arguments are its own, then
-// what makes the wrapped one. Around a Source it is a Source, around a BlockAllocator one, too, and
-// both around both; so they nest. Each adds a few instructions to a call. One thread at a time, but
-// for Locked, which is outermost for what several threads use.
+// An adaptor holds what it wraps, or refers to it if the type is a reference. Its constructor takes
+// its own arguments first, and then those of the wrapped object. An adaptor of a Source is a
+// Source, and one of a BlockAllocator is a BlockAllocator, so adaptors nest. Each adds a few
+// instructions to a call. One thread at a time uses an adaptor, except Locked, which has to be the
+// outermost of those that several threads use.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_ADAPTORS_HPP
@@ -32,8 +33,8 @@
 
 namespace tarn {
 
-// What adaptors have in common; Self is the adaptor, S the wrapped type, or a reference to it. Each
-// of them brings take(bytes, alignment) and the like only for what S can do.
+// What adaptors have in common. Self is the adaptor, and S the wrapped type or a reference to it.
+// An adaptor has only those functions that S has.
 template <class Self, class S>
 class Adaptor {
  public:
@@ -43,7 +44,7 @@ class Adaptor {
   Adaptor(const Adaptor&) = delete;
   Adaptor& operator=(const Adaptor&) = delete;
 
-  // What is wrapped; what is done with it directly is not seen by the adaptor.
+  // The wrapped object. The adaptor does not see what is done with it directly.
   Inner& inner() noexcept { return inner_; }
   const Inner& inner() const noexcept { return inner_; }
 
@@ -52,7 +53,7 @@ class Adaptor {
     return or_bad_alloc(static_cast<Self*>(this)->try_allocate(bytes, alignment));
   }
 
-  // What a source says of itself, where the wrapped one says it.
+  // The hints of a source, if the wrapped one has them.
   std::size_t chunk_bytes() const noexcept requires requires(const Inner& s) { s.chunk_bytes(); }
   { return inner().chunk_bytes(); }
   bool zeroed() const noexcept requires requires(const Inner& s) { s.zeroed(); }
@@ -71,19 +72,20 @@ class Adaptor {
   S inner_;
 };
 
-// The numbers of a Counted; of blocks, bytes are those asked for, of chunks those granted.
+// The numbers of a Counted. The bytes of blocks are those asked for, those of chunks are those
+// granted.
 struct Counts {
   std::uint64_t taken = 0;    // Blocks and chunks taken since the beginning.
   std::uint64_t given = 0;    // Blocks and chunks given back.
   std::uint64_t refused = 0;  // Requests that got nothing.
   std::uint64_t live = 0;     // taken - given
   std::uint64_t live_peak = 0;
-  std::uint64_t bytes = 0;  // Of those that are live.
+  std::uint64_t bytes = 0;  // The bytes of those that are live.
   std::uint64_t bytes_peak = 0;
   std::uint64_t bytes_taken = 0;
 };
 
-// Exact numbers of what passes through it.
+// Counts all calls exactly.
 template <class S>
 class Counted : public Adaptor<Counted<S>, S> {
  public:
@@ -147,8 +149,9 @@ class Counted : public Adaptor<Counted<S>, S> {
   Counts counts_;
 };
 
-// Never more than a number of bytes at a time: null beyond it. Around another Limited, both limits
-// hold; several around a reference to the same one share its limit, as heaps do their parent's.
+// Never lets more than a number of bytes be out; requests beyond that get null. Around another
+// Limited both limits hold. Several that refer to the same Limited share its limit, as heaps share
+// their parent's.
 template <class S>
 class Limited : public Adaptor<Limited<S>, S> {
  public:
@@ -158,7 +161,7 @@ class Limited : public Adaptor<Limited<S>, S> {
   explicit Limited(std::size_t limit_bytes, Args&&... args)
       : Adaptor<Limited<S>, S>(std::forward<Args>(args)...), limit_bytes_(limit_bytes) {}
 
-  // A source that grants more than is left is given its chunk back.
+  // If the source grants more than is left, the chunk goes back to it.
   [[nodiscard]] Chunk acquire(std::size_t bytes,
                               std::size_t alignment) noexcept requires Source<Inner> {
     if (bytes > room()) return {};
@@ -191,7 +194,7 @@ class Limited : public Adaptor<Limited<S>, S> {
 
   std::size_t bytes() const noexcept { return bytes_; }
   std::size_t limit_bytes() const noexcept { return limit_bytes_; }
-  // Below what is out already: then nothing is taken until enough has come back.
+  // While more than the limit is out, all requests fail.
   void set_limit_bytes(std::size_t limit_bytes) noexcept { limit_bytes_ = limit_bytes; }
 
  private:
@@ -201,7 +204,8 @@ class Limited : public Adaptor<Limited<S>, S> {
   std::size_t bytes_ = 0;
 };
 
-// For any thread: one after the other. Lock: lock() and unlock(); std::mutex is one.
+// Lets any thread use the wrapped object, one at a time. Lock: any class with lock() and unlock(),
+// such as std::mutex.
 template <class S, class Lock = SmallLock>
 class Locked : public Adaptor<Locked<S, Lock>, S> {
  public:
@@ -242,7 +246,7 @@ class Locked : public Adaptor<Locked<S, Lock>, S> {
     return this->inner().check();
   }
 
-  // use(inner) while no other thread is in it: for all that is not named above.
+  // Calls use(inner) under the lock, for everything that has no function above.
   template <class Use>
   decltype(auto) with(Use&& use) {
     const LockScope<Lock> scope(lock_);
@@ -255,10 +259,11 @@ class Locked : public Adaptor<Locked<S, Lock>, S> {
 
 enum class Operation { acquire, release, allocate, deallocate };
 
-// Of the call: for acquire and release `bytes` are those granted, if any, else as asked for.
+// One call. For acquire and release `bytes` are those granted; for a request that failed, and for
+// blocks, those asked for.
 struct TraceEvent {
   Operation operation;
-  void* p;  // Null: there was no memory, or nothing was given back.
+  void* p;  // Null: the request failed, or null was given back.
   std::size_t bytes;
   std::size_t alignment;  // 0 for release.
 };
@@ -304,8 +309,8 @@ class Traced : public Adaptor<Traced<S, Sink>, S> {
   Sink sink_;
 };
 
-// Refuses the n-th request for memory from now (n counts from 1), or all from it on; all else goes
-// through.
+// Makes the n-th request for memory from now fail (n counts from 1), or all requests from that one
+// on. All other calls go through.
 //
 //   tarn::Failing<tarn::BufferSource&> source(buffer);
 //   source.fail_at(3);
@@ -317,11 +322,11 @@ class Failing : public Adaptor<Failing<S>, S> {
   template <class... Args>
   explicit Failing(Args&&... args) : Adaptor<Failing<S>, S>(std::forward<Args>(args)...) {}
 
-  // 0: none.
+  // n = 0: no request fails.
   void fail_at(std::uint64_t n) noexcept { set(n, false); }
   void fail_from(std::uint64_t n) noexcept { set(n, true); }
 
-  std::uint64_t calls() const noexcept { return calls_; }  // Since either of these.
+  std::uint64_t calls() const noexcept { return calls_; }  // Requests since one of these two.
   std::uint64_t failures() const noexcept { return failures_; }
 
   [[nodiscard]] Chunk acquire(std::size_t bytes,

@@ -1,16 +1,16 @@
-/* buffer_source.h: chunks from memory that you give, in C. (C++: tarn/source/buffer_source.hpp.)
- * Released chunks are used again, in any order; neighbours are joined, and what alignment skips is
- * not lost.
+/* buffer_source.h: chunks from memory that the program provides, in C. (C++:
+ * tarn/source/buffer_source.hpp.) Released chunks are used again, in any order. Free neighbours are
+ * joined, and bytes that alignment skips are not lost.
  *
  *   static unsigned char memory[2000];
  *   tarn_buffer_source buffer;
  *   tarn_buffer_source_init(&buffer, memory, sizeof memory);
  *   const tarn_source source = tarn_buffer_source_get(&buffer);   // for a pool, an arena, ...
  *
- * Free ranges (gaps) are a list in the order of addresses, its links inside the gaps: the first one
- * that fits is taken (D. Knuth, The Art of Computer Programming 1, 2.5). Taking and giving back are
- * linear in the gaps, of which there are at most one more than chunks out. One thread at a time.
- * Only headers: no library, no operating system. docs/sources.md.
+ * Free ranges (gaps) are linked in the order of addresses, through their first bytes. A request is
+ * served from the first gap that is large enough (D. Knuth, The Art of Computer Programming 1,
+ * 2.5). Taking and giving back are linear in the gaps, of which there is at most one more than
+ * chunks that are out. One thread at a time. Header only; needs no library and no OS.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_BUFFER_SOURCE_H
@@ -29,25 +29,25 @@
 extern "C" {
 #endif
 
-/* At the start of each gap. Offsets count from the base, so that the list may lie in a file, and in
- * memory that processes map at different addresses. */
+/* Lies at the start of each gap. Offsets count from the base, so that the list may lie in a file,
+ * and in memory that processes map at different addresses. */
 typedef struct tarn_gap {
-  size_t next; /* The offset of the next one; TARN_NO_GAP: none. */
+  size_t next; /* The offset of the next gap; TARN_NO_GAP: there is none. */
   size_t bytes;
 } tarn_gap;
 
 #define TARN_NO_GAP SIZE_MAX
 
-/* Base, offsets and lengths are multiples of this, and chunks are as long. */
+/* The base, offsets and lengths are multiples of this. A chunk has at least so many bytes. */
 #define TARN_GAP_GRAIN sizeof(tarn_gap)
 
 /* The gaps of a range. free_bytes + bytes of chunks out == bytes. */
 typedef struct tarn_gaps {
-  size_t bytes; /* Of the range. */
-  size_t first; /* The first gap. */
+  size_t bytes; /* The length of the range. */
+  size_t first; /* The offset of the first gap. */
   size_t free_bytes;
-  size_t free_bytes_min; /* The least there ever was. */
-  size_t chunks;         /* Out. */
+  size_t free_bytes_min; /* The least that free_bytes has been. */
+  size_t chunks;         /* Chunks that are out. */
   uint64_t acquired;     /* Chunks taken since the beginning. */
   uint64_t refused;      /* Requests that did not fit. */
 } tarn_gaps;
@@ -65,7 +65,7 @@ static inline tarn_gap tarn_gap_read(const char* base, size_t at) {
   return gap;
 }
 
-/* before: the gap in front of it, or TARN_NO_GAP. */
+/* Makes the link from gap `before`, or the first link if that is TARN_NO_GAP, lead to gap `to`. */
 static inline void tarn_gap_link(char* base, tarn_gaps* gaps, size_t before, size_t to) {
   if (before == TARN_NO_GAP) {
     gaps->first = to;
@@ -81,14 +81,14 @@ static inline void tarn_gap_write(char* base, size_t at, size_t next, size_t byt
   memcpy(base + at, &gap, sizeof gap);
 }
 
-/* A range without memory; tarn_gaps_give adds it. */
+/* Begins a range without memory. tarn_gaps_give adds it. */
 static inline void tarn_gaps_begin(tarn_gaps* gaps) {
   memset(gaps, 0, sizeof *gaps);
   gaps->first = TARN_NO_GAP;
 }
 
-/* The offset of as many bytes, aligned by their address; *granted says how many they are.
- * TARN_NO_GAP, and nothing has changed, when they do not fit. */
+/* Takes so many bytes, aligned by their address, and returns their offset. *granted is how many
+ * bytes they are. Returns TARN_NO_GAP, and changes nothing, when they do not fit. */
 static inline size_t tarn_gaps_take(char* base, tarn_gaps* gaps, size_t bytes, size_t alignment,
                                     size_t* granted) {
   size_t before = TARN_NO_GAP;
@@ -120,8 +120,9 @@ static inline size_t tarn_gaps_take(char* base, tarn_gaps* gaps, size_t bytes, s
   return TARN_NO_GAP;
 }
 
-/* Makes a range a gap, joined to its neighbours. 1; 0, and nothing has changed, when part of it is
- * one already; -1 when it is no range that was ever granted. */
+/* Makes a range a gap and joins it to its neighbours. Returns 1; 0 when part of the range is in a
+ * gap already; or -1 when it is no range that was ever granted. After 0 and -1 nothing has changed.
+ * */
 static inline int tarn_gaps_give(char* base, tarn_gaps* gaps, size_t at, size_t bytes) {
   size_t before = TARN_NO_GAP;
   size_t next = gaps->first;
@@ -163,7 +164,7 @@ static inline int tarn_gaps_out(const char* base, const tarn_gaps* gaps, size_t 
   return 1;
 }
 
-/* 1 when the gaps are in order, apart from each other, inside the range, and add up. */
+/* 1 when the gaps are in order, do not touch, lie inside the range, and add up to free_bytes. */
 static inline int tarn_gaps_check(const char* base, const tarn_gaps* gaps) {
   size_t end = 0;
   size_t sum = 0;
@@ -186,8 +187,8 @@ static inline int tarn_gaps_check(const char* base, const tarn_gaps* gaps) {
          (gaps->chunks != 0 || sum == gaps->bytes);
 }
 
-/* As tarn_source has them. release ends the process, with words where the library is linked, when
- * the chunk is not out. */
+/* The functions of a tarn_source. A release of a chunk that is not out ends the process, with a
+ * report if the library is linked. */
 static inline tarn_chunk tarn_gaps_acquire(char* base, tarn_gaps* gaps, size_t bytes,
                                            size_t alignment) {
   tarn_chunk chunk = {NULL, 0};
@@ -219,9 +220,9 @@ static inline void tarn_gaps_release(char* base, tarn_gaps* gaps, tarn_chunk chu
 
 /* The functions of buffer sources. */
 
-/* A source of the bytes, none of which may be used otherwise until its end; it needs none. Of the
- * region up to 15 bytes at each end are not used. Any region is allowed: one that is null or too
- * short never has a chunk. Constant time; 16 bytes are written. */
+/* Makes a source of these bytes, which must not be used for anything else as long as the source is
+ * used. It need not be destroyed. Up to 15 bytes at each end are left unused. Any region is
+ * allowed; one that is null or too short never has a chunk. Constant time; 16 bytes are written. */
 static inline void tarn_buffer_source_init(tarn_buffer_source* source, void* start, size_t bytes) {
   const size_t skipped = (size_t)(0 - (uintptr_t)start) & (TARN_GAP_GRAIN - 1);
   tarn_gaps_begin(&source->gaps);
@@ -233,31 +234,33 @@ static inline void tarn_buffer_source_init(tarn_buffer_source* source, void* sta
   source->gaps.free_bytes_min = source->gaps.free_bytes;
 }
 
-/* At least `bytes`, rounded up to 16, aligned to `alignment`; null when they do not fit, and for an
- * alignment that is no power of two. 0 bytes are 16. */
+/* Takes a chunk of `bytes` bytes, rounded up to a multiple of 16 and aligned to `alignment`; 0
+ * bytes count as 16. Returns a null chunk when they do not fit, and for an alignment that is no
+ * power of two. */
 static inline tarn_chunk tarn_buffer_source_acquire(tarn_buffer_source* source, size_t bytes,
                                                     size_t alignment) {
   return tarn_gaps_acquire(source->base, &source->gaps, bytes, alignment);
 }
 
-/* Takes a chunk back, whole; null is ignored. Another one's, or one that is not out, is misuse. */
+/* Gives a whole chunk back; null is ignored. A chunk of another source, or one that is not out, is
+ * misuse. */
 static inline void tarn_buffer_source_release(tarn_buffer_source* source, tarn_chunk chunk) {
   tarn_gaps_release(source->base, &source->gaps, chunk, "tarn_buffer_source_release");
 }
 
-/* 1 when p lies in a chunk that is out. Linear in the gaps. Any pointer. */
+/* 1 when p lies in a chunk that is out, else 0. p: any pointer. Linear in the gaps. */
 static inline int tarn_buffer_source_owns(const tarn_buffer_source* source, const void* p) {
   const size_t at = (size_t)((uintptr_t)p - (uintptr_t)source->base);
   return at < source->gaps.bytes && tarn_gaps_out(source->base, &source->gaps, at);
 }
 
-/* 1 when every invariant holds. Linear in the gaps. */
+/* 1 when every invariant holds, else 0. Linear in the gaps. */
 static inline int tarn_buffer_source_check(const tarn_buffer_source* source) {
   return tarn_gaps_check(source->base, &source->gaps);
 }
 
-/* What pools and arenas over so many bytes should take at a time: an eighth, as a power of two of
- * at least 256; 0, as they like, from 2 MiB on. */
+/* How much pools and arenas over so many bytes should take at a time: an eighth, rounded to a power
+ * of two of at least 256. From 2 MiB on 0, which means what they prefer. */
 static inline size_t tarn_chunk_bytes_for(size_t range_bytes) {
   size_t bytes = 256;
   while (bytes < 256 * 1024 && bytes <= range_bytes / 16) bytes *= 2;
@@ -274,7 +277,7 @@ static inline void tarn_buffer_source_give(void* self, tarn_chunk chunk) {
   tarn_buffer_source_release((tarn_buffer_source*)self, chunk);
 }
 
-/* The buffer, which stays where it is, as a source. */
+/* The tarn_source of the buffer. It refers to `source`, which must stay where it is. */
 static inline tarn_source tarn_buffer_source_get(tarn_buffer_source* source) {
   tarn_source made = TARN_SOURCE();
   made.acquire = tarn_buffer_source_take;

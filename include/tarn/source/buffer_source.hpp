@@ -1,5 +1,6 @@
-// buffer_source.hpp: chunks from memory that you give, in C++ (C++17). Only headers: no library, no
-// OS, no exceptions; tarn/source/buffer_source.h says what each function promises.
+// buffer_source.hpp: chunks from memory that the program provides, in C++ (C++17). Header only;
+// needs no library, no OS and no exceptions. tarn/source/buffer_source.h says what each function
+// promises.
 //
 //   tarn::StaticBuffer<64 * 1024> buffer;     // or tarn::BufferSource buffer(start, bytes)
 //   tarn::Pool nodes(sizeof(Node), buffer);   // never calls a heap, nor the system
@@ -18,7 +19,8 @@
 
 namespace tarn {
 
-// Of a region that outlives it, and that nobody else uses meanwhile.
+// A source of the bytes of a region, which must outlive it and must not be used otherwise
+// meanwhile.
 class BufferSource {
  public:
   BufferSource(void* start, std::size_t bytes) noexcept {
@@ -44,14 +46,14 @@ class BufferSource {
   tarn_buffer_source source_;
 };
 
-// The memory of a StaticBuffer, which must be there before what uses it.
+// The memory of a StaticBuffer: a base class, so that it exists before the source that uses it.
 template <std::size_t bytes, std::size_t alignment>
 struct BufferMemory {
   alignas(alignment) unsigned char memory[bytes];
 };
 
-// A buffer with its memory: static, on the stack, or a member. Before main, what uses it must come
-// after it in the same file, or both be made at their first use.
+// A source with its memory inside: static, on the stack, or a member. A static object that uses it
+// before main must come after it in the same file, or both must be made at their first use.
 template <std::size_t bytes, std::size_t alignment = 64>
 class StaticBuffer : private BufferMemory<bytes, alignment>, public BufferSource {
   static_assert(bytes >= TARN_GAP_GRAIN, "no chunk fits");

@@ -24,7 +24,7 @@
 
 namespace tarn {
 
-// Why a file could not be a source: words, and the number of tarn_file_source_init.
+// Says why a file could not be opened: in words, and by the errno of tarn_file_source_init.
 class FileError : public std::exception {
  public:
   FileError(int number, const char* text) noexcept : number_(number), text_(text) {}
@@ -36,7 +36,7 @@ class FileError : public std::exception {
   const char* text_;  // Static.
 };
 
-// What is not named is as tarn_file_source_options has it.
+// The options of a file source; each field means what it does in tarn_file_source_options.
 struct FileSourceOptions {
   bool create = false;
   bool exclusive = false;
@@ -47,8 +47,8 @@ struct FileSourceOptions {
   std::size_t chunk_bytes = 0;
 };
 
-// What files and shared memory have in common. False as a truth value when it was made with
-// std::nothrow, or without exceptions, and could not be; error() and why() say why then.
+// What files and shared memory have in common. If one that is made with std::nothrow, or without
+// exceptions, cannot be opened, it is false as a truth value, and error() and why() say why.
 class MappedSource {
  public:
   ~MappedSource() { tarn_file_source_destroy(&source_); }
@@ -110,7 +110,7 @@ class MappedSource {
   int error_ = 0;
 };
 
-// A file. Constructors throw FileError, but those with std::nothrow.
+// A file. Constructors throw FileError, except those with std::nothrow.
 class FileSource : public MappedSource {
  public:
   FileSource(const char* path, const FileSourceOptions& options, const std::nothrow_t&) noexcept
@@ -119,7 +119,7 @@ class FileSource : public MappedSource {
       : FileSource(path, options, std::nothrow) {
     throw_error();
   }
-  // One that is open, in which the source then is; the descriptor stays its owner's.
+  // A file that is open already. The descriptor is copied, and the caller still closes it.
   FileSource(int descriptor, const FileSourceOptions& options, const std::nothrow_t&) noexcept
       : MappedSource(nullptr, descriptor, TARN_FILE_DESCRIPTOR, options) {}
   explicit FileSource(int descriptor, const FileSourceOptions& options = {})
@@ -128,7 +128,7 @@ class FileSource : public MappedSource {
   }
 };
 
-// Named memory of the machine, until it is unlinked: "/name".
+// Shared memory of the machine by its name, "/name", which exists until it is unlinked.
 class SharedMemorySource : public MappedSource {
  public:
   SharedMemorySource(const char* name, const FileSourceOptions& options,

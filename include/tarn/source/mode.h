@@ -1,6 +1,6 @@
-/* mode: how strictly a heap, a pool or an arena checks the use of its blocks, in C. (C++:
- * tarn/source/mode.hpp.) Fixed when it is made. What each kind does in a mode, and what that costs,
- * is said with its options: tarn/heap/heap.h, tarn/pool/pool.h, tarn/arena/arena.h.
+/* mode.h: how strictly a heap, a pool or an arena checks the use of its blocks, in C. (C++:
+ * tarn/source/mode.hpp.) The mode is fixed when the allocator is made. What each kind does in a
+ * mode, and what that costs, is in tarn/heap/heap.h, tarn/pool/pool.h and tarn/arena/arena.h.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_MODE_H

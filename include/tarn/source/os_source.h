@@ -1,13 +1,13 @@
 /* os_source.h: chunks straight from the operating system, in C. (C++: tarn/source/os_source.hpp.)
- * Whole pages, zero, not backed by memory until they are touched unless that is asked for; a
- * released chunk goes back at once.
+ * Chunks are whole pages and read as zero. They are backed by memory when they are touched, or at
+ * once if the options say so. A released chunk goes back at once.
  *
  *   tarn_os_source pages;
  *   tarn_os_source_init(&pages, &TARN_OS_SOURCE_OPTIONS(.flags = TARN_OS_SOURCE_HUGE));
  *   const tarn_source source = tarn_os_source_get(&pages);
  *
- * Any thread. A chunk costs a call or a few of the operating system, whatever is out.
- * docs/sources.md.
+ * Any thread. Each acquire and release makes one or a few calls of the operating system, however
+ * many chunks there are. docs/sources.md.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_OS_SOURCE_H
@@ -27,22 +27,23 @@ extern "C" {
 #endif
 
 enum tarn_os_source_flag {
-  TARN_OS_SOURCE_HUGE = 1,     /* Chunks are multiples of 2 MiB, so aligned, and asked to lie in
-                                  huge pages, which the kernel gives when it has some. */
-  TARN_OS_SOURCE_POPULATE = 2, /* Backed when it is acquired: no page faults later. */
-  TARN_OS_SOURCE_LOCK = 4,     /* Never swapped out; backed, too. */
-  TARN_OS_SOURCE_NODE = 8,     /* Memory of the NUMA node `node` and no other. */
-  TARN_OS_SOURCE_HIDE = 16     /* Not in core dumps; reads as zero in the child of a fork. */
+  TARN_OS_SOURCE_HUGE = 1,     /* Chunks have a multiple of 2 MiB and are aligned to 2 MiB. The
+                                  kernel is asked for huge pages, and uses them if it has some. */
+  TARN_OS_SOURCE_POPULATE = 2, /* Chunks are backed at once: no page faults later. */
+  TARN_OS_SOURCE_LOCK = 4,     /* Chunks are never swapped out, and are backed at once. */
+  TARN_OS_SOURCE_NODE = 8,     /* Chunks are memory of the NUMA node `node` and no other. */
+  TARN_OS_SOURCE_HIDE = 16     /* Chunks are left out of core dumps, and read as zero in the child
+                                  of a fork. */
 };
 
 typedef struct tarn_os_source_options {
   size_t bytes;   /* sizeof(tarn_os_source_options); TARN_OS_SOURCE_OPTIONS(...) sets it. */
   unsigned flags; /* Of enum tarn_os_source_flag. */
   unsigned node;
-  size_t chunk_bytes; /* What pools, arenas and heaps take at a time; 0: as they like, or 2 MiB
-                         where pages are huge. */
-  const char* name;   /* Shown in /proc/PID/maps where the kernel can: printable, without \ ` $ [
-                         and ]. Not copied. Null: none. */
+  size_t chunk_bytes; /* How much pools, arenas and heaps take at a time. 0: what they prefer, or 2
+                         MiB with huge pages. */
+  const char* name;   /* Shown in /proc/PID/maps if the kernel can do that. Printable, without \ ` $
+                         [ and ]; not copied. Null: none. */
 } tarn_os_source_options;
 
 #define TARN_OS_SOURCE_OPTIONS(...) TARN_SIZED(tarn_os_source_options, __VA_ARGS__)
@@ -68,34 +69,35 @@ typedef struct tarn_os_source {
   uint64_t acquired;
   uint64_t refused;
   uint64_t kept_bytes;
-  void* kept; /* Ranges that the system has refused to take back; tried again at later calls. */
+  void* kept; /* Ranges that the system has refused to take back. Later calls try again. */
 } tarn_os_source;
 
-/* Null options: none. 0, or -1 with EINVAL for options that make no sense, ENOTSUP for a flag that
- * the system does not have, or not for this process (a node that is not there; no right or no room
- * to lock memory), ENOMEM. Each flag is tried on one chunk, which goes back. On failure the source
- * never has a chunk. */
+/* Makes a source; options may be null. Returns 0, or -1 with EINVAL for options that make no sense,
+ * with ENOTSUP for a flag that the system does not have, or not for this process (a node that does
+ * not exist; no right or no room to lock memory), and with ENOMEM. Each flag is tried on one chunk,
+ * which goes back. After a failure the source never has a chunk. */
 TARN_API int tarn_os_source_init(tarn_os_source* source, const tarn_os_source_options* options);
 
-/* For chunks that the system did not take back when they were released: tries once more. All others
- * must have been released. What it still refuses is lost until the process ends; returns its
- * bytes. */
+/* Ends the source; all chunks must have been released. Tries once more to give back the ranges that
+ * the system has refused. What it still refuses is lost until the process ends. Returns the bytes
+ * of these ranges. */
 TARN_API size_t tarn_os_source_destroy(tarn_os_source* source);
 
-/* At least `bytes`, rounded up to pages, aligned to `alignment`; 0 bytes are a page. A null chunk
- * when the system refuses any step of it, for an alignment that is no power of two, and beyond
- * PTRDIFF_MAX / 2. errno stays. */
+/* Takes a chunk of at least `bytes` bytes, rounded up to pages and aligned to `alignment`; 0 bytes
+ * count as a page. Returns a null chunk when the system refuses any step, for an alignment that is
+ * no power of two, and for more than PTRDIFF_MAX / 2. errno is kept. */
 TARN_API tarn_chunk tarn_os_source_acquire(tarn_os_source* source, size_t bytes, size_t alignment);
 
-/* Null is ignored. When the system refuses (it may, at its limit of mappings), the memory behind
- * the chunk goes back, and its addresses with a later call. */
+/* Gives a chunk back; null is ignored. If the system refuses it, as it may at its limit of
+ * mappings, the memory behind the chunk goes back now, and its addresses with a later call. */
 TARN_API void tarn_os_source_release(tarn_os_source* source, tarn_chunk chunk);
 
-/* Fills in *stats. 0, or -1 with EINVAL. While other threads use the source, the numbers may be of
- * different moments. */
+/* Fills in *stats. Returns 0, or -1 with EINVAL. While other threads use the source, the numbers
+ * may be of different moments. */
 TARN_API int tarn_os_source_get_stats(const tarn_os_source* source, tarn_os_source_stats* stats);
 
-/* The source, which stays where it is, as one for heaps, pools and arenas. Chunks are zero. */
+/* The tarn_source for heaps, pools and arenas. It refers to `source`, which must stay where it is.
+ * Chunks read as zero. */
 TARN_API tarn_source tarn_os_source_get(tarn_os_source* source);
 
 #ifdef __cplusplus

@@ -20,21 +20,21 @@
 
 namespace tarn {
 
-// What is not named is as tarn_os_source_options has it.
+// The options of an OS source; each field means what it does in tarn_os_source_options.
 struct OsSourceOptions {
   bool huge_pages = false;
   bool populate = false;
   bool lock = false;
   bool hide = false;
-  int node = -1;  // Any.
+  int node = -1;  // -1: any node.
   std::size_t chunk_bytes = 0;
   const char* name = nullptr;
 };
 
 class OsSource {
  public:
-  // Throws InvalidOptions for what the system does not have; without exceptions the source is false
-  // as a truth value then, and never has a chunk.
+  // Throws InvalidOptions for an option that the system does not have. Without exceptions the
+  // source is false as a truth value instead, and never has a chunk.
   explicit OsSource(const OsSourceOptions& from = {}) {
     tarn_os_source_options options = TARN_OS_SOURCE_OPTIONS();
     options.flags = (from.huge_pages ? unsigned{TARN_OS_SOURCE_HUGE} : 0) |

@@ -1,6 +1,7 @@
-/* source: where big pieces of memory come from, in C. (C++: tarn/source/source.hpp.) Heaps, pools
- * and arenas take chunks from a source and give them back; a source is asked once for many blocks,
- * so it is two functions behind pointers, and nothing else depends on what it is.
+/* source.h: where large pieces of memory come from, in C. (C++: tarn/source/source.hpp.) Heaps,
+ * pools and arenas take chunks from a source and give them back. A source is asked once for many
+ * blocks, so two function pointers are fast enough, and no other code depends on what the source
+ * is.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_SOURCE_H
@@ -20,7 +21,7 @@ extern "C" {
 
 typedef struct tarn_chunk {
   void* data;   /* Null: there is none. */
-  size_t bytes; /* What was granted, at least what was asked for. */
+  size_t bytes; /* How many bytes were granted: at least as many as were asked for. */
 } tarn_chunk;
 
 /* A user of a source copies the struct; what `context` leads to must outlive the last chunk. The
@@ -30,39 +31,40 @@ typedef struct tarn_chunk {
 typedef struct tarn_source {
   size_t bytes; /* sizeof(tarn_source); TARN_SOURCE(...) sets it. */
 
-  /* At least `bytes` of readable and writable memory aligned to `alignment`, a power of two. A null
-   * chunk when there is none: nothing is reported then, since the caller may ask for less. */
+  /* Returns at least `bytes` bytes of readable and writable memory aligned to `alignment`, a power
+   * of two; or a null chunk when there is none. It must not report that, since the caller may ask
+   * for less. */
   tarn_chunk (*acquire)(void* context, size_t bytes, size_t alignment);
 
-  /* Takes a chunk back, whole, as it was granted; null: nothing ever goes back. */
+  /* Takes a whole chunk back, as it was granted. A null pointer here: nothing ever goes back. */
   void (*release)(void* context, tarn_chunk chunk);
 
-  void* context; /* Handed to both. */
+  void* context; /* Passed to both functions. */
 
-  /* For heaps: the smallest chunk that they ask for, except that they ask for less after a null. 0:
-   * 1 MiB. Pools and arenas have options of their own. */
+  /* The smallest chunk that a heap asks for, except that it asks for less after a null chunk. 0: 1
+   * MiB. Pools and arenas have options of their own for this. */
   size_t chunk_bytes;
-  int zeroed; /* Not 0: chunks read as zero. Zeroed blocks need not be written then. */
+  int zeroed; /* Not 0: chunks read as zero, so that zeroed blocks need not be written. */
 } tarn_source;
 
 #define TARN_SOURCE(...) TARN_SIZED(tarn_source, __VA_ARGS__)
 
-/* The chunks of pools and arenas that are given no source: blocks of malloc's own heap (see
- * tarn/heap/heap.h), which keeps memory warm. Any thread. Where the library is built without an
- * operating system there is none: `acquire` is null. */
+/* The source of pools and arenas that are given none. Its chunks are blocks of malloc's own heap
+ * (see tarn/heap/heap.h), whose memory is often in the processor's caches. Any thread. In a library
+ * that is built without an operating system there is no such source, and `acquire` is null. */
 TARN_API tarn_source tarn_source_default(void);
 
-/* Chunks from the program's malloc (aligned_alloc, free). Where tarn itself is the program's
- * malloc, they come from libc's, as for passthrough heaps. `acquire` is null where that cannot be
- * had. */
+/* A source whose chunks come from the program's malloc (aligned_alloc, free). If tarn itself is the
+ * program's malloc, they come from libc's, as for passthrough heaps. If that is not available,
+ * `acquire` is null. */
 TARN_API tarn_source tarn_source_malloc(void);
 
-/* Chunks that end at an OS page which faults, kept back for a while when they are released: blocks
- * of a guarded heap (see tarn/heap/heap.h) that is made once. */
+/* A source whose chunks end at an OS page that faults, and are kept back for a while after they are
+ * released. They are blocks of one guarded heap (see tarn/heap/heap.h) for the whole process. */
 TARN_API tarn_source tarn_source_guarded(void);
 
-/* Ends the process with `tarn: double free: FUNCTION(ADDRESS)`, or `invalid free` if `twice` is 0:
- * for sources that are only headers. */
+/* Reports `tarn: double free: FUNCTION(ADDRESS)`, or `invalid free` if `twice` is 0, and ends the
+ * process. Sources that are headers only call this. */
 TARN_API TARN_WEAK void tarn_source_misuse(int twice, const char* function, const void* data);
 
 #ifdef __cplusplus

@@ -1,16 +1,15 @@
-// source.hpp: where big pieces of memory come from, in C++ (C++17; no OS, no exceptions).
-//
-// A source is any class with
+// source.hpp: where large pieces of memory come from, in C++17. A source is any class with
 //
 //   tarn::Chunk acquire(std::size_t bytes, std::size_t alignment) noexcept;
 //   void release(tarn::Chunk chunk) noexcept;
 //
-// as tarn/source/source.h has them (concept Source in tarn/source/concepts.hpp), and perhaps
+// which promise what tarn/source/source.h says (concept Source in tarn/source/concepts.hpp). It may
+// have these, too, which are read once, when a SourceRef is made:
 //
-//   std::size_t chunk_bytes() const noexcept;   // Fields of tarn_source; read when it is named.
+//   std::size_t chunk_bytes() const noexcept;   // the fields of tarn_source
 //   bool zeroed() const noexcept;
 //
-// SourceRef erases its type: a source is asked once for many blocks.
+// SourceRef erases the type of a source. This header needs no OS and no exceptions.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_SOURCE_HPP
@@ -29,12 +28,12 @@ namespace tarn {
 
 using Chunk = tarn_chunk;
 
-// Any source, wherever it is owned; it must outlive the chunks that were taken through this.
+// A reference to any source. The source must outlive the chunks that are taken through this.
 class SourceRef {
  public:
   SourceRef(const tarn_source& source) noexcept : source_(source) {}
 
-  // Implicit, so that a pool is made from any source by naming it.
+  // Implicit, so that a pool can be made from any source by naming it.
   template <class S, class = decltype(std::declval<S&>().acquire(std::size_t{}, std::size_t{})),
             class = std::enable_if_t<!std::is_base_of_v<SourceRef, S> && !std::is_const_v<S>>>
   SourceRef(S& source) noexcept {

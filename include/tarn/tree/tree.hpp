@@ -6,9 +6,9 @@
 //   auto* page = tarn::tree::create<Page>(chapter, 7);   // goes with its chapter
 //   char* title = tarn::tree::format(chapter, "%s (%d)", name, year);
 //
-// Objects are destroyed when their nodes go. A type with `bool may_dispose() noexcept` is asked
-// first; false is a veto. Functions that allocate throw std::bad_alloc, those that begin with try_
-// give null instead; without exceptions all give null.
+// Objects are destroyed when their nodes go. If a type has `bool may_dispose() noexcept`, that is
+// asked first, and false is a veto. Functions that allocate throw std::bad_alloc; those that begin
+// with try_ return null instead. Without exceptions all return null.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_TREE_HPP
@@ -37,7 +37,7 @@ struct is_asked : std::false_type {};
 template <class T>
 struct is_asked<T, std::void_t<decltype(std::declval<T&>().may_dispose())>> : std::true_type {};
 
-// The destructor of a node that is a T.
+// The destructor of a node that holds a T.
 template <class T>
 int destroy(void* p) {
   T* const object = static_cast<T*>(p);
@@ -50,13 +50,13 @@ int destroy(void* p) {
 
 inline int stay(void*) { return 1; }
 
-// A node that has become no object goes.
+// Disposes of a node in which no object could be made.
 inline void abandon(void* node) noexcept {
   tarn_tree_set_destructor(node, nullptr);
   tarn_tree_dispose(node);
 }
 
-// The node, or null and errno as it was: then the node has gone.
+// Returns the node; or disposes of it and returns null, with errno as it was.
 inline void* given(void* node, bool done) noexcept {
   if (done || node == nullptr) return node;
   const int error = errno;
@@ -65,7 +65,7 @@ inline void* given(void* node, bool done) noexcept {
   return nullptr;
 }
 
-// What options led to; errno says why it is null.
+// Returns the node that was made with these options, or throws as errno says.
 template <class T>
 T* or_throw(T* p) {
 #if defined(__cpp_exceptions)
@@ -79,7 +79,8 @@ T* or_throw(T* p) {
 template <class T>
 inline constexpr bool has_end = !std::is_trivially_destructible_v<T> || is_asked<T>::value;
 
-// A node for a T. Until it is one it is not to be disposed of, and has a place for its end.
+// Allocates a node for a T, with a place for its destructor. Until the T is made the node vetoes
+// its disposal.
 template <class T>
 [[nodiscard]] void* allocate_for(void* parent) noexcept {
   if constexpr (has_end<T>) {
@@ -89,7 +90,7 @@ template <class T>
   }
 }
 
-// Makes a T of such a node (null: null). If that fails the node goes.
+// Makes a T in such a node; null for null. If that fails, the node goes.
 template <class T, class... Args>
 T* create_in(void* p, Args&&... args) {
   if (p == nullptr) return nullptr;
@@ -98,9 +99,9 @@ T* create_in(void* p, Args&&... args) {
   return object;
 }
 
-// A T below `parent` (null: a root); null when there is no memory. What the constructor throws, it
-// throws: then nothing has changed, unless the constructor gave its own node children that veto, or
-// other owners.
+// Makes a T below `parent`, or a root if that is null. Returns null when there is no memory, and
+// throws what the constructor throws. Then nothing has changed, unless the constructor gave its own
+// node children that veto, or other owners.
 template <class T, class... Args>
 [[nodiscard]] T* try_create(void* parent, Args&&... args) {
   return create_in<T>(allocate_for<T>(parent), std::forward<Args>(args)...);
@@ -110,8 +111,8 @@ template <class T, class... Args>
   return or_bad_alloc(try_create<T>(parent, std::forward<Args>(args)...));
 }
 
-// Has what is allocated below the node from here on lie in memory of its own, which goes with the
-// node: tarn_tree_give_arena and tarn_tree_give_heap. False, with errno.
+// Give the nodes below this one memory of their own, which goes with the node: see
+// tarn_tree_give_arena and tarn_tree_give_heap. False, with errno: it was refused.
 inline bool give_arena(void* node, const ArenaOptions& options = {}) noexcept {
   const tarn_arena_options c = c_options(nullptr, options);
   return tarn_tree_give_arena(node, &c) == 0;
@@ -125,8 +126,8 @@ inline bool give_heap(void* node, const HeapOptions& options = {}) noexcept {
   return tarn_tree_give_heap(node, &c) == 0;
 }
 
-// A T that has been given such memory before it is constructed: what the constructor allocates
-// below it lies there. Null, with errno.
+// Makes a T whose node is given such memory before the constructor runs, so that what this
+// allocates below the node lies there. Null, with errno, on failure.
 template <class T, class... Args>
 [[nodiscard]] T* try_create_with_arena(void* parent, const ArenaOptions& options, Args&&... args) {
   void* const p = allocate_for<T>(parent);
@@ -138,7 +139,7 @@ template <class T, class... Args>
   void* const p = allocate_for<T>(parent);
   return create_in<T>(given(p, p != nullptr && give_heap(p, options)), std::forward<Args>(args)...);
 }
-// These throw InvalidOptions for options that make no sense.
+// The same, but they throw: InvalidOptions for options that make no sense, else std::bad_alloc.
 template <class T, class... Args>
 [[nodiscard]] T* create_with_arena(void* parent, const ArenaOptions& options, Args&&... args) {
   return or_throw(try_create_with_arena<T>(parent, options, std::forward<Args>(args)...));
@@ -148,7 +149,7 @@ template <class T, class... Args>
   return or_throw(try_create_with_heap<T>(parent, options, std::forward<Args>(args)...));
 }
 
-// An array, all zero, of what needs no constructor.
+// Allocates an array of objects that need no constructor, all zero.
 template <class T>
 [[nodiscard]] T* create_array(void* parent, std::size_t count) {
   static_assert(std::is_trivial_v<T>, "arrays in a tree have neither constructors nor destructors");
@@ -169,7 +170,7 @@ template <class T>
   return or_bad_alloc(text);
 }
 
-// True: done. False, with errno: tarn/tree/tree.h has the reasons.
+// These return true when it is done. False, with errno: tarn/tree/tree.h has the reasons.
 inline bool dispose(void* node) noexcept { return tarn_tree_dispose(node) == 0; }
 inline bool dispose_children(void* node) noexcept { return tarn_tree_dispose_children(node) == 0; }
 inline bool steal(void* parent, void* node) noexcept { return tarn_tree_steal(parent, node) == 0; }
@@ -186,8 +187,8 @@ inline bool set_name(void* node, const char* name) noexcept {
   return tarn_tree_set_name(node, name) == 0;
 }
 
-// Calls visit(node) for each node below `root`, a parent before its children, the oldest first. It
-// must not change the tree. It may return false: then that was the last one, and so is the result.
+// Calls visit(node) for each node below `root`: a parent before its children, and siblings oldest
+// first. visit must not change the tree. If it returns false, the walk ends and returns false.
 template <class Visit>
 bool for_each(const void* root, Visit&& visit) {
   for (void* n = tarn_tree_next(root, root); n != nullptr; n = tarn_tree_next(root, n)) {
@@ -204,16 +205,17 @@ bool for_each(const void* root, Visit&& visit) {
 
 namespace tarn {
 
-// A root, and what is below it for as long as this lives.
+// A root with all nodes below it, of which the destructor disposes.
 class Tree {
  public:
   Tree() : root_(or_bad_alloc(tarn_tree_allocate(nullptr, 0))) {}
-  // Below a node, with which what is in here goes at the latest: then this must not be used any
-  // more, nor end. So it is no member of what lies there.
+  // Makes the root a child of `parent` instead. When that goes, this tree goes with it, and then
+  // the object must neither be used nor destroyed. So it must not be a member of an object below
+  // `parent`.
   explicit Tree(void* parent) : root_(or_bad_alloc(tarn_tree_allocate(parent, 0))) {}
 
-  // A root below which everything lies in an arena or a heap, which ends with it. (A root below a
-  // node: tree::give_arena.)
+  // Makes a root whose nodes lie in an arena or a heap, which ends with it. For a tree below a node
+  // use tree::give_arena.
   static Tree with_arena(const ArenaOptions& options = {}) {
     const tarn_arena_options c = c_options(nullptr, options);
     return Tree(Root{}, tree::or_throw(tarn_tree_allocate_with_arena(nullptr, 0, &c)));
@@ -227,7 +229,8 @@ class Tree {
     return Tree(Root{}, tree::or_throw(tarn_tree_allocate_with_heap(nullptr, 0, &c)));
   }
 
-  // What vetoes stays where it is: dispose() tells before. Other owners of the root keep it.
+  // A node that vetoes stays where it is; dispose() tells whether there is one. If the root has
+  // other owners, they keep it.
   ~Tree() { end(); }
 
   Tree(Tree&& other) noexcept : root_(std::exchange(other.root_, nullptr)) {}
@@ -243,8 +246,8 @@ class Tree {
 
   explicit operator bool() const noexcept { return root_ != nullptr; }
 
-  // The node that is the parent of what is created here; null after a move from it and after
-  // dispose(): then there is no memory.
+  // The root, below which this object creates nodes. It is null after a move from this object,
+  // after dispose(), and when there was no memory for it. Then this object finds no memory, either.
   void* root() const noexcept { return root_; }
 
   template <class T, class... Args>
@@ -263,10 +266,10 @@ class Tree {
     return root_ == nullptr ? or_bad_alloc<char>(nullptr) : tree::string(root_, text);
   }
 
-  // All below the root goes; false when a veto stopped that.
+  // Disposes of all nodes below the root. False: a veto stopped it.
   bool clear() noexcept { return root_ == nullptr || tree::dispose_children(root_); }
 
-  // The same with the root; true: it is gone, and this is false as a truth value.
+  // Disposes of the root, too. True: it has gone, and the object is false as a truth value.
   bool dispose() noexcept {
     if (root_ != nullptr && !tree::dispose(root_)) return false;
     root_ = nullptr;

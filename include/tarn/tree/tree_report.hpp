@@ -24,7 +24,7 @@
 
 namespace tarn::tree {
 
-// What is not named is as tarn_tree_report_options has it.
+// The options of a report; each field means what it does in tarn_tree_report_options.
 struct ReportOptions {
   bool json = false;
   std::size_t depth_max = 0;
@@ -32,8 +32,9 @@ struct ReportOptions {
   std::size_t alike_min = 0;
 };
 
-// Calls write(std::string_view) with the pieces of the report; it may return false: no more then.
-// False, with errno: it did, or the options make no sense. What it throws, this throws.
+// Calls write(std::string_view) for each piece of the report. If write returns false, the report
+// stops. Returns false, with errno, when write did so or the options make no sense. Throws what
+// write throws.
 template <class Write>
 bool report(const void* node, Write&& write, const ReportOptions& from = {}) {
   struct Call {
@@ -48,7 +49,7 @@ bool report(const void* node, Write&& write, const ReportOptions& from = {}) {
         return static_cast<bool>(write(piece));
       }
     }
-    // There are no exceptions in what calls this.
+    // The C function that calls this must not be left by an exception.
     static int piece(void* context, const char* text, std::size_t bytes) noexcept {
       Call& call = *static_cast<Call*>(context);
 #if defined(__cpp_exceptions)
@@ -73,7 +74,7 @@ bool report(const void* node, Write&& write, const ReportOptions& from = {}) {
   return done;
 }
 
-// To a stream; false when it does not take it all.
+// Writes the report to a stream. False: the stream did not take all of it.
 inline bool report(std::ostream& stream, const void* node, const ReportOptions& options = {}) {
   return report(
       node,
@@ -84,7 +85,7 @@ inline bool report(std::ostream& stream, const void* node, const ReportOptions& 
       options);
 }
 
-// As a string; empty, with EINVAL, for options that make no sense.
+// Returns the report as a string; empty, with EINVAL, for options that make no sense.
 inline std::string report_string(const void* node, const ReportOptions& options = {}) {
   std::string text;
   report(
