@@ -1,4 +1,4 @@
-// arena: making and ending arenas, and blocks beyond the hit path. See tarn/arena/arena.h.
+// arena: how arenas are made and end, and the slow paths of blocks. See tarn/arena/arena.h.
 //
 // SPDX-License-Identifier: MIT
 #include <new>
@@ -33,7 +33,7 @@ bool are_sound(const tarn_arena_options& options) noexcept {
          (options.chunk_bytes_max == 0 || options.chunk_bytes_max >= options.chunk_bytes);
 }
 
-// Where the block fits behind the cursor; null where it does not.
+// The place for a block behind the cursor; null: it does not fit.
 char* fit(const tarn_arena& arena, std::size_t bytes, std::size_t alignment) noexcept {
   const std::size_t room = distance(arena.cursor, room_end(arena));
   const std::size_t padding = (0 - address_of(arena.cursor)) & (alignment - 1);
@@ -91,7 +91,7 @@ bool is_newest(const tarn_arena& arena, const char* p, std::size_t bytes) noexce
   return p + rounded(bytes) == arena.cursor;
 }
 
-// Resizes the newest block where it is; false: there is no room.
+// Resizes the newest block where it is. False: there is no room.
 bool resize_newest(tarn_arena& arena, char* p, std::size_t bytes) noexcept {
   const std::size_t room = distance(p, room_end(arena));
   if (is_checked(arena)) {
@@ -118,8 +118,8 @@ void release_replaced(tarn_arena& arena, tarn_arena_chunk* old) noexcept {
 }
 
 bool try_expand(tarn_arena& arena, char* p, std::size_t old_bytes, std::size_t bytes) noexcept {
-  if (bytes > arena_bytes_max - 4096) return false;  // Before it is rounded, which would wrap.
-  // A checked block has no more than was asked for, nor has one that ends with its chunk.
+  if (bytes > arena_bytes_max - 4096) return false;  // Rounding it would wrap.
+  // A checked block has exactly what was asked for, and so has one that ends with its chunk.
   const bool exact = is_checked(arena) || is_lone(arena);
   const bool fits = exact ? bytes <= old_bytes : rounded(bytes) <= rounded(old_bytes);
   if (fits) return true;
@@ -144,8 +144,8 @@ void* resize(tarn_arena& arena, char* p, std::size_t old_bytes, std::size_t byte
     return p;
   }
   if (stays && try_expand(arena, p, old_bytes, bytes)) return p;
-  // The chunk of the newest large block goes back when the block has moved. In a checked arena it
-  // stays, since notes end newest first.
+  // When the newest large block moves, its chunk goes back. In a checked arena it stays, since
+  // notes end in the order of their numbers.
   tarn_arena_chunk* const old =
       is_newest_large(arena, p) && !is_checked(arena) ? arena.large : nullptr;
   void* const moved = allocate(arena, bytes, alignment, here);

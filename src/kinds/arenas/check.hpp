@@ -1,4 +1,4 @@
-// check: every invariant of an arena's chunks. docs/design/arena.md has them.
+// check: checks every invariant of an arena. docs/design/arena.md has them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,12 +9,10 @@
 
 namespace tarn {
 
-// Looks at each chunk.
+// Looks at each chunk, and at each note of a checked arena.
 bool check_arena(const tarn_arena& arena) noexcept;
 
-// For assertions: check_arena(), but not of a torn arena; and the same only where the number of
-// chunks that the arena has acquired by now is a power of two, so that all these checks together
-// cost about as much as the last.
+// For assertions: true of a torn arena, too, whose counts may be wrong.
 inline bool check_if_whole(const tarn_arena& arena) noexcept {
   return is_torn(arena) || check_arena(arena);
 }

@@ -102,7 +102,7 @@ void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
 
 void end_notes(tarn_arena& arena, const tarn_arena_mark& mark, const char* function,
                const void* here) noexcept {
-  // An older block that has grown beyond the mark ends as well: its place is not its own any more.
+  // An older block that has grown beyond the mark ends as well, since it loses part of its place.
   const auto ends = [&mark](const ArenaNote& note) {
     if (note.number > mark.noted) return true;
     const bool beside = mark.current != nullptr && note.block >= first_in(mark.current) &&
@@ -138,7 +138,7 @@ void resize_checked(tarn_arena& arena, std::size_t bytes) noexcept {
 }
 
 void close_range(tarn_arena& arena, char* from, char* to) noexcept {
-  // Where memory never goes back, blocks outlive the arena; other threads may be reading them.
+  // If the source takes nothing back, blocks outlive the arena, and other threads may read them.
   const bool stays = arena.source.release == nullptr && (arena.state & arena_is_ending) != 0;
   if (from >= to || stays) return;
   if (is_watched(arena)) return os::watch_close(from, distance(from, to));

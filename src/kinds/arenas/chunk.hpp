@@ -1,4 +1,4 @@
-// chunk: what an arena's chunks, notes and state are. tarn/arena/arena.h has the hit path;
+// chunk: the chunks, notes and state of an arena. tarn/arena/arena.h has the hit path,
 // docs/design/arena.md has the picture and the invariants.
 //
 //   chunk:  | tarn_arena_chunk | (note | ) block | (canary |) ... up to the cursor | room |
@@ -16,10 +16,10 @@
 struct alignas(TARN_ARENA_GRAIN) tarn_arena_chunk {
   tarn_arena_chunk* older;
   std::size_t bytes;     // As granted.
-  std::size_t before;    // Bytes in use in older chunks; in a large chunk: in use in itself.
-  char* last;            // The cursor when the next chunk was opened; in a large one: its block.
+  std::size_t before;    // Bytes in use in older chunks. In a large chunk: in use in itself.
+  char* last;            // The cursor when the next chunk was opened. In a large chunk: its block.
   std::uint64_t number;  // 1 for the first chunk that the arena acquired, 2 for the next one.
-  std::uintptr_t name;   // A tool knows it by this.
+  std::uintptr_t name;   // By this a tool knows the chunk.
 };
 
 namespace tarn {
@@ -28,9 +28,9 @@ inline constexpr std::size_t arena_grain = TARN_ARENA_GRAIN;
 inline constexpr std::size_t arena_canary_bytes = 8;  // At least.
 inline constexpr std::size_t arena_bytes_max = PTRDIFF_MAX;
 
-// In front of each block of a checked arena.
+// Lies in front of each block of a checked arena.
 struct alignas(TARN_ARENA_GRAIN) ArenaNote {
-  ArenaNote* before;  // The note of the block allocated before, wherever that is.
+  ArenaNote* before;  // The note of the block that was allocated before, in whatever chunk.
   char* block;
   std::size_t bytes;
   const void* site;
@@ -39,7 +39,7 @@ struct alignas(TARN_ARENA_GRAIN) ArenaNote {
 
 static_assert(sizeof(tarn_arena_chunk) % arena_grain == 0 && sizeof(ArenaNote) % arena_grain == 0);
 
-// What `state` holds: the mode in the low bits, and these.
+// What `state` holds beside the bits of OwnerState.
 enum ArenaState : std::uint32_t {
   arena_mode_bits = 3,
   arena_is_sound = 4,    // It was made from valid options.
@@ -95,7 +95,7 @@ inline std::size_t used_bytes(const tarn_arena& arena) noexcept {
   return in_chunks + arena.large_bytes;
 }
 
-// Moves the cursor; a checked arena has no room for the hit path.
+// Moves the cursor. In a checked arena the hit path must find no room, so `end` is the cursor.
 inline void set_cursor(tarn_arena& arena, char* cursor) noexcept {
   arena.cursor = cursor;
   arena.end = is_checked(arena) || arena.current == nullptr ? cursor : end_of(arena.current);

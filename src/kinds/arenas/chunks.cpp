@@ -24,7 +24,7 @@ std::size_t room_below_limit(const tarn_arena& arena) noexcept {
   return arena.limit_bytes > arena.held_bytes ? arena.limit_bytes - arena.held_bytes : 0;
 }
 
-// A source may grant more than it was asked for; if that exceeds the limit, it goes back.
+// A source may grant more than it was asked for. If that exceeds the limit, the chunk goes back.
 tarn_chunk ask(const tarn_arena& arena, std::size_t bytes, std::size_t alignment) noexcept {
   const tarn_chunk memory = acquire_from(arena.source, bytes, alignment);
   if (memory.bytes <= room_below_limit(arena)) return memory;
@@ -46,7 +46,7 @@ tarn_chunk ask_for_least(const tarn_arena& arena, std::size_t bytes, std::size_t
   return memory;
 }
 
-// Releases retained chunks to make room; false where that cannot help.
+// Releases all retained chunks to make room. False: that cannot help.
 bool give_retained_back(tarn_arena& arena, std::size_t least_bytes) noexcept {
   const bool fits = arena.limit_bytes == 0 || least_bytes <= arena.limit_bytes;
   if (arena.retained == nullptr || arena.source.release == nullptr || !fits) return false;
@@ -85,7 +85,7 @@ void release_chunk(tarn_arena& arena, tarn_arena_chunk* chunk) noexcept {
   arena.held_bytes -= chunk->bytes;
   if (is_watched(arena)) {
     os::watch_forget(chunk->name);
-    // Where memory never goes back to the source, blocks live on.
+    // If the source takes nothing back, the blocks stay accessible.
     const bool stays = arena.source.release == nullptr;
     (stays ? os::watch_leave : os::watch_open)(first_in(chunk), chunk->bytes - sizeof *chunk);
   }
@@ -121,7 +121,7 @@ void* allocate_large(tarn_arena& arena, std::size_t bytes, std::size_t alignment
   const std::size_t overhead =
       sizeof(tarn_arena_chunk) + (checked ? overhead_of_checks(alignment) : alignment);
   if (bytes > arena_bytes_max - overhead - arena_grain) return nullptr;
-  // A lone block ends with its chunk: the source looks after what is behind.
+  // A lone block ends with its chunk, so that the source can guard what lies behind it.
   const std::size_t first = align_up(sizeof(tarn_arena_chunk), alignment);
   const std::size_t wanted = is_lone(arena) ? first + bytes : rounded(bytes) + overhead;
   const std::size_t chunk_alignment = is_lone(arena) && alignment > 16 ? alignment : 16;
@@ -135,7 +135,7 @@ void* allocate_large(tarn_arena& arena, std::size_t bytes, std::size_t alignment
   arena.large = chunk;
   arena.large_bytes += chunk->before;
   if (checked) {
-    // The cursor is in this chunk for a moment, so that the block is placed as in ordinary ones.
+    // The cursor is moved into this chunk for a moment, so that the block is placed as in others.
     tarn_arena_chunk* const current = arena.current;
     char* const cursor = arena.cursor;
     arena.current = chunk;

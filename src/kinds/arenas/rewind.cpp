@@ -1,4 +1,4 @@
-// rewind: how blocks of an arena end: marks, resets, releases; and what an arena holds.
+// rewind: how blocks of an arena end (marks, resets, releases), and what an arena holds.
 //
 // SPDX-License-Identifier: MIT
 #include "kinds/arenas/check.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 void run_releases(tarn_arena& arena, const tarn_arena_release* until) noexcept {
   while (arena.releases != until && arena.releases != nullptr) {
-    // Taken off first: the function may rewind, and ask for more.
+    // It is taken off the list first, since the function may rewind the arena and register others.
     const tarn_arena_release release = *arena.releases;
     arena.releases = release.before;
     release.run(release.context);
@@ -40,7 +40,7 @@ bool is_mark_of(const tarn_arena& arena, const tarn_arena_mark& mark) noexcept {
                           : mark.cursor >= first_in(chunk) && mark.cursor <= end_of(chunk);
 }
 
-// Retains the current chunk, whose blocks have all ended.
+// Moves the current chunk, whose blocks have all ended, to the retained ones.
 void retain_current(tarn_arena& arena) noexcept {
   tarn_arena_chunk* const chunk = arena.current;
   close_range(arena, first_in(chunk), arena.cursor);
@@ -54,16 +54,16 @@ void rewind_to(tarn_arena& arena, const tarn_arena_mark& mark, const char* funct
                const void* here) noexcept {
   note_peak(arena);
   if (is_checked(arena)) end_notes(arena, mark, function, here);
-  // A large chunk that is older than the mark may have gone already: its number tells.
+  // A large chunk that was there at the mark may have gone, so the numbers tell which are younger.
   while (arena.large != nullptr && arena.large->number > mark.acquired) release_large(arena);
   while (arena.current != mark.current) retain_current(arena);
   TARN_ASSERT(is_torn(arena) || arena.large != nullptr || arena.large_bytes == 0);
-  // Blocks below the mark may have ended since: the cursor is lower then.
+  // The cursor is below the mark if older blocks have been deallocated since.
   if (mark.cursor < arena.cursor) close_range(arena, mark.cursor, arena.cursor);
   set_cursor(arena, mark.cursor < arena.cursor ? mark.cursor : arena.cursor);
 }
 
-// The estimate of what nine of ten uses need. See docs/design/arena.md.
+// Updates the estimate of what nine of ten uses need. See docs/design/arena.md.
 void learn(tarn_arena& arena, std::size_t used) noexcept {
   std::size_t& typical = arena.typical_bytes;
   if (arena.resets++ == 0) {
@@ -77,8 +77,8 @@ void learn(tarn_arena& arena, std::size_t used) noexcept {
   }
 }
 
-// Keeps the retained chunks that are used again first, and releases the others. keep_bytes: chunks
-// stay while they fit into it; or, where it says `typical`, until what is typical fits into them.
+// Keeps those retained chunks that would be used first, and releases the others. keep_bytes: chunks
+// are kept as long as they fit into it; or, for TYPICAL, until the typical use fits into them.
 void release_retained(tarn_arena& arena, std::size_t keep_bytes) noexcept {
   const bool typical = keep_bytes == TARN_ARENA_KEEP_TYPICAL;
   const std::size_t limit = typical ? arena.typical_bytes : keep_bytes;
@@ -116,7 +116,7 @@ void tarn_arena_rewind(tarn_arena* arena, const tarn_arena_mark* mark) {
   };
   require(is_mark_of(*arena, *mark));
   run_releases(*arena, mark->releases);
-  require(is_mark_of(*arena, *mark));  // They may have rewound further.
+  require(is_mark_of(*arena, *mark));  // The functions may have rewound the arena further.
   rewind_to(*arena, *mark, "tarn_arena_rewind", here);
 }
 

@@ -1,5 +1,5 @@
 // shared_arena: one arena for several threads, under a lock that the child of a fork can repair.
-// Lock order: the list of all, a shared arena, its source's.
+// Lock order: the list of all shared arenas, a shared arena, the lock of its source.
 //
 // SPDX-License-Identifier: MIT
 #include <atomic>
@@ -26,7 +26,8 @@ os::Lock& lock_of(tarn_shared_arena& shared) noexcept {
   return *std::launder(reinterpret_cast<os::Lock*>(&shared.lock));
 }
 
-// A thread that vanished inside may have opened a chunk half: nothing more is put into it.
+// A thread that vanished in the fork may have been opening a chunk, so no more blocks are put
+// there.
 void recover_after_fork() noexcept {
   all_lock.recover_after_fork();
   for (tarn_shared_arena* s = all.head(); s != nullptr; s = s->next) {
@@ -54,9 +55,9 @@ extern "C" {
 int tarn_shared_arena_init(tarn_shared_arena* shared, const tarn_arena_options* options) {
   *shared = {};
   new (&shared->lock) os::Lock;
-  // One that failed is not known to the list: nobody need destroy it.
+  // An arena that could not be made is not on the list, so it need not be destroyed.
   if (tarn_arena_init(&shared->arena, options) != 0) return -1;
-  // Relaxed: the first one to come does it, and nobody waits for that.
+  // Relaxed: the first thread registers the function, and no thread waits for that.
   if (!prepared.exchange(true, std::memory_order_relaxed)) {
     os::process_on_fork_also(recover_after_fork);
   }
@@ -82,7 +83,7 @@ void* tarn_shared_arena_allocate(tarn_shared_arena* shared, std::size_t bytes,
 
 int tarn_shared_arena_front(tarn_shared_arena* shared, tarn_arena* front, std::size_t slab_bytes) {
   tarn_source source = TARN_SOURCE();
-  source.acquire = acquire_slab;  // And nothing goes back.
+  source.acquire = acquire_slab;  // There is no release: slabs never go back.
   source.context = shared;
   tarn_arena_options options = TARN_ARENA_OPTIONS();
   options.name = shared->arena.name;

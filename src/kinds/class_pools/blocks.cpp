@@ -19,7 +19,7 @@ void note_request(tarn_class_pool& pool, std::size_t bytes) noexcept {
   if (bytes > pool.requested_max) pool.requested_max = bytes;
 }
 
-// pre: the chunk has room.
+// Takes a block of the chunk. pre: the chunk has room
 void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
            bool* zero) noexcept {
   tarn_class_pool& pool = *chunk.pool;
@@ -43,13 +43,14 @@ void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
   void* const block = block_at(chunk, index);
   if (TARN_UNLIKELY(chunk.is_watched)) {
     os::watch_allocated(&pools, block, pool.block_bytes);
-    *zero = false;  // Memcheck takes its contents for undefined.
+    *zero = false;  // Memcheck considers its contents undefined.
   }
   return block;
 }
 
-// The first class from `pool` on whose blocks are all aligned so; null: none is near in size, as a
-// power of two always is. First blocks are aligned, so a stride that is a multiple will do.
+// The first class from `pool` on whose blocks are all aligned so; null: there is none of about the
+// size. The first block of a chunk is aligned to a line, so a stride that is a multiple will do, as
+// that of a power of two is.
 tarn_class_pool* class_aligned(const tarn_class_pools& pools, tarn_class_pool* pool,
                                std::size_t alignment) noexcept {
   const tarn_class_pool* const end = pools.classes + pools.class_count;
@@ -58,8 +59,9 @@ tarn_class_pool* class_aligned(const tarn_class_pools& pools, tarn_class_pool* p
   return pool == end || pool->stride / 4 > least ? nullptr : pool;
 }
 
-// A chunk with room. lone_alignment: of a chunk that has one block; 0: of an ordinary one. Null:
-// there is no memory, and no block of the class was freed while the source was asked.
+// A chunk with room. lone_alignment: the alignment of a chunk with one block; 0: an ordinary chunk
+// is wanted. Null: there is no memory, and no block of the class was freed while the source was
+// called.
 tarn_class_chunk* chunk_for(tarn_class_pools& pools, tarn_class_pool& pool,
                             std::size_t lone_alignment, bool zeros) noexcept {
   if (lone_alignment != 0) return new_lone_chunk(pools, pool, lone_alignment, zeros);
@@ -87,7 +89,7 @@ void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t ali
   if (TARN_UNLIKELY(chunk == nullptr)) {
     const std::size_t lone_alignment = is_lone ? alignment : 0;
     chunk = chunk_for(pools, *pool, lone_alignment, *zero);
-    // What other classes hold in reserve may be all that the source lacks.
+    // The source may have memory when the spares of other classes have gone back.
     if (chunk == nullptr && release_spares(pools)) {
       chunk = chunk_for(pools, *pool, lone_alignment, *zero);
     }
@@ -122,8 +124,8 @@ Found find_block(tarn_class_pools& pools, const void* p) noexcept {
   return {is_live ? Verdict::live : Verdict::dead, chunk, index};
 }
 
-// The chunk comes to the front of the list, so the block is the next one of its class; a chunk that
-// gets empty goes to the end.
+// The chunk comes to the front of the list, so that the block is the next one of its class. A chunk
+// that becomes empty goes to the end.
 void free_block(tarn_class_pools& pools, const Found& found) noexcept {
   tarn_class_chunk& chunk = *found.chunk;
   tarn_class_pool& pool = *chunk.pool;

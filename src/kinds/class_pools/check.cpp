@@ -7,7 +7,7 @@ namespace tarn {
 
 namespace {
 
-// live + list + (capacity - fresh) == capacity
+// live blocks + list + (capacity - fresh) == capacity
 bool check_chunk(const tarn_class_pools& pools, const tarn_class_chunk& chunk) noexcept {
   const bool is_known = chunk.pool >= pools.classes &&
                         chunk.pool < pools.classes + pools.class_count && ClassTree::check(chunk);
@@ -18,7 +18,7 @@ bool check_chunk(const tarn_class_pools& pools, const tarn_class_chunk& chunk) n
   if (live != chunk.live) return false;
   std::size_t free = 0;
   for (std::size_t i = chunk.free; i != no_index; i = words[i]) {
-    // A live block's word leads beyond `fresh`; a circle is longer than the chunk.
+    // The word of a live block leads beyond `fresh`, and a circle is longer than the chunk.
     if (i >= chunk.fresh || ++free > chunk.capacity) return false;
   }
   const char* const end = reinterpret_cast<const char*>(&chunk) + chunk.bytes;
@@ -58,8 +58,8 @@ bool check_classes(const tarn_class_pools& pools) noexcept {
 
 }  // namespace
 
-// In each class `in_use` is the sum of its chunks' `live`, and the spare is one of its chunks. Over
-// all classes, the chunks, capacities and bytes counted are those of the chunks in the tree.
+// In each class `in_use` is the sum of its chunks' `live`, and the spare is one of its chunks. The
+// chunks, capacities and bytes that all classes count are those of the chunks in the tree.
 bool check_class_pools(const tarn_class_pools& pools) noexcept {
   if (!check_classes(pools)) return false;
   std::size_t open = 0;

@@ -1,4 +1,4 @@
-// check: every invariant of class pools.
+// check: checks every invariant of class pools. docs/design/class_pools.md has them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace tarn {
 
-// Looks at every chunk, and at the word of every block. The caller has the user's lock.
+// Looks at every chunk, and at the word of every block. pre: the caller has the user's lock
 bool check_class_pools(const tarn_class_pools& pools) noexcept;
 
 // For assertions: `chunks` of the pools have been acquired, or released, by now. Checks the pools

@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t watched_most = std::size_t{64} << 20;
 constexpr std::size_t coloured_least = 64 * 1024;
 constexpr std::size_t colours = 32;
-constexpr std::size_t zeros_least = 128 * 1024;  // Below, malloc's heap writes its zeros, too.
+constexpr std::size_t zeros_least = 128 * 1024;  // Below, malloc's heap would write the zeros, too.
 
-// The entry of `recent`, which remembers lookups, for an address. Large chunks have several.
+// The entry of `recent`, the cache of lookups, for an address. A large chunk may be in several.
 constexpr unsigned recent_shift = 18;
 tarn_class_chunk** recent_of(tarn_class_pools& pools, std::uintptr_t address) noexcept {
   return &pools.recent[(address >> recent_shift) & (pools.recent_count - 1)];
@@ -31,7 +31,8 @@ void use_recent(tarn_class_pools& pools, tarn_class_chunk** entries, std::size_t
   pools.recent_count = count;
   __builtin_memset(entries, 0, count * sizeof *entries);
 }
-// Gives back the memory of the entries of `recent`, and notes that of others, or none.
+// Replaces the memory of the entries of `recent`, of which there may be none, and gives back the
+// old. Returns the bytes of that.
 std::size_t exchange_recents(tarn_class_pools& pools, tarn_chunk memory) noexcept {
   const tarn_chunk before = pools.recents;
   pools.recents = memory;
@@ -41,13 +42,14 @@ std::size_t exchange_recents(tarn_class_pools& pools, tarn_chunk memory) noexcep
   return before.bytes;
 }
 
-// Takes sixteen times as many entries as there were, if there is memory.
+// Makes `recent` sixteen times as large, if there is memory.
 void grow_recent(tarn_class_pools& pools) noexcept {
   const std::size_t count = pools.recent_count * 16;
   const tarn_chunk memory =
       acquire_from(pools.source, count * sizeof(tarn_class_chunk*), line_bytes);
   if (memory.data == nullptr) return;
-  if (pools.recent_count >= count) return release_to(pools.source, memory);  // Another has.
+  // Another thread may have done it meanwhile.
+  if (pools.recent_count >= count) return release_to(pools.source, memory);
   use_recent(pools, static_cast<tarn_class_chunk**>(memory.data), count);
   exchange_recents(pools, memory);
 }
@@ -61,7 +63,7 @@ std::size_t first_offset(std::size_t capacity, std::size_t alignment) noexcept {
   return align_up(sizeof(tarn_class_chunk) + capacity * sizeof(std::uint16_t), alignment);
 }
 
-// As many blocks as make about `bytes`, and one at least.
+// How many blocks make a chunk of about `bytes`; at least one.
 std::size_t capacity_for(const tarn_class_pool& pool, std::size_t bytes) noexcept {
   const std::size_t colour_most = bytes >= coloured_least ? colours * line_bytes : 0;
   const std::size_t header = sizeof(tarn_class_chunk) + line_bytes + colour_most;
@@ -74,7 +76,7 @@ std::size_t capacity_for(const tarn_class_pool& pool, std::size_t bytes) noexcep
 tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool, std::size_t capacity,
                               std::size_t alignment, bool zeros) noexcept {
   const std::size_t blocks_bytes = capacity * pool.stride;
-  // Without colours headers of large chunks would share few sets of the processor's caches.
+  // Without colours the headers of large chunks would share few sets of the processor's caches.
   const std::size_t colour =
       capacity > 1 && blocks_bytes >= coloured_least ? pools.acquired % colours * line_bytes : 0;
   const std::size_t offset = first_offset(capacity, alignment);
@@ -100,7 +102,8 @@ tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool, st
   chunk->free = no_index;
   chunk->capacity = static_cast<std::uint16_t>(capacity);
   ClassTree::insert(pools.root, chunk);
-  // Tools keep a byte for every few bytes of the program: too many for very large chunks.
+  // Tools keep a byte for every few bytes of the program, which takes too long for very large
+  // chunks.
   chunk->is_watched = pools.is_watched != 0 && blocks_bytes <= watched_most;
   if (chunk->is_watched) os::watch_close(chunk->first, blocks_bytes);
   return chunk;
@@ -117,7 +120,7 @@ tarn_class_chunk* find_chunk(tarn_class_pools& pools, const void* p) noexcept {
   return chunk;
 }
 
-// Where the source refuses a chunk, one half as large is asked for, and so on down to one block.
+// If the source refuses a chunk, one half as large is asked for, and so on down to one block.
 tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool, bool zeros) noexcept {
   std::size_t capacity = capacity_for(pool, pool.chunk_bytes);
   tarn_class_chunk* chunk = begin_chunk(pools, pool, capacity, line_bytes, zeros);
@@ -160,7 +163,7 @@ void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
     tarn_class_chunk** const recent = recent_of(pools, begin + distance);
     if (*recent == chunk) *recent = nullptr;
   }
-  const tarn_chunk memory = granted(*chunk);  // Read before its contents go.
+  const tarn_chunk memory = granted(*chunk);  // Read while the header is still there.
   TARN_ASSERT(pools.released < pools.acquired && memory.bytes <= pool.held_bytes);
   if (chunk->is_watched) os::watch_open(chunk->first, chunk->capacity * pool.stride);
   ++pools.released;
@@ -171,7 +174,7 @@ void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
   release_to(pools.source, memory);
 }
 
-// pre: it is open, or lone.
+// pre: the chunk is open, or lone
 void note_empty(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
   tarn_class_pool& pool = *chunk->pool;
   const bool keeps = (pools.flags & TARN_CLASS_POOLS_KEEP_CHUNKS) != 0;
@@ -191,7 +194,7 @@ void note_empty(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
   }
 }
 
-// Chunks that the options keep are no spares.
+// If the options keep chunks, none is a spare.
 bool release_spares(tarn_class_pools& pools) noexcept {
   const std::uint64_t before = pools.released;
   if ((pools.flags & TARN_CLASS_POOLS_KEEP_CHUNKS) != 0) return false;

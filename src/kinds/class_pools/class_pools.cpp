@@ -1,5 +1,5 @@
-// class_pools: the functions of tarn/pool/class_pools.h: the room's operations, under the user's
-// lock.
+// class_pools: the functions of tarn/pool/class_pools.h, which call the room's operations under the
+// user's lock.
 //
 // SPDX-License-Identifier: MIT
 #include "kinds/class_pools/class_pools.hpp"
@@ -16,8 +16,8 @@ namespace tarn {
 
 namespace {
 
-// `lock` may throw, and what is here is compiled without exceptions: so it is the first call of
-// each function, before anything is to be undone.
+// `lock` may throw, while this file is compiled without exceptions. So each function calls it
+// first, before there is anything to undo.
 class LockedPools {
  public:
   explicit LockedPools(tarn_class_pools& pools) : lock_(pools.lock) {

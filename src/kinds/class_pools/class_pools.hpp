@@ -1,5 +1,5 @@
-// class_pools: the report of a pointer that is no live block, for the functions of
-// tarn/pool/class_pools.h and of xalloc.
+// class_pools: how the functions of tarn/pool/class_pools.h and of xalloc report a pointer that is
+// no live block.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace tarn {
 
-// For reports: the public function that was called, and where in the program.
+// For reports: the public function that was called, and the place in the program that called it.
 struct Caller {
   const char* function;
   const void* here;

@@ -139,7 +139,7 @@ int tarn_class_pools_init(tarn_class_pools* pools, const tarn_class_pools_option
   pools->name = options->name;
   pools->flags = options->flags;
   if (!make_classes(*pools, *options)) {
-    const tarn_source source = pools->source;  // It tells this failure from wrong options.
+    const tarn_source source = pools->source;  // It tells this failure from that of wrong options.
     *pools = {};
     pools->source = source;
     return os::fail(os::Error::no_memory);
@@ -153,7 +153,7 @@ int tarn_class_pools_init(tarn_class_pools* pools, const tarn_class_pools_option
 }
 
 void tarn_class_pools_destroy(tarn_class_pools* pools) {
-  // xalloc takes the table out first.
+  // xalloc takes the table out before it calls this.
   TARN_ASSERT(pools->table.data == nullptr || check_class_pools(*pools));
   for_each_chunk(*pools, [&](tarn_class_chunk& chunk) { release_chunk(*pools, &chunk); });
   if (pools->recents.data != nullptr) release_to(pools->source, pools->recents);

@@ -1,4 +1,4 @@
-// classes: the classes of pools, how they are made and how pools end.
+// classes: how class pools and their classes are made, and how they end.
 //
 //   table:  | class | class | ... | first class of each quarter of a doubling |
 //
@@ -9,10 +9,10 @@
 
 namespace tarn {
 
-// Moves pools that have no chunk yet to another place. `from` is not initialised afterwards.
+// Moves pools that have no chunk yet to another place. `from` is as before tarn_class_pools_init.
 void move_class_pools(tarn_class_pools& from, tarn_class_pools& to) noexcept;
 
-// Sets all counts as if only the live blocks had ever been requested.
+// Resets all counts, as if only the live blocks had ever been requested.
 void forget_counts(tarn_class_pools& pools) noexcept;
 
 }  // namespace tarn

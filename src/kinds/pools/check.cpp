@@ -43,7 +43,8 @@ bool check_chunk(const tarn_pool& pool, const tarn_pool_chunk& chunk, bool full)
          (is_checked(pool) ? check_checked(chunk) : check_fast(chunk));
 }
 
-// What is at hand: whole blocks of chunks of the pool, and not more than were taken from them.
+// The blocks at hand are whole blocks of the pool's chunks, and not more than were taken from
+// these.
 bool check_cache(const tarn_pool& pool) noexcept {
   if (pool.cached > pool_cache || pool.cached + fresh_blocks(pool) > pool.taken) return false;
   for (std::size_t i = 0; i < pool.cached; ++i) {

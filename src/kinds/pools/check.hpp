@@ -1,4 +1,4 @@
-// check: every invariant of a pool. docs/design/pool.md has them.
+// check: checks every invariant of a pool. docs/design/pool.md has them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace tarn {
 
-// Looks at every chunk, and at every free block. pre: the pool is not being walked
+// Looks at every chunk and every free block. pre: the pool is not being walked
 bool check_pool(const tarn_pool& pool) noexcept;
 
 // For assertions: `chunks` of the pool have been acquired, or released, by now. Checks the pool

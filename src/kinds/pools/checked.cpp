@@ -19,12 +19,12 @@ namespace tarn {
 
 namespace {
 
-// Lone blocks end where their chunk does: what lies behind is the source's.
+// A lone block has none: it ends with its chunk, and what lies behind that is the source's.
 bool has_canary(const tarn_pool& pool) noexcept {
   return mode_of(pool) == TARN_MODE_CHECKED && !is_watched(pool);
 }
 
-// p: what the report is about. chunk: the one whose memory p lies in; null: none.
+// p: what the report is about. chunk: the one in whose memory p lies; null: none.
 [[noreturn]] void report(const tarn_pool& pool, const tarn_pool_chunk* chunk, Misuse kind,
                          const char* function, const void* p, const void* here) noexcept {
   OwnerReport report = report_about(pool, chunk, p);
@@ -47,7 +47,7 @@ void check_canary(const tarn_pool_chunk& chunk, std::size_t index, const char* f
   if (wrong != end) report(pool, &chunk, Misuse::overrun, function, wrong, here);
 }
 
-// The chunk whose live block starts at p; anything else is reported.
+// The chunk of the live block that starts at p. Any other p is reported.
 CheckedChunk& chunk_of_live(const tarn_pool& pool, const void* p, const void* here) noexcept {
   constexpr auto function = "tarn_pool_deallocate";
   CheckedChunk* const chunk = find_by_address(pool, p);
@@ -65,7 +65,7 @@ CheckedChunk& chunk_of_live(const tarn_pool& pool, const void* p, const void* he
   return *chunk;
 }
 
-// The oldest free block.
+// Takes the oldest free block off the queue, and reports writes to it.
 char* take_oldest(CheckedChunk& chunk, const void* here) noexcept {
   const tarn_pool& pool = *chunk.pool;
   const std::uint32_t index = chunk.oldest;

@@ -1,10 +1,11 @@
-// checked: pools that look at what is done with their blocks. Each block has a note (where it was
-// allocated and freed) apart from it, and a canary behind it; its live bit is always right. A free
-// block is filled, and used again after the others of its chunk that are free.
+// checked: pools that check the use of their blocks. Each block has a canary behind it and, apart
+// from it, a note that says where it was allocated and freed. Live bits are right at any time. A
+// free block is filled, and is used again after all other free blocks of its chunk.
 //
 //   | block_bytes, freed_byte when free | canary up to the stride |
 //
-// A watched pool has neither filling nor canaries: the tool reports any access to those bytes.
+// A watched pool has neither filling nor canaries, since the tool reports any access to those
+// bytes.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

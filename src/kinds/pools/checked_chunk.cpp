@@ -46,7 +46,7 @@ void reset_checks(CheckedChunk& chunk) noexcept {
   chunk.oldest = chunk.newest = no_block;
 }
 
-// live bits + queue + fresh == capacity, and each block of the queue is free.
+// live blocks + queue + fresh blocks == capacity, and each block of the queue is free.
 bool check_checked(const tarn_pool_chunk& chunk) noexcept {
   const CheckedChunk& own = as_checked(chunk);
   const std::size_t blocks = carved(chunk);

@@ -37,7 +37,7 @@ std::size_t capacity_of(const tarn_pool& pool, std::size_t bytes) noexcept {
   while (capacity > 0) {
     const std::size_t span = span_for(pool, capacity);
     if (span != 0 && span <= bytes) break;
-    // Lower by no more than is certainly too much: each block has live bits and a note besides.
+    // Lowered by no more than is certainly too much, since each block has a bit and a note besides.
     const std::size_t each = pool.stride + sizeof(BlockNote) + 1;
     const std::size_t excess = span == 0 ? capacity / 2 : (span - bytes) / each;
     capacity -= excess == 0 ? 1 : excess;

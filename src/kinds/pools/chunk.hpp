@@ -1,6 +1,5 @@
-// chunk: what a pool's chunks and their blocks are, and where things lie in a chunk.
-// tarn/pool/pool.h has the hit paths, and the pictures of a pool and a chunk; docs/design/pool.md
-// the invariants.
+// chunk: the chunks of a pool, and where things lie in them. tarn/pool/pool.h has the hit paths and
+// the structures of a pool and a chunk, docs/design/pool.md has the invariants.
 //
 //   chunk:  | tarn_pool_chunk | live bits | notes, if checked | block | block | ...
 //
@@ -20,20 +19,20 @@ namespace tarn {
 inline constexpr std::size_t pool_cache = TARN_POOL_CACHE;
 inline constexpr std::size_t capacity_max = INT32_MAX - 1;
 
-// Of a block in a checked pool.
+// What is known of a block in a checked pool.
 struct BlockNote {
   const void* allocated_at;
   const void* freed_at;
-  std::uint32_t next;  // The block freed after it; valid while it is free.
+  std::uint32_t next;  // The block that was freed after this one; valid while this one is free.
 };
 
-// Of a chunk in a checked pool: its place in the tree, and its free blocks, oldest first.
+// A chunk in a checked pool has its place in the tree besides, and a queue of its free blocks.
 struct CheckedChunk : tarn_pool_chunk {
   CheckedChunk* left;
   CheckedChunk* right;
-  std::uintptr_t name;  // A tool knows it by this.
-  std::uint32_t oldest;
-  std::uint32_t newest;
+  std::uintptr_t name;   // By this a tool knows the chunk.
+  std::uint32_t oldest;  // The free block that was freed first.
+  std::uint32_t newest;  // The free block that was freed last.
 };
 inline constexpr std::uint32_t no_block = UINT32_MAX;
 
@@ -64,13 +63,13 @@ inline bool is_watched(const tarn_pool& pool) noexcept {
 
 // Geometry: where things lie in a chunk with room for `capacity` blocks.
 std::size_t first_offset(const tarn_pool& pool, std::size_t capacity) noexcept;
-std::size_t span_for(const tarn_pool& pool, std::size_t capacity) noexcept;  // 0: too large.
+// The bytes of such a chunk; 0: it would be too large.
+std::size_t span_for(const tarn_pool& pool, std::size_t capacity) noexcept;
 inline std::size_t least_chunk(const tarn_pool& pool) noexcept {
   return span_for(pool, 1) + pool.colour_mask;
 }
+// How many blocks fit into a chunk of so many bytes; and how many a chunk that has begun has.
 std::size_t capacity_of(const tarn_pool& pool, std::size_t bytes) noexcept;
-
-// The same of a chunk that has begun.
 inline std::size_t capacity_of(const tarn_pool_chunk& chunk) noexcept {
   return static_cast<std::size_t>(chunk.end - chunk.first) / chunk.pool->stride;
 }
@@ -96,13 +95,14 @@ inline std::size_t index_of(const tarn_pool_chunk& chunk, const void* p) noexcep
 inline char* block_at(const tarn_pool_chunk& chunk, std::size_t index) noexcept {
   return chunk.first + index * chunk.pool->stride;
 }
-// Blocks that the pool has taken since the chunk was last empty, freed ones too.
+// How many blocks the pool has taken since the chunk was last empty, freed ones included.
 inline std::size_t carved(const tarn_pool_chunk& chunk) noexcept {
   return static_cast<std::size_t>(chunk.fresh - chunk.first) / chunk.pool->stride;
 }
 
-// Where the header of a fast pool's chunk lies: not all at the same distance from a multiple of a
-// power of two, or they would share few sets of the processor's caches.
+// Where the header of a fast pool's chunk lies. The distance from the chunk's start differs from
+// chunk to chunk, since headers at the same distance would share few sets of the processor's
+// caches.
 inline tarn_pool_chunk* header_in(const tarn_pool& pool, std::uintptr_t base) noexcept {
   return reinterpret_cast<tarn_pool_chunk*>(base +
                                             ((base >> pool.colour_shift) & pool.colour_mask));
@@ -120,7 +120,7 @@ inline bool has_room(const tarn_pool_chunk& chunk) noexcept {
   return static_cast<std::size_t>(chunk.live) < capacity_of(chunk);
 }
 
-// What a fast pool has at hand.
+// How many fresh blocks a fast pool has at hand.
 inline std::size_t fresh_blocks(const tarn_pool& pool) noexcept {
   if (pool.fresh == pool.fresh_end) return 0;
   return static_cast<std::size_t>(pool.fresh_end - pool.fresh) / pool.stride;
@@ -129,7 +129,8 @@ inline std::uint64_t live_blocks(const tarn_pool& pool) noexcept {
   return pool.taken - pool.cached - fresh_blocks(pool);
 }
 
-template <class Visit>  // visit(chunk) may release that chunk.
+// Calls visit(chunk) for each chunk. It may release that chunk.
+template <class Visit>
 void for_each_chunk(const tarn_pool& pool, Visit visit) noexcept {
   for (const tarn_pool_chunks* list : {&pool.open, &pool.full}) {
     for (tarn_pool_chunk* c = list->head; c != nullptr;) {

@@ -29,7 +29,7 @@ void remove(tarn_pool_chunks& list, tarn_pool_chunk* chunk) noexcept {
 }  // namespace
 
 tarn_chunk acquire_memory(tarn_pool& pool, std::size_t bytes) noexcept {
-  // A free of a fast pool masks its pointer, and chunks are aligned so that this leads to them.
+  // A free of a fast pool finds the chunk by masking the pointer, so chunks are aligned for that.
   const std::size_t least =
       pool.alignment < alignof(CheckedChunk) ? alignof(CheckedChunk) : pool.alignment;
   const std::size_t alignment = is_checked(pool) ? least : pool.chunk_alignment;
@@ -67,7 +67,7 @@ tarn_pool_chunk* begin_chunk(tarn_pool& pool, tarn_chunk memory) noexcept {
   chunk->end = chunk->first + capacity * pool.stride;
   chunk->fresh = chunk->first;
   if (checked) begin_checks(*chunk);
-  push_back(pool.open, chunk);  // Chunks with freed blocks come first.
+  push_back(pool.open, chunk);  // Chunks that have freed blocks are used first.
   return chunk;
 }
 
@@ -85,7 +85,7 @@ tarn_pool_chunk* new_chunk(tarn_pool& pool) noexcept {
     memory = acquire_memory(pool, bytes);
   }
   if (memory.data == nullptr && pool.colour_mask != 0 && pool.held_bytes == 0) {
-    pool.colour_mask = 0;  // A small chunk has no room for colours.
+    pool.colour_mask = 0;  // Small chunks have no room for colours.
     return new_chunk(pool);
   }
   if (memory.data == nullptr) return nullptr;
@@ -100,7 +100,7 @@ void release_chunk(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept {
   remove(chunk->is_full != 0 ? pool.full : pool.open, chunk);
   if (pool.spare == chunk) pool.spare = nullptr;
   if (pool.current == chunk) pool.current = nullptr;
-  const tarn_chunk memory{start_of(*chunk), chunk->bytes};  // Read before its contents go.
+  const tarn_chunk memory{start_of(*chunk), chunk->bytes};  // Read while the header is still there.
   if (is_checked(pool)) end_checks(*chunk);
   release_memory(pool, memory);
 }
@@ -151,7 +151,7 @@ void note_empty(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept {
 
 tarn_pool_chunk* find_chunk(const tarn_pool& pool, const void* p) noexcept {
   if (is_checked(pool)) return find_by_address(pool, p);
-  // The address says which chunk it is, if it is one of this pool.
+  // The address tells which chunk it would be; the lists tell whether there is such a chunk.
   const tarn_pool_chunk* const wanted = header_of(pool, p);
   tarn_pool_chunk* found = nullptr;
   for_each_chunk(pool, [&](tarn_pool_chunk& chunk) {

@@ -1,4 +1,5 @@
-// chunks: how chunks begin, are found, get empty and end.
+// chunks: how a pool's chunks begin, are found, become empty and end. A chunk is in the list `full`
+// if it has no room, else in `open`.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -19,9 +20,10 @@ void reset_chunk(tarn_pool_chunk& chunk) noexcept;  // All blocks are fresh agai
 tarn_pool_chunk* chunk_with_room(tarn_pool& pool) noexcept;
 void note_taken(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noexcept;
 void note_given(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noexcept;
+// Keeps a chunk that has become empty as the spare, and releases the spare before it.
 void note_empty(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept;
 
-// The chunk whose memory p lies in; null: none of this pool. Any pointer.
+// The chunk in whose memory p lies; null: p lies in none of this pool's. p: any pointer.
 tarn_pool_chunk* find_chunk(const tarn_pool& pool, const void* p) noexcept;
 
 }  // namespace tarn

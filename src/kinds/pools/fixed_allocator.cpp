@@ -30,7 +30,7 @@ bool are_sound(const tarn_fixed_allocator_options& options) noexcept {
          (options.flags & ~unsigned{TARN_FIXED_RECYCLE}) == 0;
 }
 
-// Lays blocks, and bits behind them if they fit, into memory; false when no block does.
+// Places blocks in the memory, and live bits behind them if they fit; false: not one block fits.
 bool lay_out(tarn_fixed_allocator& own, char* memory, std::size_t bytes,
              std::size_t objects) noexcept {
   const std::size_t skipped = (0 - address_of(memory)) & (own.alignment - 1);
@@ -77,7 +77,7 @@ void flip(tarn_fixed_allocator& own, const void* p) noexcept {
 }
 
 void require_live(const tarn_fixed_allocator& own, const void* p, const void* here) noexcept {
-  if (own.place == TARN_FIXED_HEAP_BLOCKS) {  // The source looks after them.
+  if (own.place == TARN_FIXED_HEAP_BLOCKS) {  // The source finds wrong frees of these.
     if (own.live == 0) report(own, Misuse::double_free, p, here);
     return;
   }
@@ -91,8 +91,8 @@ void require_live(const tarn_fixed_allocator& own, const void* p, const void* he
   }
 }
 
-// Blocks have no room for what each was granted, and the source wants it back whole: so it is the
-// same for all.
+// A block has no room for the number of bytes that it was granted, and the source wants it back
+// with that number. So the number must be the same for all.
 void* acquire_block(tarn_fixed_allocator& own) noexcept {
   if (own.source.acquire == nullptr) return nullptr;
   const tarn_chunk block = acquire_from(own.source, own.stride, own.alignment);
@@ -141,7 +141,7 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
   own.block_bytes = options->block_bytes;
   own.alignment = options->alignment;
   if (own.alignment == 0) own.alignment = options->memory != nullptr ? alignof(void*) : 16;
-  // A free block holds a link, wherever it lies: it is copied.
+  // A free block must hold a link. It is read and written by copying, so any alignment will do.
   const std::size_t least = sizeof(void*);
   own.stride = align_up(own.block_bytes < least ? least : own.block_bytes, own.alignment);
   if (options->memory != nullptr) {

@@ -17,7 +17,7 @@ tarn_cached* slot_of(const tarn_object_cache& cache, void* object) noexcept {
   return reinterpret_cast<tarn_cached*>(static_cast<char*>(object) - cache.offset);
 }
 
-// What a slot holds while somebody has its object.
+// What a slot holds while the program has its object.
 tarn_cached* mark_of(tarn_object_cache& cache) noexcept {
   return reinterpret_cast<tarn_cached*>(&cache);
 }
@@ -63,7 +63,7 @@ void tarn_object_cache_destroy(tarn_object_cache* cache) {
     destruct(own, static_cast<char*>(block) + own.offset);
     return 0;
   };
-  cache->idle_max = 0;  // What is given from now on comes to tarn_object_cache_give_slow.
+  cache->idle_max = 0;  // From now on each give calls tarn_object_cache_give_slow.
   if (cache->destruct != nullptr) tarn_pool_walk(&cache->pool, end, cache);
   tarn_pool_destroy(&cache->pool);
   cache->idle = nullptr;
@@ -80,7 +80,7 @@ void* tarn_object_cache_allocate(tarn_object_cache* cache) {
 void tarn_object_cache_deallocate(tarn_object_cache* cache, void* object) {
   if (object == nullptr) return;
   tarn_cached* const slot = slot_of(*cache, object);
-  slot->next = nullptr;  // So that giving it once more is seen.
+  slot->next = nullptr;  // So that a second give is found.
   tarn_pool_deallocate(&cache->pool, slot);
 }
 
@@ -102,7 +102,7 @@ void tarn_object_cache_give_slow(tarn_object_cache* cache, void* object) {
                          .owner = &cache->pool,
                          .here = __builtin_return_address(0)});
   }
-  if (cache->idle_max == 0) return;  // The cache ends, which destroys each object once.
+  if (cache->idle_max == 0) return;  // The cache is ending, and destroys each object once itself.
   destruct(*cache, object);
   tarn_object_cache_deallocate(cache, object);
 }

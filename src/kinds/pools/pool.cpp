@@ -1,4 +1,5 @@
-// pool: making and ending pools, and the rest of allocating and freeing. See tarn/pool/pool.h.
+// pool: how pools are made and end, and the slow paths of allocating and freeing. See
+// tarn/pool/pool.h.
 //
 // SPDX-License-Identifier: MIT
 #include "kinds/pools/pool.hpp"
@@ -20,10 +21,10 @@ namespace tarn {
 namespace {
 
 constexpr std::size_t chunk_bytes_default = 256 * 1024;  // docs/design/pool.md
-constexpr std::size_t blocks_min = 8;                    // In a chunk, if no option says how many.
-constexpr std::size_t reserved_shares = 32;              // Most chunks that make up a reserve.
+constexpr std::size_t blocks_min = 8;                    // Of a chunk, unless the options say.
+constexpr std::size_t reserved_shares = 32;              // The most chunks that match a reserve.
 constexpr std::size_t coloured_bytes_min = 64 * 1024;
-constexpr std::size_t line_bytes = 64;  // Of the processor's caches.
+constexpr std::size_t line_bytes = 64;  // A cache line.
 constexpr std::size_t bytes_max = PTRDIFF_MAX / 4;
 
 std::size_t power_from(std::size_t n) noexcept { return n <= 1 ? 1 : std::bit_ceil(n); }
@@ -47,7 +48,7 @@ bool are_sound(const tarn_pool_options& options) noexcept {
          is_mode(options.mode, "tarn_pool_init") && (options.flags & ~known) == 0;
 }
 
-// Block and chunk sizes; false when they do not fit a size_t.
+// Sets the sizes of blocks and chunks; false: they do not fit into a size_t.
 bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
   pool.block_bytes = options.block_bytes;
   pool.alignment = alignment_for(options);
@@ -65,7 +66,7 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
     bytes = pool.source.chunk_bytes != 0 ? pool.source.chunk_bytes : chunk_bytes_default;
     const std::size_t several = span_for(pool, blocks_min);
     if (bytes < several) bytes = power_from(several);
-    // All chunks are aligned as the largest one: small chunks would use up addresses.
+    // All chunks are aligned to the size of the largest, so small ones would use up addresses.
     bytes = larger(bytes, power_from(reserved) / reserved_shares);
   }
   pool.chunk_bytes = is_lone(pool) ? least : larger(bytes, least);
@@ -73,7 +74,8 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
   const std::size_t largest = larger(pool.chunk_bytes_max, reserved);
   pool.chunk_alignment =
       power_from(larger(larger(largest, pool.alignment), alignof(tarn_pool_chunk)));
-  // Colours take little of these chunks. Where a number of blocks was named, all must fit: none.
+  // Only chunks of which colours take little have them, and only if no number of blocks was asked
+  // for, since all of these must fit.
   const bool exact = options.chunk_blocks != 0 || options.reserve_blocks != 0;
   if (mode_of(pool) == TARN_MODE_FAST && !exact && pool.chunk_bytes >= coloured_bytes_min &&
       pool.alignment <= line_bytes && least < pool.chunk_bytes / 2) {
@@ -94,8 +96,8 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
                        .here = here});
 }
 
-// The chunk of a block that is freed. The pointer is checked as far as that is cheap: this is not
-// the hit path.
+// The chunk of a block that is freed. This is no hit path, so the pointer is checked as far as that
+// is cheap.
 tarn_pool_chunk& chunk_to_free_in(const tarn_pool& pool, const void* p, const void* here) noexcept {
   tarn_pool_chunk* const chunk = header_of(pool, p);
   if (chunk == nullptr || chunk->pool != &pool || p < chunk->first || p >= chunk->fresh ||
@@ -111,7 +113,7 @@ void push_free(tarn_pool_chunk& chunk, void* p) noexcept {
   chunk.free = p;
 }
 
-// While a pool is walked no chunk changes lists, and a freed block is not visited any more.
+// While a pool is walked, no chunk may change lists, and freed blocks must not be visited any more.
 void deallocate_in_walk(tarn_pool& pool, void* p, const void* here) noexcept {
   tarn_pool_chunk& chunk = chunk_to_free_in(pool, p, here);
   const std::size_t index = index_of(chunk, p);
@@ -145,7 +147,7 @@ void take_from(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   note_taken(pool, chunk, count);
 }
 
-// A chunk has room again after a free, or is empty.
+// Moves a chunk that has room again after a free, or is empty.
 TARN_COLD void note_event(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   note_given(pool, chunk, 0);
   if (chunk.live != 0) return;
@@ -153,8 +155,8 @@ TARN_COLD void note_event(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   note_empty(pool, &chunk);
 }
 
-// Whether the free of the last live block leaves work: there are other chunks than one, or the one
-// has blocks on its free list.
+// Whether there is work to do after the last live block is freed: there is more than one chunk, or
+// the only one has blocks on its free list.
 bool has_freed(const tarn_pool& pool) noexcept {
   return pool.acquired - pool.released > 1 ||
          (pool.open.head != nullptr && pool.open.head->free != nullptr);
@@ -164,7 +166,7 @@ void deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
   if (pool.cached == pool_cache) flush(pool, pool_cache / 2, here);
   if (live_blocks(pool) == 0) report(pool, Misuse::double_free, p, here);
   pool.cache[pool.cached++] = p;
-  // When nothing is live, all chunks but one go back, and that one is in order again.
+  // When no block is live, all chunks but one go back, and that one has fresh blocks only.
   if (live_blocks(pool) == 0 && has_freed(pool)) flush_all(pool);
   set_limit(pool);
 }
@@ -183,7 +185,7 @@ void give_fresh_back(tarn_pool& pool) noexcept {
 }
 
 void flush(tarn_pool& pool, std::size_t blocks, const void* here) noexcept {
-  // Fresh blocks come after those that were freed: these are taken from chunks first, then.
+  // The fresh blocks go back first, so that blocks which were freed are taken before them.
   give_fresh_back(pool);
   for (std::size_t i = 0; i < blocks; ++i) {
     void* const p = pool.cache[i];
@@ -205,9 +207,10 @@ void flush(tarn_pool& pool, std::size_t blocks, const void* here) noexcept {
 
 void flush_all(tarn_pool& pool) noexcept { flush(pool, pool.cached, nullptr); }
 
-// `cached` + live blocks stays the same when blocks are freed to the cache and taken from it, and
-// grows when fresh ones are taken; so what is set here is right or too low, and then set again. A
-// free while no block is live comes to the library; so does that of the last one, if has_freed().
+// The sum of `cached` and the live blocks does not change when blocks go to the cache or come from
+// it, and grows when fresh blocks are taken. So the limit set here is right or too low, and if it
+// is too low it is set again. With it a free while no block is live calls the library; so does the
+// free of the last live block, if has_freed().
 void set_limit(tarn_pool& pool) noexcept {
   if (is_checked(pool)) return;
   const std::uint64_t most = pool.cached + live_blocks(pool);
@@ -296,7 +299,7 @@ void tarn_pool_deallocate_slow(tarn_pool* pool, void* p) {
 int tarn_pool_reserve(tarn_pool* pool, std::size_t blocks) {
   const bool may = (pool->state & pool_is_sound) != 0 && !is_walked(*pool) && !is_lone(*pool);
   if (!may) return blocks == 0 || is_lone(*pool) ? 0 : os::fail(os::Error::no_memory);
-  // More than any address space has is not tried.
+  // More than any address space has is refused at once.
   if (blocks > bytes_max / pool->stride) return os::fail(os::Error::no_memory);
   std::size_t free = pool->cached + fresh_blocks(*pool);
   for_each_chunk(*pool, [&](const tarn_pool_chunk& chunk) {

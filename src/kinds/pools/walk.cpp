@@ -1,4 +1,4 @@
-// walk: what concerns all chunks of a pool: its live blocks, clearing, numbers.
+// walk: the functions that go through all chunks of a pool: walking, clearing, statistics.
 //
 // SPDX-License-Identifier: MIT
 #include <bit>
@@ -17,7 +17,7 @@ namespace tarn {
 
 namespace {
 
-// The live bits of a fast pool's chunk, from its free list.
+// Sets the live bits of a fast pool's chunk from its free list.
 void mark_live(tarn_pool_chunk& chunk) noexcept {
   std::uint64_t* const bits = live_bits(chunk);
   const std::size_t blocks = carved(chunk);
@@ -33,7 +33,8 @@ int visit_chunk(tarn_pool_chunk& chunk, tarn_pool_visit visit, void* context) no
   const std::uint64_t* const bits = live_bits(chunk);
   const std::size_t words = (carved(chunk) + 63) / 64;
   for (std::size_t i = 0; i < words; ++i) {
-    // Read again after each visit, which may end blocks; those before the visited one are done.
+    // The word is read again after each visit, which may free blocks. Those before the visited one
+    // are done.
     std::uint64_t left = UINT64_MAX;
     while ((bits[i] & left) != 0) {
       const auto bit = static_cast<unsigned>(std::countr_zero(bits[i] & left));
@@ -45,7 +46,7 @@ int visit_chunk(tarn_pool_chunk& chunk, tarn_pool_visit visit, void* context) no
   return 0;
 }
 
-// Whether an empty chunk stays: one does, or all if the options say so.
+// Whether an empty chunk stays. One does, or all if the pool keeps chunks.
 bool may_stay(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   if (is_lone(pool)) return false;
   if ((pool.state & pool_keeps_chunks) != 0) return true;
@@ -54,7 +55,7 @@ bool may_stay(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   return true;
 }
 
-// Does what frees during a walk have left undone.
+// Does what frees during the walk have left undone.
 void settle(tarn_pool& pool) noexcept {
   for_each_chunk(pool, [&](tarn_pool_chunk& chunk) {
     if (chunk.is_full != 0 && has_room(chunk)) note_given(pool, chunk, 0);
@@ -76,7 +77,7 @@ int tarn_pool_walk(tarn_pool* pool, tarn_pool_visit visit, void* context) {
   if (is_walked(*pool)) {
     return os::fail(os::Error::busy);
   }
-  // With nothing at hand every allocation and every free comes to the library meanwhile.
+  // With nothing at hand every allocation and every free calls the library meanwhile.
   flush_all(*pool);
   pool->limit = 0;
   pool->state |= pool_is_walked;

@@ -1,5 +1,5 @@
-// watched: the pools that a tool is told of, so that its report of a wrong access can say which
-// block of which pool the address is.
+// watched: pools that a tool is told of, so that its report of a wrong access can say which block
+// of which pool the address is in. unwatch_owner() (kinds/sources/checked_blocks.hpp) ends it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

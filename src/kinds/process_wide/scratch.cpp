@@ -1,4 +1,4 @@
-// scratch: what tarn/arena/scratch.h leaves to the library.
+// scratch: the functions that tarn/arena/scratch.h leaves to the library.
 //
 // SPDX-License-Identifier: MIT
 #include "tarn/arena/scratch.h"
@@ -24,7 +24,7 @@ TARN_EXPORT void* tarn_scratch_spill(tarn_scratch* scratch, std::size_t count, s
 
 TARN_EXPORT void tarn_scratch_free(void* spilled) { tarn::deallocate(spilled); }
 
-// Relaxed: numbers that nothing is concluded from.
+// Relaxed: the numbers order nothing.
 TARN_EXPORT void tarn_scratch_count(tarn_scratch_site* site, std::size_t stack_bytes,
                                     std::size_t bytes) {
   __atomic_fetch_add(&site->uses, 1, __ATOMIC_RELAXED);

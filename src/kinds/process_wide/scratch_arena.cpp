@@ -1,5 +1,5 @@
-// scratch_arena: the two arenas that each thread has for temporary blocks. They are made when
-// they are asked for, and end with the thread.
+// scratch_arena: the two arenas that each thread has for temporary blocks. They are made at their
+// first use, and end with the thread.
 //
 // SPDX-License-Identifier: MIT
 #include "malloc/blocks/allocate.hpp"
@@ -36,7 +36,7 @@ ScratchArenas* arenas_of_thread() noexcept {
   options.name = "scratch";
   options.keep_bytes = TARN_ARENA_KEEP_TYPICAL;
   for (tarn_arena& arena : own->arenas) tarn_arena_init(&arena, &options);
-  // Where the OS has no room for that, they stay when the thread ends.
+  // If the OS has no room for the callback, the arenas stay when the thread ends.
   os::thread_on_end(end, own, os::ThreadEndFor::scratch);
   scratch_arenas = own;
   return own;
@@ -74,7 +74,7 @@ TARN_EXPORT void tarn_scratch_arena_end(tarn_scratch_arena* scratch) {
   if (scratch->arena == nullptr) return;
   tarn_arena* const arena = scratch->arena;
   tarn_arena_rewind(arena, &scratch->mark);
-  // Back at its start, it keeps what is typical; else what this use had.
+  // At its start it keeps what is typical; otherwise it keeps what this use had.
   if (arena->current == nullptr && arena->large == nullptr) tarn_arena_reset(arena);
   scratch->arena = nullptr;
 }

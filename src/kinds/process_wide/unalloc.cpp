@@ -1,7 +1,7 @@
 // unalloc: the process's heap with a class table (tarn/heap/unalloc.h).
 //
-// There is no lock, and nothing that a fork could find half-done: who comes first makes a heap and
-// offers it; whose offer comes second ends its own. A choice of classes is an offer, too.
+// There is no lock, and nothing that a fork could find half-done. A thread makes a heap and offers
+// it; if another one was faster, it ends its own. A choice of classes is an offer, too.
 //
 // SPDX-License-Identifier: MIT
 #include "tarn/heap/unalloc.h"
@@ -26,14 +26,15 @@ namespace {
 constexpr std::size_t table_least = TARN_HEAP_CLASS_GRAIN;
 constexpr std::size_t table_most = TARN_HEAP_CLASS_BYTES_MAX;
 
-// The heap, of all threads and for ever. Written by whoever sees the record: each writes the same
-// id, with release, after the record; who reads the id with acquire sees the record.
+// The heap, which all threads use and which never ends. Each thread that sees the record writes the
+// id, always the same, with release and after the record. So a thread that reads the id with
+// acquire sees the record.
 constinit std::atomic<HeapRecord*> heap_record{nullptr};
 constinit std::atomic<std::uint64_t> heap_id{0};
 
 bool is_made() noexcept { return heap_record.load(std::memory_order_acquire) != nullptr; }
 
-// False, and the heap ends, when there is one already.
+// Offers the heap. False: there is one already, and this one has been ended.
 bool offer(tarn_heap made) noexcept {
   HeapRecord* none = nullptr;
   auto* const record = static_cast<HeapRecord*>(made.record);
@@ -66,13 +67,14 @@ int make_by_steps(unsigned per_doubling) noexcept {
   return count <= TARN_HEAP_CLASSES_MAX ? make(table, count) : ENOSPC;
 }
 
-// 0, or -1 with errno, which is as before otherwise.
+// The result for a public function: 0 with errno as it was before, or -1 with errno set to the
+// error.
 int result_of(int error, int errno_before) noexcept {
   errno = error == 0 ? errno_before : error;
   return error == 0 ? 0 : -1;
 }
 
-// The heap, made if it must be; the zero value when there is no memory for it.
+// The heap, which is made if there is none yet. The zero value when there is no memory for it.
 TARN_COLD tarn_heap first_heap() noexcept {
   process.start();
   const int saved = errno;
@@ -137,7 +139,7 @@ void* tarn_uncalloc(std::size_t count, std::size_t size) {
   }
   const tarn_heap heap = the_heap();
   if (TARN_UNLIKELY(heap.record == nullptr)) return nullptr;
-  if (bytes > TARN_HEAP_CLASS_BYTES_MAX) {  // Fresh memory is zero, and need not be written.
+  if (bytes > TARN_HEAP_CLASS_BYTES_MAX) {  // Fresh memory is zero already.
     return heap_allocate_slow(heap, {.bytes = bytes,
                                      .zero = true,
                                      .function = "uncalloc",
@@ -148,8 +150,9 @@ void* tarn_uncalloc(std::size_t count, std::size_t size) {
   return block;
 }
 
-// A block's page is as it is while the block lives, whichever thread's it is. Blocks of heaps under
-// one lock move here: what a secret one gives up must be wiped.
+// The page of a live block does not change, whichever thread owns it, so it is read without a lock.
+// Blocks of heaps under one lock take the slow path, since a secret heap must wipe what a block
+// loses.
 void* tarn_unrealloc(void* p, std::size_t size) {
   auto* const page = static_cast<Page*>(page_map.span_of(p));
   if (TARN_LIKELY(page->kind_now() == SpanKind::page) &&

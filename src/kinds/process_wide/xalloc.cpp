@@ -1,6 +1,7 @@
-// xalloc: the class pools that the process shares, of tarn/pool/xalloc.h. Constant-initialised,
-// ready at the first call, never ended. Lock order: the gate, malloc's locks. The gate is left
-// where a source may call functions of the program's, which may use the family.
+// xalloc: the class pools that the process shares (tarn/pool/xalloc.h). They are
+// constant-initialised, ready at the first call, and never end. Lock order: the gate, malloc's
+// locks. The gate is left while a source is called, since that may call functions of the program,
+// which may use the family.
 //
 // SPDX-License-Identifier: MIT
 #include <atomic>
@@ -25,11 +26,11 @@ namespace tarn {
 
 namespace {
 
-// Who is inside. A thread that holds it deliberately, over several operations, comes in again.
+// The lock of the family. A thread that holds it over several operations may enter it again.
 class Gate {
  public:
   void enter() {
-    // Relaxed: only this thread can have written its own id, and it sees that.
+    // Relaxed: only this thread can have written its own id.
     if (TARN_UNLIKELY(holder_.load(std::memory_order_relaxed) == os::thread_id())) {
       ++inside_;
     } else if (kind_ == Kind::own) {
@@ -66,8 +67,9 @@ class Gate {
     users_ = lock == nullptr ? tarn_class_pools_lock{} : *lock;
   }
 
-  // Around a fork, in each process that comes out of it. A signal handler that forks amid an
-  // operation of its thread leaves the lock as it is: that operation goes on, on both sides.
+  // Called around a fork, and afterwards in both processes. If a signal handler forks in the middle
+  // of its thread's operation, the lock stays as it is, since the operation goes on in both
+  // processes.
   void before_fork() {
     const bool interrupts = kind_ == Kind::own && lock_.held_by_this_thread() && !is_held_here();
     if (interrupts) {
@@ -89,8 +91,8 @@ class Gate {
 
   os::Lock lock_;
   std::atomic<os::ThreadId> holder_{0};
-  // All below: by whoever holds the lock.
-  unsigned inside_ = 0;  // Operations of the holder, within each other.
+  // The thread that has the lock writes all fields below.
+  unsigned inside_ = 0;  // How many operations of the holder are under way, one within another.
   unsigned holds_ = 0;
   unsigned interrupted_ = 0;
   Kind kind_ = Kind::own;
@@ -98,14 +100,14 @@ class Gate {
 };
 
 constinit Gate gate;
-constinit tarn_class_pools pools{};    // Ready if they have classes.
-constinit bool has_ended = false;      // With live blocks, since the last allocation.
-constinit tarn_source users_source{};  // Whose memory they have, if it is not malloc's.
-constinit unsigned asking = 0;         // Calls of a source that others may come in during:
-TARN_INITIAL_EXEC __thread unsigned asking_here = 0;  // those of this thread.
+constinit tarn_class_pools pools{};    // They are ready if they have classes.
+constinit bool has_ended = false;      // Ended while blocks lived, and not used since.
+constinit tarn_source users_source{};  // The program's source, if the memory is not malloc's.
+constinit unsigned asking = 0;         // How many calls of a source are under way, in all threads.
+TARN_INITIAL_EXEC __thread unsigned asking_here = 0;  // How many of them are this thread's.
 constinit std::atomic<bool> knows_forks{false};
 
-// The usual classes lie here, so that to be ready takes no memory, and no call.
+// The usual classes lie here, so that making them takes no memory and no call.
 constexpr std::size_t usual_bytes = 8 * 1024;
 constexpr std::size_t usual_classes = log2_floor(block_bytes_most / least_block) + 1 + 2;
 static_assert(usual_classes * sizeof(tarn_class_pool) +
@@ -114,8 +116,8 @@ static_assert(usual_classes * sizeof(tarn_class_pool) +
 alignas(64) constinit char usual[usual_bytes]{};
 tarn_chunk take_usual(void*, std::size_t bytes, std::size_t) { return {usual, bytes}; }
 
-// An operation leaves the gate to ask a source. malloc's heap may have to ask owners of other
-// memory for some (tarn/heap/recover.h), and these may free blocks of the family, or take some.
+// While this object lives, the operation has left the gate to call a source. malloc's heap may have
+// to ask owners of other memory (tarn/heap/recover.h), which may use the family.
 class Asking {
  public:
   Asking() {
@@ -137,7 +139,7 @@ tarn_chunk take_chunk(void*, std::size_t bytes, std::size_t alignment) {
   const tarn_source heap = tarn_source_default();
   return heap.acquire(heap.context, bytes, alignment);
 }
-// Of malloc's heap, too, whose fresh memory need not be written.
+// Takes zeros from malloc's heap, whose fresh memory need not be written.
 tarn_chunk take_zeros(std::size_t bytes, std::size_t alignment) {
   const Asking outside;
   void* const data = heap_allocate_slow(
@@ -145,7 +147,7 @@ tarn_chunk take_zeros(std::size_t bytes, std::size_t alignment) {
       {.bytes = bytes, .alignment = alignment, .zero = true, .function = "xcalloc"});
   return {data, data == nullptr ? 0 : bytes};
 }
-// Nobody is called when memory comes back to malloc's heap.
+// The gate is not left: malloc's heap calls no function of the program when memory comes back.
 void give_chunk(void*, tarn_chunk chunk) {
   const tarn_source heap = tarn_source_default();
   heap.release(heap.context, chunk);
@@ -159,7 +161,7 @@ void give_to_users(void*, tarn_chunk chunk) {
   if (users_source.release != nullptr) users_source.release(users_source.context, chunk);
 }
 
-// A relaxed look: who does not know that it has been done does it again, and twice nests.
+// A thread that does not see yet that this has been done does it again, which is no harm: it nests.
 TARN_COLD void know_forks() {
   os::process_around_fork([] { gate.before_fork(); }, [] { gate.after_fork(); },
                           [] {
@@ -171,7 +173,7 @@ TARN_COLD void know_forks() {
 
 class Entered {
  public:
-  // Forks are known before the lock is taken for the first time.
+  // The fork handlers must be there before the lock is taken for the first time.
   Entered() {
     if (TARN_UNLIKELY(!knows_forks.load(std::memory_order_relaxed))) know_forks();
     gate.enter();
@@ -181,7 +183,7 @@ class Entered {
   Entered& operator=(const Entered&) = delete;
 };
 
-// pre, of all below: entered
+// All functions below, up to make_with(), need an Entered.
 
 void use_malloc() {
   pools.source.acquire = take_chunk;
@@ -191,7 +193,7 @@ void use_malloc() {
 
 // The usual classes.
 TARN_COLD int make() {
-  constexpr std::size_t tuned[] = {396, 768};  // The source's.
+  constexpr std::size_t tuned[] = {396, 768};  // As Lafreniere's xallocator has them.
   tarn_source source = TARN_SOURCE();
   source.acquire = take_usual;
   tarn_class_pools_options own = TARN_CLASS_POOLS_OPTIONS();
@@ -208,7 +210,8 @@ TARN_INLINE bool is_ready() {
   return TARN_LIKELY(pools.class_count != 0) || make() == 0;
 }
 
-// Not entered: the memory for the classes may come from a source of the program's.
+// Called without an Entered, since the memory for the classes may come from a source of the
+// program.
 int make_with(const tarn_class_pools_options& options) {
   tarn_class_pools made{};
   tarn_class_pools_options own = options;
@@ -240,8 +243,8 @@ void* allocate(std::size_t bytes, std::size_t alignment, bool* zero) {
   return p;
 }
 
-// pre: no chunk is empty. So none means no live block. False: there are some, or somebody is
-// asking, who goes on with the classes.
+// Ends the pools if there is no live block. False: there are some, or a thread that is calling a
+// source will go on with the classes. pre: entered, and no chunk is empty
 bool end_if_empty() {
   if (pools.root != nullptr || asking != 0) return false;
   has_ended = false;
@@ -250,7 +253,7 @@ bool end_if_empty() {
   const tarn_chunk left[] = {pools.recents, pools.table};
   pools.table = pools.recents = {};
   if (pools.class_count != 0) tarn_class_pools_destroy(&pools);
-  // From here on there are none, so others may come in and make new ones.
+  // The pools have ended here, so other threads may enter and make new ones.
   gate.leave();
   for (const tarn_chunk& chunk : left) {
     const bool is_source_s = chunk.data != nullptr && chunk.data != usual;
@@ -260,8 +263,8 @@ bool end_if_empty() {
   return true;
 }
 
-// Of this class a block was freed since the family ended: empty chunks went then, so none is empty
-// but the one that this has made its spare.
+// A block of this class was freed after the family had ended. All empty chunks went then, so the
+// only empty one can be that which has become the spare now. pre: entered
 TARN_COLD void note_freed_late(tarn_class_pool& pool) {
   if (pool.spare != nullptr && pool.spare->live == 0) release_chunk(pools, pool.spare);
   end_if_empty();
@@ -343,7 +346,7 @@ TARN_EXPORT std::size_t tarn_xalloc_usable_bytes(const void* p) {
 }
 
 TARN_EXPORT int tarn_xalloc_init(const tarn_class_pools_options* options) {
-  // What is shorter must not be read further.
+  // A shorter struct must not be read beyond its end.
   if (options != nullptr && !is_sized(*options, "tarn_xalloc_init", "TARN_CLASS_POOLS_OPTIONS")) {
     return os::fail(os::Error::invalid);
   }

@@ -2,8 +2,8 @@
 //
 //   file: | FileHead | gaps and chunks, by offset from the end of the head ...
 //
-// Mapped at the front of address space that is reserved for all that the file may become, so that
-// chunks stay where they are when it grows.
+// The file is mapped at the front of a range of addresses that is reserved for its largest size, so
+// that chunks stay where they are when it grows.
 //
 // SPDX-License-Identifier: MIT
 #include "tarn/source/file_source.h"
@@ -32,8 +32,8 @@ constexpr std::size_t bytes_limit = PTRDIFF_MAX / 4;
 
 struct FileHead {
   std::uint64_t magic;
-  std::uint64_t busy;  // Somebody is changing the gaps, or died over it.
-  std::uint64_t root;  // Offset in the file; 0: none.
+  std::uint64_t busy;  // A process is changing the gaps, or has died doing so.
+  std::uint64_t root;  // An offset in the file; 0: there is no root.
   std::uint64_t reserved[4];
   tarn_gaps gaps;
   std::uint64_t reserved_too[2];
@@ -128,7 +128,8 @@ int open_file(const tarn_file_source_options& options) noexcept {
                        options.mode == 0 ? 0600u : options.mode);
 }
 
-// Maps what of the first `bytes` is not mapped yet; of a private source, beyond the file, memory.
+// Maps the first `bytes` of the file, as far as they are not mapped yet. of_file: false for the
+// part of a private source that lies beyond the file, which is memory.
 bool map_up_to(tarn_file_source& source, std::size_t bytes, bool of_file) noexcept {
   bytes = align_up(bytes, page());
   if (bytes <= source.mapped_bytes) return true;
@@ -146,8 +147,8 @@ bool map_up_to(tarn_file_source& source, std::size_t bytes, bool of_file) noexce
   return mapped;
 }
 
-// Whether the gaps are in order; where somebody ended inside, perhaps once they are counted anew:
-// what was changing then may be a chunk that nobody has.
+// Whether the gaps are in order. If a process died while it changed them, they are counted anew;
+// the range that it was changing may be lost as a chunk that no process has.
 bool are_in_order(const tarn_file_source& source) noexcept {
   FileHead& head = head_of(source);
   const char* const base = base_of(source);
@@ -174,8 +175,8 @@ bool are_in_order(const tarn_file_source& source) noexcept {
   return true;
 }
 
-// Between enter() and leave() the gaps are this source's alone, and what is mapped reaches to their
-// end. False with errno when they cannot be had.
+// Between enter() and leave() this source alone uses the gaps, and all of them are mapped. False,
+// with errno: that cannot be.
 bool enter(tarn_file_source& source) noexcept {
   if (!is_shared(source)) return true;
   if (!os::file_lock(source.file)) return false;
@@ -184,8 +185,8 @@ bool enter(tarn_file_source& source) noexcept {
     // Whoever was here last has ended inside; what it did may be half-done.
     if (head.busy == 0 || are_in_order(source)) {
       head.busy = 1;
-      // The compiler must not move what follows before it; if this process ends, all that it has
-      // written is there.
+      // The compiler must not move what follows before this store. If the process dies, all that it
+      // has written is in the file.
       __atomic_signal_fence(__ATOMIC_SEQ_CST);
       return true;
     }
@@ -202,7 +203,8 @@ void leave(tarn_file_source& source) noexcept {
   os::file_unlock(source.file);
 }
 
-// Makes the file as long as that, and a gap of what is added. False with errno: it is as it was.
+// Extends the file to `bytes`, and makes a gap of what is added. False, with errno: it is as it
+// was.
 bool extend(tarn_file_source& source, std::size_t bytes) noexcept {
   tarn_gaps& gaps = head_of(source).gaps;
   const std::size_t old = gaps.bytes;
@@ -218,7 +220,7 @@ bool extend(tarn_file_source& source, std::size_t bytes) noexcept {
   return true;
 }
 
-// By a quarter, so that the calls are few; by what is needed where that cannot be.
+// Extends the file by a quarter, so that the calls are few; or if that fails, by what is needed.
 bool grow_for(tarn_file_source& source, std::size_t bytes, std::size_t alignment) noexcept {
   const std::size_t old = head_bytes + head_of(source).gaps.bytes;
   if (bytes > bytes_limit || alignment > bytes_limit) {
@@ -232,12 +234,12 @@ bool grow_for(tarn_file_source& source, std::size_t bytes, std::size_t alignment
   if (wanted > source.bytes_max) wanted = source.bytes_max;
   if (wanted > least && extend(source, wanted)) return true;
   if (least <= source.bytes_max) return extend(source, least);
-  // The last bytes of it, which may do: alignment may take less.
+  // The last bytes may suffice, since alignment may take less.
   errno = EFBIG;
   return source.bytes_max > old && extend(source, source.bytes_max);
 }
 
-// What a file of that length says of itself.
+// Whether the head makes sense for a file of this length, and the gaps are in order.
 bool is_sound(const tarn_file_source& source, std::size_t bytes) noexcept {
   const FileHead& head = head_of(source);
   return head.magic == file_magic && head.gaps.bytes % TARN_GAP_GRAIN == 0 &&
@@ -257,12 +259,12 @@ int begin_file(tarn_file_source& source, const tarn_file_source_options& options
   head.gaps.bytes = bytes - head_bytes;
   tarn_gaps_give(base_of(source), &head.gaps, 0, head.gaps.bytes);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  head.magic = file_magic;  // Last: without it the file is none.
+  head.magic = file_magic;  // Written last, since without it the file is no file source's.
   return 0;
 }
 
 int open_existing(tarn_file_source& source, std::size_t bytes) noexcept {
-  // Backed, where it has holes: a store into one may end the process.
+  // Holes in the file are backed, since a store into one might end the process.
   if (is_shared(source) && !os::file_extend(source.file, bytes)) return fail(source, errno);
   if (!map_up_to(source, bytes, true)) return fail(source, errno);
   if (!is_sound(source, bytes)) return fail(source, EBADMSG);
@@ -367,7 +369,7 @@ TARN_EXPORT void* tarn_file_source_at(tarn_file_source* source, std::size_t offs
                                       std::size_t bytes) {
   if (source->start == nullptr) return nullptr;
   if (offset > source->mapped_bytes || bytes > source->mapped_bytes - offset) {
-    if (!enter(*source)) return nullptr;  // Maps what others have added.
+    if (!enter(*source)) return nullptr;  // This maps what other processes have added.
     leave(*source);
   }
   const std::size_t has = head_bytes + head_of(*source).gaps.bytes;

@@ -1,4 +1,4 @@
-// library_sources: the sources that the library itself has, for pools and arenas.
+// library_sources: the sources that the library itself provides for pools and arenas.
 //
 // SPDX-License-Identifier: MIT
 #include <atomic>
@@ -34,8 +34,8 @@ tarn_chunk from_heap(tarn_heap heap, std::size_t bytes, std::size_t alignment) n
 
 void to_heap(void*, tarn_chunk chunk) noexcept { deallocate(chunk.data); }
 
-// The guarded heap, once it is made; never ended. Who reads it (acquire) sees what the thread that
-// put it there (release) has written.
+// The guarded heap, once it is made; it never ends. The load (acquire) pairs with the exchange of
+// the thread that has made it (release).
 constinit std::atomic<const tarn_heap*> guarded{nullptr};
 
 const tarn_heap* guarded_heap() noexcept {
@@ -52,7 +52,7 @@ const tarn_heap* guarded_heap() noexcept {
       guarded.compare_exchange_strong(known, made, std::memory_order_acq_rel)) {
     return made;
   }
-  // Out of memory, or another thread was faster.
+  // There is no memory, or another thread was faster.
   if (made->record != nullptr) heap_clear(*made, true, "tarn_source_guarded");
   deallocate(made);
   return known;

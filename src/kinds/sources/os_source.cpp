@@ -1,7 +1,7 @@
 // os_source: chunks straight from the OS. See tarn/source/os_source.h.
 //
-// All fields that change are counters, and `kept`, the head of a list through the first bytes of
-// ranges that the OS did not take. Whoever looks at that list takes all of it.
+// The fields that change are counters, and `kept`: the head of a list, through their first bytes,
+// of the ranges that the OS did not take back. A thread that looks at that list takes all of it.
 //
 // SPDX-License-Identifier: MIT
 #include "tarn/source/os_source.h"
@@ -28,7 +28,7 @@ struct Kept {
 };
 
 void add(std::uint64_t& counter, std::uint64_t n) noexcept {
-  // Relaxed, here and below: numbers that nothing is concluded from.
+  // Relaxed, here and below: the numbers order nothing.
   __atomic_fetch_add(&counter, n, __ATOMIC_RELAXED);
 }
 
@@ -64,7 +64,7 @@ void give_back(tarn_os_source& source, void* start, std::size_t bytes) noexcept 
   keep(source, start, bytes);
 }
 
-// What the OS has refused to take, once more.
+// Tries once more to give back what the OS has refused to take.
 void retry(tarn_os_source& source) noexcept {
   if (TARN_LIKELY(__atomic_load_n(&source.kept, __ATOMIC_RELAXED) == nullptr)) return;
   // Acquire: pairs with the release in keep().
@@ -79,7 +79,7 @@ void retry(tarn_os_source& source) noexcept {
   }
 }
 
-// Where the OS aligns too little, more is reserved and both ends go back.
+// If the OS aligns too little, more is reserved and both ends go back.
 char* reserve(tarn_os_source& source, std::size_t bytes, std::size_t alignment) noexcept {
   auto* const start = static_cast<char*>(os::vm_reserve(bytes));
   if (start == nullptr || is_aligned(start, alignment)) return start;
@@ -93,7 +93,7 @@ char* reserve(tarn_os_source& source, std::size_t bytes, std::size_t alignment) 
   return wide + before;
 }
 
-// What the options ask for, in the order in which it works: the node before memory is there.
+// Does what the options ask for, in an order that works: the node is set before there is memory.
 bool prepare(const tarn_os_source& source, void* start, std::size_t bytes) noexcept {
   const tarn_os_source_options& options = source.options;
   if (options.name != nullptr) os::vm_name(start, bytes, options.name);

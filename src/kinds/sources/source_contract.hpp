@@ -1,5 +1,5 @@
-// source_contract: how pools and arenas deal with their sources: which one a mode asks for, and
-// chunks that are looked at before they are used.
+// source_contract: how pools and arenas deal with their sources: which source a mode needs, and how
+// a chunk is checked before it is used.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,17 +14,17 @@
 
 namespace tarn {
 
-// Under a tool that watches memory, what would be fast is checked.
+// Under a tool that watches memory, fast pools and arenas are checked.
 inline Mode mode_in_force(int asked) noexcept {
   const auto mode = static_cast<Mode>(asked);
   return mode == Mode::fast && os::watched() ? Mode::checked : mode;
 }
 
-// Each block in a chunk of its own, which the source looks after.
+// Whether each block has a chunk of its own, which the source guards.
 inline bool is_lone(Mode mode) noexcept { return mode >= Mode::guarded; }
 
-// The source for a mode; `wanted` may be null. Without an `acquire`, where there is none: for which
-// fail_without_source() has the error.
+// The source for a mode; `wanted` may be null. If there is none, the source has no `acquire`, and
+// fail_without_source() sets the error.
 inline tarn_source source_for(Mode mode, const tarn_source* wanted, const char* function) noexcept {
   if (mode == Mode::passthrough) return tarn_source_malloc();
   if (mode == Mode::guarded) return tarn_source_guarded();
@@ -37,7 +37,7 @@ inline int fail_without_source(Mode mode, const char* function) noexcept {
   return os::fail(os::Error::unsupported);
 }
 
-// A chunk as the source's contract promises it; anything else is reported. Null data: none.
+// Acquires a chunk, and reports one that breaks the source's contract. Null data: there is none.
 inline tarn_chunk acquire_from(const tarn_source& source, std::size_t bytes,
                                std::size_t alignment) noexcept {
   const tarn_chunk chunk = source.acquire(source.context, bytes, alignment);

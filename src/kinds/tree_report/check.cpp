@@ -37,12 +37,12 @@ bool is_listed(const TreeReference* reference) noexcept {
   return reference == oldest || (oldest != nullptr && reference->previous->next == reference);
 }
 
-// Whether a domain's counts are right, if all its nodes are below the one at which it began.
+// Whether a domain's counts are right. If some of its nodes lie elsewhere, that cannot be told.
 bool is_sound_domain(const TreeNode* root) noexcept {
   const TreeDomain& domain = *extra_of(root)->domain;
   if (domain.outside != 0) return true;
   std::size_t asking = 0;
-  std::size_t busy = 0;  // Their destructors may be running, for which they ask once more.
+  std::size_t busy = 0;  // Nodes whose destructors may be running, which counts once more.
   std::size_t guests = 0;
   std::size_t extras = 0;
   std::size_t depth = 0;

@@ -1,4 +1,4 @@
-// check: what a tree holds, and whether all its links are as docs/design/tree.md wants them.
+// check: what a tree holds, and whether all its links are as docs/design/tree.md says they must be.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,7 +9,8 @@
 
 namespace tarn {
 
-// Bytes in front of it and besides: what it has in memory that the program does not use.
+// How many bytes the node takes beside those that the program may use: in front of it and
+// elsewhere.
 std::size_t overhead_of(const TreeNode* node) noexcept;
 
 }  // namespace tarn

@@ -1,5 +1,6 @@
-// report: a tree by name. It stands at one node; for each of the few nodes above, a Level has what
-// is still to be said of that node's children. See tarn/tree/tree_report.h.
+// report: prints a tree by name (tarn/tree/tree_report.h). It goes from node to node. For each of
+// the few nodes above the current one, a Level has what is still to be printed of that node's
+// children.
 //
 // SPDX-License-Identifier: MIT
 #include "tarn/tree/tree_report.h"
@@ -31,12 +32,12 @@ struct Fold {
   }
 };
 
-// Of the children of one node.
+// What is folded of the children of one node.
 struct Level {
   Fold leaves;             // Without names or children.
   Fold parents;            // Without names, but with children.
-  Fold others;             // Small ones; below the last level that is shown: all others.
-  std::size_t references;  // Folded ones.
+  Fold others;             // Small ones; below the last level that is shown, all others.
+  std::size_t references;  // How many references are folded.
   bool folds_leaves;
   bool folds_parents;
   bool has_line;
@@ -67,7 +68,7 @@ tarn_tree_stats stats_of(TreeNode* node) noexcept {
   return stats;
 }
 
-// The node's own bytes, with its references but not with its other children.
+// The numbers of the node itself and of its references, without its other children.
 Own own_of(TreeNode* node) noexcept {
   Own own = {tarn_tree_size(bytes_of(node)), overhead_of(node)};
   for (const TreeNode* n = newest_of(node); n != nullptr; n = older_of(n)) {
@@ -76,7 +77,7 @@ Own own_of(TreeNode* node) noexcept {
   return own;
 }
 
-// The node that a program sees in a child; null: the child is a reference to a node of others.
+// The node that the program sees as this child; null: the child is a reference to another's node.
 TreeNode* shown(TreeNode* child) noexcept { return is_reference(child) ? newest_of(child) : child; }
 
 class Report {
@@ -91,7 +92,7 @@ class Report {
   bool run(TreeNode* root) noexcept;
 
  private:
-  // Each returns the child to go on with; null: there is none.
+  // Each of these returns the child to go on with; null: there is none.
   TreeNode* show(TreeNode* node, const tarn_tree_stats& stats) noexcept;
   TreeNode* show_or_fold(TreeNode* child) noexcept;
   TreeNode* end_children() noexcept;
@@ -118,7 +119,7 @@ class Report {
   const std::size_t bytes_min_;
   const std::size_t alike_min_;
   TreeNode* node_ = nullptr;  // The node whose children are being shown.
-  std::size_t depth_ = 0;     // Its depth; the root's is 1.
+  std::size_t depth_ = 0;     // The depth of that node; the root has 1.
   Level levels_[TARN_TREE_REPORT_DEPTH_MAX];
 };
 
@@ -208,7 +209,7 @@ void Report::fold_line(const Fold& fold, const char* words, const char* what) no
   out_.text("\n");
 }
 
-// Adds a child, with all below it, to a line for several siblings, if it belongs there.
+// Adds a child, with all nodes below it, to a line for several siblings if it belongs there.
 bool Report::is_folded(TreeNode* child, const tarn_tree_stats& stats) noexcept {
   Level& siblings = level();
   if (name_of(child) == nullptr) {
@@ -269,7 +270,7 @@ TreeNode* Report::next(TreeNode* child) const noexcept {
   return child == newest_of(node_) ? nullptr : younger_of(child);
 }
 
-// Says what was folded, and goes on behind their parent.
+// Prints what was folded, and goes on behind the parent of these nodes.
 TreeNode* Report::end_children() noexcept {
   const Level& children = level();
   const bool is_last = depth_ == depth_max_;

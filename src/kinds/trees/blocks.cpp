@@ -15,24 +15,24 @@ namespace tarn {
 
 namespace {
 
-// In front of nodes in arenas: one word, or two.
+// One or two words lie in front of a node in an arena.
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 constexpr std::size_t front_bytes = word_bytes + sizeof(TreeNode);
 constexpr std::size_t large_front_bytes = 2 * word_bytes + sizeof(TreeNode);
-constexpr std::size_t compact_bytes_max = 4096;  // With the front.
+constexpr std::size_t compact_bytes_max = 4096;  // Of a node with its front.
 
 void set_front(TreeNode* node, const TreeDomain& domain, std::size_t compact_bytes) noexcept {
   const std::uint64_t units = compact_bytes / tree_grain;
   words_of(node)[-1] = std::uint64_t{address_of(&domain)} / tree_grain << units_bits | units;
 }
 
-// In front of a compact node: one that is apart has a word more.
+// What lies in front of a compact node's bytes; a node that is apart has a word more.
 std::size_t compact_front_of(const TreeNode* node) noexcept {
   return has(node, node_is_apart) ? large_front_bytes : front_bytes;
 }
 
-// The cursor stays at an odd multiple of 8, so that nodes behind one word are at multiples of 16;
-// behind two (apart) at an even one.
+// A node has to lie at a multiple of 16. So the block of a node with one word in front begins at an
+// odd multiple of 8, and that of a node with two words (one that is apart) at an even multiple.
 TreeNode* place_compact(TreeDomain& domain, std::size_t total, bool is_apart) noexcept {
   tarn_arena& arena = domain.arena;
   const std::size_t odd = is_apart ? 0 : word_bytes;
@@ -51,7 +51,7 @@ TreeNode* place_compact(TreeDomain& domain, std::size_t total, bool is_apart) no
   return node;
 }
 
-// From the block on: what alignment takes (`ahead`), two words, the node, the bytes.
+// The block has what alignment takes (`ahead`), two words, the node, and its bytes, in this order.
 TreeNode* place_large(TreeDomain& domain, std::size_t bytes, std::size_t alignment,
                       std::size_t ahead) noexcept {
   const std::size_t total = ahead + large_front_bytes + bytes;
@@ -77,7 +77,7 @@ void* allocate_aligned_in(TreeDomain* domain, std::size_t bytes, std::size_t ali
   return alignment <= block_align ? allocate(bytes) : allocate_aligned(bytes, alignment);
 }
 
-// The domain goes when its last node has gone.
+// Frees the domain if it has ended and its last node has gone.
 void settle(TreeDomain* domain) noexcept {
   if (!domain->has_ended || domain->outside != 0) return;
   TARN_ASSERT(domain->asking == 0 && domain->guests == 0 && domain->extras == nullptr);

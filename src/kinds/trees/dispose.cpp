@@ -1,5 +1,5 @@
-// dispose: nodes go, those below them first. What has begun is remembered by nodes on the path from
-// the root of the disposal to where it is: there is no stack. See docs/design/tree.md.
+// dispose: how a node goes, after all nodes below it. There is no stack: the nodes on the path from
+// the root of the disposal to where it is are marked. See docs/design/tree.md.
 //
 // SPDX-License-Identifier: MIT
 #include "kinds/trees/blocks.hpp"
@@ -23,24 +23,24 @@ void leave_path(const TreeNode* root, TreeNode* node) noexcept {
   }
 }
 
-// Nodes that were made one after the other lie one above the other in the page of their size. What
-// is met soon is prefetched on that guess, where the links would say it too late.
+// Nodes that were made one after the other lie one above the other in the page of their size. On
+// that guess the nodes that will be met soon are prefetched; the links would tell them too late.
 constexpr std::ptrdiff_t guess_bytes = 512;
 void prefetch(const TreeNode* node, std::ptrdiff_t offset) noexcept {
   __builtin_prefetch(reinterpret_cast<const char*>(node) + offset, 1);
 }
 
-// A child without children, and without anything to ask before it goes. One on the path is no such
-// child: its destructor may be running, although it has been taken off.
+// Whether the node has no children, and no destructor or owner to ask before it goes. A node on the
+// path is none: its destructor may be running, although it is not set any more.
 bool is_plain_leaf(const TreeNode* node) noexcept {
   if (!is_ordinary(node)) return false;
-  if (TARN_LIKELY(node->word[link_child] == 0)) return true;  // Nor is it apart.
+  if (TARN_LIKELY(node->word[link_child] == 0)) return true;  // And it is not apart.
   constexpr std::uint32_t only_apart = 1U << node_is_apart % 2;
   return node->word[link_child] == only_apart && *place_of_destructor(node) == nullptr;
 }
 
-// Frees the newest child, `node`, and its older siblings as far as they are plain leaves. What they
-// link lies in their slab. pre: the parent is no reference
+// Frees the newest child, `node`, and its older siblings as far as they are plain leaves. The nodes
+// that these link lie in their slab. pre: the parent is no reference
 void free_plain_leaves(TreeNode* parent, TreeNode* node, PlainTrees& trees) noexcept {
   const bool is_simple = is_malloc_below(parent);
   TreeNode* const oldest = younger_of(node);
@@ -65,14 +65,14 @@ void free_plain_leaves(TreeNode* parent, TreeNode* node, PlainTrees& trees) noex
 
 enum class Answer { go, look_again, stay };
 
-// Whether the node may go. Its children, and its destructor, may be others by then.
+// Asks the destructor whether the node may go. The call may change its children and its destructor.
 Answer ask(TreeNode* node) noexcept {
   if (is_reference(node)) return Answer::go;
   tarn_tree_destructor* const place = place_of_destructor(node);
   if (place == nullptr || *place == nullptr) return Answer::go;
   const tarn_tree_destructor destructor = *place;
   TreeDomain* const domain = TARN_LIKELY(is_of_malloc(node)) ? nullptr : domain_of(node);
-  add_asking(domain, 1);  // Whatever it does, its domain does not go at once.
+  add_asking(domain, 1);  // So its domain does not go at once, whatever the destructor does.
   const bool may_go = destructor(bytes_of(node)) == 0;
   add_asking(domain, -1);
   if (!may_go) return Answer::stay;
@@ -89,7 +89,7 @@ void end(TreeNode* node) noexcept {
   unlink_and_free(node);
 }
 
-// Most nodes are still the newest child, and have nothing but a block. pre: `parent` is the parent
+// Ends a node below `parent`. Most nodes are still its newest child and have nothing but a block.
 void end_below(TreeNode* parent, TreeNode* node) noexcept {
   if (!is_ordinary(node) || is_reference(parent) || newest_of(parent) != node) return end(node);
   prefetch(node, -guess_bytes);
@@ -114,12 +114,12 @@ TreeNode* stop(const TreeNode* root, TreeNode* node, TreeNode* at, os::Error err
 
 bool can_drop(const TreeDomain& domain) noexcept {
   if (domain.asking != 0 || domain.guests != 0) return false;
-  // Nodes outside would have to be told from the others.
+  // With nodes outside, the others would have to be told from them.
   return domain.outside == 0 || (domain.is_of_arena && domain.extras == nullptr);
 }
 
-// Everything below the node at which a domain begins goes at once, if nothing has to be visited.
-// Apart, so that the loop below stays small.
+// Lets all nodes below the node at which a domain begins go at once, if none has to be visited. It
+// is not inlined, so that the loop below stays small.
 TARN_NOINLINE void drop_below(TreeNode* node) noexcept {
   TreeDomain& domain = *extra_of(node)->domain;
   if (newest_of(node) == nullptr || !can_drop(domain)) return;
@@ -130,7 +130,8 @@ TARN_NOINLINE void drop_below(TreeNode* node) noexcept {
   set_link(node, link_child, nullptr);
 }
 
-// Disposes of all below `root`, which stays on the path. The node that stopped it, or null.
+// Disposes of all nodes below `root`, which stays on the path. Returns the node that stopped it, or
+// null.
 TreeNode* dispose_below(TreeNode* root) noexcept {
   PlainTrees trees;
   trees.free_below(root);
@@ -140,7 +141,7 @@ TreeNode* dispose_below(TreeNode* root) noexcept {
     TreeNode* const child = newest_of(node);
     if (child != nullptr) {
       if (TARN_UNLIKELY(parent_of(child) != node)) report_tree_damage(child);
-      if (is_plain_leaf(child)) {  // Nor is the parent a reference.
+      if (is_plain_leaf(child)) {  // So the parent is no reference, either.
         free_plain_leaves(node, child, trees);
         continue;
       }
@@ -155,7 +156,7 @@ TreeNode* dispose_below(TreeNode* root) noexcept {
       if (trees.can_look() && trees.free_below(child)) continue;
       set(child, node_is_on_path, true);
       prefetch(child, guess_bytes);
-      __builtin_prefetch(older_of(child), 1);  // Where it goes on after what is below.
+      __builtin_prefetch(older_of(child), 1);  // It comes after the nodes below the child.
       node = child;
       continue;
     }
@@ -163,7 +164,7 @@ TreeNode* dispose_below(TreeNode* root) noexcept {
     const Answer answer = ask(node);
     if (answer == Answer::stay) return stop(root, node, node, os::Error::busy);
     if (answer == Answer::look_again) continue;
-    set(node, node_is_on_path, false);  // From here on nobody is asked until it has gone.
+    set(node, node_is_on_path, false);  // Nothing of the program runs until the node has gone.
     TreeNode* const above = parent_of(node);
     end_below(above, node);
     trees.earn(1);
@@ -171,14 +172,14 @@ TreeNode* dispose_below(TreeNode* root) noexcept {
   }
 }
 
-// As tarn_tree_dispose: the node that stopped it, or null.
+// Does what tarn_tree_dispose does, and returns the node that stopped it, or null.
 TreeNode* dispose(TreeNode* root) noexcept {
   check_place(root, "tarn_tree_dispose");
   if (has(root, node_is_on_path) || has_references(root)) {
     os::set_error(os::Error::busy);
     return root;
   }
-  // The reference that is its parent ends with it.
+  // If its parent is a reference, that ends with it.
   TreeNode* const parent = parent_of(root);
   if (parent != nullptr && is_reference(parent)) root = parent;
   set(root, node_is_on_path, true);
@@ -224,7 +225,7 @@ int tarn_tree_dispose(void* p) { return tarn_tree_try_dispose(p, nullptr); }
 
 int tarn_tree_try_dispose(void* p, void** stayed) {
   TreeNode* stopped = p == nullptr ? nullptr : dispose(node_of(p));
-  if (stopped != nullptr && is_reference(stopped)) {  // Only on the way of another disposal.
+  if (stopped != nullptr && is_reference(stopped)) {  // It is on the path of another disposal.
     stopped = static_cast<TreeReference*>(stopped)->target;
   }
   if (stayed != nullptr) *stayed = stopped == nullptr ? nullptr : bytes_of(stopped);
@@ -234,7 +235,7 @@ int tarn_tree_try_dispose(void* p, void** stayed) {
 int tarn_tree_dispose_children(void* p) {
   TreeNode* const node = node_of(p);
   check_thread(node, "tarn_tree_dispose_children");
-  // On the path, so that no destructor moves it or disposes of it meanwhile.
+  // It is put on the path, so that no destructor moves it or disposes of it meanwhile.
   const bool was_on_path = has(node, node_is_on_path);
   set(node, node_is_on_path, true);
   count_asking(node, 1);

@@ -1,4 +1,4 @@
-// given_memory: heaps and arenas that subtrees have for themselves. See tarn/tree/tree.h.
+// given_memory: how subtrees are given a heap or an arena for themselves. See tarn/tree/tree.h.
 //
 // SPDX-License-Identifier: MIT
 #include <new>
@@ -50,7 +50,7 @@ TreeDomain* make_with_arena(const tarn_arena_options* options) noexcept {
   return domain;
 }
 
-// Gives the domain to the node. False: there is no memory, or domain is null; errno says why.
+// Makes the domain begin at the node. False, with errno: there is no memory, or domain is null.
 bool give(TreeNode* node, TreeDomain* domain) noexcept {
   if (domain == nullptr) return false;
   check_thread(node, "tarn_tree_give");

@@ -13,7 +13,7 @@ namespace tarn {
 
 namespace {
 
-// What the neighbours of a node come to be when it is taken out: up to two links.
+// The links of its neighbours that close the gap when a node is taken out: two at most.
 struct Seam {
   TreeNode* from[2] = {};
   TreeLink link[2] = {};
@@ -36,7 +36,7 @@ Seam seam_of(const TreeNode* node) noexcept {
   return seam;
 }
 
-// The one that cannot make its new link without an Extra; null: all can.
+// The neighbour that needs an Extra for its new link; null: none does.
 TreeNode* needs_extra(const Seam& seam) noexcept {
   for (int i = 0; i < 2; ++i) {
     if (seam.from[i] != nullptr && !can_link(seam.from[i], seam.to[i])) return seam.from[i];
@@ -62,17 +62,18 @@ void forget_place(TreeNode* node) noexcept {
   set_link(node, link_younger, nullptr);
 }
 
-// A reference that was its target's parent has none any more.
+// A reference that was its target's parent has no target any more.
 void leave_reference(TreeNode* parent) noexcept {
   auto* const reference = static_cast<TreeReference*>(parent);
   reference->is_owner = false;
   reference->target = nullptr;
 }
 
-// Most nodes are plain: they and their neighbours are not extended and lie in one slab. For these
-// everything is done on the links as they are. False for others: nothing has changed.
+// Most nodes are plain: they and their neighbours are not extended and lie in one slab. The
+// functions below work on the links of such nodes as they stand. They return false for all others,
+// and then nothing has changed.
 
-// The place below a parent for a node that has none, as it is before the node comes there.
+// Where a node without a parent is to be linked below one, as it is before that.
 struct PlainPlace {
   std::uint32_t parent;
   std::uint32_t newest;  // 0: there are no children.
@@ -108,7 +109,8 @@ bool link_plain(TreeNode* parent, TreeNode* node) noexcept {
   return true;
 }
 
-// The node is left with the links that it had. False also for what is damaged: nothing has changed.
+// Closes the gap around the node, which keeps the links that it had. False also when the links are
+// damaged.
 bool leave_place(TreeNode* node) noexcept {
   if (is_extended(node)) return false;
   const std::uintptr_t slab = address_of(node) & ~tree_slab_mask;
@@ -119,7 +121,7 @@ bool leave_place(TreeNode* node) noexcept {
   if (parent == nullptr || is_reference(parent) || younger == 0) return false;
   const bool is_newest = linked(parent, link_child) == node;
   TreeNode* const younger_node = node_at(slab, younger);
-  // What leads to the node from its older side: that sibling, or the newest one to the oldest.
+  // The node whose `younger` link leads here: the older sibling, or the newest one for the oldest.
   TreeNode* const leads = older != 0  ? node_at(slab, older)
                           : is_newest ? node
                                       : linked(parent, link_child);

@@ -1,4 +1,4 @@
-// memory: see memory.hpp. Tests put their own in its place, which fails.
+// memory: see memory.hpp. Tests replace this file by one whose function fails.
 //
 // SPDX-License-Identifier: MIT
 #include "kinds/trees/memory.hpp"
@@ -9,9 +9,9 @@
 
 namespace tarn {
 
-// Malloc's own, whatever heap serves the thread now: nodes of others may get it. No owner is asked:
-// whoever calls this has neighbours at hand (prepare_to_link, unlink_to_move), which a callback may
-// dispose of.
+// The memory is malloc's own, whatever the thread's default heap is, since nodes of other heaps may
+// get it. At a shortage no owner of other memory is called: the callers (prepare_to_link,
+// unlink_to_move) hold pointers to neighbours, of which a callback may dispose.
 void* allocate_beside(std::size_t bytes) noexcept {
   const WithoutDefaultHeap malloc_itself;
   const WithoutOwners neighbours_stay;

@@ -1,4 +1,4 @@
-// memory: of what nodes have besides.
+// memory: where Extras, references and names of nodes get their memory.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace tarn {
 
-// Memory for what nodes have besides: Extras, references, names. Null and errno when there is none.
+// Allocates memory for an Extra, a reference or a name. Null, with errno: there is none.
 void* allocate_beside(std::size_t bytes) noexcept;
 
 }  // namespace tarn

@@ -1,4 +1,4 @@
-// move: nodes change places and sizes. See tarn/tree/tree.h.
+// move: how nodes change their places and sizes. See tarn/tree/tree.h.
 //
 // SPDX-License-Identifier: MIT
 #include <cstring>
@@ -21,7 +21,7 @@ void* fail_null(os::Error error) noexcept {
   return nullptr;
 }
 
-// So that links to a node and from it do not depend on where it is.
+// Extends the node and all nodes that link to it, so that the links do not depend on where it is.
 bool extend_around(TreeNode* node) noexcept {
   TreeNode* const parent = parent_of(node);
   if (!extend(node)) return false;
@@ -37,7 +37,7 @@ bool extend_around(TreeNode* node) noexcept {
   return true;
 }
 
-// A node has come from `old` with all its bytes; now those around it hear of that.
+// The node and its bytes have been moved here from `old`: makes the nodes around it link to it.
 void move_links(const TreeNode* old, TreeNode* node) noexcept {
   TreeNode* const parent = parent_of(node);
   if (younger_of(node) == old) set_link(node, link_younger, node);  // An only child.
@@ -65,7 +65,7 @@ void move_links(const TreeNode* old, TreeNode* node) noexcept {
   for (TreeReference* r = extra_of(node)->references; r != nullptr; r = r->next) r->target = node;
 }
 
-// Blocks from here on are moved by the system, without being copied, if nobody is below them.
+// Blocks of so many bytes, of nodes without children, are moved by the system instead of copied.
 constexpr std::size_t moved_bytes_min = std::size_t{1} << 20;
 
 void* move_to_size(TreeNode* node, std::size_t bytes) noexcept {
@@ -100,7 +100,7 @@ int steal(TreeNode* parent, TreeNode* node) noexcept {
   if (parent == before) return 0;
   if (parent != nullptr) {
     if (is_owner_of(node, parent)) return os::fail(os::Error::loop);
-    if (before != nullptr && TARN_LIKELY(move_plain(parent, node))) {  // Nor has it other owners.
+    if (before != nullptr && TARN_LIKELY(move_plain(parent, node))) {  // It has no other owners.
       count_move(before, parent, node);
       note_child(node);
       return 0;

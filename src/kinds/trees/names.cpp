@@ -1,4 +1,4 @@
-// names: of nodes, and ways through a tree.
+// names: the names of nodes, and the functions that go through a tree.
 //
 // SPDX-License-Identifier: MIT
 #include <cstring>
@@ -32,7 +32,8 @@ bool is_called(const TreeNode* node, const char* name) noexcept {
   return own != nullptr && std::strcmp(own, name) == 0;
 }
 
-// The node itself, or the next younger one that is no reference without a child.
+// The node itself or, if it is a reference, its child; or the same of the next younger sibling that
+// has one of these.
 void* shown(TreeNode* node, const TreeNode* newest) noexcept {
   while (node != nullptr && is_reference(node)) {
     TreeNode* const owned = newest_of(node);

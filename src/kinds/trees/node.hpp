@@ -1,5 +1,5 @@
-// node: what nodes of a tree, references and Extras are, and how links between nodes are read and
-// written. docs/design/tree.md has the picture.
+// node: the structures of trees (nodes, references, Extras), and how links between nodes are read
+// and written. docs/design/tree.md has the picture.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,15 +25,15 @@ enum TreeLink : unsigned { link_parent, link_child, link_older, link_younger };
 struct TreeExtra;
 struct TreeDomain;
 
-// In front of the program's bytes. The two low bits of each word are flags, those of the third one
-// a TreeMemory; those of the last one are not used, since an extended node has its Extra's address
-// in the last two words.
+// Lies in front of the program's bytes. Each word holds a link, and flags in its two low bits. The
+// flags of the third word are a TreeMemory. The last word has none, since an extended node has its
+// Extra's address in the last two words.
 struct alignas(tree_grain) TreeNode {
   std::uint32_t word[4];
 };
 static_assert(sizeof(TreeNode) == tree_grain);
 
-// A flag: 2 * word + bit.
+// The number of a flag is 2 * word + bit.
 enum TreeFlag : unsigned {
   node_is_extended = 0,
   node_is_reference = 1,  // A TreeReference.
@@ -41,21 +41,21 @@ enum TreeFlag : unsigned {
   node_is_apart = 3,      // Its block begins before it, with a destructor (kinds/trees/domain.hpp).
 };
 
-// What the block is a block of.
+// Where the node's block comes from.
 enum TreeMemory : std::uint32_t {
-  memory_of_malloc = 0,  // Or of a heap that is the thread's default.
-  memory_of_heap = 1,    // That is a subtree's own.
-  memory_of_arena = 2,   // The same.
-  memory_of_none = 3,    // The node has gone: as long as nobody else has the block, this is seen.
+  memory_of_malloc = 0,  // Malloc, or a heap that is the thread's default.
+  memory_of_heap = 1,    // A heap that a subtree has for itself.
+  memory_of_arena = 2,   // An arena that a subtree has for itself.
+  memory_of_none = 3,    // The node has gone. This can be seen until the block is used again.
 };
 
-// A further owner of `target` is the parent of this node. Once the others have gone, `target` is
-// its child: only then is it asked.
+// The parent of a reference is a further owner of `target`. When the other owners have gone, the
+// target becomes the child of the reference, and only then can a disposal reach it from here.
 struct TreeReference : TreeNode {
   TreeNode* target;
-  TreeReference* next;      // Of the same target, from the oldest on.
-  TreeReference* previous;  // That of the oldest is the youngest.
-  bool is_owner;            // It is the target's parent: then it is in no list.
+  TreeReference* next;      // The next younger reference to the same target; null at the end.
+  TreeReference* previous;  // The next older one; of the oldest: the youngest.
+  bool is_owner;            // The reference is the target's parent, and in no list.
 };
 
 // What only some nodes have.
@@ -63,14 +63,14 @@ struct TreeExtra {
   TreeNode* link[4];
   tarn_tree_destructor destructor;
   const char* name;
-  TreeReference* references;  // The oldest of those that are not its parent.
-  TreeNode* next_found;       // While cycles are looked for.
-  std::uint64_t is_found : 1;
-  std::uint64_t owns_name : 1;  // To be freed.
-  std::uint64_t thread : 62;    // The owner of it and all below, if that is checked; 0: as above.
-  TreeDomain* domain;           // The one that begins at the node.
-  TreeExtra* next;              // In the list of the domain in whose memory the node lies.
-  TreeExtra** led;              // The pointer that leads here in that list; null: in none.
+  TreeReference* references;    // The oldest one that is not the node's parent.
+  TreeNode* next_found;         // The next node that a search for cycles has found.
+  std::uint64_t is_found : 1;   // The search for cycles has found this node.
+  std::uint64_t owns_name : 1;  // The name is to be freed.
+  std::uint64_t thread : 62;    // The thread that owns this subtree; 0: as the parent has it.
+  TreeDomain* domain;           // The domain that begins at the node.
+  TreeExtra* next;              // The next one in the list of the domain that the node lies in.
+  TreeExtra** led;              // The pointer that leads here in that list; null: in no list.
 };
 static_assert(sizeof(TreeExtra) == 96);
 
@@ -99,15 +99,15 @@ inline TreeMemory memory_of(const TreeNode* node) noexcept {
   return static_cast<TreeMemory>(node->word[2] & 3);
 }
 
-// Comes before its block is freed. (Frees write to the first 8 bytes of a block at most, or check
-// for themselves.)
+// Marks the node before its block is freed, so that a later use is seen. A free overwrites at most
+// the first 8 bytes of a block, which end before the mark; or the heap checks its frees itself.
 inline void mark_gone(TreeNode* node) noexcept { node->word[2] |= memory_of_none; }
 inline bool has_gone(const TreeNode* node) noexcept { return memory_of(node) == memory_of_none; }
 
-// Ends the process: the node is none, or has been written to.
+// Reports that this is no node, or that it was written over, and ends the process.
 [[noreturn]] void report_tree_damage(const TreeNode* node) noexcept;
 
-// A link as it stands in a word: what it leads to in the slab, and not the flags.
+// A link as a word has it, without the flags: the offset in the slab, shifted.
 inline constexpr std::uint32_t link_bits = ~std::uint32_t{3};
 inline std::uint32_t link_to(const TreeNode* target) noexcept {
   return static_cast<std::uint32_t>((address_of(target) & tree_slab_mask) >> 2);
@@ -134,7 +134,7 @@ inline TreeNode* linked(const TreeNode* node, TreeLink link) noexcept {
 inline TreeNode* parent_of(const TreeNode* n) noexcept { return linked(n, link_parent); }
 inline TreeNode* older_of(const TreeNode* n) noexcept { return linked(n, link_older); }
 inline TreeNode* younger_of(const TreeNode* n) noexcept { return linked(n, link_younger); }
-// Neither extended nor a reference: its first word has a link and nothing else.
+// Whether the node is neither extended nor a reference: its first word has a link and no flags.
 inline bool is_ordinary(const TreeNode* node) noexcept { return (node->word[0] & ~link_bits) == 0; }
 
 inline TreeNode* other_newest_of(const TreeNode* n) noexcept {
@@ -171,7 +171,7 @@ inline bool has_references(const TreeNode* node) noexcept {
   return is_extended(node) && extra_of(node)->references != nullptr;
 }
 
-// The owner that a program knows of: where the parent is a reference, the parent of that.
+// The owner as the program knows it: if the parent is a reference, the parent of the reference.
 inline TreeNode* owner_of(const TreeNode* node) noexcept {
   TreeNode* const parent = parent_of(node);
   return parent != nullptr && is_reference(parent) ? parent_of(parent) : parent;

@@ -8,9 +8,9 @@
 
 namespace tarn {
 
-// A node's newest child and its older sibling are prefetched when the node is looked at, and looked
-// at when all nodes found before them have been: by then they have come from memory. Where not all
-// are plain it goes on: the disposal that follows finds them in the cache.
+// When a node is looked at, its newest child and its older sibling are prefetched. They are looked
+// at when all nodes found before them have been, and by then they have come from memory. A node
+// that is not plain does not end the search, since the disposal that follows profits from it.
 bool PlainTrees::find_from(std::uint32_t first) noexcept {
   const std::uint32_t most = credit_;
   bool all_plain = true;
@@ -39,7 +39,7 @@ bool PlainTrees::find_from(std::uint32_t first) noexcept {
   return false;
 }
 
-// Before anything is written: whether all that were found know who leads to them.
+// Checks, before anything is written, that all nodes found agree with the links that lead to them.
 void PlainTrees::check_found() const noexcept {
   for (std::uint32_t i = 0; i < count_; ++i) {
     const TreeNode* const node = node_at(slab_, found_[i]);
@@ -56,7 +56,7 @@ void PlainTrees::check_found() const noexcept {
   }
 }
 
-// Backwards, so that what is left is always reached from `top`.
+// Nodes are freed backwards, so that those left can always be reached from `top`.
 bool PlainTrees::free_below(TreeNode* top) noexcept {
   TreeNode* const newest = newest_of(top);
   if (newest == nullptr || begins_domain(top)) return false;

@@ -16,7 +16,7 @@ namespace tarn {
 
 namespace {
 
-// Nodes with several owners that a search has met, in the order in which it looks at them.
+// The nodes with several owners that a search has found, in the order in which it looks at them.
 class Found {
  public:
   ~Found() {
@@ -49,7 +49,7 @@ class Found {
   TreeNode* next_ = nullptr;
 };
 
-// Looks at `node`, its parent, the parent of that, and so on.
+// Whether target is `node` or above it, by parents alone. Adds what has several owners to `found`.
 bool meets(const TreeNode* target, TreeNode* node, Found& found) noexcept {
   for (; node != nullptr; node = parent_of(node)) {
     if (node == target) return true;

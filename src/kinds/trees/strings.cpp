@@ -1,4 +1,4 @@
-// strings: copies and formatted text as nodes, and blocks of others.
+// strings: copies and formatted text as nodes, and nodes that own blocks from elsewhere.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>

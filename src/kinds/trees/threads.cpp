@@ -16,9 +16,9 @@ std::atomic<TreeChecks> tree_checks{TreeChecks::as_set};
 
 namespace {
 
-constexpr std::uint64_t nobody = 1;  // Handed over.
+constexpr std::uint64_t nobody = 1;  // The subtree has been handed over.
 
-// The calling thread's number; in the child of a fork it is the same.
+// The calling thread's number, which stays the same in the child of a fork.
 std::uint64_t own_number() noexcept { return address_of(&os::known_thread_id) / 4; }
 
 void set_thread(TreeExtra& extra, std::uint64_t number) noexcept {
@@ -79,7 +79,7 @@ void check_place(const TreeNode* node, const char* function) noexcept {
 
 void note_root(TreeNode* node) noexcept {
   if (TARN_LIKELY(tree_checks.load(std::memory_order_relaxed) == TreeChecks::off)) return;
-  // Without memory the root is not checked.
+  // If there is no memory for the note, this root is not checked.
   if (tree_checks_threads() && extend(node)) set_thread(*extra_of(node), own_number());
 }
 

@@ -51,7 +51,7 @@ TreeNode* make_node(TreeNode* parent, std::size_t bytes) noexcept {
 TreeNode* make_node_apart(TreeNode* parent, std::size_t bytes, std::size_t alignment,
                           tarn_tree_destructor destructor) noexcept {
   if (alignment < tree_grain) alignment = tree_grain;
-  // What is in front is at most the alignment, or 64 bytes.
+  // In front of the bytes lie at most as many as the alignment, or 64.
   if (bytes > tree_bytes_max - 64 - alignment || alignment > tree_bytes_max / 2) {
     os::set_error(os::Error::no_memory);
     return nullptr;
@@ -87,7 +87,7 @@ void unlink_and_free(TreeNode* node) noexcept {
     drop_name(extra);
     domain = extra.domain;
   }
-  unlink_last(node);  // Its Extra may be a neighbour's afterwards.
+  unlink_last(node);  // This may give its Extra to a neighbour.
   free_node(node);
   if (domain != nullptr) end_domain(domain);
 }

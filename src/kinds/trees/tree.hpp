@@ -1,4 +1,4 @@
-// tree: how nodes are made and freed. tarn/tree/tree.h says what its functions promise,
+// tree: how nodes are made and freed. tarn/tree/tree.h says what the public functions promise, and
 // docs/design/tree.md how trees work.
 //
 // SPDX-License-Identifier: MIT
@@ -12,18 +12,20 @@ namespace tarn {
 
 inline constexpr std::size_t tree_bytes_max = PTRDIFF_MAX - 4096;
 
-// Makes a node with so many bytes below `parent`; null: a root. Null, and errno, on failure.
+// Makes a node with so many bytes below `parent`, or a root where that is null. Null, with errno:
+// there is no memory.
 TreeNode* make_node(TreeNode* parent, std::size_t bytes) noexcept;
-// The same with a destructor in front.
+// The same with a place for a destructor in front of the node.
 TreeNode* make_node_apart(TreeNode* parent, std::size_t bytes, std::size_t alignment,
                           tarn_tree_destructor destructor) noexcept;
 
 // pre: it has neither parent, nor children, nor references, and nothing counts it as outside
 void free_node(TreeNode* node) noexcept;
-void drop_extra(TreeExtra* extra) noexcept;  // And takes it off its domain's list.
+// Frees the Extra, after it has taken it off its domain's list and freed its name.
+void drop_extra(TreeExtra* extra) noexcept;
 void drop_name(TreeExtra& extra) noexcept;
 
-// As above for a node that still has a parent.
+// Frees a node that may still have a parent, and ends the domain that begins at it.
 void unlink_and_free(TreeNode* node) noexcept;
 
 }  // namespace tarn

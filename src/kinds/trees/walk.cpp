@@ -6,7 +6,7 @@
 namespace tarn {
 
 TreeNode* next_of_all(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept {
-  // What a reference owns is below the reference, and for a program below the reference's owner.
+  // A node that a reference owns is below the reference, but for a program below its owner.
   if (TreeNode* const newest = newest_of(node)) {
     if (!is_reference(node)) ++*depth;
     return younger_of(newest);

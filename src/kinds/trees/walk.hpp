@@ -1,4 +1,4 @@
-// walk: from node to node through all of a tree.
+// walk: how to go from node to node through all of a tree.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,9 +9,11 @@
 
 namespace tarn {
 
-// The next one of the tree below `root`, in the order of creation, each before what is below it;
-// null at the end. Starts with the root itself. *depth changes with the level of the node.
+// The node after `node` in the tree below `root`; null at the end. Start with the root. Siblings
+// come in the order of creation, and each node before the nodes below it. *depth is raised and
+// lowered with the level.
 TreeNode* next_of_all(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept;
-TreeNode* next_below(const TreeNode* root, TreeNode* node) noexcept;  // References left out.
+// The same without references.
+TreeNode* next_below(const TreeNode* root, TreeNode* node) noexcept;
 
 }  // namespace tarn

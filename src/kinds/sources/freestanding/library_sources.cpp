@@ -1,4 +1,4 @@
-// sources without an OS: there are none but those that the program has.
+// library_sources without an OS: the library provides none, and the program has to bring its own.
 //
 // SPDX-License-Identifier: MIT
 #include "tarn/source/source.h"
