@@ -26,7 +26,11 @@ PoolOptions named(Mode mode) {
   return options;
 }
 
-bool is_watched(Pool& pool) { return (pool.get()->state & 16) != 0; }
+// owner_is_watched of kinds/sources/checked_blocks.hpp, in a Pool or an Arena.
+template <class Owner>
+bool is_watched(Owner& owner) {
+  return (owner.get()->state & 16) != 0;
+}
 
 void* hidden(void* p) {
   asm volatile("" : "+r"(p));
@@ -220,7 +224,7 @@ class ArenaDeathTest : public testing::Test {
     options.name = "document";
     options.mode = tarn::Mode::checked;
     tarn::Arena arena(source, options);
-    const bool watched = (arena.get()->state & 8) != 0;
+    const bool watched = is_watched(arena);
     const std::string seen = std::string("AddressSanitizer(.|\n)*") + words;
     EXPECT_DEATH(crime(arena), watched ? seen.c_str() : report);
   }
@@ -256,7 +260,7 @@ TEST_F(ArenaDeathTest, UseAfterRewind) {
   auto* const p = static_cast<volatile unsigned char*>(hidden(arena.allocate(20)));
   *p = 5;
   arena.rewind(mark);
-  if ((arena.get()->state & 8) != 0) {
+  if (is_watched(arena)) {
     EXPECT_DEATH(*p = 6, "AddressSanitizer(.|\n)*in memory of the arena \"document\" that is no ");
   } else {
     EXPECT_EQ(*p, 0xdf);

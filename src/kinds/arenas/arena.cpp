@@ -7,8 +7,10 @@
 #include "kinds/arenas/checked.hpp"
 #include "kinds/arenas/chunk.hpp"
 #include "kinds/arenas/chunks.hpp"
+#include "kinds/sources/checked_blocks.hpp"
 #include "kinds/sources/source_contract.hpp"
 #include "platform/base/config.hpp"
+#include "platform/base/fill.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/watchers.hpp"
 #include "platform/report/options.hpp"
@@ -58,9 +60,8 @@ void* allocate(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
                const void* here) noexcept {
   if (alignment != 0 && alignment < arena_grain) alignment = arena_grain;
   if (!is_power_of_two(alignment)) return fail_null(os::Error::invalid);
-  const bool may = (arena.state & arena_is_sound) != 0;
   constexpr std::size_t most = arena_bytes_max;
-  if (!may || bytes > most - 4096 || alignment > most / 4) {
+  if (!is_sound(arena) || bytes > most - 4096 || alignment > most / 4) {
     return fail_null(os::Error::no_memory);
   }
   if (bytes == 0) bytes = 1;
@@ -71,13 +72,15 @@ void* allocate(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
     const std::size_t overhead = is_checked(arena) ? overhead_of_checks(alignment) : alignment;
     const std::size_t wanted = rounded(bytes) + overhead;
     if (wanted <= next_chunk_bytes(arena) / 4 || wanted <= arena.chunk_bytes / 2) {
-      if (open_chunk(arena, wanted)) block = place(arena, bytes, alignment, here);
-      TARN_ASSERT(check_arena_at(arena, arena.acquired));
+      const bool is_open = open_chunk(arena, wanted);
+      if (is_open) block = place(arena, bytes, alignment, here);
+      TARN_ASSERT(is_open == (block != nullptr));
+      TARN_ASSERT(!is_check_due(arena.acquired) || check_if_whole(arena));
       return block != nullptr ? block : fail_null(os::Error::no_memory);
     }
   }
   block = allocate_large(arena, bytes, alignment, here);
-  TARN_ASSERT(check_arena_at(arena, arena.acquired));
+  TARN_ASSERT(!is_check_due(arena.acquired) || check_if_whole(arena));
   return block != nullptr ? block : fail_null(os::Error::no_memory);
 }
 
@@ -95,7 +98,7 @@ bool is_newest(const tarn_arena& arena, const char* p, std::size_t bytes) noexce
 bool resize_newest(tarn_arena& arena, char* p, std::size_t bytes) noexcept {
   const std::size_t room = distance(p, room_end(arena));
   if (is_checked(arena)) {
-    if (rounded(bytes + arena_canary_bytes) > room) return false;
+    if (rounded(bytes + canary_bytes) > room) return false;
     resize_checked(arena, bytes);
     return true;
   }
@@ -201,22 +204,23 @@ int tarn_arena_init(tarn_arena* arena, const tarn_arena_options* options) {
   arena->limit_bytes = options->limit_bytes;
   arena->keep_bytes = options->keep_bytes;
   arena->name = options->name;
-  arena->state = static_cast<unsigned>(mode) | arena_is_sound;
+  arena->state = static_cast<unsigned>(mode) | owner_is_sound;
   if (mode == Mode::checked && os::watched()) watch_arena(*arena);
   return 0;
 }
 
 void tarn_arena_destroy(tarn_arena* arena) {
-  if ((arena->state & arena_is_sound) == 0) return;
+  if (!is_sound(*arena)) return;
   arena->state |= arena_is_ending;
   tarn_arena_reset_keeping(arena, TARN_ARENA_KEEP_NOTHING);
-  unwatch_arena(*arena);
+  TARN_ASSERT(is_torn(*arena) || (arena->held_bytes == 0 && arena->acquired == arena->released));
+  unwatch_owner(*arena);
   *arena = {};
 }
 
 void tarn_arena_move(tarn_arena* to, tarn_arena* from) {
   const bool watched = is_watched(*from);
-  unwatch_arena(*from);
+  unwatch_owner(*from);
   *to = *from;
   *from = {};
   if (watched) watch_arena(*to);

@@ -5,6 +5,29 @@
 
 namespace tarn {
 
+namespace {
+
+// The notes of a checked arena are numbered in the order of allocation, and so are the chunks that
+// they lie in: a large chunk has one of them.
+bool check_notes(const tarn_arena& arena) noexcept {
+  tarn_arena_chunk* open = arena.current;
+  tarn_arena_chunk* large = arena.large;
+  std::uint64_t number = arena.noted + 1;
+  for (const auto* n = static_cast<const ArenaNote*>(arena.notes); n != nullptr; n = n->before) {
+    if (large != nullptr && lies_in(n, large)) {
+      large = large->older;
+    } else {
+      while (open != nullptr && !lies_in(n, open)) open = open->older;
+      if (open == nullptr) return false;
+    }
+    if (n->number >= number || n->block < reinterpret_cast<const char*>(n + 1)) return false;
+    number = n->number;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool check_arena(const tarn_arena& arena) noexcept {
   const ChunkCount open = count_of(arena.current);
   const ChunkCount large = count_of(arena.large);
@@ -12,7 +35,7 @@ bool check_arena(const tarn_arena& arena) noexcept {
   if (open.chunks + large.chunks + retained.chunks != arena.acquired - arena.released ||
       open.bytes + large.bytes + retained.bytes != arena.held_bytes ||
       (arena.limit_bytes != 0 && arena.held_bytes > arena.limit_bytes) ||
-      arena.cycle_peak > arena.used_peak) {
+      arena.cycle_peak > arena.used_peak || !check_notes(arena)) {
     return false;
   }
   if (arena.current == nullptr) {

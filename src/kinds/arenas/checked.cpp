@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "kinds/sources/checked_blocks.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/os/watchers.hpp"
 
@@ -13,23 +14,21 @@ namespace tarn {
 
 namespace {
 
-// From the end of the block to the next multiple of the grain, and 8 bytes at least.
-std::size_t canary_bytes_of(const ArenaNote& note) noexcept {
-  return rounded(note.bytes + arena_canary_bytes) - note.bytes;
+char* end_of(const ArenaNote& note) noexcept { return note.block + note.bytes; }
+// The canary reaches to a multiple of the grain.
+char* canary_end_of(const ArenaNote& note) noexcept {
+  return note.block + rounded(note.bytes + canary_bytes);
 }
 
-void write_canary(const tarn_arena& arena, const ArenaNote& note) noexcept {
-  if (is_watched(arena)) return;
-  std::memset(note.block + note.bytes, canary_byte, canary_bytes_of(note));
+void begin_canary(const tarn_arena& arena, const ArenaNote& note) noexcept {
+  if (!is_watched(arena)) write_canary(end_of(note), canary_end_of(note));
 }
 
 void check_canary(const tarn_arena& arena, const ArenaNote& note, const char* function,
                   const void* here) noexcept {
   if (is_watched(arena)) return;
-  const char* const canary = note.block + note.bytes;
-  const char* const end = canary + canary_bytes_of(note);
-  const char* const wrong = first_other(canary, end, canary_byte);
-  if (wrong == end) return;
+  const char* const wrong = first_changed(end_of(note), canary_end_of(note), canary_byte);
+  if (wrong == nullptr) return;
   OwnerReport report = report_about(arena, wrong, &note);
   report.kind = Misuse::overrun;
   report.function = function;
@@ -41,38 +40,30 @@ ArenaNote* newest_note(const tarn_arena& arena) noexcept {
   return static_cast<ArenaNote*>(arena.notes);
 }
 
-bool lies_in(const void* p, tarn_arena_chunk* chunks) noexcept {
-  for (tarn_arena_chunk* c = chunks; c != nullptr; c = c->older) {
-    if (p >= first_in(c) && p < end_of(c)) return true;
-  }
-  return false;
+bool lies_in_any(const void* p, tarn_arena_chunk* chunks) noexcept {
+  while (chunks != nullptr && !lies_in(p, chunks)) chunks = chunks->older;
+  return chunks != nullptr;
 }
 
 bool explain(const void* owner, const void* address) {
   const auto& arena = *static_cast<const tarn_arena*>(owner);
-  if (!lies_in(address, arena.current) && !lies_in(address, arena.large) &&
-      !lies_in(address, arena.retained)) {
+  if (!lies_in_any(address, arena.current) && !lies_in_any(address, arena.large) &&
+      !lies_in_any(address, arena.retained)) {
     return false;
   }
   const ArenaNote* found = nullptr;
   for (const ArenaNote* note = newest_note(arena); note != nullptr; note = note->before) {
-    const char* const end = note->block + note->bytes + canary_bytes_of(*note);
-    if (address >= note->block && address < end) found = note;
+    if (address >= note->block && address < canary_end_of(*note)) found = note;
   }
   explain_owner_address(report_about(arena, address, found), true);
   return true;
 }
 
-static_assert(sizeof(os::Watched) <= sizeof(tarn_arena::watched));
-
 }  // namespace
 
 OwnerReport report_about(const tarn_arena& arena, const void* p, const ArenaNote* note) noexcept {
-  OwnerReport report{};
-  report.p = p;
+  OwnerReport report = report_of(arena, p);
   report.owner_kind = "arena";
-  report.owner_name = arena.name;
-  report.owner = &arena;
   if (note == nullptr) return report;
   report.start = note->block;
   report.bytes = note->bytes;
@@ -81,7 +72,7 @@ OwnerReport report_about(const tarn_arena& arena, const void* p, const ArenaNote
 }
 
 std::size_t overhead_of_checks(std::size_t alignment) noexcept {
-  return sizeof(ArenaNote) + alignment + arena_canary_bytes;
+  return sizeof(ArenaNote) + alignment + canary_bytes;
 }
 
 void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
@@ -94,9 +85,9 @@ void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
     os::watch_open(block, bytes);
   }
   auto* const note = new (at) ArenaNote{newest_note(arena), block, bytes, here, ++arena.noted};
-  write_canary(arena, *note);
+  begin_canary(arena, *note);
   arena.notes = note;
-  set_cursor(arena, block + bytes + canary_bytes_of(*note));
+  set_cursor(arena, canary_end_of(*note));
   return block;
 }
 
@@ -107,7 +98,7 @@ void end_notes(tarn_arena& arena, const tarn_arena_mark& mark, const char* funct
     if (note.number > mark.noted) return true;
     const bool beside = mark.current != nullptr && note.block >= first_in(mark.current) &&
                         note.block < end_of(mark.current);
-    return beside && note.block + note.bytes + canary_bytes_of(note) > mark.cursor;
+    return beside && canary_end_of(note) > mark.cursor;
   };
   ArenaNote* note = newest_note(arena);
   for (; note != nullptr && ends(*note); note = note->before) {
@@ -127,14 +118,14 @@ void resize_checked(tarn_arena& arena, std::size_t bytes) noexcept {
   check_canary(arena, note, "tarn_arena_resize", nullptr);
   if (is_watched(arena)) {
     if (bytes > note.bytes) {
-      os::watch_open(note.block + note.bytes, bytes - note.bytes);
+      os::watch_open(end_of(note), bytes - note.bytes);
     } else {
       os::watch_close(note.block + bytes, note.bytes - bytes);
     }
   }
   note.bytes = bytes;
-  write_canary(arena, note);
-  set_cursor(arena, note.block + bytes + canary_bytes_of(note));
+  begin_canary(arena, note);
+  set_cursor(arena, canary_end_of(note));
 }
 
 void close_range(tarn_arena& arena, char* from, char* to) noexcept {
@@ -150,15 +141,6 @@ void name_chunk(const tarn_arena& arena, tarn_arena_chunk* chunk) noexcept {
                                arena.name);
 }
 
-void watch_arena(tarn_arena& arena) noexcept {
-  arena.state |= arena_is_watched;
-  os::watch_add(new (arena.watched) os::Watched{nullptr, nullptr, &arena, explain});
-}
-
-void unwatch_arena(tarn_arena& arena) noexcept {
-  if (!is_watched(arena)) return;
-  os::watch_remove(std::launder(reinterpret_cast<os::Watched*>(arena.watched)));
-  arena.state &= ~std::uint32_t{arena_is_watched};
-}
+void watch_arena(tarn_arena& arena) noexcept { watch_owner(arena, explain); }
 
 }  // namespace tarn

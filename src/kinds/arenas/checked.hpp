@@ -34,7 +34,6 @@ void close_range(tarn_arena& arena, char* from, char* to) noexcept;
 OwnerReport report_about(const tarn_arena& arena, const void* p, const ArenaNote* note) noexcept;
 
 void watch_arena(tarn_arena& arena) noexcept;
-void unwatch_arena(tarn_arena& arena) noexcept;
 void name_chunk(const tarn_arena& arena, tarn_arena_chunk* chunk) noexcept;
 
 }  // namespace tarn

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kinds/sources/checked_blocks.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
 #include "tarn/arena/arena.h"
@@ -25,7 +26,6 @@ struct alignas(TARN_ARENA_GRAIN) tarn_arena_chunk {
 namespace tarn {
 
 inline constexpr std::size_t arena_grain = TARN_ARENA_GRAIN;
-inline constexpr std::size_t arena_canary_bytes = 8;  // At least.
 inline constexpr std::size_t arena_bytes_max = PTRDIFF_MAX;
 
 // Lies in front of each block of a checked arena.
@@ -41,25 +41,15 @@ static_assert(sizeof(tarn_arena_chunk) % arena_grain == 0 && sizeof(ArenaNote) %
 
 // What `state` holds beside the bits of OwnerState.
 enum ArenaState : std::uint32_t {
-  arena_mode_bits = 3,
-  arena_is_sound = 4,    // It was made from valid options.
-  arena_is_watched = 8,  // A tool is told of its blocks.
-  arena_is_ending = 16,
-  arena_is_torn = 32,  // A fork cut off a change by another thread: its counts may be wrong.
+  arena_is_ending = owner_own_bit,
+  // A fork came in the middle of a change by another thread, so the counts may be wrong.
+  arena_is_torn = owner_own_bit << 1,
 };
 
-inline unsigned mode_of(const tarn_arena& arena) noexcept { return arena.state & arena_mode_bits; }
 inline bool is_checked(const tarn_arena& arena) noexcept {
   return mode_of(arena) == TARN_MODE_CHECKED;
 }
-inline bool is_watched(const tarn_arena& arena) noexcept {
-  return (arena.state & arena_is_watched) != 0;
-}
 inline bool is_torn(const tarn_arena& arena) noexcept { return (arena.state & arena_is_torn) != 0; }
-// Whether each block has a chunk of its own.
-inline bool is_lone(const tarn_arena& arena) noexcept {
-  return mode_of(arena) == TARN_MODE_GUARDED || mode_of(arena) == TARN_MODE_PASSTHROUGH;
-}
 
 inline char* first_in(tarn_arena_chunk* chunk) noexcept {
   return reinterpret_cast<char*>(chunk) + sizeof(tarn_arena_chunk);
@@ -67,7 +57,11 @@ inline char* first_in(tarn_arena_chunk* chunk) noexcept {
 inline char* end_of(tarn_arena_chunk* chunk) noexcept {
   return reinterpret_cast<char*>(chunk) + (chunk->bytes & ~(arena_grain - 1));
 }
-// Chunks of a list, and the bytes that they were granted.
+inline bool lies_in(const void* p, tarn_arena_chunk* chunk) noexcept {
+  return p >= first_in(chunk) && p < end_of(chunk);
+}
+
+// The number of chunks in a list, and the bytes that they were granted.
 struct ChunkCount {
   std::uint64_t chunks = 0;
   std::uint64_t bytes = 0;

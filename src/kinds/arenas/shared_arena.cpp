@@ -67,7 +67,7 @@ int tarn_shared_arena_init(tarn_shared_arena* shared, const tarn_arena_options* 
 }
 
 void tarn_shared_arena_destroy(tarn_shared_arena* shared) {
-  if ((shared->arena.state & arena_is_sound) == 0) return;
+  if (!is_sound(shared->arena)) return;
   {
     os::Locked locked(all_lock);
     all.remove(shared);

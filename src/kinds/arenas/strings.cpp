@@ -1,12 +1,9 @@
 // strings: copies and formatted text in an arena.
 //
 // SPDX-License-Identifier: MIT
-#include <cstdarg>
-#include <cstdio>
-#include <cstring>
+#include "kinds/arenas/strings.hpp"
 
 #include "kinds/arenas/chunk.hpp"
-#include "platform/os/process.hpp"
 
 using namespace tarn;
 
@@ -23,28 +20,20 @@ char* tarn_arena_copy_string(tarn_arena* arena, const char* text) {
 }
 
 char* tarn_arena_copy_string_n(tarn_arena* arena, const char* text, std::size_t length) {
-  const std::size_t given = strnlen(text, length);
-  auto* const copy = static_cast<char*>(tarn_arena_allocate_aligned(arena, given + 1, 1));
-  if (copy == nullptr) return nullptr;
-  std::memcpy(copy, text, given);
-  copy[given] = '\0';
-  return copy;
+  return copy_text(text, length, [arena](std::size_t bytes) {
+    return tarn_arena_allocate_aligned(arena, bytes, 1);
+  });
 }
 
 char* tarn_arena_format_v(tarn_arena* arena, const char* format, va_list arguments) {
-  va_list again;
-  va_copy(again, arguments);
-  // Formatted where it will stay, if it fits; in a checked arena there is no room before `end`.
+  // The text is formatted where it will stay if it fits there. In a checked arena `end` is the
+  // cursor, so that there is no such room.
   const std::size_t room = distance(arena->cursor, arena->end);
-  const int length = std::vsnprintf(room == 0 ? nullptr : arena->cursor, room, format, arguments);
-  char* text = nullptr;
-  if (length >= 0) {
-    const std::size_t bytes = static_cast<std::size_t>(length) + 1;
-    text = static_cast<char*>(tarn_arena_allocate_aligned(arena, bytes, 1));
-    if (text != nullptr && bytes > room) std::vsnprintf(text, bytes, format, again);
-  }
-  va_end(again);
-  return text;
+  char* const first = room == 0 ? nullptr : arena->cursor;
+  return format_text(
+      first, room, format, arguments,
+      [arena](std::size_t bytes) { return tarn_arena_allocate_aligned(arena, bytes, 1); },
+      [arena](char* text, std::size_t bytes) { tarn_arena_deallocate(arena, text, bytes); });
 }
 
 char* tarn_arena_format(tarn_arena* arena, const char* format, ...) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "kinds/class_pools/check.hpp"
+#include "kinds/sources/checked_blocks.hpp"
 #include "kinds/sources/source_contract.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
@@ -134,7 +135,7 @@ tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool, bool
     pool.chunk_bytes = fits ? pool.chunk_bytes * 2 : pools.chunk_bytes_max;
   }
   OpenChunks::push_front(pool.open, pool.open_end, chunk);
-  TARN_ASSERT(check_class_pools_at(pools, pools.acquired));
+  TARN_ASSERT(!is_check_due(pools.acquired) || check_class_pools(pools));
   return chunk;
 }
 
@@ -145,7 +146,7 @@ tarn_class_chunk* new_lone_chunk(tarn_class_pools& pools, tarn_class_pool& pool,
   tarn_class_chunk* const chunk = begin_chunk(pools, pool, 1, at_least, zeros);
   if (chunk == nullptr) return nullptr;
   chunk->is_lone = true;
-  TARN_ASSERT(check_class_pools_at(pools, pools.acquired));
+  TARN_ASSERT(!is_check_due(pools.acquired) || check_class_pools(pools));
   return chunk;
 }
 
@@ -202,7 +203,7 @@ bool release_spares(tarn_class_pools& pools) noexcept {
     tarn_class_chunk* const spare = pools.classes[i].spare;
     if (spare != nullptr && spare->live == 0) release_chunk(pools, spare);
   }
-  TARN_ASSERT(check_class_pools_at(pools, pools.released));
+  TARN_ASSERT(!is_check_due(pools.released) || check_class_pools(pools));
   return pools.released != before;
 }
 

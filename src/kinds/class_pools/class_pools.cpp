@@ -8,6 +8,8 @@
 
 #include "kinds/class_pools/check.hpp"
 #include "kinds/class_pools/chunks.hpp"
+#include "kinds/sources/checked_blocks.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/report/options.hpp"
 #include "platform/report/report.hpp"
@@ -62,13 +64,11 @@ void deallocate(tarn_class_pools& pools, void* p, Caller caller) {
 
 void report_wrong(const tarn_class_pools& pools, const Found& found, const void* p,
                   Caller caller) noexcept {
-  OwnerReport report{};
+  TARN_ASSERT(found.verdict != Verdict::live);
+  OwnerReport report = report_of(pools, p);
   const bool is_dead = found.verdict == Verdict::dead;
   report.kind = is_dead ? Misuse::double_free : Misuse::invalid_free;
   report.function = caller.function;
-  report.p = p;
-  report.owner_name = pools.name;
-  report.owner = &pools;
   report.here = caller.here;
   report.start = found.start;
   report.bytes = found.bytes;

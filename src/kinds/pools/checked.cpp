@@ -42,9 +42,9 @@ void check_canary(const tarn_pool_chunk& chunk, std::size_t index, const char* f
   const tarn_pool& pool = *chunk.pool;
   if (!has_canary(pool)) return;
   const char* const block = block_at(chunk, index);
-  const char* const end = block + pool.stride;
-  const char* const wrong = first_other(block + pool.block_bytes, end, canary_byte);
-  if (wrong != end) report(pool, &chunk, Misuse::overrun, function, wrong, here);
+  const char* const wrong =
+      first_changed(block + pool.block_bytes, block + pool.stride, canary_byte);
+  if (wrong != nullptr) report(pool, &chunk, Misuse::overrun, function, wrong, here);
 }
 
 // The chunk of the live block that starts at p. Any other p is reported.
@@ -73,8 +73,8 @@ char* take_oldest(CheckedChunk& chunk, const void* here) noexcept {
   if (chunk.oldest == no_block) chunk.newest = no_block;
   char* const block = block_at(chunk, index);
   if (!has_canary(pool)) return block;
-  const char* const wrong = first_other(block, block + pool.block_bytes, freed_byte);
-  if (wrong != block + pool.block_bytes) {
+  const char* const wrong = first_changed(block, block + pool.block_bytes, freed_byte);
+  if (wrong != nullptr) {
     report(pool, &chunk, Misuse::use_after_free, "tarn_pool_allocate", wrong, here);
   }
   return block;
@@ -102,7 +102,7 @@ void* checked_allocate(tarn_pool& pool, const void* here) noexcept {
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
-  TARN_ASSERT(found->fresh != found->first || check_pool_at(pool, pool.acquired));
+  TARN_ASSERT(found->fresh != found->first || !is_check_due(pool.acquired) || check_pool(pool));
   CheckedChunk& chunk = as_checked(*found);
   char* const block = next_block(chunk, here);
   const std::size_t index = index_of(chunk, block);
@@ -110,9 +110,7 @@ void* checked_allocate(tarn_pool& pool, const void* here) noexcept {
   set_live(chunk, index, true);
   notes_of(chunk)[index] = {here, nullptr, no_block};
   if (is_watched(pool)) os::watch_allocated(&chunk, block, pool.block_bytes);
-  if (has_canary(pool)) {
-    std::memset(block + pool.block_bytes, canary_byte, pool.stride - pool.block_bytes);
-  }
+  if (has_canary(pool)) write_canary(block + pool.block_bytes, block + pool.stride);
   return block;
 }
 
@@ -132,7 +130,7 @@ void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
   note_given(pool, chunk, 1);
   if (chunk.live != 0) return;
   note_empty(pool, &chunk);
-  TARN_ASSERT(check_pool_at(pool, pool.released));
+  TARN_ASSERT(!is_check_due(pool.released) || check_pool(pool));
 }
 
 void check_canaries(const tarn_pool_chunk& chunk, const char* function) noexcept {

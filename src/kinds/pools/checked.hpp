@@ -10,15 +10,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
-
 #include "kinds/pools/chunk.hpp"
 
 namespace tarn {
 
-inline constexpr std::size_t canary_bytes = 8;  // At least.
-
-// here: where in the program the call is.
+// here: the place in the program that called, for reports.
 void* checked_allocate(tarn_pool& pool, const void* here) noexcept;
 void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept;
 

@@ -65,10 +65,7 @@ bool check_checked(const tarn_pool_chunk& chunk) noexcept {
 
 OwnerReport report_about(const tarn_pool& pool, const tarn_pool_chunk* chunk,
                          const void* p) noexcept {
-  OwnerReport report{};
-  report.p = p;
-  report.owner = &pool;
-  report.owner_name = pool.name;
+  OwnerReport report = report_of(pool, p);
   if (chunk == nullptr || p < chunk->first || p >= chunk->fresh) return report;
   const std::size_t index = index_of(*chunk, p);
   const BlockNote& note = notes_of(*chunk)[index];

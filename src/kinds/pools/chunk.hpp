@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "kinds/sources/checked_blocks.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
 #include "tarn/pool/pool.h"
@@ -36,32 +37,24 @@ struct CheckedChunk : tarn_pool_chunk {
 };
 inline constexpr std::uint32_t no_block = UINT32_MAX;
 
+// What `state` holds beside the bits of OwnerState.
+enum PoolState : std::uint32_t {
+  pool_keeps_chunks = owner_own_bit,
+  pool_is_walked = owner_own_bit << 1,
+};
+
+inline bool is_checked(const tarn_pool& pool) noexcept { return mode_of(pool) != TARN_MODE_FAST; }
+inline bool is_walked(const tarn_pool& pool) noexcept { return (pool.state & pool_is_walked) != 0; }
+inline bool keeps_chunks(const tarn_pool& pool) noexcept {
+  return (pool.state & pool_keeps_chunks) != 0;
+}
+
 // pre: the chunk is a checked pool's
 inline CheckedChunk& as_checked(const tarn_pool_chunk& chunk) noexcept {
   return const_cast<CheckedChunk&>(static_cast<const CheckedChunk&>(chunk));
 }
 
-// What `state` holds: the mode in the low bits, and these.
-enum PoolState : std::uint32_t {
-  pool_mode_bits = 3,
-  pool_keeps_chunks = 4,
-  pool_is_walked = 8,
-  pool_is_watched = 16,  // A tool is told of its blocks.
-  pool_is_sound = 32,    // It was made from valid options.
-};
-
-inline unsigned mode_of(const tarn_pool& pool) noexcept { return pool.state & pool_mode_bits; }
-inline bool is_checked(const tarn_pool& pool) noexcept { return mode_of(pool) != TARN_MODE_FAST; }
-// Whether each block has a chunk of its own, which the source guards.
-inline bool is_lone(const tarn_pool& pool) noexcept {
-  return mode_of(pool) == TARN_MODE_GUARDED || mode_of(pool) == TARN_MODE_PASSTHROUGH;
-}
-inline bool is_walked(const tarn_pool& pool) noexcept { return (pool.state & pool_is_walked) != 0; }
-inline bool is_watched(const tarn_pool& pool) noexcept {
-  return (pool.state & pool_is_watched) != 0;
-}
-
-// Geometry: where things lie in a chunk with room for `capacity` blocks.
+// The offset of the first block in a chunk with room for `capacity` blocks.
 std::size_t first_offset(const tarn_pool& pool, std::size_t capacity) noexcept;
 // The bytes of such a chunk; 0: it would be too large.
 std::size_t span_for(const tarn_pool& pool, std::size_t capacity) noexcept;

@@ -145,8 +145,9 @@ void note_empty(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept {
   push_back(pool.open, chunk);
   tarn_pool_chunk* const other = pool.spare;
   pool.spare = chunk;
-  const bool stays = (pool.state & pool_keeps_chunks) != 0;
-  if (!stays && other != nullptr && other != chunk && other->live == 0) release_chunk(pool, other);
+  if (!keeps_chunks(pool) && other != nullptr && other != chunk && other->live == 0) {
+    release_chunk(pool, other);
+  }
 }
 
 tarn_pool_chunk* find_chunk(const tarn_pool& pool, const void* p) noexcept {

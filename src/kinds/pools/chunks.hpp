@@ -10,14 +10,22 @@
 
 namespace tarn {
 
-// A chunk is in `full` if it has no room, else in `open`.
-tarn_pool_chunk* begin_chunk(tarn_pool& pool, tarn_chunk memory) noexcept;
+// Memory from the source, counted, and back to it.
 tarn_chunk acquire_memory(tarn_pool& pool, std::size_t bytes) noexcept;
-tarn_pool_chunk* new_chunk(tarn_pool& pool) noexcept;
-void release_chunk(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept;  // pre: in a list
 void release_memory(tarn_pool& pool, tarn_chunk memory) noexcept;
-void reset_chunk(tarn_pool_chunk& chunk) noexcept;  // All blocks are fresh again.
+
+// Makes an open chunk of memory that was acquired.
+tarn_pool_chunk* begin_chunk(tarn_pool& pool, tarn_chunk memory) noexcept;
+// The same with the reserve, or with memory from the source; null: there is none.
+tarn_pool_chunk* new_chunk(tarn_pool& pool) noexcept;
+// An open chunk, or a new one; null: there is no memory.
 tarn_pool_chunk* chunk_with_room(tarn_pool& pool) noexcept;
+void release_chunk(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept;  // pre: it is in a list
+
+// Makes all blocks fresh again. pre: none is live
+void reset_chunk(tarn_pool_chunk& chunk) noexcept;
+
+// Count blocks that the pool takes from a chunk or gives back to it, and move it between the lists.
 void note_taken(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noexcept;
 void note_given(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noexcept;
 // Keeps a chunk that has become empty as the spare, and releases the spare before it.

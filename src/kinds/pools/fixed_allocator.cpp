@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #include "tarn/pool/fixed_allocator.h"
 
+#include "kinds/sources/checked_blocks.hpp"
 #include "kinds/sources/source_contract.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/os/process.hpp"
@@ -54,12 +55,7 @@ bool lay_out(tarn_fixed_allocator& own, char* memory, std::size_t bytes,
 
 [[noreturn]] void report(const tarn_fixed_allocator& own, Misuse kind, const void* p,
                          const void* here) noexcept {
-  report_owner_misuse({.kind = kind,
-                       .function = "tarn_fixed_allocator_deallocate",
-                       .p = p,
-                       .owner_name = own.name,
-                       .owner = &own,
-                       .here = here});
+  report_wrong_free(own, kind, "tarn_fixed_allocator_deallocate", p, here);
 }
 
 bool is_live(const tarn_fixed_allocator& own, std::size_t index) noexcept {

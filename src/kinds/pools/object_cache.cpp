@@ -4,6 +4,7 @@
 #include "tarn/pool/object_cache.h"
 
 #include "kinds/pools/pool.hpp"
+#include "kinds/sources/checked_blocks.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/os/process.hpp"
 #include "platform/report/options.hpp"
@@ -95,12 +96,8 @@ void* tarn_object_cache_take_slow(tarn_object_cache* cache) {
 
 void tarn_object_cache_give_slow(tarn_object_cache* cache, void* object) {
   if (slot_of(*cache, object)->next != mark_of(*cache)) {
-    report_owner_misuse({.kind = Misuse::double_free,
-                         .function = "tarn_object_cache_give",
-                         .p = object,
-                         .owner_name = cache->pool.name,
-                         .owner = &cache->pool,
-                         .here = __builtin_return_address(0)});
+    report_wrong_free(cache->pool, Misuse::double_free, "tarn_object_cache_give", object,
+                      __builtin_return_address(0));
   }
   if (cache->idle_max == 0) return;  // The cache is ending, and destroys each object once itself.
   destruct(*cache, object);

@@ -9,8 +9,10 @@
 #include "kinds/pools/chunk.hpp"
 #include "kinds/pools/chunks.hpp"
 #include "kinds/pools/watched.hpp"
+#include "kinds/sources/checked_blocks.hpp"
 #include "kinds/sources/source_contract.hpp"
 #include "platform/base/config.hpp"
+#include "platform/base/fill.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/watchers.hpp"
 #include "platform/report/options.hpp"
@@ -88,12 +90,7 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
 
 [[noreturn]] void report(const tarn_pool& pool, Misuse kind, const void* p,
                          const void* here) noexcept {
-  report_owner_misuse({.kind = kind,
-                       .function = "tarn_pool_deallocate",
-                       .p = p,
-                       .owner_name = pool.name,
-                       .owner = &pool,
-                       .here = here});
+  report_wrong_free(pool, kind, "tarn_pool_deallocate", p, here);
 }
 
 // The chunk of a block that is freed. This is no hit path, so the pointer is checked as far as that
@@ -245,13 +242,13 @@ int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options) {
       return os::fail(os::Error::no_memory);
     }
   }
-  pool->state |= pool_is_sound;
+  pool->state |= owner_is_sound;
   if (mode == Mode::checked && os::watched()) watch_pool(*pool);
   return 0;
 }
 
 void tarn_pool_destroy(tarn_pool* pool) {
-  if ((pool->state & pool_is_sound) == 0) return;
+  if (!is_sound(*pool)) return;
   TARN_ASSERT(is_walked(*pool) || check_pool(*pool));
   if (is_checked(*pool)) {
     for_each_chunk(*pool,
@@ -259,13 +256,13 @@ void tarn_pool_destroy(tarn_pool* pool) {
   }
   for_each_chunk(*pool, [&](tarn_pool_chunk& chunk) { release_chunk(*pool, &chunk); });
   if (pool->reserved.data != nullptr) release_memory(*pool, pool->reserved);
-  unwatch_pool(*pool);
+  unwatch_owner(*pool);
   *pool = {};
 }
 
 void tarn_pool_move(tarn_pool* to, tarn_pool* from) {
   const bool watched = is_watched(*from);
-  unwatch_pool(*from);
+  unwatch_owner(*from);
   *to = *from;
   *from = {};
   for_each_chunk(*to, [&](tarn_pool_chunk& chunk) { chunk.pool = to; });
@@ -275,13 +272,13 @@ void tarn_pool_move(tarn_pool* to, tarn_pool* from) {
 
 void* tarn_pool_allocate_slow(tarn_pool* pool) {
   if (is_checked(*pool)) return checked_allocate(*pool, __builtin_return_address(0));
-  const bool may = (pool->state & pool_is_sound) != 0 && !is_walked(*pool);
+  const bool may = is_sound(*pool) && !is_walked(*pool);
   tarn_pool_chunk* const chunk = may ? chunk_with_room(*pool) : nullptr;
   if (chunk == nullptr) {
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
-  TARN_ASSERT(chunk->fresh != chunk->first || check_pool_at(*pool, pool->acquired));
+  TARN_ASSERT(chunk->fresh != chunk->first || !is_check_due(pool->acquired) || check_pool(*pool));
   take_from(*pool, *chunk);
   set_limit(*pool);
   return tarn_pool_allocate(pool);
@@ -291,13 +288,13 @@ void tarn_pool_deallocate_slow(tarn_pool* pool, void* p) {
   if (p == nullptr) return;
   const void* const here = __builtin_return_address(0);
   if (is_checked(*pool)) return checked_deallocate(*pool, p, here);
-  if ((pool->state & pool_is_sound) == 0) report(*pool, Misuse::invalid_free, p, here);
+  if (!is_sound(*pool)) report(*pool, Misuse::invalid_free, p, here);
   if (is_walked(*pool)) return deallocate_in_walk(*pool, p, here);
   deallocate(*pool, p, here);
 }
 
 int tarn_pool_reserve(tarn_pool* pool, std::size_t blocks) {
-  const bool may = (pool->state & pool_is_sound) != 0 && !is_walked(*pool) && !is_lone(*pool);
+  const bool may = is_sound(*pool) && !is_walked(*pool) && !is_lone(*pool);
   if (!may) return blocks == 0 || is_lone(*pool) ? 0 : os::fail(os::Error::no_memory);
   // More than any address space has is refused at once.
   if (blocks > bytes_max / pool->stride) return os::fail(os::Error::no_memory);
@@ -311,8 +308,8 @@ int tarn_pool_reserve(tarn_pool* pool, std::size_t blocks) {
     if (chunk == nullptr) break;
     free += capacity_of(*chunk);
   }
-  set_limit(*pool);  // There may be more chunks than before, also where there are too few.
-  TARN_ASSERT(check_pool_at(*pool, pool->acquired));
+  set_limit(*pool);  // There may be new chunks even if they do not suffice.
+  TARN_ASSERT(!is_check_due(pool->acquired) || check_pool(*pool));
   return free < blocks ? os::fail(os::Error::no_memory) : 0;
 }
 
@@ -326,7 +323,7 @@ std::size_t tarn_pool_trim(tarn_pool* pool) {
   if (pool->reserved.data != nullptr) release_memory(*pool, pool->reserved);
   pool->reserved = {};
   set_limit(*pool);
-  TARN_ASSERT(check_pool_at(*pool, pool->released));
+  TARN_ASSERT(!is_check_due(pool->released) || check_pool(*pool));
   return before - pool->held_bytes;
 }
 

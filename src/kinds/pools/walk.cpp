@@ -49,7 +49,7 @@ int visit_chunk(tarn_pool_chunk& chunk, tarn_pool_visit visit, void* context) no
 // Whether an empty chunk stays. One does, or all if the pool keeps chunks.
 bool may_stay(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
   if (is_lone(pool)) return false;
-  if ((pool.state & pool_keeps_chunks) != 0) return true;
+  if (keeps_chunks(pool)) return true;
   if (pool.spare != nullptr && pool.spare != &chunk && pool.spare->live == 0) return false;
   pool.spare = &chunk;
   return true;

@@ -9,6 +9,5 @@
 namespace tarn {
 
 void watch_pool(tarn_pool& pool) noexcept;
-void unwatch_pool(tarn_pool& pool) noexcept;
 
 }  // namespace tarn

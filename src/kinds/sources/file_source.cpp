@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "engine/layout/geometry.hpp"
+#include "kinds/sources/checked_blocks.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/file.hpp"
@@ -356,7 +357,9 @@ TARN_EXPORT tarn_chunk tarn_file_source_acquire(tarn_file_source* source, std::s
 
 TARN_EXPORT void tarn_file_source_release(tarn_file_source* source, tarn_chunk chunk) {
   if (chunk.data == nullptr || source->start == nullptr || !enter(*source)) return;
-  tarn_gaps_release(base_of(*source), &head_of(*source).gaps, chunk, "tarn_file_source_release");
+  tarn_gaps& gaps = head_of(*source).gaps;
+  tarn_gaps_release(base_of(*source), &gaps, chunk, "tarn_file_source_release");
+  TARN_ASSERT(!is_check_due(gaps.chunks) || tarn_gaps_check(base_of(*source), &gaps) != 0);
   leave(*source);
 }
 

@@ -74,7 +74,8 @@ tarn_tree_destructor* other_place_of_destructor(const TreeNode* node) noexcept {
 
 void set_destructor(TreeNode* node, tarn_tree_destructor destructor) noexcept {
   tarn_tree_destructor* const place = place_of_destructor(node);
-  if (place == nullptr) return;  // The destructor is null, too.
+  TARN_ASSERT(place != nullptr || destructor == nullptr);
+  if (place == nullptr) return;
   count_asking(node, int{destructor != nullptr} - int{*place != nullptr});
   *place = destructor;
 }

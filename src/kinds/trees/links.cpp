@@ -27,7 +27,8 @@ Seam seam_of(const TreeNode* node) noexcept {
   Seam seam;
   if (parent == nullptr || is_reference(parent)) return seam;
   TreeNode* const newest = newest_of(parent);
-  if (newest == node) {  // Its younger one is the oldest.
+  TARN_ASSERT(newest != nullptr && younger != nullptr);
+  if (newest == node) {  // The newest one's `younger` link leads to the oldest.
     seam = {{parent, older}, {link_child, link_younger}, {older, younger}};
   } else {
     seam = {
@@ -229,7 +230,7 @@ void unlink_last(TreeNode* node) noexcept {
     set(node, node_is_extended, false);
     extend_with(lacking, extra);
   }
-  TARN_ASSERT(needs_extra(seam) == nullptr);
+  TARN_ASSERT(needs_extra(seam) == nullptr && parent_of(node) == nullptr);
   close(seam);
 }
 

@@ -1,11 +1,7 @@
 // strings: copies and formatted text as nodes, and nodes that own blocks from elsewhere.
 //
 // SPDX-License-Identifier: MIT
-#include <cerrno>
-#include <cstdarg>
-#include <cstdio>
-#include <cstring>
-
+#include "kinds/arenas/strings.hpp"
 #include "kinds/trees/tree.hpp"
 
 namespace tarn {
@@ -23,13 +19,7 @@ int release_adopted(void* p) {
   return 0;
 }
 
-void free_node_keeping_errno(TreeNode* node) noexcept {
-  const int saved = errno;
-  unlink_and_free(node);
-  errno = saved;
-}
-
-// What append and append_format have in common: `more` may be part of the text, which moves.
+// What append and append_format have in common. `more` may be part of the text, which may move.
 char* append(char* text, const char* more, std::size_t length) noexcept {
   const std::size_t before = std::strlen(text);
   const std::size_t room = tarn_tree_size(text);
@@ -66,32 +56,16 @@ char* tarn_tree_string(void* parent, const char* text) {
 
 char* tarn_tree_string_n(void* parent, const char* text, std::size_t most) {
   if (text == nullptr) return nullptr;
-  const std::size_t length = strnlen(text, most);
-  auto* const copy = static_cast<char*>(tarn_tree_allocate(parent, length + 1));
-  if (copy == nullptr) return nullptr;
-  std::memcpy(copy, text, length);
-  copy[length] = '\0';
-  return copy;
+  return copy_text(text, most,
+                   [parent](std::size_t bytes) { return tarn_tree_allocate(parent, bytes); });
 }
 
 char* tarn_tree_format_list(void* parent, const char* format, va_list list) {
-  va_list again;
-  va_copy(again, list);
   char first[256];
-  const int length = std::vsnprintf(first, sizeof first, format, list);
-  char* text = nullptr;
-  if (length >= 0) {
-    const std::size_t bytes = static_cast<std::size_t>(length) + 1;
-    text = static_cast<char*>(tarn_tree_allocate(parent, bytes));
-    if (text != nullptr && bytes <= sizeof first) {
-      std::memcpy(text, first, bytes);
-    } else if (text != nullptr && std::vsnprintf(text, bytes, format, again) != length) {
-      free_node_keeping_errno(node_of(text));
-      text = nullptr;
-    }
-  }
-  va_end(again);
-  return text;
+  return format_text(
+      first, sizeof first, format, list,
+      [parent](std::size_t bytes) { return tarn_tree_allocate(parent, bytes); },
+      [](char* text, std::size_t) { unlink_and_free(node_of(text)); });
 }
 
 char* tarn_tree_format(void* parent, const char* format, ...) {

@@ -14,6 +14,7 @@ namespace tarn {
 
 inline constexpr unsigned char freed_byte = 0xdf;
 inline constexpr unsigned char canary_byte = 0xfc;
+inline constexpr std::size_t canary_bytes = 8;  // A canary has so many bytes at least.
 
 // The first byte that is not `value`; `to`: there is none. Byte: char or std::byte.
 template <class Byte>
@@ -31,6 +32,19 @@ const Byte* first_other(const Byte* from, const Byte* to, unsigned char value) n
   }
   while (from != to && !is_other(*from)) ++from;
   return from;
+}
+
+// The same for bytes that were filled with `value`; null: none has been changed.
+template <class Byte>
+const Byte* first_changed(const Byte* from, const Byte* to, unsigned char value) noexcept {
+  const Byte* const other = first_other(from, to, value);
+  return other == to ? nullptr : other;
+}
+
+// A canary is what lies from the end of a checked block to `to`.
+template <class Byte>
+void write_canary(Byte* from, Byte* to) noexcept {
+  std::memset(from, canary_byte, static_cast<std::size_t>(to - from));
 }
 
 // Overwrites memory with zeros, whatever a compiler thinks of it.
