@@ -32,6 +32,7 @@ void Store::repair_purging() noexcept {
       const bool is_ours = span->kind_now() == SpanKind::purging;
       end_purge_locked(span);
       if (is_ours) {
+        change_locked(span);
         insert_locked(join_locked(span, SpanKind::dirty), SpanKind::dirty);
         settle_locked();
       } else {

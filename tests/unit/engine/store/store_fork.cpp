@@ -20,6 +20,12 @@ struct StoreAccess {
     store.begin_purge_locked(span);
     store.settle_locked();
   }
+  // As give_all() begins one, of a span that is in use.
+  static void begin_purge_of_used(Span* span) {
+    lock();
+    store.begin_purge_locked(span);
+    unlock();
+  }
   static void change(const Span* span) { store.change_locked(span); }
   static std::size_t purging() { return store.purging_slices_; }
 };
@@ -147,6 +153,19 @@ TEST_F(StoreForkTest, RecoveryCanBeRepeated) {
              EXPECT_TRUE(store.check());
              EXPECT_EQ(free_slices(SpanKind::dirty), dirty);
            });
+}
+
+// A heap that ends purges its spans without putting them on the lists of free ones.
+TEST_F(StoreForkTest, WhatAnEndingHeapWasPurgingJoinsItsNeighbours) {
+  const std::size_t dirty = free_slices(SpanKind::dirty);
+  in_unrepaired_child([&] {
+    std::thread([&] { StoreAccess::begin_purge_of_used(spans_[3]); }).join();
+    store.recover_after_fork();
+    EXPECT_TRUE(store.check());
+    EXPECT_EQ(free_slices(SpanKind::dirty), dirty + 13);
+    const Span* const joined = page_map.span_of(spans_[2]->base);
+    EXPECT_EQ(joined->slices, 12u + 13u + 14u);
+  });
 }
 
 // What a thread that has vanished was doing outside the lock, when another may have held it.
