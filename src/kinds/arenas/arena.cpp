@@ -37,6 +37,7 @@ bool are_sound(const tarn_arena_options& options) noexcept {
 
 // The place for a block behind the cursor; null: it does not fit.
 char* fit(const tarn_arena& arena, std::size_t bytes, std::size_t alignment) noexcept {
+  TARN_ASSERT(is_power_of_two(alignment) && is_aligned(arena.cursor, arena_grain));
   const std::size_t room = distance(arena.cursor, room_end(arena));
   const std::size_t padding = (0 - address_of(arena.cursor)) & (alignment - 1);
   if (padding > room || bytes > room - padding) return nullptr;
@@ -46,6 +47,7 @@ char* fit(const tarn_arena& arena, std::size_t bytes, std::size_t alignment) noe
 // pre: 0 < bytes <= arena_bytes_max; alignment is a power of two, at least the grain
 void* place(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
             const void* here) noexcept {
+  TARN_ASSERT(!is_lone(arena) && bytes != 0 && alignment >= arena_grain);
   if (is_checked(arena)) {
     const std::size_t most = rounded(bytes) + overhead_of_checks(alignment);
     return fit(arena, most, arena_grain) == nullptr ? nullptr
@@ -96,6 +98,7 @@ bool is_newest(const tarn_arena& arena, const char* p, std::size_t bytes) noexce
 
 // Resizes the newest block where it is. False: there is no room.
 bool resize_newest(tarn_arena& arena, char* p, std::size_t bytes) noexcept {
+  TARN_ASSERT(p <= room_end(arena));
   const std::size_t room = distance(p, room_end(arena));
   if (is_checked(arena)) {
     if (rounded(bytes + canary_bytes) > room) return false;
@@ -115,6 +118,7 @@ bool is_newest_large(const tarn_arena& arena, const void* p) noexcept {
 void release_replaced(tarn_arena& arena, tarn_arena_chunk* old) noexcept {
   tarn_arena_chunk** link = &arena.large;
   while (*link != old) link = &(*link)->older;
+  TARN_ASSERT(is_torn(arena) || old->before <= arena.large_bytes);
   *link = old->older;
   arena.large_bytes -= old->before;
   release_chunk(arena, old);
@@ -129,6 +133,7 @@ bool try_expand(tarn_arena& arena, char* p, std::size_t old_bytes, std::size_t b
   if (is_newest(arena, p, old_bytes)) return resize_newest(arena, p, bytes);
   if (is_checked(arena) || is_lone(arena) || !is_newest_large(arena, p)) return false;
   tarn_arena_chunk* const chunk = arena.large;
+  TARN_ASSERT(is_torn(arena) || chunk->before <= arena.large_bytes);
   if (rounded(bytes) > distance(p, end_of(chunk))) return false;
   arena.large_bytes += rounded(bytes) - chunk->before;
   chunk->before = rounded(bytes);
@@ -153,6 +158,7 @@ void* resize(tarn_arena& arena, char* p, std::size_t old_bytes, std::size_t byte
       is_newest_large(arena, p) && !is_checked(arena) ? arena.large : nullptr;
   void* const moved = allocate(arena, bytes, alignment, here);
   if (moved == nullptr) return nullptr;
+  TARN_ASSERT(moved != p && is_aligned(moved, alignment));
   __builtin_memcpy(moved, p, bytes < old_bytes ? bytes : old_bytes);
   if (old != nullptr) release_replaced(arena, old);
   return moved;
@@ -168,6 +174,7 @@ void deallocate(tarn_arena& arena, char* p, std::size_t bytes, const void* here)
       start = static_cast<char*>(arena.notes);
       forget_block(arena, "tarn_arena_deallocate", here);
     }
+    TARN_ASSERT(start <= p && p < before);
     set_cursor(arena, start);
     close_range(arena, start, before);
   } else if (is_newest_large(arena, p) && !is_checked(arena)) {
@@ -206,6 +213,8 @@ int tarn_arena_init(tarn_arena* arena, const tarn_arena_options* options) {
   arena->name = options->name;
   arena->state = static_cast<unsigned>(mode) | owner_is_sound;
   if (mode == Mode::checked && os::watched()) watch_arena(*arena);
+  TARN_ASSERT(arena->chunk_bytes >= least && arena->chunk_bytes % arena_grain == 0);
+  TARN_ASSERT(arena->chunk_bytes <= arena->chunk_bytes_max && check_arena(*arena));
   return 0;
 }
 
@@ -224,6 +233,7 @@ void tarn_arena_move(tarn_arena* to, tarn_arena* from) {
   *to = *from;
   *from = {};
   if (watched) watch_arena(*to);
+  TARN_ASSERT(check_if_whole(*to));
 }
 
 void* tarn_arena_allocate_slow(tarn_arena* arena, std::size_t bytes, std::size_t alignment) {

@@ -80,6 +80,8 @@ void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
   char* const at = arena.cursor;
   char* const after = at + sizeof(ArenaNote);
   char* const block = after + ((0 - address_of(after)) & (alignment - 1));
+  TARN_ASSERT(distance(at, block) <= overhead_of_checks(alignment) - canary_bytes);
+  TARN_ASSERT(bytes <= distance(block, end_of(arena.current)));
   if (is_watched(arena)) {
     os::watch_open(at, sizeof(ArenaNote));
     os::watch_open(block, bytes);
@@ -109,12 +111,14 @@ void end_notes(tarn_arena& arena, const tarn_arena_mark& mark, const char* funct
 
 void forget_block(tarn_arena& arena, const char* function, const void* here) noexcept {
   ArenaNote* const note = newest_note(arena);
+  TARN_ASSERT(note->before == nullptr || note->before->number < note->number);
   check_canary(arena, *note, function, here);
   arena.notes = note->before;
 }
 
 void resize_checked(tarn_arena& arena, std::size_t bytes) noexcept {
   ArenaNote& note = *newest_note(arena);
+  TARN_ASSERT(note.block >= first_in(arena.current) && canary_end_of(note) <= arena.cursor);
   check_canary(arena, note, "tarn_arena_resize", nullptr);
   if (is_watched(arena)) {
     if (bytes > note.bytes) {

@@ -91,6 +91,9 @@ inline std::size_t used_bytes(const tarn_arena& arena) noexcept {
 
 // Moves the cursor. In a checked arena the hit path must find no room, so `end` is the cursor.
 inline void set_cursor(tarn_arena& arena, char* cursor) noexcept {
+  TARN_ASSERT(arena.current == nullptr
+                  ? cursor == nullptr
+                  : cursor >= first_in(arena.current) && cursor <= end_of(arena.current));
   arena.cursor = cursor;
   arena.end = is_checked(arena) || arena.current == nullptr ? cursor : end_of(arena.current);
 }

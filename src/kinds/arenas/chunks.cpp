@@ -12,6 +12,7 @@
 namespace tarn {
 
 std::size_t next_chunk_bytes(const tarn_arena& arena) noexcept {
+  TARN_ASSERT(arena.chunk_bytes <= arena.chunk_bytes_max);
   const std::size_t quarter = arena.held_bytes / 4;
   if (quarter <= arena.chunk_bytes) return arena.chunk_bytes;
   return quarter < arena.chunk_bytes_max ? align_up(quarter, 4096) : arena.chunk_bytes_max;
@@ -43,6 +44,7 @@ tarn_chunk ask_for_least(const tarn_arena& arena, std::size_t bytes, std::size_t
     bytes = bytes / 2 > least_bytes ? align_up(bytes / 2, arena_grain) : least_bytes;
     memory = ask(arena, bytes, alignment);
   }
+  TARN_ASSERT(memory.data == nullptr || memory.bytes >= least_bytes);
   return memory;
 }
 
@@ -71,6 +73,8 @@ tarn_arena_chunk* acquire_chunk(tarn_arena& arena, std::size_t bytes, std::size_
   chunk->bytes = memory.bytes;
   chunk->number = ++arena.acquired;
   arena.held_bytes += memory.bytes;
+  TARN_ASSERT(is_aligned(chunk, arena_grain) && memory.bytes > sizeof(tarn_arena_chunk));
+  TARN_ASSERT(arena.limit_bytes == 0 || arena.held_bytes <= arena.limit_bytes);
   if (is_watched(arena)) {
     os::watch_close(first_in(chunk), chunk->bytes - sizeof *chunk);
     name_chunk(arena, chunk);
@@ -106,6 +110,7 @@ bool open_chunk(tarn_arena& arena, std::size_t wanted) noexcept {
     chunk = acquire_chunk(arena, next > least ? next : least, least, 16);
     if (chunk == nullptr) return false;
   }
+  TARN_ASSERT(wanted <= distance(first_in(chunk), end_of(chunk)));
   note_peak(arena);
   chunk->before = used_bytes(arena) - arena.large_bytes;
   chunk->older = arena.current;
@@ -141,9 +146,12 @@ void* allocate_large(tarn_arena& arena, std::size_t bytes, std::size_t alignment
     arena.current = chunk;
     arena.cursor = start;
     block = static_cast<char*>(place_checked(arena, bytes, alignment, here));
+    TARN_ASSERT(arena.cursor <= end_of(chunk));
     arena.current = current;
     set_cursor(arena, cursor);
   }
+  TARN_ASSERT(is_aligned(block, alignment));
+  TARN_ASSERT(block + bytes <= reinterpret_cast<char*>(chunk) + chunk->bytes);
   chunk->last = block;
   note_peak(arena);
   return block;

@@ -43,6 +43,7 @@ bool is_mark_of(const tarn_arena& arena, const tarn_arena_mark& mark) noexcept {
 // Moves the current chunk, whose blocks have all ended, to the retained ones.
 void retain_current(tarn_arena& arena) noexcept {
   tarn_arena_chunk* const chunk = arena.current;
+  TARN_ASSERT(is_torn(arena) || arena.cursor >= first_in(chunk));
   close_range(arena, first_in(chunk), arena.cursor);
   arena.current = chunk->older;
   chunk->older = arena.retained;
@@ -57,6 +58,7 @@ void rewind_to(tarn_arena& arena, const tarn_arena_mark& mark, const char* funct
   // A large chunk that was there at the mark may have gone, so the numbers tell which are younger.
   while (arena.large != nullptr && arena.large->number > mark.acquired) release_large(arena);
   while (arena.current != mark.current) retain_current(arena);
+  TARN_ASSERT(mark.cursor == nullptr || is_aligned(mark.cursor, arena_grain));
   TARN_ASSERT(is_torn(arena) || arena.large != nullptr || arena.large_bytes == 0);
   // The cursor is below the mark if older blocks have been deallocated since.
   if (mark.cursor < arena.cursor) close_range(arena, mark.cursor, arena.cursor);
@@ -75,6 +77,7 @@ void learn(tarn_arena& arena, std::size_t used) noexcept {
     const std::size_t lowered = typical - typical / 40;
     typical = lowered > used ? lowered : used;
   }
+  TARN_ASSERT(typical <= arena.used_peak);
 }
 
 // Keeps those retained chunks that would be used first, and releases the others. keep_bytes: chunks
@@ -123,6 +126,7 @@ void tarn_arena_rewind(tarn_arena* arena, const tarn_arena_mark* mark) {
 void tarn_arena_reset_keeping(tarn_arena* arena, std::size_t keep_bytes) {
   run_releases(*arena, nullptr);
   rewind_to(*arena, {}, "tarn_arena_reset", __builtin_return_address(0));
+  TARN_ASSERT(arena->releases == nullptr && arena->large == nullptr && arena->cursor == nullptr);
   learn(*arena, arena->cycle_peak);
   arena->cycle_peak = 0;
   release_retained(*arena, keep_bytes);
@@ -157,6 +161,7 @@ int tarn_arena_get_stats(const tarn_arena* arena, tarn_arena_stats* stats) {
   stats->bytes = sizeof(tarn_arena_stats);
   stats->used_bytes = used_bytes(*arena);
   stats->used_peak = stats->used_bytes > arena->used_peak ? stats->used_bytes : arena->used_peak;
+  TARN_ASSERT(is_torn(*arena) || stats->used_bytes <= arena->held_bytes);
   stats->held_bytes = arena->held_bytes;
   stats->retained_bytes = count_of(arena->retained).bytes;
   stats->typical_bytes = arena->typical_bytes;

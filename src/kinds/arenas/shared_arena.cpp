@@ -6,6 +6,7 @@
 #include <new>
 
 #include "kinds/arenas/chunk.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/list.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/thread.hpp"
@@ -34,6 +35,7 @@ void recover_after_fork() noexcept {
     if (!lock_of(*s).recover_after_fork()) continue;
     tarn_arena& arena = s->arena;
     arena.state |= arena_is_torn;
+    TARN_ASSERT(is_sound(arena));
     if (arena.current != nullptr) set_cursor(arena, end_of(arena.current));
   }
 }

@@ -4,6 +4,7 @@
 #include "kinds/class_pools/blocks.hpp"
 
 #include "kinds/class_pools/chunks.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/watchers.hpp"
 
@@ -12,6 +13,7 @@ namespace tarn {
 namespace {
 
 void note_request(tarn_class_pool& pool, std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes <= pool.block_bytes && pool.in_use < pool.capacity);
   ++pool.allocations;
   if (++pool.in_use > pool.in_use_peak) pool.in_use_peak = pool.in_use;
   pool.requested_bytes += bytes;
@@ -23,12 +25,15 @@ void note_request(tarn_class_pool& pool, std::size_t bytes) noexcept {
 void* take(tarn_class_pools& pools, tarn_class_chunk& chunk, std::size_t bytes,
            bool* zero) noexcept {
   tarn_class_pool& pool = *chunk.pool;
+  TARN_ASSERT(chunk.live < chunk.capacity && chunk.fresh <= chunk.touched);
   *zero = false;
   std::size_t index = chunk.free;
   if (index != no_index) {
+    TARN_ASSERT(index < chunk.fresh && words_of(chunk)[index] != live_block);
     chunk.free = words_of(chunk)[index];
   } else {
     index = chunk.fresh++;
+    TARN_ASSERT(index < chunk.capacity);
     if (index == chunk.touched) {
       ++chunk.touched;
       *zero = chunk.is_zeros;
@@ -56,6 +61,7 @@ tarn_class_pool* class_aligned(const tarn_class_pools& pools, tarn_class_pool* p
   const tarn_class_pool* const end = pools.classes + pools.class_count;
   const std::size_t least = pool->stride < line_bytes ? line_bytes : pool->stride;
   while (pool != end && pool->stride % alignment != 0) ++pool;
+  TARN_ASSERT(is_power_of_two(alignment) && alignment <= line_bytes);
   return pool == end || pool->stride / 4 > least ? nullptr : pool;
 }
 
@@ -98,6 +104,7 @@ void* allocate_block(tarn_class_pools& pools, std::size_t bytes, std::size_t ali
       return nullptr;
     }
   }
+  TARN_ASSERT(chunk->pool == pool && chunk->is_lone == is_lone);
   return take(pools, *chunk, bytes, zero);
 }
 
@@ -121,6 +128,7 @@ Found find_block(tarn_class_pools& pools, const void* p) noexcept {
   const std::size_t index = index_of(*chunk, p);
   if (TARN_UNLIKELY(index >= chunk->touched)) return foreign_in(*chunk, p);
   const bool is_live = words_of(*chunk)[index] == live_block;
+  TARN_ASSERT(!is_live || index < chunk->fresh);
   return {is_live ? Verdict::live : Verdict::dead, chunk, index};
 }
 
@@ -129,6 +137,8 @@ Found find_block(tarn_class_pools& pools, const void* p) noexcept {
 void free_block(tarn_class_pools& pools, const Found& found) noexcept {
   tarn_class_chunk& chunk = *found.chunk;
   tarn_class_pool& pool = *chunk.pool;
+  TARN_ASSERT(words_of(chunk)[found.index] == live_block && found.index < chunk.fresh);
+  TARN_ASSERT(chunk.live != 0 && pool.in_use != 0);
   if (TARN_UNLIKELY(chunk.is_watched)) {
     os::watch_freed(&pools, block_at(chunk, found.index), pool.block_bytes);
   }
@@ -155,6 +165,7 @@ Resized resize_block(tarn_class_pools& pools, void* p, std::size_t bytes) noexce
     return resized;
   }
   resized.contents = is_one ? chunk.used : room;
+  TARN_ASSERT(resized.contents <= room && room < bytes);
   bool zero = false;
   resized.block = allocate_block(pools, bytes, least_block, &zero);
   return resized;

@@ -28,6 +28,7 @@ tarn_class_chunk** recent_of(tarn_class_pools& pools, std::uintptr_t address) no
 }
 
 void use_recent(tarn_class_pools& pools, tarn_class_chunk** entries, std::size_t count) noexcept {
+  TARN_ASSERT(is_power_of_two(count));
   pools.recent = entries;
   pools.recent_count = count;
   __builtin_memset(entries, 0, count * sizeof *entries);
@@ -36,6 +37,7 @@ void use_recent(tarn_class_pools& pools, tarn_class_chunk** entries, std::size_t
 // old. Returns the bytes of that.
 std::size_t exchange_recents(tarn_class_pools& pools, tarn_chunk memory) noexcept {
   const tarn_chunk before = pools.recents;
+  TARN_ASSERT(before.bytes <= pools.held_bytes);
   pools.recents = memory;
   pools.held_bytes += memory.bytes;
   pools.held_bytes -= before.bytes;
@@ -102,6 +104,8 @@ tarn_class_chunk* begin_chunk(tarn_class_pools& pools, tarn_class_pool& pool, st
   chunk->first = start + offset;
   chunk->free = no_index;
   chunk->capacity = static_cast<std::uint16_t>(capacity);
+  TARN_ASSERT(offset + blocks_bytes <= chunk->bytes && is_aligned(chunk->first, alignment));
+  TARN_ASSERT(ClassTree::find(pools.root, chunk) == nullptr);
   ClassTree::insert(pools.root, chunk);
   // Tools keep a byte for every few bytes of the program, which takes too long for very large
   // chunks.
@@ -134,6 +138,7 @@ tarn_class_chunk* new_chunk(tarn_class_pools& pools, tarn_class_pool& pool, bool
     const bool fits = pool.chunk_bytes <= pools.chunk_bytes_max / 2;
     pool.chunk_bytes = fits ? pool.chunk_bytes * 2 : pools.chunk_bytes_max;
   }
+  TARN_ASSERT(pool.chunk_bytes <= pools.chunk_bytes_max);
   OpenChunks::push_front(pool.open, pool.open_end, chunk);
   TARN_ASSERT(!is_check_due(pools.acquired) || check_class_pools(pools));
   return chunk;
@@ -166,6 +171,7 @@ void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
   }
   const tarn_chunk memory = granted(*chunk);  // Read while the header is still there.
   TARN_ASSERT(pools.released < pools.acquired && memory.bytes <= pool.held_bytes);
+  TARN_ASSERT(pool.chunks != 0 && chunk->capacity <= pool.capacity);
   if (chunk->is_watched) os::watch_open(chunk->first, chunk->capacity * pool.stride);
   ++pools.released;
   pools.held_bytes -= memory.bytes;
@@ -177,6 +183,7 @@ void release_chunk(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
 
 // pre: the chunk is open, or lone
 void note_empty(tarn_class_pools& pools, tarn_class_chunk* chunk) noexcept {
+  TARN_ASSERT(chunk->live == 0);
   tarn_class_pool& pool = *chunk->pool;
   const bool keeps = (pools.flags & TARN_CLASS_POOLS_KEEP_CHUNKS) != 0;
   const bool is_large = chunk->capacity == 1 && chunk->bytes > 2 * pools.chunk_bytes_max;
@@ -215,6 +222,7 @@ std::size_t trim(tarn_class_pools& pools) noexcept {
     release_chunk(pools, &chunk);
   });
   if (pools.root == nullptr && pools.recents.data != nullptr) {
+    TARN_ASSERT(pools.acquired == pools.released);
     use_recent(pools, pools.recent_first, TARN_CLASS_POOLS_RECENT);
     given += exchange_recents(pools, {});
   }

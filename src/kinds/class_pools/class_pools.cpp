@@ -116,6 +116,7 @@ void* tarn_class_pools_reallocate(tarn_class_pools* pools, void* p, std::size_t 
   if (resized.found.verdict != Verdict::live) report_wrong(*pools, resized.found, p, caller);
   if (resized.block == nullptr) os::set_error(os::Error::no_memory);
   if (resized.block == p || resized.block == nullptr) return resized.block;
+  TARN_ASSERT(resized.contents < bytes);
   std::memcpy(resized.block, p, resized.contents);
   deallocate(*pools, p, caller);
   return resized.block;
@@ -188,6 +189,7 @@ int tarn_class_pools_get_class_stats(tarn_class_pools* pools, std::size_t number
   stats->requested_bytes = pool.requested_bytes;
   stats->requested_bytes_min = pool.requested_min == SIZE_MAX ? 0 : pool.requested_min;
   stats->requested_bytes_max = pool.requested_max;
+  TARN_ASSERT(pool.in_use <= pool.capacity && pool.in_use <= pool.in_use_peak);
   stats->capacity = pool.capacity;
   stats->held_bytes = pool.held_bytes;
   stats->chunks = pool.chunks;
@@ -213,6 +215,7 @@ int tarn_class_pools_get_stats(tarn_class_pools* pools, tarn_class_pools_stats* 
     stats->failures += pool.failures;
     stats->requested_bytes += pool.requested_bytes;
   }
+  TARN_ASSERT(stats->in_use_bytes <= pools->held_bytes && pools->released <= pools->acquired);
   stats->held_bytes = pools->held_bytes;
   stats->chunks = pools->acquired - pools->released;
   stats->chunks_acquired = pools->acquired;

@@ -66,6 +66,7 @@ void begin_class(tarn_class_pool* place, std::size_t bytes, std::size_t chunk_by
   pool->shift = tarn_exact_shift(pool->stride);
   pool->chunk_bytes = chunk_bytes;
   pool->requested_min = SIZE_MAX;
+  TARN_ASSERT(pool->stride >= bytes && pool->stride % least_block == 0);
 }
 
 bool make_classes(tarn_class_pools& pools, const tarn_class_pools_options& options) noexcept {
@@ -92,6 +93,7 @@ bool make_classes(tarn_class_pools& pools, const tarn_class_pools_options& optio
     }
     begin_class(pools.classes + pools.class_count++, bytes, pools.chunk_bytes);
   });
+  TARN_ASSERT(pools.class_count == count && bucket == buckets);
   return true;
 }
 
@@ -101,6 +103,7 @@ void forget_counts(tarn_class_pools& pools) noexcept {
   pools.failures = 0;
   for (std::size_t i = 0; i < pools.class_count; ++i) {
     tarn_class_pool& pool = pools.classes[i];
+    TARN_ASSERT(pool.in_use <= pool.in_use_peak && pool.in_use <= pool.allocations);
     pool.in_use_peak = pool.allocations = pool.in_use;
     pool.failures = pool.requested_bytes = 0;
     pool.requested_min = SIZE_MAX;
@@ -109,6 +112,7 @@ void forget_counts(tarn_class_pools& pools) noexcept {
 }
 
 void move_class_pools(tarn_class_pools& from, tarn_class_pools& to) noexcept {
+  TARN_ASSERT(from.root == nullptr && from.recents.data == nullptr);
   to = from;
   to.recent = to.recent_first;
   if (to.is_watched != 0) {
@@ -149,6 +153,7 @@ int tarn_class_pools_init(tarn_class_pools* pools, const tarn_class_pools_option
   pools->lock = options->lock;
   pools->is_watched = os::watched() ? 1 : 0;
   if (pools->is_watched != 0) os::watch_pool_begin(pools);
+  TARN_ASSERT(check_class_pools(*pools));
   return 0;
 }
 
@@ -156,6 +161,7 @@ void tarn_class_pools_destroy(tarn_class_pools* pools) {
   // xalloc takes the table out before it calls this.
   TARN_ASSERT(pools->table.data == nullptr || check_class_pools(*pools));
   for_each_chunk(*pools, [&](tarn_class_chunk& chunk) { release_chunk(*pools, &chunk); });
+  TARN_ASSERT(pools->root == nullptr && pools->acquired == pools->released);
   if (pools->recents.data != nullptr) release_to(pools->source, pools->recents);
   if (pools->table.data != nullptr) release_to(pools->source, pools->table);
   if (pools->is_watched != 0) os::watch_pool_end(pools);

@@ -69,6 +69,7 @@ CheckedChunk& chunk_of_live(const tarn_pool& pool, const void* p, const void* he
 char* take_oldest(CheckedChunk& chunk, const void* here) noexcept {
   const tarn_pool& pool = *chunk.pool;
   const std::uint32_t index = chunk.oldest;
+  TARN_ASSERT(index < carved(chunk) && !is_live(chunk, index));
   chunk.oldest = notes_of(chunk)[index].next;
   if (chunk.oldest == no_block) chunk.newest = no_block;
   char* const block = block_at(chunk, index);
@@ -81,6 +82,8 @@ char* take_oldest(CheckedChunk& chunk, const void* here) noexcept {
 }
 
 void push_newest(CheckedChunk& chunk, std::uint32_t index) noexcept {
+  TARN_ASSERT(!is_live(chunk, index));
+  TARN_ASSERT((chunk.newest == no_block) == (chunk.oldest == no_block));
   BlockNote* const notes = notes_of(chunk);
   notes[index].next = no_block;
   (chunk.newest == no_block ? chunk.oldest : notes[chunk.newest].next) = index;
@@ -106,6 +109,7 @@ void* checked_allocate(tarn_pool& pool, const void* here) noexcept {
   CheckedChunk& chunk = as_checked(*found);
   char* const block = next_block(chunk, here);
   const std::size_t index = index_of(chunk, block);
+  TARN_ASSERT(!is_live(chunk, index) && is_aligned(block, pool.alignment));
   note_taken(pool, chunk, 1);
   set_live(chunk, index, true);
   notes_of(chunk)[index] = {here, nullptr, no_block};
@@ -123,6 +127,7 @@ void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
   if (is_watched(pool)) os::watch_freed(&chunk, p, pool.block_bytes);
   push_newest(chunk, static_cast<std::uint32_t>(index));
   if (is_walked(pool)) {
+    TARN_ASSERT(chunk.live > 0 && pool.taken != 0);
     --chunk.live;  // During a walk no chunk changes lists.
     --pool.taken;
     return;

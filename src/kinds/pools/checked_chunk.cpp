@@ -14,6 +14,7 @@ void begin_checks(tarn_pool_chunk& begun) noexcept {
   CheckedChunk& chunk = as_checked(begun);
   tarn_pool& pool = *chunk.pool;
   const std::size_t capacity = capacity_of(chunk);
+  TARN_ASSERT(address_of(notes_of(chunk) + capacity) <= address_of(chunk.first));
   std::memset(live_bits(chunk), 0, (capacity + 63) / 64 * sizeof(std::uint64_t));
   chunk.oldest = chunk.newest = no_block;
   insert_by_address(pool, &chunk);
@@ -37,6 +38,7 @@ void end_checks(tarn_pool_chunk& ended) noexcept {
 void reset_checks(CheckedChunk& chunk) noexcept {
   const tarn_pool& pool = *chunk.pool;
   const std::size_t blocks = carved(chunk);
+  TARN_ASSERT(chunk.live == 0 && blocks <= capacity_of(chunk));
   if (is_watched(pool)) {
     for (std::size_t i = 0; i < blocks; ++i) {
       if (is_live(chunk, i)) os::watch_freed(&chunk, block_at(chunk, i), pool.block_bytes);
@@ -68,6 +70,7 @@ OwnerReport report_about(const tarn_pool& pool, const tarn_pool_chunk* chunk,
   OwnerReport report = report_of(pool, p);
   if (chunk == nullptr || p < chunk->first || p >= chunk->fresh) return report;
   const std::size_t index = index_of(*chunk, p);
+  TARN_ASSERT(chunk->pool == &pool && index < capacity_of(*chunk));
   const BlockNote& note = notes_of(*chunk)[index];
   report.start = block_at(*chunk, index);
   report.bytes = pool.block_bytes;

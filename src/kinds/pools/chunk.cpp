@@ -15,6 +15,7 @@ std::size_t notes_offset(const tarn_pool& pool, std::size_t capacity) noexcept {
 }  // namespace
 
 std::size_t first_offset(const tarn_pool& pool, std::size_t capacity) noexcept {
+  TARN_ASSERT(is_power_of_two(pool.alignment));
   const std::size_t notes = is_checked(pool) ? capacity * sizeof(BlockNote) : 0;
   return align_up(notes_offset(pool, capacity) + notes, pool.alignment);
 }
@@ -47,6 +48,7 @@ std::size_t capacity_of(const tarn_pool& pool, std::size_t bytes) noexcept {
 
 BlockNote* notes_of(const tarn_pool_chunk& chunk) noexcept {
   char* const start = reinterpret_cast<char*>(const_cast<tarn_pool_chunk*>(&chunk));
+  TARN_ASSERT(is_checked(*chunk.pool));
   return reinterpret_cast<BlockNote*>(start + notes_offset(*chunk.pool, capacity_of(chunk)));
 }
 

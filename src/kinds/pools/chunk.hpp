@@ -51,6 +51,7 @@ inline bool keeps_chunks(const tarn_pool& pool) noexcept {
 
 // pre: the chunk is a checked pool's
 inline CheckedChunk& as_checked(const tarn_pool_chunk& chunk) noexcept {
+  TARN_ASSERT(is_checked(*chunk.pool));
   return const_cast<CheckedChunk&>(static_cast<const CheckedChunk&>(chunk));
 }
 
@@ -78,6 +79,7 @@ inline bool is_live(const tarn_pool_chunk& chunk, std::size_t index) noexcept {
   return (live_bits(chunk)[index / 64] >> (index % 64) & 1) != 0;
 }
 inline void set_live(tarn_pool_chunk& chunk, std::size_t index, bool live) noexcept {
+  TARN_ASSERT(index < capacity_of(chunk));
   const std::uint64_t bit = std::uint64_t{1} << (index % 64);
   std::uint64_t& word = live_bits(chunk)[index / 64];
   word = live ? word | bit : word & ~bit;

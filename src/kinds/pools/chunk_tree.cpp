@@ -16,6 +16,7 @@ CheckedChunk* root_of(const tarn_pool& pool) noexcept {
 }  // namespace
 
 void insert_by_address(tarn_pool& pool, CheckedChunk* chunk) noexcept {
+  TARN_ASSERT(find_by_address(pool, chunk) == nullptr);
   CheckedChunk* root = root_of(pool);
   AddressTree<CheckedChunk>::insert(root, chunk);
   pool.root = root;

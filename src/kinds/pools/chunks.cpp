@@ -33,6 +33,7 @@ tarn_chunk acquire_memory(tarn_pool& pool, std::size_t bytes) noexcept {
   const std::size_t least =
       pool.alignment < alignof(CheckedChunk) ? alignof(CheckedChunk) : pool.alignment;
   const std::size_t alignment = is_checked(pool) ? least : pool.chunk_alignment;
+  TARN_ASSERT(is_power_of_two(alignment) && alignment % pool.alignment == 0);
   const tarn_chunk chunk = acquire_from(pool.source, bytes, alignment);
   if (chunk.data == nullptr) return {};
   ++pool.acquired;
@@ -43,6 +44,7 @@ tarn_chunk acquire_memory(tarn_pool& pool, std::size_t bytes) noexcept {
 }
 
 void release_memory(tarn_pool& pool, tarn_chunk memory) noexcept {
+  TARN_ASSERT(pool.released < pool.acquired && memory.bytes <= pool.held_bytes);
   ++pool.released;
   pool.held_bytes -= memory.bytes;
   release_to(pool.source, memory);
@@ -66,6 +68,11 @@ tarn_pool_chunk* begin_chunk(tarn_pool& pool, tarn_chunk memory) noexcept {
   chunk->first = place + first_offset(pool, capacity);
   chunk->end = chunk->first + capacity * pool.stride;
   chunk->fresh = chunk->first;
+  TARN_ASSERT(address_of(chunk->end) - base <= usable);
+  TARN_ASSERT(is_aligned(chunk->first, pool.alignment));
+  // A free of a fast pool finds the chunk from any of its blocks.
+  TARN_ASSERT(checked ||
+              (header_of(pool, chunk->first) == chunk && header_of(pool, chunk->end - 1) == chunk));
   if (checked) begin_checks(*chunk);
   push_back(pool.open, chunk);  // Chunks that have freed blocks are used first.
   return chunk;
@@ -93,10 +100,12 @@ tarn_pool_chunk* new_chunk(tarn_pool& pool) noexcept {
     const bool fits = pool.chunk_bytes <= pool.chunk_bytes_max / 2;
     pool.chunk_bytes = fits ? pool.chunk_bytes * 2 : pool.chunk_bytes_max;
   }
+  TARN_ASSERT(pool.chunk_bytes <= pool.chunk_bytes_max);
   return begin_chunk(pool, memory);
 }
 
 void release_chunk(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept {
+  TARN_ASSERT(chunk->pool == &pool);
   remove(chunk->is_full != 0 ? pool.full : pool.open, chunk);
   if (pool.spare == chunk) pool.spare = nullptr;
   if (pool.current == chunk) pool.current = nullptr;
@@ -106,6 +115,7 @@ void release_chunk(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept {
 }
 
 void reset_chunk(tarn_pool_chunk& chunk) noexcept {
+  TARN_ASSERT(chunk.live == 0);
   if (chunk.is_full != 0) {
     chunk.is_full = 0;
     remove(chunk.pool->full, &chunk);
@@ -117,12 +127,15 @@ void reset_chunk(tarn_pool_chunk& chunk) noexcept {
 }
 
 tarn_pool_chunk* chunk_with_room(tarn_pool& pool) noexcept {
+  TARN_ASSERT(pool.open.head == nullptr || has_room(*pool.open.head));
   return pool.open.head != nullptr ? pool.open.head : new_chunk(pool);
 }
 
 void note_taken(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noexcept {
+  TARN_ASSERT(chunk.is_full == 0 && !is_walked(pool));
   chunk.live += static_cast<std::int32_t>(blocks);
   pool.taken += blocks;
+  TARN_ASSERT(static_cast<std::size_t>(chunk.live) <= capacity_of(chunk));
   if (has_room(chunk)) return;
   chunk.is_full = 1;
   remove(pool.open, &chunk);
@@ -130,8 +143,10 @@ void note_taken(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noe
 }
 
 void note_given(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noexcept {
+  TARN_ASSERT(blocks <= pool.taken);
   chunk.live -= static_cast<std::int32_t>(blocks);
   pool.taken -= blocks;
+  TARN_ASSERT(chunk.live >= 0 && has_room(chunk));
   if (chunk.is_full == 0) return;
   chunk.is_full = 0;
   remove(pool.full, &chunk);
@@ -139,6 +154,7 @@ void note_given(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noe
 }
 
 void note_empty(tarn_pool& pool, tarn_pool_chunk* chunk) noexcept {
+  TARN_ASSERT(chunk->live == 0 && chunk->is_full == 0);
   if (is_lone(pool)) return release_chunk(pool, chunk);
   // Blocks are taken from partly filled chunks first.
   remove(pool.open, chunk);

@@ -8,6 +8,7 @@
 #include "kinds/sources/checked_blocks.hpp"
 #include "kinds/sources/source_contract.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/report/options.hpp"
 #include "platform/report/report.hpp"
@@ -49,7 +50,9 @@ bool lay_out(tarn_fixed_allocator& own, char* memory, std::size_t bytes,
   if (left >= static_cast<std::size_t>(behind - own.end) + bits_bytes(blocks)) {
     own.live_bits = reinterpret_cast<std::uint64_t*>(behind);
     __builtin_memset(own.live_bits, 0, bits_bytes(blocks));
+    TARN_ASSERT(behind + bits_bytes(blocks) <= memory + bytes);
   }
+  TARN_ASSERT(is_aligned(begin, own.alignment) && own.end <= memory + bytes);
   return true;
 }
 
@@ -69,6 +72,7 @@ std::size_t index_of(const tarn_fixed_allocator& own, const void* p) noexcept {
 void flip(tarn_fixed_allocator& own, const void* p) noexcept {
   if (own.live_bits == nullptr) return;
   const std::size_t index = index_of(own, p);
+  TARN_ASSERT(index < own.held && p < own.fresh);
   own.live_bits[index / 64] ^= std::uint64_t{1} << (index % 64);
 }
 
@@ -113,6 +117,7 @@ void* pop(tarn_fixed_allocator& own) noexcept {
   } else if (own.fresh != own.end) {
     block = own.fresh;
     own.fresh += own.stride;
+    TARN_ASSERT(own.fresh <= own.end);
   } else if (own.place == TARN_FIXED_HEAP_BLOCKS) {
     block = acquire_block(own);
   }
@@ -161,11 +166,13 @@ int tarn_fixed_allocator_init(tarn_fixed_allocator* allocator,
   own.piece = acquire_from(own.source, bytes, own.alignment < for_bits ? for_bits : own.alignment);
   if (own.piece.data == nullptr) return os::fail(os::Error::no_memory);
   lay_out(own, static_cast<char*>(own.piece.data), bytes, options->objects);
+  TARN_ASSERT(own.held == options->objects && own.live_bits != nullptr);
   return 0;
 }
 
 void tarn_fixed_allocator_destroy(tarn_fixed_allocator* allocator) {
   tarn_fixed_allocator& own = *allocator;
+  TARN_ASSERT(tarn_fixed_allocator_check(allocator) != 0);
   if (own.piece.data != nullptr) release_to(own.source, own.piece);
   while (own.place == TARN_FIXED_HEAP_BLOCKS && own.free != nullptr) {
     void* const block = own.free;
@@ -187,6 +194,8 @@ void* tarn_fixed_allocator_allocate(tarn_fixed_allocator* allocator) {
   ++own.allocations;
   ++own.live;
   if (own.live > own.live_peak) own.live_peak = own.live;
+  TARN_ASSERT(own.live <= own.held && is_aligned(block, own.alignment));
+  TARN_ASSERT(!is_check_due(own.allocations) || tarn_fixed_allocator_check(allocator) != 0);
   return block;
 }
 
@@ -194,6 +203,7 @@ void tarn_fixed_allocator_deallocate(tarn_fixed_allocator* allocator, void* p) {
   if (p == nullptr) return;
   tarn_fixed_allocator& own = *allocator;
   require_live(own, p, __builtin_return_address(0));
+  TARN_ASSERT(own.live != 0 && own.live <= own.held);
   flip(own, p);
   ++own.deallocations;
   --own.live;

@@ -6,6 +6,7 @@
 #include "kinds/pools/pool.hpp"
 #include "kinds/sources/checked_blocks.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/report/options.hpp"
 #include "platform/report/report.hpp"
@@ -55,6 +56,7 @@ int tarn_object_cache_init(tarn_object_cache* cache, const tarn_object_cache_opt
   cache->destruct = options->destruct;
   cache->context = options->context;
   cache->idle_max = options->idle_max == 0 ? SIZE_MAX : options->idle_max;
+  TARN_ASSERT(cache->offset % alignment == 0 && cache->offset >= sizeof(tarn_cached));
   return 0;
 }
 
@@ -74,6 +76,7 @@ void tarn_object_cache_destroy(tarn_object_cache* cache) {
 void* tarn_object_cache_allocate(tarn_object_cache* cache) {
   auto* const slot = static_cast<tarn_cached*>(tarn_pool_allocate(&cache->pool));
   if (slot == nullptr) return nullptr;
+  TARN_ASSERT(is_aligned(slot, cache->pool.alignment) && cache->offset % alignof(void*) == 0);
   slot->next = mark_of(*cache);
   return reinterpret_cast<char*>(slot) + cache->offset;
 }
@@ -86,6 +89,7 @@ void tarn_object_cache_deallocate(tarn_object_cache* cache, void* object) {
 }
 
 void* tarn_object_cache_take_slow(tarn_object_cache* cache) {
+  TARN_ASSERT(cache->idle == nullptr && cache->idle_count == 0);
   void* const object = tarn_object_cache_allocate(cache);
   if (object == nullptr) return nullptr;
   ++cache->misses;
@@ -108,6 +112,7 @@ std::size_t tarn_object_cache_trim(tarn_object_cache* cache, std::size_t keep) {
   std::size_t destroyed = 0;
   for (; cache->idle_count > keep; ++destroyed) {
     tarn_cached* const slot = cache->idle;
+    TARN_ASSERT(slot != nullptr && cache->idle_count <= cache->pool.taken);
     cache->idle = slot->next;
     --cache->idle_count;
     char* const object = reinterpret_cast<char*>(slot) + cache->offset;

@@ -85,6 +85,11 @@ bool lay_out(tarn_pool& pool, const tarn_pool_options& options) noexcept {
     pool.colour_mask = (most < 4096 ? most : 4096) - line_bytes;
     pool.colour_shift = static_cast<unsigned>(log2_floor(pool.chunk_alignment / line_bytes));
   }
+  // Free blocks of fast pools hold a link, blocks that are aligned follow each other, and the mask
+  // of a free leads to the chunk.
+  TARN_ASSERT(pool.stride >= sizeof(void*) && pool.stride % pool.alignment == 0);
+  TARN_ASSERT(pool.chunk_alignment >= pool.chunk_bytes_max);
+  TARN_ASSERT(pool.colour_mask % line_bytes == 0 && pool.colour_mask < pool.chunk_alignment);
   return true;
 }
 
@@ -115,6 +120,7 @@ void deallocate_in_walk(tarn_pool& pool, void* p, const void* here) noexcept {
   tarn_pool_chunk& chunk = chunk_to_free_in(pool, p, here);
   const std::size_t index = index_of(chunk, p);
   if (!is_live(chunk, index)) report(pool, Misuse::double_free, p, here);
+  TARN_ASSERT(chunk.live > 0 && pool.taken != 0);
   set_live(chunk, index, false);
   push_free(chunk, p);
   --chunk.live;
@@ -123,6 +129,7 @@ void deallocate_in_walk(tarn_pool& pool, void* p, const void* here) noexcept {
 
 // Fills half of the cache from the chunk's free list, or takes the chunk's fresh blocks.
 void take_from(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
+  TARN_ASSERT(pool.cached == 0 && pool.fresh == pool.fresh_end);
   if (chunk.free == nullptr) {
     pool.current = &chunk;
     pool.fresh = chunk.fresh;
@@ -134,7 +141,8 @@ void take_from(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
     pool.cache[count++] = chunk.free;
     __builtin_memcpy(&chunk.free, chunk.free, sizeof(void*));
   }
-  // What was freed last is to be used first.
+  TARN_ASSERT(count != 0 && count <= pool_cache);
+  // The block that was freed last is to be used first.
   for (std::size_t i = 0; i < count / 2; ++i) {
     void* const block = pool.cache[i];
     pool.cache[i] = pool.cache[count - 1 - i];
@@ -162,6 +170,7 @@ bool has_freed(const tarn_pool& pool) noexcept {
 void deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
   if (pool.cached == pool_cache) flush(pool, pool_cache / 2, here);
   if (live_blocks(pool) == 0) report(pool, Misuse::double_free, p, here);
+  TARN_ASSERT(pool.cached < pool_cache);
   pool.cache[pool.cached++] = p;
   // When no block is live, all chunks but one go back, and that one has fresh blocks only.
   if (live_blocks(pool) == 0 && has_freed(pool)) flush_all(pool);
@@ -174,6 +183,8 @@ void give_fresh_back(tarn_pool& pool) noexcept {
   if (pool.fresh == pool.fresh_end) return;
   tarn_pool_chunk& chunk = *pool.current;
   const std::size_t blocks = fresh_blocks(pool);
+  TARN_ASSERT(chunk.fresh == pool.fresh_end && pool.fresh >= chunk.first);
+  TARN_ASSERT(blocks <= static_cast<std::size_t>(chunk.live) && blocks <= pool.taken);
   chunk.fresh = pool.fresh;
   pool.fresh = pool.fresh_end;
   chunk.live -= static_cast<std::int32_t>(blocks);
@@ -184,6 +195,7 @@ void give_fresh_back(tarn_pool& pool) noexcept {
 void flush(tarn_pool& pool, std::size_t blocks, const void* here) noexcept {
   // The fresh blocks go back first, so that blocks which were freed are taken before them.
   give_fresh_back(pool);
+  TARN_ASSERT(blocks <= pool.cached && pool.cached <= pool.taken);
   for (std::size_t i = 0; i < blocks; ++i) {
     void* const p = pool.cache[i];
     tarn_pool_chunk* const chunk = header_of(pool, p);
@@ -210,6 +222,7 @@ void flush_all(tarn_pool& pool) noexcept { flush(pool, pool.cached, nullptr); }
 // free of the last live block, if has_freed().
 void set_limit(tarn_pool& pool) noexcept {
   if (is_checked(pool)) return;
+  TARN_ASSERT(pool.cached + fresh_blocks(pool) <= pool.taken);
   const std::uint64_t most = pool.cached + live_blocks(pool);
   const std::uint64_t limit = most != 0 && has_freed(pool) ? most - 1 : most;
   pool.limit = limit < pool_cache ? static_cast<std::size_t>(limit) : pool_cache;
@@ -244,6 +257,7 @@ int tarn_pool_init(tarn_pool* pool, const tarn_pool_options* options) {
   }
   pool->state |= owner_is_sound;
   if (mode == Mode::checked && os::watched()) watch_pool(*pool);
+  TARN_ASSERT(check_pool(*pool));
   return 0;
 }
 

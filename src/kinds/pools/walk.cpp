@@ -30,6 +30,7 @@ void mark_live(tarn_pool_chunk& chunk) noexcept {
 }
 
 int visit_chunk(tarn_pool_chunk& chunk, tarn_pool_visit visit, void* context) noexcept {
+  TARN_ASSERT(is_walked(*chunk.pool));
   const std::uint64_t* const bits = live_bits(chunk);
   const std::size_t words = (carved(chunk) + 63) / 64;
   for (std::size_t i = 0; i < words; ++i) {
@@ -48,6 +49,7 @@ int visit_chunk(tarn_pool_chunk& chunk, tarn_pool_visit visit, void* context) no
 
 // Whether an empty chunk stays. One does, or all if the pool keeps chunks.
 bool may_stay(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
+  TARN_ASSERT(chunk.live == 0);
   if (is_lone(pool)) return false;
   if (keeps_chunks(pool)) return true;
   if (pool.spare != nullptr && pool.spare != &chunk && pool.spare->live == 0) return false;
@@ -57,6 +59,7 @@ bool may_stay(tarn_pool& pool, tarn_pool_chunk& chunk) noexcept {
 
 // Does what frees during the walk have left undone.
 void settle(tarn_pool& pool) noexcept {
+  TARN_ASSERT(!is_walked(pool) && pool.cached == 0);
   for_each_chunk(pool, [&](tarn_pool_chunk& chunk) {
     if (chunk.is_full != 0 && has_room(chunk)) note_given(pool, chunk, 0);
     if (chunk.live != 0 || chunk.fresh == chunk.first) return;
@@ -79,6 +82,8 @@ int tarn_pool_walk(tarn_pool* pool, tarn_pool_visit visit, void* context) {
   }
   // With nothing at hand every allocation and every free calls the library meanwhile.
   flush_all(*pool);
+  TARN_ASSERT(pool->cached == 0 && pool->fresh == pool->fresh_end);
+  TARN_ASSERT(check_pool(*pool));
   pool->limit = 0;
   pool->state |= pool_is_walked;
   if (!is_checked(*pool)) for_each_chunk(*pool, mark_live);
@@ -125,6 +130,7 @@ int tarn_pool_owns(const tarn_pool* pool, const void* p) {
   const tarn_pool_chunk* const chunk = find_chunk(*pool, p);
   if (chunk == nullptr || p < chunk->first || p >= chunk->fresh) return 0;
   if (p >= pool->fresh && p < pool->fresh_end) return 0;
+  TARN_ASSERT(chunk->pool == pool);
   const std::size_t index = index_of(*chunk, p);
   const auto offset = static_cast<const char*>(p) - block_at(*chunk, index);
   if (static_cast<std::size_t>(offset) >= pool->block_bytes) return 0;
@@ -145,6 +151,7 @@ int tarn_pool_get_stats(const tarn_pool* pool, tarn_pool_stats* stats) {
   if (pool->reserved.data != nullptr) {
     stats->capacity_blocks += capacity_of(*pool, pool->reserved.bytes);
   }
+  TARN_ASSERT(stats->live_blocks <= stats->capacity_blocks);
   stats->held_bytes = pool->held_bytes;
   stats->chunks = pool->acquired - pool->released;
   stats->chunks_peak = pool->chunks_peak;

@@ -16,6 +16,7 @@ namespace {
 bool explain(const void* owner, const void* address) {
   const auto& pool = *static_cast<const tarn_pool*>(owner);
   const CheckedChunk* const chunk = find_by_address(pool, address);
+  TARN_ASSERT(is_watched(pool));
   const OwnerReport block = report_about(pool, chunk, address);
   if (block.start == nullptr) return false;
   explain_owner_address(block, is_live(*chunk, index_of(*chunk, address)));

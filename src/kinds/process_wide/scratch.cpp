@@ -5,6 +5,7 @@
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/process.hpp"
 
@@ -18,6 +19,7 @@ TARN_EXPORT void* tarn_scratch_spill(tarn_scratch* scratch, std::size_t count, s
     os::set_error(os::Error::no_memory);
     return nullptr;
   }
+  TARN_ASSERT(scratch->spilled == nullptr);
   scratch->spilled = tarn::allocate(product);
   return scratch->spilled;
 }

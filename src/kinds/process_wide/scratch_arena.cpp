@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/thread.hpp"
@@ -23,6 +24,7 @@ TARN_INITIAL_EXEC __thread ScratchArenas* scratch_arenas = nullptr;
 
 void end(void* value) noexcept {
   auto* const own = static_cast<ScratchArenas*>(value);
+  TARN_ASSERT(scratch_arenas == own);
   for (tarn_arena& arena : own->arenas) tarn_arena_destroy(&arena);
   scratch_arenas = nullptr;
   deallocate(own);
@@ -73,6 +75,8 @@ TARN_EXPORT tarn_scratch_arena tarn_scratch_arena_begin(const tarn_arena* const*
 TARN_EXPORT void tarn_scratch_arena_end(tarn_scratch_arena* scratch) {
   if (scratch->arena == nullptr) return;
   tarn_arena* const arena = scratch->arena;
+  TARN_ASSERT(scratch_arenas != nullptr && arena >= scratch_arenas->arenas &&
+              arena < scratch_arenas->arenas + arenas_per_thread);
   tarn_arena_rewind(arena, &scratch->mark);
   // At its start it keeps what is typical; otherwise it keeps what this use had.
   if (arena->current == nullptr && arena->large == nullptr) tarn_arena_reset(arena);

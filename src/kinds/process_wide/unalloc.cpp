@@ -18,6 +18,7 @@
 #include "heaps/blocks/allocate.hpp"
 #include "malloc/process/process.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -36,6 +37,7 @@ bool is_made() noexcept { return heap_record.load(std::memory_order_acquire) != 
 
 // Offers the heap. False: there is one already, and this one has been ended.
 bool offer(tarn_heap made) noexcept {
+  TARN_ASSERT(made.record != nullptr && made.id != 0);
   HeapRecord* none = nullptr;
   auto* const record = static_cast<HeapRecord*>(made.record);
   if (!heap_record.compare_exchange_strong(none, record, std::memory_order_acq_rel)) {
@@ -85,6 +87,7 @@ TARN_COLD tarn_heap first_heap() noexcept {
   }
   errno = saved;
   HeapRecord* const record = heap_record.load(std::memory_order_acquire);
+  TARN_ASSERT(record != nullptr);           // This thread has made it, or another one was first.
   const tarn_heap heap = record->handle();  // It never ends, so its id is the one it began with.
   heap_id.store(heap.id, std::memory_order_release);
   return heap;

@@ -16,6 +16,7 @@
 #include "kinds/class_pools/classes.hpp"
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/thread.hpp"
@@ -55,6 +56,7 @@ class Gate {
     holder_.store(os::thread_id(), std::memory_order_relaxed);
   }
   void let_go() {
+    TARN_ASSERT(holds_ != 0);
     if (--holds_ == 0) holder_.store(0, std::memory_order_relaxed);
     leave();
   }
@@ -127,6 +129,7 @@ class Asking {
   }
   ~Asking() {
     gate.enter();
+    TARN_ASSERT(asking_here != 0 && asking >= asking_here);
     --asking_here;
     --asking;
   }
@@ -221,6 +224,7 @@ int make_with(const tarn_class_pools_options& options) {
     const Entered entered;
     if (pools.class_count == 0) {
       has_ended = false;
+      TARN_ASSERT(asking == 0 && pools.root == nullptr);
       move_class_pools(made, pools);
       users_source = pools.source;
       pools.source.acquire = take_from_users;
@@ -239,6 +243,7 @@ void* allocate(std::size_t bytes, std::size_t alignment, bool* zero) {
     const Entered entered;
     if (is_ready()) p = allocate_block(pools, bytes, alignment, zero);
   }
+  TARN_ASSERT(is_aligned(p, alignment));
   if (TARN_UNLIKELY(p == nullptr)) os::set_error(os::Error::no_memory);
   return p;
 }
@@ -251,6 +256,7 @@ bool end_if_empty() {
   const tarn_source source =
       pools.source.acquire == take_chunk ? tarn_source_default() : users_source;
   const tarn_chunk left[] = {pools.recents, pools.table};
+  TARN_ASSERT(pools.acquired == pools.released);
   pools.table = pools.recents = {};
   if (pools.class_count != 0) tarn_class_pools_destroy(&pools);
   // The pools have ended here, so other threads may enter and make new ones.
@@ -266,6 +272,7 @@ bool end_if_empty() {
 // A block of this class was freed after the family had ended. All empty chunks went then, so the
 // only empty one can be that which has become the spare now. pre: entered
 TARN_COLD void note_freed_late(tarn_class_pool& pool) {
+  TARN_ASSERT(has_ended);
   if (pool.spare != nullptr && pool.spare->live == 0) release_chunk(pools, pool.spare);
   end_if_empty();
 }
@@ -331,6 +338,7 @@ TARN_EXPORT void* tarn_xrealloc(void* p, std::size_t bytes) {
   if (resized.found.verdict != Verdict::live) report_wrong(pools, resized.found, p, caller);
   if (resized.block == nullptr) os::set_error(os::Error::no_memory);
   if (resized.block == p || resized.block == nullptr) return resized.block;
+  TARN_ASSERT(resized.contents < bytes);
   std::memcpy(resized.block, p, resized.contents);
   deallocate(p, caller);
   return resized.block;

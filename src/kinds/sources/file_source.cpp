@@ -138,6 +138,7 @@ bool map_up_to(tarn_file_source& source, std::size_t bytes, bool of_file) noexce
     errno = EFBIG;
     return false;
   }
+  TARN_ASSERT(source.mapped_bytes % page() == 0);
   char* const start = source.start + source.mapped_bytes;
   const std::size_t more = bytes - source.mapped_bytes;
   const bool mapped =
@@ -183,7 +184,8 @@ bool enter(tarn_file_source& source) noexcept {
   if (!os::file_lock(source.file)) return false;
   FileHead& head = head_of(source);
   if (map_up_to(source, head_bytes + head.gaps.bytes, true)) {
-    // Whoever was here last has ended inside; what it did may be half-done.
+    TARN_ASSERT(head_bytes + head.gaps.bytes <= source.mapped_bytes);
+    // If it is busy, the process that was here last has died, and its work may be half-done.
     if (head.busy == 0 || are_in_order(source)) {
       head.busy = 1;
       // The compiler must not move what follows before this store. If the process dies, all that it
@@ -199,6 +201,7 @@ bool enter(tarn_file_source& source) noexcept {
 
 void leave(tarn_file_source& source) noexcept {
   if (!is_shared(source)) return;
+  TARN_ASSERT(head_of(source).busy != 0);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   head_of(source).busy = 0;
   os::file_unlock(source.file);
@@ -209,6 +212,7 @@ void leave(tarn_file_source& source) noexcept {
 bool extend(tarn_file_source& source, std::size_t bytes) noexcept {
   tarn_gaps& gaps = head_of(source).gaps;
   const std::size_t old = gaps.bytes;
+  TARN_ASSERT(bytes > head_bytes + old);
   if (bytes > source.bytes_max) {
     errno = EFBIG;
     return false;
@@ -216,6 +220,7 @@ bool extend(tarn_file_source& source, std::size_t bytes) noexcept {
   if (is_shared(source) && !os::file_extend(source.file, bytes)) return false;
   if (!map_up_to(source, bytes, is_shared(source))) return false;
   const std::size_t more = bytes - head_bytes - old;
+  TARN_ASSERT(more % TARN_GAP_GRAIN == 0 && bytes <= source.mapped_bytes);
   gaps.bytes = old + more;
   tarn_gaps_give(base_of(source), &gaps, old, more);
   return true;
@@ -259,6 +264,7 @@ int begin_file(tarn_file_source& source, const tarn_file_source_options& options
   tarn_gaps_begin(&head.gaps);
   head.gaps.bytes = bytes - head_bytes;
   tarn_gaps_give(base_of(source), &head.gaps, 0, head.gaps.bytes);
+  TARN_ASSERT(tarn_gaps_check(base_of(source), &head.gaps) != 0);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   head.magic = file_magic;  // Written last, since without it the file is no file source's.
   return 0;
@@ -291,6 +297,8 @@ int begin(tarn_file_source& source, const tarn_file_source_options& options) noe
   if (source.reserved == nullptr) return fail(source, ENOMEM);
   auto* const start = static_cast<char*>(source.reserved);
   source.start = start + ((0 - address_of(start)) & (base_alignment - 1));
+  TARN_ASSERT(is_aligned(source.start, base_alignment));
+  TARN_ASSERT(source.start + source.bytes_max <= start + source.reserved_bytes);
   return is_new ? begin_file(source, options) : open_existing(source, bytes);
 }
 
@@ -351,6 +359,8 @@ TARN_EXPORT tarn_chunk tarn_file_source_acquire(tarn_file_source* source, std::s
     chunk = tarn_gaps_acquire(base_of(*source), &gaps, bytes, alignment);
     if (chunk.data == nullptr) errno = EFBIG;
   }
+  TARN_ASSERT(chunk.data == nullptr || tarn_file_source_offset(source, chunk.data) != SIZE_MAX);
+  TARN_ASSERT(!is_check_due(gaps.acquired) || tarn_gaps_check(base_of(*source), &gaps) != 0);
   leave(*source);
   return chunk;
 }
@@ -388,6 +398,7 @@ TARN_EXPORT int tarn_file_source_set_root(tarn_file_source* source, const void* 
   if (source->start == nullptr || offset == SIZE_MAX || (p != nullptr && offset < head_bytes)) {
     return fail(*source, EINVAL, "the root does not lie in the file");
   }
+  TARN_ASSERT(offset < source->mapped_bytes);
   // Release: pairs with the acquire in root(); what the root leads to was written before.
   __atomic_store_n(&head_of(*source).root, std::uint64_t{offset}, __ATOMIC_RELEASE);
   return 0;

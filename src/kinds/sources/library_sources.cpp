@@ -10,6 +10,7 @@
 #include "malloc/blocks/free.hpp"
 #include "malloc/process/process.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/system_malloc.hpp"
@@ -29,6 +30,7 @@ tarn_chunk from_heap(tarn_heap heap, std::size_t bytes, std::size_t alignment) n
   }
   void* const data = heap_allocate_slow(
       heap, {.bytes = bytes, .alignment = alignment, .function = "tarn_heap_source"});
+  TARN_ASSERT(is_aligned(data, alignment));
   return {data, data == nullptr ? 0 : bytes};
 }
 

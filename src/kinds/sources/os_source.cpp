@@ -10,6 +10,7 @@
 
 #include "engine/layout/geometry.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/vm.hpp"
@@ -47,6 +48,7 @@ std::size_t grain_of(const tarn_os_source& source) noexcept {
 }
 
 void keep(tarn_os_source& source, void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes >= sizeof(Kept) && is_aligned(start, alignof(Kept)));
   auto* const kept = static_cast<Kept*>(start);
   void* head = __atomic_load_n(&source.kept, __ATOMIC_RELAXED);
   kept->bytes = bytes;
@@ -73,6 +75,7 @@ void retry(tarn_os_source& source) noexcept {
   while (kept != nullptr) {
     Kept* const next = kept->next;
     const std::size_t bytes = kept->bytes;
+    TARN_ASSERT(bytes >= sizeof(Kept));
     add(source.kept_bytes, 0 - std::uint64_t{bytes});
     if (!os::vm_release(kept, bytes)) keep(source, kept, bytes);
     kept = next;
@@ -88,6 +91,7 @@ char* reserve(tarn_os_source& source, std::size_t bytes, std::size_t alignment) 
   auto* const wide = static_cast<char*>(os::vm_reserve(more));
   if (wide == nullptr) return nullptr;
   const std::size_t before = (0 - address_of(wide)) & (alignment - 1);
+  TARN_ASSERT(before + bytes <= more && is_aligned(wide + before, alignment));
   give_back(source, wide, before);
   give_back(source, wide + before + bytes, more - before - bytes);
   return wide + before;
@@ -121,6 +125,7 @@ tarn_chunk acquire(tarn_os_source& source, std::size_t bytes, std::size_t alignm
   const std::size_t grain = grain_of(source);
   bytes = align_up(bytes == 0 ? 1 : bytes, grain);
   if (alignment < grain) alignment = grain;
+  TARN_ASSERT(is_power_of_two(grain) && bytes % grain == 0);
   char* const start = reserve(source, bytes, alignment);
   if (start == nullptr) return {};
   if (prepare(source, start, bytes)) return {start, bytes};
@@ -182,6 +187,7 @@ TARN_EXPORT tarn_chunk tarn_os_source_acquire(tarn_os_source* source, std::size_
 TARN_EXPORT void tarn_os_source_release(tarn_os_source* source, tarn_chunk chunk) {
   if (chunk.data == nullptr) return;
   retry(*source);
+  TARN_ASSERT(read(source->chunks) != 0 && read(source->held_bytes) >= chunk.bytes);
   add(source->chunks, UINT64_MAX);
   add(source->held_bytes, 0 - std::uint64_t{chunk.bytes});
   give_back(*source, chunk.data, chunk.bytes);

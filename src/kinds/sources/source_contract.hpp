@@ -5,6 +5,7 @@
 #pragma once
 
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/watchers.hpp"
 #include "platform/report/options.hpp"
@@ -40,6 +41,7 @@ inline int fail_without_source(Mode mode, const char* function) noexcept {
 // Acquires a chunk, and reports one that breaks the source's contract. Null data: there is none.
 inline tarn_chunk acquire_from(const tarn_source& source, std::size_t bytes,
                                std::size_t alignment) noexcept {
+  TARN_ASSERT(is_power_of_two(alignment));
   const tarn_chunk chunk = source.acquire(source.context, bytes, alignment);
   if (chunk.data == nullptr) return {};
   if (chunk.bytes < bytes || !is_aligned(chunk.data, alignment)) {
@@ -49,6 +51,7 @@ inline tarn_chunk acquire_from(const tarn_source& source, std::size_t bytes,
 }
 
 inline void release_to(const tarn_source& source, tarn_chunk chunk) noexcept {
+  TARN_ASSERT(chunk.data != nullptr);
   if (source.release != nullptr) source.release(source.context, chunk);
 }
 

@@ -125,6 +125,7 @@ int tarn_tree_get_stats(const void* p, tarn_tree_stats* stats) {
     stats->usable_bytes += tarn_tree_size(node + 1);
     if (depth > stats->depth) stats->depth = depth;
   }
+  TARN_ASSERT(stats->depth <= stats->nodes && stats->overhead_bytes >= stats->nodes);
   return 0;
 }
 

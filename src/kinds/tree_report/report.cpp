@@ -157,6 +157,7 @@ void Report::name_in_json(const TreeNode* node) noexcept {
 
 void Report::line_in_json(TreeNode* node, const tarn_tree_stats& stats) noexcept {
   const Own own = own_of(node);
+  TARN_ASSERT(own.usable_bytes <= stats.usable_bytes && own.overhead_bytes <= stats.overhead_bytes);
   out_.text("{\"kind\": \"node\", \"name\": ");
   name_in_json(node);
   out_.text(", \"usable_bytes\": ").decimal(stats.usable_bytes);
@@ -194,6 +195,7 @@ void Report::reference_line(const TreeNode* target) noexcept {
 
 void Report::fold_line(const Fold& fold, const char* words, const char* what) noexcept {
   if (fold.count == 0) return;
+  TARN_ASSERT(fold.nodes == 0 || fold.nodes >= fold.count);
   begin_line();
   if (is_json_) {
     out_.text("{\"kind\": \"folded\", \"what\": \"").text(what);
@@ -249,6 +251,7 @@ TreeNode* Report::show(TreeNode* node, const tarn_tree_stats& stats) noexcept {
   } else {
     line_in_text(node, stats);
   }
+  TARN_ASSERT(depth_ < depth_max_ && depth_max_ <= TARN_TREE_REPORT_DEPTH_MAX);
   node_ = node;
   ++depth_;
   count_alike();
@@ -274,6 +277,7 @@ TreeNode* Report::next(TreeNode* child) const noexcept {
 TreeNode* Report::end_children() noexcept {
   const Level& children = level();
   const bool is_last = depth_ == depth_max_;
+  TARN_ASSERT(depth_ != 0 && depth_ <= depth_max_);
   fold_line(children.leaves, " unnamed", "unnamed");
   fold_line(children.parents, " unnamed with children", "unnamed parents");
   fold_line(children.others, is_last ? " deeper" : " smaller", is_last ? "deeper" : "smaller");
@@ -287,6 +291,7 @@ TreeNode* Report::end_children() noexcept {
   TreeNode* const parent = parent_of(node_);
   TreeNode* const child = is_reference(parent) ? parent : node_;
   node_ = owner_of(node_);
+  TARN_ASSERT(node_ != nullptr && parent_of(child) == node_);
   return next(child);
 }
 

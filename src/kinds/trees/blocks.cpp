@@ -23,7 +23,9 @@ constexpr std::size_t compact_bytes_max = 4096;  // Of a node with its front.
 
 void set_front(TreeNode* node, const TreeDomain& domain, std::size_t compact_bytes) noexcept {
   const std::uint64_t units = compact_bytes / tree_grain;
+  TARN_ASSERT(units <= units_mask);
   words_of(node)[-1] = std::uint64_t{address_of(&domain)} / tree_grain << units_bits | units;
+  TARN_ASSERT(domain_of_arena_node(node) == &domain && compact_bytes_of(node) == compact_bytes);
 }
 
 // What lies in front of a compact node's bytes; a node that is apart has a word more.
@@ -47,6 +49,7 @@ TreeNode* place_compact(TreeDomain& domain, std::size_t total, bool is_apart) no
   }
   at += is_apart ? 2 * word_bytes : word_bytes;
   TreeNode* const node = begin_node(at, memory_of_arena);
+  TARN_ASSERT(is_aligned(node, tree_grain) && total <= compact_bytes_max);
   set_front(node, domain, total);
   return node;
 }
@@ -60,6 +63,7 @@ TreeNode* place_large(TreeDomain& domain, std::size_t bytes, std::size_t alignme
   TreeNode* const node = begin_node(at + ahead + 2 * word_bytes, memory_of_arena);
   set_front(node, domain, 0);
   words_of(node)[-2] = total - ahead;
+  TARN_ASSERT(is_aligned(bytes_of(node), alignment));
   return node;
 }
 
@@ -128,6 +132,7 @@ TreeNode* place_apart_in_heap(TreeDomain* domain, std::size_t bytes,
   TreeNode* const node = begin_node(static_cast<char*>(block) + front - sizeof(TreeNode),
                                     domain == nullptr ? memory_of_malloc : memory_of_heap);
   words_of(node)[-1] = address_of(block);
+  TARN_ASSERT(is_aligned(bytes_of(node), alignment));
   return node;
 }
 
@@ -143,6 +148,7 @@ TreeNode* place_apart_below(const TreeNode* parent, std::size_t bytes,
   if (node == nullptr) return nullptr;
   set(node, node_is_apart, true);
   *place_of_destructor(node) = nullptr;
+  TARN_ASSERT(room_of(node, "tarn_tree_allocate_object") >= bytes);
   return node;
 }
 
@@ -164,6 +170,7 @@ void give_block_to(TreeDomain* domain, TreeNode* node) noexcept {
     const std::size_t compact = compact_bytes_of(node);
     const std::size_t ahead = bytes_before(node);
     const std::size_t total = compact != 0 ? compact : words_of(node)[-2] + ahead - 2 * word_bytes;
+    TARN_ASSERT(ahead >= word_bytes && total > ahead);
     mark_gone(node);
     tarn_arena_deallocate(&domain->arena, reinterpret_cast<char*>(node) - ahead, total);
   }
@@ -173,6 +180,7 @@ void give_block_to(TreeDomain* domain, TreeNode* node) noexcept {
 }  // namespace
 
 void give_block(TreeNode* node) noexcept {
+  TARN_ASSERT(!has_gone(node));
   if (TARN_LIKELY(is_of_malloc(node))) {
     mark_gone(node);
     return deallocate(block_of(node));
@@ -217,6 +225,7 @@ bool expand_in_place(TreeNode* node, std::size_t bytes) noexcept {
         tarn_arena_try_expand(&domain.arena, words_of(node) - 1, compact, total) == 0) {
       return false;
     }
+    TARN_ASSERT(total > compact);
     set_front(node, domain, total);
     return true;
   }
@@ -224,11 +233,13 @@ bool expand_in_place(TreeNode* node, std::size_t bytes) noexcept {
   std::uint64_t* const front = words_of(node) - 2;
   if (tarn_arena_try_expand(&domain.arena, front, *front, total) == 0) return false;
   *front = total;
+  TARN_ASSERT(room_of(node, "tarn_tree_reallocate") == bytes);
   return true;
 }
 
 void clear_domain(TreeDomain& domain) noexcept {
   if (domain.outside != 0) return;
+  TARN_ASSERT(domain.asking == 0 && domain.guests == 0 && domain.extras == nullptr);
   if (domain.is_of_arena) {
     tarn_arena_reset(&domain.arena);
   } else {
@@ -237,6 +248,7 @@ void clear_domain(TreeDomain& domain) noexcept {
 }
 
 void end_domain(TreeDomain* domain) noexcept {
+  TARN_ASSERT(!domain->has_ended);
   domain->has_ended = true;
   settle(domain);
 }

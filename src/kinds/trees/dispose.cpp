@@ -18,6 +18,7 @@ namespace {
 
 void leave_path(const TreeNode* root, TreeNode* node) noexcept {
   for (;; node = parent_of(node)) {
+    TARN_ASSERT(has(node, node_is_on_path));
     set(node, node_is_on_path, false);
     if (node == root) return;
   }
@@ -42,6 +43,7 @@ bool is_plain_leaf(const TreeNode* node) noexcept {
 // Frees the newest child, `node`, and its older siblings as far as they are plain leaves. The nodes
 // that these link lie in their slab. pre: the parent is no reference
 void free_plain_leaves(TreeNode* parent, TreeNode* node, PlainTrees& trees) noexcept {
+  TARN_ASSERT(!is_reference(parent) && newest_of(parent) == node);
   const bool is_simple = is_malloc_below(parent);
   TreeNode* const oldest = younger_of(node);
   std::uint32_t count = 0;
@@ -75,6 +77,7 @@ Answer ask(TreeNode* node) noexcept {
   add_asking(domain, 1);  // So its domain does not go at once, whatever the destructor does.
   const bool may_go = destructor(bytes_of(node)) == 0;
   add_asking(domain, -1);
+  TARN_ASSERT(!has_gone(node));
   if (!may_go) return Answer::stay;
   if (*place == destructor) {
     *place = nullptr;
@@ -91,6 +94,7 @@ void end(TreeNode* node) noexcept {
 
 // Ends a node below `parent`. Most nodes are still its newest child and have nothing but a block.
 void end_below(TreeNode* parent, TreeNode* node) noexcept {
+  TARN_ASSERT(parent_of(node) == parent && newest_of(node) == nullptr);
   if (!is_ordinary(node) || is_reference(parent) || newest_of(parent) != node) return end(node);
   prefetch(node, -guess_bytes);
   TreeNode* const older = link_of(node, link_older);
@@ -137,6 +141,7 @@ TreeNode* dispose_below(TreeNode* root) noexcept {
   trees.free_below(root);
   TreeNode* node = root;
   for (;;) {
+    TARN_ASSERT(has(node, node_is_on_path));
     if (begins_domain(node)) drop_below(node);
     TreeNode* const child = newest_of(node);
     if (child != nullptr) {
@@ -191,6 +196,7 @@ TreeNode* dispose(TreeNode* root) noexcept {
   }
   if (answer == Answer::stay) return stop(root, root, root, os::Error::busy);
   set(root, node_is_on_path, false);
+  TARN_ASSERT(newest_of(root) == nullptr && !has_references(root));
   end(root);
   return nullptr;
 }
@@ -242,6 +248,7 @@ int tarn_tree_dispose_children(void* p) {
   const bool done = dispose_below(node) == nullptr;
   count_asking(node, -1);
   set(node, node_is_on_path, was_on_path);
+  TARN_ASSERT(!done || newest_of(node) == nullptr);
   if (done && begins_domain(node)) clear_domain(*extra_of(node)->domain);
   return done ? 0 : -1;
 }

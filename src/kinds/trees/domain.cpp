@@ -30,6 +30,7 @@ void count_other_edge(const TreeNode* parent, const TreeNode* node, int change) 
 }
 
 void count_other_move(const TreeNode* from, const TreeNode* to, const TreeNode* node) noexcept {
+  TARN_ASSERT(from != to);
   TreeDomain* const own = domain_of(node);
   count_edge_between(domain_below(from), own, -1);
   count_edge_between(domain_below(to), own, 1);
@@ -39,6 +40,7 @@ void join_domain(const TreeNode* node, TreeExtra& extra) noexcept {
   TARN_ASSERT(extra.led == nullptr);
   if (TARN_LIKELY(is_of_malloc(node))) return;
   TreeExtra** const first = &domain_of(node)->extras;
+  TARN_ASSERT(*first == nullptr || (*first)->led == first);
   extra.next = *first;
   extra.led = first;
   if (*first != nullptr) (*first)->led = &extra.next;
@@ -48,6 +50,7 @@ void join_domain(const TreeNode* node, TreeExtra& extra) noexcept {
 void leave_domain(TreeExtra& extra) noexcept {
   if (TARN_LIKELY(extra.led == nullptr)) return;
   TARN_ASSERT(*extra.led == &extra);
+  TARN_ASSERT(extra.next == nullptr || extra.next->led == &extra.next);
   *extra.led = extra.next;
   if (extra.next != nullptr) extra.next->led = extra.led;
   extra.next = nullptr;

@@ -45,11 +45,13 @@ inline std::uintptr_t domain_in_word(std::uint64_t word) noexcept {
   return static_cast<std::uintptr_t>((word >> units_bits) * tree_grain);
 }
 inline TreeDomain* domain_of_arena_node(const TreeNode* node) noexcept {
+  TARN_ASSERT(memory_of(node) == memory_of_arena);
   return reinterpret_cast<TreeDomain*>(domain_in_word(words_of(node)[-1]));
 }
 
 // The bytes of the block of a node in an arena; 0: a second word in front has them.
 inline std::size_t compact_bytes_of(const TreeNode* node) noexcept {
+  TARN_ASSERT(memory_of(node) == memory_of_arena);
   return static_cast<std::size_t>(words_of(node)[-1] & units_mask) * tree_grain;
 }
 
@@ -117,6 +119,7 @@ void stop_asking(const TreeNode* node) noexcept;
 
 // pre: the node is of malloc or of a heap
 inline void* block_of(const TreeNode* node) noexcept {
+  TARN_ASSERT(memory_of(node) != memory_of_arena);
   auto* const start = const_cast<TreeNode*>(node);
   if (TARN_LIKELY(!has(node, node_is_apart))) return start;
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(words_of(node)[-1]));

@@ -58,11 +58,14 @@ bool give(TreeNode* node, TreeDomain* domain) noexcept {
     end_domain(domain);
     return false;
   }
+  TARN_ASSERT(!begins_domain(node));
   TreeNode* const newest = newest_of(node);
   for (TreeNode* n = newest; n != nullptr; n = older_of(n)) count_edge(node, n, -1);
   extra_of(node)->domain = domain;
   count_asking(node, 1);
   for (TreeNode* n = newest; n != nullptr; n = older_of(n)) count_edge(node, n, 1);
+  TARN_ASSERT(domain->outside == 0 && domain->asking == 0 && domain->extras == nullptr);
+  TARN_ASSERT((domain->guests != 0) == (newest != nullptr));
   return true;
 }
 

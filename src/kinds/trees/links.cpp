@@ -66,6 +66,7 @@ void forget_place(TreeNode* node) noexcept {
 // A reference that was its target's parent has no target any more.
 void leave_reference(TreeNode* parent) noexcept {
   auto* const reference = static_cast<TreeReference*>(parent);
+  TARN_ASSERT(reference->is_owner);
   reference->is_owner = false;
   reference->target = nullptr;
 }
@@ -107,6 +108,7 @@ bool link_plain(TreeNode* parent, TreeNode* node) noexcept {
   PlainPlace place;
   if (TARN_UNLIKELY(!find_place(parent, node, &place))) return false;
   take_place(parent, node, place);
+  TARN_ASSERT(is_known_in_place(node));
   return true;
 }
 
@@ -154,6 +156,7 @@ bool move_plain(TreeNode* parent, TreeNode* node) noexcept {
   PlainPlace place;
   if (!find_place(parent, node, &place) || !leave_place(node)) return false;
   take_place(parent, node, place);
+  TARN_ASSERT(is_known_in_place(node));
   return true;
 }
 
@@ -176,6 +179,7 @@ void extend_with(TreeNode* node, TreeExtra* extra) noexcept {
   node->word[2] = static_cast<std::uint32_t>(address) | memory_of(node);
   node->word[3] = static_cast<std::uint32_t>(address >> 32);
   set(node, node_is_extended, true);
+  TARN_ASSERT(extra_of(node) == extra && memory_of(node) != memory_of_none);
   join_domain(node, *extra);
 }
 
@@ -248,6 +252,7 @@ bool unlink_to_move(TreeNode* node) noexcept {
   if (parent == nullptr) return true;
   if (is_reference(parent)) leave_reference(parent);
   forget_place(node);
+  TARN_ASSERT(needs_extra(seam) == nullptr && parent_of(node) == nullptr);
   close(seam);
   return true;
 }

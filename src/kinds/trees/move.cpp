@@ -61,6 +61,7 @@ void move_links(const TreeNode* old, TreeNode* node) noexcept {
   for (TreeNode* child = newest_of(node); child != nullptr; child = older_of(child)) {
     set_link(child, link_parent, node);
   }
+  TARN_ASSERT(newest_of(node) == nullptr || is_known_in_place(newest_of(node)));
   if (!is_extended(node)) return;
   for (TreeReference* r = extra_of(node)->references; r != nullptr; r = r->next) r->target = node;
 }
@@ -86,6 +87,7 @@ void* move_to_size(TreeNode* node, std::size_t bytes) noexcept {
     return nullptr;
   }
   const std::size_t kept = before < bytes ? before : bytes;
+  TARN_ASSERT(memory_of(moved) == memory_of(node));
   std::memcpy(static_cast<void*>(moved), node, sizeof(TreeNode) + kept);
   move_links(node, moved);
   give_block(node);
@@ -119,6 +121,7 @@ int steal(TreeNode* parent, TreeNode* node) noexcept {
   if (before != nullptr && is_reference(before)) end_reference(before);
   TreeReference* const second = parent == nullptr ? nullptr : reference_of(parent, node);
   if (second != nullptr) end_reference(second);
+  TARN_ASSERT(parent_of(node) == parent);
   return 0;
 }
 

@@ -37,6 +37,7 @@ bool is_called(const TreeNode* node, const char* name) noexcept {
 void* shown(TreeNode* node, const TreeNode* newest) noexcept {
   while (node != nullptr && is_reference(node)) {
     TreeNode* const owned = newest_of(node);
+    TARN_ASSERT(owned == nullptr || !is_reference(owned));
     if (owned != nullptr) return bytes_of(owned);
     node = node == newest ? nullptr : younger_of(node);
   }
@@ -105,6 +106,7 @@ void* tarn_tree_next_sibling(const void* p) {
   }
   if (parent == nullptr) return nullptr;
   TreeNode* const newest = newest_of(parent);
+  TARN_ASSERT(newest != nullptr);
   return node == newest ? nullptr : shown(younger_of(node), newest);
 }
 

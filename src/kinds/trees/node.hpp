@@ -90,6 +90,7 @@ inline void set(TreeNode* node, TreeFlag flag, bool on) noexcept {
 }
 
 inline TreeExtra* extra_of(const TreeNode* node) noexcept {
+  TARN_ASSERT(has(node, node_is_extended));
   const std::uint64_t address = std::uint64_t{node->word[3]} << 32 | (node->word[2] & ~3U);
   return reinterpret_cast<TreeExtra*>(static_cast<std::uintptr_t>(address));
 }
@@ -114,6 +115,7 @@ inline std::uint32_t link_to(const TreeNode* target) noexcept {
 }
 // pre: the node is not extended
 inline void put(TreeNode* node, TreeLink link, std::uint32_t to) noexcept {
+  TARN_ASSERT(!is_extended(node) && (to & ~link_bits) == 0);
   node->word[link] = to | (node->word[link] & ~link_bits);
 }
 

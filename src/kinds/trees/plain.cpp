@@ -12,6 +12,7 @@ namespace tarn {
 // at when all nodes found before them have been, and by then they have come from memory. A node
 // that is not plain does not end the search, since the disposal that follows profits from it.
 bool PlainTrees::find_from(std::uint32_t first) noexcept {
+  TARN_ASSERT(credit_ >= nodes_min && credit_ <= nodes_max);
   const std::uint32_t most = credit_;
   bool all_plain = true;
   std::uint32_t seen = 0;
@@ -33,6 +34,7 @@ bool PlainTrees::find_from(std::uint32_t first) noexcept {
       found_[count_++] = older;
     }
   }
+  TARN_ASSERT(seen <= count_ && count_ <= most);
   if (all_plain && seen == count_) return true;
   if (seen == count_) at_hand_ = seen;
   credit_ -= seen;
@@ -58,6 +60,7 @@ void PlainTrees::check_found() const noexcept {
 
 // Nodes are freed backwards, so that those left can always be reached from `top`.
 bool PlainTrees::free_below(TreeNode* top) noexcept {
+  TARN_ASSERT(can_look());
   TreeNode* const newest = newest_of(top);
   if (newest == nullptr || begins_domain(top)) return false;
   if (!is_in_slab_of(top, newest) || newest->word[link_parent] != link_to(top)) return false;
@@ -66,6 +69,7 @@ bool PlainTrees::free_below(TreeNode* top) noexcept {
   check_found();
   for (std::uint32_t i = count_; i-- > 0;) {
     TreeNode* const node = node_at(slab_, found_[i]);
+    TARN_ASSERT(is_plain(node));
     mark_gone(node);
     deallocate(node);
   }

@@ -29,6 +29,7 @@ class Found {
   }
 
   void add(TreeNode* node) noexcept {
+    TARN_ASSERT(has_references(node));
     TreeExtra* const extra = extra_of(node);
     if (extra->is_found) return;
     extra->is_found = 1;
@@ -62,6 +63,7 @@ bool meets(const TreeNode* target, TreeNode* node, Found& found) noexcept {
 }
 
 void add_reference(TreeNode* node, TreeReference* reference) noexcept {
+  TARN_ASSERT(reference->target == node && reference->next == nullptr);
   TreeExtra& extra = *extra_of(node);
   TreeReference* const oldest = extra.references;
   if (oldest == nullptr) {
@@ -69,6 +71,7 @@ void add_reference(TreeNode* node, TreeReference* reference) noexcept {
     extra.references = reference->previous = reference;
     return;
   }
+  TARN_ASSERT(oldest->previous->next == nullptr);
   reference->previous = oldest->previous;
   oldest->previous->next = reference;
   oldest->previous = reference;
@@ -77,6 +80,7 @@ void add_reference(TreeNode* node, TreeReference* reference) noexcept {
 void remove_reference(TreeNode* node, TreeReference* reference) noexcept {
   TreeExtra& extra = *extra_of(node);
   TreeReference* const oldest = extra.references;
+  TARN_ASSERT(oldest != nullptr && reference->target == node && !reference->is_owner);
   (reference == oldest ? extra.references : reference->previous->next) = reference->next;
   if (reference->next != nullptr) {
     reference->next->previous = reference->previous;
@@ -112,6 +116,7 @@ bool is_owner_of(const TreeNode* target, TreeNode* node) noexcept {
 
 void end_reference(TreeNode* node) noexcept {
   auto* const reference = static_cast<TreeReference*>(node);
+  TARN_ASSERT(is_reference(node) && !reference->is_owner);
   unlink_last(reference);
   if (reference->target != nullptr) {
     remove_reference(reference->target, reference);
@@ -120,6 +125,7 @@ void end_reference(TreeNode* node) noexcept {
 }
 
 bool pass_to_next_owner(TreeNode* node) noexcept {
+  TARN_ASSERT(has_references(node));
   if (!unlink_to_move(node)) return false;
   TreeReference* const reference = extra_of(node)->references;
   remove_reference(node, reference);
@@ -127,6 +133,7 @@ bool pass_to_next_owner(TreeNode* node) noexcept {
   set_link(node, link_parent, reference);
   set_link(node, link_younger, node);
   count_edge(reference, node, 1);
+  TARN_ASSERT(newest_of(reference) == node && owner_of(node) == parent_of(reference));
   return true;
 }
 
@@ -158,6 +165,7 @@ int tarn_tree_reference(void* owner_bytes, void* p) {
   count_edge(owner, reference, 1);
   reference->target = node;
   add_reference(node, reference);
+  TARN_ASSERT(reference_of(owner, node) == reference && newest_of(reference) == nullptr);
   return 0;
 }
 

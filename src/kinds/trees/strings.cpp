@@ -25,11 +25,13 @@ char* append(char* text, const char* more, std::size_t length) noexcept {
   const std::size_t room = tarn_tree_size(text);
   const bool is_part = more >= text && more < text + room;
   const auto offset = static_cast<std::size_t>(is_part ? more - text : 0);
+  TARN_ASSERT(before < room);
   char* grown = text;
   if (before + length >= room) {
     grown = static_cast<char*>(tarn_tree_reallocate(text, before + length + 1));
     if (grown == nullptr) return nullptr;
   }
+  TARN_ASSERT(before + length < tarn_tree_size(grown));
   std::memmove(grown + before, is_part ? grown + offset : more, length);
   grown[before + length] = '\0';
   return grown;

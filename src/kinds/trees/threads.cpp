@@ -23,6 +23,7 @@ std::uint64_t own_number() noexcept { return address_of(&os::known_thread_id) / 
 
 void set_thread(TreeExtra& extra, std::uint64_t number) noexcept {
   extra.thread = number & ((std::uint64_t{1} << 62) - 1);
+  TARN_ASSERT(extra.thread == number && number > nobody);
 }
 
 [[noreturn]] void report(const TreeExtra& extra, const TreeNode* node, const char* function,

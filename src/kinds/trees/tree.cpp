@@ -28,6 +28,7 @@ TreeNode* put_below(TreeNode* parent, TreeNode* node) noexcept {
     note_root(node);
     return node;
   }
+  TARN_ASSERT(domain_of(node) == domain_below(parent) && newest_of(node) == nullptr);
   if (TARN_LIKELY(link_child_of(parent, node))) return node;  // In one memory: no edge to count.
   free_node(node);
   return nullptr;
@@ -58,16 +59,19 @@ TreeNode* make_node_apart(TreeNode* parent, std::size_t bytes, std::size_t align
   }
   check_thread(parent, "tarn_tree_allocate_object");
   TreeNode* const node = put_below(parent, place_apart_below(parent, bytes, alignment));
+  TARN_ASSERT(node == nullptr || is_aligned(bytes_of(node), alignment));
   if (node != nullptr) set_destructor(node, destructor);
   return node;
 }
 
 void free_node(TreeNode* node) noexcept {
+  TARN_ASSERT(parent_of(node) == nullptr && newest_of(node) == nullptr);
   if (is_extended(node)) drop_extra(extra_of(node));
   give_block(node);
 }
 
 void drop_extra(TreeExtra* extra) noexcept {
+  TARN_ASSERT(extra->references == nullptr && extra->is_found == 0);
   leave_domain(*extra);
   drop_name(*extra);
   deallocate(extra);
@@ -80,6 +84,7 @@ void drop_name(TreeExtra& extra) noexcept {
 }
 
 void unlink_and_free(TreeNode* node) noexcept {
+  TARN_ASSERT(!is_reference(node) && !has_references(node));
   TreeDomain* domain = nullptr;
   stop_asking(node);
   if (is_extended(node)) {

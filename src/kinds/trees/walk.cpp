@@ -8,6 +8,7 @@ namespace tarn {
 TreeNode* next_of_all(const TreeNode* root, TreeNode* node, std::size_t* depth) noexcept {
   // A node that a reference owns is below the reference, but for a program below its owner.
   if (TreeNode* const newest = newest_of(node)) {
+    TARN_ASSERT(parent_of(newest) == node);
     if (!is_reference(node)) ++*depth;
     return younger_of(newest);
   }
