@@ -38,7 +38,7 @@ class Program {
     os::fake::fail_at(0, false);
     home_ = current_thread;
     actors_.fill(no_thread());
-    current_thread = no_thread();
+    set_current_thread(no_thread());
   }
   void step();
   void finish();
@@ -201,7 +201,7 @@ void Program::release_some() {
 void Program::turn(std::size_t actor) {
   actors_[actor_] = current_thread;
   actor_ = actor;
-  current_thread = actors_[actor];
+  set_current_thread(actors_[actor]);
 }
 
 // As thread_ended() does for a real one.
@@ -209,7 +209,7 @@ void Program::end(std::size_t actor) {
   turn(actor);
   Thread* const thread = current_thread;
   if (thread == no_thread()) return;
-  current_thread = no_thread();
+  set_current_thread(no_thread());
   orphan_give(*thread);
 }
 
@@ -283,7 +283,7 @@ void Program::finish() {
   for (std::size_t actor = 0; actor < actors_max; ++actor) end(actor);
   tarn_malloc_trim(0);
   check();
-  current_thread = home_;
+  set_current_thread(home_);
 }
 
 }  // namespace
