@@ -1,7 +1,7 @@
 // address_tree: ranges of memory by address, as a treap (Aragon and Seidel, 1989): a search tree by
 // address that is a heap by a hash of it, so that its depth is logarithmic whatever the order of
-// insertions. A node lies at the start of its range and has members `left`, `right` and `bytes`; no
-// pointer that is asked about is read. Not thread-safe: its owner must be.
+// insertions. A node lies at the start of its range and has members `left`, `right` and `bytes`. A
+// pointer that is looked up is not read. Not thread-safe: its owner must be.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -38,6 +38,7 @@ struct AddressTree {
       }
     }
     *before = *after = nullptr;
+    TARN_ASSERT(check(*node));
   }
 
   // pre: it is in the tree.
@@ -61,6 +62,7 @@ struct AddressTree {
       }
     }
     *link = before != nullptr ? before : after;
+    TARN_ASSERT(find(root, node) == nullptr);
   }
 
   // The node whose range p lies in; null: none.
@@ -88,7 +90,7 @@ struct AddressTree {
     return found;
   }
 
-  // Of one node: its children lie on their sides, below it, and beyond its range.
+  // True when the node's children lie on their sides, below it, and beyond its range.
   static bool check(const Node& node) noexcept {
     const Node* const left = node.left;
     const Node* const right = node.right;

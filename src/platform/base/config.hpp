@@ -12,11 +12,11 @@
 #define TARN_EXPORT __attribute__((visibility("default")))
 #define TARN_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 
-// For what reads memory that is not its own, or runs in the midst of anything.
+// For functions that read memory which is not their own, or that interrupt any other.
 #define TARN_UNSANITIZED __attribute__((no_sanitize("address", "thread", "undefined")))
 
-// Between the two ThreadSanitizer does not look at the thread's reads: the others stand still,
-// which it does not know.
+// Between these two, ThreadSanitizer does not look at the thread's reads: all other threads stand
+// still, which it does not know.
 #ifdef __SANITIZE_THREAD__
 #define TARN_TSAN true
 extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -20,6 +21,7 @@ inline constexpr std::size_t canary_bytes = 8;  // A canary has so many bytes at
 template <class Byte>
 const Byte* first_other(const Byte* from, const Byte* to, unsigned char value) noexcept {
   constexpr std::uint64_t each = 0x0101010101010101;
+  TARN_ASSERT(from <= to);
   const auto is_other = [value](Byte byte) { return static_cast<unsigned char>(byte) != value; };
   while (from != to && (address_of(from) % 8 != 0 || to - from < 8)) {
     if (is_other(*from)) return from;

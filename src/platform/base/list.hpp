@@ -14,6 +14,8 @@ namespace tarn {
 template <class T, T* T::*next = &T::next, T* T::*prev = &T::prev>
 struct ListEnds {
   static void push_front(T*& head, T*& tail, T* element) noexcept {
+    TARN_ASSERT(element != head && element != tail);
+    TARN_ASSERT((head == nullptr) == (tail == nullptr));
     element->*prev = nullptr;
     element->*next = head;
     (head != nullptr ? head->*prev : tail) = element;
@@ -21,13 +23,18 @@ struct ListEnds {
   }
 
   static void push_back(T*& head, T*& tail, T* element) noexcept {
+    TARN_ASSERT(element != head && element != tail);
+    TARN_ASSERT((head == nullptr) == (tail == nullptr));
     element->*next = nullptr;
     element->*prev = tail;
     (tail != nullptr ? tail->*next : head) = element;
     tail = element;
   }
 
+  // pre: the element is on this list.
   static void remove(T*& head, T*& tail, T* element) noexcept {
+    TARN_ASSERT((element->*prev != nullptr ? (element->*prev)->*next : head) == element);
+    TARN_ASSERT((element->*next != nullptr ? (element->*next)->*prev : tail) == element);
     (element->*prev != nullptr ? (element->*prev)->*next : head) = element->*next;
     (element->*next != nullptr ? (element->*next)->*prev : tail) = element->*prev;
     element->*next = element->*prev = nullptr;

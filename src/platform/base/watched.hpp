@@ -30,11 +30,12 @@ class Watched {
   TARN_INLINE operator T() const noexcept { return read(); }
   TARN_INLINE T operator->() const noexcept { return read(); }
 
-  // For two variables that are read in the opposite order by others.
+  // For two variables that other threads read in the opposite order.
   TARN_INLINE void release(T value) noexcept { __atomic_store_n(&value_, value, __ATOMIC_RELEASE); }
   TARN_INLINE T acquire() const noexcept { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
 
-  // What was written, not what is there by now: the thread that has read it may have moved on.
+  // Return what was written, which need not be there any more: a thread that read it may have moved
+  // on.
   TARN_INLINE T operator+=(T n) noexcept { return write(static_cast<T>(read() + n)); }
   TARN_INLINE T operator-=(T n) noexcept { return write(static_cast<T>(read() - n)); }
   TARN_INLINE T operator++() noexcept { return *this += T{1}; }

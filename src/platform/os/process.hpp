@@ -18,7 +18,8 @@ bool environment_known() noexcept;
 // Milliseconds from an arbitrary start, never backwards; a few nanoseconds a call, grain 1-4 ms.
 std::uint64_t clock_coarse_ms() noexcept;
 
-std::uint64_t clock_ns() noexcept;  // Finer than clock_ms(); a system call where that is needed.
+// Like clock_coarse_ms(), but finer. A system call where no other way is.
+std::uint64_t clock_ns() noexcept;
 
 // Sets errno, where there is one.
 enum class Error { invalid, no_memory, busy, unsupported, exists, loop };
@@ -29,7 +30,7 @@ inline int fail(Error error) noexcept {
 }
 
 void write_error(const char* text, std::size_t bytes) noexcept;
-// Writes to a file descriptor; false with errno set when not all could be written.
+// Writes to a file descriptor. False with errno set when not all could be written.
 bool write_all(int file, const char* text, std::size_t bytes) noexcept;
 [[noreturn]] void process_abort() noexcept;
 
@@ -46,12 +47,12 @@ void program_name(char* text, std::size_t bytes) noexcept;
 bool find_module(const void* address, char* name, std::size_t bytes,
                  std::uintptr_t* offset) noexcept;
 
-// Creates the file `path` of `bytes` zeros, backed, and maps it shared; what was there under that
-// name is unlinked. Null with errno set when it cannot.
+// Creates the file `path` of `bytes` zeros, backed by storage, and maps it shared. A file that had
+// the name is unlinked. Null with errno set when it cannot be created.
 void* file_map_create(const char* path, std::size_t bytes) noexcept;
 
-// As above for a range that such a call has mapped: it now belongs to the new file. When that
-// cannot be created it becomes private memory, so that it can be written to; false.
+// Creates another such file and maps it over a range that file_map_create() has mapped. False when
+// the file cannot be created; the range is private memory then, so that it can still be written to.
 bool file_map_renew(void* start, const char* path, std::size_t bytes) noexcept;
 
 }  // namespace tarn::os

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/thread.hpp"
 
@@ -33,6 +34,7 @@ class Sleeper {
   // Called by the sleeping thread when it found work for later: sleeps for so long, or until it
   // must end. Does not sleep when a thread has rung since. pre: lie_down()
   void nap(std::uint64_t ms) noexcept {
+    TARN_ASSERT(ms != 0);
     if (!change(asleep_, napping_)) return;
     word_wait_for(&word_, napping_, ms);
     change(napping_, awake_);

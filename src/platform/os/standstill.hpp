@@ -1,7 +1,7 @@
-// standstill: the contract for stopping all other threads of the process for a while, and for what
-// is to be seen of them then: registers, stacks, the mappings of memory. Between begin() and end()
-// the caller must not take a lock that another thread can hold, nor allocate from malloc. Errors
-// are in errno.
+// standstill: the contract for stopping all other threads of the process for a while, and for
+// looking at them meanwhile: at registers, stacks and the mappings of memory. Between begin() and
+// end() the caller must not take a lock that another thread can hold, nor allocate from malloc.
+// Errors are in errno.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -21,7 +21,7 @@ struct Bytes {
 
 // A thread that stands still.
 struct Standing {
-  const std::byte* stack = nullptr;    // What is below is not in use.
+  const std::byte* stack = nullptr;    // The end of the stack: what is below is not in use.
   Bytes registers;                     // The general registers, as they were.
   Bytes vectors;                       // The vector registers.
   const std::byte* tls = nullptr;      // What the thread pointer leads to.
@@ -30,10 +30,10 @@ struct Standing {
 
 class Standstill {
  public:
-  // Every other thread stands still when this returns true, but for those that had the signal
-  // blocked or did not come within `wait_ms`, and those that they have made after that: these are
-  // missed, and run on. False: none stands still, and nothing is left behind. It takes no longer
-  // than `wait_ms` and what looking at the threads takes. pre: one thread at a time, Undisturbed
+  // Stops every other thread. A thread is missed, and runs on, when it has the signal blocked or
+  // does not come within `wait_ms`; so are the threads that it makes after that. False: no thread
+  // stands still, and nothing is left behind. Takes no longer than `wait_ms` and what looking at
+  // the threads takes. pre: one thread at a time, Undisturbed
   bool begin(int signal, unsigned wait_ms) noexcept;
   void end() noexcept;
 
@@ -41,7 +41,7 @@ class Standstill {
   std::size_t missed() const noexcept { return missed_; }
   Standing standing(std::size_t i) const noexcept;  // pre: i < stopped()
 
-  // In the child of a fork: what another thread had begun is undone.
+  // In the child of a fork: undoes what another thread had begun.
   static void recover_after_fork() noexcept;
 
  private:
@@ -78,28 +78,29 @@ struct Mapping {
   Bytes bytes;
   bool readable;
   bool writable;
-  bool is_module;  // A file's, private: an executable's or a library's data, if it is writable.
+  bool is_module;  // Private and of a file. If writable: the data of an executable or a library.
   bool is_named;   // The OS or a program has named it.
-  bool is_stack;   // The first thread's.
-  bool is_device;  // Not to be read.
+  bool is_stack;   // The first thread's stack.
+  bool is_device;  // A device's memory, which must not be read.
   bool is_shared;  // Other processes may have written there.
 };
 
-// The first `room` mappings, by address. Returns how many there are; 0 when the OS does not say.
+// Writes the first `room` mappings by address, and returns how many there are; 0 when the OS does
+// not say.
 std::size_t read_mappings(Mapping* to, std::size_t room) noexcept;
 
-// What is at `from`, or false when it may not be read (any more). pre: at most 4 KiB
+// Copies bytes; false when they cannot be read (any more). pre: bytes <= 4 KiB
 bool copy_readable(void* to, const std::byte* from, std::size_t bytes) noexcept;
 
-// Which pages have contents: looking at others would make some. Of shared memory also those that
-// this process has not touched, as the child of a fork has not.
+// Tells which pages have contents: to read any other page would give it some. Of shared memory,
+// pages that this process has not touched count too; the child of a fork has touched none.
 class Presence {
  public:
   bool open() noexcept;  // False with errno set when the OS does not say.
   void close() noexcept;
 
-  // The first run of pages with contents in `in`, or what the buffer saw of it; empty when there is
-  // none. pre: whole pages, of one mapping
+  // The first run of pages with contents in `in`, or as much of it as the buffer holds; empty when
+  // there is none. pre: `in` is whole pages of one mapping
   Bytes first_run(Bytes in, bool is_shared) noexcept;
 
  private:

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 
 namespace tarn::os {
@@ -34,7 +35,9 @@ void word_wait_for(std::atomic<std::uint32_t>* word, std::uint32_t expected,
 // on it. So the child of a fork can tell a lock that nobody is left to release.
 class Lock {
  public:
+  // pre: the calling thread does not hold it.
   void lock() noexcept {
+    TARN_ASSERT(!held_by_this_thread());
     const ThreadId me = thread_id();
     std::uint32_t expected = free_;
     // Acquire: pairs with the release in unlock().
@@ -50,7 +53,9 @@ class Lock {
                                          std::memory_order_relaxed);
   }
 
+  // pre: the calling thread holds it.
   void unlock() noexcept {
+    TARN_ASSERT(held_by_this_thread());
     // Release: pairs with the acquire of the next lock().
     if ((word_.exchange(free_, std::memory_order_release) & awaited_) != 0) word_wake(&word_);
   }
@@ -79,19 +84,18 @@ class Lock {
   std::atomic<std::uint32_t> word_{free_};
 };
 
-// True: every other thread of the process has passed a full barrier since the call began, so plain
-// stores that they made before it are seen, and those of this thread are seen by what they do next.
-// False where the OS has no such thing; then nothing has happened. A few microseconds.
+// Makes every other thread of the process pass a full barrier: plain stores that they made before
+// the call are seen here, and those of this thread are seen by what they do next. False where the
+// OS has no such call; nothing has happened then. Takes a few microseconds.
 bool barrier_in_all_threads() noexcept;
 
-// As above, but for the time that it takes: what other threads stored before the call is seen, and
-// what this thread stored is seen by all that they load from the return on. Any processor has
-// passed on by then what it stored, long ago. Two milliseconds, for a process that was refused the
-// above.
+// Has the same effect by waiting two milliseconds, after which any processor has long passed on
+// what it stored. For a process to which the OS refuses barrier_in_all_threads().
 void wait_for_stores() noexcept;
 
-// For waiting until another thread has done something. In the child of a fork that has not been
-// repaired yet it is repaired first, as for a lock: the other thread may be gone.
+// Lets other threads run, for a caller that waits until one of them has done something. The child
+// of a fork that has not been repaired yet is repaired first, as for a lock: the other thread may
+// be gone.
 void yield() noexcept;
 
 class Locked {
@@ -110,8 +114,8 @@ class Locked {
   Lock* lock_;
 };
 
-// For what only reads, and may be called from a signal handler: a thread that holds the lock
-// already reads without it.
+// Holds the lock for a function that only reads and may be called from a signal handler: a thread
+// that holds the lock already reads without taking it.
 class LockedUnlessHeld {
  public:
   explicit LockedUnlessHeld(Lock& lock) noexcept
@@ -128,7 +132,8 @@ class LockedUnlessHeld {
   Lock* lock_;
 };
 
-// Each of the two callers that may ask has one value and one function for all threads.
+// Has `ended(value)` called when the calling thread ends. False when the OS refuses. There are two
+// callers, each with one function for all threads and one value for each.
 enum class ThreadEndFor { heap, scratch };
 using ThreadEnded = void (*)(void* value);
 bool thread_on_end(ThreadEnded ended, void* value, ThreadEndFor whom = ThreadEndFor::heap) noexcept;
@@ -142,9 +147,9 @@ struct OwnThread {
 bool thread_begin_own(void (*work)(), const char* name, OwnThread* thread) noexcept;
 void thread_join_own(OwnThread thread) noexcept;
 
-// Has `child` called in the child after each fork: before fork returns there, or before a lock is
-// waited for, whichever comes first. (Other libraries' handlers may run before ours, and allocate.)
-// Called once.
+// Has `child` called in the child after each fork: before fork returns there, or before a thread
+// waits for a lock, whichever comes first. (Handlers of other libraries may run before ours, and
+// allocate.) Called once.
 void process_on_fork(void (*child)()) noexcept;
 
 // How many forks are under way, and in the upper half how many there were.
@@ -154,17 +159,19 @@ extern std::atomic<std::uint32_t> forks;
 bool await_fork_slow() noexcept;
 
 // Called by threads that are about to use memory, with nothing half-done. While another thread
-// forks they wait until it has forked, at most some milliseconds, once for each fork; true if so.
-// Else the fork waits for their page faults (docs/design/heap.md).
+// forks, the calling thread waits until that is done, at most some milliseconds and once for each
+// fork; true if it has waited. Otherwise the fork would wait for its page faults
+// (docs/design/heap.md).
 inline bool await_fork() noexcept {
   const std::uint32_t seen = forks.load(std::memory_order_relaxed);
   return TARN_UNLIKELY(seen % fork_one != 0) && await_fork_slow();
 }
 
-// As above, before fork returns in the child, and for others than the first. It may allocate.
+// Like process_on_fork(), for further callers: `child` is called before fork returns in the child.
+// May allocate.
 void process_on_fork_also(void (*child)()) noexcept;
 
-// Has `before` called in the parent before each fork, and after it one of the others.
+// Has `before` called in the parent before each fork, and one of the others after it.
 void process_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
 }  // namespace tarn::os

@@ -13,31 +13,36 @@
 
 namespace tarn::os {
 
-// Fresh zero memory, readable and writable, not yet backed; null when the OS refuses, as it does
-// where memory for all of it cannot exist.
+// Reserves fresh zero memory, readable and writable, not yet backed. Null when the OS refuses, as
+// it does where memory for all of it cannot exist.
 void* vm_reserve(std::size_t bytes) noexcept;
 
-// Likewise, for memory that is hardly used: the OS is told not to count it, nor to use huge pages
-// for it.
+// Likewise, for memory of which little is used: the OS is told not to count it, and not to use huge
+// pages for it.
 void* vm_reserve_sparse(std::size_t bytes) noexcept;
 
-// Memory and swap of the machine, more than which no request can have; SIZE_MAX: not known.
+// The memory and swap of the machine: no request can have more. SIZE_MAX when it is not known.
 std::size_t vm_bytes_there_can_be() noexcept;
 
 // Gives address space back. False when the OS refuses (it may, at its limit of mappings): then the
 // range is still the caller's.
 bool vm_release(void* start, std::size_t bytes) noexcept;
 
-// For what was just reserved: asks for huge pages, or for small ones; has it backed by memory now;
-// and by that of one node of a machine whose memory is not all alike (before any of it is backed).
-// False when the OS cannot, or has no such thing or node.
+// Asks for huge pages in a range that was just reserved. False when the OS has none.
 bool vm_prefer_huge(void* start, std::size_t bytes) noexcept;
-// Asks for small pages; also for static memory.
+
+// Asks for small pages, also in static memory.
 void vm_avoid_huge(void* start, std::size_t bytes) noexcept;
+
+// Has a range backed by memory now. False when the OS cannot.
 bool vm_populate(void* start, std::size_t bytes) noexcept;
+
+// Has a range backed by the memory of one node of a machine whose memory is not all alike. False
+// when there is no such node. pre: none of the range is backed
 bool vm_bind(void* start, std::size_t bytes, unsigned node) noexcept;
 
-// Drops the contents; the range stays usable and reads as zero. False: contents are as before.
+// Drops the contents of a range, which stays usable and reads as zero. False when the OS refuses:
+// the contents are as before.
 bool vm_purge(void* start, std::size_t bytes) noexcept;
 
 // Makes reads and writes of the range fault, or no longer fault. False when the OS refuses (it may,
@@ -45,13 +50,14 @@ bool vm_purge(void* start, std::size_t bytes) noexcept;
 bool vm_close(void* start, std::size_t bytes) noexcept;
 bool vm_open(void* start, std::size_t bytes) noexcept;
 
-// Makes a range longer, in place or elsewhere, without copying; what is added reads as zero. The
-// new start: the old range, where it is not part of the new one, is then no longer the caller's.
-// Null when the OS cannot (or, on Linux, when the range is not part of one mapping): nothing has
-// changed. pre: wanted > bytes
+// Makes a range longer, in place or elsewhere, without copying; what is added reads as zero.
+// Returns the new start; the old range, where it is not part of the new one, is no longer the
+// caller's. Null when the OS cannot (on Linux also when the range is not part of one mapping);
+// nothing has changed then. pre: wanted > bytes
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept;
 
-// How much of a range is in memory, now; 0 where the OS does not say (also for a range with holes).
+// How many bytes of a range are in memory now; 0 where the OS does not say, as for a range with
+// holes.
 std::size_t vm_resident(const void* start, std::size_t bytes) noexcept;
 
 // Shows `name` for the range in /proc/PID/maps where the kernel can: printable ASCII without
@@ -61,7 +67,7 @@ void vm_name(void* start, std::size_t bytes, const char* name) noexcept;
 // Makes a range read-only, or writable again. False when the OS refuses: parts may have changed.
 bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept;
 
-// Keeps a range in memory, backed from now on; until it is released. False when the OS refuses.
+// Has a range backed, and keeps it in memory until it is released. False when the OS refuses.
 bool vm_lock(void* start, std::size_t bytes) noexcept;
 
 // Keeps a range out of core dumps, and has it read as zero in the child of a fork. False when the

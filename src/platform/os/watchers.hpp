@@ -10,7 +10,7 @@
 
 namespace tarn::os {
 
-// Whether there is one, asked once.
+// True when such a tool watches the process. The answer does not change.
 bool watched() noexcept;
 
 void watch_pool_begin(const void* pool) noexcept;
@@ -26,9 +26,9 @@ void watch_leave(const void* start, std::size_t bytes) noexcept;
 void watch_allocated(const void* pool, const void* block, std::size_t bytes) noexcept;
 void watch_freed(const void* pool, const void* block, std::size_t bytes) noexcept;
 
-// An object that can say more about an address than the tool. The tool asks it when it has found a
-// wrong access, before it ends the process, until it is removed. Only tools that can be asked for
-// that do it. explain() returns whether the address is its own.
+// An object that can say more about an address than the tool. Until it is removed, a tool that has
+// found a wrong access asks it before it ends the process, if the tool can do that. explain()
+// returns whether the address is the object's own.
 struct Watched {
   Watched* next;
   Watched* prev;
@@ -38,14 +38,14 @@ struct Watched {
 void watch_add(Watched* watched) noexcept;
 void watch_remove(Watched* watched) noexcept;
 
-// Memory that the tool's reports call `kind "name"`, until it is forgotten; the name may be null.
+// Has the tool's reports call the memory `kind "name"` until it is forgotten. The name may be null.
 using WatchedName = std::uintptr_t;
 WatchedName watch_name(const void* start, std::size_t bytes, const char* kind,
                        const char* name) noexcept;
 void watch_forget(WatchedName name) noexcept;
 
-// Has the tool report a wrong access to the address, as if the program had made it at `site`; comes
-// back where the tool does not end the process.
+// Has the tool report a wrong access to the address, as if the program had made it at `site`.
+// Returns where the tool does not end the process.
 void watch_report(const void* address, const void* site) noexcept;
 
 }  // namespace tarn::os

@@ -8,20 +8,21 @@
 
 namespace tarn {
 
-// False, after a line that says which macro sets the size that a struct begins with.
+// Prints a line that says which macro sets the size that a struct begins with. False.
 bool refuse_size(std::size_t said_bytes, std::size_t bytes, const char* function,
                  const char* macro) noexcept;
 
-// Is `given` as large as the library knows such a struct?
+// True when `given` says that it has the size that such a struct has for the library. Else prints a
+// line.
 template <class T>
 bool is_sized(const T& given, const char* function, const char* macro) noexcept {
   return given.bytes == sizeof(T) || refuse_size(given.bytes, sizeof(T), function, macro);
 }
 
-// False, after a line, where a mode is none of enum tarn_mode.
+// True when the mode is one of enum tarn_mode. Else prints a line.
 bool is_mode(int mode, const char* function) noexcept;
 
-// Says why one of enum tarn_mode is refused.
+// Prints why one of enum tarn_mode is refused.
 void report_refused_mode(int mode, const char* function, const char* why) noexcept;
 
 }  // namespace tarn

@@ -22,6 +22,7 @@ Line& Line::text(const char* words) noexcept {
 
 Decimal::Decimal(std::uint64_t number) noexcept {
   do {
+    TARN_ASSERT(first_ != 0);
     digits_[--first_] = static_cast<char>('0' + number % 10);
     number /= 10;
   } while (number != 0);
@@ -58,6 +59,7 @@ std::size_t Line::copy(char* to, std::size_t room) const noexcept {
 }
 
 void Line::print() noexcept {
+  TARN_ASSERT(length_ < capacity_);
   text_[length_++] = '\n';
   os::write_error(text_, length_);
   length_ = 0;
@@ -100,7 +102,7 @@ void report_misuse(Misuse kind, const char* function, const void* p) noexcept {
 
 namespace {
 
-// By name, if it has one, and number: 0 for one that was deleted.
+// Names a heap by its name, if it has one, and its number; 0 stands for one that was deleted.
 Line& the_heap(Line& line, const char* name, std::uint64_t id) noexcept {
   line.text("the heap ");
   if (name[0] != '\0') line.text("\"").text(name).text("\" ");

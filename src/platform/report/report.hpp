@@ -30,7 +30,7 @@ class Line {
   Line& address(const void* p) noexcept;
   Line& hexadecimal(std::uint64_t number) noexcept;
   Line& site(const void* p) noexcept;  // module+offset, and the address.
-  // To elsewhere, with a NUL, as much as there is room for; the length without it.
+  // Copies the line with a NUL, as much as there is room for, and returns its length without that.
   std::size_t copy(char* to, std::size_t room) const noexcept;
   void print() noexcept;  // Adds the newline and writes to standard error.
 
@@ -52,28 +52,30 @@ enum class Misuse : std::uint8_t {
 // Prints "tarn: <kind>: ..." with what the caller asked for (a function's name), and aborts.
 [[noreturn]] void report_misuse(Misuse kind, const char* function, const void* p) noexcept;
 
-// As above, with what is known of the block that p is, or lies in. Null sites are not known.
+// What is known of the block at which p points, or in which it lies.
 struct BlockReport {
   Misuse kind;
   const char* function;
   const void* p;           // Overrun, use after free: the first byte that was written.
-  const void* start;       // Of the block,
-  std::size_t bytes;       // as many as were asked for.
-  std::size_t said_bytes;  // Size mismatch: what the program says.
+  const void* start;       // The first byte of the block.
+  std::size_t bytes;       // The bytes that were asked for.
+  std::size_t said_bytes;  // Size mismatch: the bytes that the program says.
   const char* heap_name;
-  std::uint64_t heap_id;  // 0: the heap was deleted.
-  const void* allocated_at;
+  std::uint64_t heap_id;     // 0: the heap was deleted.
+  const void* allocated_at;  // Null: not known, as for the next two.
   const void* freed_at;
-  const void* here;  // Of a free.
+  const void* here;  // The call that freed the block, if one did.
 };
+
+// As report_misuse(), with what is known of the block.
 [[noreturn]] void report_block_misuse(const BlockReport& report) noexcept;
 
-// As above, for a block of a pool or an arena, or a pointer that is none: its `bytes` are 0 then.
+// Likewise, for a block of a pool or an arena, or for a pointer that is none: `bytes` is 0 then.
 struct OwnerReport {
   Misuse kind = Misuse::invalid_free;
   const char* function = nullptr;
   const void* p = nullptr;      // Overrun, use after free: the first byte that was written.
-  const void* start = nullptr;  // Of the block; null: none is known.
+  const void* start = nullptr;  // The first byte of the block; null: none is known.
   std::size_t bytes = 0;
   const char* owner_kind = "pool";
   const char* owner_name = nullptr;  // May be null.
@@ -83,7 +85,7 @@ struct OwnerReport {
   const void* here = nullptr;
 };
 [[noreturn]] void report_owner_misuse(const OwnerReport& report) noexcept;
-// The same without the end of the process: before a tool says more.
+// Prints the same and does not end the process, so that a tool can say more.
 void print_owner_misuse(const OwnerReport& report) noexcept;
 
 // As above, for a mark that is not the arena's own.
@@ -97,11 +99,11 @@ void explain_owner_address(const OwnerReport& block, bool live) noexcept;
 [[noreturn]] void report_chunk(const void* data, std::size_t granted_bytes, std::size_t bytes,
                                std::size_t alignment) noexcept;
 
-// As above, for what was asked of a heap that has been destroyed. name: "" when it is not known.
+// As above, for a call for a heap that has been destroyed. name: "" when it is not known.
 [[noreturn]] void report_ended_heap(const char* function, const char* name,
                                     std::uint64_t id) noexcept;
 
-// As above, for a block that is freed after its heap, of which it gives the name.
+// As above, for a block that is freed after the heap of that name was destroyed.
 [[noreturn]] void report_late_free(const char* function, const void* p, const char* name,
                                    std::uint64_t id) noexcept;
 

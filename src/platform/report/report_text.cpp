@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/report/report.hpp"
 #include "tarn/detail/hexadecimal.h"
@@ -15,8 +16,8 @@ namespace {
 
 bool continues(char letter) noexcept { return (static_cast<unsigned char>(letter) & 0xc0) == 0x80; }
 
-// Bytes of the letter of UTF-8 that begins there, 0 for none. *code: its number. Nothing is read
-// behind a '\0'.
+// The number of bytes of the UTF-8 letter that begins there, 0 for none. *code: its number in
+// Unicode. Nothing is read behind a '\0'.
 std::size_t utf8_letter(const char* at, std::uint32_t* code) noexcept {
   const auto first = static_cast<unsigned char>(*at);
   if (first < 0x80) {
@@ -40,6 +41,7 @@ std::size_t utf8_letter(const char* at, std::uint32_t* code) noexcept {
 
 void ReportText::put(const char* letters, std::size_t bytes) noexcept {
   while (bytes > 0 && !has_failed_) {
+    TARN_ASSERT(used_ <= capacity_);
     if (used_ == capacity_ && !flush()) return;
     const std::size_t room = capacity_ - used_;
     const std::size_t fits = bytes < room ? bytes : room;
@@ -78,6 +80,7 @@ ReportText& ReportText::grouped(std::uint64_t number) noexcept {
 
 ReportText& ReportText::column(std::uint64_t number, std::size_t columns) noexcept {
   const std::size_t digits = Decimal(number).length();
+  TARN_ASSERT(digits != 0);
   for (std::size_t i = digits + (digits - 1) / 3; i < columns; ++i) put(" ", 1);
   return grouped(number);
 }

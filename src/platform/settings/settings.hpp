@@ -44,7 +44,7 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
      "1: a thread of tarn's own gives freed memory back while the program sleeps"},
 }};
 
-// An option whose value is no number; without it the library does nothing of the kind.
+// An option whose value is no number. Without it, the library does not do what it asks for.
 struct TextOptionRow {
   const char* name;
   const char* values;
@@ -66,14 +66,14 @@ class Settings {
   // rest.
   void read_environment() noexcept;
 
-  // As read_environment() for a given text; used by it and by tests. Returns the parts refused.
+  // As read_environment(), for a given text. Returns the number of parts that were refused.
   std::size_t read(const char* text) noexcept;
 
   std::uint64_t operator[](Option option) const noexcept {
     return values_[static_cast<std::size_t>(option)];
   }
 
-  // The folder for the account file (account.h), or an empty string.
+  // The folder for the account file (tarn/diagnose/account.h), or an empty string.
   const char* account_folder() const noexcept { return account_folder_; }
 
  private:

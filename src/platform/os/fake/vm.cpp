@@ -7,6 +7,9 @@
 #include <cerrno>
 #include <sys/mman.h>
 
+#include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
+#include "platform/base/slice.hpp"
 #include "platform/os/fake/fake.hpp"
 
 namespace tarn::os {
@@ -30,6 +33,12 @@ bool call_fails() noexcept {
 // Of tests that use it, none has two threads.
 bool exceeds_limit(std::size_t bytes) noexcept {
   return limit.load() != 0 && reserved_bytes.load() + bytes > limit.load();
+}
+
+// For assertions: what the contract says of all ranges.
+[[maybe_unused]] bool is_whole(const void* start, std::size_t bytes) noexcept {
+  return start != nullptr && bytes != 0 && address_of(start) % slice_bytes == 0 &&
+         bytes % slice_bytes == 0;
 }
 
 }  // namespace
@@ -64,6 +73,7 @@ void* vm_reserve_sparse(std::size_t bytes) noexcept { return vm_reserve(bytes); 
 std::size_t vm_bytes_there_can_be() noexcept { return SIZE_MAX; }
 
 bool vm_release(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   if (call_fails() || munmap(start, bytes) != 0) return false;
   reserved_bytes.fetch_sub(bytes);
   return true;
@@ -75,20 +85,24 @@ bool vm_populate(void*, std::size_t) noexcept { return !call_fails(); }
 bool vm_bind(void*, std::size_t, unsigned node) noexcept { return !call_fails() && node == 0; }
 
 bool vm_purge(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   if (call_fails() || madvise(start, bytes, MADV_DONTNEED) != 0) return false;
   purged_bytes.fetch_add(bytes);
   return true;
 }
 
 bool vm_close(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   return !call_fails() && mprotect(start, bytes, PROT_NONE) == 0;
 }
 
 bool vm_open(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   return !call_fails() && mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
+  TARN_ASSERT(is_whole(start, bytes) && is_whole(start, wanted) && wanted > bytes);
   if (call_fails() || exceeds_limit(wanted - bytes)) return nullptr;
   void* const grown = mremap(start, bytes, wanted, MREMAP_MAYMOVE);
   if (grown == MAP_FAILED) return nullptr;
@@ -101,6 +115,7 @@ std::size_t vm_resident(const void*, std::size_t) noexcept { return 0; }
 void vm_name(void*, std::size_t, const char*) noexcept {}
 
 bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   return !call_fails() &&
          mprotect(start, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
 }

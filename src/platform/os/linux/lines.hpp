@@ -12,8 +12,8 @@ namespace tarn::os {
 
 inline constexpr std::size_t line_bytes = 512;
 
-// As of the calling thread: the files of the first one, which stand for the process, are empty when
-// that has ended. Where the kernel has no such folder, or a rule bars it, as of the process.
+// Opens the calling thread's file, since the process's is that of the first thread, and empty when
+// that has ended. Where the kernel has none for threads, or a rule bars it, the process's.
 inline int open_of_thread(const char* of_thread, const char* of_process) noexcept {
   const int file = open(of_thread, O_RDONLY | O_CLOEXEC);
   return file >= 0 ? file : open(of_process, O_RDONLY | O_CLOEXEC);
@@ -53,7 +53,7 @@ class Lines {
   std::size_t filled_ = 0;
 };
 
-// Behind the digits afterwards.
+// Reads a number. *text is behind its digits afterwards.
 inline std::uint64_t read_hexadecimal(const char** text) noexcept {
   std::uint64_t value = 0;
   for (;; ++*text) {

@@ -1,6 +1,6 @@
-// mappings on Linux: the maps of /proc, and its pagemap for which pages have contents. Where there
-// is no such file, and for memory that others share, mincore, which does not know of pages that are
-// swapped out.
+// mappings on Linux: the maps of /proc, and its pagemap, which tells the pages that have contents.
+// Where there is no such file, and for memory that others share, mincore tells them, except for
+// those that are swapped out.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
@@ -25,13 +25,13 @@ bool begins(const char* text, const char* with) noexcept {
   return strncmp(text, with, strlen(with)) == 0;
 }
 
-// Memory of a device: to read it may do something.
+// True for the memory of a device: to read it may have an effect.
 bool is_device(const char* name) noexcept {
   return begins(name, "/dev/") && !begins(name, "/dev/shm/") && !begins(name, "/dev/zero");
 }
 
-// A file's, or what has none but the name of one: not a driver's, of which only what this process
-// has touched is sure to be there.
+// True for a file's memory, and for memory that only has the name of a file. False for a driver's,
+// of which only the pages that this process has touched are sure to be there.
 bool is_memory(const char* name) noexcept {
   return name[0] == '/' && !begins(name, "/dmabuf") && !begins(name, "/drm");
 }

@@ -13,7 +13,7 @@ namespace tarn::os {
 
 namespace {
 
-// Of which a few pages are touched. What the program's own thread-local data take comes off it.
+// A few pages of it are touched. The program's thread-local data is taken from it.
 constexpr std::size_t stack_bytes = 256 * 1024;
 
 struct Work {
@@ -51,7 +51,7 @@ bool thread_begin_own(void (*work)(), const char* name, OwnThread* thread) noexc
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t made{};
   int failed = create(&made, stack_bytes);
-  if (failed == EINVAL) failed = create(&made, 0);  // Little was left of so small a stack.
+  if (failed == EINVAL) failed = create(&made, 0);  // Too small for the thread-local data.
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (failed != 0) {
     errno = failed;

@@ -2,12 +2,13 @@
 // place in a table. The handler describes its thread in its own frame, leaves the address of that
 // in the place, and sleeps until the round is over.
 //
-//   word of a place:  | round | state |                 called -> missed, gone     by who waits
-//                     | address of a Standing | here |  called -> here             by the handler
+//   word of a place:  | round | state |                 called -> missed, gone  by the waiting one
+//                     | address of a Standing | here |  called -> here          by the handler
 //
-// Each is one step, so that nobody is waited for who could be held up in between, by a debugger
-// say. Whoever comes late finds another word, and returns. The table stays for that.
-// Calls are made without libc: what it, or a sanitizer, does around them is not for handlers.
+// Each change is one step, so no thread is waited for that could be held up in between, by a
+// debugger for instance. A thread that comes late finds another word, and returns: for that the
+// table stays. System calls are made without libc, since what it or a sanitizer does around them is
+// not for handlers.
 //
 // SPDX-License-Identifier: MIT
 #include "platform/os/standstill.hpp"
@@ -59,7 +60,7 @@ std::uint32_t round_now = 1;  // Odd while threads are to stand still. A futex.
 std::uint32_t arrivals = 0;   // A futex.
 int signal_in_use = 0;        // 0: the handler is not installed.
 
-// As the kernel has it.
+// The kernel's form of a sigaction.
 struct Action {
   std::uintptr_t handler;
   unsigned long flags;
@@ -96,7 +97,7 @@ TARN_UNSANITIZED void describe(Standing* to, const ucontext_t* context) noexcept
   to->modules = modules_of(to->tls);
 }
 
-// Somebody else's signal of that number: as it would have gone without us.
+// Treats a signal of that number which the library did not send as if the handler were not there.
 TARN_UNSANITIZED void forward(int signal, siginfo_t* info, void* context) noexcept {
   const Action before = action_before;
   if (before.handler == address_of_handler(SIG_IGN)) return;
@@ -149,7 +150,7 @@ std::uint64_t clock_ms() noexcept {
          static_cast<std::uint64_t>(now.tv_nsec) / 1000000;
 }
 
-// Until somebody has come since `seen`, or for so long.
+// Waits until a thread has arrived since `seen`, or for so long.
 void wait_for_arrival(std::uint32_t seen, unsigned ms) noexcept {
   const timespec longest{0, static_cast<long>(ms) * 1000000};
   call(SYS_futex, &arrivals, FUTEX_WAIT_PRIVATE, seen, &longest);
@@ -203,7 +204,7 @@ Status status_of(std::uint32_t thread, int signal) noexcept {
   return status;
 }
 
-// What becomes of the thread's place.
+// Sends the signal. Returns the state in which the thread's place is then.
 State send(std::uint32_t thread, int signal, std::size_t i) noexcept {
   siginfo_t info;
   memset(&info, 0, sizeof info);
@@ -365,7 +366,7 @@ bool Standstill::begin(int signal, unsigned wait_ms) noexcept {
   return true;
 }
 
-// Those that stand still come first.
+// Counts the threads, and puts those that stand still first.
 void Standstill::count() noexcept {
   for (std::size_t i = 0; i < known_; ++i) {
     const std::uint64_t state = state_of(places[i]);

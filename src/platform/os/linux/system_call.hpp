@@ -1,5 +1,5 @@
-// system_call: calls of the system without libc, for handlers of signals and for what must not be
-// seen by sanitizers; and the stack pointer of whoever calls. x86-64.
+// system_call: system calls without libc, for signal handlers and for code that sanitizers must not
+// see; and what the calling thread has in its registers. x86-64.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,7 +9,7 @@
 
 #include "platform/base/config.hpp"
 
-// What the kernel reports is negative. tarn_signal_return: where handlers return to.
+// An error that the kernel reports is negative. Handlers return to tarn_signal_return.
 extern "C" {
 TARN_HIDDEN long tarn_system_call(long number, long a, long b, long c, long d);
 TARN_HIDDEN void tarn_signal_return();

@@ -44,7 +44,8 @@ constexpr int generation_shift = 22;
 constexpr std::uint32_t generation_mask = (std::uint32_t{1} << 9) - 1;  // Below the locks' top bit.
 std::atomic<std::uint32_t> generation{0};
 
-// Any generation will do but the survivor's: all others of the process ask in it from here on.
+// Any generation will do but the survivor's. All other threads of the process ask in it from here
+// on.
 void begin_generation(ThreadId survivor) noexcept {
   const std::uint32_t now = generation.load(std::memory_order_relaxed);
   const std::uint32_t next = (now + 1) & generation_mask;
@@ -120,8 +121,8 @@ pthread_key_t end_key(ThreadEnded ended, ThreadEndFor whom, bool* ok) noexcept {
   return known - 1;
 }
 
-// A library of somebody's with tarn inside may be closed (dlclose) while threads live that used it:
-// when these end nothing of it may be called. At the end of the process this takes nothing away.
+// A shared library with tarn inside may be closed (dlclose) while threads live that used it: when
+// these end, nothing of it may be called. At the end of the process nothing is lost by this.
 [[gnu::destructor(101)]] void forget_ends() noexcept {
   for (auto& key_plus_one : keys_plus_one) {
     const std::uint32_t known = key_plus_one.exchange(key_none, std::memory_order_acq_rel);

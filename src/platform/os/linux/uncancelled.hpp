@@ -1,4 +1,5 @@
-// uncancelled: malloc is no cancellation point, and open() and its like are some.
+// uncancelled: for calls that are cancellation points, such as open(), in functions that must be
+// none, such as malloc.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/slice.hpp"
 
 #ifndef PR_SET_VMA
@@ -36,7 +37,14 @@ bool succeeds(Call call) noexcept {
   return done;
 }
 
+// For assertions: what the contract says of all ranges.
+[[maybe_unused]] bool is_whole(const void* start, std::size_t bytes) noexcept {
+  return start != nullptr && bytes != 0 && address_of(start) % slice_bytes == 0 &&
+         bytes % slice_bytes == 0;
+}
+
 void* map(std::size_t bytes, int flags) noexcept {
+  TARN_ASSERT(bytes != 0 && bytes % slice_bytes == 0);
   const int saved = errno;
   void* const start =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
@@ -64,10 +72,12 @@ std::size_t vm_bytes_there_can_be() noexcept {
 }
 
 bool vm_release(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   return succeeds([=] { return munmap(start, bytes); });
 }
 
 bool vm_prefer_huge(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   return succeeds([=] { return madvise(start, bytes, MADV_HUGEPAGE); });
 }
 
@@ -79,6 +89,7 @@ void vm_avoid_huge(void* start, std::size_t bytes) noexcept {
 }
 
 bool vm_populate(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   const int saved = errno;
   bool done = madvise(start, bytes, MADV_POPULATE_WRITE) == 0;
   if (!done && errno == EINVAL) {  // Kernels before 5.14: a write to each page.
@@ -102,10 +113,12 @@ bool vm_bind(void* start, std::size_t bytes, unsigned node) noexcept {
 }
 
 bool vm_purge(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   return succeeds([=] { return madvise(start, bytes, MADV_DONTNEED); });
 }
 
 bool vm_close(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   const int saved = errno;
   const bool done = mprotect(start, bytes, PROT_NONE) == 0;
   errno = saved;
@@ -113,6 +126,7 @@ bool vm_close(void* start, std::size_t bytes) noexcept {
 }
 
 bool vm_open(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   const int saved = errno;
   const bool done = mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
   errno = saved;
@@ -120,6 +134,7 @@ bool vm_open(void* start, std::size_t bytes) noexcept {
 }
 
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
+  TARN_ASSERT(is_whole(start, bytes) && is_whole(start, wanted) && wanted > bytes);
   // Without MREMAP_FIXED: with it, kernels before 6.17 unmap the target before they find out that
   // they cannot move, and another thread's mapping may take its place.
   const int saved = errno;
@@ -157,15 +172,18 @@ void vm_name(void* start, std::size_t bytes, const char* name) noexcept {
 }
 
 bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   const int rights = writable ? PROT_READ | PROT_WRITE : PROT_READ;
   return succeeds([=] { return mprotect(start, bytes, rights); });
 }
 
 bool vm_lock(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   return succeeds([=] { return mlock(start, bytes); });
 }
 
 bool vm_hide(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
   return succeeds([=] { return madvise(start, bytes, MADV_DONTDUMP); }) &&
          succeeds([=] { return madvise(start, bytes, MADV_WIPEONFORK); });
 }

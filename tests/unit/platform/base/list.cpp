@@ -89,6 +89,24 @@ TEST(List, CheckFindsABrokenLink) {
   EXPECT_FALSE(list.check());
 }
 
+#ifdef TARN_DEBUG
+TEST(ListDeathTest, AnElementOfNoListOrOfAnotherIsNotRemoved) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  std::array<Element, 4> e;
+  List<Element> list;
+  List<Element> other;
+  list.push_back(&e[0]);
+  list.push_back(&e[1]);
+  other.push_back(&e[2]);
+  EXPECT_DEATH(list.remove(&e[3]), "does not hold");
+  EXPECT_DEATH(list.remove(&e[2]), "does not hold");
+  EXPECT_DEATH(list.push_front(&e[0]), "does not hold");
+  EXPECT_DEATH(list.push_back(&e[1]), "does not hold");
+  list.remove(&e[1]);
+  EXPECT_DEATH(list.remove(&e[1]), "does not hold");
+}
+#endif
+
 TEST(List, RandomOperations) {
   std::array<Element, 20> elements;
   std::deque<Element*> unlisted;

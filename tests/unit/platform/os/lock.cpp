@@ -43,6 +43,17 @@ TEST(Lock, TryLockFailsWhileItIsHeld) {
   lock.unlock();
 }
 
+#ifdef TARN_DEBUG
+TEST(LockDeathTest, IsTakenOnceAndGivenUpByItsHolder) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Lock lock;
+  EXPECT_DEATH(lock.unlock(), "held_by_this_thread");
+  lock.lock();
+  EXPECT_DEATH(lock.lock(), "held_by_this_thread");
+  lock.unlock();
+}
+#endif
+
 TEST(Lock, RecoveryTellsAVanishedHolder) {
   Lock lock;
   EXPECT_FALSE(lock.recover_after_fork()) << "free";
