@@ -28,7 +28,7 @@ inline constexpr std::size_t root_entries = std::size_t{1} << (address_bits - le
 inline constexpr std::size_t leaf_entries = std::size_t{1} << (leaf_shift - slice_shift);
 
 inline constexpr std::size_t cache_line_bytes = 64;
-inline constexpr std::size_t request_bytes_max = PTRDIFF_MAX;  // Above: ENOMEM, as glibc.
+inline constexpr std::size_t request_bytes_max = PTRDIFF_MAX;  // Larger: ENOMEM, as in glibc.
 
 constexpr std::size_t slices_for(std::size_t bytes) noexcept {
   return (bytes >> slice_shift) + ((bytes & (slice_bytes - 1)) != 0);

@@ -1,6 +1,7 @@
 // page_plan: how many slices a page of a class takes. A class that is little used gets small pages,
-// a busy one large ones: the n-th page of a class in a thread-heap is four times the one before, up
-// to the full size. Pages are carved lazily, so slices not reached cost address space only.
+// a busy one large ones: the n-th page of a class in a thread heap is four times as large as the
+// one before, up to the full size. Pages are carved lazily, so slices that are not reached cost
+// address space only.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,13 +12,15 @@
 
 #include "engine/layout/geometry.hpp"
 #include "engine/layout/size_class.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
-inline constexpr std::size_t page_slices_full = 4;   // 16 KiB, the least size of a busy page.
-inline constexpr std::size_t page_blocks_min = 8;    // Of small blocks, first pages and busy ones.
-inline constexpr std::size_t page_blocks_wide = 16;  // Of blocks above wide_bytes_min, busy pages:
-inline constexpr std::size_t wide_bytes_min = 8192;  // what is not reached costs nothing.
+inline constexpr std::size_t page_slices_full = 4;  // 16 KiB, the least size of a busy page.
+inline constexpr std::size_t page_blocks_min = 8;   // The fewest blocks of a page.
+// The fewest of a busy page with blocks above wide_bytes_min: what is not reached costs nothing.
+inline constexpr std::size_t page_blocks_wide = 16;
+inline constexpr std::size_t wide_bytes_min = 8192;
 inline constexpr std::size_t touched_tolerance = 200;  // A 200th more is as good.
 
 struct PagePlan {
@@ -29,8 +32,8 @@ constexpr std::size_t power_of_two_slices(std::size_t bytes) noexcept {
   return std::bit_ceil(slices_for(bytes));
 }
 
-// Memory that a block of a page of so many slices takes, once all blocks were in use, with its part
-// of the page's last slice. In 1/1024 of a byte.
+// The memory that a block takes in a page of so many slices whose blocks have all been in use, with
+// its part of the page's last slice. In 1/1024 of a byte.
 constexpr std::size_t touched_bytes(std::size_t block_bytes, std::size_t slices) noexcept {
   const std::size_t blocks = slices * slice_bytes / block_bytes;
   return ((slices_for(blocks * block_bytes) << slice_shift) << 10) / blocks;
@@ -39,6 +42,7 @@ constexpr std::size_t touched_bytes(std::size_t block_bytes, std::size_t slices)
 // The fewest slices from `least` to twice as many with which hardly more is touched than with any
 // other number of them: with a power of two, pages of blocks of 1,150 bytes would waste 6 %.
 constexpr std::size_t frugal_slices(std::size_t block_bytes, std::size_t least) noexcept {
+  TARN_ASSERT(least * slice_bytes >= block_bytes);
   std::size_t best = SIZE_MAX;
   for (std::size_t slices = least; slices <= 2 * least; ++slices) {
     const std::size_t touched = touched_bytes(block_bytes, slices);
@@ -49,7 +53,7 @@ constexpr std::size_t frugal_slices(std::size_t block_bytes, std::size_t least) 
   return slices;
 }
 
-// With a full size that is a power of two.
+// The plan for blocks of so many bytes. Its full size is a power of two.
 constexpr PagePlan make_page_plan(std::size_t block_bytes) noexcept {
   const std::size_t blocks = block_bytes > wide_bytes_min ? page_blocks_wide : page_blocks_min;
   std::size_t first = power_of_two_slices(block_bytes * page_blocks_min);
@@ -72,28 +76,31 @@ constexpr std::array<PagePlan, class_count> make_page_plans() noexcept {
 
 inline constexpr auto page_plans = make_page_plans();
 
-// pages: how many pages of the class the thread-heap has already.
+// pages: how many pages of the class the thread heap has already.
 constexpr std::size_t page_slices(PagePlan plan, std::size_t pages) noexcept {
   const std::size_t grown = pages >= 3 ? plan.full : std::size_t{plan.first} << (2 * pages);
   return grown < plan.full ? grown : plan.full;
 }
 
 constexpr std::size_t page_slices(std::size_t size_class, std::size_t pages) noexcept {
+  TARN_ASSERT(size_class < class_count);
   return page_slices(page_plans[size_class], pages);
 }
 
-// Pages of a class that is busy in a heap of one's own: such a heap gives all of them back at once,
-// so what counts is how few there are.
-inline constexpr std::size_t page_blocks_max = (1u << 14) - 1;
+inline constexpr std::size_t page_blocks_max = (1u << 14) - 1;  // The most blocks of a page.
 
+// Slices of a page in a heap other than malloc's. Such a heap gives all of its pages back at once,
+// so what counts is how few there are.
 constexpr std::size_t heap_page_slices(std::size_t block_bytes, std::size_t pages) noexcept {
+  TARN_ASSERT(block_bytes != 0 && block_bytes <= block_bytes_max);
   std::size_t slices = page_slices(make_page_plan(block_bytes), pages);
   const std::size_t wanted = pages < 8 ? slices : pages < 32 ? 16 : 64;
   while (slices < wanted && 2 * slices * slice_bytes / block_bytes <= page_blocks_max) slices *= 2;
+  TARN_ASSERT(slices * slice_bytes >= block_bytes);
   return slices;
 }
 
-// Blocks of the page that holds the most.
+// The number of blocks of the page that holds the most.
 consteval std::size_t page_blocks_most() noexcept {
   std::size_t most = 0;
   for (std::size_t c = 0; c < class_count; ++c) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "tarn/detail/steps.h"
 
 namespace tarn {
@@ -29,11 +30,13 @@ inline constexpr std::size_t linear_class_max = linear_bytes_max / block_align;
 
 // pre: bytes <= linear_bytes_max
 constexpr std::size_t linear_class_of(std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes <= linear_bytes_max);
   return (bytes + block_align - 1) / block_align;
 }
 
 // pre: linear_bytes_max < bytes <= block_bytes_max
 constexpr std::size_t stepped_class_of(std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes > linear_bytes_max && bytes <= block_bytes_max);
   return 1 + tarn_step_after((bytes - 1) / block_align, log2_floor(linear_class_max), steps_log2);
 }
 
@@ -48,7 +51,7 @@ inline constexpr std::size_t class_count = class_of(block_bytes_max) + 1;
 inline constexpr std::size_t fixed_classes_max = 128;
 inline constexpr std::size_t bin_count = class_count + fixed_classes_max;
 static_assert(bin_count <= 256, "a page keeps its class in one byte");
-inline constexpr std::size_t no_class = bin_count;  // A large block.
+inline constexpr std::size_t no_class = bin_count;  // Stands for a large block.
 
 constexpr std::array<std::uint32_t, class_count> make_block_bytes() noexcept {
   std::array<std::uint32_t, class_count> table{};
@@ -64,6 +67,7 @@ inline constexpr auto class_block_bytes = make_block_bytes();
 // The smallest class whose blocks hold `bytes` and lie at multiples of `alignment` from an aligned
 // page; class_count when there is none. pre: alignment is a power of two, bytes <= block_bytes_max
 constexpr std::size_t aligned_class_of(std::size_t bytes, std::size_t alignment) noexcept {
+  TARN_ASSERT(bytes <= block_bytes_max && is_power_of_two(alignment));
   const std::size_t wanted = align_up(bytes == 0 ? 1 : bytes, alignment);
   if (wanted > block_bytes_max) return class_count;
   for (std::size_t c = class_of(wanted); c < class_count; ++c) {

@@ -12,13 +12,14 @@
 #include <cstdint>
 
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
-inline constexpr unsigned table_steps_max = 64;  // A doubling.
+inline constexpr unsigned table_steps_max = 64;  // The most steps a doubling.
 inline constexpr std::size_t table_grain_max = 4096;
 
-// What a table is made of. grain: all sizes are rounded up to its multiples.
+// What a table is made from. grain: all sizes are rounded up to its multiples.
 struct TablePlan {
   unsigned steps;
   std::size_t least;
@@ -34,12 +35,14 @@ constexpr bool is_sound(const TablePlan& plan) noexcept {
 
 // Step `step` of the doubling that begins at `base`, rounded up. Less than twice the base.
 constexpr std::size_t size_at_step(std::size_t base, unsigned step, unsigned steps) noexcept {
+  TARN_ASSERT(step < steps);
   return base + base / steps * step + (base % steps * step + steps - 1) / steps;
 }
 
 // Calls visit(bytes) for each size, ascending, none twice. pre: is_sound(plan)
 template <class Visit>
 constexpr void for_each_size(const TablePlan& plan, Visit visit) noexcept {
+  TARN_ASSERT(is_sound(plan));
   const std::size_t last = align_up(plan.most, plan.grain);
   std::size_t before = 0;
   for (std::size_t base = plan.least;; base *= 2) {  // Does not wrap: what is doubled was < most.
@@ -64,10 +67,11 @@ static_assert(sizes_in({1, 32, 8 << 20, 1}) == 19 && sizes_in({2, 32, 8 << 20, 1
 static_assert(sizes_in({1, 5, 5, 1}) == 1 && sizes_in({64, PTRDIFF_MAX, PTRDIFF_MAX, 1}) == 1);
 static_assert(sizes_in({1, 1, PTRDIFF_MAX, 1}) == 64 && sizes_in({1, 3, PTRDIFF_MAX, 4096}) == 53);
 
-// Of the bytes that a table reserves for one request of each size from `least` to `most`, the part
-// that is asked for. pre: ascending sizes; 1 <= least <= most <= the last of them
+// The part that is asked for of the bytes that a table reserves for one request of each size from
+// `least` to `most`. pre: ascending sizes; 1 <= least <= most <= the last of them
 constexpr double fill_of_table(const std::size_t* class_bytes, std::size_t count, std::size_t least,
                                std::size_t most) noexcept {
+  TARN_ASSERT(least != 0 && least <= most && count != 0 && most <= class_bytes[count - 1]);
   double asked = 0;
   double reserved = 0;
   std::size_t from = least;
@@ -79,6 +83,7 @@ constexpr double fill_of_table(const std::size_t* class_bytes, std::size_t count
     reserved += sizes * static_cast<double>(class_bytes[i]);
     from = to + 1;
   }
+  TARN_ASSERT(from == most + 1);
   return asked / reserved;
 }
 

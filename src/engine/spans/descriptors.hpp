@@ -20,9 +20,14 @@ class Descriptors {
   // Makes sure that so many are ready for the calling thread; false when out of memory.
   bool provide(int count) noexcept;
 
-  // Takes one of those, of kind idle.
-  Span* take() noexcept { return spares_[thread_group].pop(); }
+  // Takes one of kind idle. pre: provide()
+  Span* take() noexcept {
+    Span* const span = spares_[thread_group].pop();
+    TARN_ASSERT(span->kind_now() == SpanKind::idle && span->group < thread_groups);
+    return span;
+  }
   void give(Span* span) noexcept {
+    TARN_ASSERT(span->group < thread_groups);
     span->set_kind(SpanKind::idle);
     spares_[span->group].push(span);
   }
@@ -34,7 +39,7 @@ class Descriptors {
   // gives back those of kind idle.
   void forget_spares() noexcept;
 
-  // Calls visit(span) for all that there are. Those that were never taken are idle, and zero.
+  // Calls visit(span) for all descriptors. Those that were never taken are idle, and zero.
   template <class Visit>
   void for_each(Visit visit) const noexcept {
     memory_.for_each(descriptor_bytes,
@@ -48,7 +53,7 @@ class Descriptors {
 
   std::size_t bytes_reserved() const noexcept { return memory_.bytes_reserved(); }
 
-  bool check() const noexcept;  // True when the lists hold idle ones, as many as they count.
+  bool check() const noexcept;  // True when the lists hold idle ones, as many as are counted.
 
  private:
   struct Spares {
@@ -56,6 +61,8 @@ class Descriptors {
     int count = 0;
 
     void push(Span* span) noexcept {
+      TARN_ASSERT(span->kind_now() == SpanKind::idle && span != first);
+      TARN_ASSERT((first == nullptr) == (count == 0));
       span->next = first;
       first = span;
       ++count;
@@ -65,6 +72,7 @@ class Descriptors {
       Span* const span = first;
       first = span->next;
       --count;
+      TARN_ASSERT((first == nullptr) == (count == 0));
       return span;
     }
   };

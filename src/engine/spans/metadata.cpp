@@ -7,6 +7,7 @@
 
 #include "engine/layout/geometry.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/vm.hpp"
 
@@ -19,6 +20,8 @@ constexpr std::size_t region_bytes = 256 * 1024;
 }  // namespace
 
 void Metadata::begin_region(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes > sizeof(Region) && address_of(start) % alignof(Region) == 0);
+  TARN_ASSERT(cursor_ <= end_ && start != regions_);
   if (regions_ != nullptr) regions_->used_end = cursor_;
   std::byte* const end = static_cast<std::byte*>(start) + bytes;
   Region* const region = new (start) Region{regions_, end, nullptr};
@@ -30,6 +33,7 @@ void Metadata::begin_region(void* start, std::size_t bytes) noexcept {
   TARN_FORK_FENCE();
   end_ = end;
   bytes_reserved_ += bytes;
+  TARN_ASSERT(check());
 }
 
 void Metadata::repair() noexcept {
@@ -41,6 +45,7 @@ void Metadata::repair() noexcept {
 
 // Makes room for so many bytes behind the cursor; false when the OS refuses.
 bool Metadata::provide(std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes != 0 && bytes % cache_line_bytes == 0);
   if (static_cast<std::size_t>(end_ - cursor_) >= bytes) return true;
   const std::size_t room = bytes + sizeof(Region);
   if (regions_ == nullptr && room <= first_region_bytes_) {
@@ -60,16 +65,35 @@ void* Metadata::allocate(std::size_t bytes) noexcept {
   if (!provide(size)) return nullptr;
   std::byte* const record = cursor_;
   cursor_ += size;
+  TARN_ASSERT(cursor_ <= end_ && address_of(record) % cache_line_bytes == 0);
   return record;
 }
 
 Metadata::Piece Metadata::allocate_piece(std::size_t grain) noexcept {
+  TARN_ASSERT(is_power_of_two(grain) && grain >= slice_bytes);
   if (!provide(cache_line_bytes)) return {};
   const std::size_t whole = grain - (address_of(cursor_) & (grain - 1));
   const auto left = static_cast<std::size_t>(end_ - cursor_);
   const Piece piece{cursor_, cursor_ + (whole < left ? whole : left)};
   cursor_ = piece.end;
+  TARN_ASSERT(piece.start < piece.end && piece.end <= end_);
   return piece;
 }
+
+#ifdef TARN_DEBUG
+bool Metadata::check() const noexcept {
+  if (regions_ == nullptr) return cursor_ == nullptr && end_ == nullptr && bytes_reserved_ == 0;
+  const auto is_in = [](const Region* region, const std::byte* p) noexcept {
+    return p >= reinterpret_cast<const std::byte*>(region + 1) && p <= region->end;
+  };
+  if (!is_in(regions_, cursor_) || end_ != regions_->end) return false;
+  std::size_t reserved = 0;
+  for (const Region* region = regions_; region != nullptr; region = region->before) {
+    if (region != regions_ && !is_in(region, region->used_end)) return false;
+    reserved += static_cast<std::size_t>(region->end - reinterpret_cast<const std::byte*>(region));
+  }
+  return reserved == bytes_reserved_;
+}
+#endif
 
 }  // namespace tarn

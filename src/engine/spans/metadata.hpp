@@ -1,7 +1,7 @@
 // metadata: memory for the library's own records, cut from regions of the OS and never given back:
-// descriptors of spans (descriptors.hpp) and records of heaps and threads (records.hpp). A record
-// that is done with goes on a spare list of its kind, so its memory always holds such a record
-// (type-stable).
+// descriptors of spans (descriptors.hpp) and records of heaps and threads (record_memory.hpp). A
+// record that is no longer used goes on a spare list of its kind, so its memory always holds such a
+// record (type-stable).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,14 +15,14 @@ class Metadata {
   // Zeroed, aligned to a cache line; null when the OS refuses. The caller's lock guards the object.
   void* allocate(std::size_t bytes) noexcept;
 
-  // What is left up to the next multiple of `grain`, zeroed; empty when the OS refuses. pre: grain
-  // is a power of two, at least a slice
   struct Piece {
     std::byte* start = nullptr;
     std::byte* end = nullptr;
 
     std::size_t bytes() const noexcept { return static_cast<std::size_t>(end - start); }
   };
+  // Takes what is left up to the next multiple of `grain`, zeroed; empty when the OS refuses. pre:
+  // grain is a power of two, at least a slice
   Piece allocate_piece(std::size_t grain) noexcept;
 
   // In the child of a fork that may have left a new region half-begun: completes it.
@@ -51,8 +51,14 @@ class Metadata {
 
   std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
 
+  // For assertions, in debug builds alone: true when each region says where what it handed out
+  // ends, and the cursor lies in the newest one.
+  bool check() const noexcept;
+
  private:
-  // In two lines, which processors fetch in pairs: descriptors begin behind it.
+  friend struct MetadataAccess;  // Of the tests.
+
+  // Two cache lines, which processors fetch in pairs. Descriptors begin behind it.
   struct alignas(128) Region {
     Region* before;
     std::byte* end;

@@ -23,10 +23,13 @@ std::size_t last_index(const std::byte* start, std::size_t bytes) noexcept {
 }  // namespace
 
 void PageMap::set_leaf(std::size_t index, const Entry* leaf) noexcept {
+  TARN_ASSERT(index < root_entries && root_[index].load() == 0);
+  TARN_ASSERT(leaf != nullptr && leaf != empty_leaf_);
   root_[index].store(address_of(leaf) - address_of(empty_leaf_));
 }
 
 bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes != 0 && address_of(start) % slice_bytes == 0);
   const std::size_t last = last_index(start, bytes);
   if (last >= root_entries) return false;  // The OS gave an address that no hint asked for.
   for (std::size_t i = first_index(start); i <= last; ++i) {
@@ -45,6 +48,7 @@ bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
 }
 
 bool PageMap::cover_from_static(const std::byte* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes != 0 && address_of(start) % slice_bytes == 0);
   const std::size_t first = first_index(start);
   const std::size_t last = last_index(start, bytes);
   if (last >= root_entries) return false;
@@ -54,6 +58,7 @@ bool PageMap::cover_from_static(const std::byte* start, std::size_t bytes) noexc
   for (std::size_t i = first; i <= last; ++i) {
     if (root_[i].load() == 0) set_leaf(i, leaves_[leaves_used_++]);
   }
+  TARN_ASSERT(leaves_used_ <= static_leaves_);
   return true;
 }
 
@@ -74,6 +79,7 @@ void PageMap::cover(const std::byte* start, std::size_t bytes, Reserve& reserve)
   for (std::size_t i = first_index(start); i <= last; ++i) {
     if (root_[i].load() != 0) continue;
     TARN_CHECK(reserve.count != 0 && i < root_entries);
+    TARN_ASSERT(reserve.leaves != nullptr);
     set_leaf(i, reserve.leaves);
     reserve.leaves += leaf_entries;
     --reserve.count;
@@ -82,6 +88,8 @@ void PageMap::cover(const std::byte* start, std::size_t bytes, Reserve& reserve)
 
 void PageMap::set(const std::byte* start, std::size_t slices, const Span* span) noexcept {
   const std::uint64_t value = distance(span);
+  TARN_ASSERT(slices != 0 && address_of(start) % slice_bytes == 0);
+  TARN_ASSERT(span != foreign() && address_of(span) % cache_line_bytes == 0);
   std::uintptr_t address = address_of(start);
   for (std::size_t i = 0; i < slices; ++i, address += slice_bytes) {
     entry_of(address)->store(value);
@@ -89,6 +97,7 @@ void PageMap::set(const std::byte* start, std::size_t slices, const Span* span) 
 }
 
 void PageMap::clear(const std::byte* start, std::size_t slices) noexcept {
+  TARN_ASSERT(address_of(start) % slice_bytes == 0);
   std::uintptr_t address = address_of(start);
   for (std::size_t i = 0; i < slices; ++i, address += slice_bytes) {
     entry_of(address)->store(0);
@@ -114,7 +123,29 @@ void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
     }
     start += count << slice_shift;
     slices -= count;
+    TARN_ASSERT(is_clear(start - (count << slice_shift), count));
   }
 }
+
+#ifdef TARN_DEBUG
+bool PageMap::check() const noexcept {
+  for (const Entry& entry : empty_leaf_) {
+    if (entry.load() != 0) return false;
+  }
+  for (const std::byte byte : foreign_.zeros) {
+    if (byte != std::byte{0}) return false;
+  }
+  return leaves_used_ <= static_leaves_;
+}
+
+bool PageMap::is_clear(const std::byte* start, std::size_t slices) const noexcept {
+  constexpr std::size_t looks_max = 32;
+  const std::size_t step = slices <= looks_max ? 1 : slices / looks_max;
+  for (std::size_t i = 0; i < slices; i += step) {
+    if (span_of(start + (i << slice_shift)) != foreign()) return false;
+  }
+  return slices == 0 || span_of(start + ((slices - 1) << slice_shift)) == foreign();
+}
+#endif
 
 }  // namespace tarn

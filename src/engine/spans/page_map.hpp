@@ -50,7 +50,8 @@ class PageMap {
 
   const Span* foreign() const noexcept { return reinterpret_cast<const Span*>(&foreign_); }
 
-  // Makes the leaves for a range; false when the OS has no memory for one. Store's lock held.
+  // Makes the leaves for a range; false when the OS has no memory for one. pre: the store's lock is
+  // held
   bool cover(const std::byte* start, std::size_t bytes) noexcept;
 
   // As above, from static memory alone; false, with nothing done, when that does not suffice.
@@ -65,25 +66,37 @@ class PageMap {
   static Reserve reserve_leaves(std::size_t bytes) noexcept;
   static void release(Reserve reserve) noexcept;
 
-  // As above, with leaves that it takes out of the reserve. Does not fail. pre: the reserve was
-  // made for `bytes` or more
+  // As the first of these, with leaves that it takes out of the reserve. Does not fail. pre: the
+  // reserve was made for `bytes` or more
   void cover(const std::byte* start, std::size_t bytes, Reserve& reserve) noexcept;
 
-  // pre: the range was covered.
+  // pre of the next five: the range was covered
+  //
   void set(const std::byte* start, std::size_t slices, const Span* span) noexcept;
+  // Makes the entries lead to the foreign span.
   void clear(const std::byte* start, std::size_t slices) noexcept;
-  // As clear(); the entries of a long range are dropped, not written: they may be swapped out.
+  // Like clear(), but the entries of a long range are dropped and not written, since they may be
+  // swapped out.
   void forget(const std::byte* start, std::size_t slices) noexcept;
 
   // Likewise, for the first and the last slice alone.
   void set_ends(const Span* span) noexcept {
+    TARN_ASSERT(span->slices != 0);
     entry_of(address_of(span->base))->store(distance(span));
     entry_of(address_of(span->end()) - slice_bytes)->store(distance(span));
   }
   void clear_ends(const std::byte* start, std::size_t slices) noexcept {
+    TARN_ASSERT(slices != 0);
     entry_of(address_of(start))->store(0);
     entry_of(address_of(start) + (slices - 1) * slice_bytes)->store(0);
   }
+
+  // The next two are for assertions, in debug builds alone.
+  //
+  // True when nothing has been written to what is never written: the empty leaf, the foreign span.
+  bool check() const noexcept;
+  // True when no address of the range leads to a span. Of a long range only some are looked at.
+  bool is_clear(const std::byte* start, std::size_t slices) const noexcept;
 
   // Calls visit(start, bytes) for the leaves that the OS gave.
   template <class Visit>
@@ -99,9 +112,12 @@ class PageMap {
   }
 
  private:
+  friend struct PageMapAccess;  // Of the tests.
+
+  // The entry to write. pre: the address is covered, so the entry is none of the empty leaf
   Entry* entry_of(std::uintptr_t address) noexcept {
     const std::uint64_t leaf = root_[address >> leaf_shift].load();
-    TARN_ASSERT(leaf != 0);  // empty_leaf_ is never written.
+    TARN_ASSERT(leaf != 0);
     return reinterpret_cast<Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf) +
            ((address >> slice_shift) & (leaf_entries - 1));
   }

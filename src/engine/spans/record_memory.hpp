@@ -2,8 +2,8 @@
 //
 // Threads are in groups, and the records of a group lie in pieces of its own. A core that sees its
 // thread go through the lines of a slice prefetches the next ones, and so takes them from a core
-// that is about to write them: records of two threads side by side cost them 4 to 8 % of their
-// speed, in pieces of 4 KiB still 1 to 3, in pieces of 16 KiB nothing.
+// that is about to write them: records of two threads side by side cost 4 to 8 % of the threads'
+// speed, in pieces of 4 KiB still 1 to 3 %, in pieces of 16 KiB nothing.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -31,12 +31,12 @@ class Records {
   // Zeroed, aligned to a cache line; null when the OS refuses.
   void* allocate(std::size_t bytes) noexcept;
 
-  // In the child of a fork, when the lock's holder has vanished: hands out no more of the pieces in
-  // use.
+  // In the child of a fork, when the lock's holder has vanished: nothing more is handed out of the
+  // pieces in use.
   void repair() noexcept;
 
   // Calls visit(record) for every record that was handed out, and for what is left of the pieces,
-  // which is zero. pre: as Metadata::for_each()
+  // which reads as zero. pre: as Metadata::for_each()
   template <class Visit>
   void for_each(std::size_t bytes, Visit visit) const noexcept {
     memory_.for_each(bytes, visit);
@@ -49,7 +49,13 @@ class Records {
 
   std::size_t bytes_reserved() const noexcept { return memory_.bytes_reserved(); }
 
+  // For assertions, in debug builds alone: true when the regions are in order and what is left of
+  // each group's piece reads as zero.
+  bool check() const noexcept;
+
  private:
+  friend struct RecordsAccess;  // Of the tests.
+
   std::array<Metadata::Piece, thread_groups> pieces_{};
   Metadata memory_;
 };

@@ -7,7 +7,7 @@ namespace tarn {
 
 namespace {
 
-constexpr int candidates_max = 8;  // Compared within a bin of unequal sizes.
+constexpr int candidates_max = 8;  // How many spans are compared in a bin of unequal sizes.
 
 bool holds(const Span* span, std::size_t slices, std::size_t alignment) noexcept {
   if (alignment <= 1) return span->slices >= slices;
@@ -30,6 +30,7 @@ std::size_t SpanBins::filled_from(std::size_t bin) const noexcept {
 }
 
 Span* SpanBins::find(std::size_t slices, std::size_t alignment) const noexcept {
+  TARN_ASSERT(slices != 0 && is_power_of_two(alignment));
   if (slices > slices_) return nullptr;
   for (std::size_t bin = filled_from(bin_of(slices)); bin < bin_count; bin = filled_from(bin + 1)) {
     Span* best = nullptr;
@@ -38,6 +39,7 @@ Span* SpanBins::find(std::size_t slices, std::size_t alignment) const noexcept {
       if (!holds(s, slices, alignment)) continue;
       if (best == nullptr || s->slices < best->slices) best = s;
     }
+    TARN_ASSERT(!bins_[bin].empty());
     if (best != nullptr) return best;
   }
   return nullptr;

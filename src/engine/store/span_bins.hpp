@@ -4,8 +4,8 @@
 //   bin     0   1  ...  31 |  32 ... 39 |  40 ...
 //   slices  1   2  ...  32 | 33..64 in eight steps | 65..128 in eight steps | ...
 //
-// A bitmap tells the bins that hold something. Within a bin above 32 slices sizes differ by up to
-// an eighth; the first few are compared and the smallest fit is taken (good fit).
+// A bitmap tells which bins hold something. Within a bin above 32 slices the sizes differ by up to
+// an eighth: the first few spans are compared, and the smallest that fits is taken (good fit).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,6 +15,7 @@
 
 #include "engine/spans/span.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/list.hpp"
 #include "tarn/detail/steps.h"
 
@@ -27,6 +28,7 @@ class SpanBins {
 
   // pre: slices != 0
   static constexpr std::size_t bin_of(std::size_t slices) noexcept {
+    TARN_ASSERT(slices != 0);
     return tarn_step_after(slices - 1, exact_bins_log2, steps_log2);
   }
   static constexpr std::size_t exact_bins = std::size_t{1} << exact_bins_log2;
@@ -41,12 +43,14 @@ class SpanBins {
 
   void remove(Span* span) noexcept {
     const std::size_t bin = bin_of(span->slices);
+    TARN_ASSERT(slices_ >= span->slices && (filled_[bin / 64] >> (bin % 64) & 1) != 0);
     bins_[bin].remove(span);
     if (bins_[bin].empty()) filled_[bin / 64] &= ~(std::uint64_t{1} << (bin % 64));
     slices_ -= span->slices;
   }
 
-  // The smallest span found that holds `slices` with its base aligned to `alignment` slices.
+  // The smallest span found that holds `slices` with its base aligned to `alignment` slices; null
+  // when none is found. pre: slices != 0, alignment is a power of two
   Span* find(std::size_t slices, std::size_t alignment) const noexcept;
 
   std::size_t slices() const noexcept { return slices_; }

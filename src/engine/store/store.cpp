@@ -21,9 +21,24 @@ namespace {
 constexpr std::size_t chunk_slices_min = (std::size_t{4} << 20) >> slice_shift;
 constexpr std::size_t chunk_slices_max = (std::size_t{64} << 20) >> slice_shift;
 
+// A free span is found from both of its ends.
+bool leads_to(const Span* span) noexcept {
+  return page_map.span_of(span->base) == span && page_map.span_of(span->end() - 1) == span;
+}
+
+// The next two are for assertions.
+[[maybe_unused]] bool leads_to_or_nowhere(const std::byte* p, const Span* span) noexcept {
+  return page_map.span_of(p) == span || page_map.span_of(p) == page_map.foreign();
+}
+[[maybe_unused]] bool is_in_use(const Span* span) noexcept {
+  return span->kind_now() == SpanKind::large || span->kind_now() == SpanKind::page;
+}
+
 }  // namespace
 
 Span* Store::make_span_locked(std::byte* base, std::size_t slices) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
+  TARN_ASSERT((base == nullptr) == (slices == 0) && slices <= UINT32_MAX);
   Span* const span = descriptors_.take();
   span->base = base;
   span->slices = static_cast<std::uint32_t>(slices);
@@ -33,6 +48,9 @@ Span* Store::make_span_locked(std::byte* base, std::size_t slices) noexcept {
 
 // A free span is whole while its entries lead to it: see store_fork.cpp.
 void Store::insert_free_locked(Span* span, SpanKind kind) noexcept {
+  TARN_ASSERT(kind == SpanKind::clean || kind == SpanKind::dirty);
+  TARN_ASSERT(leads_to_or_nowhere(span->base, span));
+  TARN_ASSERT(leads_to_or_nowhere(span->end() - slice_bytes, span));
   span->set_kind(kind);
   TARN_FORK_FENCE();
   page_map.set_ends(span);
@@ -58,11 +76,14 @@ void Store::change_locked(const Span* span) noexcept {
 }
 
 void Store::settle_locked() noexcept {
+  TARN_ASSERT(change_start_ == nullptr || change_start_ < change_end_);
   TARN_FORK_FENCE();
   change_start_ = nullptr;
 }
 
 void Store::remove_locked(Span* span) noexcept {
+  TARN_ASSERT(span->kind_now() == SpanKind::clean || span->kind_now() == SpanKind::dirty);
+  TARN_ASSERT(leads_to(span));
   change_locked(span);
   page_map.clear_ends(span->base, span->slices);
   TARN_FORK_FENCE();
@@ -76,6 +97,7 @@ void Store::remove_locked(Span* span) noexcept {
 
 // Joins a span that is on no list with its free neighbours of the same kind.
 Span* Store::join_locked(Span* span, SpanKind kind) noexcept {
+  TARN_ASSERT(span->slices != 0 && (kind == SpanKind::clean || kind == SpanKind::dirty));
   Span* const right = page_map.span_of(span->end());
   if (right->kind_now() == kind && right->base == span->end() &&
       std::size_t{span->slices} + right->slices <= UINT32_MAX) {
@@ -95,6 +117,7 @@ Span* Store::join_locked(Span* span, SpanKind kind) noexcept {
 }
 
 bool Store::grow_locked(std::size_t slices) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && slices != 0);
   if (!descriptors_.provide(1)) return false;
   std::size_t wanted = reserved_slices_ / 4;
   if (wanted < chunk_slices_min) wanted = chunk_slices_min;
@@ -109,21 +132,25 @@ bool Store::grow_locked(std::size_t slices) noexcept {
   count_map_call();
   if (chunk == nullptr) return false;
   auto* const base = static_cast<std::byte*>(chunk);
+  TARN_ASSERT(wanted >= slices && address_of(base) % slice_bytes == 0);
   if (!page_map.cover(base, wanted << slice_shift)) {
     os::vm_release(chunk, wanted << slice_shift);
     return false;
   }
   os::vm_name(chunk, wanted << slice_shift, "tarn: heap");
-  // A small program has little more than this one.
+  // A small program has little more than this chunk.
   if (reserved_slices_ == 0) os::vm_avoid_huge(chunk, wanted << slice_shift);
   reserved_slices_ += wanted;
   insert_locked(join_locked(make_span_locked(base, wanted), SpanKind::clean), SpanKind::clean);
   settle_locked();
+  TARN_ASSERT_EVERY(8, check_locked());
+  TARN_ASSERT_EVERY(64, page_map.check());
   return true;
 }
 
-// Gives free address space back so that a larger piece may be had.
+// Gives free address space back to the OS, which may then give a larger piece.
 bool Store::release_clean_locked() noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   bool released = false;
   Span* refused = nullptr;  // The OS may say no to one (it would split a mapping), yes to others.
   for (Span* span = clean_.find(1, 1); span != nullptr; span = clean_.find(1, 1)) {
@@ -136,6 +163,7 @@ bool Store::release_clean_locked() noexcept {
       continue;
     }
     count_map_call();
+    TARN_ASSERT(reserved_slices_ >= span->slices);
     reserved_slices_ -= span->slices;
     descriptors_.give(span);
     released = true;
@@ -147,10 +175,12 @@ bool Store::release_clean_locked() noexcept {
     insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
     settle_locked();
   }
+  TARN_ASSERT_EVERY(8, check_locked());
   return released;
 }
 
 void Store::clean_dirty_locked() noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   for (Span* span = by_age_.head(); span != nullptr;) {
     Span* const newer = span->newer;
     if (os::vm_purge(span->base, span->bytes())) {
@@ -162,15 +192,15 @@ void Store::clean_dirty_locked() noexcept {
   }
 }
 
-// The last resort: warm memory and all.
+// The last resort: gives all free memory back, warm memory too.
 bool Store::release_free_locked() noexcept {
   clean_dirty_locked();
   return release_clean_locked();
 }
 
-// A new chunk; where the OS refuses one, in place of what is free. What is warm goes last, and
-// nothing goes that would not make room enough: for more than the machine has, or where the OS
-// refuses even what would be missing then.
+// Takes a new chunk. Where the OS refuses one, free memory is given back for it, warm memory last.
+// Nothing is given back when that would not make room enough: for more than the machine has, or
+// where the OS refuses even what would be missing then.
 bool Store::grow_or_release_locked(std::size_t slices) noexcept {
   if (grow_locked(slices)) return true;
   const std::size_t bytes = slices << slice_shift;
@@ -179,28 +209,32 @@ bool Store::grow_or_release_locked(std::size_t slices) noexcept {
   return release_free_locked() && grow_locked(slices);
 }
 
-// Whether there would be so many addresses if all that is free were given back.
+// True when there would be so many addresses if all that is free were given back.
 bool Store::free_will_do_locked(std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes % slice_bytes == 0);
   const std::size_t free_bytes = (clean_.slices() + dirty_.slices()) << slice_shift;
   if (free_bytes >= bytes) return true;
   void* const probe = os::vm_reserve(bytes - free_bytes);
   return probe != nullptr && os::vm_release(probe, bytes - free_bytes);
 }
 
-// A span that is on no list goes back to where it was without its first slices, if any are left.
+// Puts a span that is on no list back to where it was, without its first slices, if any are left.
 void Store::put_rest_locked(Span* span, std::size_t slices) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && slices <= span->slices);
   if (span->slices == slices) return descriptors_.give(span);
   span->base += slices << slice_shift;
   span->slices -= static_cast<std::uint32_t>(slices);
   insert_locked(span, span->kind_now());
 }
 
-// Cuts what is asked for out of a span that is on no list; the rest goes back to where it was. What
-// is taken has a descriptor of the taker's: the one that stays was another thread's, perhaps.
+// Cuts what is asked for out of a span that is on no list. The rest goes back to where it was. What
+// is taken has a descriptor of the calling thread's group: the one that it had may be another's.
 Span* Store::cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept {
   const SpanKind kind = span->kind_now();
   const std::uintptr_t first = address_of(span->base) >> slice_shift;
   const std::size_t skipped = align_up(first, alignment) - first;
+  TARN_ASSERT(kind == SpanKind::clean || kind == SpanKind::dirty);
+  TARN_ASSERT(skipped + slices <= span->slices);
   if (skipped != 0) {
     Span* const left = make_span_locked(span->base, skipped);
     left->stamp_ms = span->stamp_ms;
@@ -215,6 +249,8 @@ Span* Store::cut_locked(Span* span, std::size_t slices, std::size_t alignment) n
   }
   taken->zeroed = kind == SpanKind::clean;
   taken->set_kind(SpanKind::large);  // In use, whatever for: no neighbour may join it.
+  TARN_ASSERT(taken->slices == slices);
+  TARN_ASSERT((address_of(taken->base) >> slice_shift) % alignment == 0);
   return taken;
 }
 
@@ -232,14 +268,16 @@ constexpr std::size_t with_room(std::size_t slices) noexcept { return slices + s
 }  // namespace
 
 Span* Store::find_dirty_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   const bool clean_will_do = fit == Fit::zero && dirty_.slices() < 2 * slices;
   if (clean_will_do && find_locked(clean_, slices, alignment) != nullptr) return nullptr;
   const bool roomy = fit == Fit::roomy || fit == Fit::roomy_cold;
   return find_locked(dirty_, roomy ? with_room(slices) : slices, alignment);
 }
 
-// The smallest that fits, or a new chunk; giving free memory back is the last resort.
+// The smallest clean span that fits, or a new chunk. Giving free memory back is the last resort.
 Span* Store::find_clean_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   if (fit == Fit::roomy) return nullptr;
   if (fit == Fit::roomy_cold) return clean_.find(with_room(slices), 1);
   Span* const span = find_locked(clean_, slices, alignment);
@@ -247,21 +285,23 @@ Span* Store::find_clean_locked(std::size_t slices, std::size_t alignment, Fit fi
   return find_locked(clean_, slices, alignment);
 }
 
-// So large the process may become without giving dirty memory back: as it was already, and somewhat
-// more than it ever used where dirty memory was missed after it had made room.
+// How large the process may become without giving dirty memory back: as large as it was already,
+// and somewhat larger than it ever needed where dirty memory was missed after it had made room.
 std::size_t Store::bound_locked() const noexcept {
   const std::size_t most = in_use_slices_peak_ / 2;
   const std::size_t missed = room_.missed() < most ? room_.missed() : most;
   const std::size_t bound = in_use_slices_peak_ + missed;
   const std::size_t peak = committed_slices_peak();
+  TARN_ASSERT(bound >= in_use_slices_peak_);
   return bound > peak ? bound : peak;
 }
 
-// How much is to be purged before so many clean slices are taken, so that the process gets no
-// larger than it was at its peak, as far as dirty memory goes; some more, so that takes of a few
-// slices purge now and then, not each.
+// How many slices are to be purged before so many clean ones are taken, so that dirty memory does
+// not make the process larger than it was at its peak. They are some more than that, so that not
+// each take of a few slices purges.
 std::size_t Store::excess_locked(std::size_t slices) const noexcept {
   constexpr std::size_t least = (std::size_t{1} << 20) >> slice_shift;
+  TARN_ASSERT(slices != 0 && clean_.slices() <= reserved_slices_);
   const std::size_t wanted = reserved_slices_ - clean_.slices() + slices;
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
   const std::size_t bound = bound_locked();
@@ -271,9 +311,10 @@ std::size_t Store::excess_locked(std::size_t slices) const noexcept {
   return excess < least ? (least < most ? least : most) : (excess < most ? excess : most);
 }
 
-// Null, and nothing done, with *excess set, where so much has to be purged first.
+// Null, with nothing done and *excess set, when so many slices have to be purged first.
 Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit,
                          std::size_t* excess) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && change_start_ == nullptr);
   // Two to cut, one for a new chunk. Giving free memory back makes spares where none can be had.
   if (!descriptors_.provide(3) && !(release_free_locked() && descriptors_.provide(3))) {
     return nullptr;
@@ -287,27 +328,31 @@ Span* Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit,
     span = find_clean_locked(slices, alignment, fit);
   }
   if (span == nullptr || !descriptors_.provide(2)) return nullptr;
-  // Not where room was made for it: dirty memory could not have served.
+  // Not after room was made for it: dirty memory could not have served.
   const bool could_be_warm = fit != Fit::zero && excess != nullptr;
   if (span->kind_now() == SpanKind::clean && could_be_warm) note_taken_clean_locked(slices);
   remove_locked(span);
   Span* const taken = cut_locked(span, slices, alignment);
   settle_locked();
+  TARN_ASSERT(page_map.is_clear(taken->base, slices));
   note_committed_locked();
   return taken;
 }
 
 void Store::note_committed_locked() noexcept {
+  TARN_ASSERT(clean_.slices() + dirty_.slices() + purging_slices_ <= reserved_slices_);
   const std::size_t committed = reserved_slices_ - clean_.slices();
   if (committed > committed_slices_peak()) {
     committed_slices_peak_.store(committed, std::memory_order_relaxed);
   }
   const std::size_t in_use = in_use_locked();
   if (in_use > in_use_slices_peak_) in_use_slices_peak_ = in_use;
+  TARN_ASSERT(in_use <= committed && committed <= committed_slices_peak());
 }
 
 Span* Store::take(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
   if (slices > span_slices_max || alignment > span_slices_max - slices) return nullptr;
+  TARN_ASSERT(slices != 0 && is_power_of_two(alignment));
   std::size_t excess = 0;
   {
     os::Locked locked(lock_);
@@ -320,8 +365,8 @@ Span* Store::take(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
 }
 
 void Store::give(Span* span) noexcept {
-  TARN_ASSERT(span->slices != 0);
-  TARN_ASSERT(span->kind_now() == SpanKind::large || span->kind_now() == SpanKind::page);
+  TARN_ASSERT(span->slices != 0 && is_in_use(span));
+  TARN_ASSERT(page_map.is_clear(span->base, span->slices));
   const std::uint64_t now = os::clock_coarse_ms();
   std::size_t surplus = 0;
   {
@@ -333,6 +378,7 @@ void Store::give(Span* span) noexcept {
     insert_locked(span, SpanKind::dirty);
     settle_locked();
     surplus = surplus_locked(slices);
+    TARN_ASSERT_EVERY(256, check_locked());
   }
   if (TARN_UNLIKELY(surplus != 0)) purge_surplus(now, surplus);
   purge_when_due(now);
@@ -340,6 +386,7 @@ void Store::give(Span* span) noexcept {
 }
 
 void* Store::allocate_record(std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes != 0);
   os::Locked locked(lock_);
   void* const record = records_.allocate(bytes);
   if (record != nullptr || !release_free_locked()) return record;
@@ -356,6 +403,7 @@ Span* Store::lend_descriptor() noexcept {
 }
 
 void Store::return_descriptor(Span* span) noexcept {
+  TARN_ASSERT(is_in_use(span) && page_map.span_of(span->base) != span);
   os::Locked locked(lock_);
   descriptors_.give(span);
 }
@@ -384,20 +432,19 @@ StoreTotals Store::totals() noexcept {
   return t;
 }
 
-bool Store::check() noexcept {
-  os::Locked locked(lock_);
+bool Store::check_locked() const noexcept {
   if (!dirty_.check(SpanKind::dirty) || !clean_.check(SpanKind::clean)) return false;
-  if (!descriptors_.check()) return false;
+  if (!descriptors_.check() || change_start_ != nullptr) return false;
   if (!by_age_.check() || !purging_.check()) return false;
   std::size_t ordered = 0;
   for (const Span* s = by_age_.head(); s != nullptr; s = s->newer) {
-    if (s->kind_now() != SpanKind::dirty) return false;
-    if (page_map.span_of(s->base) != s || page_map.span_of(s->end() - 1) != s) return false;
+    if (s->kind_now() != SpanKind::dirty || !leads_to(s)) return false;
     ordered += s->slices;
   }
   std::size_t purging = 0;
   for (const Span* s = purging_.head(); s != nullptr; s = s->newer) {
     if (s->kind_now() != SpanKind::purging && s->kind_now() != SpanKind::unmapping) return false;
+    if (leads_to(s) || s->remote.load(std::memory_order_relaxed) == 0) return false;
     purging += s->slices;
   }
   return ordered == dirty_.slices() && purging == purging_slices_ &&

@@ -42,16 +42,16 @@ struct StoreTotals {
   std::uint64_t purged_bytes = 0;
 };
 
-// Which free memory a taker wants.
+// Which free span is to be taken.
 enum class Fit : std::uint8_t {
   warm,   // The smallest dirty span that fits, else the smallest clean one.
-  zero,   // For a block that is to read as zero: a clean one first, unless twice as much is dirty.
-  roomy,  // A dirty one with room behind it, for a block that grows; else none.
-  roomy_cold,  // As roomy, or a clean one.
+  zero,   // For a block that is to read as zero: a clean span first, unless twice as much is dirty.
+  roomy,  // A dirty span with room behind it, for a block that grows; else none.
+  roomy_cold,  // Like roomy, or a clean span.
 };
 
 // Slices that were purged before their time, and whether that was right: what is taken clean soon
-// after could have been warm. Under the store's lock.
+// afterwards could have been warm. The store's lock guards the object.
 class EarlyPurges {
  public:
   void note_purged(std::size_t slices, std::uint64_t now_ms) noexcept;
@@ -60,14 +60,14 @@ class EarlyPurges {
   void note_taken_clean(std::size_t slices, std::uint64_t delay_ms) noexcept;
   void note_grown_old(std::size_t slices) noexcept;
 
-  // How much more should have stayed.
+  // How many slices more should have stayed.
   std::size_t missed() const noexcept { return missed_; }
 
  private:
   std::size_t purged_ = 0;
-  std::uint64_t purged_ms_ = 0;  // The last of them.
-  std::size_t in_a_row_ = 0;     // Without a pause,
-  std::size_t dirty_first_ = 0;  // and how much was dirty when that began.
+  std::uint64_t purged_ms_ = 0;  // The time of the last purge.
+  std::size_t in_a_row_ = 0;     // What was purged without a pause in between.
+  std::size_t dirty_first_ = 0;  // How much was dirty when that began.
   std::size_t missed_ = 0;
 };
 
@@ -81,17 +81,18 @@ class Store {
   // pre: the span's interior entries in the page map are cleared.
   void give(Span* span) noexcept;
 
-  // Takes back a chain (by next) of spans in use, of which neighbours are joined first. Those
-  // beyond `warm_bytes` lose their contents at once. Returns how much that was. No span's memory is
-  // touched, nor, for long runs, the page map.
+  // Takes back a chain (by next) of spans in use, after joining those that are neighbours. The
+  // spans beyond `warm_bytes` lose their contents at once; returns how many bytes that was. No
+  // span's memory is touched, nor, for long runs, the page map.
   std::size_t give_all(Span* chain, std::size_t warm_bytes) noexcept;
 
-  // Grows a span in use over its free right neighbour; false when that is not free or too small.
+  // Grows a span in use over its right neighbour; false when that is not free, or too small.
   bool extend(Span* span, std::size_t slices) noexcept;
 
-  // As extend, but the OS makes the span longer, moving its contents by page tables: the address
-  // may change, and there are `spare` more slices, free, behind it. False when the OS cannot, and,
-  // for a spare that is not 0, when there is so much clean space that some of it should be used.
+  // Like extend(), but the OS makes the span longer, and moves its contents by page tables. The
+  // address may change, and there are `spare` more slices, free, behind the span. False when the OS
+  // cannot, and, for a spare that is not 0, when there is so much clean space that some of it
+  // should be used.
   bool remap(Span* span, std::size_t slices, std::size_t spare) noexcept;
 
   // Gives the tail of a span in use back; false when there is no descriptor for it.
@@ -100,26 +101,27 @@ class Store {
   // Gives back what has been free for `delay_ms` by `now_ms`, down to `keep_bytes`. Returns bytes.
   std::size_t purge(std::uint64_t now_ms, std::uint64_t delay_ms, std::size_t keep_bytes) noexcept;
 
-  // As above with the delay and the rest that are configured, once they are due, and a part of it:
-  // so much that no caller waits long for the OS, and all that is due goes within a second or two
-  // while there are callers. Two loads when nothing is due.
+  // Purges a part of what is due by the delay and the rest that are configured. The part is such
+  // that no caller waits long for the OS, and that all of it goes within a second or two while
+  // there are callers. Two loads when nothing is due.
   void purge_when_due(std::uint64_t now_ms) noexcept {
     // Relaxed: a hint; the purge looks again under the lock.
     if (TARN_UNLIKELY(now_ms >= purge_due_ms_.load(std::memory_order_relaxed))) purge_step(now_ms);
   }
 
-  // Who purges for programs that do not call, if there is such a thread: woken when memory becomes
-  // free.
+  // The thread that purges for programs that do not call, if there is one: it is woken when memory
+  // becomes free.
   os::Sleeper purger;
 
-  // When there will be something to purge, as things are; UINT64_MAX: not before the next give.
+  // The time at which there will be something to purge, as things are; UINT64_MAX: not before the
+  // next give.
   std::uint64_t purge_due_ms() noexcept;
 
-  // When nothing will have been given for a long while, so that what is to stay warm serves nobody;
-  // UINT64_MAX: nothing is dirty.
+  // The time from which nothing will have been given for a long while, so that what is to stay warm
+  // serves nobody; UINT64_MAX: nothing is dirty.
   std::uint64_t rest_due_ms() noexcept;
 
-  // As above, at once: at least `wanted` bytes, if there are as many.
+  // Purges at least `wanted` bytes at once, whatever their age, if there are as many.
   std::size_t purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept;
 
   // The most slices that were in use, dirty or being purged at a time: a hint.
@@ -143,7 +145,7 @@ class Store {
 
   void configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes) noexcept;
   StoreTotals totals() noexcept;
-  void count_purged(std::size_t bytes) noexcept;  // Of spans in use.
+  void count_purged(std::size_t bytes) noexcept;  // Counts what was purged of spans in use.
   void count_map_call() noexcept { map_calls_.fetch_add(1, std::memory_order_relaxed); }
 
   // In the child of a fork. What a vanished thread was purging is dirty again; what one held
@@ -166,20 +168,26 @@ class Store {
     records_.for_each_region(visit);
   }
 
-  // For who has to see lists of several rooms at rest.
+  // For a thread that has to see the lists of several rooms at rest.
   os::Lock& lock() noexcept { return lock_; }
 
-  bool check() noexcept;  // Takes the lock.
+  // True when the lists, the page map and the counts agree:
+  //
+  //   in use + dirty + purging + clean == reserved
+  bool check() noexcept {
+    os::Locked locked(lock_);
+    return check_locked();
+  }
 
  private:
   friend struct StoreAccess;  // Of the tests.
 
-  // How much is purged: what has been free for so long, down to so much, and at most so much.
+  // What a purge takes.
   struct Purge {
     std::uint64_t now_ms;
-    std::uint64_t delay_ms;
-    std::size_t keep_slices;
-    std::size_t most_slices;
+    std::uint64_t delay_ms;   // Only spans that have been free for so long.
+    std::size_t keep_slices;  // So many dirty slices stay.
+    std::size_t most_slices;  // No more than so many.
   };
 
   Span* take_locked(std::size_t slices, std::size_t alignment, Fit fit,
@@ -223,6 +231,7 @@ class Store {
   void note_taken_clean_locked(std::size_t slices) noexcept;
   void purge_step(std::uint64_t now_ms) noexcept;
   std::uint64_t due_locked(std::uint64_t now_ms) const noexcept;
+  bool check_locked() const noexcept;
   void repair_purging() noexcept;
   void repair_lists() noexcept;
   void repair_span(Span* span) noexcept;
@@ -242,8 +251,8 @@ class Store {
   Descriptors descriptors_;
   Records records_;
 
-  // Free memory whose descriptors are being changed under the lock, or that is being taken: for the
-  // child of a fork it is nobody's, whatever state they are in. Null: none.
+  // The free memory whose descriptors are being changed under the lock, or that is being taken. For
+  // the child of a fork it is nobody's, whatever state the descriptors are in. Null: none.
   std::byte* change_start_ = nullptr;
   std::byte* change_end_ = nullptr;
 
@@ -251,10 +260,10 @@ class Store {
   std::atomic<std::size_t> committed_slices_peak_{0};
   std::size_t in_use_slices_peak_ = 0;
   std::size_t purging_slices_ = 0;
-  EarlyPurges surplus_;         // Of more than is likely to be wanted again,
-  EarlyPurges room_;            // and of what had to make room for clean memory.
-  bool purge_refused_ = false;  // By the OS, the last time: locked memory, perhaps.
-  std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // From the OS, for zones.
+  EarlyPurges surplus_;         // Purges of more than is likely to be wanted again.
+  EarlyPurges room_;            // Purges that had to make room for clean memory.
+  bool purge_refused_ = false;  // The OS refused the last purge: of locked memory, perhaps.
+  std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // What zones have from the OS.
   std::atomic<std::uint64_t> map_calls_{0};
   std::uint64_t purge_calls_ = 0;
   std::uint64_t purged_slices_ = 0;
@@ -263,8 +272,8 @@ class Store {
 
 extern Store store;
 
-// What was configured. Apart from the store, all of which is zero at first and so takes no room in
-// the file, nor memory before it is used.
+// What was configured. It lies apart from the store, all of which is zero at first and so takes no
+// room in the file, and no memory before it is used.
 struct PurgePolicy {
   std::atomic<std::uint64_t> delay_ms{500};
   std::atomic<std::size_t> keep_slices{256};

@@ -1,9 +1,9 @@
 // store_fork: the store in the child of a fork whose other threads are gone.
 //
-// What one of them was purging is on a list, whole, and dirty again: it may or may not have lost
-// its contents. Addresses that one was giving back may be another mapping's by now, so they are
-// left alone; their memory was given back before. What this thread itself was purging (it forked in
-// a signal handler) stays with it.
+// A span that one of them was purging is on a list, whole, and becomes dirty again: it may or may
+// not have lost its contents. Addresses that one was giving back may be another mapping's by now,
+// so they are left alone; their memory was given back before. What this thread itself was purging
+// (it forked in a signal handler) stays with it.
 //
 // A thread that held the lock may have left lists, joins and cuts half-done, so the lists are built
 // again, from the descriptors that can be trusted. A free span is changed only while no entry of
@@ -14,15 +14,20 @@
 //
 // SPDX-License-Identifier: MIT
 #include "engine/store/store.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
 void Store::recover_after_fork() noexcept {
+  // The survivor may hold the lock itself, in the middle of a change with which it goes on. What
+  // others were purging then stays out of use.
+  if (lock_.held_by_this_thread()) return;
   if (lock_.recover_after_fork()) {
     repair_lists();
   } else {
     repair_purging();
   }
+  TARN_ASSERT(check_locked());
 }
 
 void Store::repair_purging() noexcept {
@@ -68,9 +73,10 @@ bool Store::is_changing(const Span* span) const noexcept {
          span->base >= change_start_ && span->base < change_end_;
 }
 
-// One dirty span, for which there is some descriptor.
+// Makes one dirty span of what was being changed, for which there is some descriptor.
 void Store::repair_change(Span* whole) noexcept {
   if (whole != nullptr) {
+    TARN_ASSERT(change_start_ < change_end_);
     whole->base = change_start_;
     whole->slices = static_cast<std::uint32_t>((change_end_ - change_start_) >> slice_shift);
     whole->next = nullptr;
@@ -83,6 +89,7 @@ void Store::repair_change(Span* whole) noexcept {
 
 // Puts a span that is on no list where it belongs.
 void Store::repair_span(Span* span) noexcept {
+  TARN_ASSERT(!is_changing(span));
   const SpanKind kind = span->kind_now();
   switch (kind) {
     case SpanKind::idle: return descriptors_.give(span);

@@ -41,15 +41,17 @@ Span* sort(Span* chain) noexcept {
   }
   Span* sorted = nullptr;
   for (Span* run : runs) sorted = merge(run, sorted);
+  TARN_ASSERT(sorted == nullptr || sorted->next == nullptr || sorted->base < sorted->next->base);
   return sorted;
 }
 
 }  // namespace
 
-// Neighbours become one; returns the descriptors that are left over.
+// Makes one span of neighbours. Returns the descriptors that are left over.
 Span* Store::join_chain(Span* chain) noexcept {
   Span* left_over = nullptr;
   for (Span* span = chain; span != nullptr; span = span->next) {
+    TARN_ASSERT(span->next == nullptr || span->next->base >= span->end());
     for (Span* right = span->next; right != nullptr && right->base == span->end() &&
                                    std::size_t{span->slices} + right->slices <= UINT32_MAX;
          right = span->next) {
@@ -81,6 +83,7 @@ std::size_t Store::give_all(Span* chain, std::size_t warm_bytes) noexcept {
     chain = span->next;
     span->next = nullptr;
     const std::size_t bytes = span->bytes();
+    TARN_ASSERT(bytes != 0 && span->kind_now() == SpanKind::large);
     if (bytes <= warm_bytes) {
       warm_bytes -= bytes;
       give(span);

@@ -12,7 +12,7 @@ namespace tarn {
 
 namespace {
 
-constexpr int batch_spans = 32;  // Spans that one pass takes off the lists.
+constexpr int batch_spans = 32;  // How many spans one pass takes off the lists.
 
 // From this size on address space goes back too: it costs one call, and limits may count it.
 constexpr std::size_t release_slices_min = (std::size_t{128} << 20) >> slice_shift;
@@ -30,7 +30,7 @@ constexpr std::size_t surplus_slices_least = (std::size_t{1} << 20) >> slice_shi
 // After so many delays without a give the program sleeps.
 constexpr std::uint64_t rest_delays = 4;
 
-// For each slice that was missed so many more stay: few mistakes until there are none.
+// So many more slices stay for each that was missed, so that there are few mistakes.
 constexpr std::size_t missed_factor = 8;
 
 // The smallest part of a span that goes alone.
@@ -53,17 +53,21 @@ void Store::configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes
   room_ = {};
 }
 
-// So many slices of the oldest span can go: all of it, or a part that is worth a call, if so much
-// is to stay. 0: none.
+// How many slices of the oldest span can go, if so many are to stay: all of it, or a part that is
+// worth a call. 0: none.
 std::size_t Store::spare_locked(std::size_t keep_slices) const noexcept {
   const Span* const oldest = by_age_.head();
   if (oldest == nullptr || dirty_.slices() <= keep_slices) return 0;
   const std::size_t spare = dirty_.slices() - keep_slices;
+  TARN_ASSERT(oldest->kind_now() == SpanKind::dirty && oldest->slices <= dirty_.slices());
   if (oldest->slices <= spare) return oldest->slices;
   return spare >= part_slices_least ? spare : 0;
 }
 
 void Store::begin_purge_locked(Span* span) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
+  TARN_ASSERT(span->kind_now() != SpanKind::purging && span->kind_now() != SpanKind::unmapping);
+  TARN_ASSERT(page_map.span_of(span->base) != span && page_map.span_of(span->end() - 1) != span);
   span->remote.store(os::thread_id(), std::memory_order_relaxed);
   span->set_kind(SpanKind::purging);
   purging_.push_back(span);
@@ -72,15 +76,19 @@ void Store::begin_purge_locked(Span* span) noexcept {
 
 // The span is in nobody's hands but the caller's.
 void Store::end_purge_locked(Span* span) noexcept {
+  TARN_ASSERT(span->kind_now() == SpanKind::purging || span->kind_now() == SpanKind::unmapping);
+  TARN_ASSERT(purging_slices_ >= span->slices);
   purging_.remove(span);
   purging_slices_ -= span->slices;
   span->remote.store(0, std::memory_order_relaxed);
   span->set_kind(SpanKind::large);
 }
 
-// The last slices of a dirty span, if there is a descriptor for them; what is before them keeps its
-// place and its age. Else all of it.
+// Cuts the last slices off a dirty span, if there is a descriptor for them; the rest keeps its
+// place and its age. Else takes all of it.
 Span* Store::cut_for_purge_locked(Span* span, std::size_t slices) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
+  TARN_ASSERT(slices != 0 && span->kind_now() == SpanKind::dirty);
   if (span->slices <= slices || !descriptors_.provide(1)) {
     remove_locked(span);
     return span;
@@ -93,17 +101,20 @@ Span* Store::cut_for_purge_locked(Span* span, std::size_t slices) noexcept {
   tail->stamp_ms = span->stamp_ms;
   span->slices -= static_cast<std::uint32_t>(slices);
   insert_free_locked(span, SpanKind::dirty);
+  TARN_ASSERT(tail->slices == slices && span->end() == tail->base);
   return tail;
 }
 
 void Store::count_purged(std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes != 0 && bytes % slice_bytes == 0);
   os::Locked locked(lock_);
   ++purge_calls_;
   purged_slices_ += bytes >> slice_shift;
 }
 
-// Takes spans off the lists, for the caller to drop; null when there is nothing to purge.
+// Takes spans off the lists for the caller to drop. Null when there is nothing to purge.
 Span* Store::collect_locked(Purge& purge) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && change_start_ == nullptr);
   Span* batch = nullptr;
   for (int i = 0; i < batch_spans && purge.most_slices != 0; ++i) {
     std::size_t going = spare_locked(purge.keep_slices);
@@ -122,10 +133,12 @@ Span* Store::collect_locked(Purge& purge) noexcept {
   return batch;
 }
 
-// The addresses of a span without contents go back; false when the OS refuses. pre: being purged
+// Gives back the addresses of a span without contents; false when the OS refuses. pre: the span is
+// being purged
 bool Store::unmap(Span* span) noexcept {
   {
     os::Locked locked(lock_);
+    TARN_ASSERT(span->remote.load(std::memory_order_relaxed) == os::thread_id());
     span->set_kind(SpanKind::unmapping);
   }
   const bool released = os::vm_release(span->base, span->bytes());
@@ -136,15 +149,18 @@ bool Store::unmap(Span* span) noexcept {
     return false;
   }
   end_purge_locked(span);
+  TARN_ASSERT(reserved_slices_ >= span->slices);
   reserved_slices_ -= span->slices;
   descriptors_.give(span);
   return true;
 }
 
-// A span that is being purged loses its contents, and the process its addresses, if they are many.
-// Contents first: the child of a fork cannot tell whether addresses are still its own, so it must
-// be able to leave them alone. False when the OS refuses: then the span is dirty.
+// Drops the contents of a span that is being purged, and gives back its addresses if they are many.
+// The contents go first: the child of a fork cannot tell whether addresses are still its own, so it
+// must be able to leave them alone. False when the OS refuses; the span is dirty then.
 bool Store::drop(Span* span, std::uint64_t now_ms) noexcept {
+  TARN_ASSERT(span->kind_now() == SpanKind::purging);
+  TARN_ASSERT(page_map.is_clear(span->base, span->slices));
   const bool purged = os::vm_purge(span->base, span->bytes());
   if (span->slices >= release_slices_min && unmap(span)) return true;
   os::Locked locked(lock_);
@@ -160,6 +176,7 @@ bool Store::drop(Span* span, std::uint64_t now_ms) noexcept {
     insert_locked(span, SpanKind::dirty);
   }
   settle_locked();
+  TARN_ASSERT_EVERY(64, check_locked());
   return purged;
 }
 
@@ -194,8 +211,9 @@ std::size_t Store::purge_some(std::uint64_t now_ms, std::size_t wanted) noexcept
   return purge(Purge{now_ms, 0, 0, slices_for(wanted)});
 }
 
-// Before clean memory is taken in place of dirty memory that cannot serve. Whatever its age.
+// Purges dirty memory, whatever its age, before clean memory is taken in place of it.
 void Store::make_room(std::size_t slices) noexcept {
+  TARN_ASSERT(slices != 0);
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
   const std::uint64_t now = os::clock_coarse_ms();
   std::size_t dirty = 0;
@@ -208,8 +226,8 @@ void Store::make_room(std::size_t slices) noexcept {
   room_.note_again(purged, now, policy.delay_ms.load(std::memory_order_relaxed), dirty);
 }
 
-// A program that changes what it does purges what was dirty when it began, once. One that purges
-// more than that in a row goes to and fro, and had better stay warm.
+// A program that changes what it does purges once what was dirty when it began. A program that
+// purges more than that in a row goes to and fro, and should rather stay warm.
 void EarlyPurges::note_again(std::size_t slices, std::uint64_t now_ms, std::uint64_t delay_ms,
                              std::size_t dirty) noexcept {
   if (now_ms > purged_ms_ + delay_ms) in_a_row_ = 0;
@@ -231,11 +249,12 @@ void EarlyPurges::note_taken_clean(std::size_t slices, std::uint64_t delay_ms) n
     return;
   }
   const std::size_t missed = slices < purged_ ? slices : purged_;
+  TARN_ASSERT(slices != 0 && missed <= purged_);
   purged_ -= missed;
   missed_ += missed_factor * missed;
 }
 
-// What was kept warm for nothing.
+// Notes slices that were kept warm for nothing.
 void EarlyPurges::note_grown_old(std::size_t slices) noexcept {
   missed_ -= slices < missed_ ? slices : missed_;
 }
@@ -245,19 +264,21 @@ void Store::note_taken_clean_locked(std::size_t slices) noexcept {
   surplus_.note_taken_clean(slices, delay);
 }
 
-// So much dirty memory is likely to be wanted again: half of what is in use, and what was missed.
+// How many dirty slices are likely to be wanted again: half of what is in use, or what was missed.
 std::size_t Store::warm_enough_locked() const noexcept {
   const std::size_t in_use = in_use_locked();
   std::size_t enough = policy.keep_slices.load(std::memory_order_relaxed);
   for (const std::size_t other : {warm_slices_least, in_use / 2, surplus_.missed()}) {
     if (enough < other) enough = other;
   }
+  TARN_ASSERT(in_use <= reserved_slices_ && enough >= warm_slices_least);
   return enough;
 }
 
-// How much is to be purged now that so much has come, whatever its age: a program that has freed
-// most of what it had may not call again in time.
+// How many slices are to be purged, whatever their age, now that so many have been given: a program
+// that has freed most of what it had may not call again in time.
 std::size_t Store::surplus_locked(std::size_t given) const noexcept {
+  TARN_ASSERT(given != 0);
   const std::size_t enough = warm_enough_locked();
   if (dirty_.slices() < enough || purge_refused_) return 0;
   const std::size_t surplus = dirty_.slices() - enough;
@@ -276,13 +297,14 @@ void Store::purge_surplus(std::uint64_t now_ms, std::size_t slices) noexcept {
   surplus_.note_purged(purged, now_ms);
 }
 
-// What is given from now on is due later than this.
+// The time at which the next purge is due. What is given from now on is due later.
 std::uint64_t Store::due_locked(std::uint64_t now_ms) const noexcept {
   const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
   if (spare_locked(keep) == 0) return now_ms + delay;
   const std::uint64_t due = by_age_.head()->stamp_ms + delay;
   const std::uint64_t pause = delay < step_pause_ms ? delay : step_pause_ms;
+  TARN_ASSERT(by_age_.head()->kind_now() == SpanKind::dirty);
   return due > now_ms + pause ? due : now_ms + pause;
 }
 

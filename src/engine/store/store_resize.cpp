@@ -16,6 +16,7 @@ bool is_free(SpanKind kind) noexcept { return kind == SpanKind::clean || kind ==
 }  // namespace
 
 bool Store::extend_locked(Span* span, std::size_t slices, std::size_t* excess) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && slices > span->slices);
   const std::size_t missing = slices - span->slices;
   Span* const right = page_map.span_of(span->end());
   if (!is_free(right->kind_now()) || right->base != span->end() || right->slices < missing) {
@@ -33,6 +34,7 @@ bool Store::extend_locked(Span* span, std::size_t slices, std::size_t* excess) n
   span->slices += static_cast<std::uint32_t>(missing);
   span->zeroed = false;
   page_map.set_ends(span);
+  TARN_ASSERT(span->slices == slices && change_start_ == nullptr);
   note_committed_locked();
   return true;
 }
@@ -51,14 +53,14 @@ bool Store::extend(Span* span, std::size_t slices) noexcept {
   return extend_locked(span, slices, nullptr);
 }
 
-// All that is free goes, if that may leave room for so much more.
+// Gives all that is free back, if that may make room for so many bytes more.
 bool Store::release_for(std::size_t bytes) noexcept {
   os::Locked locked(lock_);
   return free_will_do_locked(bytes) && release_free_locked();
 }
 
 bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
-  TARN_ASSERT(slices > span->slices);
+  TARN_ASSERT(slices > span->slices && span->kind_now() == SpanKind::large);
   if (slices > span_slices_max || spare > span_slices_max - slices) return false;
   const std::size_t bytes = (slices + spare) << slice_shift;
   std::size_t excess = 0;
@@ -78,12 +80,15 @@ bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
   count_map_call();
   {
     os::Locked locked(lock_);
+    TARN_ASSERT(span->kind_now() == SpanKind::moving);
+    TARN_ASSERT(page_map.span_of(span->base) != span);
     span->set_kind(SpanKind::large);
     if (moved == nullptr) {
       page_map.set_ends(span);
       descriptors_.give(rest);
     } else {
       reserved_slices_ += slices + spare - span->slices;
+      TARN_ASSERT(reserved_slices_ >= slices + spare);
       page_map.cover(static_cast<std::byte*>(moved), bytes, leaves);
       span->base = static_cast<std::byte*>(moved);
       span->slices = static_cast<std::uint32_t>(slices);
@@ -104,10 +109,12 @@ bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
   return moved != nullptr;
 }
 
-// Takes the span out of the page map: another thread may be given its addresses the moment the OS
-// has them. Returns a descriptor for the room behind its new place; null when out of memory.
+// Takes the span out of the page map: another thread may be given its addresses at the moment at
+// which the OS has them. Returns a descriptor for the room behind its new place; null when out of
+// memory.
 Span* Store::begin_remap(Span* span, bool has_spare) noexcept {
   os::Locked locked(lock_);
+  TARN_ASSERT(page_map.span_of(span->base) == span && clean_.slices() <= reserved_slices_);
   const std::size_t clean = clean_.slices();
   if (has_spare && clean > clean_slices_enough && clean > reserved_slices_ - clean) return nullptr;
   if (!descriptors_.provide(1)) return nullptr;
@@ -119,7 +126,7 @@ Span* Store::begin_remap(Span* span, bool has_spare) noexcept {
 }
 
 bool Store::shrink(Span* span, std::size_t slices) noexcept {
-  TARN_ASSERT(slices != 0 && slices < span->slices);
+  TARN_ASSERT(slices != 0 && slices < span->slices && span->kind_now() == SpanKind::large);
   Span* tail = nullptr;
   {
     os::Locked locked(lock_);
@@ -129,6 +136,7 @@ bool Store::shrink(Span* span, std::size_t slices) noexcept {
     tail->set_kind(SpanKind::large);
     span->slices = static_cast<std::uint32_t>(slices);
     page_map.set_ends(span);
+    TARN_ASSERT(tail->base == span->end() && tail->slices != 0);
   }
   give(tail);
   return true;

@@ -1,11 +1,11 @@
-// slice_bits: which slices of a run are in use, one bit each, and where so many free ones lie
-// together. First fit, so that memory that was never used stays so.
+// slice_bits: which slices of a run are in use, a bit for each, and where so many free ones lie
+// together. The first fit is taken, so that memory that was never used stays so.
 //
 //   slice   0 1 2 3 4 5 6 7 8 ...
 //   used    1 1 1 0 0 1 0 0 0 ...        find(3) == 6
 //
-// A search reads a word for every 64 slices that it passes. What the last one passed is remembered,
-// so a run that fills up is not searched from its start each time.
+// A search reads a word for every 64 slices that it passes. What the last search passed is
+// remembered, so a run that fills up is not searched from its start each time.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,14 +23,15 @@ class SliceBits {
     return (slices + 63) / 64 * sizeof(std::uint64_t);
   }
 
-  // All free. words: bytes_for(slices) of zeros.
+  // Begins with all slices free. words: bytes_for(slices) of zeros. pre: slices != 0
   void begin(std::uint64_t* words, std::size_t slices) noexcept;
 
   // The first of `count` free slices; `first_slice` + its index is a multiple of `alignment`, a
   // power of two. `none` when there is no such run. pre: count != 0
   std::size_t find(std::size_t count, std::size_t first_slice, std::size_t alignment) noexcept;
 
-  // The last of such runs, whatever its address: for what is to lie out of the way.
+  // The first slice of the last such run, at any address, for what is to lie out of the way. pre:
+  // count != 0
   std::size_t find_last(std::size_t count) const noexcept;
 
   // pre: all of them are free
@@ -43,13 +44,13 @@ class SliceBits {
     return next(first, first + count, true) == first + count;
   }
 
-  // The first slice from `from` on that is in use (or free), `end` if none is before it.
+  // The first slice from `from` on that is in use (or free); `end` if there is none before it.
   std::size_t next(std::size_t from, std::size_t end, bool used) const noexcept;
 
   std::size_t slices() const noexcept { return slices_; }
   std::size_t free_slices() const noexcept { return free_; }
 
-  // After bits were left half-written: all free.
+  // Makes all slices free, whatever the bits say: they may be half-written.
   void clear() noexcept;
 
   bool check() const noexcept;
@@ -60,8 +61,9 @@ class SliceBits {
   std::uint64_t* words_ = nullptr;
   std::size_t slices_ = 0;
   std::size_t free_ = 0;
-  std::size_t passed_count_ = 1;  // No run of so many slices
-  std::size_t passed_end_ = 0;    // begins before here.
+  // No run of passed_count_ free slices begins before passed_end_.
+  std::size_t passed_count_ = 1;
+  std::size_t passed_end_ = 0;
 };
 
 }  // namespace tarn

@@ -1,10 +1,10 @@
-// span_source: where a heap has its spans from: the store, or a zone of its own.
+// span_source: where a heap takes its spans from: the store, or a zone of its own.
 //
 //   SpanSource   | Zone* |      null: the store
 //
-// Most heaps thread heap the store, so its branch is the likely one everywhere. The store's own
-// upkeep (purging, repair after a fork) happens in the store, for all heaps at once; a source that
-// is the store has none of its own.
+// Most heaps share the store, so its branch is the likely one everywhere. The store's own upkeep
+// (purging, repair after a fork) happens in the store, for all heaps at once; a source that is the
+// store has none of its own.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,7 +25,7 @@ class SpanSource {
   bool is_store() const noexcept { return zone_ == nullptr; }
   Zone* zone() const noexcept { return zone_; }  // Null for the store.
 
-  // Those of the store: it is no region, keeps no secrets, and has no source of the program's.
+  // The traits of the store: it is no region, keeps no secrets, and has no source of the program's.
   const ZoneTraits& traits() const noexcept { return is_store() ? of_store : zone_->traits(); }
 
   // As Store::take(). A zone has memory of one kind and takes no notice of `fit`.
@@ -57,12 +57,13 @@ class SpanSource {
     page_map.clear_ends(span->base, span->slices);
   }
 
-  // A record of the heap's, in its region or in the store, where it stays; null when out of memory.
+  // Allocates a record of the heap's, in its region or in the store, where it stays. Null when out
+  // of memory.
   void* allocate_record(std::size_t bytes) const noexcept {
     return traits().region ? zone_->allocate_record(bytes) : store.allocate_record(bytes);
   }
 
-  // What follows is about the heap's own memory alone: there is none in the store.
+  // The rest is about memory of the heap's own, of which the store has none.
   bool has_surplus() const noexcept { return !is_store() && zone_->has_surplus(); }
   bool is_locked() const noexcept { return !is_store() && zone_->is_locked(); }
   void purge(bool all) const noexcept {

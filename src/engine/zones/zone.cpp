@@ -13,7 +13,7 @@ namespace tarn {
 
 namespace {
 
-// So much of empty chunks stays; and so much that is free stays backed, beside a quarter of what is
+// So many slices of empty chunks stay. So many free slices stay backed, beside a quarter of what is
 // in use.
 constexpr std::size_t empty_slices_kept = (std::size_t{1} << 20) / slice_bytes + 64;
 constexpr std::size_t dirty_slices_kept = (std::size_t{1} << 20) / slice_bytes;
@@ -48,6 +48,7 @@ Zone::Chunk* Zone::lay_out(Piece piece, std::size_t own_bytes, std::byte** own) 
   const std::size_t bits_bytes = SliceBits::bytes_for(slices);
   const std::size_t head_slices = slices_for(chunk_bytes + own_bytes + bits_bytes);
   if (head_slices >= slices) return nullptr;
+  TARN_ASSERT(own_bytes % cache_line_bytes == 0 && address_of(base) % slice_bytes == 0);
   Chunk* const chunk = new (base) Chunk;
   chunk->base = base;
   chunk->piece = piece;
@@ -57,6 +58,7 @@ Zone::Chunk* Zone::lay_out(Piece piece, std::size_t own_bytes, std::byte** own) 
   memset(words, 0, bits_bytes);
   chunk->bits.begin(static_cast<std::uint64_t*>(words), slices);
   chunk->bits.take(0, head_slices);
+  TARN_ASSERT(chunk->empty() && chunk->has(words));
   return chunk;
 }
 
@@ -73,6 +75,7 @@ Zone* Zone::begin(Piece piece, const ZoneTraits& traits) noexcept {
     const std::size_t head_end = chunk->head_slices << slice_shift;
     zone->records_ = own + own_bytes + SliceBits::bytes_for(chunk->bits.slices());
     zone->records_end_ = chunk->base + head_end;
+    TARN_ASSERT(zone->records_ <= zone->records_end_);
     return zone->begin_region() ? zone : nullptr;
   }
   return zone->prepare(*chunk) ? zone : nullptr;
@@ -96,9 +99,11 @@ bool Zone::add(Piece piece) noexcept {
   if (chunk == nullptr || !prepare(*chunk)) return false;
   os::Locked locked(lock_);
   TARN_FORK_FENCE();
+  TARN_ASSERT(last_->next == nullptr && chunk_of(chunk->base) == nullptr);
   last_->next = chunk;
   last_ = chunk;
   empty_slices_ += chunk->bits.free_slices();
+  TARN_ASSERT(check_locked());
   return true;
 }
 
@@ -108,12 +113,14 @@ Zone::Chunk* Zone::chunk_of(const void* p) const noexcept {
   return chunk;
 }
 
-// Gives the descriptor a place, if there is one.
+// Gives the descriptor a place; null when there is none.
 Span* Zone::take_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && span->kind_now() == SpanKind::large);
   for (Chunk* chunk = first_; chunk != nullptr; chunk = chunk->next) {
     const std::uintptr_t first_slice = address_of(chunk->base) >> slice_shift;
     const std::size_t at = chunk->bits.find(slices, first_slice, alignment);
     if (at == SliceBits::none) continue;
+    TARN_ASSERT(at >= chunk->head_slices && (first_slice + at) % alignment == 0);
     if (chunk != first_ && chunk->empty()) empty_slices_ -= chunk->bits.free_slices();
     chunk->bits.take(at, slices);
     used_slices_ += slices;
@@ -129,6 +136,7 @@ Span* Zone::take_locked(Span* span, std::size_t slices, std::size_t alignment) n
 
 Span* Zone::take(std::size_t slices, std::size_t alignment) noexcept {
   if (slices > span_slices_max || alignment > span_slices_max - slices) return nullptr;
+  TARN_ASSERT(slices != 0 && is_power_of_two(alignment));
   if (unlocked_) return nullptr;
   Span* span = nullptr;
   if (!traits_.region) {
@@ -148,6 +156,8 @@ Span* Zone::take(std::size_t slices, std::size_t alignment) noexcept {
 void Zone::give_slices_locked(const std::byte* start, std::size_t slices) noexcept {
   Chunk* const chunk = chunk_of(start);
   TARN_CHECK(chunk != nullptr);
+  TARN_ASSERT(lock_.held_by_this_thread() && used_slices_ >= slices);
+  TARN_ASSERT(chunk->index_of(start) >= chunk->head_slices);
   chunk->bits.give(chunk->index_of(start), slices);
   used_slices_ -= slices;
   given_slices_ += slices;
@@ -160,10 +170,12 @@ bool Zone::is_dirty_locked() const noexcept {
 }
 
 void Zone::note_surplus_locked() noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   surplus_.store(is_dirty_locked() || empty_slices_ > empty_slices_kept, std::memory_order_relaxed);
 }
 
 void Zone::give_descriptor(Span* span) noexcept {
+  TARN_ASSERT(span->kind_now() != SpanKind::idle && span != spare_);
   if (!traits_.region) return store.return_descriptor(span);
   os::Locked locked(lock_);
   span->set_kind(SpanKind::idle);
@@ -172,9 +184,11 @@ void Zone::give_descriptor(Span* span) noexcept {
 }
 
 void Zone::give(Span* span) noexcept {
+  TARN_ASSERT(span->slices != 0 && span_of(span->base) != span);
   {
     os::Locked locked(lock_);
     give_slices_locked(span->base, span->slices);
+    TARN_ASSERT_EVERY(256, check_locked());
   }
   give_descriptor(span);
 }
@@ -194,10 +208,11 @@ void Zone::give_all(Span* chain) noexcept {
 }
 
 bool Zone::extend(Span* span, std::size_t slices) noexcept {
-  TARN_ASSERT(slices > span->slices);
+  TARN_ASSERT(slices > span->slices && span->kind_now() == SpanKind::large);
   if (slices > span_slices_max) return false;
   os::Locked locked(lock_);
   Chunk* const chunk = chunk_of(span->base);
+  TARN_ASSERT(chunk != nullptr && used_slices_ >= span->slices);
   const std::size_t end = chunk->index_of(span->base) + span->slices;
   const std::size_t missing = slices - span->slices;
   if (chunk->bits.slices() - end < missing || !chunk->bits.all_free(end, missing)) return false;
@@ -212,7 +227,7 @@ bool Zone::extend(Span* span, std::size_t slices) noexcept {
 }
 
 void Zone::shrink(Span* span, std::size_t slices) noexcept {
-  TARN_ASSERT(slices != 0 && slices < span->slices);
+  TARN_ASSERT(slices != 0 && slices < span->slices && span->kind_now() == SpanKind::large);
   os::Locked locked(lock_);
   unmap(span->base, span->slices, false);
   const std::size_t before = span->slices;
@@ -228,9 +243,11 @@ bool Zone::take_out(Piece* piece, bool all) noexcept {
   while (before->next != nullptr && !before->next->empty()) before = before->next;
   Chunk* const chunk = before->next;
   if (chunk == nullptr) return false;
+  TARN_ASSERT(chunk != first_ && empty_slices_ >= chunk->bits.free_slices());
   before->next = chunk->next;
   if (last_ == chunk) last_ = before;
   empty_slices_ -= chunk->bits.free_slices();
+  TARN_ASSERT(check_locked());
   note_surplus_locked();
   *piece = chunk->piece;
   return true;
@@ -250,6 +267,7 @@ void Zone::purge(bool all) noexcept {
     }
   }
   given_slices_ = 0;
+  TARN_ASSERT(check_locked());
   note_surplus_locked();
 }
 

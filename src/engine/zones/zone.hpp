@@ -1,11 +1,11 @@
-// zone: memory that one heap has to itself. Spans are cut from chunks that somebody else provides
-// (heaps/heap/zone_chunks.cpp); which slices of a chunk are in use says a bit for each, so free
-// memory needs no descriptors.
+// zone: memory that one heap has to itself. Spans are cut from chunks that are provided from
+// outside (heaps/heap/zone_chunks.cpp). A bit for each slice of a chunk says whether it is in use,
+// so free memory needs no descriptors.
 //
 //   chunk:  | Chunk | Zone, in the first | bits | records, in a region | slices: spans, free ... |
 //
 // A region is a zone of one chunk with everything inside: descriptors, records and, where the page
-// map has no room for its addresses, a table of its own in place of that.
+// map has no room for its addresses, a table in place of the page map.
 //
 // Lock order: a record's lock, this one, the store's. Nothing is called under it but the OS.
 //
@@ -24,10 +24,10 @@
 namespace tarn {
 
 struct ZoneTraits {
-  bool region = false;     // One chunk, for ever, with all that belongs to it.
+  bool region = false;     // One chunk for ever, with all that belongs to the zone.
   bool zeroed = false;     // A chunk reads as zero at first.
-  bool purgeable = false;  // The OS may have the contents of what is free.
-  bool secret = false;     // Locked in memory, not dumped, wiped on fork: but for the heads.
+  bool purgeable = false;  // The contents of free slices may go to the OS.
+  bool secret = false;     // All but the heads is locked in memory, not dumped, and wiped on fork.
   std::size_t chunk_bytes_min = 0;
   std::size_t chunk_bytes_max = 0;
   tarn_source source{};  // Called by heaps/heap/zone_chunks.cpp, never from here; none: the OS.
@@ -41,13 +41,13 @@ struct Piece {
 
 class Zone {
  public:
-  // A zone in its first chunk; null when that is too small, or the page map cannot be had.
+  // Makes a zone in its first chunk. Null when that is too small, or the page map cannot cover it.
   static Zone* begin(Piece piece, const ZoneTraits& traits) noexcept;
 
   // How large a chunk must be for a span of so many slices, whatever its alignment; 0: too large.
   static std::size_t chunk_bytes_for(std::size_t slices, std::size_t alignment) noexcept;
 
-  // One more chunk; false when the page map cannot be had for it.
+  // Adds a chunk; false when the page map cannot cover it.
   bool add(Piece piece) noexcept;
 
   // As Store::take(); null when no chunk has room, or a region no descriptor.
@@ -56,7 +56,7 @@ class Zone {
   // pre: its entries are cleared (unmap)
   void give(Span* span) noexcept;
 
-  // A chain (by next) of spans in use, entries and all.
+  // Gives a chain (by next) of spans in use, and clears their entries.
   void give_all(Span* chain) noexcept;
 
   // As Store::extend() and Store::shrink().
@@ -68,7 +68,8 @@ class Zone {
   void unmap(const std::byte* start, std::size_t slices, bool all) noexcept;
   Span* span_at(const void* p) const noexcept;  // pre: in the region, which has a table
 
-  // Takes out an empty chunk that is not the first. False when there is none, or none too many.
+  // Takes out an empty chunk that is not the first. False when there is none, or, unless `all`,
+  // when the empty ones are not too many.
   bool take_out(Piece* piece, bool all) noexcept;
   bool has_surplus() const noexcept { return surplus_.load(std::memory_order_relaxed); }
   Piece first_piece() const noexcept { return first_->piece; }
@@ -80,9 +81,9 @@ class Zone {
   void* allocate_record(std::size_t bytes) noexcept;
 
   const ZoneTraits& traits() const noexcept { return traits_; }
-  std::size_t chunk_bytes() noexcept;  // Of all chunks.
+  std::size_t chunk_bytes() noexcept;  // The bytes of all chunks.
 
-  // Calls visit(start, bytes) for what blocks may lie in. Holds the lock.
+  // Calls visit(start, bytes) for all memory in which blocks may lie. Holds the lock.
   template <class Visit>
   void for_each_range(Visit visit) noexcept {
     os::Locked locked(lock_);
@@ -92,8 +93,8 @@ class Zone {
     }
   }
 
-  // Calls visit(start, bytes) for all chunks, heads and all. pre: nobody changes the zone: the lock
-  // is not taken
+  // Calls visit(start, bytes) for all chunks, with their heads. Does not take the lock. pre: no
+  // other thread changes the zone
   template <class Visit>
   void for_each_chunk(Visit visit) const noexcept {
     for (const Chunk* c = first_; c != nullptr; c = c->next) {
@@ -119,10 +120,15 @@ class Zone {
   // cannot be locked again gives no more spans.
   void recover_after_fork() noexcept;
 
-  bool check() noexcept;  // Takes the lock.
+  // True when the chunks' bits agree with what the zone counts, and the chunks with each other.
+  bool check() noexcept {
+    os::Locked locked(lock_);
+    return check_locked();
+  }
 
  private:
   friend class Regions;
+  friend struct ZoneAccess;  // Of the tests.
 
   struct Chunk {
     Chunk* next = nullptr;
@@ -161,6 +167,7 @@ class Zone {
   void give_descriptor(Span* span) noexcept;
   void give_slices_locked(const std::byte* start, std::size_t slices) noexcept;
   void* allocate_record_locked(std::size_t bytes) noexcept;
+  bool check_locked() const noexcept;
   bool is_dirty_locked() const noexcept;
   void note_surplus_locked() noexcept;
   bool begin_region() noexcept;
@@ -168,17 +175,22 @@ class Zone {
   void take_back_descriptors() noexcept;
   void mark_used(const Span* span) noexcept;
   bool is_in_use(const Span* span) const noexcept;
+  const Span* span_of(const void* p) const noexcept {  // For assertions.
+    return table_ != nullptr ? span_at(p) : page_map.span_of(p);
+  }
   void restore_host(const std::byte* start, std::size_t slices) noexcept;
 
   os::Lock lock_;
   ZoneTraits traits_;
-  Chunk* first_ = nullptr;  // Where the zone itself lies, and then the others, oldest first:
-  Chunk* last_ = nullptr;   // who looks for room begins there, so that new ones get empty.
+  // The first chunk, in which the zone itself lies, and then the others, the oldest first. A search
+  // for room begins here, so that new chunks become empty.
+  Chunk* first_ = nullptr;
+  Chunk* last_ = nullptr;
   std::atomic<bool> surplus_{false};
-  bool unlocked_ = false;         // A secret zone's, in the child of a fork.
-  std::size_t used_slices_ = 0;   // Of spans.
-  std::size_t empty_slices_ = 0;  // Of chunks other than the first that have no span.
-  std::size_t given_slices_ = 0;  // Since the last purge.
+  bool unlocked_ = false;         // A secret zone in the child of a fork, where it is not locked.
+  std::size_t used_slices_ = 0;   // The slices of spans in use.
+  std::size_t empty_slices_ = 0;  // The slices of chunks other than the first that have no span.
+  std::size_t given_slices_ = 0;  // The slices that were given since the last purge.
 
   // Of a region.
   std::byte* records_ = nullptr;
@@ -187,7 +199,7 @@ class Zone {
   DescriptorBlock* descriptors_ = nullptr;
   Span* spare_ = nullptr;                // Idle descriptors, by next.
   std::atomic<Span*>* table_ = nullptr;  // Null where the page map has the addresses.
-  Span* host_ = nullptr;                 // In whose block it lies, if that is tarn's.
+  Span* host_ = nullptr;                 // The span in whose block it lies, if that is tarn's.
   Zone* next_region_ = nullptr;
 };
 
@@ -197,7 +209,7 @@ class Regions {
   // False when it overlaps one that is.
   bool add(Zone& zone) noexcept;
   bool has_room_for(Piece piece) noexcept;
-  void remove(Zone& zone) noexcept;
+  void remove(Zone& zone) noexcept;  // pre: it was added
 
   // The span in a region that the page map does not cover; null when there is none.
   Span* find(const void* p) noexcept {

@@ -52,6 +52,7 @@ bool Zone::begin_region() noexcept {
 }
 
 void* Zone::allocate_record_locked(std::size_t bytes) noexcept {
+  TARN_ASSERT(bytes != 0 && traits_.region);
   const std::size_t size = align_up(bytes, cache_line_bytes);
   if (size < bytes) return nullptr;
   auto* at = reinterpret_cast<std::byte*>(align_up(address_of(records_), cache_line_bytes));
@@ -70,6 +71,7 @@ void* Zone::allocate_record_locked(std::size_t bytes) noexcept {
     records_end_ = start + (slices << slice_shift);
   }
   records_ = at + size;
+  TARN_ASSERT(records_ <= records_end_ && first_->has(at));
   return at;
 }
 
@@ -81,6 +83,7 @@ void* Zone::allocate_record(std::size_t bytes) noexcept {
 }
 
 Span* Zone::take_descriptor_locked() noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && traits_.region);
   if (spare_ == nullptr) {
     void* const memory = allocate_record_locked(sizeof(DescriptorBlock));
     if (memory == nullptr) return nullptr;
@@ -96,6 +99,7 @@ Span* Zone::take_descriptor_locked() noexcept {
     descriptors_ = block;
   }
   Span* const span = spare_;
+  TARN_ASSERT(span->kind_now() == SpanKind::idle);
   spare_ = span->next;
   span->next = span->prev = span->newer = span->older = nullptr;
   span->set_kind(SpanKind::large);  // In use by nobody, until it has a place.
@@ -103,6 +107,7 @@ Span* Zone::take_descriptor_locked() noexcept {
 }
 
 void Zone::map(const Span* span, bool all) noexcept {
+  TARN_ASSERT(span->slices != 0 && chunk_of(span->base) != nullptr);
   if (table_ == nullptr) {
     if (all) return page_map.set(span->base, span->slices, span);
     return page_map.set_ends(span);
@@ -113,8 +118,9 @@ void Zone::map(const Span* span, bool all) noexcept {
   }
 }
 
-// The entries that the addresses had before the region was there.
+// Makes the entries what they were before the region was there.
 void Zone::restore_host(const std::byte* start, std::size_t slices) noexcept {
+  TARN_ASSERT(host_ != nullptr && host_->kind_now() != SpanKind::idle);
   const SpanKind kind = host_->kind_now();
   const bool has_ends = kind == SpanKind::large || kind == SpanKind::lone;
   for (; slices != 0; --slices, start += slice_bytes) {
@@ -144,6 +150,7 @@ void Zone::unmap(const std::byte* start, std::size_t slices, bool all) noexcept 
 }
 
 Span* Zone::span_at(const void* p) const noexcept {
+  TARN_ASSERT(table_ != nullptr && first_->has(p));
   return table_[first_->index_of(p)].load(std::memory_order_relaxed);
 }
 
@@ -171,6 +178,7 @@ void Zone::clear_bits() noexcept {
 
 void Zone::mark_used(const Span* span) noexcept {
   Chunk* const chunk = chunk_of(span->base);
+  TARN_ASSERT(span->slices != 0 && chunk != nullptr);
   chunk->bits.take(chunk->index_of(span->base), span->slices);
   used_slices_ += span->slices;
 }
@@ -202,6 +210,7 @@ void Zone::forget_lost() noexcept {
   for (const Chunk* c = first_->next; c != nullptr; c = c->next) {
     empty_slices_ += c->bits.free_slices();
   }
+  TARN_ASSERT(check_locked());
 }
 
 void Zone::recover_after_fork() noexcept {
@@ -227,14 +236,15 @@ void Zone::recover_after_fork() noexcept {
   for (const Chunk* c = first_; c != nullptr; c = c->next) {
     if (c != first_ && c->empty()) empty_slices_ += c->bits.free_slices();
   }
+  TARN_ASSERT(check_locked());
 }
 
-bool Zone::check() noexcept {
-  os::Locked locked(lock_);
+bool Zone::check_locked() const noexcept {
   std::size_t in_use = 0;
   std::size_t empty = 0;
   for (const Chunk* c = first_; c != nullptr; c = c->next) {
-    if (!c->bits.check()) return false;
+    if (!c->bits.check() || (c->next == nullptr) != (c == last_)) return false;
+    if (c->touched < c->head_slices || c->touched > c->bits.slices()) return false;
     in_use += c->bits.slices() - c->bits.free_slices() - c->head_slices;
     if (c != first_ && c->empty()) empty += c->bits.free_slices();
   }
@@ -264,6 +274,7 @@ bool Regions::has_room_locked(Piece piece) const noexcept {
 bool Regions::add(Zone& zone) noexcept {
   os::Locked locked(lock_);
   if (!has_room_locked(zone.first_->piece)) return false;
+  TARN_ASSERT(zone.traits_.region && zone.next_region_ == nullptr);
   zone.next_region_ = head_;
   TARN_FORK_FENCE();
   head_ = &zone;
@@ -274,8 +285,12 @@ bool Regions::add(Zone& zone) noexcept {
 void Regions::remove(Zone& zone) noexcept {
   os::Locked locked(lock_);
   Zone** link = &head_;
-  while (*link != &zone) link = &(*link)->next_region_;
+  while (*link != &zone) {
+    TARN_ASSERT(*link != nullptr);
+    link = &(*link)->next_region_;
+  }
   *link = zone.next_region_;
+  TARN_ASSERT(zone.table_ == nullptr || with_table_.load(std::memory_order_relaxed) != 0);
   if (zone.table_ != nullptr) with_table_.fetch_sub(1, std::memory_order_relaxed);
 }
 

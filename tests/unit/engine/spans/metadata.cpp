@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,13 @@
 #include "platform/os/fake/fake.hpp"
 
 namespace tarn {
+
+struct MetadataAccess {
+  static std::byte*& cursor(Metadata& metadata) { return metadata.cursor_; }
+  static std::byte*& used_end(Metadata& metadata) { return metadata.regions_->before->used_end; }
+  static std::size_t& reserved(Metadata& metadata) { return metadata.bytes_reserved_; }
+};
+
 namespace {
 
 constexpr std::size_t record_bytes = 128;
@@ -80,6 +88,25 @@ TEST(Metadata, ARepairOfWhatIsWholeChangesNothing) {
   metadata.for_each(record_bytes, [&](std::byte*) { ++walked; });
   EXPECT_EQ(walked, 2u);
 }
+
+#ifdef TARN_DEBUG
+TEST(Metadata, CheckFindsACursorOrAnEndElsewhere) {
+  Metadata metadata;
+  EXPECT_TRUE(metadata.check()) << "nothing is reserved";
+  for (int i = 0; i < 3000; ++i) metadata.allocate(record_bytes);  // Two regions, or more.
+  EXPECT_TRUE(metadata.check());
+  std::byte* const right = std::exchange(MetadataAccess::cursor(metadata), nullptr);
+  EXPECT_FALSE(metadata.check());
+  MetadataAccess::cursor(metadata) = right;
+  std::byte* const end = std::exchange(MetadataAccess::used_end(metadata), right);
+  EXPECT_FALSE(metadata.check()) << "the end of another region's records";
+  MetadataAccess::used_end(metadata) = end;
+  ++MetadataAccess::reserved(metadata);
+  EXPECT_FALSE(metadata.check());
+  --MetadataAccess::reserved(metadata);
+  EXPECT_TRUE(metadata.check());
+}
+#endif
 
 }  // namespace
 }  // namespace tarn

@@ -11,6 +11,12 @@
 #include "platform/os/fake/fake.hpp"
 
 namespace tarn {
+
+struct PageMapAccess {
+  static PageMap::Entry& empty_entry(PageMap& map) { return map.empty_leaf_[leaf_entries / 2]; }
+  static std::byte& foreign_byte(PageMap& map) { return map.foreign_.zeros[100]; }
+};
+
 namespace {
 
 // A map of the test's own, on addresses that nobody touches.
@@ -102,6 +108,43 @@ TEST_F(PageMapTest, AddressesBeyondTheMapAreRefused) {
   map_->set(last, 1, &page_);
   EXPECT_EQ(map_->span_of(last + slice_bytes - 1), &page_);
 }
+
+#ifdef TARN_DEBUG
+TEST_F(PageMapTest, CheckFindsWhatWasWrittenToWhatIsNeverWritten) {
+  EXPECT_TRUE(map_->check());
+  PageMapAccess::empty_entry(*map_).store(8);
+  EXPECT_FALSE(map_->check());
+  PageMapAccess::empty_entry(*map_).store(0);
+  PageMapAccess::foreign_byte(*map_) = std::byte{1};
+  EXPECT_FALSE(map_->check());
+  PageMapAccess::foreign_byte(*map_) = std::byte{0};
+  EXPECT_TRUE(map_->check());
+}
+
+TEST_F(PageMapTest, IsClearSeesEachEntryOfAShortRangeAndTheEndsOfALongOne) {
+  std::byte* const start = at(11 * gib);
+  constexpr std::size_t slices = 1000;
+  ASSERT_TRUE(map_->cover(start, slices * slice_bytes));
+  EXPECT_TRUE(map_->is_clear(start, slices));
+  for (std::size_t i = 0; i < 20; ++i) {
+    map_->set(start + i * slice_bytes, 1, &page_);
+    EXPECT_FALSE(map_->is_clear(start, 20)) << i;
+    map_->clear(start + i * slice_bytes, 1);
+  }
+  for (const std::size_t i : {std::size_t{0}, slices - 1}) {
+    map_->set(start + i * slice_bytes, 1, &page_);
+    EXPECT_FALSE(map_->is_clear(start, slices)) << i;
+    map_->clear(start + i * slice_bytes, 1);
+  }
+  EXPECT_TRUE(map_->is_clear(start, slices));
+}
+
+TEST_F(PageMapTest, WhatIsNotCoveredIsNotWritten) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(map_->set(at(13 * gib), 1, &page_), "leaf != 0");
+  EXPECT_DEATH(map_->clear(at(13 * gib), 1), "leaf != 0");
+}
+#endif
 
 }  // namespace
 }  // namespace tarn

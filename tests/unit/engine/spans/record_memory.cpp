@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,6 +15,11 @@
 #include "survey.hpp"
 
 namespace tarn {
+
+struct RecordsAccess {
+  static Metadata::Piece& piece(Records& records) { return records.pieces_[thread_group]; }
+};
+
 namespace {
 
 constexpr std::size_t record_bytes = 128;
@@ -100,7 +106,42 @@ TEST_F(RecordsTest, AfterARepairNothingIsHandedOutTwice) {
   }
 }
 
+#ifdef TARN_DEBUG
+TEST_F(RecordsTest, CheckFindsAPieceThatIsNotZeroOrEndsBeforeItsStart) {
+  Records records;
+  EXPECT_TRUE(records.check());
+  records.allocate(record_bytes);
+  EXPECT_TRUE(records.check());
+  Metadata::Piece& piece = RecordsAccess::piece(records);
+  ASSERT_GT(piece.bytes(), 0u);
+  piece.start[5] = std::byte{1};
+  EXPECT_FALSE(records.check()) << "somebody has written beyond a record";
+  piece.start[5] = std::byte{0};
+  std::swap(piece.start, piece.end);
+  EXPECT_FALSE(records.check());
+  std::swap(piece.start, piece.end);
+  EXPECT_TRUE(records.check());
+}
+#endif
+
 class DescriptorsTest : public RecordsTest {};
+
+TEST_F(DescriptorsTest, CheckFindsASpareOneInUseAndAWrongCount) {
+  Descriptors descriptors;
+  thread_group = 2;
+  ASSERT_TRUE(descriptors.provide(3));
+  EXPECT_TRUE(descriptors.check());
+  Span* const span = descriptors.take();
+  descriptors.give(span);
+  EXPECT_TRUE(descriptors.check());
+  span->set_kind(SpanKind::large);
+  EXPECT_FALSE(descriptors.check());
+  span->set_kind(SpanKind::idle);
+  Span* const next = std::exchange(span->next, nullptr);
+  EXPECT_FALSE(descriptors.check()) << "fewer than counted";
+  span->next = next;
+  EXPECT_TRUE(descriptors.check());
+}
 
 TEST_F(DescriptorsTest, GoBackToTheGroupThatTheyCameFrom) {
   Descriptors descriptors;

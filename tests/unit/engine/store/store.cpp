@@ -285,5 +285,29 @@ TEST_F(StoreTest, CheckFindsADamagedSpan) {
   page_map.set_ends(free);
 }
 
+#ifdef TARN_DEBUG
+TEST_F(StoreTest, ASpanThatIsGivenWhileAddressesLeadToItIsADefect) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Span* const span = take_span(10);
+  EXPECT_DEATH(store.give(span), "is_clear");
+  page_map.clear_ends(span->base, span->slices);
+  page_map.set(span->base + 4 * slice_bytes, 1, span);
+  EXPECT_DEATH(store.give(span), "is_clear");
+  page_map.clear(span->base, span->slices);
+  store.give(span);
+  EXPECT_DEATH(store.give(span), "does not hold") << "twice";
+}
+
+TEST_F(StoreTest, WhatASpanIsForBeginsWithNothing) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Span* const span = take_span(1);
+  span->set_kind(SpanKind::page);
+  EXPECT_DEATH(span->set_kind(SpanKind::checked), "may_become");
+  EXPECT_DEATH(span->set_kind(SpanKind::unmapping), "may_become");
+  span->set_kind(SpanKind::large);
+  give_span(span);
+}
+#endif
+
 }  // namespace
 }  // namespace tarn

@@ -27,6 +27,13 @@ struct StoreAccess {
     unlock();
   }
   static void change(const Span* span) { store.change_locked(span); }
+  static void settle() { store.settle_locked(); }
+  static void end_purge(Span* span) { store.end_purge_locked(span); }
+  static void give_dirty(Span* span) {
+    store.change_locked(span);
+    store.insert_locked(store.join_locked(span, SpanKind::dirty), SpanKind::dirty);
+    store.settle_locked();
+  }
   static std::size_t purging() { return store.purging_slices_; }
 };
 
@@ -135,6 +142,56 @@ TEST_F(StoreForkTest, ASpanThatWasBeingGivenIsFree) {
     EXPECT_EQ(free_slices(SpanKind::dirty), dirty + 13);
     EXPECT_EQ(page_map.span_of(spans_[2]->base)->slices, 12u + 13u + 14u);
   });
+}
+
+// A thread that forks in a signal handler may hold the lock itself, in the middle of a change.
+TEST_F(StoreForkTest, ListsInUseByTheSurvivorAreNotTouched) {
+  in_unrepaired_child([&] {
+    std::thread([&] {
+      StoreAccess::lock();
+      StoreAccess::begin_purge(spans_[4]);
+      StoreAccess::unlock();
+    }).join();
+    StoreAccess::lock();
+    StoreAccess::change(spans_[2]);
+    store.recover_after_fork();
+    EXPECT_EQ(spans_[4]->kind_now(), SpanKind::purging) << "nobody's, for good";
+    EXPECT_EQ(StoreAccess::purging(), 14u);
+    StoreAccess::settle();
+    StoreAccess::unlock();
+    EXPECT_TRUE(store.check());
+    store.recover_after_fork();  // A child of this child.
+    EXPECT_EQ(spans_[4]->kind_now(), SpanKind::dirty);
+    EXPECT_TRUE(store.check());
+  });
+}
+
+TEST_F(StoreForkTest, CheckFindsAChangeThatIsNotSettledAndAPurgeOfNobody) {
+  Span* const span = spans_[4];
+  StoreAccess::lock();
+  StoreAccess::change(span);
+  StoreAccess::unlock();
+  EXPECT_FALSE(store.check());
+  StoreAccess::lock();
+  StoreAccess::settle();
+  StoreAccess::unlock();
+  EXPECT_TRUE(store.check());
+
+  StoreAccess::lock();
+  StoreAccess::begin_purge(span);
+  StoreAccess::unlock();
+  EXPECT_TRUE(store.check());
+  span->remote.store(0);
+  EXPECT_FALSE(store.check()) << "no thread is at it";
+  span->remote.store(os::thread_id());
+  page_map.set_ends(span);
+  EXPECT_FALSE(store.check()) << "an address leads to it";
+  page_map.clear_ends(span->base, span->slices);
+  StoreAccess::lock();
+  StoreAccess::end_purge(span);
+  StoreAccess::give_dirty(span);
+  StoreAccess::unlock();
+  EXPECT_TRUE(store.check());
 }
 
 TEST_F(StoreForkTest, ASpanWithOneEndOnTheMapIsLeftAlone) {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,6 +14,16 @@
 #include "platform/os/fake/fake.hpp"
 
 namespace tarn {
+
+struct ZoneAccess {
+  static std::size_t& used(Zone& zone) { return zone.used_slices_; }
+  static std::size_t& touched(Zone& zone) { return zone.first_->touched; }
+  static void forget_last(Zone& zone) { zone.last_ = zone.first_; }
+  static void find_last(Zone& zone) {
+    while (zone.last_->next != nullptr) zone.last_ = zone.last_->next;
+  }
+};
+
 namespace {
 
 struct Memory {
@@ -136,6 +147,39 @@ TEST(ZoneChunks, EmptyOnesAreTakenOutAndTheFirstStays) {
   EXPECT_FALSE(zone->take_out(&piece, true));
   EXPECT_TRUE(zone->check());
 }
+
+TEST(ZoneChunks, CheckFindsCountsAndChunksThatDoNotAgree) {
+  Memory first(std::size_t{1} << 20);
+  Memory second(std::size_t{1} << 20);
+  Zone* const zone = Zone::begin(first.piece(), chunked);
+  ASSERT_NE(zone, nullptr);
+  Span* const span = take(*zone, 10);
+  EXPECT_TRUE(zone->check());
+  ++ZoneAccess::used(*zone);
+  EXPECT_FALSE(zone->check());
+  --ZoneAccess::used(*zone);
+  const std::size_t touched = std::exchange(ZoneAccess::touched(*zone), 1'000'000);
+  EXPECT_FALSE(zone->check());
+  ZoneAccess::touched(*zone) = touched;
+  ASSERT_TRUE(zone->add(second.piece()));
+  ZoneAccess::forget_last(*zone);
+  EXPECT_FALSE(zone->check()) << "the next chunk would be lost";
+  ZoneAccess::find_last(*zone);
+  EXPECT_TRUE(zone->check());
+  give(*zone, span);
+}
+
+#ifdef TARN_DEBUG
+TEST(ZoneChunks, ASpanThatIsGivenWhileAddressesLeadToItIsADefect) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Memory memory(std::size_t{1} << 20);
+  Zone* const zone = Zone::begin(memory.piece(), chunked);
+  ASSERT_NE(zone, nullptr);
+  Span* const span = take(*zone, 10);
+  EXPECT_DEATH(zone->give(span), "span_of");
+  give(*zone, span);
+}
+#endif
 
 TEST(ZoneChunks, ChunkBytesSufficeForASpanAnywhere) {
   for (const std::size_t slices : {1u, 100u, 5000u, 40000u}) {
