@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "engine/pages/page.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/counter.hpp"
 
 namespace tarn {
@@ -21,8 +22,9 @@ namespace tarn {
 class Mailbox {
  public:
   // Puts pages that are linked by `newer`, from the first to the last, in front of what is there.
-  // Any thread. O(1).
+  // None of them is in a mailbox. Any thread. O(1).
   void push(Page& first, Page& last) noexcept {
+    TARN_ASSERT(leads_to(first, last));
     Page* after = first_.load(std::memory_order_relaxed);
     do {
       last.newer = after;
@@ -35,18 +37,30 @@ class Mailbox {
   // pairs with push().
   Page* take() noexcept { return first_.exchange(nullptr, std::memory_order_seq_cst); }
 
-  // A hint: a page that another thread is pushing may be missed.
+  // The first page, as a hint: one that another thread is pushing may be missed.
   Page* first() const noexcept { return first_.load(std::memory_order_relaxed); }
   bool is_empty() const noexcept { return first() == nullptr; }
 
-  // For an owner that is about to sleep: sees every page that was pushed before the owner said so.
+  // For an owner that is about to sleep: sees every page that was pushed before the owner said that
+  // it would.
   bool has_mail() const noexcept { return first_.load(std::memory_order_seq_cst) != nullptr; }
 
-  // How often the owner has read its mail.
+  // The next two: how often the owner has read its mail.
   void count_read() noexcept { reads_.add(1); }
   std::uint64_t reads() const noexcept { return reads_.read(); }
 
  private:
+  // For assertions: false when a short chain does not end with `last`, or goes on to itself.
+  static bool leads_to(const Page& first, const Page& last) noexcept {
+    constexpr int steps_max = 16;
+    const Span* page = &first;
+    for (int i = 0; i < steps_max && page != &last; ++i) {
+      page = page->newer;
+      if (page == nullptr || page == &first) return false;
+    }
+    return true;
+  }
+
   std::atomic<Page*> first_{nullptr};
   Counter reads_;
 };

@@ -26,21 +26,24 @@ constexpr std::uint32_t small_threshold_most = 8;
 
 static_assert(page_blocks_most() <= remote_count_max && page_blocks_max == remote_count_max);
 
-// Owner, of a page whose contents are gone: all of it is to be carved again.
+// Owner: makes a page whose contents are gone one of which nothing is carved.
 void renew(Page* page) noexcept {
+  TARN_ASSERT(page->kept >= 0);
   page->free = page->local_free = nullptr;
   page->countdown = 0;
   page->kept = 0;
   page->carved = 0;
 }
 
-// What the owner has found in the word and taken out of it.
+// The blocks that the owner has found in the word and taken out of it.
 Collected received(Page* page, Remote seen) noexcept {
   if (TARN_UNLIKELY(seen.state() == RemoteState::purged)) {
     renew(page);
     return {};
   }
   if (seen.count() == 0) return {};
+  TARN_ASSERT(seen.count() <= page->capacity);
+  TARN_ASSERT(page->is_block(page->block_at(decode_head(seen.head()))));
   return {page->block_at(decode_head(seen.head())), seen.count()};
 }
 
@@ -48,6 +51,7 @@ Collected received(Page* page, Remote seen) noexcept {
 
 Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
                 SpanSource source) noexcept {
+  TARN_ASSERT(slices != 0 && block_bytes <= slices * slice_bytes);
   Span* const span = source.take(slices, 1);
   if (span == nullptr) return nullptr;
   auto* const page = static_cast<Page*>(span);
@@ -66,11 +70,12 @@ Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t sli
   page->set_kind(SpanKind::page);
   page->remote.store(Remote::empty(RemoteState::open).word, std::memory_order_relaxed);
   source.map(page, true);
+  TARN_ASSERT(page_check(page));
   return page;
 }
 
 void page_give(Page* page, SpanSource source) noexcept {
-  TARN_ASSERT(page->live() == 0 && !page->queued);
+  TARN_ASSERT(page->live() == 0 && !page->queued && page->kind_now() == SpanKind::page);
   TARN_ASSERT(Remote{page->remote.load(std::memory_order_relaxed)}.state() == RemoteState::dead);
   page->owner.store(nullptr, std::memory_order_relaxed);
   page->set_heap(nullptr);
@@ -81,6 +86,7 @@ void page_give(Page* page, SpanSource source) noexcept {
 
 std::uint32_t page_carve(Page* page) noexcept {
   TARN_ASSERT(page->free == nullptr && page->carved < page->capacity);
+  TARN_ASSERT(page->kind_now() == SpanKind::page && page->block_bytes >= block_bytes_min);
   const std::size_t size = page->block_bytes;
   std::size_t count = size >= carve_bytes ? 1 : carve_bytes / size;
   const std::size_t rest = page->capacity - page->carved;
@@ -105,15 +111,18 @@ std::uint64_t page_untaken(const Page* page) noexcept {
 }
 
 Collected page_collect(Page* page, RemoteState state) noexcept {
+  TARN_ASSERT(state == RemoteState::open || state == RemoteState::listed);
   // Acquire: pairs with page_free_remote. Release: publishes what the owner wrote to the next
   // thread that posts.
   const Remote seen{page->remote.exchange(Remote::empty(state).word, std::memory_order_acq_rel)};
+  TARN_ASSERT(seen.state() != RemoteState::dead && seen.state() != RemoteState::purging);
   return received(page, seen);
 }
 
 namespace {
 
-// What becomes of a state when its owner takes the blocks, and wants `state` outside the mail.
+// The state after the owner has taken the blocks, when it wants `state` for a page that is not in
+// the mail.
 RemoteState emptied_state(RemoteState seen, RemoteState state) noexcept {
   if (TARN_LIKELY(!is_in_mail(seen))) return state;
   return seen == RemoteState::mailed_open ? seen : RemoteState::mailed;
@@ -122,8 +131,10 @@ RemoteState emptied_state(RemoteState seen, RemoteState state) noexcept {
 }  // namespace
 
 Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept {
+  TARN_ASSERT(state == RemoteState::open || state == RemoteState::listed);
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   for (;;) {
+    TARN_ASSERT(seen.state() != RemoteState::dead);
     if (TARN_UNLIKELY(seen.state() == RemoteState::purging)) return {};
     const Remote emptied = Remote::empty(emptied_state(seen.state(), state));
     if (page->remote.compare_exchange_weak(seen.word, emptied.word, std::memory_order_acq_rel,
@@ -137,6 +148,7 @@ bool page_list(Page* page, std::uint32_t threshold) noexcept {
   TARN_ASSERT(threshold != 0 && threshold <= remote_count_max);
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   const RemoteState state = seen.state();
+  TARN_ASSERT(state != RemoteState::dead);
   if (TARN_UNLIKELY(state == RemoteState::purging)) return true;
   if (seen.count() != 0 || state == RemoteState::purged) return false;
   if (state == RemoteState::mailed) return true;
@@ -154,6 +166,7 @@ std::uint32_t page_threshold(const Page* page) noexcept {
     part = page->capacity / small_threshold_part;
     if (part > small_threshold_most) part = small_threshold_most;
   }
+  TARN_ASSERT(part <= page->capacity);
   return part == 0 ? 1 : part;
 }
 
@@ -174,6 +187,7 @@ void page_settle(Page* page, bool received) noexcept {
 bool page_open(Page* page) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   for (;;) {
+    TARN_ASSERT(seen.state() != RemoteState::dead);
     if (is_in_mail(seen.state())) return false;
     const Remote opened = Remote::make(RemoteState::open, 0, seen.count(), seen.head());
     if (page->remote.compare_exchange_weak(seen.word, opened.word, std::memory_order_acq_rel,
@@ -187,6 +201,7 @@ bool page_use(Page* page) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   for (;;) {
     const RemoteState state = seen.state();
+    TARN_ASSERT(state != RemoteState::dead && state != RemoteState::mailed_open);
     if (TARN_UNLIKELY(state == RemoteState::purging)) return false;
     const bool purged = state == RemoteState::purged;
     const RemoteState used = is_in_mail(state) ? RemoteState::mailed_open : RemoteState::open;
@@ -205,6 +220,7 @@ bool page_use(Page* page) noexcept {
 bool page_kill(Page* page) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   if (seen.state() != RemoteState::listed || seen.count() != 0) return false;
+  TARN_ASSERT(page->live() == 0);
   return page->remote.compare_exchange_strong(seen.word, Remote::empty(RemoteState::dead).word,
                                               std::memory_order_acq_rel, std::memory_order_relaxed);
 }
@@ -217,6 +233,7 @@ RemoteFree page_free_remote(Page* page, Block* block) noexcept {
     if (TARN_UNLIKELY(seen.state() == RemoteState::purged)) return RemoteFree::dead;
     TARN_ASSERT(page->is_block(block));
     block->next = seen.count() == 0 ? nullptr : page->block_at(decode_head(seen.head()));
+    TARN_ASSERT(seen.count() < page->capacity);
     const std::uint32_t count = seen.count() + 1;
     const bool posts = seen.state() == RemoteState::listed && count >= seen.threshold();
     const Remote pushed = Remote::make(posts ? RemoteState::mailed : seen.state(), seen.threshold(),
@@ -231,7 +248,7 @@ RemoteFree page_free_remote(Page* page, Block* block) noexcept {
 
 void page_attach(Page* page, Collected collected) noexcept {
   if (collected.count == 0) return;
-  TARN_ASSERT(page->is_block(collected.head));
+  TARN_ASSERT(page->is_block(collected.head) && page->countdown >= collected.count);
   page->countdown -= collected.count;
   if (page->local_free != nullptr) {
     Block* last = collected.head;
@@ -249,7 +266,9 @@ bool page_check(const Page* page) noexcept {
       if (!page->is_block(b) || ++listed > page->carved) return false;
     }
   }
-  return page->live() + listed == page->carved && page->carved <= page->capacity;
+  if (page->carved > page->capacity) return false;
+  // A purge that began meanwhile took what the lists led through.
+  return page->live() + listed == page->carved || page_has_no_lists(page);
 }
 
 }  // namespace tarn

@@ -10,7 +10,7 @@
 //   asleep (full)  > 0    zero after page_threshold() frees: the page wakes
 //   queued         0      zero when the last block is freed: the page retires
 //
-// Only the owner touches anything but `remote`; what others read stays until the page retires.
+// Only the owner writes anything but `remote`; what others read stays until the page retires.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,6 +23,7 @@
 #include "engine/pages/remote.hpp"
 #include "engine/spans/span.hpp"
 #include "engine/zones/span_source.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/watched.hpp"
 
 namespace tarn {
@@ -34,7 +35,7 @@ struct ThreadHeap;
 struct Block;
 struct Note;
 
-// A pointer at any address: blocks of 20 bytes are not all aligned to 8.
+// A pointer at any address: not all blocks of 20 bytes are aligned to 8.
 class Link {
  public:
   TARN_INLINE operator Block*() const noexcept {
@@ -115,6 +116,7 @@ static_assert(sizeof(Page) == descriptor_bytes);
 
 // The first block of the free list. pre: there is one.
 TARN_INLINE Block* page_pop(Page* page) noexcept {
+  TARN_ASSERT(page->free != nullptr);
   Block* const block = page->free;
   page->free = block->next;
   ++page->countdown;
@@ -127,9 +129,9 @@ struct Collected {
   std::uint32_t count = 0;
 };
 
-// Takes a page: no block handed out, state open, owned. Null when out of memory. The class says
-// which lists the page goes on; a class of the heap's own has blocks of a size of its own. source:
-// of the heap that the page is for.
+// Takes a page for blocks of a class, in state open, none of them handed out. Null when out of
+// memory. The class says which lists the page goes on; a class of the heap's own has blocks of a
+// size of its own. source: of the heap that the page is for.
 Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
                 SpanSource source = {}) noexcept;
 inline Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
@@ -144,8 +146,10 @@ void page_give(Page* page, SpanSource source = {}) noexcept;
 std::uint32_t page_carve(Page* page) noexcept;
 
 // Owner: moves all live blocks into the countdown, so that `kept` is 0. The order of the two stores
-// matters: a thread that reads `kept` first never counts too few. See page_begin_purge().
+// matters: a thread that reads `kept` first never counts too few (page_begin_purge). pre: the page
+// is not current
 inline void page_count_all(Page* page) noexcept {
+  TARN_ASSERT(page->kept >= 0);
   page->countdown = page->live();
   page->kept.release(0);
 }
@@ -164,7 +168,7 @@ Collected page_collect_unless_mailed(Page* page, RemoteState state) noexcept;
 // have come in: collect first. A page in the mail stays there, and is no longer current.
 bool page_list(Page* page, std::uint32_t threshold) noexcept;
 
-// The frees, local or remote, that wake a full page: a part of its capacity.
+// How many frees, local or remote, wake a full page: a part of its capacity.
 std::uint32_t page_threshold(const Page* page) noexcept;
 
 // Owner, page not current: collects remote frees until none is left, leaves the page listed, and
@@ -194,7 +198,8 @@ RemoteFree page_free_remote(Page* page, Block* block) noexcept;
 // from here on: nobody looks at them.
 bool page_begin_purge(Page* page) noexcept;
 
-// Likewise, purging -> purged: the contents may have gone. The page must go back into the mail.
+// The thread that has begun the purge: purging -> purged. The contents may have gone. The page must
+// go back into the mail.
 void page_end_purge(Page* page) noexcept;
 
 // Any state -> dead, whatever is pending. False, with nothing done, when the page is in the mail.
@@ -207,10 +212,10 @@ bool page_seize(Page& page) noexcept;
 // counts. `received`: the calling thread has taken the page out of the mail.
 bool page_seize_empty(Page& page, bool received) noexcept;
 
-// In the child of a fork: the thread that was purging the page is gone.
+// In the child of a fork: completes a purge, or gives it up, whose thread is gone.
 void page_repair_purge(Page* page) noexcept;
 
-// True: every block is free, and no list of the page may be followed. Any thread, while no purge
+// True when every block is free and no list of the page may be followed. Any thread, while no purge
 // begins.
 bool page_has_no_lists(const Page* page) noexcept;
 
@@ -220,7 +225,7 @@ void page_attach(Page* page, Collected collected) noexcept;
 // Owner, quiescent: walks the free lists. O(capacity).
 bool page_check(const Page* page) noexcept;
 
-// Blocks that have been handed out and not been freed by anyone.
+// The number of blocks that have been handed out and that no thread has freed, as far as is seen.
 inline std::uint32_t live_blocks_seen(const Page& page) noexcept {
   const std::uint32_t known = page.live();
   const std::uint32_t freed = Remote{page.remote.load(std::memory_order_relaxed)}.count();

@@ -1,6 +1,7 @@
-// page_purge: the memory of a page whose blocks are all free goes, in place, by another thread than
-// the owner: docs/design/pages.md has the protocol, and tests/unit/engine/pages/model explores it.
-// Of the page that thread writes nothing but the remote word, so a fork finds nothing half-done.
+// page_purge: a thread other than the owner gives back the memory of a page whose blocks are all
+// free, in place. docs/design/pages.md has the protocol, and tests/unit/engine/pages/model explores
+// it. That thread writes nothing of the page but the remote word, so a fork finds nothing
+// half-done.
 //
 // SPDX-License-Identifier: MIT
 #include "engine/pages/page.hpp"
@@ -10,9 +11,9 @@ namespace tarn {
 
 namespace {
 
-// Whether others have freed every block that the owner counts as live. pre: not current.
-// Acquire: pairs with page_count_all(), so that the sum is never too small. The owner may free
-// blocks meanwhile: then it is too large, or right.
+// True when others have freed every block that the owner counts as live. Acquire: pairs with
+// page_count_all(), so that the sum is never too small. The owner may free blocks meanwhile: then
+// it is too large, or right. pre: the page is not current
 bool is_free(const Page* page, Remote seen) noexcept {
   const std::int32_t kept = page->kept.acquire();
   const std::uint32_t countdown = page->countdown;
@@ -23,9 +24,10 @@ Remote with_state(Remote word, RemoteState state) noexcept {
   return Remote::make(state, word.threshold(), word.count(), word.head());
 }
 
-// Keeps what others free meanwhile.
+// Back to mailed, with what others free meanwhile.
 void give_up(Page* page) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
+  TARN_ASSERT(seen.state() == RemoteState::purging);
   while (!page->remote.compare_exchange_weak(seen.word, with_state(seen, RemoteState::mailed).word,
                                              std::memory_order_acq_rel,
                                              std::memory_order_relaxed)) {

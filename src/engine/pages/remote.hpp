@@ -18,6 +18,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/base/check.hpp"
+
 namespace tarn {
 
 // The threshold is part of the word, so that a swap which succeeds has seen the one in force.
@@ -31,7 +33,7 @@ enum class RemoteState : std::uint8_t {
   purged,       // As mailed; every block was free, and what the lists led through is gone.
 };
 
-// On its way to its owner: only the receiver makes it open or listed.
+// True when the page is on its way to its owner: only the receiver makes it open or listed.
 constexpr bool is_in_mail(RemoteState state) noexcept { return state >= RemoteState::mailed; }
 
 inline constexpr std::uint32_t remote_count_max = (1u << 14) - 1;  // Blocks of a page at most.
@@ -41,6 +43,8 @@ struct Remote {
 
   static constexpr Remote make(RemoteState state, std::uint64_t threshold, std::uint64_t count,
                                std::uint64_t head) noexcept {
+    TARN_ASSERT(threshold <= remote_count_max && count <= remote_count_max);
+    TARN_ASSERT(head <= UINT32_MAX);
     return {static_cast<std::uint64_t>(state) << 60 | threshold << 46 | count << 32 | head};
   }
   static constexpr Remote empty(RemoteState state) noexcept { return make(state, 0, 0, 0); }
@@ -51,10 +55,15 @@ struct Remote {
   constexpr std::uint32_t head() const noexcept { return static_cast<std::uint32_t>(word); }
 };
 
-// pre: offset < UINT32_MAX. Blocks of one's own sizes may lie anywhere.
+// pre: offset < UINT32_MAX. In classes of a heap's own, blocks may lie at any offset.
 constexpr std::uint32_t encode_head(std::size_t offset) noexcept {
+  TARN_ASSERT(offset < UINT32_MAX);
   return static_cast<std::uint32_t>(offset + 1);
 }
-constexpr std::size_t decode_head(std::uint32_t head) noexcept { return std::size_t{head} - 1; }
+// pre: head != 0
+constexpr std::size_t decode_head(std::uint32_t head) noexcept {
+  TARN_ASSERT(head != 0);
+  return std::size_t{head} - 1;
+}
 
 }  // namespace tarn

@@ -55,6 +55,20 @@ TEST(MailboxTest, AChainIsPutInFrontAsItIs) {
   EXPECT_EQ(taken(mail), (std::vector<Page*>{&pages[1], &pages[2], &pages[3], &pages[0]}));
 }
 
+#ifdef TARN_DEBUG
+TEST(MailboxDeathTest, AChainThatDoesNotEndWithItsLastPageIsADefect) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Mailbox mail;
+  std::array<Page, 3> pages;
+  pages[0].newer = &pages[1];
+  EXPECT_DEATH(mail.push(pages[0], pages[2]), "leads_to");
+  pages[1].newer = &pages[0];
+  EXPECT_DEATH(mail.push(pages[0], pages[2]), "leads_to");
+  pages[1].newer = &pages[2];
+  mail.push(pages[0], pages[2]);
+}
+#endif
+
 TEST(MailboxTest, CountsHowOftenItWasRead) {
   Mailbox mail;
   EXPECT_EQ(mail.reads(), 0u);

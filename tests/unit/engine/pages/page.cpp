@@ -271,6 +271,20 @@ TEST_F(PageTest, CheckFindsDamage) {
   EXPECT_TRUE(page_check(page_));
 }
 
+#ifdef TARN_DEBUG
+TEST_F(PageTest, StepsThatTheProtocolDoesNotHaveAreDefects) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(page_give(page_), "RemoteState::dead") << "it is open";
+  EXPECT_DEATH(page_pop(page_), "free != nullptr") << "nothing is carved";
+  const std::vector<Block*> blocks = allocate(page_->capacity);
+  EXPECT_DEATH(page_carve(page_), "carved < page->capacity");
+  ASSERT_TRUE(page_list(page_, page_threshold(page_)));
+  EXPECT_DEATH(page_kill(page_), "live.. == 0");
+  for (Block* const block : blocks) page_free_remote(page_, block);
+  EXPECT_DEATH(page_free_remote(page_, blocks[0]), "count.. < page->capacity") << "one too many";
+}
+#endif
+
 TEST_F(PageTest, NullWhenTheStoreHasNothing) {
   os::fake::fail_at(1, true);
   std::vector<Page*> pages;

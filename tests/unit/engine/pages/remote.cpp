@@ -40,6 +40,17 @@ TEST(Remote, FieldsDoNotTouchEachOther) {
   }
 }
 
+#ifdef TARN_DEBUG
+TEST(RemoteDeathTest, WhatNoFieldHoldsIsADefect) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  constexpr std::uint64_t more = std::uint64_t{remote_count_max} + 1;
+  EXPECT_DEATH(Remote::make(RemoteState::open, more, 0, 0), "threshold");
+  EXPECT_DEATH(Remote::make(RemoteState::open, 0, more, 0), "count");
+  EXPECT_DEATH(Remote::make(RemoteState::open, 0, 0, std::uint64_t{1} << 32), "head");
+  EXPECT_DEATH(decode_head(0), "head != 0");
+}
+#endif
+
 TEST(Remote, EveryOffsetOfTheLargestPage) {
   std::size_t largest = 0;
   for (const PagePlan& plan : page_plans) largest = std::max<std::size_t>(largest, plan.full);
