@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "engine/records/callback.hpp"
 
+#include "platform/base/check.hpp"
+
 namespace tarn {
 
 namespace {
@@ -11,10 +13,14 @@ TARN_INITIAL_EXEC __thread const Callback* innermost = nullptr;
 
 Callback::Callback(const HeapRecord& heap, CallbackFor what) noexcept
     : heap_(heap), what_(what), outer_(innermost) {
+  TARN_ASSERT(!runs(heap, what));
   innermost = this;
 }
 
-Callback::~Callback() { innermost = outer_; }
+Callback::~Callback() {
+  TARN_ASSERT(innermost == this);
+  innermost = outer_;
+}
 
 bool Callback::runs(const HeapRecord& heap, CallbackFor what) noexcept {
   const Callback* c = innermost;

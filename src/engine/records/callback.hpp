@@ -2,7 +2,7 @@
 //
 // malloc's own heap serves the thread meanwhile, whatever its default heap is, since that may be
 // the very heap that calls. And a function is not called within itself for the same heap: when it
-// allocates from that heap by name, the allocation does without.
+// allocates from that heap by name, the allocation does without the call.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -24,7 +24,7 @@ class Callback {
   Callback(const Callback&) = delete;
   Callback& operator=(const Callback&) = delete;
 
-  // Whether the calling thread is in that function of the heap.
+  // True while the calling thread is in that function of the heap.
   static bool runs(const HeapRecord& heap, CallbackFor what) noexcept;
 
  private:

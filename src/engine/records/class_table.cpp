@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "platform/base/check.hpp"
+
 namespace tarn {
 
 static_assert(fixed_classes_max <= UINT16_MAX && class_count <= UINT8_MAX);
@@ -22,9 +24,10 @@ int class_table_error(const tarn_heap_options& options) noexcept {
   return 0;
 }
 
-// Binary search without branches: the sizes come in no order that a processor could foresee.
+// A binary search without branches: requests come in no order that a processor could foresee.
 std::size_t table_class_of(HeapRecord& record, std::size_t bytes, std::size_t alignment) noexcept {
   const std::size_t count = record.table_count.load(std::memory_order_relaxed);
+  TARN_ASSERT(count != 0 && is_power_of_two(alignment) && alignment <= slice_bytes);
   std::size_t first = 0;
   for (std::size_t left = count; left > 1;) {
     const std::size_t half = left / 2;
@@ -36,18 +39,22 @@ std::size_t table_class_of(HeapRecord& record, std::size_t bytes, std::size_t al
   if (alignment > block_align) {  // Pages begin at slices, so blocks lie as their size is aligned.
     while (first < count && (record.fixed(first).block_bytes & (alignment - 1)) != 0) ++first;
   }
+  TARN_ASSERT(first == count || record.fixed(first).block_bytes >= bytes);
+  TARN_ASSERT(first == 0 || alignment > block_align || record.fixed(first - 1).block_bytes < bytes);
   return first == count ? no_class : class_count + first;
 }
 
-// The common classes between the table's size below and its own size. One that a size of the table
-// divides has requests of two classes: these take the slow path.
+// The common classes between the next smaller size of the table and its own. A common class that a
+// size of the table divides has requests of two classes of the table: these take the slow path.
 Entries table_entries(HeapRecord& record, std::size_t size_class) noexcept {
+  TARN_ASSERT(size_class >= class_count && size_class < bin_count);
   const std::size_t at = size_class - class_count;
   if (at >= record.table_count.load(std::memory_order_relaxed)) return {};
   const std::size_t first = at == 0 ? 0 : class_of(record.fixed(at - 1).block_bytes) + 1;
   const std::size_t own = record.fixed(at).block_bytes;
   const std::size_t last = class_of(own);
   const std::size_t end = last + static_cast<std::size_t>(class_block_bytes[last] == own);
+  TARN_ASSERT(end <= class_count);
   if (first >= end) return {};
   return {static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(end)};
 }

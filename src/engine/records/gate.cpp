@@ -11,7 +11,8 @@ namespace tarn {
 namespace {
 
 // Refused: not since the process began, so there are slots that were filled without a fence, and
-// threads that hit there. No slot is filled from then on, visitors fence, and closers wait.
+// threads that hit there. From then on no slot is filled, visitors fence, and a thread that enters
+// an exclusive section waits.
 enum class Barriers : std::uint8_t { unknown, there, missing, refused };
 std::atomic<Barriers> barriers{Barriers::unknown};
 
@@ -35,6 +36,7 @@ bool pass_barrier() noexcept {
     barriers.store(Barriers::refused, std::memory_order_relaxed);  // By a seccomp filter, say.
   }
   if (barriers.load(std::memory_order_relaxed) == Barriers::missing) return false;
+  TARN_ASSERT(barriers.load(std::memory_order_relaxed) == Barriers::refused);
   os::wait_for_stores();
   return true;
 }

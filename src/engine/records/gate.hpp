@@ -1,5 +1,5 @@
-// gate: what a thread asks when it comes to a heap: does another thread hold it exclusively, and
-// where to wait until it does not. How a heap is held exclusively: heaps/heap/exclusive.hpp.
+// gate: what a thread that comes to a heap asks: whether another thread holds it exclusively, and
+// where to wait until it does not. heaps/heap/exclusive.hpp says how a heap is held exclusively.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,7 +25,7 @@ inline bool keeps_off(const HeapRecord& record) noexcept {
   return exclusive_to_another(record) || is_frozen(record);
 }
 
-// To free a block of a frozen heap is misuse.
+// Reports a free of a block of a frozen heap, which is misuse.
 inline void report_if_frozen(const HeapRecord& record) noexcept {
   if (TARN_LIKELY(!is_frozen(record))) return;
   report_frozen_heap("free", record.name, record.id.load(std::memory_order_relaxed));

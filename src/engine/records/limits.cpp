@@ -13,11 +13,13 @@ namespace {
 bool charge_one(Limits& limits, std::size_t bytes) noexcept {
   const std::size_t ceiling = limits.ceiling.load(std::memory_order_relaxed);
   const std::size_t soft_mark = limits.soft_mark.load(std::memory_order_relaxed);
+  TARN_ASSERT(ceiling != 0 && soft_mark != 0);  // 0 is "none", which they say by SIZE_MAX.
   std::size_t seen = limits.committed.load(std::memory_order_relaxed);
   std::size_t now = 0;
   do {
     if (ceiling < seen || ceiling - seen < bytes) return false;
     now = seen + bytes;
+    TARN_ASSERT(now >= seen && now <= ceiling);
   } while (!limits.committed.compare_exchange_weak(seen, now, std::memory_order_relaxed));
   if (now > soft_mark && seen <= soft_mark) {
     limits.soft_mark_passed.store(true, std::memory_order_relaxed);
@@ -31,7 +33,7 @@ std::size_t uncharge_one(Limits& limits, std::size_t bytes) noexcept {
   return before;
 }
 
-// What was passed by a charge that served nothing was not passed.
+// Takes a charge back. A soft mark that only this charge has passed was not passed.
 void cancel_one(Limits& limits, std::size_t bytes) noexcept {
   const std::size_t before = uncharge_one(limits, bytes);
   const std::size_t soft_mark = limits.soft_mark.load(std::memory_order_relaxed);
@@ -53,7 +55,7 @@ HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept {
   return nullptr;
 }
 
-// A peak ends where something is given back: only there it is written down.
+// A peak ends when something is given back, so it is written down only then.
 void uncharge(HeapRecord& heap, std::size_t bytes) noexcept {
   for (HeapRecord* r = &heap; r != nullptr; r = r->parent) {
     raise_to(r->limits.committed_peak, uncharge_one(r->limits, bytes));

@@ -10,14 +10,17 @@
 
 namespace tarn {
 
-// Null when the charge was made. Else the heap whose ceiling refuses it; nothing has changed then.
+// Charges the heap and its ancestors. Null when that was done; else the heap whose ceiling refuses,
+// and nothing has changed.
 HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept;
+
+// Takes bytes off what was charged, since memory is given back.
 void uncharge(HeapRecord& heap, std::size_t bytes) noexcept;
 
 // Takes back a charge for which there was no memory, as if it had not been made.
 void cancel_charge(HeapRecord& heap, std::size_t bytes) noexcept;
 
-// The most that was ever charged at one time.
+// The most bytes that were ever charged at one time.
 std::size_t committed_peak(const HeapRecord& heap) noexcept;
 
 // True when so many empty bytes must stay: the heap is being walked, or it would fall below its

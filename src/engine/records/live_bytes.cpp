@@ -6,19 +6,21 @@
 #include <algorithm>
 
 #include "engine/records/totals.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/counter.hpp"
 
 namespace tarn {
 
 namespace {
 
-// What a thread heap may know and its heap not: this part of what the heap has, between
-// live_delta_least and delta_max.
+// A thread heap may know so much more than it has told its heap: this part of what the heap has,
+// between live_delta_least and delta_max.
 constexpr std::int64_t delta_part = 8;
 constexpr std::int64_t delta_max = 32 * 1024;
 
-// Parts of what the heap has: by how much it grows until its pages are looked at again, and how
-// little a look may find, beside the blocks that have just been handed to malloc.
+// Parts of what the heap has: by how much it grows until its pages are looked at again, from the
+// first look on and at the least; and how little a look may find, beside the blocks that have just
+// been handed to malloc, for the thread heap to be sure.
 constexpr std::int64_t look_part_first = 8;
 constexpr std::int64_t look_part_least = 2;
 constexpr std::int64_t sure_part = 64;
@@ -31,6 +33,7 @@ void tell_process(ThreadHeap& heap) noexcept {
 void look_at_pages(ThreadHeap& heap) noexcept {
   for (Span* s = heap.pages.head(); s != nullptr; s = s->next_of_heap) {
     auto& page = *static_cast<Page*>(s);
+    TARN_ASSERT(page.heap == &heap && page.kind_now() == SpanKind::page);
     const std::uint32_t live = live_blocks_seen(page);
     heap.live_delta += (std::int64_t{live} - std::int64_t{page.live_seen}) * page.block_bytes;
     page.live_seen = live;
@@ -48,12 +51,12 @@ void raise_live_peak(HeapRecord& record, std::uint64_t bytes) noexcept {
   raise_to(record.live_bytes_peak, static_cast<std::int64_t>(bytes));
 }
 
-// What a thread heap knows is too much by the blocks that were freed on pages which it has not come
-// to since. So before the peak is raised the pages are looked at. Where that shows that there was
-// little to find, what the thread heap knows is good for the next eighth; else it is not, and if
-// there is no new peak either, the next look is farther away: a heap at its peak would look for
-// ever.
+// A thread heap counts blocks as live that were freed on pages to which it has not come since. So
+// the pages are looked at before the peak is raised. When there was little to find, what the thread
+// heap knows is good until the heap has grown by an eighth. Otherwise it is not, and if there is no
+// new peak either, the next look is farther away: a heap at its peak would look for ever.
 void tell_live(ThreadHeap& heap) noexcept {
+  TARN_ASSERT(heap.record != nullptr && heap.thread != nullptr && heap.look_part > 0);
   HeapRecord& record = *heap.record;
   const std::int64_t peak = record.live_bytes_peak.load(std::memory_order_relaxed);
   const std::int64_t before = record.live_bytes.load(std::memory_order_relaxed);
@@ -70,6 +73,7 @@ void tell_live(ThreadHeap& heap) noexcept {
   heap.live_delta_max = std::clamp(now / delta_part, live_delta_least, delta_max);
   record.live_bytes.fetch_add(heap.live_delta, std::memory_order_relaxed);
   if (looked || heap.live_is_sure) raise_to(record.live_bytes_peak, now);
+  TARN_ASSERT(heap.live_delta_max >= live_delta_least && heap.live_delta_max <= delta_max);
   heap.process_delta += heap.live_delta;
   heap.live_delta = 0;
   if (heap.process_delta > delta_max || heap.process_delta < -delta_max) tell_process(heap);
@@ -78,6 +82,7 @@ void tell_live(ThreadHeap& heap) noexcept {
 void publish_live(ThreadHeap& heap) noexcept {
   tell_live(heap);
   tell_process(heap);
+  TARN_ASSERT(heap.live_delta == 0 && heap.process_delta == 0);
 }
 
 }  // namespace tarn

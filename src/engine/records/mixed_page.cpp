@@ -16,7 +16,7 @@ constexpr std::size_t grains_of(std::size_t bytes) noexcept {
 }
 }  // namespace
 
-// The first bit of that value at or after `from`; grains when there is none.
+// The first bit with that value at or after `from`; grains when there is none.
 std::size_t MixedPage::find(const Bits& bits, std::size_t from, bool value) noexcept {
   while (from < grains) {
     const std::uint64_t word = value ? bits[from / 64] : ~bits[from / 64];
@@ -45,6 +45,7 @@ std::size_t MixedPage::end_of(std::size_t first) const noexcept {
   TARN_ASSERT(bit(first_, first));
   const std::size_t hole = find(used_, first + 1, false);
   const std::size_t next = find(first_, first + 1, true);
+  TARN_ASSERT(bit(used_, first));
   return hole < next ? hole : next;
 }
 
@@ -63,6 +64,7 @@ std::size_t MixedPage::take(std::size_t bytes, std::size_t alignment) noexcept {
       TARN_FORK_FENCE();
       fill(first_, at, at + 1, true);
       slack_bytes += static_cast<std::uint32_t>(wanted * block_align - bytes);
+      TARN_ASSERT_EVERY(64, check());
       return at * block_align;
     }
     at = end;
@@ -82,6 +84,7 @@ void MixedPage::give(std::size_t offset) noexcept {
   fill(first_, at, at + 1, false);  // First: what a fork leaves is room of the block before.
   TARN_FORK_FENCE();
   fill(used_, at, end, false);
+  TARN_ASSERT_EVERY(64, check());
 }
 
 void MixedPage::count(std::size_t size_class, std::size_t bytes) noexcept {
@@ -97,6 +100,7 @@ void MixedPage::cancel(std::size_t offset, std::size_t bytes) noexcept {
   give(offset);
   --allocations;
   slack_bytes -= static_cast<std::uint32_t>(size_for(bytes) - bytes);
+  TARN_ASSERT(check());
 }
 
 bool MixedPage::resize(std::size_t offset, std::size_t bytes) noexcept {
@@ -107,6 +111,7 @@ bool MixedPage::resize(std::size_t offset, std::size_t bytes) noexcept {
   if (wanted > end && (wanted > grains || find(used_, end, true) < wanted)) return false;
   fill(used_, at, end, false);
   fill(used_, at, wanted, true);
+  TARN_ASSERT(size_at(offset) == size_for(bytes));
   return true;
 }
 
@@ -147,7 +152,20 @@ std::size_t MixedPage::block_around(std::size_t offset) const noexcept {
 
 std::size_t MixedPage::next_block(std::size_t offset) const noexcept {
   const std::size_t at = find(first_, (offset + block_align - 1) / block_align, true);
+  TARN_ASSERT(at <= grains);
   return at == grains ? none : at * block_align;
 }
+
+#ifdef TARN_DEBUG
+bool MixedPage::check() const noexcept {
+  bool is_in_block = false;
+  for (std::size_t i = 0; i < grains; ++i) {
+    if (bit(first_, i) && !bit(used_, i)) return false;
+    is_in_block = bit(first_, i) || (is_in_block && bit(used_, i));
+    if (bit(used_, i) && !is_in_block) return false;
+  }
+  return slices_charged <= slices;
+}
+#endif
 
 }  // namespace tarn

@@ -5,8 +5,9 @@
 //   used   1 1 1 0 0 1 1 0 ...     part of a block
 //   first  1 0 0 0 0 1 0 0 ...     where a block begins
 //
-// First fit, so blocks lie densely and further OS pages are reached late. A class leaves when it
-// has had some blocks, or when one does not fit. The record's lock guards the object.
+// The first fit is taken, so blocks lie densely and further OS pages are reached late. A class
+// leaves when it has had some blocks, or when one does not fit. The record's lock guards the
+// object.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -18,6 +19,7 @@
 #include "engine/layout/geometry.hpp"
 #include "engine/layout/size_class.hpp"
 #include "engine/pages/page.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -27,12 +29,18 @@ class MixedPage {
   static constexpr std::size_t grains = slices * slice_bytes / block_align;
   static constexpr std::size_t bytes_max = 1024;  // Larger blocks have pages from the start.
 
-  // The most that a class gets here. With more it fills a page of its own.
+  // The most that a class gets here. With more it would fill a page of its own.
   static constexpr std::size_t class_allocations_max = 32;
   static constexpr std::size_t class_bytes_max = slice_bytes;
 
-  bool has_left(std::size_t size_class) const noexcept { return left_to_[size_class] == 0; }
-  void leave(std::size_t size_class) noexcept { left_to_[size_class] = 0; }
+  bool has_left(std::size_t size_class) const noexcept {
+    TARN_ASSERT(size_class < bin_count);
+    return left_to_[size_class] == 0;
+  }
+  void leave(std::size_t size_class) noexcept {
+    TARN_ASSERT(size_class < bin_count);
+    left_to_[size_class] = 0;
+  }
 
   // A block of `bytes` has been taken for the class.
   void count(std::size_t size_class, std::size_t bytes) noexcept;
@@ -53,7 +61,7 @@ class MixedPage {
   // pre: size_at(offset) != 0. Frees the block.
   void give(std::size_t offset) noexcept;
 
-  // As if the block at the offset, just taken for `bytes`, had not been.
+  // Undoes take(): the block at the offset was just taken for `bytes`.
   void cancel(std::size_t offset, std::size_t bytes) noexcept;
 
   // Makes the block at the offset `bytes` long in place; false when another one is in the way.
@@ -70,12 +78,18 @@ class MixedPage {
   // Offset of the first block at or after this one; `none` at the end.
   std::size_t next_block(std::size_t offset) const noexcept;
 
+  // For assertions, in debug builds alone: true when each used byte is part of a block, and each
+  // block of used bytes.
+  bool check() const noexcept;
+
   Page* page = nullptr;           // The span; null before the first block and after the last.
   std::uint32_t allocations = 0;  // The number of blocks ever allocated here.
-  std::uint32_t slack_bytes = 0;  // What these blocks got beyond what was asked for.
+  std::uint32_t slack_bytes = 0;  // The bytes that these blocks got beyond what was asked for.
   std::uint8_t slices_charged = 0;
 
  private:
+  friend struct MixedPageAccess;  // Of the tests.
+
   static constexpr std::size_t words_ = grains / 64;
   using Bits = std::array<std::uint64_t, words_>;
 

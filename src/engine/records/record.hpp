@@ -13,6 +13,7 @@
 #include "engine/records/mixed_page.hpp"
 #include "engine/spans/span.hpp"
 #include "engine/zones/span_source.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/list.hpp"
 #include "platform/os/thread.hpp"
 #include "tarn/heap/heap.h"
@@ -115,7 +116,8 @@ struct HeapRecord {
   std::atomic<std::int64_t> live_bytes{0};       // Live bytes, as far as is known (live_bytes.hpp).
   std::atomic<std::int64_t> live_bytes_peak{0};  // The most that live_bytes was.
   MixedPage mixed{};
-  // The first classes of its own are its class table, if it has one: no common one serves it then.
+  // If the heap has a class table, it is the first classes of its own: no common class serves it
+  // then.
   std::atomic<std::uint16_t> table_count{0};
   std::atomic<std::uint16_t> paged_grains{paged_grains_most};  // Larger requests: large blocks.
   std::array<FixedGroup*, fixed_group_count> fixed_groups{};   // Made when wanted, never freed.
@@ -131,8 +133,8 @@ struct HeapRecord {
 
   bool has_table() const noexcept { return table_count.load(std::memory_order_relaxed) != 0; }
 
-  // The next two: any thread, at any time. When the heap has ended, the answer may be about another
-  // one.
+  // The next two: any thread, at any time. When the heap has ended, the answer may be about the
+  // record's next heap.
   bool is_serialised() const noexcept {
     return threads.load(std::memory_order_relaxed) == HeapThreads::serialised;
   }
@@ -143,12 +145,14 @@ struct HeapRecord {
 
   // pre: i < fixed_count
   FixedClass& fixed(std::size_t i) noexcept {
+    TARN_ASSERT(i < fixed_classes_max && fixed_groups[i / fixed_group_classes] != nullptr);
     return (*fixed_groups[i / fixed_group_classes])[i % fixed_group_classes];
   }
 };
 
 // False for a class that the heap does not have (any more).
 inline bool has_class(const HeapRecord& record, std::size_t size_class) noexcept {
+  TARN_ASSERT(size_class < bin_count);
   return size_class < class_count ||
          size_class - class_count < record.fixed_count.load(std::memory_order_acquire);
 }

@@ -4,6 +4,7 @@
 #include "engine/records/thread.hpp"
 
 #include "engine/records/record.hpp"
+#include "platform/os/process.hpp"
 
 namespace tarn {
 
@@ -39,5 +40,26 @@ bool serves_nothing(const ThreadHeap& heap) noexcept {
   }
   return true;
 }
+
+#ifdef TARN_DEBUG
+bool mail_check(const Thread& thread, const Page* first) noexcept {
+  constexpr int pages_max = 64;
+  const Span* span = first;
+  for (int i = 0; span != nullptr && i < pages_max; span = span->newer, ++i) {
+    const auto* const page = static_cast<const Page*>(span);
+    const Remote seen{page->remote.load(std::memory_order_relaxed)};
+    if (page->kind_now() != SpanKind::page || !is_in_mail(seen.state())) return false;
+    if (page->heap_now() == nullptr || page->heap_now()->thread != &thread) return false;
+  }
+  return true;
+}
+
+bool counts_may_be_off() noexcept {
+  static constinit std::atomic<std::uint64_t> first{0};
+  const std::uint64_t now = os::process_id();
+  std::uint64_t known = 0;  // The first process that came here.
+  return !first.compare_exchange_strong(known, now, std::memory_order_relaxed) && known != now;
+}
+#endif
 
 }  // namespace tarn

@@ -71,6 +71,7 @@ using BinGroup = std::array<Bin, group_bins>;
 inline constexpr std::size_t group_count = (bin_count + group_bins - 1) / group_bins;
 
 struct HeapRecord;
+extern HeapRecord main_record;
 
 inline constexpr std::int64_t live_delta_least = 4 * 1024;
 
@@ -102,6 +103,7 @@ struct ThreadHeap {
 
   // Null where no page of the group was ever wanted. Any thread.
   Bin* find_bin(std::size_t size_class) const noexcept {
+    TARN_ASSERT(size_class < bin_count);
     BinGroup* const group = groups[size_class / group_bins].load(std::memory_order_acquire);
     return group == nullptr ? nullptr : &(*group)[size_class % group_bins];
   }
@@ -114,6 +116,7 @@ struct ThreadHeap {
   // pre: there is or was a page of the class.
   Bin& bin(std::size_t size_class) noexcept {
     BinGroup* const group = groups[size_class / group_bins].load(std::memory_order_relaxed);
+    TARN_ASSERT(size_class < bin_count && group != nullptr);
     return (*group)[size_class % group_bins];
   }
 };
@@ -123,6 +126,15 @@ static_assert(std::is_standard_layout_v<ThreadHeap>);
 // True when no class has a current page, so that the thread heap may become another heap's.
 bool serves_nothing(const ThreadHeap& heap) noexcept;
 
+// The next two are for assertions, in debug builds alone.
+//
+// True when all pages of a chain (by `newer`), which was taken out of the thread's mail, belong
+// there. Of a long chain only the first pages are looked at.
+bool mail_check(const Thread& thread, const Page* first) noexcept;
+// True in the child of a fork: a thread that vanished on a hit path may have left a page whose
+// count is one off, as thread_heap_check() would find ("Fork" in docs/design/heap.md).
+bool counts_may_be_off() noexcept;
+
 enum class ThreadState : std::uint8_t {
   live,
   orphan,  // Its thread has ended. The thread that holds the orphans' lock may act as its owner.
@@ -130,9 +142,9 @@ enum class ThreadState : std::uint8_t {
   lost,
 };
 
-// Leads from a heap's id to the thread's heap view of it, or from the id of a class of the heap's
+// Leads from a heap's id to the thread's thread heap of it, or from the id of a class of the heap's
 // own to its current page there. The thread fills it in, under the record's lock; the thread that
-// enters an exclusive section of the heap empties it. Empty: an id that nothing has.
+// enters an exclusive section of the heap empties it. An empty slot has an id that nothing has.
 struct HeapSlot {
   static constexpr std::uint64_t no_id = UINT64_MAX;
   std::atomic<std::uint64_t> id{no_id};
@@ -174,8 +186,8 @@ struct alignas(cache_line_bytes) Thread {
   MailLook mail_look{};  // Written by other threads: see idle_purge.hpp.
 };
 
-// The record of threads that have none yet. Its pages are all empty, so an allocation takes the
-// slow path without asking first. Only `inside` is ever written.
+// The record of threads that have none of their own yet. It has no page to give, so an allocation
+// takes the slow path without asking first. Only `inside` is ever written.
 extern Thread empty_thread;
 inline Thread* no_thread() noexcept { return &empty_thread; }
 
@@ -203,6 +215,7 @@ inline bool is_at_rest() noexcept {
 }
 
 inline void set_current_thread(Thread* thread) noexcept {
+  TARN_ASSERT(thread->group < thread_groups && thread->heap.record == &main_record);
   current_thread = thread;
   current_heap = &thread->heap;
   thread_group = thread->group;
@@ -215,18 +228,25 @@ extern TARN_INITIAL_EXEC __thread bool thread_is_ending;
 // While this lives, a fork must not trust the thread's lists. Does not nest.
 class Busy {
  public:
-  explicit Busy(Thread& thread) noexcept : thread_(thread) { begin(thread); }
+  explicit Busy(Thread& thread) noexcept : thread_(thread) {
+    TARN_ASSERT(!thread.busy.load(std::memory_order_relaxed));
+    begin(thread);
+  }
   ~Busy() { end(thread_); }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
 
-  // For a time that begins in one function and ends in another. The fences keep the lists' changes
-  // within it: a fork reads a vanished thread's memory as it was left.
+  // The next two are for a time that begins in one function and ends in another. The fences keep
+  // the changes of the lists within it: a fork reads a vanished thread's memory as it was left.
   static void begin(Thread& thread) noexcept {
+    TARN_ASSERT(&thread != no_thread());
     thread.busy.store(true, std::memory_order_relaxed);
     TARN_FORK_FENCE();
   }
-  static void end(Thread& thread) noexcept { thread.busy.store(false, std::memory_order_release); }
+  static void end(Thread& thread) noexcept {
+    TARN_ASSERT(thread.busy.load(std::memory_order_relaxed));
+    thread.busy.store(false, std::memory_order_release);
+  }
 
  private:
   Thread& thread_;

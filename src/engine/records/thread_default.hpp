@@ -7,6 +7,7 @@
 
 #include "engine/records/record.hpp"
 #include "engine/records/thread.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -28,6 +29,7 @@ class WithoutDefaultHeap {
   }
   ~WithoutDefaultHeap() {
     if (!had_default_heap_) return;
+    TARN_ASSERT(outer_.record != nullptr);
     default_heap = outer_;
     current_heap = &empty_view;
   }

@@ -21,6 +21,7 @@ ThreadHeap* find_thread_heap(HeapRecord& record, const Thread& thread) noexcept 
 
 void note_emptied(ThreadHeap& thread_heap) noexcept {
   TARN_ASSERT(thread_heap.pages.empty() && thread_heap.left_over);
+  TARN_ASSERT(serves_nothing(thread_heap));
   Thread& thread = *thread_heap.thread;
   thread_heap.next_of_record = thread.emptied;
   TARN_FORK_FENCE();
@@ -45,7 +46,7 @@ ThreadHeap* ThreadHeaps::take_locked(const HeapRecord& record) noexcept {
   ThreadHeap* const spare = is_region(record) ? nullptr : spare_;
   if (spare != nullptr) {
     spare_ = spare->next_of_record;
-    TARN_ASSERT(serves_nothing(*spare));
+    TARN_ASSERT(serves_nothing(*spare) && spare->pages.empty() && spare->thread == nullptr);
     return spare;
   }
   void* const memory = record.source.allocate_record(sizeof(ThreadHeap));
@@ -60,6 +61,7 @@ ThreadHeap* ThreadHeaps::take_locked(const HeapRecord& record) noexcept {
 }
 
 ThreadHeap* ThreadHeaps::join(HeapRecord& record, Thread& thread) noexcept {
+  TARN_ASSERT(thread.busy.load(std::memory_order_relaxed) && !record.is_serialised());
   ThreadHeap* thread_heap =
       &record == &main_record ? &thread.heap : find_thread_heap(record, thread);
   if (thread_heap == nullptr) {
@@ -80,6 +82,7 @@ ThreadHeap* ThreadHeaps::join(HeapRecord& record, Thread& thread) noexcept {
   if (!record.exclusive.load(std::memory_order_relaxed) && barriers_known()) {
     const std::uint64_t id = record.id.load(std::memory_order_relaxed);
     HeapSlot& slot = thread.slots[id % heap_slots];
+    TARN_ASSERT(id != 0 && id != HeapSlot::no_id);
     slot.current = thread_heap->current.data();
     slot.id.store(id, std::memory_order_relaxed);
   }
@@ -99,6 +102,7 @@ void ThreadHeaps::join_fixed(ThreadHeap& thread_heap, const FixedClass& fixed) n
 ThreadHeap* ThreadHeaps::join_alone(HeapRecord& record, Thread& owner) noexcept {
   os::Locked locked(lock_);
   ThreadHeap* const known = record.first_thread_heap.load(std::memory_order_relaxed);
+  TARN_ASSERT(known == nullptr || (known->thread == &owner && known->next_of_record == nullptr));
   if (known != nullptr) return known;
   ThreadHeap* const thread_heap = take_locked(record);
   if (thread_heap == nullptr) return nullptr;
@@ -119,6 +123,7 @@ void ThreadHeaps::give_all(HeapRecord& record) noexcept {
   TARN_FORK_FENCE();
   ThreadHeap* next = nullptr;
   for (ThreadHeap* h = all; h != nullptr; h = next) {
+    TARN_ASSERT(h->record == &record);
     next = h->next_of_record;
     h->next_of_record = nullptr;
     if (is_region(record)) {
@@ -136,6 +141,7 @@ void ThreadHeaps::give_all(HeapRecord& record) noexcept {
     }
   }
   if (is_region(record)) record.fixed_groups.fill(nullptr);
+  TARN_ASSERT_EVERY(16, check_locked());
 }
 
 // The thread heap's memory is the region's.
@@ -154,10 +160,12 @@ ThreadHeap* ThreadHeaps::take_left_over(Thread& thread) noexcept {
 
 void ThreadHeaps::give(ThreadHeap& thread_heap) noexcept {
   os::Locked locked(lock_);
+  TARN_ASSERT(thread_heap.record == &main_record);
   give_locked(thread_heap, main_record);
+  TARN_ASSERT_EVERY(16, check_locked());
 }
 
-// What the thread heap has counted, before its classes mean other sizes.
+// Keeps what the thread heap has counted, before its classes mean other sizes.
 void ThreadHeaps::keep_counts(ThreadHeap& thread_heap, HeapRecord& record) noexcept {
   for (std::size_t c = 0; c < bin_count; ++c) {
     Bin* const bin = thread_heap.find_bin(c);
@@ -184,6 +192,7 @@ void ThreadHeaps::give_locked(ThreadHeap& thread_heap, HeapRecord& record) noexc
   thread_heap.look_again_at = 0;
   thread_heap.live_is_sure = false;
   if (thread_heap.thread != &locked_owner) thread_heap.thread->heaps.remove(&thread_heap);
+  TARN_ASSERT(thread_heap.live_delta == 0 && &thread_heap != spare_);
   thread_heap.left_over = false;
   thread_heap.thread = nullptr;
   thread_heap.next_of_record = spare_;
@@ -216,5 +225,24 @@ void ThreadHeaps::list_others() noexcept {
     }
   }
 }
+
+#ifdef TARN_DEBUG
+bool ThreadHeaps::check_locked() const noexcept {
+  std::size_t unused = 0;
+  for (const ThreadHeap* h = known_; h != nullptr; h = h->next_known) {
+    if (h->thread == nullptr) {
+      ++unused;
+    } else if (h->record == nullptr) {
+      return false;
+    }
+  }
+  std::size_t spare = 0;
+  for (const ThreadHeap* h = spare_; h != nullptr; h = h->next_of_record) {
+    if (h->thread != nullptr || !h->pages.empty() || h->left_over) return false;
+    if (!serves_nothing(*h) || ++spare > unused) return false;
+  }
+  return spare == unused;
+}
+#endif
 
 }  // namespace tarn

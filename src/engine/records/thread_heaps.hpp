@@ -5,9 +5,9 @@
 //   Thread::heaps                 -> for heap 1 <-> for heap 2 ...       (next_of_thread)
 //   Thread::left_over             -> for heaps that have been deleted    (next_of_record)
 //
-// They are freed with a region only, and else reused, with the bins that they have. The lock guards
-// each thread's list, the spare ones, and the registry's lists of records. It comes before a
-// record's lock, and after the record's gate, which its holder only tries.
+// A thread heap is freed only with its region; any other is reused, with the bins that it has. The
+// lock guards each thread's list, the spare ones, and the registry's lists of records. It comes
+// before a record's lock, and after the record's gate, which its holder only tries.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -32,7 +32,7 @@ inline bool is_lost(const ThreadHeap& thread_heap) noexcept {
   return thread_heap.thread->state.load(std::memory_order_relaxed) == ThreadState::lost;
 }
 
-// The thread's heap view of a heap; null when there is none. Any thread that is inside the heap.
+// The thread's thread heap of a heap; null when there is none. Any thread that is inside the heap.
 ThreadHeap* find_thread_heap(HeapRecord& record, const Thread& thread) noexcept;
 
 // Notes that a flushed thread heap of a deleted heap has no pages any more, so that
@@ -45,8 +45,8 @@ void add_counts_of(const ThreadHeap& thread_heap, HeapRecord& record,
 
 class ThreadHeaps {
  public:
-  // The thread's heap view of a heap, made when there is none, and put in its slot. Null when out
-  // of memory. pre: the calling thread acts for `thread`, and is inside the heap
+  // The thread's thread heap of a heap, made when there is none, and put in its slot. Null when out
+  // of memory. pre: the calling thread acts for `thread`, which is busy, and is inside the heap
   ThreadHeap* join(HeapRecord& record, Thread& thread) noexcept;
 
   // Puts the current page of a class of the heap's own in the thread's slot for that class. pre: as
@@ -93,6 +93,11 @@ class ThreadHeaps {
   void list_others() noexcept;
 
  private:
+  friend struct ThreadHeapsAccess;  // Of the tests.
+
+  // For assertions, in debug builds alone: true when the spare ones are those of no thread, and
+  // have no pages.
+  bool check_locked() const noexcept;
   ThreadHeap* take_locked(const HeapRecord& record) noexcept;
   void give_locked(ThreadHeap& thread_heap, HeapRecord& record) noexcept;
   void leave_region_locked(ThreadHeap& thread_heap, HeapRecord& record) noexcept;

@@ -5,11 +5,14 @@
 
 #include <cstring>
 
+#include "platform/base/check.hpp"
+
 namespace tarn {
 
 constinit Tombstones tombstones;
 
 void Extent::add(const std::byte* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(start != nullptr && bytes != 0 && count_ <= ranges_max_);
   if (count_ != 0) {
     Range& last = ranges_[count_ - 1];
     if (start == last.end) {
@@ -32,6 +35,7 @@ bool Extent::has(const void* p) const noexcept {
 }
 
 void Tombstones::add(std::uint64_t id, const char* name) noexcept {
+  TARN_ASSERT(id != 0);
   os::Locked locked(lock_);
   Tombstone& tombstone = tombstones_[count_++ % remembered_];
   tombstone.id = id;

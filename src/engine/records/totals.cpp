@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/store/store.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/counter.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/vm.hpp"
@@ -67,6 +68,7 @@ void Totals::fill(tarn_account* account) const noexcept {
 void Totals::begin_account() noexcept {
   identify_process(account_file_);
   refresh_account();
+  TARN_ASSERT(account_file_->bytes == sizeof(tarn_account));
   __atomic_store_n(&account_file_->magic, TARN_ACCOUNT_MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -102,6 +104,7 @@ void Totals::add_live(std::int64_t delta) noexcept {
 }
 
 void Totals::add_large(std::int64_t delta_bytes) noexcept {
+  TARN_ASSERT(delta_bytes != 0);
   if (delta_bytes > 0) large_allocations_.fetch_add(1, std::memory_order_relaxed);
   large_live_blocks_.fetch_add(delta_bytes > 0 ? 1 : -1, std::memory_order_relaxed);
   resize_large(delta_bytes);
@@ -118,9 +121,11 @@ void Totals::count_thread_started() noexcept {
   threads_started_.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t alive = threads_alive_.fetch_add(1, std::memory_order_relaxed) + 1;
   if (alive > threads_peak()) threads_peak_.store(alive, std::memory_order_relaxed);
+  TARN_ASSERT(check());
 }
 
-// Zero in the child of a fork in a signal handler that came while this thread was ending.
+// None is alive in the child of a fork that came, in a signal handler, while this thread was
+// ending.
 void Totals::count_thread_ended() noexcept {
   const std::uint64_t alive = threads_alive_.load(std::memory_order_relaxed);
   if (alive != 0) set_threads_alive(alive - 1);
@@ -128,6 +133,14 @@ void Totals::count_thread_ended() noexcept {
 
 void Totals::set_threads_alive(std::uint64_t count) noexcept {
   threads_alive_.store(count, std::memory_order_relaxed);
+  TARN_ASSERT(check());
 }
+
+#ifdef TARN_DEBUG
+bool Totals::check() const noexcept {
+  const std::uint64_t alive = threads_alive_.load(std::memory_order_relaxed);
+  return alive <= threads_peak() && threads_peak() <= threads_started();
+}
+#endif
 
 }  // namespace tarn

@@ -1,6 +1,7 @@
-// totals: what the process has of all heaps together: live bytes, large blocks, threads; and the
-// account file (tarn/diagnose/account.h), in which others read them while the process runs. It is
-// constant-initialised, so it is there before the first constructor and after the last destructor.
+// totals: what all heaps of the process have together: live bytes, large blocks, threads; and the
+// account file (tarn/diagnose/account.h), in which other processes read them while this one runs.
+// The object is constant-initialised, so it is there before the first constructor and after the
+// last destructor.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -33,7 +34,7 @@ class Totals {
   // Fills in all but the classes and the process's identity. Any thread.
   void fill(tarn_account* account) const noexcept;
 
-  // Creates the account file if the settings want one, and reports a folder where it cannot.
+  // Creates the account file if the settings want one. Reports a folder in which it cannot.
   void open_account() noexcept;
 
   // Makes a file for the child of a fork, at the same address.
@@ -42,7 +43,14 @@ class Totals {
   // Null when there is no file. The mapping is shared with the processes that read it.
   tarn_account* account_file() const noexcept { return account_file_; }
 
+  // For assertions, in debug builds alone. pre: the orphans' lock is held
+  //
+  //   threads alive <= their peak <= threads started
+  bool check() const noexcept;
+
  private:
+  friend struct TotalsAccess;  // Of the tests.
+
   void begin_account() noexcept;
   void refresh_account() noexcept;
 

@@ -23,6 +23,7 @@ Thread* EndingThreads::begin() noexcept {
     }
     Busy::end(*thread_);
   }
+  TARN_ASSERT(thread_ != current_thread && !thread_->busy.load(std::memory_order_relaxed));
   return thread_;
 }
 
@@ -32,6 +33,7 @@ void* EndingThreads::allocate(std::size_t size_class) noexcept {
   if (thread == nullptr) return nullptr;
   Busy::begin(*thread);
   Page* const page = refill(thread->heap, size_class);
+  TARN_ASSERT(page == nullptr || page->owner.load(std::memory_order_relaxed) == thread);
   void* const block = page == nullptr ? nullptr : page_pop(page);
   Busy::end(*thread);
   end();

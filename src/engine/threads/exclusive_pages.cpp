@@ -1,4 +1,4 @@
-// closed_share: see closed_share.hpp.
+// exclusive_pages: see exclusive_pages.hpp.
 //
 // SPDX-License-Identifier: MIT
 #include "engine/threads/exclusive_pages.hpp"
@@ -17,6 +17,7 @@ namespace {
 
 void receive_mail_of(Thread& thread, const HeapRecord& record) noexcept {
   Page* page = thread.mail.take();
+  TARN_ASSERT(exclusive_to_this_thread(record) && mail_check(thread, page));
   while (page != nullptr) {
     auto* const next = static_cast<Page*>(page->newer);
     if (page->heap->record == &record) {
@@ -36,6 +37,7 @@ void take_off(ThreadHeap& heap, Page& page) noexcept {
     set_current(heap, page.size_class, no_page());
     bin.counts.handed.add(~page_untaken(&page) + 1);  // Handed to `free` and never allocated.
   }
+  TARN_ASSERT(!page.queued || page.kept == 0);
   if (page.queued) bin.queue.remove(&page);
   page.queued = false;
   --bin.pages;
@@ -48,13 +50,15 @@ void take_off(ThreadHeap& heap, Page& page) noexcept {
 }  // namespace
 
 Span* take_apart(ThreadHeap& heap, Span* chain) noexcept {
-  TARN_ASSERT(exclusive_to_this_thread(*heap.record));
+  TARN_ASSERT(exclusive_to_this_thread(*heap.record) && heap.record->editing_lists);
+  TARN_ASSERT(heap.pages.check());
   for (int rounds = 0; heap.pages.head() != nullptr; ++rounds) {
     if (rounds != 0) os::yield();
     receive_mail_of(*heap.thread, *heap.record);
     for (Span* span = heap.pages.head(); span != nullptr;) {
       auto* const page = static_cast<Page*>(span);
       span = span->next_of_heap;
+      TARN_ASSERT(page->heap == &heap);
       if (!page_seize(*page)) continue;  // The thread that frees a block of it is about to post it.
       heap.pages.remove(page);
       heap.live_delta -= std::int64_t{page->live_seen} * page->block_bytes;
@@ -86,7 +90,7 @@ void forget_pages(ThreadHeap& heap) noexcept {
 }
 
 void retire_empty_pages(ThreadHeap& heap) noexcept {
-  TARN_ASSERT(exclusive_to_this_thread(*heap.record));
+  TARN_ASSERT(exclusive_to_this_thread(*heap.record) && heap.thread != current_thread);
   if (!barriers_known()) return;
   Page* empty = nullptr;
   std::size_t going = 0;
@@ -98,6 +102,7 @@ void retire_empty_pages(ThreadHeap& heap) noexcept {
   };
   // What others have emptied waits in the mail, for as long as its thread does not allocate.
   Page* mail = heap.thread->mail.take();
+  TARN_ASSERT(mail_check(*heap.thread, mail));
   while (mail != nullptr) {
     Page& page = *mail;
     mail = static_cast<Page*>(page.newer);
@@ -115,6 +120,7 @@ void retire_empty_pages(ThreadHeap& heap) noexcept {
   if (empty == nullptr) return;
   barrier_for_reader();  // Its thread counted a block as free after it was done with it.
   while (empty != nullptr) {
+    TARN_ASSERT(empty->live() == 0 && !empty->queued);
     Page* const page = empty;
     empty = static_cast<Page*>(page->newer);
     const std::size_t bytes = page->bytes();

@@ -42,7 +42,7 @@ Span* take_apart(ThreadHeap& heap, Span* chain) noexcept;
 // Empties all lists of the thread heap, whatever is on them.
 void forget_pages(ThreadHeap& heap) noexcept;
 
-// Gives back the pages of another thread's heap view that have no live block. That thread may be
+// Gives back the pages without live blocks of another thread's thread heap. That thread may be
 // freeing blocks meanwhile; it does not touch a page without live blocks.
 void retire_empty_pages(ThreadHeap& heap) noexcept;
 
@@ -51,8 +51,8 @@ void retire_empty_pages(ThreadHeap& heap) noexcept;
 void flush_thread_heaps_at_hand(HeapRecord& record) noexcept;
 
 // While this lives, the thread that holds the heap exclusively is editing the lists of other
-// threads' heap views. A fork in that time leaves those lists unusable in the child, although their
-// threads are not busy. Does not nest.
+// threads' thread heaps. A fork in that time leaves those lists unusable in the child, although
+// their threads are not busy. Does not nest.
 class EditingLists {
  public:
   explicit EditingLists(HeapRecord& record) noexcept : record_(record) {
@@ -61,6 +61,7 @@ class EditingLists {
     TARN_FORK_FENCE();
   }
   ~EditingLists() {
+    TARN_ASSERT(record_.editing_lists);
     TARN_FORK_FENCE();
     record_.editing_lists = false;
   }

@@ -16,17 +16,19 @@ constinit IdlePurge idle_purge;
 
 namespace {
 
-// What a round purges, which is out of the owner's reach for its time. Each has twice as much as
-// the one before it: it walks past all pages that are in front.
+// What the first round purges; the owner cannot reach it meanwhile. Each further round purges twice
+// as much as the one before: it walks past all pages that are in front.
 constexpr std::size_t round_bytes_first = std::size_t{16} << 20;
 
-// What a look that is not at once gives back: some milliseconds of the OS.
+// The most that a look gives back unless it is to purge at once: some milliseconds of the OS.
 constexpr std::size_t step_bytes = std::size_t{64} << 20;
 
-// Mail that has got nothing new may still have pages that have got empty: every so many looks.
+// Mail to which nothing new has come may still have pages that became empty. It is looked at every
+// so many times.
 constexpr std::uint32_t looks_passed = 8;
 
-// Neighbours, all of them being purged, linked by `newer`: the newest is the lowest or the highest.
+// Pages that are neighbours and are being purged, linked by `newer`. The one that was added last is
+// the lowest or the highest.
 struct Run {
   Page* pages = nullptr;
   std::byte* start = nullptr;
@@ -34,6 +36,8 @@ struct Run {
 
   // False when the page is no neighbour.
   bool add(Page* page) noexcept {
+    TARN_ASSERT(Remote{page->remote.load(std::memory_order_relaxed)}.state() ==
+                RemoteState::purging);
     if (pages == nullptr) {
       start = page->base;
       end = page->end();
@@ -54,6 +58,7 @@ struct Run {
 std::size_t purge_run(Thread& owner, const Run& run) noexcept {
   TARN_ASSERT(run.pages != nullptr && run.start < run.end);
   const auto bytes = static_cast<std::size_t>(run.end - run.start);
+  TARN_ASSERT(bytes % slice_bytes == 0);
   const bool purged = os::vm_purge(run.start, bytes);
   // Where the OS refuses, only the lists have gone.
   for (Page* page = run.pages; page != nullptr; page = static_cast<Page*>(page->newer)) {
@@ -99,6 +104,7 @@ bool take_free_pages(Page** chain, Page** taken, std::size_t wanted) noexcept {
       } else {
         before->newer = next;
       }
+      TARN_ASSERT(page->heap_now()->thread != current_thread);
       page->newer = *taken;
       *taken = page;
       bytes += page->bytes();
@@ -111,8 +117,9 @@ bool take_free_pages(Page** chain, Page** taken, std::size_t wanted) noexcept {
   return false;
 }
 
-// Whether the owner has not looked at its mail since the last look of others at it.
+// True when the owner has not looked at its mail since the last look of others at it.
 bool is_due(Thread& owner) noexcept {
+  TARN_ASSERT(&owner != current_thread);
   MailLook& look = owner.mail_look;
   const Page* const first = owner.mail.first();
   if (first == nullptr) return false;
@@ -137,6 +144,7 @@ std::size_t IdlePurge::serve(Thread& owner, std::size_t most_bytes) noexcept {
     served_ = &owner;
     TARN_FORK_FENCE();
     Page* mail = owner.mail.take();
+    TARN_ASSERT_EVERY(16, mail_check(owner, mail));
     Page* taken = nullptr;
     const std::size_t rest = most_bytes - given;
     has_more = take_free_pages(&mail, &taken, rest < round ? rest : round);
@@ -176,6 +184,7 @@ bool IdlePurge::is_there() noexcept {
 }
 
 std::size_t IdlePurge::purge(bool at_once) noexcept {
+  TARN_ASSERT(!orphans.lock().held_by_this_thread() && !store.lock().held_by_this_thread());
   if (lock_.held_by_this_thread()) return 0;  // In a signal handler.
   if (at_once) {
     lock_.lock();

@@ -15,12 +15,13 @@ namespace tarn {
 
 namespace {
 
-// Returns the orphan that is not warm any longer, or null.
+// Makes the record an orphan. Returns the orphan that is not warm any longer, or null.
 Thread* give_locked(Thread& thread) noexcept {
   TARN_ASSERT(!orphans.lock().held_by_this_thread());
   os::Locked locked(orphans.lock());
   publish_live(thread.heap);
-  TARN_ASSERT(thread.state.load(std::memory_order_relaxed) == ThreadState::live);
+  TARN_ASSERT(thread.state.load(std::memory_order_relaxed) != ThreadState::orphan);
+  TARN_ASSERT(&thread != no_thread() && thread.heap.record == &main_record);
   totals.count_thread_ended();
   thread.state.store(ThreadState::orphan, std::memory_order_seq_cst);
   // After the state: a thread that posted before it left mail here; one that posts after it serves
@@ -28,8 +29,10 @@ Thread* give_locked(Thread& thread) noexcept {
   Busy::begin(thread);
   read_mail(thread);
   settle_queues(thread.heap);  // From here on, the last free of each of its pages is posted.
+  TARN_ASSERT_EVERY(16, counts_may_be_off() || thread_heap_check(thread.heap));
   Busy::end(thread);
   Thread* const cooled = orphans.push_locked(thread);
+  TARN_ASSERT(cooled == nullptr || (cooled != &thread && !cooled->warm));
   if (cooled == nullptr) return nullptr;
   Busy busy(*cooled);
   flush_current_pages(cooled->heap);
@@ -63,10 +66,11 @@ void orphan_tend(ThreadHeap& thread_heap) noexcept {
   if (thread.state.load(std::memory_order_relaxed) != ThreadState::orphan) return;
   Busy busy(thread);
   read_mail(thread);
-  if (keeps_off(*thread_heap.record))
-    return;  // The thread that holds it exclusively comes here afterwards.
+  // The thread that holds it exclusively comes here afterwards.
+  if (keeps_off(*thread_heap.record)) return;
   if (!thread.warm || thread_heap.record == &main_record) flush_current_pages(thread_heap);
   settle_queues(thread_heap);
+  TARN_ASSERT_EVERY(64, counts_may_be_off() || thread_heap_check(thread_heap));
 }
 
 void orphans_trim() noexcept {
@@ -77,6 +81,7 @@ void orphans_trim() noexcept {
     flush_all(thread);
   });
   orphans.cool_all_locked();
+  TARN_ASSERT_EVERY(4, orphans.check_locked());
 }
 
 }  // namespace tarn

@@ -29,7 +29,7 @@ constexpr int pages_looked_at = 4;
 
 std::atomic<std::uint8_t> groups_given{0};
 
-// The record is the first that lies where the thread's will.
+// The thread's record is the first of its records to lie in the pieces of its group.
 Thread* make_thread() noexcept {
   static_assert(256 % thread_groups == 0);
   thread_group = groups_given.fetch_add(1, std::memory_order_relaxed) % thread_groups;
@@ -56,12 +56,14 @@ Thread* Orphans::take(Counted counted) noexcept {
     if (thread != nullptr) {
       count_.fetch_sub(1, std::memory_order_relaxed);
       TARN_ASSERT(thread->state.load(std::memory_order_relaxed) == ThreadState::orphan);
+      TARN_ASSERT(!thread->warm || warm_count_ != 0);
       if (thread->warm) --warm_count_;
       thread->warm = false;
       Busy::begin(*thread);
       withdraw_locked(*thread);
       thread->state.store(ThreadState::live, std::memory_order_seq_cst);
       if (counted == Counted::yes) totals.count_thread_started();
+      TARN_ASSERT_EVERY(64, check_locked());
       return thread;
     }
   }
@@ -78,6 +80,7 @@ Thread* Orphans::take(Counted counted) noexcept {
 Thread* Orphans::push_locked(Thread& thread) noexcept {
   TARN_ASSERT(lock_.held_by_this_thread() &&
               thread.state.load(std::memory_order_relaxed) == ThreadState::orphan);
+  TARN_ASSERT(!thread.busy.load(std::memory_order_relaxed) && &thread != list_.head());
   list_.push_front(&thread);
   count_.fetch_add(1, std::memory_order_relaxed);
   thread.warm = true;
@@ -87,6 +90,7 @@ Thread* Orphans::push_locked(Thread& thread) noexcept {
   while (last->next != nullptr && last->next->warm) last = last->next;
   last->warm = false;
   --warm_count_;
+  TARN_ASSERT_EVERY(64, check_locked());
   return last;
 }
 
@@ -97,8 +101,9 @@ void Orphans::cool_all_locked() noexcept {
 }
 
 void Orphans::offer(ThreadHeap& orphan, std::size_t size_class) noexcept {
-  if (&orphan != &orphan.thread->heap)
-    return;  // Of a heap of one's own: it knows its thread heaps.
+  TARN_ASSERT(lock_.held_by_this_thread());
+  if (&orphan != &orphan.thread->heap) return;  // Its heap is not malloc's: see adopt_in().
+  TARN_ASSERT(size_class < class_count);
   Bin& bin = orphan.bin(size_class);
   if (bin.offered) return;
   bin.offered = true;
@@ -116,7 +121,7 @@ void for_each_bin(const ThreadHeap& heap, Visit visit) noexcept {
 
 }  // namespace
 
-// The bins of one more orphan that a fork has left. False when there is none.
+// Offers the bins of one more orphan that a fork has left. False when there is none.
 bool Orphans::offer_next_locked() noexcept {
   TARN_ASSERT(lock_.held_by_this_thread());
   if (unoffered_ == nullptr) return false;
@@ -128,7 +133,8 @@ bool Orphans::offer_next_locked() noexcept {
   return true;
 }
 
-// Its pages are a living thread's from here on. pre: it has just left the front of the list
+// Takes the record's bins off the lists: its pages are a living thread's from here on. pre: the
+// record has just left the front of the list
 void Orphans::withdraw_locked(Thread& thread) noexcept {
   TARN_ASSERT(lock_.held_by_this_thread());
   if (unoffered_ == &thread) unoffered_ = list_.head();
@@ -148,7 +154,7 @@ Page* take_from(Bin& bin) noexcept {
     auto* const page = static_cast<Page*>(s);
     if (!page_open(page)) continue;  // In the mail: its receiver goes first.
     ThreadHeap& orphan = *page->heap;
-    TARN_ASSERT(page->queued && bin.pages != 0);
+    TARN_ASSERT(page->queued && page->kept == 0 && bin.pages != 0);
     Busy busy(*orphan.thread);
     bin.queue.remove(page);
     --bin.pages;
@@ -159,17 +165,19 @@ Page* take_from(Bin& bin) noexcept {
   return nullptr;
 }
 
-// Goes round the thread heaps of ended threads, a few at a time, and begins where it last found
-// one.
+// Goes round the heap's thread heaps, a few at a time, and takes a page from one whose thread has
+// ended. Begins where it last found one.
 Page* adopt_in(HeapRecord& record, std::size_t size_class) noexcept {
   TARN_ASSERT(orphans.lock().held_by_this_thread() && has_class(record, size_class));
   const ThreadHeap* first = nullptr;
   for (int i = 0; i < thread_heaps_looked_at; ++i) {
     ThreadHeap* thread_heap = record.adopt_next;
     // Acquire: pairs with ThreadHeaps::join().
-    if (thread_heap == nullptr)
+    if (thread_heap == nullptr) {
       thread_heap = record.first_thread_heap.load(std::memory_order_acquire);
+    }
     if (thread_heap == first) return nullptr;
+    TARN_ASSERT(thread_heap->record == &record);
     if (first == nullptr) first = thread_heap;
     record.adopt_next = thread_heap;
     const bool ended =
@@ -189,6 +197,7 @@ Page* Orphans::adopt_offered_locked(std::size_t size_class) noexcept {
   List<Bin>& bins = offered_[size_class];
   for (int i = 0; i < bins_looked_at; ++i) {
     Bin* const bin = bins.head();
+    TARN_ASSERT(bin == nullptr || bin->offered);
     if (bin == nullptr) {
       if (!offer_next_locked()) return nullptr;
       continue;
@@ -217,8 +226,9 @@ Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
   return adopted;
 }
 
-// To offer its bins now would copy memory in every child.
+// Adds the record of a vanished thread. To offer its bins now would copy memory in every child.
 void Orphans::add_vanished(Thread& thread) noexcept {
+  TARN_ASSERT(&thread != current_thread && !thread.busy.load(std::memory_order_relaxed));
   thread.warm = false;
   thread.state.store(ThreadState::orphan, std::memory_order_relaxed);
   list_.push_back(&thread);
@@ -264,5 +274,34 @@ void Orphans::recover_after_fork(const Thread* survivor, const Thread* ending) n
   }
   totals.set_threads_alive(alive);
 }
+
+#ifdef TARN_DEBUG
+bool Orphans::check_locked() const noexcept {
+  std::size_t listed = 0;   // Bins on the lists,
+  std::size_t flagged = 0;  // and bins of orphans that say so.
+  for (const List<Bin>& bins : offered_) {
+    if (!bins.check()) return false;
+    for (const Bin* bin = bins.head(); bin != nullptr; bin = bin->next, ++listed) {
+      if (!bin->offered) return false;
+    }
+  }
+  if (!list_.check()) return false;
+  std::uint32_t count = 0;
+  std::uint32_t warm = 0;
+  bool is_offered = true;
+  bool is_sound = true;
+  for (const Thread* t = list_.head(); t != nullptr; t = t->next, ++count) {
+    if (t->state.load(std::memory_order_relaxed) != ThreadState::orphan) return false;
+    warm += t->warm ? 1 : 0;
+    is_offered = is_offered && t != unoffered_;
+    for_each_bin(t->heap, [&](const Bin& bin, std::size_t) noexcept {
+      flagged += bin.offered ? 1 : 0;
+      is_sound = is_sound && (bin.offered || bin.queue.empty() || !is_offered);
+    });
+  }
+  return is_sound && listed == flagged && warm == warm_count_ &&
+         count == count_.load(std::memory_order_relaxed);
+}
+#endif
 
 }  // namespace tarn

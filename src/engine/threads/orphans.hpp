@@ -54,6 +54,10 @@ class Orphans {
   // uses beside its own, or null.
   void recover_after_fork(const Thread* survivor, const Thread* ending) noexcept;
 
+  // For assertions, in debug builds alone: true when each bin that says so is on the list of its
+  // class, and each that has pages for adopters says so. pre: the lock is held
+  bool check_locked() const noexcept;
+
   // True while a thread may be changing the pages of threads that have ended.
   bool is_locked() const noexcept { return lock_.is_held(); }
 

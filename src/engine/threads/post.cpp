@@ -25,7 +25,7 @@ void post(Page* page) noexcept {
   // acquired with the remote word.
   Thread* owner = page->owner.load(std::memory_order_relaxed);
   if (TARN_UNLIKELY(owner == &frozen_owner)) owner = page->heap_now()->thread;
-  TARN_ASSERT(owner != nullptr);
+  TARN_ASSERT(owner != nullptr && owner != no_thread() && owner != &frozen_owner);
   owner->mail.push(*page, *page);
   store.purger.ring();  // The push comes before its load: a sleeper has looked for mail before.
   serve_if_ended(*owner);
@@ -33,6 +33,7 @@ void post(Page* page) noexcept {
 
 void return_mail(Thread& owner, Page* pages) noexcept {
   TARN_ASSERT(pages != nullptr);
+  TARN_ASSERT_EVERY(16, mail_check(owner, pages));
   Page* last = pages;
   while (last->newer != nullptr) last = static_cast<Page*>(last->newer);
   owner.mail.push(*pages, *last);

@@ -27,9 +27,9 @@ namespace tarn {
 
 namespace {
 
-// Blocks that were freed go before memory that was never touched: a page with nothing but uncarved
-// room waits behind the others. Pages taken over from ended threads may have such room too, so the
-// search is bounded.
+// Blocks that were freed are used before memory that was never touched: a page with nothing but
+// uncarved room waits behind the others. Pages taken over from ended threads may have such room
+// too, so the search is bounded.
 constexpr int put_backs_max = 2;
 
 void enqueue(Page& page) noexcept {
@@ -39,6 +39,7 @@ void enqueue(Page& page) noexcept {
     orphans.offer(*page.heap, page.size_class);
   }
   if (page.queued) return;
+  TARN_ASSERT(page.heap->current_of(page.size_class) != &page);
   page.queued = true;
   page.heap->bin(page.size_class).queue.push_back(&page);
 }
@@ -53,6 +54,7 @@ void dequeue(Page& page) noexcept {
 
 void set_own_current(ThreadHeap& heap, std::size_t size_class, Page* page) noexcept {
   TARN_ASSERT(size_class >= class_count && size_class < bin_count);
+  TARN_ASSERT(page == no_page() || page->size_class == size_class);
   Bin& bin = heap.bin(size_class);
   bin.current = page;
   // What was filled is what is emptied: the record may be another one by then.
@@ -122,6 +124,7 @@ void carve(Page& page) noexcept { note_handed(page, page_carve(&page)); }
 
 void unpin(Page& page) noexcept {
   TARN_ASSERT(page.kept == -1);
+  TARN_ASSERT(page.countdown != 0 && !page.queued);
   page.countdown -= 1;
   page.kept = 0;
 }
@@ -142,12 +145,12 @@ void make_current(Page& page) noexcept {
   set_current(*page.heap, page.size_class, &page);
 }
 
-// Freed blocks of a current page whose room is used up, as far as the owner knows.
+// The number of freed blocks of a current page whose room is used up, as far as the owner knows.
 std::uint32_t freed_of(const Page& page) noexcept { return page.capacity + 1 - page.countdown; }
 
-// With so few freed blocks the page would soon be here again, and again with fewer. While others
-// wait that have more, it sleeps until it has as many. That costs as much as some refills, so small
-// pages are not left.
+// A page with fewer freed blocks than this would soon be here again, and again with fewer. While
+// pages wait that have more, it sleeps until it has as many. That costs as much as some refills, so
+// small pages are not left.
 constexpr std::uint32_t left_capacity_least = 256;
 constexpr std::uint32_t left_part = 8;
 
@@ -172,6 +175,7 @@ bool put_to_sleep(Page& page) noexcept {
   // whether all that is counted here is free.
   const std::uint32_t live = page.countdown;
   const std::uint32_t wakes = threshold < live ? threshold : live;
+  TARN_ASSERT(wakes != 0 && wakes <= live);
   page.countdown = wakes;
   page.kept = static_cast<std::int32_t>(live - wakes);
   if (!page_list(&page, threshold)) {
@@ -201,6 +205,7 @@ Page* take_queued(ThreadHeap& heap, std::size_t size_class) noexcept {
   while (s != nullptr && TARN_UNLIKELY(!page_use(static_cast<Page*>(s)))) s = s->next;
   if (s == nullptr) return nullptr;
   auto* const page = static_cast<Page*>(s);
+  TARN_ASSERT(page->heap == &heap && page->size_class == size_class);
   dequeue(*page);
   make_current(*page);
   return page;
@@ -216,7 +221,7 @@ Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
   return page;
 }
 
-// A page that is paid for; null when a ceiling refuses (refused_by) or the OS.
+// Takes a page that is charged; null when a ceiling (refused_by) or the OS refuses.
 Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t block_bytes,
                    std::size_t slices) noexcept {
   TARN_ASSERT(slices != 0);
@@ -280,6 +285,7 @@ Page* take_asleep(ThreadHeap& heap, std::size_t size_class) noexcept {
 }
 
 void settle_mailed(Page& page) noexcept {
+  TARN_ASSERT(page.kind_now() == SpanKind::page && page.heap != nullptr);
   HeapRecord& record = *page.heap->record;
   if (TARN_UNLIKELY(&record != &main_record) && keeps_off(record)) {
     return page.heap->thread->mail.push(page, page);  // It waits until the exclusive section ends.
@@ -296,6 +302,8 @@ void settle_mailed(Page& page) noexcept {
 
 Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
   Thread& thread = *heap.thread;
+  TARN_ASSERT(size_class < bin_count && &heap != &empty_view);
+  TARN_ASSERT(&thread == &locked_owner || thread.busy.load(std::memory_order_relaxed));
   if (!thread.mail.is_empty()) read_mail(thread);
   if (TARN_UNLIKELY(thread.has_left_over.load(std::memory_order_relaxed))) {
     flush_left_over(thread);
@@ -334,6 +342,7 @@ Page* refill_for(ThreadHeap& heap, std::size_t size_class, std::size_t bytes) no
 }
 
 void page_attention(Page& page) noexcept {
+  TARN_ASSERT(page.countdown == 0 && page.kept >= 0);
   if (page.kept > 0) {
     page_count_all(&page);
     note_live(*page.heap, page, page.countdown);
@@ -345,6 +354,7 @@ void page_attention(Page& page) noexcept {
 
 void read_mail(Thread& thread) noexcept {
   Page* page = thread.mail.take();
+  TARN_ASSERT_EVERY(16, mail_check(thread, page));
   thread.mail.count_read();
   while (page != nullptr) {
     auto* const next = static_cast<Page*>(page->newer);  // Before the page may be posted again.
@@ -382,6 +392,7 @@ void settle_queues(ThreadHeap& heap) noexcept {
     if (bin == nullptr) continue;
     for (Span* span = bin->queue.head(); span != nullptr;) {
       auto* const page = static_cast<Page*>(span);
+      TARN_ASSERT(page->queued && page->heap == &heap);
       span = span->next;
       page_settle(page, false);
       place(*page);
@@ -389,32 +400,23 @@ void settle_queues(ThreadHeap& heap) noexcept {
   }
 }
 
-namespace {
-
-// For debug builds: true but for every 16th time. A check walks all pages and their free lists.
-[[maybe_unused]] bool is_between_checks() noexcept {
-  constexpr std::uint32_t flushes_between = 16;
-  static std::atomic<std::uint32_t> flushes{0};
-  return flushes.fetch_add(1, std::memory_order_relaxed) % flushes_between != 0;
-}
-
-}  // namespace
-
 void flush_all(Thread& thread) noexcept {
   read_mail(thread);
   flush_current_pages(thread.heap);
   settle_queues(thread.heap);
   TARN_ASSERT(serves_nothing(thread.heap));
-  TARN_ASSERT(is_between_checks() || thread_heap_check(thread.heap));
+  TARN_ASSERT_EVERY(16, counts_may_be_off() || thread_heap_check(thread.heap));
 }
 
 // Each thread heap is looked at when its heap has been deleted, and when its last page goes. So a
-// program that deletes many heaps, or has many that live on as blocks, pays for none of the others.
+// program that deletes many heaps, or many of whose deleted heaps still have blocks, pays for none
+// of the others.
 void flush_left_over(Thread& thread) noexcept {
   thread.has_left_over.store(false, std::memory_order_relaxed);
   ThreadHeap* next = nullptr;
   for (ThreadHeap* thread_heap = thread_heaps.take_left_over(thread); thread_heap != nullptr;
        thread_heap = next) {
+    TARN_ASSERT(thread_heap->thread == &thread && thread_heap->record == &main_record);
     next = thread_heap->next_of_record;
     flush_current_pages(*thread_heap);
     settle_queues(*thread_heap);
@@ -425,6 +427,7 @@ void flush_left_over(Thread& thread) noexcept {
   ThreadHeap* const emptied = thread.emptied;
   thread.emptied = nullptr;
   for (ThreadHeap* thread_heap = emptied; thread_heap != nullptr; thread_heap = next) {
+    TARN_ASSERT(thread_heap->thread == &thread && thread_heap->pages.empty());
     next = thread_heap->next_of_record;
     thread_heaps.give(*thread_heap);
   }
@@ -435,12 +438,12 @@ void flush_thread_heap(ThreadHeap& heap) noexcept {
   flush_current_pages(heap);
   settle_queues(heap);
   TARN_ASSERT(serves_nothing(heap));
-  TARN_ASSERT(is_between_checks() || thread_heap_check(heap));
+  TARN_ASSERT_EVERY(16, counts_may_be_off() || thread_heap_check(heap));
 }
 
 namespace {
 
-// Does the entry hold the page of the class that says so?
+// True when the entry holds a page of the class that serves it.
 bool entry_is_right(const ThreadHeap& heap, std::size_t entry) noexcept {
   const Page* const page = heap.current[entry];
   if (page == no_page()) return true;
@@ -451,7 +454,7 @@ bool entry_is_right(const ThreadHeap& heap, std::size_t entry) noexcept {
   return bin->current == page && entry >= bin->entries.first && entry < bin->entries.end;
 }
 
-// The page that serves the class now, if it is as it should be in all places; else null.
+// The page that serves the class now, if all places agree on it; else null.
 const Page* checked_current(const ThreadHeap& heap, const Bin& bin, std::size_t c) noexcept {
   if (c < class_count) return heap.current[c]->size_class == c ? heap.current[c] : no_page();
   for (std::size_t e = bin.entries.first; e < bin.entries.end; ++e) {

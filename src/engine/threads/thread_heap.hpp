@@ -21,7 +21,8 @@ inline void set_current(ThreadHeap& heap, std::size_t size_class, Page* page) no
   heap.current[size_class] = page;
 }
 
-// A current page of the class with a block on its free list; null when out of memory.
+// Makes a page with a block on its free list the current one of the class, and returns it. Null
+// when out of memory.
 Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept;
 
 // As refill(), for a request of `bytes`, which is counted.
@@ -51,10 +52,12 @@ void flush_thread_heap(ThreadHeap& heap) noexcept;
 // going: bytes that are about to be given back.
 bool stays(const Page& page, std::size_t going) noexcept;
 
-// Flushes the thread's heap views of deleted heaps. What they have is given back as it becomes
+// Flushes the thread's thread heaps of deleted heaps. What they have is given back as it becomes
 // empty.
 void flush_left_over(Thread& thread) noexcept;
 
+// True when the thread heap's lists, its current pages and its counts agree. Walks all pages, and
+// the free lists of those that serve. pre: no other thread changes them
 bool thread_heap_check(const ThreadHeap& heap) noexcept;
 
 }  // namespace tarn

@@ -6,6 +6,7 @@
 #include "engine/store/store.hpp"
 #include "engine/threads/orphan_care.hpp"
 #include "engine/threads/orphans.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/thread.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 void thread_ended(void* value) noexcept {
   auto* const thread = static_cast<Thread*>(value);
   if (current_thread != thread) return;
+  TARN_ASSERT(!thread_is_ending);
   Busy::begin(*thread);  // A fork in a signal handler must not give it away as well.
   set_current_thread(no_thread());
   thread_is_ending = true;
@@ -30,6 +32,8 @@ void thread_ended(void* value) noexcept {
 Thread* thread_start() noexcept {
   Thread* const thread = orphans.take(Orphans::Counted::yes);
   if (thread == nullptr) return nullptr;
+  // Lost: the thread has forked on its way here, in a signal handler, and this is the child.
+  TARN_ASSERT(thread->state.load(std::memory_order_relaxed) != ThreadState::orphan);
   set_current_thread(thread);  // Before the call below, which may allocate.
   Busy::end(*thread);
   os::thread_on_end(thread_ended, thread);

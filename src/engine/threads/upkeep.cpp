@@ -10,6 +10,7 @@
 #include "engine/store/store.hpp"
 #include "engine/threads/idle_purge.hpp"
 #include "engine/threads/orphan_care.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 
 namespace tarn {
@@ -21,15 +22,17 @@ namespace {
 constexpr std::uint64_t nap_ms_least = 10;  // Between two looks, however much is due.
 constexpr std::uint64_t mail_pause_ms_most = 8000;
 constexpr std::uint64_t doze_ms_least = 2000;  // A shorter one is not worth being woken from.
-constexpr std::uint64_t end_wait_ms = 1000;    // For a purge that is under way at the end,
-constexpr std::uint64_t end_look_ms = 50;      // and how often it is looked for.
+constexpr std::uint64_t end_wait_ms = 1000;    // For a purge that is under way at the end.
+constexpr std::uint64_t end_look_ms = 50;      // Between two looks for the end of that purge.
 
-// No look at the mail of others before this time, and how large the process was at the last one
-// that did not wait for that.
+// The mail of others is not looked at before this time, unless the process has grown.
 std::atomic<std::uint64_t> mail_due_ms{0};
+
+// The size of the process at the last look for which it had grown.
 std::atomic<std::size_t> peak_looked_at{0};
 
-// What was freed for others before the process grows by more than a 32nd, or than this.
+// The process has grown when it is larger by a 32nd, and by this: what was freed for others may
+// serve before it grows further.
 constexpr std::size_t growth_slices_least = (std::size_t{4} << 20) >> slice_shift;
 
 bool has_grown() noexcept {
@@ -50,7 +53,7 @@ std::size_t look_at_mail(std::uint64_t now_ms) noexcept {
   return idle_purge.purge(false);
 }
 
-// From one look that finds nothing in the mail to the next.
+// The pause after a look that has found nothing in the mail.
 std::uint64_t longer(std::uint64_t pause_ms) noexcept {
   if (pause_ms == 0) return policy.delay_ms.load(std::memory_order_relaxed) + 1;
   return pause_ms < mail_pause_ms_most ? 2 * pause_ms : pause_ms;
@@ -59,6 +62,7 @@ std::uint64_t longer(std::uint64_t pause_ms) noexcept {
 }  // namespace
 
 void upkeep() noexcept {
+  TARN_ASSERT(!store.lock().held_by_this_thread());
   const std::uint64_t now = os::clock_coarse_ms();
   store.purge_when_due(now);
   look_at_mail(now);
@@ -116,6 +120,7 @@ bool Background::begin() noexcept {
   if (!state_.compare_exchange_strong(seen, State::starting, std::memory_order_relaxed)) {
     return seen != State::refused && seen != State::ended;
   }
+  TARN_ASSERT(state_.load(std::memory_order_relaxed) != State::none);
   store.purger.begin();
   left_.store(0, std::memory_order_relaxed);
   const WithoutDefaultHeap not_the_programs_default;  // libc allocates for the thread.

@@ -11,6 +11,12 @@
 #include <gtest/gtest.h>
 
 namespace tarn {
+
+struct MixedPageAccess {
+  static std::uint64_t& used(MixedPage& mixed) { return mixed.used_[0]; }
+  static std::uint64_t& first(MixedPage& mixed) { return mixed.first_[0]; }
+};
+
 namespace {
 
 constexpr std::size_t grain = block_align;
@@ -234,6 +240,25 @@ TEST(MixedPageClasses, LeaveByNumberOrByBytes) {
   mixed.clear();
   EXPECT_FALSE(mixed.has_left(3) || mixed.has_left(64) || mixed.has_left(bin_count - 1));
 }
+
+#ifdef TARN_DEBUG
+TEST(MixedPageCheck, FindsBytesOfNoBlockAndBlocksOfNoBytes) {
+  MixedPage mixed;
+  EXPECT_TRUE(mixed.check());
+  ASSERT_EQ(mixed.take(40, 16), 0u);
+  ASSERT_EQ(mixed.take(16, 16), 48u);
+  EXPECT_TRUE(mixed.check());
+  MixedPageAccess::used(mixed) |= 1u << 10;
+  EXPECT_FALSE(mixed.check()) << "of no block";
+  MixedPageAccess::used(mixed) &= ~(std::uint64_t{1} << 10);
+  MixedPageAccess::first(mixed) |= 1u << 20;
+  EXPECT_FALSE(mixed.check()) << "of no bytes";
+  MixedPageAccess::first(mixed) &= ~(std::uint64_t{1} << 20);
+  EXPECT_TRUE(mixed.check());
+  mixed.slices_charged = MixedPage::slices + 1;
+  EXPECT_FALSE(mixed.check());
+}
+#endif
 
 }  // namespace
 }  // namespace tarn

@@ -1,4 +1,4 @@
-// Shares of threads in heaps: made once, found again, given back, and made anew after a fork.
+// Thread heaps: made once, found again, given back, and listed anew after a fork.
 //
 // SPDX-License-Identifier: MIT
 #include "engine/records/thread_heaps.hpp"
@@ -12,6 +12,15 @@
 #include "platform/os/fake/fake.hpp"
 
 namespace tarn {
+
+struct ThreadHeapsAccess {
+  static bool check() {
+    os::Locked locked(thread_heaps.lock());
+    return thread_heaps.check_locked();
+  }
+  static ThreadHeap*& spare() { return thread_heaps.spare_; }
+};
+
 namespace {
 
 class ThreadHeapsTest : public testing::Test {
@@ -210,6 +219,26 @@ TEST_F(ThreadHeapsTest, AHeapThatIsNotSharedHasOneForAll) {
   give_all(record);
   EXPECT_EQ(record.first_thread_heap, nullptr);
 }
+
+#ifdef TARN_DEBUG
+TEST_F(ThreadHeapsTest, CheckFindsASpareOneThatIsLostOrInUse) {
+  HeapRecord& record = make();
+  ThreadHeap* const thread_heap = join(actor_, record);
+  give_all(record);
+  EXPECT_TRUE(ThreadHeapsAccess::check());
+  ASSERT_EQ(ThreadHeapsAccess::spare(), thread_heap);
+  ThreadHeapsAccess::spare() = thread_heap->next_of_record;
+  EXPECT_FALSE(ThreadHeapsAccess::check()) << "on no list";
+  ThreadHeapsAccess::spare() = thread_heap;
+  thread_heap->thread = &actor_.record();
+  EXPECT_FALSE(ThreadHeapsAccess::check()) << "a thread's";
+  thread_heap->thread = nullptr;
+  thread_heap->left_over = true;
+  EXPECT_FALSE(ThreadHeapsAccess::check());
+  thread_heap->left_over = false;
+  EXPECT_TRUE(ThreadHeapsAccess::check());
+}
+#endif
 
 // There is room in pieces that were had before, and then there is none.
 TEST_F(ThreadHeapsTest, OutOfMemoryLeavesNoTrace) {

@@ -18,6 +18,11 @@
 #include "platform/settings/settings.hpp"
 
 namespace tarn {
+
+struct TotalsAccess {
+  static void set_peak(Totals& of, std::uint64_t count) { of.threads_peak_.store(count); }
+};
+
 namespace {
 
 class TotalsTest : public testing::Test {
@@ -87,6 +92,20 @@ TEST_F(TotalsTest, ThreadsAndTheMostAtATime) {
   EXPECT_EQ(filled().threads_started, 5u);
   EXPECT_EQ(account_.threads_peak, 3u);
 }
+
+#ifdef TARN_DEBUG
+TEST_F(TotalsTest, CheckFindsAPeakThatIsNone) {
+  EXPECT_TRUE(totals_.check());
+  for (int i = 0; i < 3; ++i) totals_.count_thread_started();
+  EXPECT_TRUE(totals_.check());
+  TotalsAccess::set_peak(totals_, 2);
+  EXPECT_FALSE(totals_.check()) << "three are alive";
+  TotalsAccess::set_peak(totals_, 4);
+  EXPECT_FALSE(totals_.check()) << "no more than three were started";
+  TotalsAccess::set_peak(totals_, 3);
+  EXPECT_TRUE(totals_.check());
+}
+#endif
 
 TEST_F(TotalsTest, MemoryIsWhatTheStoreSays) {
   Span* const span = store.take(3, 1);

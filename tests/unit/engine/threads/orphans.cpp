@@ -17,6 +17,13 @@ namespace tarn {
 
 struct OrphansAccess {
   static void lock() { orphans.lock_.lock(); }
+  static std::uint32_t& warm_count() { return orphans.warm_count_; }
+#ifdef TARN_DEBUG
+  static bool check_itself() {
+    os::Locked locked(orphans.lock_);
+    return orphans.check_locked();
+  }
+#endif
 
   // Each bin that has pages for adopters is on the list of its class, once, if it is an orphan's.
   static bool check() {
@@ -223,6 +230,26 @@ TEST_F(OrphansTest, AllPagesAreAdoptedBeforeAFreshOne) {
   EXPECT_TRUE(thread_heap_check(survivor_.record().heap));
   for (void* block : blocks) survivor_.free(block);
 }
+
+#ifdef TARN_DEBUG
+TEST_F(OrphansTest, CheckFindsABinThatIsNotWhereItSaysAndAWrongCount) {
+  const std::vector<Ended> ended = end_many(3);
+  EXPECT_TRUE(OrphansAccess::check_itself());
+  Bin& bin = ended[1].record->heap.bin(class_of(bytes));
+  ASSERT_TRUE(bin.offered);
+  bin.offered = false;
+  EXPECT_FALSE(OrphansAccess::check_itself()) << "listed, and it says that it is not";
+  bin.offered = true;
+  ++OrphansAccess::warm_count();
+  EXPECT_FALSE(OrphansAccess::check_itself());
+  --OrphansAccess::warm_count();
+  ended[2].record->state.store(ThreadState::live);
+  EXPECT_FALSE(OrphansAccess::check_itself()) << "no orphan";
+  ended[2].record->state.store(ThreadState::orphan);
+  EXPECT_TRUE(OrphansAccess::check_itself());
+  for (const Ended& e : ended) survivor_.free(e.block);
+}
+#endif
 
 TEST_F(OrphansTest, TheYoungestOrphansPagesAreAdoptedFirst) {
   std::deque<Actor> actors(warm_max + 3);

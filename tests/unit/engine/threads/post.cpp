@@ -31,6 +31,22 @@ TEST_F(MailTest, BelowTheThresholdNothingIsPosted) {
   EXPECT_NE(page->kind_now(), SpanKind::page);
 }
 
+#ifdef TARN_DEBUG
+TEST_F(MailTest, CheckFindsAPageThatIsNoMailOrOfAnotherThread) {
+  Page* const page = sleeping_page();
+  free_by(other_, page_threshold(page));
+  ASSERT_EQ(mail(), page);
+  EXPECT_TRUE(mail_check(owner_.record(), mail()));
+  EXPECT_FALSE(mail_check(other_.record(), mail())) << "it is the owner's";
+  const std::uint64_t word = page->remote.load();
+  page->remote.store(Remote::empty(RemoteState::listed).word);
+  EXPECT_FALSE(mail_check(owner_.record(), mail())) << "it is on no way";
+  page->remote.store(word);
+  EXPECT_TRUE(mail_check(owner_.record(), nullptr)) << "there is none";
+  free_by(owner_, blocks_.size());
+}
+#endif
+
 TEST_F(MailTest, ARefillReadsTheMailFirst) {
   Page* const page = sleeping_page();
   free_by(other_, page_threshold(page));
