@@ -12,12 +12,13 @@
 #include "heaps/checked/notes.hpp"
 #include "heaps/checked/places.hpp"
 #include "heaps/checked/quarantine.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
 namespace {
 
-// The class of places for a request; class_count when its span is its own.
+// The class of places for a request; class_count when the block gets a span of its own.
 std::size_t place_class_for(const Request& request) noexcept {
   if (request.bytes > block_bytes_max - canary_bytes_min || request.alignment > slice_bytes) {
     return class_count;
@@ -34,6 +35,7 @@ Page* make_checked(HeapRecord& record, std::size_t size_class, Attempt* failed) 
   if (page == nullptr) page = take_charged_span(record, slices_for(place_bytes), 1, failed);
   if (page == nullptr) return nullptr;
   page->capacity = static_cast<std::uint32_t>(page->bytes() / place_bytes);
+  TARN_ASSERT(size_class < class_count && page->capacity != 0);
   page->notes = take_notes(page->capacity);
   if (page->notes == nullptr) {
     give_charged_span(record, page);
@@ -41,8 +43,8 @@ Page* make_checked(HeapRecord& record, std::size_t size_class, Attempt* failed) 
     return nullptr;
   }
   page->local_free = nullptr;
-  page->countdown = 0;  // Places that are not free,
-  page->live_seen = 0;  // and those that have a live block.
+  page->countdown = 0;  // The number of places that are not free.
+  page->live_seen = 0;  // The number of places that have a live block.
   page->block_bytes = static_cast<std::uint32_t>(place_bytes);
   page->carved = 0;
   page->size_class = static_cast<SizeClass>(size_class);
@@ -52,15 +54,18 @@ Page* make_checked(HeapRecord& record, std::size_t size_class, Attempt* failed) 
   page_map.set(page->base, page->slices, page);
   ++places.spans;
   places.roomy.push_back(page);
+  TARN_ASSERT_EVERY(16, places_check(record));
   return page;
 }
 
 // pre: the span has a free place
 Place take_place(Checks& checks, Page* page) noexcept {
+  TARN_ASSERT(page->queued && page->countdown < page->capacity);
   Place place;
   Block* const freed = page->local_free;
   if (freed != nullptr) {
     place = place_around(page, freed);
+    TARN_ASSERT(place.note != nullptr && place.note->state() == NoteState::freed);
     page->local_free = reinterpret_cast<Block*>(place.note->next);
   } else {
     new (&page->notes[page->carved]) Note;
@@ -97,6 +102,8 @@ Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept {
 
 Attempt begin_lone(HeapRecord& record, Page* page, LoneNote& note, std::byte* start,
                    const Request& request, unsigned flags) noexcept {
+  TARN_ASSERT(page->kind_now() == SpanKind::large && note.state() == NoteState::taken);
+  TARN_ASSERT(start >= page->base && request.bytes <= page->bytes());
   note.start = start;
   note.record = &record;
   note.allocated_at = request.site;
@@ -118,6 +125,7 @@ Attempt begin_lone(HeapRecord& record, Page* page, LoneNote& note, std::byte* st
 Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept {
   const std::size_t size_class = place_class_for(request);
   if (size_class == class_count) return lone_allocate(record, request);
+  TARN_ASSERT(record.lock.held_by_this_thread());
   Checks& checks = *record.checks;
   List<Span>& roomy = checks.classes[size_class].roomy;
   Attempt failed{};
@@ -126,6 +134,7 @@ Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept {
   }
   auto* const page = static_cast<Page*>(roomy.head());
   const Place place = take_place(checks, page);
+  TARN_ASSERT(place.bytes >= request.bytes + canary_bytes_min);
   ++page->live_seen;
   place.note->allocated_at = request.site;
   place.note->freed_at = nullptr;

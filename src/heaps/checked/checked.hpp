@@ -9,7 +9,7 @@
 
 namespace tarn {
 
-// From lists of one size, or a span of its own.
+// Allocates a block in a place of one size, or in a span of its own when it is large.
 Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept;
 
 // Makes a span of kind large, and a note in state taken, the place of one block that begins at

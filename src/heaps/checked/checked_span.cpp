@@ -6,6 +6,7 @@
 #include "engine/records/limits.hpp"
 #include "engine/store/store.hpp"
 #include "heaps/checked/notes.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
@@ -13,6 +14,7 @@ namespace {
 
 Span* notes_span(const Page* page) noexcept {
   Span* const span = page_map.span_of(page->notes);
+  TARN_ASSERT(span->kind_now() == SpanKind::notes && page->kind_now() != SpanKind::lone);
   span->set_kind(SpanKind::large);  // In use by nobody until the store has it.
   return span;
 }
@@ -20,6 +22,7 @@ Span* notes_span(const Page* page) noexcept {
 }  // namespace
 
 Note* take_notes(std::size_t count) noexcept {
+  TARN_ASSERT(count != 0);
   const std::size_t slices = slices_for(count * sizeof(Note));
   Span* const span = store.take(slices, 1);
   if (span == nullptr) return nullptr;
@@ -31,6 +34,7 @@ Note* take_notes(std::size_t count) noexcept {
 
 Page* take_charged_span(HeapRecord& record, std::size_t slices, std::size_t alignment,
                         Attempt* failed) noexcept {
+  TARN_ASSERT(record.lock.held_by_this_thread() && slices != 0);
   const std::size_t bytes = slices << slice_shift;
   if (HeapRecord* const refused_by = charge(record, bytes)) {
     *failed = {Outcome::refused, nullptr, refused_by};
@@ -52,6 +56,8 @@ Page* take_charged_span(HeapRecord& record, std::size_t slices, std::size_t alig
 
 void give_charged_span(HeapRecord& record, Page* page) noexcept {
   Checks& checks = *record.checks;
+  TARN_ASSERT(record.lock.held_by_this_thread() && page->record_now() == &record);
+  TARN_ASSERT(checks.charged >= page->bytes());
   // First: what the child of a fork finds to be the heap's has to be charged.
   page->set_kind(SpanKind::large);  // In use by nobody until the store has it.
   page->set_record(nullptr);
@@ -64,11 +70,13 @@ void give_charged_span(HeapRecord& record, Page* page) noexcept {
 }
 
 void free_place(HeapRecord& record, Page* page, const Place& place) noexcept {
+  TARN_ASSERT(record.lock.held_by_this_thread() && is_checked(page->kind_now()));
   if (page->kind_now() == SpanKind::lone) {
     auto* const note = static_cast<LoneNote*>(place.note);
     give_charged_span(record, page);
     return notes.give(*note);
   }
+  TARN_ASSERT(page->countdown != 0 && page->countdown <= page->carved);
   place.note->set_state(NoteState::freed);
   place.note->next = reinterpret_cast<std::byte*>(static_cast<Block*>(page->local_free));
   page->local_free = reinterpret_cast<Block*>(place.start);
@@ -81,6 +89,8 @@ void free_place(HeapRecord& record, Page* page, const Place& place) noexcept {
 
 void give_checked(HeapRecord& record, Page* page) noexcept {
   PlaceClass& places = record.checks->classes[page->size_class];
+  TARN_ASSERT(page->countdown == 0 && page->live_seen == 0 && page->queued);
+  TARN_ASSERT(places.spans != 0);
   places.roomy.remove(page);  // An empty span has room.
   --places.spans;
   Span* const its_notes = notes_span(page);
@@ -90,6 +100,7 @@ void give_checked(HeapRecord& record, Page* page) noexcept {
 }
 
 Span* chain_checked(Page* page, Span* chain) noexcept {
+  TARN_ASSERT(page->kind_now() == SpanKind::checked);
   page->set_kind(SpanKind::large);
   page->set_record(nullptr);
   TARN_FORK_FENCE();
@@ -100,6 +111,7 @@ Span* chain_checked(Page* page, Span* chain) noexcept {
 }
 
 Span* chain_lone(Page* page, Span* chain) noexcept {
+  TARN_ASSERT(page->kind_now() == SpanKind::lone);
   page->set_kind(SpanKind::large);
   page->set_record(nullptr);
   TARN_FORK_FENCE();

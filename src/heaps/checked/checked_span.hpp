@@ -13,20 +13,21 @@
 
 namespace tarn {
 
-// Charged and on the heap's list, of kind large; null when refused or out of memory: then *failed
-// says which. One place, so that a heap's spans can come from somewhere else.
+// Takes a span of kind large, charged and on the heap's list. Null when refused or out of memory;
+// *failed says which. All spans of such heaps come from here.
 Page* take_charged_span(HeapRecord& record, std::size_t slices, std::size_t alignment,
                         Attempt* failed) noexcept;
 void give_charged_span(HeapRecord& record, Page* page) noexcept;
 
-// Notes of places, in a span of their own; null when out of memory.
+// Takes notes for so many places, in a span of their own; null when out of memory.
 Note* take_notes(std::size_t count) noexcept;
 
-// A place can be used again, or its span goes.
+// Makes a place free for the next block, and gives its span back when that is empty then.
 void free_place(HeapRecord& record, Page* page, const Place& place) noexcept;
-void give_checked(HeapRecord& record, Page* page) noexcept;  // An empty one.
+void give_checked(HeapRecord& record, Page* page) noexcept;  // pre: no place is in use
 
-// The span and its notes, no longer the heap's nor on its list, in front of the chain.
+// Take the span and its notes off the heap, and put them in front of the chain. pre: the span is on
+// no list of the heap
 Span* chain_checked(Page* page, Span* chain) noexcept;
 Span* chain_lone(Page* page, Span* chain) noexcept;
 

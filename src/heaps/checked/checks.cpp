@@ -25,11 +25,12 @@ namespace tarn {
 
 namespace {
 
-// Checks that no heap has, linked by next_spare. The lock comes after all others.
+// The objects that no heap has, linked by next_spare. The lock comes after all others.
 os::Lock spare_lock;
 Checks* spare_checks = nullptr;
 
-// The record of a checked span, locked and open; null when the span is none by now.
+// The record of a checked span, locked, while no other thread holds that heap exclusively. Null
+// when the span is no checked one by now.
 HeapRecord* lock_checked(Page* page) noexcept {
   for (;;) {
     HeapRecord* const record = page->record_now();
@@ -66,6 +67,7 @@ void require_live(const HeapRecord& record, const Place& around, const FreeCall&
 }
 
 void give_if_empty(HeapRecord& record, Page* page) noexcept {
+  TARN_ASSERT(record.lock.held_by_this_thread() && page->record_now() == &record);
   if (page->kind_now() != SpanKind::checked || page->countdown != 0) return;
   if (!empty_stays(record, page->bytes())) give_checked(record, page);
 }
@@ -93,12 +95,14 @@ Checks* checks_make(Mode mode) noexcept {
   }
   if (memory == nullptr) memory = store.allocate_record(sizeof(Checks));
   if (memory == nullptr) return nullptr;
+  TARN_ASSERT(mode != Mode::fast);
   auto* const checks = new (memory) Checks;
   checks->mode = mode;
   return checks;
 }
 
 void checks_give(Checks* checks) noexcept {
+  TARN_ASSERT(checks->spans.empty() && checks->passed.empty());
   if (checks->mode == Mode::passthrough) passthrough_give_table();
   os::Locked locked(spare_lock);
   checks->next_spare = spare_checks;
@@ -108,6 +112,7 @@ void checks_give(Checks* checks) noexcept {
 void checks_end(HeapRecord& record) noexcept {
   if (record.checks == nullptr) return;
   os::Locked locked(record.lock);
+  TARN_ASSERT(record.checks->live_blocks == 0 && record.checks->charged == 0);
   checks_give(record.checks);
   record.checks = nullptr;
 }
@@ -154,6 +159,7 @@ void checks_free(Page* page, void* p, const FreeCall& given) noexcept {
     if (!is_size(*place.note, given.bytes)) {
       report_block(Misuse::size_mismatch, *record, place, given, p);
     }
+    TARN_ASSERT(page->live_seen != 0);
     count_gone(*record->checks, place.note->requested());
     if (page->kind_now() == SpanKind::lone) {
       totals.add_large(-static_cast<std::int64_t>(page->bytes()));
@@ -232,6 +238,8 @@ bool checks_resize(Page* page, void* p, std::size_t bytes, const char* function,
 
 Span* checks_take_all(HeapRecord& record) noexcept {
   os::Locked locked(record.lock);
+  TARN_ASSERT(exclusive_to_this_thread(record));
+  TARN_ASSERT_EVERY(4, places_check(record));
   Checks& checks = *record.checks;
   Span* chain = nullptr;
   while (Span* const span = checks.spans.pop_front()) {
@@ -251,6 +259,7 @@ Span* checks_take_all(HeapRecord& record) noexcept {
     n->set_state(NoteState::taken);
   }
   TARN_FORK_FENCE();
+  TARN_ASSERT(!checks.deleted);
   if (checks.charged != 0) uncharge(record, checks.charged);
   auto passed = checks.passed;
   forget_all(checks);
@@ -268,10 +277,12 @@ void checks_collect(HeapRecord& record) noexcept {
     release_oldest(record);
   }
   give_all_empty(record);
+  TARN_ASSERT_EVERY(16, places_check(record));
 }
 
 bool checks_disown(HeapRecord& record) noexcept {
   os::Locked locked(record.lock);
+  TARN_ASSERT(exclusive_to_this_thread(record) && !record.checks->deleted);
   Checks& checks = *record.checks;
   release_all(record);
   give_all_empty(record);
@@ -284,6 +295,7 @@ bool checks_disown(HeapRecord& record) noexcept {
 
 void checks_verify(HeapRecord& record, const char* function) noexcept {
   os::Locked locked(record.lock);
+  TARN_ASSERT_EVERY(4, places_check(record));
   const FreeCall given{function, nullptr};
   for (Span* s = record.checks->spans.head(); s != nullptr; s = s->next_of_heap) {
     for_each_place(static_cast<Page*>(s), [&](const Place& place) noexcept {

@@ -1,5 +1,5 @@
-// checks_fork: a heap's lists and counts made again in the child of a fork, from its spans and
-// notes: what each says is right at any moment, whatever of the lists was half-changed.
+// checks_fork: makes a heap's lists and counts again in the child of a fork, from its spans and
+// notes. What each of these says is right at any moment, whatever of the lists was half-changed.
 //
 // SPDX-License-Identifier: MIT
 #include <cstring>
@@ -8,13 +8,14 @@
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/notes.hpp"
 #include "heaps/checked/passthrough.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 
 namespace tarn {
 
 namespace {
 
-// A thread vanished that was freeing the block.
+// Completes the free of a block whose thread vanished meanwhile.
 void finish_free(const Place& place) noexcept {
   if (place.note->state() != NoteState::taken) return;
   memset(place.start, freed_byte, place.bytes);
@@ -50,6 +51,7 @@ void repair_checked(Checks& checks, Page* page, Note*& newest_kept) noexcept {
     }
     ++page->countdown;
   });
+  TARN_ASSERT(page->size_class < class_count && page->countdown <= page->carved);
   PlaceClass& places = checks.classes[page->size_class];
   ++places.spans;
   page->queued = page->local_free != nullptr || page->carved < page->capacity;
@@ -92,6 +94,7 @@ void checks_repair(HeapRecord& record) noexcept {
     checks.charged += note.requested() == 0 ? 1 : note.requested();
     count_born(checks, note.requested());
   });
+  TARN_ASSERT(places_check(record));
 }
 
 }  // namespace tarn

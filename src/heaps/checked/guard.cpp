@@ -9,19 +9,21 @@
 #include "engine/store/store.hpp"
 #include "heaps/checked/notes.hpp"
 #include "heaps/checked/places.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/vm.hpp"
 
 namespace tarn {
 
 namespace {
 
-constexpr std::uint32_t guarded_blocks_max = 16'384;  // Of all heaps, those kept back too.
+constexpr std::uint32_t guarded_blocks_max = 16'384;  // In all heaps, with those in quarantine.
 std::atomic<std::uint32_t> guarded_blocks{0};
 
-// Spans that the OS did not open again, linked by next: tried again later.
+// Spans that the OS did not open again, linked by next. They are tried again later.
 std::atomic<Span*> unopened{nullptr};
 
 void put_unopened(Span* span) noexcept {
+  TARN_ASSERT(span->kind_now() == SpanKind::large && page_map.span_of(span->base) != span);
   Span* before = unopened.load(std::memory_order_relaxed);
   do {
     span->next = before;
@@ -38,7 +40,10 @@ bool take_guard() noexcept {
   return false;
 }
 
-void give_guard() noexcept { guarded_blocks.fetch_sub(1, std::memory_order_relaxed); }
+void give_guard() noexcept {
+  TARN_ASSERT(guarded_blocks.load(std::memory_order_relaxed) != 0);
+  guarded_blocks.fetch_sub(1, std::memory_order_relaxed);
+}
 
 void try_unopened() noexcept {
   if (TARN_LIKELY(unopened.load(std::memory_order_relaxed) == nullptr)) return;
@@ -58,8 +63,10 @@ void try_unopened() noexcept {
 
 namespace {
 
-// Its note is spare, and nothing leads to it. False: it waits for a better time.
+// Makes the span nobody's and its note spare, and opens the span. False when the OS refuses that:
+// nothing leads to the span then, and it waits for a better time.
 bool leave(Page* page) noexcept {
+  TARN_ASSERT(page->kind_now() == SpanKind::lone);
   // First: what the child of a fork finds to be the heap's has a note, and is charged.
   page->set_kind(SpanKind::large);
   page->set_record(nullptr);
@@ -77,6 +84,7 @@ bool leave(Page* page) noexcept {
 }  // namespace
 
 bool guarded_close(Page* page) noexcept {
+  TARN_ASSERT(page->kind_now() == SpanKind::lone && page->slices > 1);
   const std::size_t bytes = page->bytes() - slice_bytes;
   if (!os::vm_close(page->base, bytes)) return false;
   os::vm_purge(page->base, bytes);  // If it is refused, the memory stays taken for so long.
@@ -86,6 +94,8 @@ bool guarded_close(Page* page) noexcept {
 void give_guarded(HeapRecord& record, Page* page) noexcept {
   Checks& checks = *record.checks;
   const std::size_t bytes = page->bytes();
+  TARN_ASSERT(record.lock.held_by_this_thread() && page->record_now() == &record);
+  TARN_ASSERT(checks.charged >= bytes);
   checks.spans.remove(page);
   checks.charged -= bytes;
   const bool left = leave(page);

@@ -1,7 +1,7 @@
 // guard: inaccessible pages behind guarded blocks: how many there are, and what is out of reach.
 //
-// Each such block takes two mappings, of which a process has 65,530: beyond half of them blocks are
-// served as in checked heaps.
+// Each such block takes two mappings, of which a process has 65,530. When half of them are in use,
+// further blocks are served as in checked heaps.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,19 +10,21 @@
 
 namespace tarn {
 
-// One of the guards that the process may have; false when all are in use.
+// Takes one of the guards that the process may have; false when all are in use.
 bool take_guard() noexcept;
 void give_guard() noexcept;
 
 // Spans that the OS did not open when their blocks went are tried again.
 void try_unopened() noexcept;
 
-// Out of reach for everyone; false when the OS refuses. And back.
+// Makes all of the span inaccessible; false when the OS refuses.
 bool guarded_close(Page* page) noexcept;
+
+// Gives the span of a guarded block back. While the OS does not open it, it waits for that.
 void give_guarded(HeapRecord& record, Page* page) noexcept;
 
-// The span and its note, no longer the heap's nor on its list, in front of the chain; unless the OS
-// does not open it: then it waits for that.
+// Takes the span and its note off the heap and puts the span in front of the chain. If the OS does
+// not open it, it waits for that and is not in the chain. pre: the span is on no list of the heap
 Span* chain_guarded(Page* page, Span* chain) noexcept;
 
 }  // namespace tarn

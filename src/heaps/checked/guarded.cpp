@@ -10,6 +10,7 @@
 #include "heaps/checked/places.hpp"
 #include "heaps/checked/quarantine.hpp"
 #include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/vm.hpp"
 
 namespace tarn {
@@ -33,6 +34,7 @@ Page* take_guarded(HeapRecord& record, std::size_t slices, std::size_t alignment
 }  // namespace
 
 Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept {
+  TARN_ASSERT(record.lock.held_by_this_thread() && is_power_of_two(request.alignment));
   Checks& checks = *record.checks;
   try_unopened();
   bool has_guard = take_guard();
@@ -60,6 +62,7 @@ Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept {
     // Its guard was refused.
     return failed.outcome == Outcome::again ? checked_allocate(record, request) : failed;
   }
+  TARN_ASSERT(page->bytes() >= bytes + slice_bytes);
   return begin_lone(record, page, *note, page->end() - slice_bytes - bytes, request, Note::guarded);
 }
 

@@ -1,5 +1,6 @@
-// guarded: each block at the end of OS pages of its own, an inaccessible one behind it. After its
-// end no byte can be reached, until it leaves the quarantine. The record's lock is held.
+// guarded: each block lies at the end of OS pages of its own, before an inaccessible one. From its
+// free on none of its bytes can be reached, until it leaves the quarantine. The record's lock is
+// held.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,7 +10,7 @@
 
 namespace tarn {
 
-// As checked_allocate when it cannot be guarded.
+// Allocates a guarded block. Where none can be had, a block as of checked_allocate().
 Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept;
 
 }  // namespace tarn

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "engine/store/store.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
 
 namespace tarn {
@@ -27,6 +28,7 @@ LoneNote* Notes::take() noexcept {
     }
   }
   LoneNote& note = *spare_;
+  TARN_ASSERT(note.state() == NoteState::spare && note.record == nullptr);
   spare_ = note.newer;
   note.newer = note.older = nullptr;
   note.next = nullptr;
@@ -36,7 +38,9 @@ LoneNote* Notes::take() noexcept {
 }
 
 void Notes::give(LoneNote& note) noexcept {
+  TARN_ASSERT_EVERY(256, check());
   os::Locked locked(lock_);
+  TARN_ASSERT(note.state() != NoteState::spare && &note != spare_);
   note.record = nullptr;
   note.start = nullptr;
   note.set(NoteState::spare, 0, 0);
@@ -56,5 +60,21 @@ void Notes::recover_after_fork() noexcept {
     }
   }
 }
+
+#ifdef TARN_DEBUG
+bool Notes::check() noexcept {
+  os::Locked locked(lock_);
+  std::size_t unused = 0;
+  for (const Group* g = known_; g != nullptr; g = g->before) {
+    for (const LoneNote& note : g->notes) unused += note.state() == NoteState::spare ? 1 : 0;
+  }
+  std::size_t listed = 0;
+  for (const LoneNote* note = spare_; note != nullptr; note = note->newer) {
+    if (note->state() != NoteState::spare || note->start != nullptr) return false;
+    if (++listed > unused) return false;
+  }
+  return listed == unused;
+}
+#endif
 
 }  // namespace tarn

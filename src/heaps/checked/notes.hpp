@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "engine/layout/geometry.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/thread.hpp"
 
 namespace tarn {
@@ -22,24 +23,34 @@ namespace tarn {
 struct HeapRecord;
 
 enum class NoteState : std::uint8_t {
-  spare,  // No block; also what zero memory says.
+  spare,  // There is no block. Memory that reads as zero says so.
   taken,  // Its block is about to begin or to end.
   live,
-  kept_back,  // Freed, and not yet to be used again.
+  kept_back,  // In quarantine: freed, and not yet to be used again.
   freed,      // The place may be used again.
 };
+
+// For assertions: a block comes into quarantine only from its life, and only a place that had a
+// block becomes free.
+constexpr bool may_become(NoteState from, NoteState to) noexcept {
+  switch (to) {
+    case NoteState::kept_back: return from == NoteState::live || from == NoteState::taken;
+    case NoteState::freed: return from != NoteState::spare && from != NoteState::freed;
+    default: return true;
+  }
+}
 
 struct Note {
   std::atomic<std::uint64_t> word{0};  // Written under the record's lock.
   const void* allocated_at = nullptr;  // Return addresses of the public functions.
   const void* freed_at = nullptr;
-  std::byte* next = nullptr;  // A block: the next one that is kept back, or place that is free.
+  std::byte* next = nullptr;  // The next block in quarantine, or the next place that is free.
 
   static constexpr unsigned state_shift = 56;
   static constexpr unsigned flag_shift = 48;
   static constexpr std::uint64_t requested_mask = (std::uint64_t{1} << flag_shift) - 1;
   static constexpr unsigned guarded = 1;  // An inaccessible page follows.
-  static constexpr unsigned rounded = 2;  // Of one size: what was asked for may have been less.
+  static constexpr unsigned rounded = 2;  // Of one size: the program may have asked for less.
   static constexpr unsigned passed = 4;   // A block of the system's malloc.
 
   NoteState state() const noexcept {
@@ -52,23 +63,27 @@ struct Note {
     return (word.load(std::memory_order_relaxed) >> flag_shift & flag) != 0;
   }
   void set(NoteState state, unsigned flags, std::size_t requested) noexcept {
+    TARN_ASSERT(requested <= requested_mask && flags <= (guarded | rounded | passed));
+    TARN_ASSERT(may_become(this->state(), state));
     word.store(static_cast<std::uint64_t>(state) << state_shift |
                    std::uint64_t{flags} << flag_shift | requested,
                std::memory_order_relaxed);
   }
   void set_state(NoteState state) noexcept {
+    TARN_ASSERT(may_become(this->state(), state));
     const std::uint64_t rest = word.load(std::memory_order_relaxed) << 8 >> 8;
     word.store(static_cast<std::uint64_t>(state) << state_shift | rest, std::memory_order_relaxed);
   }
 };
 static_assert(sizeof(Note) == 32);
 
-// More is nowhere to be had, and no note could say it.
+// No allocation can be larger, so the field of a note is wide enough.
 inline constexpr std::size_t noted_bytes_max = std::size_t{1} << (Note::flag_shift - 1);
 static_assert(noted_bytes_max >> (address_bits - 1) != 0);
 
-// Of a block that shares its span with none, or of one of the system's malloc. The list is the
-// notes' when spare (newer only), else the heap's; `next` of a block of malloc's: see Passed.
+// The note of a block that has its span to itself, or of a block of the system's malloc. A spare
+// one is on the list of `notes` (newer only), any other on its heap's. For a block of the system's
+// malloc, `next` is a link of the table in passthrough.cpp.
 struct LoneNote : Note {
   std::byte* start = nullptr;
   HeapRecord* record = nullptr;
@@ -81,7 +96,7 @@ class Notes {
  public:
   // In state taken; null when out of memory. Takes the lock.
   LoneNote* take() noexcept;
-  void give(LoneNote& note) noexcept;
+  void give(LoneNote& note) noexcept;  // pre: it is not spare
 
   // Calls visit(note) for every note that is not spare. In the child of a fork.
   template <class Visit>
@@ -95,7 +110,13 @@ class Notes {
 
   void recover_after_fork() noexcept;
 
+  // For assertions, in debug builds alone: true when the spare list holds the spare notes, each
+  // once. Takes the lock.
+  bool check() noexcept;
+
  private:
+  friend struct NotesAccess;  // Of the tests.
+
   static constexpr std::size_t group_notes_ = 63;
   struct Group {
     std::array<LoneNote, group_notes_> notes{};

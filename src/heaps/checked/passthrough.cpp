@@ -1,5 +1,6 @@
-// passthrough: see passthrough.hpp. The table is one of chains (by a note's next, which leads to
-// notes here), twice as large whenever it is full; its lock comes after a record's.
+// passthrough: see passthrough.hpp. The table is a hash table with chains (by a note's next, which
+// leads to notes here). It is made twice as large whenever it is full. Its lock comes after a
+// record's.
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/checked/passthrough.hpp"
@@ -12,6 +13,7 @@
 #include "engine/store/store.hpp"
 #include "heaps/checked/notes.hpp"
 #include "heaps/heap/soft_marks.hpp"
+#include "platform/base/check.hpp"
 #include "platform/os/system_malloc.hpp"
 
 namespace tarn {
@@ -20,11 +22,11 @@ namespace {
 
 class Passed {
  public:
-  // Makes room for one block, which may be in it or not; false when there is no memory for a table.
+  // Makes room for one block more; false when there is no memory for a table.
   bool reserve() noexcept;
   void cancel() noexcept;
   void insert(LoneNote& note) noexcept;      // pre: there is room for it
-  LoneNote* remove(const void* p) noexcept;  // Its room stays.
+  LoneNote* remove(const void* p) noexcept;  // Its room stays reserved.
   void give_if_unused() noexcept;
   LoneNote* find(const void* p, HeapRecord** record, std::size_t* bytes) noexcept;
   void recover_after_fork() noexcept;
@@ -45,6 +47,7 @@ class Passed {
   }
   static void put(Table& table, LoneNote& note) noexcept {
     LoneNote** const chain = chain_of(table, note.start);
+    TARN_ASSERT(note.start != nullptr && *chain != &note);
     note.next = to_next(*chain);
     *chain = &note;
   }
@@ -88,11 +91,13 @@ bool Passed::reserve() noexcept {
 
 void Passed::cancel() noexcept {
   os::Locked locked(lock_);
+  TARN_ASSERT(reserved_.load(std::memory_order_relaxed) != 0);
   reserved_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Passed::give_table(Table* table) noexcept {
   Span* const span = page_map.span_of(table);
+  TARN_ASSERT(span->kind_now() == SpanKind::notes);
   span->set_kind(SpanKind::large);  // In use by nobody until the store has it.
   page_map.clear_ends(span->base, span->slices);
   store.give(span);
@@ -106,8 +111,9 @@ void Passed::give_if_unused() noexcept {
   give_table(table);
 }
 
-// Without memory the chains get longer, and that is all.
+// When there is no memory, the chains get longer, and that is all.
 void Passed::grow_locked() noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread());
   Table* const before = table_.load(std::memory_order_relaxed);
   Table* const table = make(before->bits + 1);
   if (table == nullptr) return;
@@ -125,6 +131,7 @@ void Passed::grow_locked() noexcept {
 
 void Passed::insert(LoneNote& note) noexcept {
   os::Locked locked(lock_);
+  TARN_ASSERT(table_.load(std::memory_order_relaxed) != nullptr);
   put(*table_.load(std::memory_order_relaxed), note);
 }
 
@@ -171,7 +178,8 @@ void Passed::recover_after_fork() noexcept {
   });
 }
 
-// The record of a block, locked and open; null when it is no heap's (any more).
+// The record of a block, locked, while no other thread holds that heap exclusively. Null when the
+// block is no heap's (any more).
 HeapRecord* lock_passed(const void* p) noexcept {
   for (;;) {
     HeapRecord* record = nullptr;
@@ -189,9 +197,10 @@ HeapRecord* lock_passed(const void* p) noexcept {
 
 std::size_t charged_for(std::size_t bytes) noexcept { return bytes == 0 ? 1 : bytes; }
 
-// Lock held: the block is the heap's from here on.
+// Makes the block the heap's. pre: the record's lock is held, and there is room in the table
 void enter(HeapRecord& record, LoneNote& note, void* block, std::size_t bytes,
            unsigned flags) noexcept {
+  TARN_ASSERT(record.lock.held_by_this_thread() && note.state() == NoteState::taken);
   note.start = static_cast<std::byte*>(block);
   note.record = &record;
   note.set(NoteState::live, Note::passed | flags, bytes);
@@ -201,8 +210,11 @@ void enter(HeapRecord& record, LoneNote& note, void* block, std::size_t bytes,
   count_born(*record.checks, bytes);
 }
 
-// Until it enters again no child of a fork takes it for a block: it may be none by then.
+// Takes the block off the heap. Until it enters again, the child of a fork does not take it for a
+// block, since it may be none by then. pre: the record's lock is held
 void withdraw(HeapRecord& record, LoneNote& note) noexcept {
+  TARN_ASSERT(record.lock.held_by_this_thread() && note.record == &record);
+  TARN_ASSERT(record.checks->charged >= charged_for(note.requested()));
   note.set_state(NoteState::taken);
   record.checks->passed.remove(&note);
   record.checks->charged -= charged_for(note.requested());
@@ -226,6 +238,7 @@ Attempt passthrough_allocate(HeapRecord& record, const Request& request) noexcep
     return {Outcome::out_of_memory, nullptr, nullptr};
   }
   note->allocated_at = request.site;
+  TARN_ASSERT(request.bytes <= noted_bytes_max);
   os::Locked locked(record.lock);
   enter(record, *note, block, request.bytes, request.fixed != nullptr ? Note::rounded : 0);
   return {Outcome::done, block, nullptr};
@@ -253,7 +266,7 @@ bool passthrough_free(void* p, const FreeCall& given, HeapRecord** ended) noexce
   return true;
 }
 
-// Under the record's lock throughout: meanwhile it is nobody's block, and the heap must not end.
+// Holds the record's lock throughout: meanwhile the block is nobody's, and the heap must not end.
 void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexcept {
   HeapRecord* const record = lock_passed(p);
   if (record == nullptr) report_misuse(Misuse::invalid_pointer, function, p);

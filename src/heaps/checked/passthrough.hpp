@@ -22,13 +22,14 @@ HeapRecord* passthrough_record(const void* p, std::size_t* bytes) noexcept;
 // no other block.
 bool passthrough_free(void* p, const FreeCall& given, HeapRecord** ended) noexcept;
 
-// By the system's realloc; null when a ceiling refuses, or it does: then all is as before.
+// Resizes the block by the system's realloc. Null when a ceiling or the system refuses; nothing has
+// changed then.
 void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexcept;
 
-// Of a block that is on no list of its heap any more.
+// Gives back a block of the system's malloc that is on no list of its heap any more.
 void passthrough_drop(LoneNote& note) noexcept;
 
-// The table, when there is no such block any more.
+// Gives the table back when no heap has such a block any more.
 void passthrough_give_table() noexcept;
 
 // In the child of a fork, before the heaps are repaired, and for each live block of one that is: a

@@ -5,11 +5,14 @@
 
 #include <cstring>
 
+#include "engine/spans/page_map.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 
 namespace tarn {
 
 Place place_number(const Page* page, std::size_t i) noexcept {
+  TARN_ASSERT(page->kind_now() == SpanKind::checked && i < page->carved);
   const std::size_t bytes = page->block_bytes;
   return {&page->notes[i], page->base + i * bytes, bytes};
 }
@@ -17,11 +20,13 @@ Place place_number(const Page* page, std::size_t i) noexcept {
 Place lone_place(const Page* page) noexcept {
   auto* const note = static_cast<LoneNote*>(page->notes);
   const std::byte* const end = page->end() - (note->has(Note::guarded) ? slice_bytes : 0);
+  TARN_ASSERT(note->start >= page->base && note->start <= end);
   return {note, note->start, static_cast<std::size_t>(end - note->start)};
 }
 
 Place place_around(const Page* page, const void* p) noexcept {
   if (page->kind_now() == SpanKind::lone) return lone_place(page);
+  TARN_ASSERT(page->block_bytes != 0 && page->carved <= page->capacity);
   const std::size_t i = page->offset_of(p) / page->block_bytes;
   return i < page->carved ? place_number(page, i) : Place{};
 }
@@ -37,6 +42,7 @@ bool is_size(const Note& note, std::size_t said) noexcept {
 
 void report_block(Misuse kind, const HeapRecord& record, const Place& place, const FreeCall& given,
                   const void* p) noexcept {
+  TARN_ASSERT(place.note != nullptr);
   const Note& note = *place.note;
   report_block_misuse({.kind = kind,
                        .function = given.function,
@@ -52,10 +58,13 @@ void report_block(Misuse kind, const HeapRecord& record, const Place& place, con
 }
 
 void mark_canary(const Place& place, std::size_t requested) noexcept {
+  TARN_ASSERT(requested <= place.bytes);
   memset(place.start + requested, canary_byte, place.bytes - requested);
 }
 
 void verify_live(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept {
+  TARN_ASSERT(place.note->state() == NoteState::live);
+  TARN_ASSERT(place.note->requested() <= place.bytes);
   const std::byte* const end = place.start + place.bytes;
   const std::byte* const other =
       first_other(place.start + place.note->requested(), end, canary_byte);
@@ -63,7 +72,8 @@ void verify_live(const HeapRecord& record, const Place& place, const FreeCall& g
 }
 
 void verify_freed(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept {
-  if (place.note->has(Note::guarded)) return;  // Whoever had touched it would not have got so far.
+  TARN_ASSERT(place.note->state() == NoteState::kept_back);
+  if (place.note->has(Note::guarded)) return;  // A thread that touched it would have died there.
   const std::byte* const end = place.start + place.bytes;
   const std::byte* const other = first_other(place.start, end, freed_byte);
   if (other != end) report_block(Misuse::use_after_free, record, place, given, other);
@@ -83,11 +93,91 @@ void count_born(Checks& checks, std::size_t bytes) noexcept {
   ++checks.live_blocks;
   checks.live_bytes += bytes;
   if (checks.live_bytes > checks.live_bytes_peak) checks.live_bytes_peak = checks.live_bytes;
+  TARN_ASSERT(checks.live_bytes >= bytes);
 }
 
 void count_gone(Checks& checks, std::size_t bytes) noexcept {
+  TARN_ASSERT(checks.live_blocks != 0 && checks.live_bytes >= bytes);
   --checks.live_blocks;
   checks.live_bytes -= bytes;
 }
+
+#ifdef TARN_DEBUG
+
+namespace {
+
+struct Tally {
+  std::size_t charged = 0;
+  std::size_t kept = 0;
+  std::size_t kept_guarded = 0;
+  std::uint64_t live_blocks = 0;
+  std::uint64_t live_bytes = 0;
+};
+
+// Adds what is in a span; false when the span and its notes do not agree.
+bool add_places(const Page* page, Tally* found) noexcept {
+  std::size_t live = 0;
+  std::size_t kept = 0;
+  for_each_place(page, [&](const Place& place) noexcept {
+    const Note& note = *place.note;
+    if (note.state() == NoteState::live) {
+      ++live;
+      found->live_bytes += note.requested();
+    }
+    if (note.state() == NoteState::kept_back) {
+      ++kept;
+      found->kept_guarded += note.has(Note::guarded) ? 1 : 0;
+    }
+  });
+  found->charged += page->bytes();
+  found->kept += kept;
+  found->live_blocks += live;
+  if (page->live_seen != live) return false;
+  if (page->kind_now() == SpanKind::lone) return live + kept <= 1;
+  const bool has_room = page->local_free != nullptr || page->carved < page->capacity;
+  return page->countdown == live + kept && page->queued == has_room;
+}
+
+// The number of blocks in quarantine, by their links; more than `most`: the chain is damaged.
+std::size_t count_kept(const Checks& checks, std::size_t most) noexcept {
+  std::size_t count = 0;
+  const std::byte* last = nullptr;
+  for (std::byte* p = checks.oldest_kept; p != nullptr && count <= most; ++count) {
+    const auto* const page = static_cast<const Page*>(page_map.span_of(p));
+    if (!is_checked(page->kind_now())) return most + 1;
+    const Note* const note = place_around(page, p).note;
+    if (note == nullptr || note->state() != NoteState::kept_back) return most + 1;
+    last = p;
+    p = note->next;
+  }
+  return last == checks.newest_kept ? count : most + 1;
+}
+
+}  // namespace
+
+bool places_check(const HeapRecord& record) noexcept {
+  const Checks& checks = *record.checks;
+  if (!checks.spans.check() || !checks.passed.check()) return false;
+  Tally found;
+  for (const Span* s = checks.spans.head(); s != nullptr; s = s->next_of_heap) {
+    const auto* const page = static_cast<const Page*>(s);
+    if (!is_checked(s->kind_now()) || page->record_now() != &record) return false;
+    if (!add_places(page, &found)) return false;
+  }
+  for (const LoneNote* n = checks.passed.head(); n != nullptr; n = n->newer) {
+    if (n->state() != NoteState::live || n->record != &record) return false;
+    found.charged += n->requested() == 0 ? 1 : n->requested();
+    found.live_bytes += n->requested();
+    ++found.live_blocks;
+  }
+  for (const PlaceClass& places : checks.classes) {
+    if (!places.roomy.check()) return false;
+  }
+  return found.charged == checks.charged && found.live_blocks == checks.live_blocks &&
+         found.live_bytes == checks.live_bytes && found.kept_guarded == checks.kept_guarded &&
+         count_kept(checks, found.kept) == found.kept;
+}
+
+#endif
 
 }  // namespace tarn

@@ -23,7 +23,7 @@
 
 namespace tarn {
 
-// Of one size of places.
+// The checked spans with places of one size.
 struct PlaceClass {
   List<Span> roomy;  // Spans with a free place.
   std::uint32_t spans = 0;
@@ -32,16 +32,17 @@ struct PlaceClass {
 struct Checks {
   Mode mode = Mode::checked;
   bool deleted = false;     // The blocks are malloc's; what they take is no longer charged.
-  std::size_t charged = 0;  // Bytes of all spans, or what is asked for of the system's malloc.
+  std::size_t charged = 0;  // The bytes of all spans, or those asked for of the system's malloc.
   List<Span, &Span::next_of_heap, &Span::prev_of_heap> spans{};
   std::array<PlaceClass, class_count> classes{};
-  std::byte* oldest_kept = nullptr;  // Blocks that are kept back, linked by their notes.
+  std::byte* oldest_kept = nullptr;  // The blocks in quarantine, linked by their notes.
   std::byte* newest_kept = nullptr;
   std::size_t kept_bytes = 0;
-  std::uint32_t kept_guarded = 0;                               // How many of them are guarded.
-  List<LoneNote, &LoneNote::newer, &LoneNote::older> passed{};  // Of the system's malloc.
+  std::uint32_t kept_guarded = 0;  // How many of the blocks in quarantine are guarded.
+  // Notes of blocks of the system's malloc.
+  List<LoneNote, &LoneNote::newer, &LoneNote::older> passed{};
   std::uint64_t live_blocks = 0;
-  std::uint64_t live_bytes = 0;  // As asked for: no more may be used.
+  std::uint64_t live_bytes = 0;  // The bytes that were asked for: no more may be used.
   std::uint64_t live_bytes_peak = 0;
   Checks* next_spare = nullptr;
 };
@@ -53,7 +54,7 @@ struct Place {
   std::size_t bytes = 0;  // What follows the requested bytes is the canary.
 };
 
-// The place that has p in it; without a note when none was ever used there.
+// The place in which p lies; without a note when no place was ever used there.
 Place place_around(const Page* page, const void* p) noexcept;
 
 // pre: i < page->carved
@@ -69,15 +70,24 @@ void for_each_place(const Page* page, Visit visit) noexcept {
 inline constexpr std::size_t canary_bytes_min = 8;
 void mark_canary(const Place& place, std::size_t requested) noexcept;
 
-// Report damage of a live block, and of one that is kept back.
+// Report damage of a live block, and of one in quarantine.
 void verify_live(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept;
 void verify_freed(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept;
 
-// Whether `said` is what was asked for. (Blocks of one size know it rounded up.)
+// True when the program may have asked for `said` bytes. A block of one size knows what was asked
+// for only rounded up.
 bool is_size(const Note& note, std::size_t said) noexcept;
 
-// As new, but for the mode, whether the heap was deleted, and the peak: these hold at any moment.
+// Makes the object as new, but for the mode, whether the heap was deleted, and the peak: these hold
+// at any moment.
 void forget_all(Checks& checks) noexcept;
+
+// For assertions, in debug builds alone: true when the spans, the notes and the counts of the heap
+// agree. Walks all places. pre: the record's lock is held
+//
+//   places that are not free == live + in quarantine, in each span
+//   charged == bytes of all spans + bytes of blocks of the system's malloc
+bool places_check(const HeapRecord& record) noexcept;
 
 void count_born(Checks& checks, std::size_t bytes) noexcept;
 void count_gone(Checks& checks, std::size_t bytes) noexcept;

@@ -11,13 +11,15 @@
 #include "heaps/checked/guard.hpp"
 #include "heaps/checked/notes.hpp"
 #include "heaps/checked/places.hpp"
+#include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 
 namespace tarn {
 
 namespace {
 
-// What a heap keeps back at most. Guarded blocks take no memory then, only addresses and mappings.
+// The most that a heap has in quarantine. Guarded blocks take no memory then, only addresses and
+// mappings.
 constexpr std::size_t kept_bytes_max = std::size_t{256} << 10;
 constexpr std::size_t guarded_kept_bytes_max = std::size_t{16} << 20;
 constexpr std::uint32_t guarded_kept_max = 1024;
@@ -31,6 +33,8 @@ std::size_t weight(const Page* page, const Place& place) noexcept {
 }
 
 void enqueue(Checks& checks, const Page* page, const Place& place) noexcept {
+  TARN_ASSERT(place.note->state() == NoteState::kept_back);
+  TARN_ASSERT((checks.oldest_kept == nullptr) == (checks.newest_kept == nullptr));
   place.note->next = nullptr;
   if (checks.newest_kept == nullptr) {
     checks.oldest_kept = place.start;
@@ -47,8 +51,11 @@ void enqueue(Checks& checks, const Page* page, const Place& place) noexcept {
 
 void keep_back(HeapRecord& record, Page* page, const Place& place) noexcept {
   Checks& checks = *record.checks;
+  TARN_ASSERT(record.lock.held_by_this_thread() && page->record_now() == &record);
+  TARN_ASSERT(place.note->state() == NoteState::live);
   const bool is_guarded = place.note->has(Note::guarded);
-  // In this order for the child of a fork: what it finds kept back is as that should be.
+  // In this order for the child of a fork: a block that it finds in quarantine is filled, or out of
+  // reach.
   if (is_guarded) {
     place.note->set_state(NoteState::kept_back);
     TARN_FORK_FENCE();
@@ -68,23 +75,28 @@ void keep_back(HeapRecord& record, Page* page, const Place& place) noexcept {
 }
 
 void bound_kept(HeapRecord& record) noexcept {
-  if (record.walking) return;  // The walk goes along the spans: none may go.
+  if (record.walking) return;  // The walk goes along the spans, so none may go.
   const Checks& checks = *record.checks;
   while (checks.kept_bytes > bytes_max(checks) || checks.kept_guarded > guarded_kept_max) {
     release_oldest(record);
   }
+  TARN_ASSERT((checks.kept_bytes == 0) == (checks.oldest_kept == nullptr));
 }
 
 void release_oldest(HeapRecord& record) noexcept {
   Checks& checks = *record.checks;
+  TARN_ASSERT(record.lock.held_by_this_thread() && checks.oldest_kept != nullptr);
   auto* const page = static_cast<Page*>(page_map.span_of(checks.oldest_kept));
+  TARN_ASSERT(is_checked(page->kind_now()) && page->record_now() == &record);
   const Place place = place_around(page, checks.oldest_kept);
   const bool is_guarded = place.note->has(Note::guarded);
   verify_freed(record, place, {"free", nullptr});
   checks.oldest_kept = place.note->next;
   if (checks.oldest_kept == nullptr) checks.newest_kept = nullptr;
+  TARN_ASSERT(checks.kept_bytes >= weight(page, place));
   checks.kept_bytes -= weight(page, place);
   if (!is_guarded) return free_place(record, page, place);
+  TARN_ASSERT(checks.kept_guarded != 0);
   --checks.kept_guarded;
   give_guarded(record, page);
 }
@@ -92,6 +104,8 @@ void release_oldest(HeapRecord& record) noexcept {
 bool release_all(HeapRecord& record) noexcept {
   if (record.checks->oldest_kept == nullptr || record.walking) return false;
   while (record.checks->oldest_kept != nullptr) release_oldest(record);
+  TARN_ASSERT(record.checks->kept_bytes == 0 && record.checks->kept_guarded == 0);
+  TARN_ASSERT_EVERY(16, places_check(record));
   return true;
 }
 

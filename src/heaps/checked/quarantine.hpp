@@ -1,6 +1,6 @@
-// quarantine: blocks that have been freed and are kept back, oldest first, so that their memory is
-// not another block's at once: what is written there meanwhile is found when they leave, and a
-// second free of them is told from the first. The record's lock is held.
+// quarantine: blocks that have been freed and are not used again yet, the oldest first. What is
+// written to them meanwhile is found when they leave, and a second free of them is told from the
+// first. The record's lock is held.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,10 +10,16 @@
 
 namespace tarn {
 
-// The end of a block, its note up to date but for the state.
+// Puts a live block that the program frees into the quarantine. Its note is up to date but for the
+// state.
 void keep_back(HeapRecord& record, Page* page, const Place& place) noexcept;
+
+// Lets the oldest blocks leave until the quarantine has no more than it may have.
 void bound_kept(HeapRecord& record) noexcept;
-void release_oldest(HeapRecord& record) noexcept;  // pre: one is kept back
-bool release_all(HeapRecord& record) noexcept;     // False when there is none.
+
+void release_oldest(HeapRecord& record) noexcept;  // pre: a block is in quarantine
+
+// Lets all blocks leave. False when there is none, or while the heap is being walked.
+bool release_all(HeapRecord& record) noexcept;
 
 }  // namespace tarn

@@ -1,9 +1,10 @@
 // fork_repair: see fork_repair.hpp. The order is that of the locks, the last one first. Each owner
-// repairs its own lists; what concerns several of them is here.
+// repairs its own lists. What concerns several of them is here.
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/fork/fork_repair.hpp"
 
+#include "engine/records/thread_heaps.hpp"
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
 #include "engine/threads/ending_threads.hpp"
@@ -11,12 +12,13 @@
 #include "engine/threads/upkeep.hpp"
 #include "heaps/heap/recovery.hpp"
 #include "heaps/heap/registry.hpp"
+#include "platform/base/check.hpp"
 
 namespace tarn {
 
 namespace {
 
-// Recovered blocks' rings: malloc's first.
+// Repairs the rings of recovered blocks, malloc's first.
 void repair_recovery() noexcept {
   const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
   if (hooks == nullptr) return;
@@ -33,6 +35,8 @@ void repair_after_fork() noexcept {
   repair_heaps(current_thread, in_use);
   repair_recovery();
   background.recover_after_fork();
+  TARN_ASSERT(in_use == nullptr || in_use != current_thread);
+  TARN_ASSERT(!thread_heaps.lock().is_held() || thread_heaps.lock().held_by_this_thread());
   totals.renew_account();
 }
 

@@ -8,12 +8,14 @@
 
 namespace tarn {
 
-// Everything, in its order. Called in the child, before anything else uses the library.
+// Repairs everything, each after what it needs. Called in the child, before anything else uses the
+// library.
 void repair_after_fork() noexcept;
 
-// A part of it, after the threads' records are in order: those that were not busy are orphans, the
-// others lost. Heaps that a vanished thread was changing lose what they had: its blocks can be
-// freed, their memory is not used again. survivor, late_thread: as Orphans::recover_after_fork()
+// The part of it for heaps. By then the records of threads that were not busy are orphans, the
+// others lost. A heap that a vanished thread was changing loses what it had: its blocks can be
+// freed, and their memory is not used again. survivor, ending_thread: as for
+// Orphans::recover_after_fork()
 void repair_heaps(const Thread* survivor, const Thread* ending_thread) noexcept;
 
 }  // namespace tarn

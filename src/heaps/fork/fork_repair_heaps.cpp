@@ -23,17 +23,18 @@ namespace tarn {
 
 namespace {
 
-// The store's descriptors, and those of regions.
+// Calls visit(span) for the store's descriptors and those of regions.
 template <class Visit>
 void for_each_span_anywhere(Visit visit) noexcept {
   store.for_each_span(visit);
   registry.for_each_region_span(visit);
 }
 
-// The memory of a secret heap reads as zero here, so its free blocks are not linked any more: they
-// count as live, for good. Blocks that are live can be freed.
+// The memory of a secret heap reads as zero in the child, so its free blocks are not linked any
+// more: they count as live for good. Blocks that are live can be freed.
 void write_off_wiped(HeapRecord& record) noexcept {
   for_each_page(record, [](Page& page) noexcept {
+    TARN_ASSERT(page.live() <= page.carved && page.carved <= page.capacity);
     const std::uint32_t free = page.carved - page.live();
     if (page.kept > 0) {
       page.kept += static_cast<std::int32_t>(free);
@@ -47,9 +48,10 @@ void write_off_wiped(HeapRecord& record) noexcept {
   });
 }
 
-// The heap forgets the thread heap, and the thread heap's pages their thread. Its blocks are
-// malloc's.
+// Makes the heap forget the thread heap, and the thread heap's pages their thread. Its blocks
+// become malloc's.
 void lose(ThreadHeap& thread_heap) noexcept {
+  TARN_ASSERT(thread_heap.thread != nullptr && thread_heap.record != &main_record);
   std::int64_t live = 0;
   for_each_span_anywhere([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
@@ -63,10 +65,12 @@ void lose(ThreadHeap& thread_heap) noexcept {
   add_live(main_record, live);
   thread_heap.record = &main_record;
   forget_pages(thread_heap);
+  TARN_ASSERT(serves_nothing(thread_heap) && thread_heap.pages.empty());
 }
 
-// The list may have been half-changed: it is made again, from the descriptors.
+// Makes the list of large blocks again, from the descriptors: it may have been half-changed.
 void find_large_blocks(HeapRecord& record) noexcept {
+  TARN_ASSERT(&record != &main_record && record.checks == nullptr);
   record.large.abandon();
   for_each_span_anywhere([&](Span* span) noexcept {
     auto* const page = static_cast<Page*>(span);
@@ -103,6 +107,7 @@ void repair(HeapRecord& record, bool lock_was_held) noexcept {
   record.editing_lists = record.walking = false;
   record.limits.set_floor(record.limits.floor_wanted.load(std::memory_order_relaxed));
   record.exclusive.store(false, std::memory_order_relaxed);
+  TARN_ASSERT(record.large.check() && record.mixed.check());
 }
 
 void count_committed(HeapRecord& record, std::size_t bytes) noexcept {
@@ -111,9 +116,9 @@ void count_committed(HeapRecord& record, std::size_t bytes) noexcept {
   }
 }
 
-// What vanished threads were about to take or to give back was charged too early or too late. A
-// large span that is not mapped was on its way, and so was one of a heap that checks (those are
-// lone).
+// Counts what is charged anew: what vanished threads were about to take or to give back was charged
+// too early or too late. A large span that is not in the page map was on its way, and so was one of
+// a checked heap, whose spans are of other kinds.
 void recount_committed(HeapRecord* known) noexcept {
   for (HeapRecord* r = known; r != nullptr; r = r->next_known) r->limits.committed = 0;
   for (HeapRecord* r = known; r != nullptr; r = r->next_known) {
@@ -152,11 +157,12 @@ void deliver_mail_anew(const Thread* survivor, const Thread* ending) noexcept {
     if (owner == &frozen_owner) owner = page->heap->thread;
     if (!is_in_mail(seen.state()) || owner == nullptr || goes_on(owner)) return;
     page_repair_purge(page);
+    TARN_ASSERT(owner != &frozen_owner && page->heap->thread == owner);
     owner->mail.push(*page, *page);
   });
 }
 
-// The lists of records and thread heaps may be half-changed: they are made again.
+// Makes the lists of records and thread heaps again, which may be half-changed.
 void rebuild_lists() noexcept {
   for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) t->heaps.abandon();
   registry.rebuild();
@@ -171,6 +177,7 @@ bool repair_record(HeapRecord& record) noexcept {
   record.visitors.store(0, std::memory_order_relaxed);
   const bool was_exclusive = record.gate.recover_after_fork();
   const bool lock_was_held = record.lock.recover_after_fork();
+  TARN_ASSERT(!record.lock.is_held() || record.lock.held_by_this_thread());
   record.source.recover_after_fork();
   if (was_exclusive || lock_was_held) repair(record, lock_was_held);
   const bool at_work = record.lock.held_by_this_thread();

@@ -42,7 +42,7 @@ struct Attempt {
   bool soft_marks_due = false;  // The callbacks of soft marks of the heap or its ancestors are due.
 };
 
-// A free of a block, or another use of it that is checked.
+// A call by which a program ends or changes a block.
 struct FreeCall {
   const char* function;           // The public function that was called, for reports.
   const void* site;               // Return address of the public function.

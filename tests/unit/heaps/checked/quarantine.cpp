@@ -19,6 +19,14 @@ class QuarantineTest : public CheckedHeapTest {
  protected:
   QuarantineTest() : CheckedHeapTest(TARN_MODE_CHECKED) {}
   NoteState state_of(const void* p) { return place_around(page_of(p), p).note->state(); }
+  void let_oldest_leave() {
+    os::Locked locked(record().lock);
+    release_oldest(record());
+  }
+  bool let_all_leave() {
+    os::Locked locked(record().lock);
+    return release_all(record());
+  }
 };
 
 class GuardedQuarantineTest : public CheckedHeapTest {
@@ -32,12 +40,12 @@ TEST_F(QuarantineTest, TheOldestLeavesFirst) {
   for (const std::size_t i : {2u, 0u, 3u}) free(blocks[i]);
   EXPECT_EQ(checks().oldest_kept, blocks[2]);
   EXPECT_EQ(checks().newest_kept, blocks[3]);
-  release_oldest(record());
+  let_oldest_leave();
   EXPECT_EQ(state_of(blocks[2]), NoteState::freed);
   EXPECT_EQ(checks().oldest_kept, blocks[0]);
-  release_oldest(record());
+  let_oldest_leave();
   EXPECT_EQ(checks().oldest_kept, blocks[3]);
-  release_oldest(record());
+  let_oldest_leave();
   EXPECT_EQ(checks().oldest_kept, nullptr);
   EXPECT_EQ(checks().newest_kept, nullptr);
   EXPECT_EQ(checks().kept_bytes, 0u);
@@ -66,17 +74,17 @@ TEST_F(QuarantineTest, ABlockThatIsLargerThanAllIsNotKeptBack) {
 }
 
 TEST_F(QuarantineTest, AllAreReleasedButNotInAWalk) {
-  EXPECT_FALSE(release_all(record())) << "there is none";
+  EXPECT_FALSE(let_all_leave()) << "there is none";
   std::vector<void*> blocks;
   for (int i = 0; i < 10; ++i) blocks.push_back(allocate(64));
   for (void* const p : blocks) free(p);
   record().walking = true;
-  EXPECT_FALSE(release_all(record()));
+  EXPECT_FALSE(let_all_leave());
   EXPECT_EQ(checks().oldest_kept, blocks[0]);
   record().walking = false;
-  EXPECT_TRUE(release_all(record()));
+  EXPECT_TRUE(let_all_leave());
   EXPECT_EQ(checks().oldest_kept, nullptr);
-  EXPECT_FALSE(release_all(record()));
+  EXPECT_FALSE(let_all_leave());
 }
 
 TEST_F(QuarantineTest, InAWalkMoreIsKeptUntilItEnds) {
