@@ -14,20 +14,20 @@ namespace tarn {
 
 namespace {
 
-char* end_of(const ArenaNote& note) noexcept { return note.block + note.bytes; }
+char* block_end_of(const ArenaNote& note) noexcept { return note.block + note.bytes; }
 // The canary reaches to a multiple of the grain.
 char* canary_end_of(const ArenaNote& note) noexcept {
   return note.block + rounded(note.bytes + canary_bytes);
 }
 
 void begin_canary(const tarn_arena& arena, const ArenaNote& note) noexcept {
-  if (!is_watched(arena)) write_canary(end_of(note), canary_end_of(note));
+  if (!is_watched(arena)) write_canary(block_end_of(note), canary_end_of(note));
 }
 
 void check_canary(const tarn_arena& arena, const ArenaNote& note, const char* function,
                   const void* here) noexcept {
   if (is_watched(arena)) return;
-  const char* const wrong = first_changed(end_of(note), canary_end_of(note), canary_byte);
+  const char* const wrong = first_changed(block_end_of(note), canary_end_of(note), canary_byte);
   if (wrong == nullptr) return;
   OwnerReport report = report_about(arena, wrong, &note);
   report.kind = Misuse::overrun;
@@ -122,7 +122,7 @@ void resize_checked(tarn_arena& arena, std::size_t bytes) noexcept {
   check_canary(arena, note, "tarn_arena_resize", nullptr);
   if (is_watched(arena)) {
     if (bytes > note.bytes) {
-      os::watch_open(end_of(note), bytes - note.bytes);
+      os::watch_open(block_end_of(note), bytes - note.bytes);
     } else {
       os::watch_close(note.block + bytes, note.bytes - bytes);
     }
