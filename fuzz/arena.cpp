@@ -183,10 +183,6 @@ class ArenaModel {
 
 }  // namespace
 
-void run(const std::uint8_t* data, std::size_t size) {
-  Input input(data, size);
-  ArenaModel model(input);
-  while (!input.empty()) model.step(input);
-}
+void run(const std::uint8_t* data, std::size_t size) { run_model<ArenaModel>(data, size); }
 
 }  // namespace tarn::fuzz

@@ -4,11 +4,9 @@
 // SPDX-License-Identifier: MIT
 #include "tarn/source/buffer_source.hpp"
 
-#include <cstring>
-#include <map>
 #include <vector>
 
-#include "input.hpp"
+#include "filled_blocks.hpp"
 #include "tarn/detail/align.hpp"
 
 namespace tarn::fuzz {
@@ -37,7 +35,7 @@ class BufferModel {
       case 0:
       case 1:
       case 2:
-        if (!out_.empty()) release(find(input));
+        if (!out_.empty()) release(out_.from(memory_.data() + input.below(memory_.size())));
         break;
       case 3: acquire(input.magnitude(64), std::size_t{1} << input.below(64)); break;
       case 4: ask(memory_.data() + input.below(memory_.size())); break;
@@ -49,12 +47,6 @@ class BufferModel {
   }
 
  private:
-  struct Held {
-    std::size_t bytes;
-    unsigned char value;
-  };
-  using Chunks = std::map<unsigned char*, Held>;
-
   // Whether a gap of the model would hold it: then the source must, too.
   bool fits(std::size_t bytes, std::size_t alignment) {
     bytes = bytes == 0 ? 16 : align_up(bytes, 16);
@@ -80,50 +72,31 @@ class BufferModel {
     TARN_REQUIRE(is_aligned(p, alignment) && chunk.bytes >= bytes);
     TARN_REQUIRE(p >= memory_.data() + start_);
     TARN_REQUIRE(p + chunk.bytes <= memory_.data() + start_ + bytes_);
-    const auto next = out_.lower_bound(p);
-    TARN_REQUIRE(next == out_.end() || p + chunk.bytes <= next->first);
-    TARN_REQUIRE(next == out_.begin() ||
-                 std::prev(next)->first + std::prev(next)->second.bytes <= p);
-    std::memset(p, ++value_, chunk.bytes);
-    out_[p] = {chunk.bytes, value_};
+    out_.add(p, chunk.bytes);
     out_bytes_ += chunk.bytes;
   }
 
-  Chunks::iterator find(Input& input) {
-    const auto found = out_.lower_bound(memory_.data() + input.below(memory_.size()));
-    return found == out_.end() ? out_.begin() : found;
-  }
-
-  void release(Chunks::iterator held) {
-    for (std::size_t i = 0; i < held->second.bytes; ++i) {
-      TARN_REQUIRE(held->first[i] == held->second.value);
-    }
-    out_bytes_ -= held->second.bytes;
-    source_.release({held->first, held->second.bytes});
-    out_.erase(held);
+  void release(FilledBlocks::Iterator held) {
+    const Chunk chunk{held->first, held->second.bytes};
+    out_.remove(held);
+    out_bytes_ -= chunk.bytes;
+    source_.release(chunk);
   }
 
   void ask(const unsigned char* p) {
-    auto held = out_.upper_bound(const_cast<unsigned char*>(p));
-    const bool out = held != out_.begin() && p < (--held)->first + held->second.bytes;
-    TARN_REQUIRE(source_.owns(p) == out);
+    TARN_REQUIRE(source_.owns(p) == (out_.around(p) != out_.end()));
   }
 
   std::vector<unsigned char> memory_;
   std::size_t start_;
   std::size_t bytes_;
   BufferSource source_;
-  Chunks out_;
+  FilledBlocks out_;
   std::size_t out_bytes_ = 0;
-  unsigned char value_ = 0;
 };
 
 }  // namespace
 
-void run(const std::uint8_t* data, std::size_t size) {
-  Input input(data, size);
-  BufferModel model(input);
-  while (!input.empty()) model.step(input);
-}
+void run(const std::uint8_t* data, std::size_t size) { run_model<BufferModel>(data, size); }
 
 }  // namespace tarn::fuzz

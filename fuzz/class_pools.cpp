@@ -4,12 +4,11 @@
 // SPDX-License-Identifier: MIT
 #include "tarn/pool/class_pools.hpp"
 
-#include <cstring>
-#include <map>
 #include <optional>
 #include <set>
 
 #include "failing_source.hpp"
+#include "filled_blocks.hpp"
 #include "input.hpp"
 #include "tarn/detail/align.hpp"
 
@@ -50,12 +49,6 @@ class ClassPoolsModel {
   }
 
  private:
-  struct Block {
-    std::size_t bytes;
-    unsigned char value;
-  };
-  using Blocks = std::map<unsigned char*, Block>;
-
   void make(Input& input) {
     std::size_t sizes[8];
     ClassPoolsOptions options;
@@ -84,21 +77,12 @@ class ClassPoolsModel {
   std::size_t size(Input& input) { return static_cast<std::size_t>(input.magnitude(20)); }
 
   void put(void* p, std::size_t bytes, std::size_t alignment) {
-    auto* const start = static_cast<unsigned char*>(p);
     TARN_REQUIRE(is_aligned(p, alignment) && is_aligned(p, 16) && pools_->owns(p));
     const auto smallest = classes_.lower_bound(bytes);
     TARN_REQUIRE(smallest != classes_.end());
     const std::size_t usable = pools_->usable_bytes(p);
     TARN_REQUIRE(alignment > 16 ? usable >= bytes : usable == *smallest);
-    const auto next = live_.lower_bound(start);
-    TARN_REQUIRE(next == live_.end() || start + usable <= next->first);
-    if (next != live_.begin()) {
-      const auto before = std::prev(next);
-      TARN_REQUIRE(before->first + pools_->usable_bytes(before->first) <= start);
-    }
-    const Block block{bytes < 4096 ? usable : bytes, ++value_};
-    std::memset(p, block.value, block.bytes < 4096 ? block.bytes : 4096);
-    live_[start] = block;
+    live_.add(p, usable);
   }
 
   void allocate(Input& input, std::size_t bytes, std::size_t alignment) {
@@ -121,39 +105,30 @@ class ClassPoolsModel {
     }
   }
 
-  void require_contents(const unsigned char* p, const Block& block) {
-    for (std::size_t i = 0; i < block.bytes && i < 4096; ++i) TARN_REQUIRE(p[i] == block.value);
-  }
-
-  void free_block(Blocks::iterator block) {
-    require_contents(block->first, block->second);
-    pools_->deallocate(block->first);
-    TARN_REQUIRE(pools_->usable_bytes(block->first) == 0);
-    live_.erase(block);
-  }
-
-  Blocks::iterator any(Input& input) {
-    auto block = live_.lower_bound(live_.begin()->first + input.below(100'000));
-    return block == live_.end() ? live_.begin() : block;
+  void free_block(FilledBlocks::Iterator block) {
+    void* const p = block->first;
+    live_.remove(block);
+    pools_->deallocate(p);
+    TARN_REQUIRE(pools_->usable_bytes(p) == 0);
   }
 
   void free_many(Input& input, std::size_t count) {
-    for (; count > 0 && !live_.empty(); --count) free_block(any(input));
+    for (; count > 0 && !live_.empty(); --count) free_block(live_.any(input));
   }
 
   void resize(Input& input) {
     if (live_.empty()) return;
-    const auto block = any(input);
+    const auto block = live_.any(input);
     unsigned char* const start = block->first;
-    const Block before = block->second;
+    const FilledBlock before = block->second;
     const std::size_t bytes = size(input) + 1;
     const std::size_t usable = pools_->usable_bytes(start);
     void* const moved = pools_->try_reallocate(start, bytes);
-    if (moved == nullptr) return require_contents(start, before);
+    if (moved == nullptr) return FilledBlocks::require_filled(start, before);
     TARN_REQUIRE((moved == start) == (bytes <= usable));
-    require_contents(static_cast<unsigned char*>(moved), before);
+    FilledBlocks::require_filled(moved, before);
     if (moved == start) return;
-    live_.erase(block);
+    live_.forget(block);
     put(moved, bytes, 16);
   }
 
@@ -165,8 +140,8 @@ class ClassPoolsModel {
       ++seen;
       TARN_REQUIRE(p > before && bytes == pools_->usable_bytes(p));
       before = p;
-      const auto block = live_.find(static_cast<unsigned char*>(p));
-      TARN_REQUIRE(block != live_.end());
+      const auto block = live_.around(p);
+      TARN_REQUIRE(block != live_.end() && block->first == p);
       if ((block->second.value & which) == 0) free_block(block);
     });
     TARN_REQUIRE(seen == live);
@@ -180,30 +155,21 @@ class ClassPoolsModel {
   // What lies near the blocks is theirs if and only if the model says so.
   void ask(Input& input) {
     if (live_.empty()) return;
-    unsigned char* const near = any(input)->first + input.below(5000) - 2500;
-    auto block = live_.upper_bound(near);
-    bool inside = false;
-    if (block != live_.begin()) {
-      --block;
-      inside = near < block->first + pools_->usable_bytes(block->first);
-    }
+    unsigned char* const near = live_.any(input)->first + input.below(5000) - 2500;
+    const auto block = live_.around(near);
+    const bool inside = block != live_.end();
     TARN_REQUIRE(pools_->owns(near) == inside);
     TARN_REQUIRE((pools_->usable_bytes(near) != 0) == (inside && block->first == near));
   }
 
   FailingSource source_;
   std::set<std::size_t> classes_;
-  unsigned char value_ = 0;
   std::optional<ClassPools> pools_;
-  Blocks live_;
+  FilledBlocks live_;
 };
 
 }  // namespace
 
-void run(const std::uint8_t* data, std::size_t size) {
-  Input input(data, size);
-  ClassPoolsModel model(input);
-  while (!input.empty()) model.step(input);
-}
+void run(const std::uint8_t* data, std::size_t size) { run_model<ClassPoolsModel>(data, size); }
 
 }  // namespace tarn::fuzz

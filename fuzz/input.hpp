@@ -45,6 +45,14 @@ class Input {
   const std::uint8_t* end_;
 };
 
+// The body of most targets: a model of what is tested, which takes steps until the input ends.
+template <class Model>
+void run_model(const std::uint8_t* data, std::size_t size) {
+  Input input(data, size);
+  Model model(input);
+  while (!input.empty()) model.step(input);
+}
+
 [[noreturn]] inline void broken(const char* condition, const char* file, int line) {
   std::fprintf(stderr, "%s:%d: broken: %s\n", file, line, condition);
   std::abort();

@@ -4,12 +4,10 @@
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
-#include <cstring>
-#include <map>
 #include <vector>
 
 #include "../tests/tables/subjects.hpp"
-#include "input.hpp"
+#include "filled_blocks.hpp"
 #include "tarn/detail/align.hpp"
 
 namespace tarn::fuzz {
@@ -60,13 +58,6 @@ class TableModel {
   }
 
  private:
-  struct Block {
-    std::size_t bytes;  // All that may be used.
-    unsigned char value;
-  };
-  using Blocks = std::map<unsigned char*, Block>;
-  static constexpr std::size_t seen_bytes = 4096;  // So many at each end of a block.
-
   // Most are served by all kinds; some are too large for those that have a largest size.
   std::size_t size(Input& input) {
     const std::size_t most = subject_->bytes_max < 2000 ? subject_->bytes_max : 2000;
@@ -81,31 +72,10 @@ class TableModel {
            live_.size() < subject_->blocks / 2;
   }
 
-  static void fill(unsigned char* p, const Block& block) {
-    if (block.bytes == 0) return;
-    const std::size_t part = block.bytes < seen_bytes ? block.bytes : seen_bytes;
-    std::memset(p, block.value, part);
-    std::memset(p + block.bytes - part, block.value, part);
-  }
-  static void require_filled(const unsigned char* p, const Block& block, std::size_t bytes) {
-    const std::size_t part = block.bytes < seen_bytes ? block.bytes : seen_bytes;
-    for (std::size_t i = 0; i < part && i < bytes; ++i) TARN_REQUIRE(p[i] == block.value);
-    for (std::size_t i = block.bytes - part; i < bytes; ++i) TARN_REQUIRE(p[i] == block.value);
-  }
-
   void put(void* p, std::size_t bytes, std::size_t alignment) {
-    auto* const start = static_cast<unsigned char*>(p);
     const std::size_t usable = t_.usable_size(t_.context, p);
     TARN_REQUIRE(is_aligned(p, alignment) && usable >= bytes);
-    const auto next = live_.lower_bound(start);
-    TARN_REQUIRE(next == live_.end() || (start + usable <= next->first && start != next->first));
-    if (next != live_.begin()) {
-      const auto before = std::prev(next);
-      TARN_REQUIRE(before->first + before->second.bytes <= start);
-    }
-    const Block block{usable, ++value_};
-    fill(start, block);
-    live_[start] = block;
+    live_.add(p, usable);
   }
 
   // What an allocation gave: a block, or null with ENOMEM where that may be.
@@ -136,7 +106,7 @@ class TableModel {
     take(t_.allocate_aligned(t_.context, alignment, bytes), bytes, alignment);
   }
 
-  Blocks::iterator any(Input& input) {
+  FilledBlocks::Iterator any(Input& input) {
     return std::next(live_.begin(), static_cast<std::ptrdiff_t>(input.below(live_.size())));
   }
 
@@ -145,32 +115,31 @@ class TableModel {
     errno = 0;
     if (live_.empty()) return take(t_.reallocate(t_.context, nullptr, bytes), bytes, 16);
     const auto found = any(input);
-    const Block before = found->second;
+    const FilledBlock before = found->second;
     void* const p = t_.reallocate(t_.context, found->first, bytes);
     if (p == nullptr) {
       TARN_REQUIRE(errno == ENOMEM && !is_due(bytes, 16));
-      return require_filled(found->first, before, before.bytes);
+      return FilledBlocks::require_filled(found->first, before);
     }
-    require_filled(static_cast<unsigned char*>(p), before,
-                   bytes < before.bytes ? bytes : before.bytes);
-    live_.erase(found);
+    FilledBlocks::require_filled(p, before, std::min(bytes, before.bytes));
+    live_.forget(found);
     put(p, bytes, 16);
   }
 
   void end_by_reallocation(Input& input) {
     if (live_.empty()) return;
     const auto found = any(input);
-    require_filled(found->first, found->second, found->second.bytes);
-    TARN_REQUIRE(t_.reallocate(t_.context, found->first, 0) == nullptr);
-    live_.erase(found);
+    void* const p = found->first;
+    live_.remove(found);
+    TARN_REQUIRE(t_.reallocate(t_.context, p, 0) == nullptr);
   }
 
-  void deallocate(Blocks::iterator found) {
-    require_filled(found->first, found->second, found->second.bytes);
+  void deallocate(FilledBlocks::Iterator found) {
+    void* const p = found->first;
+    live_.remove(found);
     errno = 77;
-    t_.deallocate(t_.context, found->first);
+    t_.deallocate(t_.context, p);
     TARN_REQUIRE(errno == 77);
-    live_.erase(found);
   }
   void deallocate_some(Input& input, std::size_t count) {
     for (; count != 0 && !live_.empty(); --count) deallocate(any(input));
@@ -191,7 +160,7 @@ class TableModel {
     if (!live_.empty()) {
       const auto found = any(input);
       require_refused(t_.reallocate(t_.context, found->first, bytes));
-      require_filled(found->first, found->second, found->second.bytes);
+      FilledBlocks::require_filled(found->first, found->second);
     }
     TARN_REQUIRE(t_.allocate_aligned(t_.context, none, 1) == nullptr && errno == EINVAL);
     t_.deallocate(t_.context, nullptr);
@@ -204,18 +173,13 @@ class TableModel {
 
   const std::unique_ptr<Subject> subject_;
   const tarn_malloc_table t_;
-  Blocks live_;
+  FilledBlocks live_;
   bool is_refused_ = false;
-  unsigned char value_ = 0;
   unsigned steps_ = 0;
 };
 
 }  // namespace
 
-void run(const std::uint8_t* data, std::size_t size) {
-  Input input(data, size);
-  TableModel model(input);
-  while (!input.empty()) model.step(input);
-}
+void run(const std::uint8_t* data, std::size_t size) { run_model<TableModel>(data, size); }
 
 }  // namespace tarn::fuzz

@@ -4,11 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "tarn/pool/pool.hpp"
 
-#include <cstring>
-#include <map>
-#include <vector>
-
 #include "failing_source.hpp"
+#include "filled_blocks.hpp"
 #include "input.hpp"
 #include "tarn/detail/align.hpp"
 
@@ -66,34 +63,23 @@ class PoolModel {
     return Pool(block_bytes_, source_, options);
   }
 
-  unsigned char* bytes_of(void* p) { return static_cast<unsigned char*>(p); }
-
   void allocate_many(std::size_t count) {
     for (; count > 0; --count) {
       void* const p = pool_.try_allocate();
       if (p == nullptr) return;
       TARN_REQUIRE(is_aligned(p, alignment_) && pool_.owns(p));
-      const auto next = live_.lower_bound(bytes_of(p));
-      TARN_REQUIRE(next == live_.end() || bytes_of(p) + block_bytes_ <= next->first);
-      TARN_REQUIRE(next == live_.begin() || std::prev(next)->first + block_bytes_ <= p);
-      const unsigned char value = ++value_;
-      std::memset(p, value, block_bytes_);
-      live_[bytes_of(p)] = value;
+      live_.add(p, block_bytes_);
     }
   }
 
-  void free_block(std::map<unsigned char*, unsigned char>::iterator block) {
-    for (std::size_t i = 0; i < block_bytes_; ++i) TARN_REQUIRE(block->first[i] == block->second);
-    pool_.deallocate(block->first);
-    live_.erase(block);
+  void free_block(FilledBlocks::Iterator block) {
+    void* const p = block->first;
+    live_.remove(block);
+    pool_.deallocate(p);
   }
 
   void free_many(Input& input, std::size_t count) {
-    for (; count > 0 && !live_.empty(); --count) {
-      auto block = live_.lower_bound(live_.begin()->first + input.below(100'000));
-      if (block == live_.end()) block = live_.begin();
-      free_block(block);
-    }
+    for (; count > 0 && !live_.empty(); --count) free_block(live_.any(input));
   }
 
   void clear() {
@@ -109,9 +95,9 @@ class PoolModel {
     std::size_t seen = 0;
     pool_.walk([&](void* p) {
       ++seen;
-      const auto block = live_.find(bytes_of(p));
-      TARN_REQUIRE(block != live_.end());
-      if ((block->second & which) == 0) free_block(block);
+      const auto block = live_.around(p);
+      TARN_REQUIRE(block != live_.end() && block->first == p);
+      if ((block->second.value & which) == 0) free_block(block);
     });
     TARN_REQUIRE(seen == live);
   }
@@ -133,17 +119,12 @@ class PoolModel {
   FailingSource source_;
   std::size_t block_bytes_ = 0;
   std::size_t alignment_ = 1;
-  unsigned char value_ = 0;
   Pool pool_;
-  std::map<unsigned char*, unsigned char> live_;
+  FilledBlocks live_;
 };
 
 }  // namespace
 
-void run(const std::uint8_t* data, std::size_t size) {
-  Input input(data, size);
-  PoolModel model(input);
-  while (!input.empty()) model.step(input);
-}
+void run(const std::uint8_t* data, std::size_t size) { run_model<PoolModel>(data, size); }
 
 }  // namespace tarn::fuzz

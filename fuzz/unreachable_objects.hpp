@@ -26,14 +26,12 @@ using Id = std::size_t;
 inline constexpr Id none = SIZE_MAX;
 inline constexpr std::size_t no_cell = SIZE_MAX;
 
-// Memory that is a root only where it is registered, beside nothing.
+// Memory that is a root only where it is registered. What lies behind the data of a module and has
+// no name counts as the module's: shared memory has one.
 inline Hidden make_region() {
-  constexpr std::size_t side = 64 * 1024;
-  void* const all =
-      mmap(nullptr, region_bytes + 2 * side, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  TARN_REQUIRE(all != MAP_FAILED);
-  char* const start = static_cast<char*>(all) + side;
-  TARN_REQUIRE(mprotect(start, region_bytes, PROT_READ | PROT_WRITE) == 0);
+  void* const start =
+      mmap(nullptr, region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  TARN_REQUIRE(start != MAP_FAILED);
   return Hidden(start);
 }
 
