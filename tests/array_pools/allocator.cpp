@@ -11,9 +11,9 @@
 #include <numeric>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "tarn/standard/array_allocator.hpp"
 
 namespace array_pools {
@@ -109,18 +109,14 @@ TEST(ArrayAllocator, HasNoArraysWithoutAFallback) {
 TEST(ArrayAllocator, ALockLetsThreadsShareAPool) {
   struct Own {};
   using Locked = ArrayAllocator<int, 400, tarn::OverflowThrow, Own, tarn::SpinLock>;
-  std::vector<std::thread> threads;
   std::vector<int> sums(4);
-  for (std::size_t t = 0; t != sums.size(); ++t) {
-    threads.emplace_back([&sums, t] {
-      for (int round = 0; round != 200; ++round) {
-        std::list<int, Locked> list;
-        for (int i = 0; i != 100; ++i) list.push_back(i);
-        sums[t] += std::accumulate(list.begin(), list.end(), 0);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(sums.size(), [&sums](std::size_t t) {
+    for (int round = 0; round != 200; ++round) {
+      std::list<int, Locked> list;
+      for (int i = 0; i != 100; ++i) list.push_back(i);
+      sums[t] += std::accumulate(list.begin(), list.end(), 0);
+    }
+  });
   for (const int sum : sums) EXPECT_EQ(sum, 200 * 4950);
 }
 

@@ -15,10 +15,6 @@
 
 #include "shared_memory.hpp"
 
-#ifndef TARN_TEST_DIVISOR
-#define TARN_TEST_DIVISOR 1
-#endif
-
 namespace array_pools {
 namespace {
 

@@ -13,18 +13,14 @@
 #ifdef __x86_64__
 #include <signal.h>
 #include <ucontext.h>
-#include <x86intrin.h>
+
+#include "../support/trap_flag.hpp"
 
 namespace array_pools {
 namespace {
 
-#ifdef TARN_TEST_DIVISOR
-constexpr bool many_steps = true;  // A sanitizer's are between.
-#else
-constexpr bool many_steps = false;
-#endif
+constexpr bool many_steps = TARN_TEST_DIVISOR != 1;  // A sanitizer's are between.
 
-constexpr unsigned long long trap_flag = 0x100;
 constexpr std::size_t capacity = 5;
 constexpr std::size_t block_bytes = 16;
 constexpr std::size_t members = 5;
@@ -141,7 +137,7 @@ void on_step(int, siginfo_t*, void* context) {
   }
   if (steps < std::max(first_pause, second_pause)) return;
   auto* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  registers[REG_EFL] &= ~static_cast<greg_t>(trap_flag);  // The rest at full speed.
+  registers[REG_EFL] &= ~static_cast<greg_t>(support::trap_flag);  // The rest at full speed.
 }
 
 // False when the work ended before its first pause.
@@ -153,9 +149,7 @@ bool run(Work work, Work meanwhile, std::size_t first, std::size_t second) {
   steps = 0;
   first_pause = first;
   second_pause = second;
-  __writeeflags(__readeflags() | trap_flag);
-  work(world);
-  __writeeflags(__readeflags() & ~trap_flag);
+  support::in_steps([&] { work(world); });
 
   world.end_claim();
   tarn::SharedArrayPool pool = world.memory.attach(later);

@@ -9,15 +9,15 @@
 
 #ifdef __x86_64__
 #include <signal.h>
-#include <x86intrin.h>
 
 #include <cstring>
 #include <vector>
 
+#include "../support/trap_flag.hpp"
+
 namespace array_pools {
 namespace {
 
-constexpr unsigned long long trap_flag = 0x100;
 constexpr std::size_t capacity = 6;
 constexpr std::size_t block_bytes = 24;
 constexpr std::size_t members = 5;
@@ -91,9 +91,7 @@ class SharedSteps : public testing::Test {
     expected = what;
     steps = 0;
     fault = nullptr;
-    __writeeflags(__readeflags() | trap_flag);
-    body();
-    __writeeflags(__readeflags() & ~trap_flag);
+    support::in_steps(body);
     EXPECT_EQ(fault, nullptr) << fault << ", before step " << steps;
     EXPECT_GT(steps, 20u);  // The flag worked.
     EXPECT_TRUE(mine_.check());
@@ -216,9 +214,7 @@ TEST_F(SharedSteps, ReclaimsAMemberThatWasKilledAnywhere) {
     };
     struct sigaction before {};
     sigaction(SIGTRAP, &action, &before);
-    __writeeflags(__readeflags() | trap_flag);
-    work.body(victim, own);
-    __writeeflags(__readeflags() & ~trap_flag);
+    support::in_steps([&] { work.body(victim, own); });
     sigaction(SIGTRAP, &before, nullptr);
     ASSERT_GE(pictures.size(), 2u) << work.name;  // One for each write of the work.
     for (const auto& picture : pictures) {

@@ -7,14 +7,9 @@
 #include <atomic>
 #include <mutex>
 #include <random>
-#include <thread>
-#include <vector>
 
+#include "../support/threads.hpp"
 #include "shared_memory.hpp"
-
-#ifndef TARN_TEST_DIVISOR
-#define TARN_TEST_DIVISOR 1
-#endif
 
 namespace array_pools {
 namespace {
@@ -54,11 +49,7 @@ TEST(SharedThreads, OneHandleServesAllThreadsOfAProcess) {
   tarn::SharedArrayPool pool = memory.attach(1);
   ASSERT_TRUE(pool);
   std::atomic<bool> is_sound{true};
-  std::vector<std::thread> running;
-  for (unsigned t = 0; t != threads; ++t) {
-    running.emplace_back([&, t] { churn(pool, t, &is_sound); });
-  }
-  for (std::thread& thread : running) thread.join();
+  support::in_threads(threads, [&](unsigned t) { churn(pool, t, &is_sound); });
   EXPECT_TRUE(is_sound);
   EXPECT_TRUE(pool.check());
   EXPECT_TRUE(pool.is_empty());
@@ -70,24 +61,21 @@ TEST(SharedThreads, MembersComeAndGoWhileOthersWork) {
   ASSERT_TRUE(keeper);
   std::atomic<bool> is_sound{true};
   std::atomic<unsigned> running_count{threads};
-  std::vector<std::thread> running;
-  for (unsigned t = 0; t != threads; ++t) {
-    running.emplace_back([&, t] {
-      for (unsigned life = 0; life != 5; ++life) {
-        tarn::SharedArrayPool pool = memory.attach(t + 1);
-        if (!pool) {
-          is_sound = false;
-          break;
-        }
-        churn(pool, t, &is_sound);
-        (void)pool.try_allocate();  // Left behind.
-        pool.leave();
+  support::Threads running(threads, [&](unsigned t) {
+    for (unsigned life = 0; life != 5; ++life) {
+      tarn::SharedArrayPool pool = memory.attach(t + 1);
+      if (!pool) {
+        is_sound = false;
+        break;
       }
-      --running_count;
-    });
-  }
+      churn(pool, t, &is_sound);
+      (void)pool.try_allocate();  // Left behind.
+      pool.leave();
+    }
+    --running_count;
+  });
   while (running_count != 0) keeper.deallocate(keeper.try_allocate());
-  for (std::thread& thread : running) thread.join();
+  running.join();
   EXPECT_TRUE(is_sound);
   EXPECT_TRUE(keeper.check());
   EXPECT_EQ(keeper.in_use(), 0u);
@@ -99,37 +87,33 @@ TEST(SharedThreads, OneOfManyAdoptsABlock) {
   std::atomic<std::uint64_t> board[8] = {};
   std::atomic<bool> is_sound{true};
   std::atomic<int> sent{0}, adopted{0};
-  std::vector<std::thread> running;
-  for (unsigned t = 0; t != threads; ++t) {
-    running.emplace_back([&, t] {
-      tarn::SharedArrayPool pool = memory.attach(t + 1);
-      std::minstd_rand random(t + 1);
-      for (int step = 0; step != steps / 4; ++step) {
-        std::atomic<std::uint64_t>& place = board[random() % 8];
-        if (random() % 2 == 0) {
-          auto* const message = static_cast<Message*>(pool.try_allocate());
-          if (message == nullptr) continue;
-          for (unsigned& word : message->text) word = t;
-          std::uint64_t none = 0;
-          if (place.compare_exchange_strong(none, pool.ticket(message)))
-            ++sent;
-          else
-            pool.deallocate(message);
-        } else {
-          const std::uint64_t ticket = place;  // Not taken down yet: others may see it, too.
-          auto* const message = ticket == 0 ? nullptr : static_cast<Message*>(pool.adopt(ticket));
-          if (message == nullptr) continue;
-          place = 0;
-          for (const unsigned word : message->text) {
-            if (word != message->text[0]) is_sound = false;
-          }
-          ++adopted;
+  support::in_threads(threads, [&](unsigned t) {
+    tarn::SharedArrayPool pool = memory.attach(t + 1);
+    std::minstd_rand random(t + 1);
+    for (int step = 0; step != steps / 4; ++step) {
+      std::atomic<std::uint64_t>& place = board[random() % 8];
+      if (random() % 2 == 0) {
+        auto* const message = static_cast<Message*>(pool.try_allocate());
+        if (message == nullptr) continue;
+        for (unsigned& word : message->text) word = t;
+        std::uint64_t none = 0;
+        if (place.compare_exchange_strong(none, pool.ticket(message)))
+          ++sent;
+        else
           pool.deallocate(message);
+      } else {
+        const std::uint64_t ticket = place;  // Not taken down yet: others may see it, too.
+        auto* const message = ticket == 0 ? nullptr : static_cast<Message*>(pool.adopt(ticket));
+        if (message == nullptr) continue;
+        place = 0;
+        for (const unsigned word : message->text) {
+          if (word != message->text[0]) is_sound = false;
         }
+        ++adopted;
+        pool.deallocate(message);
       }
-    });
-  }
-  for (std::thread& thread : running) thread.join();
+    }
+  });
   tarn::SharedArrayPool pool = memory.attach(1);
   EXPECT_FALSE(pool) << "all places are taken";
   EXPECT_EQ(pool.status(), TARN_ARRAY_NO_PLACE);

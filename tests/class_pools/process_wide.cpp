@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "../support/child.hpp"
+#include "../support/threads.hpp"
 #include "tarn/heap/recover.h"
 #include "tarn/pool/xalloc.h"
 
@@ -134,16 +135,12 @@ TEST(ProcessWide, MayFork) {
   Source source;
   ASSERT_EQ(init(source), 0);
   source.during = [](Source&) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
+    const int status = support::status_of_child([&] {
       void* const block = tarn_xmalloc(5000);
       const bool good = block != nullptr && tarn_xalloc_check() == 1;
       tarn_xfree(block);
-      _exit(good ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
+      return good ? 0 : 1;
+    });
     EXPECT_EQ(status, 0);
   };
   void* const block = tarn_xmalloc(100);
@@ -162,29 +159,26 @@ TEST(ProcessWide, ThreadsMeetInIt) {
     std::this_thread::yield();
     tarn_xfree(block);
   };
-  std::vector<std::thread> threads;
-  for (unsigned seed = 0; seed < 4; ++seed) {
-    threads.emplace_back([seed] {
-      std::vector<void*> blocks;
-      for (unsigned i = seed, step = 0; step < 20000; ++step, i = i * 1664525 + 1013904223) {
-        void* const p = tarn_xmalloc((i >> 8) % (step % 50 == 0 ? 300000 : 3000));
-        ASSERT_NE(p, nullptr);
-        blocks.push_back(p);
-        if (blocks.size() < 60) continue;
-        for (void* const block : blocks) tarn_xfree(block);
-        blocks.clear();
-        if (step % 7 == 0) tarn_xalloc_trim();
-      }
+  support::Threads threads(4u, [](unsigned seed) {
+    std::vector<void*> blocks;
+    for (unsigned i = seed, step = 0; step < 20000; ++step, i = i * 1664525 + 1013904223) {
+      void* const p = tarn_xmalloc((i >> 8) % (step % 50 == 0 ? 300000 : 3000));
+      ASSERT_NE(p, nullptr);
+      blocks.push_back(p);
+      if (blocks.size() < 60) continue;
       for (void* const block : blocks) tarn_xfree(block);
-    });
-  }
+      blocks.clear();
+      if (step % 7 == 0) tarn_xalloc_trim();
+    }
+    for (void* const block : blocks) tarn_xfree(block);
+  });
   // Also an end while blocks live, or while somebody is asking.
   for (int i = 0; i < 100; ++i) {
     tarn_xalloc_destroy();
     EXPECT_EQ(tarn_xalloc_check(), 1);
     std::this_thread::yield();
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   EXPECT_EQ(blocks_in_use(), 0u);
   source.during = nullptr;  // Else the end itself has it take memory.
   tarn_xalloc_destroy();
@@ -224,12 +218,7 @@ int run_short_of_memory() {
 }
 
 TEST(ProcessWide, OwnersThatAreAskedUseTheFamily) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) _exit(run_short_of_memory());
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(support::status_of_child(run_short_of_memory), 0);
 }
 #endif
 

@@ -7,14 +7,9 @@
 #include <atomic>
 #include <mutex>
 #include <random>
-#include <thread>
-#include <vector>
 
+#include "../support/threads.hpp"
 #include "tarn/pool/class_pools.hpp"
-
-#ifndef TARN_TEST_DIVISOR
-#define TARN_TEST_DIVISOR 1
-#endif
 
 namespace {
 
@@ -42,14 +37,13 @@ TEST(ClassPoolsThreads, BlocksChangeHands) {
       }
     }
   };
-  std::vector<std::thread> threads;
-  for (unsigned seed = 1; seed <= 4; ++seed) threads.emplace_back(work, seed);
+  support::Threads threads(4u, work);
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(pools.check());
     pools.trim();
     static_cast<void>(pools.stats());
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   EXPECT_FALSE(torn);
   std::size_t left = 0;
   for (auto& slot : slots) left += slot.load() != nullptr ? 1 : 0;

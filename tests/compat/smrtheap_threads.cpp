@@ -3,13 +3,12 @@
 //
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <thread>
-#include <vector>
 
+#include "../support/child.hpp"
+#include "../support/threads.hpp"
 #include "smrtheap.hpp"
 
 namespace {
@@ -21,19 +20,15 @@ class SmrtHeapThreads : public testing::Test {
 };
 
 TEST_F(SmrtHeapThreads, MakeAndEndPools) {
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([this] {
-      for (int i = 0; i < 300; ++i) {
-        const MEM_POOL own = MemPoolInit(MEM_SERIALIZE);
-        EXPECT_NE(MemAllocPtr(own, 50, 0), nullptr);
-        EXPECT_EQ(MemPoolCount(own), 1u);
-        EXPECT_EQ(MemPoolFree(own), 1);
-        EXPECT_EQ(MemFreePtr(MemAllocPtr(pool, 100, 0)), 1);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4, [this] {
+    for (int i = 0; i < 300; ++i) {
+      const MEM_POOL own = MemPoolInit(MEM_SERIALIZE);
+      EXPECT_NE(MemAllocPtr(own, 50, 0), nullptr);
+      EXPECT_EQ(MemPoolCount(own), 1u);
+      EXPECT_EQ(MemPoolFree(own), 1);
+      EXPECT_EQ(MemFreePtr(MemAllocPtr(pool, 100, 0)), 1);
+    }
+  });
   EXPECT_EQ(MemPoolCount(pool), 0u);
 }
 
@@ -41,67 +36,53 @@ TEST_F(SmrtHeapThreads, MakeAndEndPools) {
 TEST_F(SmrtHeapThreads, ThePoolOfABlock) {
   void* const block = MemAllocPtr(pool, 100, 0);
   std::atomic<int> makers{2};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 500; ++i) {
-        const MEM_POOL own = MemPoolInit(0);
-        EXPECT_EQ(MemPoolOfPtr(MemAllocPtr(own, 10, 0)), own);
-        EXPECT_EQ(MemPoolFree(own), 1);
-      }
-      --makers;
-    });
-  }
+  support::Threads threads(2, [&] {
+    for (int i = 0; i < 500; ++i) {
+      const MEM_POOL own = MemPoolInit(0);
+      EXPECT_EQ(MemPoolOfPtr(MemAllocPtr(own, 10, 0)), own);
+      EXPECT_EQ(MemPoolFree(own), 1);
+    }
+    --makers;
+  });
   while (makers != 0) EXPECT_EQ(MemPoolOfPtr(block), pool);
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
 }
 
 // In the child of a fork pools that another thread was ending are none.
 TEST_F(SmrtHeapThreads, PoolsInTheChildOfAFork) {
   std::atomic<bool> over{false};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.emplace_back([&] {
-      while (!over) EXPECT_EQ(MemPoolFree(MemPoolInit(0)), 1);
-    });
-  }
+  support::Threads threads(2, [&] {
+    while (!over) EXPECT_EQ(MemPoolFree(MemPoolInit(0)), 1);
+  });
   for (int i = 0; i < 200; ++i) {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
+    const int status = support::status_of_child([&] {
       MEM_POOL_INFO info;
       bool found = false;
       for (int more = MemPoolFirst(&info); more != 0; more = MemPoolNext(&info)) {
         found = found || info.pool == pool;
       }
-      ::_exit(found && MemPoolFree(MemPoolInit(0)) == 1 ? 0 : 1);
-    }
-    int status = -1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
+      return found && MemPoolFree(MemPoolInit(0)) == 1 ? 0 : 1;
+    });
     EXPECT_EQ(status, 0) << i;
   }
   over = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
 }
 
 TEST_F(SmrtHeapThreads, Limits) {
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 3; ++t) {
-    threads.emplace_back([this, t] {
-      for (std::size_t i = 0; i < 200; ++i) {
-        EXPECT_EQ(MemPoolSetCeiling(pool, (1 + t) << 20), 1);
-        EXPECT_EQ(MemPoolSetFloor(pool, i << 6), 1);
-        EXPECT_EQ(MemPoolPreAllocate(pool, i << 8), 1);
-        MEM_POOL_INFO info;
-        EXPECT_EQ(MemPoolInfo(pool, &info), 1);
-        EXPECT_GE(info.ceiling, 1u << 20);
-        EXPECT_LE(info.ceiling, 3u << 20);
-        EXPECT_EQ(MemFreeFS(MemAllocFS(pool)), 1);
-        MemPoolShrink(pool);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(std::size_t{3}, [this](std::size_t t) {
+    for (std::size_t i = 0; i < 200; ++i) {
+      EXPECT_EQ(MemPoolSetCeiling(pool, (1 + t) << 20), 1);
+      EXPECT_EQ(MemPoolSetFloor(pool, i << 6), 1);
+      EXPECT_EQ(MemPoolPreAllocate(pool, i << 8), 1);
+      MEM_POOL_INFO info;
+      EXPECT_EQ(MemPoolInfo(pool, &info), 1);
+      EXPECT_GE(info.ceiling, 1u << 20);
+      EXPECT_LE(info.ceiling, 3u << 20);
+      EXPECT_EQ(MemFreeFS(MemAllocFS(pool)), 1);
+      MemPoolShrink(pool);
+    }
+  });
   EXPECT_EQ(MemPoolCheck(pool), 1);
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "../pool/xalloc.h"
+#include "../support/child.hpp"
 
 namespace {
 
@@ -288,17 +289,13 @@ TEST(Xallocator, Forks) {
   auto* const shared = static_cast<char*>(xmalloc(500));
   shared[0] = 'p';
   const std::uint64_t before = in_use();
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const int status = support::status_of_child([&] {
     bool good = in_use() == before && shared[0] == 'p' && tarn_xalloc_check() == 1;
     shared[0] = 'c';
     xfree(shared);
     for (int i = 0; i < 1000; ++i) good = good && xmalloc(900) != nullptr;
-    _exit(good && in_use() == before + 999 ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+    return good && in_use() == before + 999 ? 0 : 1;
+  });
   EXPECT_EQ(status, 0);
   EXPECT_EQ(shared[0], 'p');
   xfree(shared);

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "../support/threads.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -65,24 +66,16 @@ TEST_P(Threads, FreedAfterItsAllocatorHasEnded) {
 TEST_P(Threads, FreedByManyAfterManyHaveEnded) {
   constexpr std::size_t threads_count = 6;
   std::vector<std::vector<Block>> made(threads_count);
-  std::vector<std::thread> threads;
-  for (std::size_t id = 0; id < threads_count; ++id) {
-    threads.emplace_back([&, id] {
-      std::mt19937 random(static_cast<unsigned>(id));
-      for (unsigned i = 0; i < 2'000; ++i) made[id].push_back(make(heap_, some_bytes(random), i));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(threads_count, [&](std::size_t id) {
+    std::mt19937 random(static_cast<unsigned>(id));
+    for (unsigned i = 0; i < 2'000; ++i) made[id].push_back(make(heap_, some_bytes(random), i));
+  });
   EXPECT_EQ(stats_of(heap_).live_blocks, threads_count * 2'000u);
-  threads.clear();
-  for (std::size_t id = 0; id < threads_count; ++id) {
-    threads.emplace_back([&, id] {
-      for (const std::vector<Block>& some : made) {
-        for (std::size_t i = id; i < some.size(); i += threads_count) end(some[i]);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(threads_count, [&](std::size_t id) {
+    for (const std::vector<Block>& some : made) {
+      for (std::size_t i = id; i < some.size(); i += threads_count) end(some[i]);
+    }
+  });
   expect_nothing_left(heap_);
 }
 
@@ -120,22 +113,18 @@ TEST_P(Threads, PagesOfManyEndedThreadsAreUsedByOne) {
   make_grown_up(heap_);
   std::vector<std::vector<Block>> kept(threads_count);
   std::latch all(threads_count);
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < threads_count; ++id) {
-    threads.emplace_back([&, id] {
-      std::vector<Block> blocks;
-      for (unsigned i = 0; i < blocks_count; ++i) blocks.push_back(make(heap_, 200, i));
-      all.arrive_and_wait();  // So that each has a record of its own.
-      for (unsigned i = 0; i < blocks_count; ++i) {
-        if (i % 20 == 0) {
-          kept[id].push_back(blocks[i]);
-        } else {
-          end(blocks[i]);
-        }
+  support::in_threads(threads_count, [&](unsigned id) {
+    std::vector<Block> blocks;
+    for (unsigned i = 0; i < blocks_count; ++i) blocks.push_back(make(heap_, 200, i));
+    all.arrive_and_wait();  // So that each has a record of its own.
+    for (unsigned i = 0; i < blocks_count; ++i) {
+      if (i % 20 == 0) {
+        kept[id].push_back(blocks[i]);
+      } else {
+        end(blocks[i]);
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+    }
+  });
   const std::size_t before = committed(heap_);
   std::vector<Block> own;
   for (unsigned i = 0; i < threads_count * blocks_count * 8 / 10; ++i) {
@@ -153,14 +142,10 @@ TEST_P(Threads, MoreThreadsThanStayWarm) {
   constexpr int threads_count = 12;
   std::vector<Block> blocks(threads_count * 100);
   std::latch all(threads_count);
-  std::vector<std::thread> threads;
-  for (std::size_t id = 0; id < threads_count; ++id) {
-    threads.emplace_back([&, id] {
-      for (unsigned i = 0; i < 100; ++i) blocks[id * 100 + i] = make(heap_, i, i);
-      all.arrive_and_wait();  // So that each has a record of its own.
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(threads_count, [&](std::size_t id) {
+    for (unsigned i = 0; i < 100; ++i) blocks[id * 100 + i] = make(heap_, i, i);
+    all.arrive_and_wait();  // So that each has a record of its own.
+  });
   EXPECT_EQ(stats_of(heap_).live_blocks, blocks.size());
   for (const Block& block : blocks) end(block);
   expect_nothing_left(heap_);
@@ -219,23 +204,20 @@ TEST_P(Threads, AHeapDestroyedByAnotherThreadThanMadeIt) {
 TEST_P(Threads, StatisticsWhileOthersWork) {
   make_grown_up(heap_);  // However little the others get to do: a young heap keeps its mixed page.
   std::atomic<bool> stop{false};
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 3; ++id) {
-    threads.emplace_back([&, id] {
-      std::mt19937 random(id);
-      std::vector<Block> blocks;
-      while (!stop) {
-        if (blocks.size() < 100) {
-          blocks.push_back(make(heap_, some_bytes(random), id));
-        } else {
-          std::swap(blocks[random() % blocks.size()], blocks.back());
-          end(blocks.back());
-          blocks.pop_back();
-        }
+  support::Threads threads(3u, [&](unsigned id) {
+    std::mt19937 random(id);
+    std::vector<Block> blocks;
+    while (!stop) {
+      if (blocks.size() < 100) {
+        blocks.push_back(make(heap_, some_bytes(random), id));
+      } else {
+        std::swap(blocks[random() % blocks.size()], blocks.back());
+        end(blocks.back());
+        blocks.pop_back();
       }
-      for (const Block& block : blocks) end(block);
-    });
-  }
+    }
+    for (const Block& block : blocks) end(block);
+  });
   for (int i = 0; i < scaled(2'000); ++i) {
     const tarn_heap_stats stats = stats_of(heap_);
     // Off by what the three are doing: a block each, and one free that is not seen yet.
@@ -243,7 +225,7 @@ TEST_P(Threads, StatisticsWhileOthersWork) {
     ASSERT_GE(stats.committed_bytes, stats.pages * slice);
   }
   stop = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   expect_nothing_left(heap_);
 }
 

@@ -32,11 +32,7 @@ std::size_t give_up_some(tarn_heap heap, std::size_t wanted_bytes, void* context
 }
 
 tarn_heap_options caching(int threads, std::size_t ceiling, Cache* cache) {
-  tarn_heap_options wanted = options(threads);
-  wanted.ceiling_bytes = ceiling;
-  wanted.reclaim = give_up_some;
-  wanted.context = cache;
-  return wanted;
+  return reclaiming(threads, ceiling, give_up_some, cache);
 }
 
 TEST_P(Callbacks, ReclaimIsCalledUntilThereIsRoom) {
@@ -172,11 +168,7 @@ TEST_P(Callbacks, ReclaimMayUseAnyHeap) {
   const Heap other(GetParam());
   Busy busy;
   busy.other = other;
-  tarn_heap_options wanted = options(GetParam());
-  wanted.ceiling_bytes = mib;
-  wanted.reclaim = work_in_heaps;
-  wanted.context = &busy;
-  const Heap heap(wanted);
+  const Heap heap(reclaiming(GetParam(), mib, work_in_heaps, &busy));
   busy.full = heap;
   busy.block = tarn_heap_allocate(heap, mib);
   EXPECT_NE(tarn_heap_allocate(heap, 900 * kib), nullptr);
@@ -190,11 +182,7 @@ std::size_t clear_it(tarn_heap heap, std::size_t, void* context) {
 
 TEST_P(Callbacks, ReclaimMayClearTheHeap) {
   int calls = 0;
-  tarn_heap_options wanted = options(GetParam());
-  wanted.ceiling_bytes = mib;
-  wanted.reclaim = clear_it;
-  wanted.context = &calls;
-  const Heap heap(wanted);
+  const Heap heap(reclaiming(GetParam(), mib, clear_it, &calls));
   for (int i = 0; i < 100'000 && calls == 0; ++i) {
     ASSERT_NE(tarn_heap_allocate(heap, 100), nullptr);
   }
@@ -214,17 +202,9 @@ void note_soft_mark(tarn_heap heap, std::size_t committed_bytes, void* context) 
   tarn_heap_deallocate(tarn_heap_allocate(heap, 10));  // It may use the heap.
 }
 
-tarn_heap_options marked(int threads, std::size_t soft_mark, Marks* marks) {
-  tarn_heap_options wanted = options(threads);
-  wanted.soft_mark_bytes = soft_mark;
-  wanted.soft_mark = note_soft_mark;
-  wanted.context = marks;
-  return wanted;
-}
-
 TEST_P(Callbacks, ASoftMarkIsCalledOnceForEachTimeItIsPassed) {
   Marks marks;
-  const Heap heap(marked(GetParam(), mib, &marks));
+  const Heap heap(marked(GetParam(), mib, note_soft_mark, &marks));
   void* const first = tarn_heap_allocate(heap, mib - 2 * slice);
   void* const small = tarn_heap_allocate(heap, 5);
   EXPECT_EQ(marks.bytes.size(), 0u);
@@ -245,7 +225,7 @@ TEST_P(Callbacks, ASoftMarkIsCalledOnceForEachTimeItIsPassed) {
 
 TEST_P(Callbacks, AMarkThatIsReachedIsNotPassed) {
   Marks marks;
-  const Heap heap(marked(GetParam(), mib, &marks));
+  const Heap heap(marked(GetParam(), mib, note_soft_mark, &marks));
   void* const p = tarn_heap_allocate(heap, mib);
   tarn_heap_deallocate(p);
   EXPECT_EQ(marks.bytes.size(), 0u);
@@ -255,7 +235,7 @@ TEST_P(Callbacks, AMarkThatIsReachedIsNotPassed) {
 
 TEST_P(Callbacks, AMarkMayBeMoved) {
   Marks marks;
-  const Heap heap(marked(GetParam(), mib, &marks));
+  const Heap heap(marked(GetParam(), mib, note_soft_mark, &marks));
   void* const p = tarn_heap_allocate(heap, mib / 2);
   EXPECT_EQ(tarn_heap_set_soft_mark(heap, mib / 4), 0);  // Below what is there: passed already.
   EXPECT_NE(tarn_heap_allocate(heap, mib / 4), nullptr);
@@ -273,7 +253,7 @@ TEST_P(Callbacks, AMarkMayBeMoved) {
 
 TEST_P(Callbacks, SmallBlocksPassTheMark) {
   Marks marks;
-  const Heap heap(marked(GetParam(), 100 * kib, &marks));
+  const Heap heap(marked(GetParam(), 100 * kib, note_soft_mark, &marks));
   std::size_t before = 0;
   while (marks.bytes.size() == 0 && before < mib) {
     before = committed(heap);
@@ -286,7 +266,7 @@ TEST_P(Callbacks, SmallBlocksPassTheMark) {
 
 TEST_P(Callbacks, GrowingABlockPassesTheMark) {
   Marks marks;
-  const Heap heap(marked(GetParam(), mib, &marks));
+  const Heap heap(marked(GetParam(), mib, note_soft_mark, &marks));
   void* p = tarn_heap_allocate(heap, 900 * kib);
   p = tarn_heap_reallocate(heap, p, 2 * mib);
   EXPECT_EQ(marks.bytes.size(), 1u);
@@ -299,7 +279,7 @@ TEST_P(Callbacks, GrowingABlockPassesTheMark) {
 
 TEST_P(Callbacks, ChildrenPassTheMarkOfTheirParent) {
   Marks marks;
-  const Heap parent(marked(GetParam(), mib, &marks));
+  const Heap parent(marked(GetParam(), mib, note_soft_mark, &marks));
   tarn_heap_options wanted = options(GetParam());
   wanted.parent = parent;
   const Heap a(wanted);
@@ -316,7 +296,7 @@ TEST_P(Callbacks, WhatWasRefusedHasPassedNothing) {
   tarn_heap_options wanted = options(GetParam());
   wanted.ceiling_bytes = mib;
   const Heap parent(wanted);
-  wanted = marked(GetParam(), mib, &marks);
+  wanted = marked(GetParam(), mib, note_soft_mark, &marks);
   wanted.parent = parent;
   const Heap child(wanted);
   EXPECT_EQ(tarn_heap_allocate(child, 2 * mib), nullptr);
@@ -329,7 +309,7 @@ TEST_P(Callbacks, WhatWasRefusedHasPassedNothing) {
 
 TEST_P(Callbacks, TheMarkOfADestroyedParentIsForgotten) {
   Marks marks;
-  Heap parent(marked(GetParam(), mib, &marks));
+  Heap parent(marked(GetParam(), mib, note_soft_mark, &marks));
   tarn_heap_options wanted = options(GetParam());
   wanted.parent = parent;
   const Heap child(wanted);

@@ -55,12 +55,8 @@ void expect_served_by_malloc(const Depth& depth, const char* what) {
 
 TEST_P(CallbacksWithin, AreServedByMallocsHeapWhateverTheDefaultIs) {
   Depth reclaim;
-  tarn_heap_options wanted = options(GetParam());
-  wanted.ceiling_bytes = mib;
-  wanted.reclaim = reclaim_with_malloc;
-  wanted.context = &reclaim;
   {
-    const Heap heap(wanted);
+    const Heap heap(reclaiming(GetParam(), mib, reclaim_with_malloc, &reclaim));
     const tarn::DefaultHeap scope{tarn::HeapRef(heap)};
     while (tarn_malloc(4'000) != nullptr) {
     }
@@ -69,12 +65,8 @@ TEST_P(CallbacksWithin, AreServedByMallocsHeapWhateverTheDefaultIs) {
   expect_served_by_malloc(reclaim, "reclaim");
 
   Depth mark;
-  wanted = options(GetParam());
-  wanted.soft_mark_bytes = mib;
-  wanted.soft_mark = mark_with_malloc;
-  wanted.context = &mark;
   {
-    const Heap heap(wanted);
+    const Heap heap(marked(GetParam(), mib, mark_with_malloc, &mark));
     const tarn::DefaultHeap scope{tarn::HeapRef(heap)};
     for (int i = 0; i < 400; ++i) EXPECT_NE(tarn_malloc(4'000), nullptr);
   }
@@ -125,11 +117,7 @@ std::size_t reclaim_in_own_heap(tarn_heap heap, std::size_t, void* context) {
 
 TEST_P(CallbacksWithin, ReclaimThatAllocatesFromItsHeapIsNotCalledWithinItself) {
   Own own;
-  tarn_heap_options wanted = options(GetParam());
-  wanted.ceiling_bytes = mib;
-  wanted.reclaim = reclaim_in_own_heap;
-  wanted.context = &own;
-  const Heap heap(wanted);
+  const Heap heap(reclaiming(GetParam(), mib, reclaim_in_own_heap, &own));
   ASSERT_NE(tarn_heap_allocate(heap, 900 * kib), nullptr);
   EXPECT_EQ(tarn_heap_allocate(heap, 900 * kib), nullptr);
   EXPECT_EQ(own.calls, 1);
@@ -149,13 +137,8 @@ std::size_t reclaim_in_other_heap(tarn_heap, std::size_t, void* context) {
 TEST_P(CallbacksWithin, ReclaimsThatAskEachOthersHeapsEnd) {
   Own of_first;
   Own of_second;
-  tarn_heap_options wanted = options(GetParam());
-  wanted.ceiling_bytes = mib;
-  wanted.reclaim = reclaim_in_other_heap;
-  wanted.context = &of_first;
-  const Heap first(wanted);
-  wanted.context = &of_second;
-  const Heap second(wanted);
+  const Heap first(reclaiming(GetParam(), mib, reclaim_in_other_heap, &of_first));
+  const Heap second(reclaiming(GetParam(), mib, reclaim_in_other_heap, &of_second));
   of_first.heap = second;
   of_second.heap = first;
   for (const tarn_heap heap : {first.handle(), second.handle()}) {
@@ -177,11 +160,7 @@ void pass_again(tarn_heap heap, std::size_t, void* context) {
 
 TEST_P(CallbacksWithin, AMarkThatItsCallbackPassesIsCalledLater) {
   Own own;
-  tarn_heap_options wanted = options(GetParam());
-  wanted.soft_mark_bytes = mib;
-  wanted.soft_mark = pass_again;
-  wanted.context = &own;
-  const Heap heap(wanted);
+  const Heap heap(marked(GetParam(), mib, pass_again, &own));
   own.blocks.push_back(tarn_heap_allocate(heap, mib));
   EXPECT_NE(tarn_heap_allocate(heap, 200 * kib), nullptr);
   EXPECT_EQ(own.calls, 1);

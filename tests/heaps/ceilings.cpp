@@ -5,6 +5,7 @@
 #include <latch>
 #include <thread>
 
+#include "../support/threads.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -48,18 +49,14 @@ TEST_P(Ceilings, OfAParentWhoseChildrenHaveAThreadEach) {
   constexpr std::size_t ceiling = 256 * kib;
   const Heap parent(limited(TARN_HEAP_SHARED, ceiling));
   std::atomic<unsigned> wrong{0};
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 4; ++id) {
-    threads.emplace_back([&, id] {
-      tarn_heap_options wanted = options(GetParam());
-      wanted.parent = parent;
-      const Heap child(wanted);
-      wrong += work_at_ceiling(child, id, scaled(1'000));
-      wrong += stats_of(child).live_blocks != 0;
-      wrong += stats_of(child).committed_bytes_peak > ceiling;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4u, [&](unsigned id) {
+    tarn_heap_options wanted = options(GetParam());
+    wanted.parent = parent;
+    const Heap child(wanted);
+    wrong += work_at_ceiling(child, id, scaled(1'000));
+    wrong += stats_of(child).live_blocks != 0;
+    wrong += stats_of(child).committed_bytes_peak > ceiling;
+  });
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(committed(parent), 0u);
   EXPECT_LE(stats_of(parent).committed_bytes_peak, ceiling);
@@ -73,34 +70,31 @@ TEST_P(Ceilings, SearchedWhileTheChildrenWork) {
   std::atomic<unsigned> wrong{0};
   std::atomic<bool> stop{false};
   std::latch at_work(2);
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 2; ++id) {
-    threads.emplace_back([&, id] {
-      tarn_heap_options wanted = options(GetParam());
-      wanted.parent = parent;
-      const Heap child(wanted);
-      make_grown_up(child);
-      at_work.count_down();
-      for (unsigned i = 0; !stop; ++i) {
-        void* const a = tarn_heap_allocate(child, 40);
-        void* const b = tarn_heap_allocate(child, 40);
-        if (a == nullptr || b == nullptr || a == b) {
-          ++wrong;
-          continue;
-        }
-        fill(a, 40, i);
-        fill(b, 40, i + id);
-        wrong += !is_filled(a, 40, i);
-        tarn_free(a);
-        tarn_free(b);
+  support::Threads threads(2u, [&](unsigned id) {
+    tarn_heap_options wanted = options(GetParam());
+    wanted.parent = parent;
+    const Heap child(wanted);
+    make_grown_up(child);
+    at_work.count_down();
+    for (unsigned i = 0; !stop; ++i) {
+      void* const a = tarn_heap_allocate(child, 40);
+      void* const b = tarn_heap_allocate(child, 40);
+      if (a == nullptr || b == nullptr || a == b) {
+        ++wrong;
+        continue;
       }
-      wrong += stats_of(child).live_blocks != 0;
-    });
-  }
+      fill(a, 40, i);
+      fill(b, 40, i + id);
+      wrong += !is_filled(a, 40, i);
+      tarn_free(a);
+      tarn_free(b);
+    }
+    wrong += stats_of(child).live_blocks != 0;
+  });
   at_work.wait();
   for (int i = 0; i < scaled(30'000); ++i) wrong += tarn_heap_allocate(parent, 2 * mib) != nullptr;
   stop = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(committed(parent), 0u);
 }
@@ -109,11 +103,7 @@ TEST_P(SharedCeilings, OfAHeapThatFourThreadsUse) {
   constexpr std::size_t ceiling = 256 * kib;
   const Heap heap(limited(GetParam(), ceiling));
   std::atomic<unsigned> wrong{0};
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 4; ++id) {
-    threads.emplace_back([&, id] { wrong += work_at_ceiling(heap, id, scaled(1'000)); });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4u, [&](unsigned id) { wrong += work_at_ceiling(heap, id, scaled(1'000)); });
   EXPECT_EQ(wrong, 0u);
   expect_empty(heap);
   EXPECT_LE(stats_of(heap).committed_bytes_peak, ceiling);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "../support/threads.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -86,53 +87,46 @@ TEST_P(Clearing, LeavesTheOtherHeapsOfTheSameThreads) {
   const Heap cleared(GetParam());
   const Heap kept(GetParam());
   std::atomic<bool> stop{false};
-  std::vector<std::thread> threads;
   std::atomic<std::uint64_t> live{0};
-  for (unsigned id = 0; id < 3; ++id) {
-    threads.emplace_back([&, id] {
-      std::vector<void*> blocks;
-      for (unsigned i = 0; !stop; ++i) {
-        if (tarn_heap_allocate(cleared, i % 200) == nullptr) ADD_FAILURE();
-        blocks.push_back(tarn_heap_allocate(kept, 48));
-        fill(blocks.back(), 48, id);
-        if (blocks.size() < 500) continue;
-        for (void* const p : blocks) {
-          EXPECT_TRUE(is_filled(p, 48, id));
-          tarn_free(p);
-        }
-        blocks.clear();
+  support::Threads threads(3u, [&](unsigned id) {
+    std::vector<void*> blocks;
+    for (unsigned i = 0; !stop; ++i) {
+      if (tarn_heap_allocate(cleared, i % 200) == nullptr) ADD_FAILURE();
+      blocks.push_back(tarn_heap_allocate(kept, 48));
+      fill(blocks.back(), 48, id);
+      if (blocks.size() < 500) continue;
+      for (void* const p : blocks) {
+        EXPECT_TRUE(is_filled(p, 48, id));
+        tarn_free(p);
       }
-      live += blocks.size();
-    });
-  }
+      blocks.clear();
+    }
+    live += blocks.size();
+  });
   for (int i = 0; i < scaled(1'000); ++i) {
     ASSERT_EQ(tarn_heap_clear(cleared), 0);
     std::this_thread::yield();
   }
   stop = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   EXPECT_EQ(stats_of(kept).live_blocks, live);
 }
 
 TEST_P(Clearing, HeapsOfOneThreadWhileOthersMakeAndEndTheirs) {
-  std::vector<std::thread> threads;
   std::atomic<std::uint64_t> wrong{0};
-  for (unsigned id = 0; id < 4; ++id) {
-    threads.emplace_back([&, id] {
-      for (int i = 0; i < scaled(1'000); ++i) {
-        const Heap heap(options(GetParam(), "own"));
-        std::vector<void*> blocks;
-        for (unsigned b = 0; b < 150; ++b) {
-          blocks.push_back(tarn_heap_allocate(heap, 40));
-          fill(blocks.back(), 40, id);
-        }
-        for (void* const p : blocks) wrong += !is_filled(p, 40, id);
-        wrong += stats_of(heap).live_blocks != 150;
-        if (i % 2 == 0) wrong += tarn_heap_clear(heap) != 0 || committed(heap) != 0;
+  support::in_threads(4u, [&](unsigned id) {
+    for (int i = 0; i < scaled(1'000); ++i) {
+      const Heap heap(options(GetParam(), "own"));
+      std::vector<void*> blocks;
+      for (unsigned b = 0; b < 150; ++b) {
+        blocks.push_back(tarn_heap_allocate(heap, 40));
+        fill(blocks.back(), 40, id);
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+      for (void* const p : blocks) wrong += !is_filled(p, 40, id);
+      wrong += stats_of(heap).live_blocks != 150;
+      if (i % 2 == 0) wrong += tarn_heap_clear(heap) != 0 || committed(heap) != 0;
+    }
+  });
   EXPECT_EQ(wrong, 0u);
 }
 

@@ -2,7 +2,6 @@
 // heaps that it inherited and in new ones, and ends in order.
 //
 // SPDX-License-Identifier: MIT
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,17 +11,13 @@
 #include <random>
 #include <thread>
 
+#include "../support/child.hpp"
 #include "modes.hpp"
 
 namespace heaps {
 namespace {
 
-// The child has no use for gtest's failures: it tells its own and ends.
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "heaps forks: %s\n", what);
-  std::_Exit(1);
-}
+using support::require;
 
 class Forks : public Modes {
  protected:
@@ -54,12 +49,8 @@ class Forks : public Modes {
     // Each time at another point, and with threads that have got on since.
     const int until = steps_ + 20 + turn % 40;
     while (steps_ < until) std::this_thread::yield();
-    const pid_t child = ::fork();
-    if (child == 0) live_as_child(static_cast<unsigned>(turn));
-    int status = -1;
-    ASSERT_GT(child, 0);
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0) << "turn " << turn << ": see the child's message";
+    const auto live = [&] { live_as_child(static_cast<unsigned>(turn)); };
+    ASSERT_EQ(support::status_of_child(live), 0) << "turn " << turn << ": see the child's message";
   }
   std::array<tarn_heap, 6> heaps_{};
 
@@ -187,8 +178,7 @@ TEST_P(Alone, InAnyMode) {
       }
       blocks.push_back(tarn_heap_allocate(heap, mib));
       fill(blocks.back(), 100, 3);
-      const pid_t child = ::fork();
-      if (child == 0) {
+      const int status = support::status_of_child([&] {
         require(stats_of(heap).live_blocks == blocks.size(), "the child counts other blocks");
         for (void* const p : blocks) {
           require(is_filled(p, 100, 3), "contents");
@@ -197,10 +187,8 @@ TEST_P(Alone, InAnyMode) {
         require(stats_of(heap).live_blocks == 0, "live after all were freed");
         require(tarn_heap_allocate(heap, 5'000) != nullptr, "no block in the child");
         require(tarn_heap_destroy(heap) == 0, "not destroyed");
-        ::_exit(0);
-      }
-      int status = -1;
-      ASSERT_EQ(::waitpid(child, &status, 0), child);
+        return 0;
+      });
       EXPECT_EQ(status, 0);
       EXPECT_EQ(stats_of(heap).live_blocks, blocks.size());
     }

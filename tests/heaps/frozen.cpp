@@ -2,7 +2,6 @@
 // are thawed.
 //
 // SPDX-License-Identifier: MIT
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +9,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "../support/child.hpp"
+#include "../support/threads.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -177,28 +178,25 @@ TEST_P(Frozen, OtherThreadsRead) {
   std::atomic<bool> frozen{false};
   std::atomic<bool> done{false};
   std::atomic<int> ready{0};
-  std::vector<std::thread> threads;
   std::vector<std::vector<void*>> freed_later(3);
-  for (std::size_t id = 0; id < 3; ++id) {
-    threads.emplace_back([&, id] {
-      const Filled filled(heap, 200);
-      for (const auto& [p, bytes] : filled.blocks) freed_later[id].push_back(p);
-      ++ready;
-      while (!done) {
-        EXPECT_TRUE(filled.whole());
-        tarn_free(tarn_malloc(100000));  // Reads its mail now and then.
-        if (frozen) {
-          EXPECT_EQ(tarn_heap_allocate(heap, 50), nullptr);
-        }
+  support::Threads threads(std::size_t{3}, [&](std::size_t id) {
+    const Filled filled(heap, 200);
+    for (const auto& [p, bytes] : filled.blocks) freed_later[id].push_back(p);
+    ++ready;
+    while (!done) {
+      EXPECT_TRUE(filled.whole());
+      tarn_free(tarn_malloc(100000));  // Reads its mail now and then.
+      if (frozen) {
+        EXPECT_EQ(tarn_heap_allocate(heap, 50), nullptr);
       }
-    });
-  }
+    }
+  });
   while (ready != 3) std::this_thread::yield();
   ASSERT_EQ(tarn_heap_freeze(heap), 0);
   frozen = true;
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   done = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   ASSERT_EQ(tarn_heap_thaw(heap), 0);
   for (const auto& blocks : freed_later) {
     for (void* const p : blocks) tarn_free(p);
@@ -235,16 +233,13 @@ TEST_P(Frozen, StaysSoInTheChildOfAFork) {
   const Heap heap(wanted());
   const Filled filled(heap);
   ASSERT_EQ(tarn_heap_freeze(heap), 0);
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = support::status_of_child([&] {
     int failed = tarn_heap_allocate(heap, 10) == nullptr ? 0 : 1;
     if (tarn_heap_thaw(heap) != 0 || tarn_heap_allocate(heap, 10) == nullptr) failed |= 2;
     for (const auto& [p, bytes] : filled.blocks) tarn_free(p);
     if (tarn_heap_destroy(heap) != 0) failed |= 4;
-    std::_Exit(failed);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+    return failed;
+  });
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(filled.whole());
   EXPECT_EQ(tarn_heap_allocate(heap, 10), nullptr);

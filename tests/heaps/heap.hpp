@@ -17,11 +17,6 @@
 #include "tarn/heap/heap.hpp"
 #include "tarn/tarn.h"
 
-// Sanitized builds are some ten times slower: there the loops are cut by this divisor.
-#ifndef TARN_TEST_DIVISOR
-#define TARN_TEST_DIVISOR 1
-#endif
-
 namespace heaps {
 
 inline constexpr std::size_t kib = 1024;
@@ -47,6 +42,24 @@ inline tarn_heap_options options(int threads = TARN_HEAP_SHARED, const char* nam
   made.bytes = sizeof made;
   made.threads = threads;
   made.name = name;
+  return made;
+}
+
+// With a function that is called at a ceiling, or at a soft mark.
+inline tarn_heap_options reclaiming(int threads, std::size_t ceiling,
+                                    decltype(tarn_heap_options::reclaim) reclaim, void* context) {
+  tarn_heap_options made = options(threads);
+  made.ceiling_bytes = ceiling;
+  made.reclaim = reclaim;
+  made.context = context;
+  return made;
+}
+inline tarn_heap_options marked(int threads, std::size_t soft_mark_bytes,
+                                decltype(tarn_heap_options::soft_mark) soft_mark, void* context) {
+  tarn_heap_options made = options(threads);
+  made.soft_mark_bytes = soft_mark_bytes;
+  made.soft_mark = soft_mark;
+  made.context = context;
   return made;
 }
 

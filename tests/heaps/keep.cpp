@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 
+#include "../support/threads.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -255,16 +256,12 @@ TEST(FixedThreads, EachThreadHasPagesOfItsOwn) {
   make_grown_up(heap);
   const tarn_fixed fixed = tarn_heap_fixed(heap, 56, 8);
   std::vector<std::vector<void*>> blocks(4);
-  std::vector<std::thread> threads;
-  for (auto& own : blocks) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < scaled(20'000); ++i) {
-        own.push_back(tarn_fixed_allocate(fixed));
-        fill(own.back(), 56, 1);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::each_in_threads(blocks, [&](auto& own) {
+    for (int i = 0; i < scaled(20'000); ++i) {
+      own.push_back(tarn_fixed_allocate(fixed));
+      fill(own.back(), 56, 1);
+    }
+  });
   std::size_t count = 0;
   for (const auto& own : blocks) {
     for (void* const p : own) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <thread>
 
+#include "../support/threads.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -149,21 +150,18 @@ TEST_P(Late, MadeUsedAndDestroyedAfterTheLibrarysEndOfTheThread) {
 TEST_P(Late, ManyThreadsAtOnce) {
   const Heap heap(GetParam());
   std::atomic<std::uint64_t> live{0};
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 4; ++id) {
-    threads.emplace_back([&, id] {
-      for (int i = 0; i < scaled(100); ++i) {
-        run_with_key([&] { tarn_free(some_block(heap, 60, id)); },
-                     [&](int) {
-                       for (unsigned b = 0; b < 50; ++b) tarn_free(some_block(heap, b * 9, id));
-                       some_block(heap, 70, id);
-                       ++live;
-                     });
-      }
-    });
-  }
+  support::Threads threads(4u, [&](unsigned id) {
+    for (int i = 0; i < scaled(100); ++i) {
+      run_with_key([&] { tarn_free(some_block(heap, 60, id)); },
+                   [&](int) {
+                     for (unsigned b = 0; b < 50; ++b) tarn_free(some_block(heap, b * 9, id));
+                     some_block(heap, 70, id);
+                     ++live;
+                   });
+    }
+  });
   for (int i = 0; i < scaled(200); ++i) stats_of(heap);
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   EXPECT_EQ(stats_of(heap).live_blocks, live);
 }
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "../support/threads.hpp"
 #include "modes.hpp"
 
 namespace heaps {
@@ -64,9 +65,7 @@ TEST_P(ModesThreads, BlocksCrossThreads) {
       std::this_thread::yield();
     }
   });
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 3; ++id) threads.emplace_back(work, id);
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(3u, work);
   stop = true;
   asking.join();
   std::uint64_t bytes = 0;
@@ -81,21 +80,18 @@ TEST_P(ModesThreads, BlocksCrossThreads) {
 TEST_P(ModesThreads, ClearedMeanwhile) {
   const Heap heap(wanted());
   std::atomic<bool> stop{false};
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 3; ++id) {
-    threads.emplace_back([&, id] {
-      std::mt19937 random(id);
-      while (!stop) {
-        for (int i = 0; i < 50; ++i) {
-          ASSERT_NE(tarn_heap_allocate(heap, random() % 3000), nullptr);
-        }
-        std::this_thread::yield();  // Who clears has to get a turn.
+  support::Threads threads(3u, [&](unsigned id) {
+    std::mt19937 random(id);
+    while (!stop) {
+      for (int i = 0; i < 50; ++i) {
+        ASSERT_NE(tarn_heap_allocate(heap, random() % 3000), nullptr);
       }
-    });
-  }
+      std::this_thread::yield();  // Who clears has to get a turn.
+    }
+  });
   for (int i = 0; i < scaled(300); ++i) EXPECT_EQ(tarn_heap_clear(heap), 0);
   stop = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   EXPECT_EQ(tarn_heap_clear(heap), 0);
   expect_accounts(heap, 0, 0);
   EXPECT_EQ(committed(heap), 0u);
@@ -103,27 +99,23 @@ TEST_P(ModesThreads, ClearedMeanwhile) {
 
 // Each thread makes and ends heaps of its own; records, notes and the budget of mappings are all's.
 TEST_P(ModesThreads, HeapsComeAndGo) {
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 3; ++id) {
-    threads.emplace_back([&, id] {
-      std::mt19937 random(id);
-      for (int i = 0; i < scaled(300); ++i) {
-        Heap own(wanted("own"));
-        std::vector<void*> blocks;
-        for (int b = 0; b < 40; ++b) blocks.push_back(tarn_heap_allocate(own, random() % 500));
-        for (int b = 0; b < 20; ++b) tarn_free(blocks[static_cast<std::size_t>(b)]);
-        EXPECT_EQ(stats_of(own).live_blocks, 20u);
-        if (i % 3 != 0) continue;
-        const tarn_heap_options made = wanted();
-        const tarn_heap kept = tarn_heap_create(&made);
-        void* const p = tarn_heap_allocate(kept, 100);
-        EXPECT_EQ(tarn_heap_delete(kept), 0);
-        fill(p, 100, 1);
-        tarn_free(p);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(3u, [&](unsigned id) {
+    std::mt19937 random(id);
+    for (int i = 0; i < scaled(300); ++i) {
+      Heap own(wanted("own"));
+      std::vector<void*> blocks;
+      for (int b = 0; b < 40; ++b) blocks.push_back(tarn_heap_allocate(own, random() % 500));
+      for (int b = 0; b < 20; ++b) tarn_free(blocks[static_cast<std::size_t>(b)]);
+      EXPECT_EQ(stats_of(own).live_blocks, 20u);
+      if (i % 3 != 0) continue;
+      const tarn_heap_options made = wanted();
+      const tarn_heap kept = tarn_heap_create(&made);
+      void* const p = tarn_heap_allocate(kept, 100);
+      EXPECT_EQ(tarn_heap_delete(kept), 0);
+      fill(p, 100, 1);
+      tarn_free(p);
+    }
+  });
 }
 
 // Pointers that are nobody's are looked up where passthrough heaps have theirs, while those go.

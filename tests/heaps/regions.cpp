@@ -3,13 +3,13 @@
 //
 // SPDX-License-Identifier: MIT
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <random>
 #include <thread>
 
+#include "../support/child.hpp"
+#include "../support/threads.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -353,25 +353,21 @@ TEST(RegionDeathTest, UseAfterTheRegionIsGone) {
 TEST(RegionThreads, ShareOneRegion) {
   std::vector<std::byte> memory(8 * mib);
   const Heap heap(in_region(memory.data(), memory.size()));
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 4; ++id) {
-    threads.emplace_back([&heap, id] {
-      std::mt19937 random(id);
-      std::vector<void*> live;
-      for (int i = 0; i < scaled(50000); ++i) {
-        if (live.size() < 500) {
-          void* const p = tarn_heap_allocate(heap, random() % 2000);
-          if (p != nullptr) live.push_back(p);
-        }
-        if (i % 2 == 0 && !live.empty()) {
-          tarn_free(live.back());
-          live.pop_back();
-        }
+  support::in_threads(4u, [&heap](unsigned id) {
+    std::mt19937 random(id);
+    std::vector<void*> live;
+    for (int i = 0; i < scaled(50000); ++i) {
+      if (live.size() < 500) {
+        void* const p = tarn_heap_allocate(heap, random() % 2000);
+        if (p != nullptr) live.push_back(p);
       }
-      free_all(live);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+      if (i % 2 == 0 && !live.empty()) {
+        tarn_free(live.back());
+        live.pop_back();
+      }
+    }
+    free_all(live);
+  });
   expect_empty(heap);
 }
 
@@ -379,15 +375,12 @@ TEST(RegionForks, TheChildGoesOn) {
   std::vector<std::byte> memory(2 * mib);
   const Heap heap(in_region(memory.data(), memory.size(), TARN_HEAP_SERIALISED));
   const std::vector<void*> blocks = fill_up(heap, {700});
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = support::status_of_child([&] {
     free_all(blocks);
     const bool served = tarn_heap_allocate(heap, 700) != nullptr;
     const bool cleared = tarn_heap_clear(heap) == 0 && tarn_heap_allocate(heap, mib) != nullptr;
-    std::_Exit(served && cleared && tarn_heap_destroy(heap) == 0 ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+    return served && cleared && tarn_heap_destroy(heap) == 0 ? 0 : 1;
+  });
   EXPECT_EQ(status, 0);
   for (const void* p : blocks) EXPECT_TRUE(is_filled(p, 700, 700));
 }

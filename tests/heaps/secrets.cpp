@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include <sstream>
 #include <string>
 
+#include "../support/child.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -201,8 +201,7 @@ TEST_P(Secrets, AreZeroInTheChildOfAFork) {
   auto blocks = blocks_of_each_kind(heap);
   for (std::size_t i = 20; i < 60; ++i) tarn_free(blocks[i].first);
   blocks.erase(blocks.begin() + 20, blocks.begin() + 60);
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = support::status_of_child([&] {
     int failed = 0;
     for (const auto& [p, bytes] : blocks) {
       if (!is_zero(p, bytes)) failed |= 1;
@@ -212,10 +211,8 @@ TEST_P(Secrets, AreZeroInTheChildOfAFork) {
     if (locks && !has_flag(mapping_of(tarn_heap_allocate(heap, 200)), "lo")) failed |= 4;
     if (tarn_heap_clear(heap) != 0 || tarn_heap_allocate(heap, 200) == nullptr) failed |= 8;
     if (tarn_heap_destroy(heap) != 0) failed |= 16;
-    std::_Exit(failed);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+    return failed;
+  });
   EXPECT_EQ(status, 0) << "the child's failures, as bits: " << status / 256;
   for (const auto& [p, bytes] : blocks) {
     EXPECT_TRUE(is_filled(p, bytes, static_cast<unsigned>(bytes)));
@@ -224,26 +221,22 @@ TEST_P(Secrets, AreZeroInTheChildOfAFork) {
 
 TEST_P(Secrets, AreRefusedWhereNothingCanBeLocked) {
   if (!locks) GTEST_SKIP() << "mlock does nothing under sanitizers";
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = support::status_of_child([&] {
     const rlimit none{0, 0};
     if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) std::_Exit(2);
     if (getuid() == 0 && setuid(65534) != 0) std::_Exit(3);
     const tarn_heap_options wanted = secret();
     errno = 0;
     const bool refused = is_none(tarn_heap_create(&wanted)) && errno == EPERM;
-    std::_Exit(refused ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+    return refused ? 0 : 1;
+  });
   EXPECT_EQ(status, 0);
 }
 
 // What can be locked is limited: the heap is out of memory then, and goes on.
 TEST_P(Secrets, AtTheLimitOfLockedMemory) {
   if (!locks) GTEST_SKIP() << "mlock does nothing under sanitizers";
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = support::status_of_child([&] {
     const rlimit some{512 * kib, 512 * kib};
     if (setrlimit(RLIMIT_MEMLOCK, &some) != 0) std::_Exit(2);
     if (getuid() == 0 && setuid(65534) != 0) std::_Exit(3);
@@ -254,10 +247,8 @@ TEST_P(Secrets, AtTheLimitOfLockedMemory) {
     while (void* const p = tarn_heap_allocate(heap, 4000)) blocks.push_back(p);
     if (errno != ENOMEM || blocks.size() < 50 || blocks.size() > 130) std::_Exit(5);
     for (void* const p : blocks) tarn_free(p);
-    std::_Exit(tarn_heap_allocate(heap, 4000) != nullptr ? 0 : 6);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+    return tarn_heap_allocate(heap, 4000) != nullptr ? 0 : 6;
+  });
   EXPECT_EQ(status, 0) << "exit status " << status / 256;
 }
 

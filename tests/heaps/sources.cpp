@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "../support/threads.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -320,24 +321,20 @@ TEST(SourceThreads, AskTogether) {
   const tarn_source made = source.made(64 * kib);
   {
     const Heap heap(from(made));
-    std::vector<std::thread> threads;
-    for (unsigned id = 0; id < 4; ++id) {
-      threads.emplace_back([&heap, id] {
-        std::mt19937 random(id);
-        std::vector<void*> live;
-        for (int i = 0; i < scaled(20000); ++i) {
-          const std::size_t bytes = i % 100 == 0 ? random() % (400 * kib) : random() % 3000;
-          live.push_back(tarn_heap_allocate(heap, bytes));
-          ASSERT_NE(live.back(), nullptr);
-          if (live.size() > 200) {
-            for (void* const p : live) tarn_free(p);
-            live.clear();
-          }
+    support::in_threads(4u, [&heap](unsigned id) {
+      std::mt19937 random(id);
+      std::vector<void*> live;
+      for (int i = 0; i < scaled(20000); ++i) {
+        const std::size_t bytes = i % 100 == 0 ? random() % (400 * kib) : random() % 3000;
+        live.push_back(tarn_heap_allocate(heap, bytes));
+        ASSERT_NE(live.back(), nullptr);
+        if (live.size() > 200) {
+          for (void* const p : live) tarn_free(p);
+          live.clear();
         }
-        for (void* const p : live) tarn_free(p);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+      }
+      for (void* const p : live) tarn_free(p);
+    });
     expect_empty(heap);
   }
   EXPECT_EQ(source.chunks(), 0u);

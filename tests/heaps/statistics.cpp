@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "../support/threads.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -298,13 +299,9 @@ TEST_P(StatisticsOfThreads, ThePeakOfLiveBytesAfterFreesByAnotherThread) {
 TEST_P(StatisticsOfThreads, ThePeakOfLiveBytesOfSeveralThreads) {
   make_grown_up(heap_);
   std::vector<void*> kept[3];
-  std::thread threads[3];
-  for (int id = 0; id < 3; ++id) {
-    threads[id] = std::thread([this, &mine = kept[id]] {
-      for (std::size_t i = 0; i < mib / 256; ++i) mine.push_back(tarn_heap_allocate(heap_, 256));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::each_in_threads(kept, [this](std::vector<void*>& mine) {
+    for (std::size_t i = 0; i < mib / 256; ++i) mine.push_back(tarn_heap_allocate(heap_, 256));
+  });
   for (const std::vector<void*>& mine : kept) {
     for (void* const p : mine) tarn_heap_deallocate(p);
   }
@@ -444,20 +441,16 @@ TEST_P(StatisticsOfThreads, AskedByAThreadThatNeverUsedTheHeap) {
 TEST_P(StatisticsOfThreads, ManyThreadsAtOnce) {
   constexpr std::size_t threads_count = 4;
   std::vector<std::vector<void*>> kept(threads_count);
-  std::vector<std::thread> threads;
-  for (std::size_t id = 0; id < threads_count; ++id) {
-    threads.emplace_back([&, id] {
-      for (std::size_t i = 0; i < 5'000; ++i) {
-        void* const p = tarn_heap_allocate(heap_, (i * 37 + id) % 600);
-        if (i % 5 == 0) {
-          kept[id].push_back(p);
-        } else {
-          tarn_heap_deallocate(p);
-        }
+  support::in_threads(threads_count, [&](std::size_t id) {
+    for (std::size_t i = 0; i < 5'000; ++i) {
+      void* const p = tarn_heap_allocate(heap_, (i * 37 + id) % 600);
+      if (i % 5 == 0) {
+        kept[id].push_back(p);
+      } else {
+        tarn_heap_deallocate(p);
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+    }
+  });
   for (const std::vector<void*>& some : kept) {
     blocks_.insert(blocks_.end(), some.begin(), some.end());
   }

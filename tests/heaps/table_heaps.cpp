@@ -2,8 +2,6 @@
 // asked of the heap, and no trace of a table in the heaps that come after it.
 //
 // SPDX-License-Identifier: MIT
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +12,8 @@
 #include <set>
 #include <thread>
 
+#include "../support/child.hpp"
+#include "../support/threads.hpp"
 #include "heap.hpp"
 
 namespace heaps {
@@ -373,8 +373,7 @@ TEST_P(TableHeaps, GoOnInTheChildOfAFork) {
   for (std::size_t bytes = 0; bytes < 1'100; ++bytes) {
     ASSERT_NE(tarn_heap_allocate(heap_, bytes), nullptr);
   }
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const int status = support::status_of_child([&] {
     bool right = usable(inherited) == 768;
     tarn_heap_deallocate(inherited);
     for (std::size_t bytes = 0; bytes < 5'000; ++bytes) {
@@ -382,11 +381,8 @@ TEST_P(TableHeaps, GoOnInTheChildOfAFork) {
     }
     right = right && tarn_heap_clear(heap_) == 0;
     right = right && usable(tarn_heap_allocate(heap_, 33)) == 64;
-    std::_Exit(right ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_GT(child, 0);
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
+    return right ? 0 : 1;
+  });
   EXPECT_EQ(status, 0);
   EXPECT_EQ(usable(tarn_heap_allocate(heap_, 500)), 768u);
 }
@@ -412,9 +408,7 @@ TEST(TableHeapsOfThreads, ServeEachRequestFromItsClass) {
       if (step % 3'000 == 2'999 && pages_of(shared).empty()) std::abort();  // Others hold some.
     }
   };
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 4; ++id) threads.emplace_back(work, id);
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4u, work);
   std::uint64_t held = 0;
   for (std::size_t at = 0; at < places.size(); at += 2) held += places[at] != nullptr;
   EXPECT_EQ(stats_of(shared).live_blocks, held);

@@ -7,9 +7,8 @@
 #include <csetjmp>
 #include <cstring>
 #include <string>
-#include <thread>
-#include <vector>
 
+#include "../support/threads.hpp"
 #include "hooks.hpp"
 
 namespace {
@@ -216,20 +215,16 @@ TEST_F(Cjson, SaysThatThereIsNoMemory) {
 }
 
 TEST_F(Cjson, HeapsAreTheThreads) {
-  std::vector<std::thread> threads;
   int failures[3] = {};
-  for (int& failed : failures) {
-    threads.emplace_back([&failed] {
-      for (int i = 0; i < 20; ++i) {
-        Heap heap;
-        tarn_cjson_use(&heap.heap);
-        cJSON* const document = cJSON_Parse(json_of(200).c_str());
-        tarn_cjson_use(nullptr);
-        if (document == nullptr || !heap.has(document)) ++failed;
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
+  support::each_in_threads(failures, [](int& failed) {
+    for (int i = 0; i < 20; ++i) {
+      Heap heap;
+      tarn_cjson_use(&heap.heap);
+      cJSON* const document = cJSON_Parse(json_of(200).c_str());
+      tarn_cjson_use(nullptr);
+      if (document == nullptr || !heap.has(document)) ++failed;
+    }
+  });
   for (const int failed : failures) EXPECT_EQ(failed, 0);
 }
 

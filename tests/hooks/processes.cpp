@@ -9,13 +9,12 @@
 #include <openssl/bn.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "../support/child.hpp"
+#include "../support/threads.hpp"
 #include "hooks.hpp"
 
 namespace {
@@ -91,19 +90,15 @@ TEST(Libxml2, SaysThatThereIsNoMemory) {
 }
 
 TEST(Libxml2, ServesThreads) {
-  std::vector<std::thread> threads;
   int failures[3] = {};
-  for (int& failed : failures) {
-    threads.emplace_back([&failed] {
-      const std::string text = xml_of(200);
-      for (int i = 0; i < 10; ++i) {
-        xmlDoc* const document = xmlReadMemory(text.data(), int(text.size()), "a", nullptr, 0);
-        if (document == nullptr || !xml_heap->has(document)) ++failed;
-        xmlFreeDoc(document);
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
+  support::each_in_threads(failures, [](int& failed) {
+    const std::string text = xml_of(200);
+    for (int i = 0; i < 10; ++i) {
+      xmlDoc* const document = xmlReadMemory(text.data(), int(text.size()), "a", nullptr, 0);
+      if (document == nullptr || !xml_heap->has(document)) ++failed;
+      xmlFreeDoc(document);
+    }
+  });
   for (const int failed : failures) EXPECT_EQ(failed, 0);
 }
 
@@ -217,14 +212,12 @@ TEST(Curl, MayBeInstalledAnew) {
 
 // In a child, which OpenSSL's own malloc has served already: refused.
 bool is_refused_when_late() {
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = support::status_of_child([] {
     EVP_MD_CTX_free(EVP_MD_CTX_new());
     const bool refused = tarn_openssl_install(&ssl_heap->heap) == -1;
-    _exit(refused && tarn_openssl_heap == nullptr ? 0 : 1);
-  }
-  int status = 1;
-  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+    return refused && tarn_openssl_heap == nullptr ? 0 : 1;
+  });
+  return status == 0;
 }
 
 int main(int argc, char** argv) {

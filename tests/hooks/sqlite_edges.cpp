@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "sqlite.hpp"
 #include "tarn/source/buffer_source.h"
 
@@ -191,42 +192,33 @@ TEST_F(Edges, ConnectionsOfSqlitesOwnKeepItInstalled) {
 TEST(EdgesOfInstall, ClosesInManyThreadsWithoutStatistics) {
   ASSERT_EQ(sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0), SQLITE_OK);
   ASSERT_EQ(tarn_sqlite3_install(nullptr), SQLITE_OK);
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([] {
-      for (int round = 0; round < 300; ++round) {
-        sqlite3* db = nullptr;
-        ASSERT_EQ(tarn_sqlite3_open(":memory:", &db, sqlite::usual_flags, nullptr, nullptr),
-                  SQLITE_OK);
-        EXPECT_EQ(run(db, "CREATE TABLE t(a)"), SQLITE_OK);
-        EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4, [] {
+    for (int round = 0; round < 300; ++round) {
+      sqlite3* db = nullptr;
+      ASSERT_EQ(tarn_sqlite3_open(":memory:", &db, sqlite::usual_flags, nullptr, nullptr),
+                SQLITE_OK);
+      EXPECT_EQ(run(db, "CREATE TABLE t(a)"), SQLITE_OK);
+      EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
+    }
+  });
   EXPECT_EQ(tarn_sqlite3_remove(), SQLITE_OK);
   EXPECT_EQ(sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 1), SQLITE_OK);
 }
 
 // Those that find no memory are closed by SQLite itself, while others end what is closed and empty.
 TEST_F(Edges, OpeningsThatFailInManyThreads) {
-  std::vector<std::thread> threads;
   int failures[4] = {};
   int refused[4] = {};
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      for (unsigned round = 0; round < 1000; ++round) {
-        tarn_heap_options options = sqlite::heap_options();
-        options.ceiling_bytes = 20'480 + 4096 * (round % 3);  // Too little.
-        sqlite3* db = nullptr;
-        const int result =
-            tarn_sqlite3_open(":memory:", &db, sqlite::usual_flags, nullptr, &options);
-        ++(result == SQLITE_NOMEM && db == nullptr ? refused[t] : failures[t]);
-        tarn_sqlite3_close(db);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4, [&](int t) {
+    for (unsigned round = 0; round < 1000; ++round) {
+      tarn_heap_options options = sqlite::heap_options();
+      options.ceiling_bytes = 20'480 + 4096 * (round % 3);  // Too little.
+      sqlite3* db = nullptr;
+      const int result = tarn_sqlite3_open(":memory:", &db, sqlite::usual_flags, nullptr, &options);
+      ++(result == SQLITE_NOMEM && db == nullptr ? refused[t] : failures[t]);
+      tarn_sqlite3_close(db);
+    }
+  });
   for (const int failed : failures) EXPECT_EQ(failed, 0);
   for (const int count : refused) EXPECT_EQ(count, 1000);
   EXPECT_EQ(all().heaps, 2u);

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "sqlite.hpp"
 
 namespace {
@@ -282,16 +283,12 @@ TEST_P(Sharing, ExtensionsForAll) {
 TEST_P(Sharing, OneConnectionOfSeveralThreads) {
   sqlite3* const db = open(":memory:", &options);
   ASSERT_EQ(fill(db, 50, 300), SQLITE_OK);
-  std::vector<std::thread> threads;
   int failures[3] = {};
-  for (int& failed : failures) {
-    threads.emplace_back([db, &failed] {
-      for (int i = 0; i < 100; ++i) {
-        if (run(db, "INSERT INTO t(b) VALUES (randomblob(2000)); SELECT count(*) FROM t")) ++failed;
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
+  support::each_in_threads(failures, [db](int& failed) {
+    for (int i = 0; i < 100; ++i) {
+      if (run(db, "INSERT INTO t(b) VALUES (randomblob(2000)); SELECT count(*) FROM t")) ++failed;
+    }
+  });
   for (const int failed : failures) EXPECT_EQ(failed, 0);
   EXPECT_EQ(number(db, "SELECT count(*) FROM t"), 350);
   expect_equal_statistics();

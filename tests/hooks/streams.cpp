@@ -5,8 +5,8 @@
 #include "tarn/hooks/zlib.h"
 
 #include <string>
-#include <thread>
 
+#include "../support/threads.hpp"
 #include "hooks.hpp"
 
 namespace {
@@ -89,15 +89,11 @@ TEST(Zlib, SaysThatThereIsNoMemory) {
 TEST(Zlib, ServesThreads) {
   Heap heap;
   const std::string text = text_of(100'000);
-  std::vector<std::thread> threads;
   int results[3] = {1, 1, 1};
-  for (int& result : results) {
-    threads.emplace_back([&] {
-      std::string back;
-      for (int i = 0; i < 5; ++i) result = round_trip(&heap.heap, text, &back);
-    });
-  }
-  for (auto& thread : threads) thread.join();
+  support::each_in_threads(results, [&](int& result) {
+    std::string back;
+    for (int i = 0; i < 5; ++i) result = round_trip(&heap.heap, text, &back);
+  });
   for (const int result : results) EXPECT_EQ(result, Z_OK);
   EXPECT_EQ(heap.blocks(), 0u);
 }

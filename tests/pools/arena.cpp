@@ -26,19 +26,8 @@ constexpr std::size_t kib = 1024;
 // Sanitizers make checked arenas of fast ones, which put more between their blocks.
 bool is_fast(Arena& arena) { return (arena.get()->state & 3) == 0; }
 
-class EachArena : public testing::TestWithParam<Mode> {
- protected:
-  ArenaOptions options() const {
-    ArenaOptions options;
-    options.name = "tested";
-    options.mode = GetParam();
-    return options;
-  }
-};
-INSTANTIATE_TEST_SUITE_P(Modes, EachArena, testing::Values(Mode::fast, Mode::checked),
-                         [](const auto& info) {
-                           return info.param == Mode::fast ? "fast" : "checked";
-                         });
+class EachArena : public InEachMode<ArenaOptions> {};
+INSTANTIATE_TEST_SUITE_P(Modes, EachArena, every_mode, mode_name);
 
 TEST(Arena, MovesAPointer) {
   CountingSource source;

@@ -24,19 +24,15 @@ std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(
 // Sanitizers make checked pools of fast ones, which order and lay out their blocks differently.
 bool is_fast(Pool& pool) { return (pool.get()->state & 3) == 0; }
 
-class EachMode : public testing::TestWithParam<Mode> {
+class EachMode : public InEachMode<PoolOptions> {
  protected:
-  PoolOptions options() const {
-    PoolOptions options;
-    options.name = "tested";
-    options.mode = GetParam();
-    return options;
+  static PoolOptions in_tens() {
+    PoolOptions wanted = options();
+    wanted.chunk_blocks = 10;
+    return wanted;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Modes, EachMode, testing::Values(Mode::fast, Mode::checked),
-                         [](const auto& info) {
-                           return info.param == Mode::fast ? "fast" : "checked";
-                         });
+INSTANTIATE_TEST_SUITE_P(Modes, EachMode, every_mode, mode_name);
 
 TEST_P(EachMode, ComesInTheOrderOfAddresses) {
   CountingSource source;
@@ -86,9 +82,7 @@ TEST(Pool, AlignsByTheSizeWhenNothingIsSaid) {
 
 TEST_P(EachMode, GivesEmptyChunksBackButOne) {
   CountingSource source;
-  PoolOptions wanted = options();
-  wanted.chunk_blocks = 10;
-  Pool pool(32, source, wanted);
+  Pool pool(32, source, in_tens());
   std::vector<void*> blocks;
   for (int i = 0; i < 1000; ++i) blocks.push_back(pool.allocate());
   EXPECT_EQ(source.chunks.size(), 100u);
@@ -113,9 +107,7 @@ TEST_P(EachMode, GivesEmptyChunksBackButOne) {
 // With one chunk kept, what comes and goes at the edge of a chunk asks the source no more.
 TEST_P(EachMode, DoesNotAskTheSourceAgainAndAgain) {
   CountingSource source;
-  PoolOptions wanted = options();
-  wanted.chunk_blocks = 10;
-  Pool pool(32, source, wanted);
+  Pool pool(32, source, in_tens());
   std::vector<void*> kept;
   for (int i = 0; i < 10; ++i) kept.push_back(pool.allocate());
   for (int i = 0; i < 100; ++i) pool.deallocate(pool.allocate());
@@ -249,9 +241,7 @@ TEST_P(EachMode, KeepsAllChunksIfAsked) {
 
 TEST_P(EachMode, Reserves) {
   CountingSource source;
-  PoolOptions wanted = options();
-  wanted.chunk_blocks = 10;
-  Pool pool(32, source, wanted);
+  Pool pool(32, source, in_tens());
   EXPECT_TRUE(pool.reserve(95));
   const std::size_t calls = source.calls;
   EXPECT_GE(pool.stats().capacity_blocks, 95u);
@@ -270,9 +260,7 @@ TEST_P(EachMode, Reserves) {
 // What it has got until then goes back with all else when the last block is freed.
 TEST_P(EachMode, AReserveThatFailsKeepsChunksInOrder) {
   CountingSource source;
-  PoolOptions wanted = options();
-  wanted.chunk_blocks = 10;
-  Pool pool(32, source, wanted);
+  Pool pool(32, source, in_tens());
   void* const p = pool.allocate();
   pool.deallocate(pool.allocate());
   source.allowed = 3;

@@ -7,9 +7,8 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <thread>
-#include <vector>
 
+#include "../support/threads.hpp"
 #include "tarn/heap/heap.h"
 
 namespace pools {
@@ -75,13 +74,9 @@ TEST(Scratch, CountsItsSpills) {
   EXPECT_EQ(all.spills, 3u);
   EXPECT_EQ(all.bytes_max, 10u);
   tarn::ScratchSite site{};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&site] {
-      for (std::size_t n = 1; n <= 1000; ++n) Scratch<Own, 7> scratch(n % 10, site);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4, [&site] {
+    for (std::size_t n = 1; n <= 1000; ++n) Scratch<Own, 7> scratch(n % 10, site);
+  });
   EXPECT_EQ(tarn_scratch_read(&site).uses, 4000u);
   EXPECT_EQ(tarn_scratch_read(&site).spills, 800u);
   EXPECT_EQ(tarn_scratch_read(&site).bytes_max, 9u);

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "tarn/arena/shared_arena.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "../support/child.hpp"
+#include "../support/threads.hpp"
 #include "sources.hpp"
 
 namespace pools {
@@ -27,18 +28,14 @@ TEST(SharedArena, BlocksOutliveTheirFronts) {
   tarn::SharedArena shared;
   std::vector<std::vector<char*>> texts(4);
   std::atomic<int> objects{0};
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      tarn::ArenaFront arena(shared);
-      for (int i = 0; i < 5000; ++i) {
-        texts[t].push_back(arena->format("%zu:%d", t, i));
-        static_cast<void>(arena->create<Counted>(objects));
-      }
-      static_cast<void>(arena->allocate(100'000));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(std::size_t{4}, [&](std::size_t t) {
+    tarn::ArenaFront arena(shared);
+    for (int i = 0; i < 5000; ++i) {
+      texts[t].push_back(arena->format("%zu:%d", t, i));
+      static_cast<void>(arena->create<Counted>(objects));
+    }
+    static_cast<void>(arena->allocate(100'000));
+  });
   EXPECT_EQ(objects, 0);  // They ended with the fronts; the memory did not.
   for (std::size_t t = 0; t < 4; ++t) {
     for (int i = 0; i < 5000; ++i) {
@@ -65,10 +62,7 @@ TEST(SharedArena, OptionsThatMakeNoSense) {
     EXPECT_NE(other.try_allocate(1), nullptr);
   }
   for (const unsigned char byte : memory) ASSERT_EQ(byte, 0x55);
-  const pid_t child = fork();
-  if (child == 0) _exit(0);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  const int status = support::status_of_child([&] { return 0; });
   EXPECT_EQ(status, 0);
 
   tarn_arena_options options{};  // Without its size.
@@ -83,16 +77,12 @@ TEST(SharedArena, KeepsItsLimitForAll) {
   tarn::ArenaOptions wanted;
   wanted.limit_bytes = 1024 * 1024;
   tarn::SharedArena shared(wanted);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] {
-      tarn::ArenaFront arena(shared);
-      std::size_t got = 0;
-      while (arena->try_allocate(1000) != nullptr) got += 1000;
-      EXPECT_LT(got, 1024u * 1024);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4, [&] {
+    tarn::ArenaFront arena(shared);
+    std::size_t got = 0;
+    while (arena->try_allocate(1000) != nullptr) got += 1000;
+    EXPECT_LT(got, 1024u * 1024);
+  });
   EXPECT_LE(shared.stats().held_bytes, 1024u * 1024);
   EXPECT_EQ(shared.try_allocate(1024 * 1024), nullptr);
 }
@@ -101,32 +91,25 @@ TEST(SharedArena, KeepsItsLimitForAll) {
 TEST(SharedArena, SurvivesForks) {
   tarn::SharedArena shared;
   std::atomic<bool> stop{false};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.emplace_back([&] {
-      while (!stop) {
-        tarn::ArenaFront arena(shared);
-        for (int i = 0; i < 100; ++i) static_cast<void>(arena->allocate(3000));
-      }
-    });
-  }
+  support::Threads threads(2, [&] {
+    while (!stop) {
+      tarn::ArenaFront arena(shared);
+      for (int i = 0; i < 100; ++i) static_cast<void>(arena->allocate(3000));
+    }
+  });
   for (int round = 0; round < 20; ++round) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
+    const int status = support::status_of_child([&] {
       alarm(20);
       tarn::ArenaFront arena(shared);
       bool ok = true;
       for (int i = 0; i < 100; ++i) ok = ok && arena->try_allocate(3000) != nullptr;
       tarn::SharedArena another;
       _exit(ok && another.try_allocate(10) != nullptr ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
+    });
     EXPECT_EQ(status, 0);
   }
   stop = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
 }
 
 std::size_t used(tarn::ArenaRef arena) { return arena.stats().used_bytes; }

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "tarn/detail/align.hpp"
+#include "tarn/source/mode.hpp"
 #include "tarn/source/source.hpp"
 
 namespace pools {
@@ -47,5 +48,21 @@ class CountingSource {
   std::size_t last_alignment = 0;
   bool generous = false;
 };
+
+// Tests that hold in every mode.
+template <class Options>
+class InEachMode : public testing::TestWithParam<tarn::Mode> {
+ protected:
+  static Options options() {
+    Options options;
+    options.name = "tested";
+    options.mode = GetParam();
+    return options;
+  }
+};
+inline const auto every_mode = testing::Values(tarn::Mode::fast, tarn::Mode::checked);
+inline const char* mode_name(const testing::TestParamInfo<tarn::Mode>& info) {
+  return info.param == tarn::Mode::fast ? "fast" : "checked";
+}
 
 }  // namespace pools

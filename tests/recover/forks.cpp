@@ -16,29 +16,20 @@
 #include <random>
 #include <thread>
 
+#include "../support/child.hpp"
 #include "recover.hpp"
 
 namespace recovering {
 namespace {
 
-// The child has no use for gtest's failures: it tells its own and ends.
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "recover forks: %s\n", what);
-  std::_Exit(1);
-}
+using support::require;
 
 template <class Child>
 void in_child(Child child) {
-  const pid_t pid = ::fork();
-  ASSERT_GE(pid, 0);
-  if (pid == 0) {
+  const int status = support::status_of_child([&] {
     alarm(60);  // A child that waits for a vanished thread fails.
     child();
-    std::_Exit(0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  });
   ASSERT_EQ(status, 0);
 }
 

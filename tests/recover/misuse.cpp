@@ -59,8 +59,7 @@ TEST_F(RecoverMisuseDeathTest, UnlockBeforeTheRefillReturns) {
         Cache cache(heap);
         cache.add(900 * kib);
         tarn_purgeable_begin(&p, heap, 500 * kib);
-        tarn::ReclaimerOptions bound;
-        bound.heap = heap;
+        const tarn::ReclaimerOptions bound = bound_to(heap);
         tarn::Reclaimer asked(
             [&](std::size_t wanted) {
               tarn_purgeable_unlock(&p);

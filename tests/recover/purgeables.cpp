@@ -324,8 +324,7 @@ TEST(PurgeableHeaps, WhatIsBeingAllocatedCannotBeDroppedInACallback) {
   Cache cache(heap);
   ASSERT_TRUE(cache.add(900 * kib));
   int calls = 0;
-  tarn::ReclaimerOptions bound;
-  bound.heap = heap;
+  const tarn::ReclaimerOptions bound = bound_to(heap);
   tarn::Reclaimer asked(
       [&](std::size_t wanted) {
         ++calls;

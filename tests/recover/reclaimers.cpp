@@ -191,8 +191,7 @@ TEST_P(ReclaimersOf, AHeapAreAskedAtItsCeiling) {
   Cache cache(heap);
   Cache of_process;
   ASSERT_TRUE(of_process.add(mib));
-  tarn::ReclaimerOptions bound;
-  bound.heap = heap;
+  const tarn::ReclaimerOptions bound = bound_to(heap);
   tarn::Reclaimer asked([&](std::size_t wanted) { return cache.give(wanted); }, bound);
   tarn::Reclaimer not_asked([&](std::size_t wanted) { return of_process.give(wanted); });
   for (int i = 0; i < 15; ++i) ASSERT_TRUE(cache.add(250 * kib));
@@ -218,8 +217,7 @@ TEST(Reclaimers, OfChildrenAreAskedAtTheirParentsCeiling) {
   const Heap other(options(2 * mib));
   Cache of_child(child);
   Cache of_other(other);
-  tarn::ReclaimerOptions bound;
-  bound.heap = child;
+  tarn::ReclaimerOptions bound = bound_to(child);
   tarn::Reclaimer asked([&](std::size_t wanted) { return of_child.give(wanted); }, bound);
   bound.heap = other;
   tarn::Reclaimer not_asked([&](std::size_t wanted) { return of_other.give(wanted); }, bound);
@@ -244,8 +242,7 @@ TEST(Reclaimers, ComeAfterTheHeapsOwn) {
   };
   const Heap heap(wanted);
   Cache second(heap);
-  tarn::ReclaimerOptions bound;
-  bound.heap = heap;
+  const tarn::ReclaimerOptions bound = bound_to(heap);
   tarn::Reclaimer asked([&](std::size_t bytes) { return second.give(bytes); }, bound);
   ASSERT_TRUE(second.add(400 * kib));
   {
@@ -359,8 +356,7 @@ TEST(Reclaimers, HaveMallocInTheScopeOfAFullHeap) {
   const Heap heap(options(mib));
   Cache cache(heap);
   void* got = nullptr;
-  tarn::ReclaimerOptions bound;
-  bound.heap = heap;
+  const tarn::ReclaimerOptions bound = bound_to(heap);
   tarn::Reclaimer asked(
       [&](std::size_t wanted) {
         got = tarn_malloc(2 * mib);
@@ -383,8 +379,7 @@ TEST(Reclaimers, HaveScopesOfTheirOwn) {
   const Heap work;
   Cache cache(heap);
   int calls = 0;
-  tarn::ReclaimerOptions bound;
-  bound.heap = heap;
+  const tarn::ReclaimerOptions bound = bound_to(heap);
   tarn::Reclaimer asked(
       [&](std::size_t wanted) {
         ++calls;
@@ -442,8 +437,7 @@ TEST(RecoverSums, CountWhatCame) {
   const Heap heap(options(mib));
   Marked p(heap, 600 * kib, 1);
   ASSERT_TRUE(p.fill());
-  tarn::ReclaimerOptions bound;
-  bound.heap = heap;
+  const tarn::ReclaimerOptions bound = bound_to(heap);
   tarn::Reclaimer asked([](std::size_t) { return std::size_t{0}; }, bound);
   ASSERT_NE(tarn_heap_allocate(heap, 600 * kib), nullptr);
   EXPECT_EQ(tarn_heap_allocate(heap, 600 * kib), nullptr);

@@ -12,20 +12,19 @@
 
 #include <gtest/gtest.h>
 
+#include "../heaps/heap.hpp"
 #include "tarn/heap/recover.hpp"
 #include "tarn/tarn.h"
 
-// Sanitized builds are some ten times slower: there the loops are cut by this divisor.
-#ifndef TARN_TEST_DIVISOR
-#define TARN_TEST_DIVISOR 1
-#endif
-
 namespace recovering {
 
-inline constexpr std::size_t kib = 1024;
-inline constexpr std::size_t mib = 1024 * kib;
-
-constexpr int scaled(int count) { return count / TARN_TEST_DIVISOR; }
+using heaps::committed;
+using heaps::EachMode;
+using heaps::every_mode;
+using heaps::Heap;
+using heaps::kib;
+using heaps::mib;
+using heaps::scaled;
 
 inline tarn_heap_options options(std::size_t ceiling = 0, int threads = TARN_HEAP_SHARED) {
   tarn_heap_options made = TARN_HEAP_OPTIONS();
@@ -34,30 +33,17 @@ inline tarn_heap_options options(std::size_t ceiling = 0, int threads = TARN_HEA
   return made;
 }
 
-class Heap {
- public:
-  explicit Heap(const tarn_heap_options& wanted = options()) : heap_(tarn_heap_create(&wanted)) {
-    EXPECT_NE(heap_.record, nullptr);
-  }
-  ~Heap() { EXPECT_EQ(tarn_heap_destroy(heap_), 0); }
-  Heap(const Heap&) = delete;
-  Heap& operator=(const Heap&) = delete;
-  operator tarn_heap() const { return heap_; }
-
- private:
-  tarn_heap heap_;
-};
-
-inline std::size_t committed(tarn_heap heap) {
-  tarn_heap_stats stats = TARN_HEAP_STATS();
-  EXPECT_EQ(tarn_heap_get_stats(heap, &stats), 0);
-  return stats.committed_bytes;
-}
-
 inline tarn_recover_stats sums() {
   tarn_recover_stats stats = TARN_RECOVER_STATS();
   EXPECT_EQ(tarn_recover_get_stats(&stats), 0);
   return stats;
+}
+
+// Of owners that are asked for this heap alone.
+inline tarn::ReclaimerOptions bound_to(tarn_heap heap) {
+  tarn::ReclaimerOptions made;
+  made.heap = heap;
+  return made;
 }
 
 // Blocks that may go, given when somebody asks.
@@ -124,9 +110,5 @@ class Marked {
   std::size_t bytes_;
   int wrong_ = 0;
 };
-
-class EachMode : public testing::TestWithParam<int> {};
-inline const auto every_mode =
-    testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED, TARN_HEAP_CONFINED);
 
 }  // namespace recovering

@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "../support/threads.hpp"
 #include "recover.hpp"
 
 namespace recovering {
@@ -20,15 +21,11 @@ constexpr unsigned thread_count = 4;
 
 template <class Work>
 void in_threads(Work work) {
-  std::vector<std::thread> threads;
   std::latch start(thread_count);
-  for (unsigned id = 0; id < thread_count; ++id) {
-    threads.emplace_back([&, id] {
-      start.arrive_and_wait();
-      work(id);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(thread_count, [&](unsigned id) {
+    start.arrive_and_wait();
+    work(id);
+  });
 }
 
 // Locks, or fills; whether the contents were the block's own. All words are written by who fills.
@@ -96,11 +93,6 @@ class SharedCache {
     SharedCache* cache;
     std::size_t operator()(std::size_t wanted) noexcept { return cache->give(wanted); }
   };
-  static tarn::ReclaimerOptions bound_to(tarn_heap heap) {
-    tarn::ReclaimerOptions made;
-    made.heap = heap;
-    return made;
-  }
   std::size_t give(std::size_t wanted) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return 0;
@@ -255,8 +247,7 @@ TEST(ThreadsOfHeaps, ThatAreNamedAreWaitedFor) {
 TEST(ThreadsThatEnd, AskNobody) {
   const Heap heap(options(mib));
   std::atomic<int> asked{0};
-  tarn::ReclaimerOptions bound;
-  bound.heap = heap;
+  const tarn::ReclaimerOptions bound = bound_to(heap);
   tarn::Reclaimer counts([&](std::size_t) { return ++asked, std::size_t{0}; }, bound);
   Marked p(heap, 700 * kib, 3);
   ASSERT_TRUE(p.fill());

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tarn/source/adaptors.h"
 
-#include "check.h"
+#include "../check.h"
 #include "tarn/pool/pool.h"
 #include "tarn/source/buffer_source.h"
 

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "conformance.hpp"
 #include "sources_conformance.hpp"
 #include "tarn/arena/arena.hpp"
@@ -241,27 +241,24 @@ TEST(Failing, APoolSurvivesEachFailure) {
 // `Lock` by lock: each block is one thread's, and the numbers are exact at the end.
 template <class Shared>
 void use_from_threads(Shared& shared) {
-  std::vector<std::thread> threads;
-  for (unsigned char mark = 1; mark <= 4; ++mark) {
-    threads.emplace_back([&shared, mark] {
-      std::vector<unsigned char*> blocks;
-      for (int i = 0; i < 5'000; ++i) {
-        auto* const p = static_cast<unsigned char*>(shared.allocate(48, 8));
-        std::memset(p, mark, 48);
-        blocks.push_back(p);
-        if (i % 3 == 0) {
-          EXPECT_EQ(blocks.front()[47], mark);
-          shared.deallocate(blocks.back(), 48, 8);
-          blocks.pop_back();
-        }
+  support::in_threads(4, [&shared](int number) {
+    const auto mark = static_cast<unsigned char>(number + 1);
+    std::vector<unsigned char*> blocks;
+    for (int i = 0; i < 5'000; ++i) {
+      auto* const p = static_cast<unsigned char*>(shared.allocate(48, 8));
+      std::memset(p, mark, 48);
+      blocks.push_back(p);
+      if (i % 3 == 0) {
+        EXPECT_EQ(blocks.front()[47], mark);
+        shared.deallocate(blocks.back(), 48, 8);
+        blocks.pop_back();
       }
-      for (unsigned char* const p : blocks) {
-        EXPECT_EQ(p[0], mark);
-        shared.deallocate(p, 48, 8);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+    }
+    for (unsigned char* const p : blocks) {
+      EXPECT_EQ(p[0], mark);
+      shared.deallocate(p, 48, 8);
+    }
+  });
   EXPECT_TRUE(shared.check());
 }
 
@@ -281,18 +278,14 @@ TEST(LockedPool, FourThreadsWithAMutex) {
 TEST(LockedSource, APoolPerThread) {
   StaticBuffer<1 << 20> buffer;
   Locked<Counted<BufferSource&>> source(buffer);
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&source] {
-      tarn::PoolOptions options;
-      options.chunk_bytes = 4096;
-      for (int round = 0; round < 100; ++round) {
-        Pool pool(64, source, options);
-        for (int i = 0; i < 200; ++i) std::memset(pool.allocate(), round, 64);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4, [&source] {
+    tarn::PoolOptions options;
+    options.chunk_bytes = 4096;
+    for (int round = 0; round < 100; ++round) {
+      Pool pool(64, source, options);
+      for (int i = 0; i < 200; ++i) std::memset(pool.allocate(), round, 64);
+    }
+  });
   EXPECT_EQ(source.inner().counts().live, 0u);
   EXPECT_TRUE(source.check());
 }

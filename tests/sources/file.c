@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "../check.h"
 
 static const char path[] = "file_in_c.data";
 static const char memory[] = "/tarn_file_in_c";

@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "../support/child.hpp"
 #include "sources_conformance.hpp"
 #include "tarn/arena/arena.hpp"
 #include "tarn/pool/pool.hpp"
@@ -66,14 +67,10 @@ class Name {
 // Runs the body in another process; what fails there fails here.
 template <class Body>
 void in_process(Body body) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const int status = support::status_of_child([&] {
     body();
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+    return testing::Test::HasFailure() ? 1 : 0;
+  });
   EXPECT_EQ(status, 0) << "see the child's messages";
 }
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "check.h"
+#include "../check.h"
 #include "tarn/pool/pool.h"
 
 int main(void) {

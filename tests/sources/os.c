@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "check.h"
+#include "../check.h"
 
 int main(void) {
   tarn_os_source pages;

@@ -13,10 +13,10 @@
 #include <sstream>
 #include <string>
 #include <sys/mman.h>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "sources_conformance.hpp"
 #include "tarn/arena/arena.hpp"
 #include "tarn/heap/heap.hpp"
@@ -199,17 +199,13 @@ TEST(OsSource, PoolsArenasAndHeapsLiveInIt) {
 
 TEST(OsSource, AnyThread) {
   OsSource source;
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&source] {
-      for (int i = 0; i < 300; ++i) {
-        const Chunk chunk = source.acquire(8192, 1 << (12 + i % 10));
-        std::memset(chunk.data, i, chunk.bytes);
-        source.release(chunk);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4, [&source] {
+    for (int i = 0; i < 300; ++i) {
+      const Chunk chunk = source.acquire(8192, 1 << (12 + i % 10));
+      std::memset(chunk.data, i, chunk.bytes);
+      source.release(chunk);
+    }
+  });
   EXPECT_EQ(source.stats().acquired, 1200u);
   EXPECT_EQ(source.stats().held_bytes, 0u);
 }

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "tarn/heap/heap.hpp"
 #include "tarn/standard/pmr.hpp"
 
@@ -147,16 +147,12 @@ TEST_F(CheckingResourceTest, UpstreamOutOfMemory) {
 }
 
 TEST_F(CheckingResourceTest, ManyThreads) {
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([this] {
-      for (int i = 0; i < 2000; ++i) {
-        const auto bytes = static_cast<std::size_t>(i % 100);
-        checked_.deallocate(checked_.allocate(bytes), bytes);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4, [this] {
+    for (int i = 0; i < 2000; ++i) {
+      const auto bytes = static_cast<std::size_t>(i % 100);
+      checked_.deallocate(checked_.allocate(bytes), bytes);
+    }
+  });
   EXPECT_TRUE(seen_.empty());
   EXPECT_EQ(checked_.live_blocks(), 0u);
 }

@@ -8,6 +8,7 @@
 
 #include <memory_resource>
 
+#include "../support/child.hpp"
 #include "check.h"
 #include "tarn/standard/checking_resource.hpp"
 #include "tarn/standard/class_new.hpp"
@@ -30,13 +31,7 @@ struct alignas(64) Wide : tarn::ClassNew<Wide> {
 // Whether it is ended by a signal, and not by an access to memory that is none.
 template <class What>
 bool traps(What what) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    what();
-    ::_exit(0);
-  }
-  int status = 0;
-  CHECK(child > 0 && ::waitpid(child, &status, 0) == child);
+  const int status = support::status_of_child(what);
   return WIFSIGNALED(status) && (WTERMSIG(status) == SIGILL || WTERMSIG(status) == SIGTRAP);
 }
 

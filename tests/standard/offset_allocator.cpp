@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <memory>
@@ -20,6 +19,8 @@
 #include <boost/container/list.hpp>
 #include <boost/container/map.hpp>
 #include <boost/container/vector.hpp>
+
+#include "../support/child.hpp"
 #define TARN_TEST_BOOST 1
 #endif
 
@@ -154,17 +155,13 @@ TEST(OffsetAllocatorTest, TwoProcesses) {
   TwoViews views(sizeof(Shared));
   auto* const one = new (views.one()) Shared;
   one->add(0, 100);
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const int status = support::status_of_child([&] {
     ::munmap(views.one(), sizeof(Shared));
     auto* const there = static_cast<Shared*>(views.other());
     if (!there->has(100)) ::_exit(1);
     there->add(100, 300);
-    ::_exit(there->has(300) ? 0 : 2);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
+    return there->has(300) ? 0 : 2;
+  });
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(one->has(300));
   std::vector<int, Offset<int>> copy(one->numbers);

@@ -48,8 +48,8 @@ TEST(Resource, AlignmentsAndSizes) {
       resource.deallocate(p, bytes, alignment);
     }
   }
-  const volatile std::size_t too_many = SIZE_MAX;  // The compiler would warn of the number itself.
-  EXPECT_THROW((void)resource.allocate(too_many), std::bad_alloc);
+  const volatile std::size_t most = SIZE_MAX;  // Compilers warn of sizes that they know.
+  EXPECT_THROW((void)resource.allocate(most), std::bad_alloc);
   tarn::Pool pool(64);
   Resource<tarn::Pool> of_pool(pool);
   of_pool.deallocate(of_pool.allocate(64), 64);

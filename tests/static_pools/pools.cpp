@@ -16,10 +16,6 @@
 
 #include "tarn/source/concepts.hpp"
 
-#ifndef TARN_TEST_DIVISOR
-#define TARN_TEST_DIVISOR 1
-#endif
-
 namespace {
 
 using tarn::LockFree;

@@ -12,11 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "tarn/pool/static_heap.hpp"
-
-#ifndef TARN_TEST_DIVISOR
-#define TARN_TEST_DIVISOR 1
-#endif
 
 namespace {
 
@@ -58,11 +55,7 @@ void try_threads() {
   static Pool pool;  // Zero at first: owner 0.
   for (int round = 0; round < 3; ++round) {
     std::vector<Item*> mine[threads];
-    std::vector<std::thread> running;
-    for (int t = 0; t < threads; ++t) {
-      running.emplace_back([&, t] { churn(pool, t + 1, mine[t]); });
-    }
-    for (std::thread& thread : running) thread.join();
+    support::in_threads(threads, [&](int t) { churn(pool, t + 1, mine[t]); });
     std::size_t live = 0;
     for (const auto& items : mine) live += items.size();
     ASSERT_EQ(pool.in_use(), live);
@@ -89,20 +82,16 @@ TEST(StaticThreads, UnderAMutex) { try_threads<StaticPool<8, 70, 8, std::mutex>>
 TEST(StaticThreads, HintsDoNotHideBlocks) {
   static StaticPool<8, 130, 8, LockFree> pool;
   std::atomic<int> failed{0};
-  std::vector<std::thread> running;
-  for (int t = 0; t < threads; ++t) {
-    running.emplace_back([&] {
-      void* blocks[32];  // Four times 32 are at most 128 blocks: none may be refused.
-      for (int i = 0; i < 20000 / TARN_TEST_DIVISOR; ++i) {
-        for (void*& block : blocks) {
-          block = pool.try_allocate();
-          if (block == nullptr) failed.fetch_add(1, std::memory_order_relaxed);
-        }
-        for (void* block : blocks) pool.deallocate(block);
+  support::in_threads(threads, [&] {
+    void* blocks[32];  // Four times 32 are at most 128 blocks: none may be refused.
+    for (int i = 0; i < 20000 / TARN_TEST_DIVISOR; ++i) {
+      for (void*& block : blocks) {
+        block = pool.try_allocate();
+        if (block == nullptr) failed.fetch_add(1, std::memory_order_relaxed);
       }
-    });
-  }
-  for (std::thread& thread : running) thread.join();
+      for (void* block : blocks) pool.deallocate(block);
+    }
+  });
   EXPECT_EQ(failed.load(), 0);
   EXPECT_TRUE(pool.in_use() == 0 && pool.check() && pool.stats().failures == 0);
 }

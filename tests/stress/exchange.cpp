@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "blocks.hpp"
 
 namespace {
@@ -40,11 +40,7 @@ int main(int argc, char** argv) {
   const int rounds = stress::rounds(120'000, argc, argv);
   {
     std::array<Shelf, 16> shelves;
-    std::vector<std::thread> threads;
-    for (unsigned id = 0; id < 8; ++id) {
-      threads.emplace_back(work, id, rounds, std::ref(shelves));
-    }
-    for (std::thread& thread : threads) thread.join();
+    support::in_threads(8u, [&](unsigned id) { work(id, rounds, shelves); });
   }
   return stress::finish("exchange");
 }

@@ -3,14 +3,14 @@
 // and what it inherited is whole.
 //
 // SPDX-License-Identifier: MIT
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <thread>
-#include <vector>
 
+#include "../support/child.hpp"
+#include "../support/threads.hpp"
 #include "blocks.hpp"
 #include "engine/store/store.hpp"
 
@@ -86,10 +86,8 @@ void fork_and_wait(int turn) {
   const int before = steps_done;
   steps_allowed = before + 120;
   while (steps_done < before + turn % 40) std::this_thread::yield();
-  const pid_t child = ::fork();
-  if (child == 0) live_as_child(static_cast<unsigned>(turn) + 1);
-  int status = -1;
-  stress::require(child > 0 && ::waitpid(child, &status, 0) == child, "no child");
+  const int status =
+      support::status_of_child([turn] { live_as_child(static_cast<unsigned>(turn) + 1); });
   stress::require(status == 0, "the child of a fork failed");
 }
 
@@ -97,11 +95,10 @@ void fork_and_wait(int turn) {
 
 int main(int argc, char** argv) {
   const int forks = stress::rounds(80, argc, argv);
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < 4; ++id) threads.emplace_back(work, id);
+  support::Threads threads(4u, work);
   for (int turn = 0; turn < forks; ++turn) fork_and_wait(turn);
   stopping = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   for (Slot& slot : slots) slot.block = stress::Block();
   check_store("the store is broken in the parent");
   return stress::finish("fork_inside");

@@ -13,9 +13,9 @@
 #include <cstring>
 #include <mutex>
 #include <shared_mutex>
-#include <thread>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "blocks.hpp"
 #include "tarn/heap/heap.h"
 
@@ -281,17 +281,13 @@ int main(int argc, char** argv) {
   std::vector<std::vector<Held>> owns(threads_count);
   const auto checkpoint = [&]() noexcept { check_counts(owns); };
   std::barrier<decltype(checkpoint)> rest(threads_count, checkpoint);
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < threads_count; ++id) {
-    threads.emplace_back([&, id] {
-      stress::Random random(id + 1);
-      for (int c = 0; c < checkpoints; ++c) {
-        for (int round = 0; round < rounds / checkpoints; ++round) step(id, random, owns[id]);
-        rest.arrive_and_wait();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(threads_count, [&](unsigned id) {
+    stress::Random random(id + 1);
+    for (int c = 0; c < checkpoints; ++c) {
+      for (int round = 0; round < rounds / checkpoints; ++round) step(id, random, owns[id]);
+      rest.arrive_and_wait();
+    }
+  });
   for (const std::vector<Held>& own : owns) std::for_each(own.begin(), own.end(), put_back);
   for (const Mailbox& box : mailboxes) {
     std::for_each(box.blocks.begin(), box.blocks.end(), put_back);

@@ -3,7 +3,6 @@
 // down, and end. Without the thread sanitizer children of forks in the middle go on with it.
 //
 // SPDX-License-Identifier: MIT
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "../support/child.hpp"
+#include "../support/threads.hpp"
 #include "blocks.hpp"
 #include "engine/threads/idle_purge.hpp"
 
@@ -97,11 +98,8 @@ std::array<stress::Block, 3000> blocks_of_child;
 void fork_now_and_then() {
   for (unsigned turn = 0; !stopping; ++turn) {
     ::usleep(2000);
-    const pid_t child = ::fork();
-    if (child == 0) live_as_child(turn);
-    int status = -1;
-    stress::require(child > 0 && ::waitpid(child, &status, 0) == child && status == 0,
-                    "a child ends badly");
+    const int status = support::status_of_child([turn] { live_as_child(turn); });
+    stress::require(status == 0, "a child ends badly");
   }
 }
 #endif
@@ -116,9 +114,7 @@ int main(int argc, char** argv) {
 #ifndef __SANITIZE_THREAD__
   others.emplace_back(fork_now_and_then);
 #endif
-  std::vector<std::thread> threads;
-  for (unsigned id = 0; id < producers; ++id) threads.emplace_back(produce, id, count);
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(producers, [&](unsigned id) { produce(id, count); });
   stopping = true;
   for (std::thread& thread : others) thread.join();
   left.clear();

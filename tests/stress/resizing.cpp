@@ -5,9 +5,8 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <mutex>
-#include <thread>
-#include <vector>
 
+#include "../support/threads.hpp"
 #include "blocks.hpp"
 
 namespace {
@@ -40,9 +39,7 @@ int main(int argc, char** argv) {
   const int rounds = stress::rounds(60'000, argc, argv);
   {
     std::array<Slot, 48> slots;
-    std::vector<std::thread> threads;
-    for (unsigned id = 0; id < 6; ++id) threads.emplace_back(work, id, rounds, std::ref(slots));
-    for (std::thread& thread : threads) thread.join();
+    support::in_threads(6u, [&](unsigned id) { work(id, rounds, slots); });
   }
   return stress::finish("resizing");
 }

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "blocks.hpp"
 
 namespace {
@@ -64,11 +65,7 @@ int main(int argc, char** argv) {
   const int count = stress::rounds(1'500, argc, argv);
   {
     Heritage heritage;
-    std::vector<std::thread> threads;
-    for (unsigned id = 0; id < 6; ++id) {
-      threads.emplace_back(keep_starting, id, count, std::ref(heritage));
-    }
-    for (std::thread& thread : threads) thread.join();
+    support::in_threads(6u, [&](unsigned id) { keep_starting(id, count, heritage); });
   }
   return stress::finish("short_threads");
 }

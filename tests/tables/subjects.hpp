@@ -45,6 +45,12 @@ struct Failing {
   tarn_source source;
 };
 
+struct OverSource : Subject {
+  explicit OverSource(std::size_t n) : failing(n) {}
+  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
+  Failing failing;
+};
+
 inline std::unique_ptr<Subject> limited(std::unique_ptr<Subject> subject, std::size_t bytes_max,
                                         std::size_t alignment_max) {
   subject->bytes_max = bytes_max;

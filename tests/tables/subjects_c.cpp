@@ -53,8 +53,8 @@ struct HeapWithCeiling : Heap {
   }
 };
 
-struct HeapOverSource : Subject {
-  explicit HeapOverSource(std::size_t n) : failing(n) {
+struct HeapOverSource : OverSource {
+  explicit HeapOverSource(std::size_t n) : OverSource(n) {
     tarn_heap_options options = TARN_HEAP_OPTIONS();
     failing.source.chunk_bytes = 65536;
     options.source = &failing.source;
@@ -62,15 +62,13 @@ struct HeapOverSource : Subject {
     if (heap.record != nullptr) table = tarn_heap_malloc_table(&heap);
   }
   ~HeapOverSource() override { tarn_heap_destroy(heap); }
-  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
   long long live() const override { return live_in(heap); }
   bool is_sound() const override { return tarn_heap_check(heap) == 1; }
-  Failing failing;
   tarn_heap heap;
 };
 
-struct Pool : Subject {
-  explicit Pool(std::size_t n) : failing(n) {
+struct Pool : OverSource {
+  explicit Pool(std::size_t n) : OverSource(n) {
     tarn_pool_options options = TARN_POOL_OPTIONS();
     options.block_bytes = 208;
     options.chunk_bytes = 4096;
@@ -81,15 +79,13 @@ struct Pool : Subject {
     alignment_max = 16;
   }
   ~Pool() override { tarn_pool_destroy(&pool); }
-  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
   long long live() const override { return live_in(pool); }
   bool is_sound() const override { return tarn_pool_check(&pool) == 1; }
-  Failing failing;
   tarn_pool pool;
 };
 
-struct FixedAllocator : Subject {
-  explicit FixedAllocator(std::size_t n) : failing(n) {
+struct FixedAllocator : OverSource {
+  explicit FixedAllocator(std::size_t n) : OverSource(n) {
     tarn_fixed_allocator_options options = TARN_FIXED_ALLOCATOR_OPTIONS();
     options.block_bytes = 100;
     options.alignment = 64;
@@ -100,14 +96,12 @@ struct FixedAllocator : Subject {
     alignment_max = 64;
   }
   ~FixedAllocator() override { tarn_fixed_allocator_destroy(&blocks_); }
-  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
   bool is_sound() const override { return tarn_fixed_allocator_check(&blocks_) == 1; }
-  Failing failing;
   tarn_fixed_allocator blocks_;
 };
 
-struct ObjectCache : Subject {
-  explicit ObjectCache(std::size_t n) : failing(n) {
+struct ObjectCache : OverSource {
+  explicit ObjectCache(std::size_t n) : OverSource(n) {
     tarn_object_cache_options options = TARN_OBJECT_CACHE_OPTIONS();
     options.objects = TARN_POOL_OPTIONS();
     options.objects.block_bytes = 300;
@@ -119,14 +113,12 @@ struct ObjectCache : Subject {
     alignment_max = 16;
   }
   ~ObjectCache() override { tarn_object_cache_destroy(&cache); }
-  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
   long long live() const override { return live_in(cache.pool); }
-  Failing failing;
   tarn_object_cache cache;
 };
 
-struct Arena : Subject {
-  explicit Arena(std::size_t n) : failing(n) {
+struct Arena : OverSource {
+  explicit Arena(std::size_t n) : OverSource(n) {
     tarn_arena_options options = TARN_ARENA_OPTIONS();
     options.source = &failing.source;
     tarn_arena_init(&arena, &options);
@@ -134,14 +126,12 @@ struct Arena : Subject {
     frees = false;
   }
   ~Arena() override { tarn_arena_destroy(&arena); }
-  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
   bool is_sound() const override { return tarn_arena_check(&arena) == 1; }
-  Failing failing;
   tarn_arena arena;
 };
 
-struct SharedArena : Subject {
-  explicit SharedArena(std::size_t n) : failing(n) {
+struct SharedArena : OverSource {
+  explicit SharedArena(std::size_t n) : OverSource(n) {
     tarn_arena_options options = TARN_ARENA_OPTIONS();
     options.source = &failing.source;
     tarn_shared_arena_init(&shared, &options);
@@ -149,8 +139,6 @@ struct SharedArena : Subject {
     frees = false;
   }
   ~SharedArena() override { tarn_shared_arena_destroy(&shared); }
-  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
-  Failing failing;
   tarn_shared_arena shared;
 };
 
@@ -165,8 +153,8 @@ struct Tree : Subject {
   void* node;
 };
 
-struct TreeOverSource : Subject {
-  explicit TreeOverSource(std::size_t n) : failing(n) {
+struct TreeOverSource : OverSource {
+  explicit TreeOverSource(std::size_t n) : OverSource(n) {
     tarn_heap_options options = TARN_HEAP_OPTIONS();
     failing.source.chunk_bytes = 65536;
     options.source = &failing.source;
@@ -174,10 +162,8 @@ struct TreeOverSource : Subject {
     if (node != nullptr) table = tarn_tree_malloc_table(node);
   }
   ~TreeOverSource() override { tarn_tree_dispose(node); }
-  bool refuse(bool is_refused) override { return failing.refuse(is_refused); }
   long long live() const override { return live_below(node); }
   bool is_sound() const override { return tarn_tree_check(node) == 1; }
-  Failing failing;
   void* node;
 };
 

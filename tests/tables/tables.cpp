@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
-#include <thread>
 
+#include "../support/threads.hpp"
 #include "subjects.hpp"
 #include "tarn/heap/malloc_table.hpp"
 #include "tarn/pool/class_pools.hpp"
@@ -218,27 +218,23 @@ TEST_P(Tables, UseMemoryAgain) {
 
 TEST_P(Tables, ServeThreads) {
   if (!GetParam().is_for_threads) return;
-  std::vector<std::thread> threads;
   std::vector<int> failures(3);
-  for (unsigned t = 0; t < 3; ++t) {
-    threads.emplace_back([&, t] {
-      std::mt19937 random(t);
-      const std::size_t most = subject->bytes_max < 500 ? subject->bytes_max : 500;
-      for (int i = 0; i < 3000; ++i) {
-        const std::size_t bytes = random() % (most + 1);
-        auto* const p = calls.allocate(bytes);
-        if (p == nullptr) {
-          ++failures[t];
-          continue;
-        }
-        fill(p, bytes, t);
-        auto* const q = calls.reallocate(p, most);
-        if (q == nullptr || !is_filled(q, bytes, t)) ++failures[t];
-        calls.deallocate(q == nullptr ? p : q);
+  support::in_threads(3u, [&](unsigned t) {
+    std::mt19937 random(t);
+    const std::size_t most = subject->bytes_max < 500 ? subject->bytes_max : 500;
+    for (int i = 0; i < 3000; ++i) {
+      const std::size_t bytes = random() % (most + 1);
+      auto* const p = calls.allocate(bytes);
+      if (p == nullptr) {
+        ++failures[t];
+        continue;
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+      fill(p, bytes, t);
+      auto* const q = calls.reallocate(p, most);
+      if (q == nullptr || !is_filled(q, bytes, t)) ++failures[t];
+      calls.deallocate(q == nullptr ? p : q);
+    }
+  });
   for (const int failed : failures) EXPECT_EQ(failed, 0);
 }
 

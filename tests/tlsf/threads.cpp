@@ -8,9 +8,9 @@
 #include <cstring>
 #include <mutex>
 #include <random>
-#include <thread>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "tarn/heap/tlsf.hpp"
 
 namespace {
@@ -47,9 +47,7 @@ void use(unsigned char mark) {
 }
 
 TEST(TlsfThreads, ShareAHeapWithALock) {
-  std::vector<std::thread> threads;
-  for (unsigned char mark = 1; mark <= 4; ++mark) threads.emplace_back(use, mark);
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4, [](int number) { use(static_cast<unsigned char>(number + 1)); });
   EXPECT_TRUE(heap.check());
   EXPECT_EQ(heap.stats().in_use_bytes, 0U);
   EXPECT_GT(heap.stats().peak_bytes, 1000U);

@@ -12,12 +12,6 @@
 
 namespace {
 
-#ifdef TARN_TEST_DIVISOR
-constexpr int divisor = TARN_TEST_DIVISOR;
-#else
-constexpr int divisor = 1;
-#endif
-
 std::string order;
 std::function<int(void*)> on_end;
 
@@ -255,7 +249,7 @@ TEST_F(Destructors, OfAdoptedBlocks) {
 
 // A stack of one page a node would be 4 GiB here.
 TEST_F(Destructors, DeepAndWideTreesNeedNoStack) {
-  constexpr int nodes = 1000000 / divisor;
+  constexpr int nodes = 1000000 / TARN_TEST_DIVISOR;
   void* const root = tarn_tree_allocate(nullptr, 0);
   void* deepest = root;
   for (int i = 0; i < nodes; ++i) deepest = tarn_tree_allocate(deepest, 8);

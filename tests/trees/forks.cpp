@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "../support/child.hpp"
 #include "tarn/tree/tree.h"
 
 namespace {
@@ -34,10 +35,7 @@ void* grown(void* parent) {
 
 // Whether the child, which runs this, ends with 0.
 bool holds_in_child(const std::function<bool()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) std::_Exit(body() ? 0 : 1);
-  int status = -1;
-  return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+  return support::status_of_child([&] { return body() ? 0 : 1; }) == 0;
 }
 
 TEST(Forks, AChildHasItsParentsTrees) {

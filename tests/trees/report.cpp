@@ -22,12 +22,6 @@ using nlohmann::json;
 using tarn::tree::report_string;
 using tarn::tree::ReportOptions;
 
-#if defined(TARN_TEST_DIVISOR)
-constexpr std::size_t divisor = TARN_TEST_DIVISOR;
-#else
-constexpr std::size_t divisor = 1;
-#endif
-
 ReportOptions as_json(std::size_t depth_max = 0) {
   ReportOptions options;
   options.json = true;
@@ -308,7 +302,7 @@ TEST(Report, DeeperOnesAreFolded) {
 
 TEST(Report, AMillionDeep) {
   tarn::Tree tree;
-  const std::size_t depth = 1000000 / divisor;
+  const std::size_t depth = 1000000 / TARN_TEST_DIVISOR;
   void* node = tree.root();
   for (std::size_t i = 1; i < depth; ++i) node = tarn_tree_allocate(node, 16);
   const json root = json_of(tree.root());
@@ -325,7 +319,7 @@ TEST(Report, AMillionDeep) {
 
 TEST(Report, AHundredThousandWide) {
   tarn::Tree tree;
-  const std::size_t width = 100000 / divisor;
+  const std::size_t width = 100000 / TARN_TEST_DIVISOR;
   for (std::size_t i = 0; i < width; ++i) {
     ASSERT_EQ(tarn_tree_set_static_name(tarn_tree_allocate(tree.root(), 16), "leaf"), 0);
   }

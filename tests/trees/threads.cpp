@@ -15,12 +15,6 @@
 
 namespace {
 
-#ifdef TARN_TEST_DIVISOR
-constexpr int divisor = TARN_TEST_DIVISOR;
-#else
-constexpr int divisor = 1;
-#endif
-
 constexpr std::size_t threads = 4;
 
 int ended(void* p) { return ++**static_cast<int**>(p), 0; }
@@ -48,7 +42,7 @@ void* grown(void* parent, unsigned seed, int* count) {
 }
 
 TEST_P(Threads, WorkBelowNodesOfTheirOwn) {
-  constexpr unsigned rounds = 2000 / divisor;
+  constexpr unsigned rounds = 2000 / TARN_TEST_DIVISOR;
   void* const root = tarn_tree_allocate(nullptr, 0);
   std::array<int, threads> counts{};
   std::array<void*, threads> owned{};
@@ -96,7 +90,7 @@ class Queue {
 
 // One makes trees; another one hangs them below its own, adds to them and disposes of most.
 TEST_P(Threads, HandSubtreesOver) {
-  constexpr unsigned rounds = 5000 / divisor;
+  constexpr unsigned rounds = 5000 / TARN_TEST_DIVISOR;
   Queue queue;
   int count = 0;
   std::thread maker([&] {
