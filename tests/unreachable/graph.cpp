@@ -8,10 +8,6 @@
 
 #include "hidden.hpp"
 
-#ifndef TARN_TEST_DIVISOR
-#define TARN_TEST_DIVISOR 1
-#endif
-
 namespace tarn {
 namespace {
 
