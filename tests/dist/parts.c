@@ -4,16 +4,9 @@
 #include "tarn.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-      return 1;                                                                 \
-    }                                                                           \
-  } while (0)
+#include "../check.h"
 
 int main(void) {
   char* const text = tarn_malloc(100);

@@ -3,13 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "tarn.hpp"
 
-#include <cstdio>
-#include <cstdlib>
-#include <thread>
-#include <vector>
-
-#define CHECK(condition) \
-  ((condition) ? (void)0 : (std::fprintf(stderr, "not true: %s\n", #condition), std::exit(1)))
+#include "../check.h"
+#include "../support/threads.hpp"
 
 namespace {
 
@@ -44,8 +39,6 @@ void use_parts() {
 }  // namespace
 
 int main() {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back(use_parts);
-  for (std::thread& thread : threads) thread.join();
+  support::in_threads(4, use_parts);
   return 0;
 }

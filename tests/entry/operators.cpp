@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <exception>
 #include <new>
-#include <thread>
 #include <vector>
 
+#include "../support/threads.hpp"
 #include "family.h"
 #include "pattern.h"
 
@@ -153,20 +153,16 @@ TEST(Operators, TheExceptionIsTheStandardOne) {
 }
 
 TEST(Operators, EveryThreadMayThrow) {
-  std::vector<std::thread> threads;
   std::vector<int> caught(8, 0);
-  for (int& count : caught) {
-    threads.emplace_back([&count] {
-      for (int round = 0; round < 200; ++round) {
-        try {
-          (void)::operator new(opaque(SIZE_MAX - 100));
-        } catch (const std::bad_alloc&) {
-          ++count;
-        }
+  support::each_in_threads(caught, [](int& count) {
+    for (int round = 0; round < 200; ++round) {
+      try {
+        (void)::operator new(opaque(SIZE_MAX - 100));
+      } catch (const std::bad_alloc&) {
+        ++count;
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+    }
+  });
   for (const int count : caught) EXPECT_EQ(count, 200);
 }
 

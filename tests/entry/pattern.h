@@ -8,11 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sanitized builds are some ten times slower: there the longest loops are cut by this divisor. */
-#ifndef TARN_TEST_DIVISOR
-#define TARN_TEST_DIVISOR 1
-#endif
-
 /* Blocks above this are written and read in strides: one byte in every page is enough there. */
 #define PATTERN_DENSE_BYTES ((size_t)65536)
 #define PATTERN_STRIDE ((size_t)509)

@@ -8,10 +8,10 @@
 #include "heap.hpp"
 
 #if defined(__x86_64__) && TARN_TEST_DIVISOR == 1
-#include <x86intrin.h>
-
 #include <algorithm>
 #include <csignal>
+
+#include "../support/trap_flag.hpp"
 
 namespace heaps {
 namespace {
@@ -19,10 +19,6 @@ namespace {
 volatile std::sig_atomic_t steps = 0;
 
 void on_step(int /*signal*/) { steps = steps + 1; }
-
-constexpr unsigned long long trap_flag = 0x100;
-[[gnu::always_inline]] inline void begin_steps() { __writeeflags(__readeflags() | trap_flag); }
-[[gnu::always_inline]] inline void end_steps() { __writeeflags(__readeflags() & ~trap_flag); }
 
 // Of a size that has a page of its own, and no block of it at hand in malloc's heap.
 constexpr std::size_t block_bytes = 3'000;
@@ -36,10 +32,10 @@ long steps_of_a_deletion(std::vector<tarn_heap>& heaps) {
     const tarn_heap heap = heaps.back();
     heaps.pop_back();
     steps = 0;
-    begin_steps();
-    tarn_heap_delete(heap);
-    for (int k = 0; k < 12; ++k) blocks[taken++] = tarn_malloc(block_bytes);
-    end_steps();
+    support::in_steps([&] {
+      tarn_heap_delete(heap);
+      for (int k = 0; k < 12; ++k) blocks[taken++] = tarn_malloc(block_bytes);
+    });
     all.push_back(steps);
   }
   for (void* const p : blocks) tarn_free(p);

@@ -9,10 +9,8 @@
 #include "heap.hpp"
 
 #if defined(__x86_64__) && TARN_TEST_DIVISOR == 1
-#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include <array>
 #include <atomic>
@@ -20,6 +18,9 @@
 #include <cstdio>
 #include <functional>
 #include <thread>
+
+#include "../support/child.hpp"
+#include "../support/trap_flag.hpp"
 
 namespace heaps {
 namespace {
@@ -46,16 +47,7 @@ void on_step(int /*signal*/) {
   stepping.wait(Stepping::stands);
 }
 
-constexpr unsigned long long trap_flag = 0x100;
-
-[[gnu::always_inline]] inline void begin_steps() { __writeeflags(__readeflags() | trap_flag); }
-[[gnu::always_inline]] inline void end_steps() { __writeeflags(__readeflags() & ~trap_flag); }
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "fork steps: %s\n", what);
-  std::_Exit(1);
-}
+using support::require;
 
 // Heaps to work on, with blocks from this thread and from another one, which has ended.
 class BlockRange {
@@ -225,9 +217,7 @@ class ForkSteps : public testing::TestWithParam<std::tuple<Operation, int>> {
     std::thread steps_through([&, &op = operation, mode = threads] {
       BlockRange ground(mode);
       op.prepare(ground);
-      begin_steps();
-      op.act(ground);
-      end_steps();
+      support::in_steps([&] { op.act(ground); });
       tell(Stepping::is_over);
       if (!is_none(ground.heap())) tarn_heap_destroy(ground.heap());
     });
@@ -248,12 +238,9 @@ TEST_P(ForkSteps, TheChildFindsHeapsInOrder) {
   long forks = 0;
   run(all / forks_wanted + 1, [&] {
     if (HasFailure()) return;
-    const pid_t child = ::fork();
-    if (child == 0) live_as_child();
     ++forks;
-    int status = -1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0) << "after instruction " << steps << " of " << all;
+    EXPECT_EQ(support::status_of_child(live_as_child), 0)
+        << "after instruction " << steps << " of " << all;
   });
   EXPECT_GT(forks, 0);
 }

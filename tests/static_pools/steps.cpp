@@ -4,28 +4,15 @@
 // atomic operations, while nobody else is at work.
 //
 // SPDX-License-Identifier: MIT
-#include <sys/ptrace.h>
-#include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <vector>
 
+#include "../support/stepper.hpp"
 #include "stepped.hpp"
 
 std::size_t stepped_bytes = 160;
 
 namespace {
-
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "steps: %s\n", what);
-  std::exit(1);
-}
 
 // Fresh blocks to exhaustion, refused requests, blocks from everywhere freed and taken again (whole
 // words, single ones), and all freed. Runs in the child; no call but those that are counted.
@@ -45,46 +32,6 @@ int exercise(const Stepped& pool) {
   return 0;
 }
 
-struct Most {
-  unsigned allocate = 0;
-  unsigned deallocate = 0;
-  unsigned long calls = 0;
-};
-
-// Counts from the entry of an operation until it has returned: until the stack is above it.
-Most count(const Stepped& pool) {
-  const pid_t child = fork();
-  if (child == 0) {
-    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-    raise(SIGSTOP);
-    _exit(exercise(pool));
-  }
-  Most most;
-  unsigned* at = nullptr;
-  unsigned steps = 0;
-  unsigned long long stack = 0;
-  int status = 0;
-  while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
-    user_regs_struct registers;
-    if (ptrace(PTRACE_GETREGS, child, nullptr, &registers) != 0) fail("no registers");
-    if (at != nullptr) {
-      ++steps;
-      if (registers.rsp > stack) {
-        if (steps > *at) *at = steps;
-        at = nullptr;
-      }
-    }
-    if (at == nullptr) {
-      if (registers.rip == reinterpret_cast<std::uintptr_t>(pool.allocate)) at = &most.allocate;
-      if (registers.rip == reinterpret_cast<std::uintptr_t>(pool.deallocate)) at = &most.deallocate;
-      if (at != nullptr) ++most.calls, steps = 0, stack = registers.rsp;
-    }
-    if (ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr) != 0) fail("no single step");
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail("the exercise did not end well");
-  return most;
-}
-
 }  // namespace
 
 int main() {
@@ -92,13 +39,16 @@ int main() {
   std::printf("%-36s %8s %10s %8s\n", "", "allocate", "deallocate", "calls");
   for (std::size_t i = 0; i < stepped_count; ++i) {
     const Stepped& pool = stepped[i];
-    const Most most = count(pool);
+    const auto most =
+        support::most_steps([&] { return exercise(pool); }, pool.allocate, pool.deallocate);
+    const auto [allocate, deallocate] = most.steps;
+    const unsigned long calls = most.calls[0] + most.calls[1];
     const bool lock_free = std::strstr(pool.name, "LockFree") != nullptr;
     const bool heap = std::strstr(pool.name, "Heap") != nullptr;
     const unsigned bound = lock_free ? 80 : heap ? 40 : 30;
-    const bool within = most.allocate <= bound && most.deallocate <= bound;
-    const bool counted = most.calls > 2 * pool.blocks && most.allocate > 3 && most.deallocate > 3;
-    std::printf("%-36s %8u %10u %8lu%s\n", pool.name, most.allocate, most.deallocate, most.calls,
+    const bool within = allocate <= bound && deallocate <= bound;
+    const bool counted = calls > 2 * pool.blocks && allocate > 3 && deallocate > 3;
+    std::printf("%-36s %8u %10u %8lu%s\n", pool.name, allocate, deallocate, calls,
                 within && counted ? "" : "  <-- above the bound, or not counted");
     good = good && within && counted;
   }

@@ -3,27 +3,16 @@
 // its first to its return. There is a bound, and a heap of many blocks takes no more than it.
 //
 // SPDX-License-Identifier: MIT
-#include <sys/ptrace.h>
-#include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
+#include <utility>
 
+#include "../support/stepper.hpp"
 #include "stepped.hpp"
 
 namespace {
 
 constexpr std::size_t blocks_max = 300;
-
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "steps: %s\n", what);
-  std::exit(1);
-}
 
 struct Random {
   std::uint32_t state = 1;
@@ -61,47 +50,6 @@ int exercise(const Stepped& heap, std::size_t count) {
   return 0;
 }
 
-struct Most {
-  unsigned steps[4] = {};
-  unsigned long calls[4] = {};
-};
-
-// Counts from the entry of an operation until it has returned: until the stack is above it.
-Most count(const Stepped& heap, std::size_t blocks) {
-  const pid_t child = fork();
-  if (child == 0) {
-    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-    raise(SIGSTOP);
-    _exit(exercise(heap, blocks));
-  }
-  const std::uintptr_t entries[4] = {
-      reinterpret_cast<std::uintptr_t>(heap.allocate),
-      reinterpret_cast<std::uintptr_t>(heap.allocate_aligned),
-      reinterpret_cast<std::uintptr_t>(heap.resize),
-      reinterpret_cast<std::uintptr_t>(heap.deallocate),
-  };
-  Most most;
-  std::size_t at = 4;
-  unsigned steps = 0;
-  unsigned long long stack = 0;
-  int status = 0;
-  while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
-    user_regs_struct registers;
-    if (ptrace(PTRACE_GETREGS, child, nullptr, &registers) != 0) fail("no registers");
-    if (at != 4 && (++steps, registers.rsp > stack)) {
-      most.steps[at] = std::max(most.steps[at], steps);
-      at = 4;
-    }
-    if (at == 4) {
-      at = static_cast<std::size_t>(std::find(entries, entries + 4, registers.rip) - entries);
-      if (at != 4) ++most.calls[at], steps = 0, stack = registers.rsp;
-    }
-    if (ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr) != 0) fail("no single step");
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail("the exercise did not end well");
-  return most;
-}
-
 }  // namespace
 
 int main() {
@@ -114,12 +62,14 @@ int main() {
   for (std::size_t i = 0; i < stepped_count; ++i) {
     for (const std::size_t blocks : {std::size_t{10}, blocks_max}) {
       if (i != 0 && blocks == 10) continue;
-      const Most most = count(stepped[i], blocks);
+      const Stepped& heap = stepped[i];
+      const auto most = support::most_steps([&] { return exercise(heap, blocks); }, heap.allocate,
+                                            heap.allocate_aligned, heap.resize, heap.deallocate);
       bool within = true;
       for (std::size_t k = 0; k < 4; ++k) {
         within = within && most.steps[k] <= bounds[k] && most.steps[k] > 10 && most.calls[k] > 10;
       }
-      std::printf("%-28s %6zu %8u %8u %8u %10u%s\n", stepped[i].name, blocks, most.steps[0],
+      std::printf("%-28s %6zu %8u %8u %8u %10u%s\n", heap.name, blocks, most.steps[0],
                   most.steps[1], most.steps[2], most.steps[3],
                   within ? "" : "  <-- above the bound, or not counted");
       good = good && within;
