@@ -9,6 +9,8 @@
 //   void deallocate(void* p, std::size_t bytes, std::size_t alignment);
 //   void all_freed();                    called when every block has been
 //
+// FreesEach or FreesAtOnce (order.hpp) has what it does not say itself.
+//
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,10 +31,9 @@
 namespace tarn {
 
 // The floor: a pointer that moves on.
-class Bump {
+class Bump : public FreesAtOnce {
  public:
   static constexpr const char* name = "bump";
-  static constexpr bool frees = false;
   static constexpr bool reserves = true;
   Bump(Order order, Memory& memory) : memory_(memory) {
     begin_ = cursor_ = take(order.block_bytes * order.blocks);
@@ -44,7 +45,6 @@ class Bump {
     cursor_ = block + bytes;
     return block;
   }
-  void deallocate(void*, std::size_t, std::size_t) {}
   void all_freed() { cursor_ = begin_; }
 
  private:
@@ -67,10 +67,9 @@ class Bump {
 };
 
 // The unchecked free list that one writes by hand: its blocks are linked before they are needed.
-class HandList {
+class HandList : public FreesEach {
  public:
   static constexpr const char* name = "hand-written list";
-  static constexpr bool frees = true;
   static constexpr bool reserves = true;
   HandList(Order order, Memory& memory) : block_bytes_(order.block_bytes), memory_(memory) {
     thread(order.blocks);
@@ -87,7 +86,6 @@ class HandList {
     block->next = head_;
     head_ = block;
   }
-  void all_freed() {}
 
  private:
   struct Link {
@@ -108,16 +106,14 @@ class HandList {
   Memory& memory_;
 };
 
-class TarnPool {
+class TarnPool : public FreesEach {
  public:
   static constexpr const char* name = "tarn Pool";
-  static constexpr bool frees = true;
   static constexpr bool reserves = true;
   TarnPool(Order order, Memory& memory) : pool_(order.block_bytes, memory, options(order)) {}
 
   void* allocate(std::size_t, std::size_t) { return pool_.allocate(); }
   void deallocate(void* p, std::size_t, std::size_t) { pool_.deallocate(p); }
-  void all_freed() {}
 
  private:
   static PoolOptions options(Order order) {
@@ -129,17 +125,14 @@ class TarnPool {
   Pool pool_;
 };
 
-class TarnArena {
+class TarnArena : public FreesAtOnce {
  public:
   static constexpr const char* name = "tarn Arena";
-  static constexpr bool frees = false;
-  static constexpr bool reserves = false;
   TarnArena(Order, Memory& memory) : arena_(memory) {}
 
   void* allocate(std::size_t bytes, std::size_t alignment) {
     return arena_.allocate(bytes, alignment);
   }
-  void deallocate(void*, std::size_t, std::size_t) {}
   void all_freed() { arena_.reset(keep_all); }
 
  private:
@@ -147,11 +140,9 @@ class TarnArena {
 };
 
 // The form whose sizes are said when it runs; its bookkeeping lies apart.
-class TarnArrayPool {
+class TarnArrayPool : public FreesEach {
  public:
   static constexpr const char* name = "tarn ArrayPool";
-  static constexpr bool frees = true;
-  static constexpr bool reserves = false;
   TarnArrayPool(Order order, Memory& memory) {
     const std::size_t bytes = RegionArrayPool::bookkeeping_bytes(order.blocks, order.block_bytes);
     void* const bookkeeping = memory.acquire(bytes, 64).data;
@@ -162,7 +153,6 @@ class TarnArrayPool {
 
   void* allocate(std::size_t, std::size_t) { return pool_.allocate(); }
   void deallocate(void* p, std::size_t, std::size_t) { pool_.deallocate(p); }
-  void all_freed() {}
 
  private:
   RegionArrayPool pool_;
@@ -170,11 +160,9 @@ class TarnArrayPool {
 
 // The stateless allocator of containers: its pools are static, one for each size of nodes, with
 // room for the longest list. For lists only.
-class TarnArrayAllocator {
+class TarnArrayAllocator : public FreesEach {
  public:
   static constexpr const char* name = "tarn ArrayAllocator";
-  static constexpr bool frees = true;
-  static constexpr bool reserves = false;
   template <class T>
   using Allocator = ArrayAllocator<T, 1'000'000>;
   TarnArrayAllocator(Order, Memory&) {}
@@ -189,7 +177,6 @@ class TarnArrayAllocator {
     if (bytes == sizeof(Node<2>)) return Allocator<Node<2>>().deallocate(as<2>(p), 1);
     return Allocator<Node<3>>().deallocate(as<3>(p), 1);
   }
-  void all_freed() {}
 
  private:
   template <std::size_t count>
@@ -203,32 +190,26 @@ class TarnArrayAllocator {
 };
 
 // Not over the memory that is given: a heap of the process's own.
-class TarnHeap {
+class TarnHeap : public FreesEach {
  public:
   static constexpr const char* name = "tarn Heap";
-  static constexpr bool frees = true;
-  static constexpr bool reserves = false;
   TarnHeap(Order, Memory&) {}
 
   void* allocate(std::size_t bytes, std::size_t) { return heap_.allocate(bytes); }
   void deallocate(void* p, std::size_t, std::size_t) { heap_.deallocate(p); }
-  void all_freed() {}
 
  private:
   Heap heap_;
 };
 
 // Whatever is the process's malloc: glibc's, or what was preloaded.
-class Malloc {
+class Malloc : public FreesEach {
  public:
   static constexpr const char* name = "malloc";
-  static constexpr bool frees = true;
-  static constexpr bool reserves = false;
   Malloc(Order, Memory&) {}
 
   void* allocate(std::size_t bytes, std::size_t) { return std::malloc(bytes); }
   void deallocate(void* p, std::size_t, std::size_t) { std::free(p); }
-  void all_freed() {}
 };
 
 class Upstream final : public std::pmr::memory_resource {
@@ -248,46 +229,35 @@ class Upstream final : public std::pmr::memory_resource {
 };
 
 // Called as std::pmr::polymorphic_allocator does, through the base class; default options.
-class PmrPool {
+template <class Resource, class Frees>
+class Pmr : public Frees {
  public:
-  static constexpr const char* name = "pmr unsynchronized pool";
-  static constexpr bool frees = true;
-  static constexpr bool reserves = false;
-  PmrPool(Order, Memory& memory) : upstream_(memory), pool_(&upstream_) {}
+  Pmr(Order, Memory& memory) : upstream_(memory), resource_(&upstream_) {}
 
   void* allocate(std::size_t bytes, std::size_t alignment) {
-    return resource_->allocate(bytes, alignment);
+    return base_->allocate(bytes, alignment);
   }
   void deallocate(void* p, std::size_t bytes, std::size_t alignment) {
-    resource_->deallocate(p, bytes, alignment);
+    base_->deallocate(p, bytes, alignment);
   }
-  void all_freed() {}
 
- private:
+ protected:
   Upstream upstream_;
-  std::pmr::unsynchronized_pool_resource pool_;
-  std::pmr::memory_resource* resource_ = &pool_;
+  Resource resource_;
+  std::pmr::memory_resource* base_ = &resource_;
 };
 
-class PmrMonotonic {
+class PmrPool : public Pmr<std::pmr::unsynchronized_pool_resource, FreesEach> {
+ public:
+  static constexpr const char* name = "pmr unsynchronized pool";
+  using Pmr::Pmr;
+};
+
+class PmrMonotonic : public Pmr<std::pmr::monotonic_buffer_resource, FreesAtOnce> {
  public:
   static constexpr const char* name = "pmr monotonic";
-  static constexpr bool frees = false;
-  static constexpr bool reserves = false;
-  PmrMonotonic(Order, Memory& memory) : upstream_(memory), buffer_(&upstream_) {}
-
-  void* allocate(std::size_t bytes, std::size_t alignment) {
-    return resource_->allocate(bytes, alignment);
-  }
-  void deallocate(void* p, std::size_t bytes, std::size_t alignment) {
-    resource_->deallocate(p, bytes, alignment);
-  }
-  void all_freed() { buffer_.release(); }
-
- private:
-  Upstream upstream_;
-  std::pmr::monotonic_buffer_resource buffer_;
-  std::pmr::memory_resource* resource_ = &buffer_;
+  using Pmr::Pmr;
+  void all_freed() { resource_.release(); }
 };
 
 // Boost's and foonathan's come from TARN_BENCH_PEERS.

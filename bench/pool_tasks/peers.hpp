@@ -42,10 +42,9 @@ struct BoostMemory {
   static constexpr std::size_t header_bytes = 64;
 };
 
-class BoostPool {
+class BoostPool : public FreesEach {
  public:
   static constexpr const char* name = "Boost pool";
-  static constexpr bool frees = true;
   static constexpr bool reserves = true;
   BoostPool(Order order, Memory& memory)
       : pool_(order.block_bytes, order.at_once ? order.blocks : default_blocks) {
@@ -55,18 +54,15 @@ class BoostPool {
 
   void* allocate(std::size_t, std::size_t) { return pool_.malloc(); }
   void deallocate(void* p, std::size_t, std::size_t) { pool_.free(p); }
-  void all_freed() {}
 
  private:
   static constexpr std::size_t default_blocks = 32;
   boost::pool<BoostMemory> pool_;
 };
 
-class BoostLockedPool {
+class BoostLockedPool : public FreesEach {
  public:
   static constexpr const char* name = "Boost pool, locked";
-  static constexpr bool frees = true;
-  static constexpr bool reserves = false;
   using Mutex = boost::details::pool::default_mutex;
   static_assert(!std::is_same_v<Mutex, boost::details::pool::null_mutex>);
   BoostLockedPool(Order order, Memory& memory) : pool_(order, memory) {}
@@ -79,7 +75,6 @@ class BoostLockedPool {
     boost::details::pool::guard<Mutex> guard(mutex_);
     pool_.deallocate(p, bytes, alignment);
   }
-  void all_freed() {}
 
  private:
   Mutex mutex_;
@@ -88,11 +83,9 @@ class BoostLockedPool {
 
 // memory_pool<> as it is in the author's library, called as his std_allocator calls it; its blocks
 // are malloc's.
-class FoonathanPool {
+class FoonathanPool : public FreesEach {
  public:
   static constexpr const char* name = "foonathan";
-  static constexpr bool frees = true;
-  static constexpr bool reserves = false;
   FoonathanPool(Order order, Memory&) : pool_(order.block_bytes, first_bytes) {}
 
   void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -101,7 +94,6 @@ class FoonathanPool {
   void deallocate(void* p, std::size_t bytes, std::size_t alignment) {
     reference_.deallocate_node(p, bytes, alignment);
   }
-  void all_freed() {}
 
   static constexpr std::size_t first_bytes = 4096;
 
@@ -111,17 +103,15 @@ class FoonathanPool {
 };
 
 // The same without checks of sizes, compiled into the program for a source of its own.
-class FoonathanInlined {
+class FoonathanInlined : public FreesEach {
  public:
   static constexpr const char* name = "foonathan, inlined";
-  static constexpr bool frees = true;
   static constexpr bool reserves = true;
   FoonathanInlined(Order order, Memory& memory)
       : pool_(order.block_bytes, bytes_of(order), Blocks{&memory}) {}
 
   void* allocate(std::size_t, std::size_t) { return pool_.allocate_node(); }
   void deallocate(void* p, std::size_t, std::size_t) { pool_.deallocate_node(p); }
-  void all_freed() {}
 
  private:
   struct Blocks {  // A "raw allocator".
