@@ -224,9 +224,7 @@ static void expect_child_works(void) {
     load_churn(8, 1000, NULL);
     exit(SUBJECT_STATUS);
   }
-  int status = -1;
-  CHECK(child > 0 && waitpid(child, &status, 0) == child);
-  CHECK(status == SUBJECT_STATUS << 8);
+  CHECK(status_of_child(child) == SUBJECT_STATUS << 8);
 }
 
 static int subject(const char* verb) {

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "handler_forks.h"
 #include "load.h"
@@ -67,9 +66,7 @@ static void run_subject(const char* verb, int turn) {
     execl("/proc/self/exe", "account_signal", "subject", verb, folder, number, NULL);
     CHECK(0 && "exec");
   }
-  int status = -1;
-  CHECK(process > 0 && waitpid(process, &status, 0) == process);
-  CHECK(status == SUBJECT_STATUS << 8);
+  CHECK(status_of_child(process) == SUBJECT_STATUS << 8);
 }
 
 static int subject(const char* verb, int turn) {

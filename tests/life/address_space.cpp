@@ -6,11 +6,11 @@
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <new>
 
+#include "../support/child.hpp"
 #include "check.h"
 #include "family.h"
 #include "pattern.h"
@@ -116,14 +116,11 @@ void fail_politely_when_nothing_is_left() {
 
 // In a process that has nothing yet, and so nothing to spare, when the limit is met.
 void run_in_child(void (*body)(std::size_t), std::size_t argument) {
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = support::status_of_child([=] {
     alarm(60);
     body(argument);
-    _exit(0);
-  }
-  int status = -1;
-  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+  });
+  CHECK(status == 0);
 }
 
 // Freeing one block has to help even where nothing at all was left for the library's own needs.

@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "peak.h"
 
@@ -50,12 +49,6 @@ static bool purged_asleep(void) {
   return false;
 }
 
-static void wait_for(pid_t child) {
-  int status = -1;
-  CHECK(child > 0 && waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
 static void expect_in_children(int generations) {
   use_and_free();
   CHECK(purgers() == 1);
@@ -68,7 +61,7 @@ static void expect_in_children(int generations) {
     expect_in_children(generations - 1);
     exit(0);
   }
-  wait_for(child);
+  CHECK(status_of_child(child) == 0);
 }
 
 static void expect_none_of_a_vfork(void) {
@@ -77,7 +70,7 @@ static void expect_none_of_a_vfork(void) {
     for (int i = 0; i < 100; ++i) free(peak_take(300000));
     _exit(0);
   }
-  wait_for(child);
+  CHECK(status_of_child(child) == 0);
   use_and_free();
   CHECK(purgers() == 1);
   CHECK(purged_asleep());
@@ -93,7 +86,7 @@ static void expect_to_end(void) {
   for (int i = 0; i < 40; ++i) {
     const pid_t child = fork();
     if (child != 0) {
-      wait_for(child);
+      CHECK(status_of_child(child) == 0);
       continue;
     }
     alarm(20);

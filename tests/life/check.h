@@ -13,15 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #ifdef TARN_TEST_STATIC
 #include <tarn/tarn.h>
 #endif
 
 /* Sanitized builds are some ten times slower: there the loops are cut by this divisor. */
-#ifndef TARN_TEST_DIVISOR
-#define TARN_TEST_DIVISOR 1
-#endif
 #define SCALED(count) ((count) / TARN_TEST_DIVISOR)
 
 #define MEBIBYTE ((size_t)1 << 20)
@@ -32,6 +30,12 @@ static inline void check_failed(const char* file, int line, const char* conditio
   dprintf(STDERR_FILENO, "%s:%d: process %d: not true: %s (errno %d)\n", file, line, (int)getpid(),
           condition, errno);
   _exit(1);
+}
+
+/* As waitpid() has it, when the child has ended; -1: there is none. */
+static inline int status_of_child(pid_t child) {
+  int status = -1;
+  return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
 }
 
 static inline void skip(const char* reason) {

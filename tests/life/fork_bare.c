@@ -5,17 +5,10 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "load.h"
 
 extern char** environ;
-
-static void expect_success(pid_t child) {
-  int status = -1;
-  CHECK(child > 0);
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
-}
 
 static void child_body(load_block** inherited) {
   alarm(30);
@@ -26,7 +19,7 @@ static void child_body(load_block** inherited) {
     load_churn(4, 500, NULL);
     _exit(0);
   }
-  expect_success(grandchild);
+  CHECK(status_of_child(grandchild) == 0);
   _exit(0);
 }
 
@@ -38,10 +31,10 @@ static void fork_without_handlers(void) {
     load_churn((uint64_t)turn + 1, 200, NULL);
     pid_t child = _Fork();
     if (child == 0) child_body(&inherited);
-    expect_success(child);
+    CHECK(status_of_child(child) == 0);
     child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0) child_body(&inherited);
-    expect_success(child);
+    CHECK(status_of_child(child) == 0);
     load_give(inherited);
   }
 }
@@ -54,7 +47,7 @@ static void borrow_the_address_space(void) {
       execve("/bin/true", arguments, environ);
       _exit(127);
     }
-    expect_success(child);
+    CHECK(status_of_child(child) == 0);
     load_churn((uint64_t)turn + 1, 100, NULL);
   }
 }
@@ -64,7 +57,7 @@ static void let_the_library_do_it(void) {
   for (int turn = 0; turn < 50; ++turn) {
     pid_t child = -1;
     CHECK(posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environ) == 0);
-    expect_success(child);
+    CHECK(status_of_child(child) == 0);
     CHECK(system("exit 3") == 3 << 8);
     FILE* stream = popen("echo tarn", "r");
     char line[16] = "";

@@ -3,7 +3,6 @@
  * locks are still as the fork found them, held by threads that the child does not have.
  *
  * SPDX-License-Identifier: MIT */
-#include <sys/wait.h>
 
 #include "load.h"
 
@@ -39,8 +38,7 @@ int main(void) {
       load_churn((uint64_t)turn + 1, 100, NULL);
       _exit(0);
     }
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(status_of_child(child) == 0);
   }
   CHECK(fork_early_children() == 0);
   atomic_store(&stopping, true);

@@ -1,7 +1,6 @@
 /* fork_handlers: a program's own fork handlers allocate and free, before and after tarn's run.
  *
  * SPDX-License-Identifier: MIT */
-#include <sys/wait.h>
 
 #include "load.h"
 
@@ -60,8 +59,7 @@ int main(void) {
       load_churn((uint64_t)turn + 1, 100, NULL);
       _exit(0);
     }
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(status_of_child(child) == 0);
   }
   CHECK(prepared == 300 && parents == 300 && children == 0);
   load_stop(&background);

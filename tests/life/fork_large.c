@@ -7,7 +7,6 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <sched.h>
-#include <sys/wait.h>
 
 #include "load.h"
 
@@ -135,20 +134,13 @@ static void child_body(uint64_t turn) {
   _exit(0);
 }
 
-static void expect_success(pid_t child) {
-  int status = -1;
-  CHECK(child > 0);
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
-}
-
 static void fork_many(size_t forks) {
   start_threads(1);
   for (size_t turn = 0; turn < forks; ++turn) {
     let_threads_step(turn);
     const pid_t child = fork();
     if (child == 0) child_body(turn);
-    expect_success(child);
+    CHECK(status_of_child(child) == 0);
   }
   stop_threads();
 }
@@ -172,7 +164,7 @@ static void live_and_fork(int generation, size_t resident_first, size_t mapped_f
   const pid_t child = fork();
   if (child == 0) live_and_fork(generation + 1, resident_first, mapped_first);
   stop_threads();
-  expect_success(child);
+  CHECK(status_of_child(child) == 0);
   give_all();
   if (generation > 0) _exit(0);
 }

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/wait.h>
 
 #include "check.h"
 #include "pattern.h"
@@ -57,9 +56,7 @@ int main(void) {
     const pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) child_body();
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK(status == 0);
+    CHECK(status_of_child(child) == 0);
   }
   atomic_store(&stopping, true);
   CHECK(pthread_join(thread, NULL) == 0);

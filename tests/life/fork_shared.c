@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "check.h"
 #include "tarn/diagnose/unreachable.h"
@@ -51,7 +50,6 @@ int main(void) {
     CHECK(lost_in(heap) == 0);
     _exit(0);
   }
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(status_of_child(child) == 0);
   return 0;
 }

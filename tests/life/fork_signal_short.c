@@ -49,8 +49,7 @@ static void go_on_as_child(void) {
     load_churn(7, 100, NULL);
     _exit(0);
   }
-  int status = -1;
-  CHECK(grandchild > 0 && waitpid(grandchild, &status, 0) == grandchild && status == 0);
+  CHECK(status_of_child(grandchild) == 0);
   _exit(atomic_load(&was_hit_at_end) ? ENDED_LATE : 0);
 }
 

@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 
 #include "load.h"
 
@@ -85,8 +84,7 @@ static void fork_repeatedly(void) {
     const pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) child_body(turn);
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(status_of_child(child) == 0);
   }
 }
 

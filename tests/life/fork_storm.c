@@ -3,7 +3,6 @@
  * damaged, and the parent goes on as if nothing had been.
  *
  * SPDX-License-Identifier: MIT */
-#include <sys/wait.h>
 
 #include "load.h"
 
@@ -15,13 +14,6 @@ static load_block* inherited[INHERITED];
 static void* child_thread(void* argument) {
   load_churn((uint64_t)(uintptr_t)argument, 200, NULL);
   return NULL;
-}
-
-static void wait_for(pid_t child) {
-  int status = -1;
-  CHECK(child > 0);
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
 }
 
 static void use_what_was_inherited(size_t turn) {
@@ -54,7 +46,7 @@ static void child_body(size_t turn) {
   if (turn % 2 == 0) {
     const pid_t grandchild = fork();
     if (grandchild == 0) finish_child(turn + 1);
-    wait_for(grandchild);
+    CHECK(status_of_child(grandchild) == 0);
   }
   finish_child(turn);
 }
@@ -69,7 +61,7 @@ int main(void) {
     for (size_t i = 0; i < INHERITED; ++i) {
       if (inherited[i] == NULL) inherited[i] = load_take(&state);
     }
-    if (children[turn % IN_FLIGHT] != 0) wait_for(children[turn % IN_FLIGHT]);
+    if (children[turn % IN_FLIGHT] != 0) CHECK(status_of_child(children[turn % IN_FLIGHT]) == 0);
     children[turn % IN_FLIGHT] = fork();
     CHECK(children[turn % IN_FLIGHT] >= 0);
     if (children[turn % IN_FLIGHT] == 0) child_body(turn);
@@ -77,7 +69,7 @@ int main(void) {
     inherited[turn % INHERITED] = NULL;
   }
   for (size_t i = 0; i < IN_FLIGHT; ++i) {
-    if (children[i] != 0) wait_for(children[i]);
+    if (children[i] != 0) CHECK(status_of_child(children[i]) == 0);
   }
   load_stop(&background);
   for (size_t i = 0; i < INHERITED; ++i) load_give(inherited[i]);

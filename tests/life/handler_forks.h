@@ -5,7 +5,6 @@
 #ifndef TARN_TESTS_LIFE_HANDLER_FORKS_H
 #define TARN_TESTS_LIFE_HANDLER_FORKS_H
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "signal_timer.h"
@@ -41,9 +40,7 @@ static inline timer_t handler_forks_start(void) {
 static inline void handler_forks_finish(timer_t timer, int exit_status) {
   CHECK(timer_delete(timer) == 0);
   for (int i = 0; i < FORKS; ++i) {
-    int status = -1;
-    CHECK(waitpid(children[i], &status, 0) == children[i]);
-    CHECK(status == exit_status << 8);
+    CHECK(status_of_child(children[i]) == exit_status << 8);
   }
 }
 

@@ -2,7 +2,6 @@
  * the program's file are called. The program runs once more under a name that needs quoting.
  *
  * SPDX-License-Identifier: MIT */
-#include <sys/wait.h>
 
 #include "check.h"
 #include "tarn/diagnose/unreachable.h"
@@ -50,8 +49,7 @@ static void run_as(const char* path, const char* form, char* said, size_t bytes)
   }
   said[length] = '\0';
   close(ends[0]);
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(status_of_child(child) == 0);
 }
 
 int main(int count, char** words) {

@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "load.h"
 
@@ -33,7 +32,6 @@ int main(void) {
     load_churn(5, 1000, NULL);
     _exit(0);
   }
-  int status = -1;
-  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+  CHECK(status_of_child(child) == 0);
   return 0;
 }
