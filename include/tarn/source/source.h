@@ -59,8 +59,9 @@ TARN_API tarn_source tarn_source_default(void);
  * `acquire` is null. */
 TARN_API tarn_source tarn_source_malloc(void);
 
-/* A source whose chunks end at an OS page that faults, and are kept back for a while after they are
- * released. They are blocks of one guarded heap (see tarn/heap/heap.h) for the whole process. */
+/* A source whose chunks end at an OS page that faults, and stay in quarantine for a while after
+ * they are released. They are blocks of one guarded heap (see tarn/heap/heap.h) for the whole
+ * process. */
 TARN_API tarn_source tarn_source_guarded(void);
 
 /* Reports `tarn: double free: FUNCTION(ADDRESS)`, or `invalid free` if `twice` is 0, and ends the

@@ -136,7 +136,8 @@ TEST_F(GateTest, LockedOpenFollowsToTheRecordOfTheMoment) {
   EXPECT_EQ(asked, 4) << "before and under each lock";
 }
 
-// The two answers belong together: slots are filled only where closers can count on barriers.
+// The two answers belong together: slots are filled only where an exclusive section can count on
+// barriers.
 TEST(Barriers, AReaderHasThemWhereSlotsAreFilled) {
   const bool known = barriers_known();
   EXPECT_EQ(barrier_for_reader(), known);

@@ -128,7 +128,7 @@ TEST_F(RefillTest, TrimPutsEverythingEmptyDown) {
   EXPECT_EQ(actor_.pages(5000), 1u);
   EXPECT_TRUE(thread_heap_check(actor_.record().heap));
   actor_.free(block);
-  EXPECT_EQ(actor_.pages(5000), 0u) << "put down, so it retires with its last block";
+  EXPECT_EQ(actor_.pages(5000), 0u) << "put to sleep, so it retires with its last block";
 }
 
 // A thread that a fork has stopped in the middle of a hit path leaves a page with a count one off.

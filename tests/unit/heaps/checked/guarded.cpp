@@ -1,5 +1,5 @@
 // Guarded heaps from within: each block ends where nothing can be reached, and so does its memory
-// while it is kept back.
+// while it is in quarantine.
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/checked/guarded.hpp"
@@ -79,7 +79,7 @@ TEST_F(GuardedTest, NoByteBehindCanBeTouched) {
   EXPECT_DEATH(p[32] = 1, "");
   EXPECT_DEATH(p[32 + slice_bytes - 1] = 1, "");
   free(const_cast<unsigned char*>(p));
-  EXPECT_DEATH(p[0] = 1, "") << "nor one of a block that is kept back";
+  EXPECT_DEATH(p[0] = 1, "") << "nor one of a block in quarantine";
 }
 
 TEST_F(GuardedTest, TheBytesBetweenTheEndAndTheGuardAreACanary) {
@@ -110,7 +110,7 @@ TEST_F(GuardedTest, AKeptBackBlocksGuardGoesFirst) {
   EXPECT_FALSE(is_free_guard());
   free(p);
   EXPECT_EQ(checks().kept_guarded, 1u);
-  EXPECT_FALSE(is_free_guard()) << "it is kept back with its guard";
+  EXPECT_FALSE(is_free_guard()) << "it is in quarantine with its guard";
   void* const next = allocate(32);
   EXPECT_TRUE(is_guarded(next));
   EXPECT_EQ(checks().kept_guarded, 0u);

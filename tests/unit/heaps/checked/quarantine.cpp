@@ -1,4 +1,4 @@
-// The quarantine: what is kept back, in which order it leaves, and how much it may be.
+// The quarantine: what is in it, in which order that leaves, and how much it may be.
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/checked/quarantine.hpp"

@@ -234,7 +234,7 @@ TEST_F(ExclusiveTest, OpeningReadsTheMailOfThreadsThatHaveEnded) {
   std::thread([&] {
     for (void* const block : blocks) deallocate(block);
   }).join();
-  EXPECT_EQ(record().limits.committed, committed) << "it is closed: nobody but its closer may";
+  EXPECT_EQ(record().limits.committed, committed) << "it is held exclusively: no other thread may";
   leave_exclusive(record());
   EXPECT_LT(record().limits.committed, committed);
 }
