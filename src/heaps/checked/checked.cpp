@@ -13,6 +13,7 @@
 #include "heaps/checked/places.hpp"
 #include "heaps/checked/quarantine.hpp"
 #include "platform/base/check.hpp"
+#include "platform/base/fill.hpp"
 
 namespace tarn {
 
@@ -20,10 +21,10 @@ namespace {
 
 // The class of places for a request; class_count when the block gets a span of its own.
 std::size_t place_class_for(const Request& request) noexcept {
-  if (request.bytes > block_bytes_max - canary_bytes_min || request.alignment > slice_bytes) {
+  if (request.bytes > block_bytes_max - canary_bytes || request.alignment > slice_bytes) {
     return class_count;
   }
-  const std::size_t bytes = request.bytes + canary_bytes_min;
+  const std::size_t bytes = request.bytes + canary_bytes;
   return request.alignment <= block_align ? class_of(bytes)
                                           : aligned_class_of(bytes, request.alignment);
 }
@@ -81,7 +82,7 @@ Place take_place(Checks& checks, Page* page) noexcept {
 }
 
 Attempt lone_allocate(HeapRecord& record, const Request& request) noexcept {
-  const std::size_t slices = slices_for(request.bytes + canary_bytes_min);
+  const std::size_t slices = slices_for(request.bytes + canary_bytes);
   const std::size_t aligned =
       request.alignment <= slice_bytes ? 1 : request.alignment >> slice_shift;
   LoneNote* const note = notes.take();
@@ -134,7 +135,7 @@ Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept {
   }
   auto* const page = static_cast<Page*>(roomy.head());
   const Place place = take_place(checks, page);
-  TARN_ASSERT(place.bytes >= request.bytes + canary_bytes_min);
+  TARN_ASSERT(place.bytes >= request.bytes + canary_bytes);
   ++page->live_seen;
   place.note->allocated_at = request.site;
   place.note->freed_at = nullptr;

@@ -223,9 +223,8 @@ bool checks_resize(Page* page, void* p, std::size_t bytes, const char* function,
   const std::size_t before = note.requested();
   // A guarded block ends at its page: beyond a grain, it has to move.
   const bool is_guarded = note.has(Note::guarded);
-  const std::size_t most = is_guarded ? place.bytes : place.bytes - canary_bytes_min;
   const std::size_t least = is_guarded ? place.bytes - (block_align - 1) : place.bytes / 4;
-  if (bytes > most) return false;
+  if (bytes > place.most()) return false;
   if (bytes < least && how == Resize::if_near) return false;
   // Damage is looked for behind the requested bytes, also by the child of a fork in between.
   if (bytes < before) mark_canary(place, bytes);

@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "heaps/checked/places.hpp"
 
-#include <cstring>
-
 #include "engine/spans/page_map.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
@@ -59,24 +57,23 @@ void report_block(Misuse kind, const HeapRecord& record, const Place& place, con
 
 void mark_canary(const Place& place, std::size_t requested) noexcept {
   TARN_ASSERT(requested <= place.bytes);
-  memset(place.start + requested, canary_byte, place.bytes - requested);
+  write_canary(place.start + requested, place.start + place.bytes);
 }
 
 void verify_live(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept {
   TARN_ASSERT(place.note->state() == NoteState::live);
   TARN_ASSERT(place.note->requested() <= place.bytes);
-  const std::byte* const end = place.start + place.bytes;
-  const std::byte* const other =
-      first_other(place.start + place.note->requested(), end, canary_byte);
-  if (other != end) report_block(Misuse::overrun, record, place, given, other);
+  const std::byte* const changed =
+      first_changed(place.start + place.note->requested(), place.start + place.bytes, canary_byte);
+  if (changed != nullptr) report_block(Misuse::overrun, record, place, given, changed);
 }
 
 void verify_freed(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept {
   TARN_ASSERT(place.note->state() == NoteState::kept_back);
   if (place.note->has(Note::guarded)) return;  // A thread that touched it would have died there.
-  const std::byte* const end = place.start + place.bytes;
-  const std::byte* const other = first_other(place.start, end, freed_byte);
-  if (other != end) report_block(Misuse::use_after_free, record, place, given, other);
+  const std::byte* const changed =
+      first_changed(place.start, place.start + place.bytes, freed_byte);
+  if (changed != nullptr) report_block(Misuse::use_after_free, record, place, given, changed);
 }
 
 void forget_all(Checks& checks) noexcept {

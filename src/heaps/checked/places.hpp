@@ -17,6 +17,7 @@
 #include "engine/records/record.hpp"
 #include "heaps/checked/notes.hpp"
 #include "heaps/heap/request.hpp"
+#include "platform/base/fill.hpp"
 #include "platform/base/list.hpp"
 #include "platform/report/report.hpp"
 #include "tarn/source/mode.hpp"
@@ -52,6 +53,11 @@ struct Place {
   Note* note = nullptr;
   std::byte* start = nullptr;
   std::size_t bytes = 0;  // What follows the requested bytes is the canary.
+
+  // The most bytes that a block may have here: a guarded one needs no canary.
+  std::size_t most() const noexcept {
+    return note->has(Note::guarded) ? bytes : bytes - canary_bytes;
+  }
 };
 
 // The place in which p lies; without a note when no place was ever used there.
@@ -67,7 +73,6 @@ void for_each_place(const Page* page, Visit visit) noexcept {
   for (std::size_t i = 0; i < page->carved; ++i) visit(place_number(page, i));
 }
 
-inline constexpr std::size_t canary_bytes_min = 8;
 void mark_canary(const Place& place, std::size_t requested) noexcept;
 
 // Report damage of a live block, and of one in quarantine.

@@ -17,14 +17,14 @@ inline constexpr unsigned char freed_byte = 0xdf;
 inline constexpr unsigned char canary_byte = 0xfc;
 inline constexpr std::size_t canary_bytes = 8;  // A canary has so many bytes at least.
 
-// The first byte that is not `value`; `to`: there is none. Byte: char or std::byte.
+// The first byte that is not `value`; null when none has been changed. Byte: char or std::byte.
 template <class Byte>
-const Byte* first_other(const Byte* from, const Byte* to, unsigned char value) noexcept {
+const Byte* first_changed(const Byte* from, const Byte* to, unsigned char value) noexcept {
   constexpr std::uint64_t each = 0x0101010101010101;
   TARN_ASSERT(from <= to);
-  const auto is_other = [value](Byte byte) { return static_cast<unsigned char>(byte) != value; };
+  const auto is_changed = [value](Byte byte) { return static_cast<unsigned char>(byte) != value; };
   while (from != to && (address_of(from) % 8 != 0 || to - from < 8)) {
-    if (is_other(*from)) return from;
+    if (is_changed(*from)) return from;
     ++from;
   }
   for (; to - from >= 8; from += 8) {
@@ -32,15 +32,8 @@ const Byte* first_other(const Byte* from, const Byte* to, unsigned char value) n
     std::memcpy(&word, from, sizeof word);
     if (word != each * value) break;
   }
-  while (from != to && !is_other(*from)) ++from;
-  return from;
-}
-
-// The same for bytes that were filled with `value`; null: none has been changed.
-template <class Byte>
-const Byte* first_changed(const Byte* from, const Byte* to, unsigned char value) noexcept {
-  const Byte* const other = first_other(from, to, value);
-  return other == to ? nullptr : other;
+  while (from != to && !is_changed(*from)) ++from;
+  return from == to ? nullptr : from;
 }
 
 // A canary is what lies from the end of a checked block to `to`.

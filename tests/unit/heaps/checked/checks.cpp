@@ -9,6 +9,7 @@
 
 #include "checked_heap.hpp"
 #include "heaps/operations/life.hpp"
+#include "platform/base/fill.hpp"
 #include "platform/os/fake/fake.hpp"
 
 namespace tarn {
@@ -82,7 +83,7 @@ TEST_F(ChecksTest, ABlockHasWhatWasAskedForAndACanaryBehind) {
     EXPECT_EQ(place.start, p);
     EXPECT_EQ(place.note->state(), NoteState::live);
     EXPECT_EQ(place.note->requested(), bytes);
-    EXPECT_GE(place.bytes, bytes + canary_bytes_min);
+    EXPECT_GE(place.bytes, bytes + canary_bytes);
     std::memset(p, 0, bytes);
     checks_verify(record(), "test");  // Whole: it returns.
     free(p);
@@ -93,7 +94,7 @@ TEST_F(ChecksTest, AByteBehindTheBlockIsDamage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (const std::size_t bytes : {0u, 24u, 1000u, 200'000u}) {
     auto* const p = static_cast<unsigned char*>(allocate(bytes));
-    for (std::size_t behind = 0; behind < canary_bytes_min; behind += 7) {
+    for (std::size_t behind = 0; behind < canary_bytes; behind += 7) {
       const unsigned char before = p[bytes + behind];
       p[bytes + behind] = static_cast<unsigned char>(~before);
       EXPECT_DEATH(checks_verify(record(), "test"), "test") << bytes;
@@ -154,11 +155,11 @@ TEST_F(ChecksTest, ResizedInPlaceAsFarAsTheCanaryFits) {
   const auto resize = [&](std::size_t bytes, Resize how) {
     return checks_resize(page_of(p), p, bytes, "test", how);
   };
-  EXPECT_TRUE(resize(place - canary_bytes_min, Resize::if_near));
-  EXPECT_EQ(checks().live_bytes, place - canary_bytes_min);
-  EXPECT_FALSE(resize(place - canary_bytes_min + 1, Resize::if_near));
-  EXPECT_FALSE(resize(place - canary_bytes_min + 1, Resize::if_fits));
-  EXPECT_EQ(checks_bytes(page_of(p), p, "test"), place - canary_bytes_min) << "nothing has changed";
+  EXPECT_TRUE(resize(place - canary_bytes, Resize::if_near));
+  EXPECT_EQ(checks().live_bytes, place - canary_bytes);
+  EXPECT_FALSE(resize(place - canary_bytes + 1, Resize::if_near));
+  EXPECT_FALSE(resize(place - canary_bytes + 1, Resize::if_fits));
+  EXPECT_EQ(checks_bytes(page_of(p), p, "test"), place - canary_bytes) << "nothing has changed";
   EXPECT_FALSE(resize(1, Resize::if_near)) << "most of the place would be unused";
   EXPECT_TRUE(resize(1, Resize::if_fits));
   EXPECT_EQ(checks().live_bytes, 1u);
