@@ -15,13 +15,11 @@ class Threads {
   template <class Number, class Work>
   Threads(Number count, const Work& work) {
     for (Number number = 0; number < count; ++number) {
-      threads_.emplace_back([work, number] {
-        if constexpr (std::is_invocable_v<const Work&, Number>) {
-          work(number);
-        } else {
-          work();
-        }
-      });
+      if constexpr (std::is_invocable_v<const Work&, Number>) {
+        threads_.emplace_back(work, number);
+      } else {
+        threads_.emplace_back(work);
+      }
     }
   }
   ~Threads() { join(); }

@@ -22,6 +22,7 @@ struct StoreAccess {
   }
   // As give_all() begins one, of a span that is in use.
   static void begin_purge_of_used(Span* span) {
+    page_map.forget(span->base, span->slices);
     lock();
     store.begin_purge_locked(span);
     unlock();
