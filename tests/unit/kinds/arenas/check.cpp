@@ -17,7 +17,7 @@ class CheckedArena : public testing::Test {
     options.mode = TARN_MODE_CHECKED;
     options.chunk_bytes = 4096;
     tarn_arena_init(&arena_, &options);
-    for (const std::size_t bytes : {100, 3000, 50'000, 3000, 50'000, 1}) {
+    for (const std::size_t bytes : {100u, 3000u, 50'000u, 3000u, 50'000u, 1u}) {
       EXPECT_NE(tarn_arena_allocate(&arena_, bytes), nullptr);
     }
   }
