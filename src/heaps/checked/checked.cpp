@@ -66,7 +66,9 @@ Place take_place(Checks& checks, Page* page) noexcept {
   Block* const freed = page->local_free;
   if (freed != nullptr) {
     place = place_around(page, freed);
-    TARN_ASSERT(place.note != nullptr && place.note->state() == NoteState::freed);
+    // Spare: a thread vanished in a fork before the place had its first block.
+    TARN_ASSERT(place.note != nullptr && (place.note->state() == NoteState::freed ||
+                                          place.note->state() == NoteState::spare));
     page->local_free = reinterpret_cast<Block*>(place.note->next);
   } else {
     new (&page->notes[page->carved]) Note;
