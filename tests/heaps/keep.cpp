@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -45,6 +46,32 @@ TEST_P(Keep, BlocksOfADeletedHeapAreMallocs) {
     } else {
       for (void* const p : blocks) tarn_free(p);
     }
+  }
+}
+
+TEST_P(Keep, AHeapIsDeletedWhileItsBlocksAreFreed) {
+  if (GetParam() == TARN_HEAP_CONFINED) GTEST_SKIP() << "only its thread may free";
+  constexpr std::size_t count = 20'000;
+  for (int round = 0; round < 8; ++round) {
+    const tarn_heap_options wanted = options(GetParam());
+    const tarn_heap heap = tarn_heap_create(&wanted);
+    std::vector<void*> blocks(count);
+    std::atomic<std::size_t> freed{0};
+    const bool own = round % 2 != 0;  // The blocks are of the thread that frees them.
+    const auto allocate = [&] {
+      for (void*& block : blocks) block = tarn_heap_allocate(heap, 48);
+    };
+    if (!own) allocate();
+    std::thread freeing([&] {
+      if (own) allocate();
+      for (void* const block : blocks) {
+        tarn_free(block);
+        freed.fetch_add(1, std::memory_order_release);
+      }
+    });
+    while (freed.load(std::memory_order_acquire) < 100) std::this_thread::yield();
+    EXPECT_EQ(tarn_heap_delete(heap), 0);
+    freeing.join();
   }
 }
 

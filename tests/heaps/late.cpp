@@ -90,6 +90,25 @@ TEST_P(Late, DestroyedByAThreadLocalObject) {
   EXPECT_EQ(destroyed, 100);
 }
 
+TEST_P(Late, ASoftMarkIsPassedAfterTheLibrarysEndOfTheThread) {
+  std::atomic<int> called{0};
+  tarn_heap_options wanted = options(GetParam());
+  wanted.soft_mark_bytes = 64 * 1024;
+  wanted.soft_mark = [](tarn_heap, std::size_t, void* context) {
+    ++*static_cast<std::atomic<int>*>(context);
+  };
+  wanted.context = &called;
+  const tarn_heap heap = tarn_heap_create(&wanted);
+  run_with_key([&] { some_block(heap, 40, 1); },
+               [&](int left) {
+                 if (left != 0) return;
+                 EXPECT_EQ(called, 0);
+                 for (unsigned b = 0; b < 1'000; ++b) some_block(heap, 200, b);
+               });
+  EXPECT_EQ(called, 1);
+  EXPECT_EQ(tarn_heap_destroy(heap), 0);
+}
+
 TEST_P(Late, DestroyedAfterTheLibrarysEndOfTheThread) {
   std::atomic<int> destroyed{0};
   for (int i = 0; i < 50; ++i) {

@@ -54,11 +54,19 @@ bool mail_check(const Thread& thread, const Page* first) noexcept {
   return true;
 }
 
+namespace {
+constexpr std::uint64_t a_child = UINT64_MAX;
+constinit std::atomic<std::uint64_t> first_process{0};  // The first one that asked, or a_child.
+}  // namespace
+
+void note_counts_may_be_off() noexcept { first_process.store(a_child, std::memory_order_relaxed); }
+
+// By the process's id too, for children that are not repaired whole.
 bool counts_may_be_off() noexcept {
-  static constinit std::atomic<std::uint64_t> first{0};
   const std::uint64_t now = os::process_id();
-  std::uint64_t known = 0;  // The first process that came here.
-  return !first.compare_exchange_strong(known, now, std::memory_order_relaxed) && known != now;
+  std::uint64_t known = 0;
+  return !first_process.compare_exchange_strong(known, now, std::memory_order_relaxed) &&
+         known != now;
 }
 #endif
 

@@ -134,6 +134,11 @@ bool mail_check(const Thread& thread, const Page* first) noexcept;
 // True in the child of a fork: a thread that vanished on a hit path may have left a page whose
 // count is one off, as thread_heap_check() would find ("Fork" in docs/design/heap.md).
 bool counts_may_be_off() noexcept;
+#ifdef TARN_DEBUG
+void note_counts_may_be_off() noexcept;  // Called in the child of a fork.
+#else
+inline void note_counts_may_be_off() noexcept {}
+#endif
 
 enum class ThreadState : std::uint8_t {
   live,
@@ -210,6 +215,8 @@ extern TARN_INITIAL_EXEC __thread ThreadHeap* current_heap;
 // True when the calling thread is on no path of the library that changes lists, so that it may call
 // the program and wait for other threads.
 inline bool is_at_rest() noexcept {
+  // Threads without a record share one, whose `inside` any of them may have set.
+  if (current_thread == no_thread()) return true;
   return !current_thread->busy.load(std::memory_order_relaxed) &&
          !current_thread->inside.load(std::memory_order_relaxed);
 }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "heaps/fork/fork_repair.hpp"
 
+#include "engine/records/thread.hpp"
 #include "engine/records/thread_heaps.hpp"
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
@@ -29,6 +30,7 @@ void repair_recovery() noexcept {
 }  // namespace
 
 void repair_after_fork() noexcept {
+  note_counts_may_be_off();
   store.recover_after_fork();
   const Thread* const in_use = ending_threads.recover_after_fork();
   orphans.recover_after_fork(current_thread, in_use);

@@ -32,7 +32,7 @@ bool is_due(const HeapRecord& heap) noexcept {
 // above it. All that the call needs is read here, where the heap cannot end, nor its ancestors'
 // records become others'. pre: as soft_marks_due()
 bool take_due_soft_mark(HeapRecord& heap, int* generations, DueSoftMark* due) noexcept {
-  TARN_ASSERT(*generations >= 0 && !is_at_rest());
+  TARN_ASSERT(*generations >= 0);
   int above = 0;
   for (HeapRecord* r = &heap; r != nullptr; r = r->parent, ++above) {
     if (above < *generations || !is_due(*r)) continue;

@@ -18,7 +18,6 @@
 #include "heaps/heap/mixed_blocks.hpp"
 #include "heaps/heap/recovery.hpp"
 #include "heaps/heap/registry.hpp"
-#include "heaps/operations/check.hpp"
 #include "platform/base/check.hpp"
 
 namespace tarn {
@@ -67,7 +66,6 @@ bool heap_delete(tarn_heap heap) noexcept {
     leave_exclusive(*record);
     return false;
   }
-  TARN_ASSERT_EVERY(16, record->checks != nullptr || heap_is_sound(*record));
   forget_exclusive_depth(*record);
   record->limits.set_floor(0);
   flush_thread_heaps_at_hand(*record);
