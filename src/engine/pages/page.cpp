@@ -201,7 +201,7 @@ bool page_use(Page* page) noexcept {
   Remote seen{page->remote.load(std::memory_order_relaxed)};
   for (;;) {
     const RemoteState state = seen.state();
-    TARN_ASSERT(state != RemoteState::dead && state != RemoteState::mailed_open);
+    TARN_ASSERT(state != RemoteState::dead);
     if (TARN_UNLIKELY(state == RemoteState::purging)) return false;
     const bool purged = state == RemoteState::purged;
     const RemoteState used = is_in_mail(state) ? RemoteState::mailed_open : RemoteState::open;

@@ -75,7 +75,8 @@ bool Store::remap(Span* span, std::size_t slices, std::size_t spare) noexcept {
   void* moved = nullptr;
   if (leaves.count != 0) moved = os::vm_grow(span->base, span->bytes(), bytes);
   if (moved == nullptr && spare == 0 && release_for(bytes - span->bytes())) {
-    moved = os::vm_grow(span->base, span->bytes(), bytes);
+    if (leaves.count == 0) leaves = PageMap::reserve_leaves(bytes);
+    if (leaves.count != 0) moved = os::vm_grow(span->base, span->bytes(), bytes);
   }
   count_map_call();
   {

@@ -110,6 +110,26 @@ TEST_F(StoreFailureTest, AShrinkWithoutADescriptorLeavesTheSpanAsItIs) {
   for (Span* span : spans) give_span(span);
 }
 
+// Each call fails once: that for the page map's leaves too, after which there may be room again.
+TEST_F(StoreFailureTest, ARemapIsDoneWholeOrNotAtAll) {
+  constexpr std::size_t slices =
+      (std::size_t{3} << 30) >> slice_shift;  // Of addresses new to the map.
+  bool reached = true;
+  for (std::uint64_t n = 1; reached; ++n) {
+    Span* const span = take_span(100);
+    os::fake::fail_at(n, false);
+    const bool done = store.remap(span, slices, 0);
+    reached = os::fake::calls() >= n;
+    os::fake::fail_at(0, false);
+    EXPECT_EQ(span->slices, done ? slices : 100u) << n;
+    EXPECT_EQ(page_map.span_of(span->base), span) << n;
+    EXPECT_EQ(page_map.span_of(span->end() - 1), span) << n;
+    EXPECT_TRUE(store.check());
+    give_span(span);
+    store.purge(time_in(0), 0, 0);
+  }
+}
+
 // Every call of a busy scenario fails once, alone or with all that follow.
 TEST_F(StoreFailureTest, EveryCallOfAScenario) {
   for (const bool onwards : {false, true}) {
