@@ -70,8 +70,7 @@ class PageMap {
   // reserve was made for `bytes` or more
   void cover(const std::byte* start, std::size_t bytes, Reserve& reserve) noexcept;
 
-  // pre of the next five: the range was covered
-  //
+  // Makes the entries lead to the span. pre, here and for the next four: the range was covered
   void set(const std::byte* start, std::size_t slices, const Span* span) noexcept;
   // Makes the entries lead to the foreign span.
   void clear(const std::byte* start, std::size_t slices) noexcept;
