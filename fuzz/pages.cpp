@@ -165,7 +165,8 @@ class PageModel {
     const bool begins = page_begin_purge(page_);
     TARN_REQUIRE(begins == (state_ == RemoteState::mailed && live_.empty()));
     if (!begins) return;
-    TARN_REQUIRE(page_has_no_lists(page_) && page_collect_unless_mailed(page_, state_).count == 0);
+    TARN_REQUIRE(page_has_no_lists(page_) &&
+                 page_collect_unless_mailed(page_, RemoteState::open).count == 0);
     TARN_REQUIRE(!page_use(page_) && !page_open(page_) && !page_kill(page_));
     std::memset(page_->base, 0xee, page_->bytes());
     page_end_purge(page_);
