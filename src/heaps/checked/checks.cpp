@@ -110,7 +110,7 @@ void checks_give(Checks* checks) noexcept {
 }
 
 void checks_end(HeapRecord& record) noexcept {
-  if (record.checks == nullptr) return;
+  TARN_ASSERT(record.checks != nullptr);
   os::Locked locked(record.lock);
   TARN_ASSERT(record.checks->live_blocks == 0 && record.checks->charged == 0);
   checks_give(record.checks);

@@ -23,7 +23,7 @@ namespace tarn {
 Checks* checks_make(Mode mode) noexcept;
 void checks_give(Checks* checks) noexcept;
 
-// Takes the object from a heap that has ended and has no block any more, if it has one.
+// Takes the object from a heap that has ended and has no block any more. pre: it has one
 void checks_end(HeapRecord& record) noexcept;
 
 // In the child of a fork: the list of objects that no heap has may be half-changed.

@@ -115,7 +115,7 @@ bool freeze(HeapRecord& record) noexcept {
 }  // namespace
 
 bool thaw(HeapRecord& record) noexcept {
-  if (!is_frozen(record)) return true;
+  TARN_ASSERT(is_frozen(record));
   record.frozen.store(Frozen::changing, std::memory_order_relaxed);
   TARN_FORK_FENCE();
   const bool done = unprotect(record);

@@ -10,8 +10,8 @@ namespace tarn {
 // False with errno set: EINVAL, EBUSY for a visitor of a walk, ENOMEM when the OS refuses.
 bool heap_set_frozen(tarn_heap heap, bool frozen, const char* function) noexcept;
 
-// Makes the heap writable again if it is frozen. False with ENOMEM when the OS refuses. pre: held
-// exclusively, or in the child of a fork
+// Makes the heap writable again. False with ENOMEM when the OS refuses. pre: it is frozen, and held
+// exclusively or in the child of a fork
 bool thaw(HeapRecord& record) noexcept;
 
 // Counts the pieces of frozen heaps again, in the child of a fork: what vanished threads had of

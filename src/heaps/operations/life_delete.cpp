@@ -83,7 +83,7 @@ bool heap_delete(tarn_heap heap) noexcept {
   if (empty != nullptr) mixed_give(empty, {});
   if (!over) return true;
   TARN_ASSERT(record->large.empty() && record->mixed.page == nullptr);
-  checks_end(*record);
+  if (record->checks != nullptr) checks_end(*record);
   registry.give(*record);
   return true;
 }

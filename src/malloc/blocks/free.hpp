@@ -30,10 +30,11 @@ TARN_INLINE void deallocate_local(void* p, Page* page) noexcept {
   if (TARN_UNLIKELY(--page->countdown == 0)) return deallocate_attention(page);
 }
 
-// pre: the page is that of p
-TARN_INLINE void deallocate_in(Page* page, void* p) noexcept {
+// `bytes`: as deallocate_slow(). pre: the page is that of p
+TARN_INLINE void deallocate_in(Page* page, void* p,
+                               std::size_t bytes = FreeCall::any_bytes) noexcept {
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
-    return deallocate_slow(p, __builtin_return_address(0), FreeCall::any_bytes);
+    return deallocate_slow(p, __builtin_return_address(0), bytes);
   }
   deallocate_local(p, page);
 }
@@ -45,13 +46,9 @@ TARN_INLINE void deallocate(void* p) noexcept {
 
 // As above, with the size that the program asked for: checked heaps compare it.
 TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
-  auto* const page = static_cast<Page*>(page_map.span_of(p));
-  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
-    // No block has the largest size, which stands for none said.
-    const std::size_t said = bytes == FreeCall::any_bytes ? bytes - 1 : bytes;
-    return deallocate_slow(p, __builtin_return_address(0), said);
-  }
-  deallocate_local(p, page);
+  // No block has the largest size, which stands for none said.
+  const std::size_t said = bytes == FreeCall::any_bytes ? bytes - 1 : bytes;
+  deallocate_in(static_cast<Page*>(page_map.span_of(p)), p, said);
 }
 
 }  // namespace tarn
