@@ -15,7 +15,7 @@ struct LibraryOption {
 };
 
 // clang-format off
-inline constexpr std::array<LibraryOption, 8> library_options = {{
+inline constexpr std::array<LibraryOption, 9> library_options = {{
     {"account", "FOLDER", "",
      "each process keeps a file named by its process number there, with the account of its "
      "heap (tarn/diagnose/account.h)"},
@@ -34,6 +34,9 @@ inline constexpr std::array<LibraryOption, 8> library_options = {{
      "freed memory that stays warm however old it is"},
     {"unalloc_steps", "1 to 8", "1",
      "size classes a doubling of unalloc (tarn/heap/unalloc.h)"},
+    {"xalloc_mode", "0 to 3", "0",
+     "how strictly xmalloc checks the use of its blocks (tarn/pool/xalloc.h): 1 checked, 2 "
+     "guarded, 3 passthrough"},
 }};
 // clang-format on
 

@@ -133,7 +133,7 @@ TARN_XALLOCATOR_INLINE void tarn_xallocator_release(void* context) {
   lock_release();
 }
 TARN_XALLOCATOR_INLINE void xalloc_init(void) {
-  const tarn_class_pools_lock lock = {tarn_xallocator_get, tarn_xallocator_release, NULL};
+  const tarn_xalloc_hooks lock = {tarn_xallocator_get, tarn_xallocator_release, NULL};
   lock_init();
   tarn_xalloc_set_lock(&lock);
   (void)tarn_xalloc_init(NULL);
@@ -160,7 +160,7 @@ TARN_XALLOCATOR_INLINE void lock_destroy(void) {}
 /* Prints a line on standard output for each class that was used. Block Count is the most blocks
  * that were in use at the same time, which is how many blocks recycling has made. */
 TARN_XALLOCATOR_INLINE void xalloc_stats(void) {
-  tarn_class_pool_stats stats = TARN_CLASS_POOL_STATS();
+  tarn_xalloc_class_stats stats = TARN_XALLOC_CLASS_STATS();
   size_t i;
   for (i = 0; tarn_xalloc_get_class_stats(i, &stats) == 0; ++i) {
     if (stats.in_use_peak != 0) {

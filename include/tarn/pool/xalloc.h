@@ -1,12 +1,16 @@
-/* xalloc.h: one set of class pools (tarn/pool/class_pools.h) that the whole process shares, in C
- * and C++. compat/xallocator.h offers it as xmalloc and its sisters. (After D. Lafreniere, "Replace
+/* xalloc.h: blocks of recycled sizes behind a malloc-like interface, in C and C++.
+ * compat/xallocator.h offers it as xmalloc and its sisters. (After D. Lafreniere, "Replace
  * malloc/free with a Fast Fixed Block Memory Allocator", 2016.)
  *
- * Any thread, under one lock. Usable before main and to the end of the process, and in the child of
- * a fork as in its parent. Classes: powers of two, 396 and 768, or those that tarn_xalloc_init
- * names. Memory comes from malloc's heap (tarn/heap/heap.h). The lock is not held while the source
- * is called, nor while owners of other memory are asked (tarn/heap/recover.h), so these may use the
- * family.
+ * A request is rounded up to a class: powers of two from 16 bytes to 128 KiB, 396 and 768, or those
+ * that tarn_xalloc_init names. Blocks of a class come from malloc's own heap and its pages for that
+ * size, and are counted, so that each class says how many blocks were made and are in use. Larger
+ * requests are large blocks, in whole pages of 4 KiB, counted by powers of two.
+ *
+ * Any thread, without a lock; usable before main and to the end of the process, and in the child of
+ * a fork as in its parent. Allocating and freeing take constant time, apart from calls of the
+ * operating system. tarn_realloc and tarn_free take the blocks, too, but leave them counted as in
+ * use; so does a block that came from tarn_malloc and goes by tarn_xfree spoil the count.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_XALLOC_H
@@ -15,61 +19,113 @@
 #include "../detail/language.h"
 #if defined(TARN_LANGUAGE)
 
-#include "class_pools.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../detail/api.h"
+#include "../detail/sized.h"
+#include "../source/mode.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Allocate at least `bytes` bytes, as the functions in tarn/pool/class_pools.h do: aligned to 16;
- * aligned to `alignment`; and all zero. Null with ENOMEM when there is no memory. */
+/* Allocate at least `bytes` bytes (0: a block of the smallest class): aligned to 16; aligned to
+ * `alignment`, a power of two (else null with EINVAL); and all zero. The product is checked. Null
+ * with ENOMEM when there is no memory. */
 TARN_API TARN_ALLOCATES_SHARED(1) void* tarn_xmalloc(size_t bytes);
 TARN_API TARN_ALLOCATES_SHARED(2) void* tarn_xmalloc_aligned(size_t alignment, size_t bytes);
 TARN_API TARN_ALLOCATES_SHARED(1, 2) void* tarn_xcalloc(size_t count, size_t bytes);
 
-/* Resizes a block as tarn_class_pools_reallocate does: it never moves to become smaller, and 0
- * bytes frees p and returns null. */
+/* Resizes a block. It stays where it is as long as its class has room, so within a class it never
+ * moves to become smaller. Otherwise the contents are copied to a new block, aligned to 16. A null
+ * p is allocated; 0 bytes frees p and returns null. On failure it returns null, and p is as it
+ * was. */
 TARN_API TARN_MUST_USE void* tarn_xrealloc(void* p, size_t bytes);
 
-/* Frees a block; null is ignored, and errno is kept. A pointer that is no live block of this family
- * is reported (`tarn: double free: xfree(...)`, `tarn: invalid free: xfree(...)`), and the process
- * ends; the lock is not held then. */
+/* Frees a block, from any thread; null is ignored, and errno is kept. A pointer that is no block of
+ * tarn's is reported (`tarn: invalid free: xfree(...)`), and ends the process; so is the block that
+ * was freed last from the same page (`tarn: double free: ...`). Other double frees are found as
+ * tarn_free finds them, and all of them in a checked mode. */
 TARN_API void tarn_xfree(void* p);
 
-/* How many bytes of the block may be used. 0 if p is not the start of a live block. p: any
- * pointer. */
+/* How many bytes of the block may be used: the size of its class. 0 for null and for what is no
+ * block of malloc's heap. */
 TARN_API size_t tarn_xalloc_usable_bytes(const void* p);
 
-/* Makes the family ready with these options, or with its own if they are null. Without this call it
- * makes itself ready when it is first used. Returns 0, or -1 as tarn_class_pools_init, and with
- * EBUSY when `options` is not null and the family is ready already; it stays ready after
- * tarn_xalloc_destroy as long as a block lives. A lock in the options is set as by
- * tarn_xalloc_set_lock; without one, the lock stays as it is. */
-TARN_API int tarn_xalloc_init(const tarn_class_pools_options* options);
+/* A lock of the program's own. */
+typedef struct tarn_xalloc_hooks {
+  void (*lock)(void* context);
+  void (*unlock)(void* context);
+  void* context;
+} tarn_xalloc_hooks;
 
-/* Gives back all memory that holds no live block, and resets the statistics. Live blocks stay, and
- * may be freed later, for instance by the destructor of a static object; then their memory goes
- * back, too. The next allocation begins anew. Linear in the chunks. */
+enum tarn_xalloc_flag {
+  TARN_XALLOC_COUNT_REQUESTS = 1 /* Each request is counted, at the price of the slow path. */
+};
+
+typedef struct tarn_xalloc_options {
+  size_t bytes;              /* TARN_XALLOC_OPTIONS(...) sets it. */
+  const size_t* class_bytes; /* Classes besides the powers of two: ascending, of at least 1. */
+  size_t class_count;
+  unsigned flags; /* Of enum tarn_xalloc_flag. */
+  int mode;       /* An enum tarn_mode. TARN_OPTIONS=xalloc_mode=1 makes fast checked, and so on. */
+} tarn_xalloc_options;
+
+#define TARN_XALLOC_OPTIONS(...) TARN_SIZED(tarn_xalloc_options, __VA_ARGS__)
+
+/* Chooses the classes, once and before the first block is allocated. Null options: the usual ones,
+ * as without this call. In a mode that is not fast the family has a heap of its own (tarn/heap/heap.h
+ * says what each mode finds), and blocks have the bytes that were asked for. Otherwise a block takes its class's size rounded up to a multiple of 16, and from 1 KiB on to an eighth
+ * of a doubling; of two classes that take the same, the larger one stays. Returns 0; or -1 with
+ * EBUSY when that was chosen or a block was allocated before, with EINVAL for another mode and for
+ * classes that do not ascend or are larger than 128 KiB, and as tarn_heap_create. */
+TARN_API int tarn_xalloc_init(const tarn_xalloc_options* options);
+
+/* Gives back what holds no live block (as tarn_trim), and counts from then on as if only the live
+ * blocks had ever been made. Live blocks stay, and may be freed later, for instance by the
+ * destructor of a static object. What other threads do meanwhile may be miscounted. */
 TARN_API void tarn_xalloc_destroy(void);
 
-/* Sets the lock of the family. With null it uses its own, as it does by default; the child of a
- * fork finds that one free. A struct without functions means no lock, for programs of one thread.
- * The functions of a lock must not use the family, and must not throw once the source has been
- * called. No other thread may use or hold (tarn_xalloc_lock) the family during this call. The lock
- * stays set after tarn_xalloc_destroy. */
-TARN_API void tarn_xalloc_set_lock(const tarn_class_pools_lock* lock);
+/* From now on each operation takes the slow path and holds this lock once, while it counts; it is
+ * not held while memory is asked for, nor for a report. Null: there is no lock, as at first, and
+ * none is needed. The functions must not use the family. No other thread may use it during this
+ * call. */
+TARN_API void tarn_xalloc_set_lock(const tarn_xalloc_hooks* lock);
 
-/* tarn_xalloc_lock keeps all other threads out until tarn_xalloc_unlock has been called as often.
- * The calling thread may use the family in between. An unlock without a lock does nothing. */
+/* A lock that the program may use; no function above waits for it. tarn_xalloc_lock keeps other
+ * callers of itself out until tarn_xalloc_unlock has been called as often. An unlock without a lock
+ * does nothing. In the child of a fork it is held only if the forking thread holds it. */
 TARN_API void tarn_xalloc_lock(void);
 TARN_API void tarn_xalloc_unlock(void);
 
-/* These do what the functions in tarn/pool/class_pools.h do, under the lock. */
-TARN_API int tarn_xalloc_get_class_stats(size_t number, tarn_class_pool_stats* stats);
-TARN_API int tarn_xalloc_get_stats(tarn_class_pools_stats* stats);
-TARN_API void* tarn_xalloc_next(const void* p, size_t* bytes);
-TARN_API size_t tarn_xalloc_trim(void);
-TARN_API int tarn_xalloc_check(void);
+/* The numbers of one class. If the average request is far below block_bytes, or if the smallest and
+ * the largest are equal, a class of that size would save memory. */
+typedef struct tarn_xalloc_class_stats {
+  size_t bytes;       /* TARN_XALLOC_CLASS_STATS(...) sets it. */
+  size_t block_bytes; /* The size by which the class is named. Its blocks take a multiple of 16. */
+  uint64_t in_use;
+
+  /* How many blocks recycling has made: the most that were in use at the same time. In a program
+   * with several threads some hundred more for each of them: what a thread has freed stays its own,
+   * up to such a number, and others make blocks instead. */
+  uint64_t in_use_peak;
+
+  /* With TARN_XALLOC_COUNT_REQUESTS, and for large blocks, what was asked for: how often, the sum,
+   * the smallest and the largest. Otherwise 0. */
+  uint64_t requests;
+  uint64_t requested_bytes;
+  size_t requested_bytes_min;
+  size_t requested_bytes_max;
+} tarn_xalloc_class_stats;
+
+#define TARN_XALLOC_CLASS_STATS(...) TARN_SIZED(tarn_xalloc_class_stats, __VA_ARGS__)
+
+/* Sets *stats to the numbers of a class. Classes are numbered from 0 by size; behind those that
+ * were chosen stand the powers of two that large blocks are counted under. Exact when no other
+ * thread is using the family. Returns 0, or -1 with EINVAL, also when there is no class of that
+ * number. Time linear in the most threads that there were at once. */
+TARN_API int tarn_xalloc_get_class_stats(size_t number, tarn_xalloc_class_stats* stats);
 
 #ifdef __cplusplus
 }

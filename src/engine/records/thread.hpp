@@ -34,6 +34,7 @@ struct ClassCounts {
   Counter handed;         // Blocks put on a current page's free list.
   Counter sampled;        // Requests that took the slow path.
   Counter sampled_bytes;  // The bytes that these requests asked for.
+  Counter made;           // Blocks that no credit has paid for.
 
   void clear() noexcept {
     handed.clear();
@@ -157,6 +158,15 @@ struct HeapSlot {
 };
 inline constexpr std::size_t heap_slots = 64;
 
+// How many blocks of a class a thread has taken that were made before, and how many it has freed,
+// of those that are counted so (kinds/process_wide/xalloc_counts.hpp). The difference is its
+// credit. Two numbers: one for both would chain each allocation to the free before it.
+struct Credit {
+  Watched<std::uint32_t> taken;
+  Watched<std::uint32_t> given;
+  std::uint32_t left() const noexcept { return given - taken; }
+};
+
 // What the last look at a thread's mail found (idle_purge.hpp).
 struct MailLook {
   std::uint64_t reads = UINT64_MAX;  // How often the owner had read its mail.
@@ -185,6 +195,8 @@ struct alignas(cache_line_bytes) Thread {
   // Its thread heaps, apart from malloc's. Under the registry's lock.
   List<ThreadHeap, &ThreadHeap::next_of_thread, &ThreadHeap::prev_of_thread> heaps{};
   std::array<HeapSlot, heap_slots> slots{};  // By id % heap_slots.
+
+  std::array<Credit, class_count> credits{};
 
   // Pages of which other threads have freed blocks.
   alignas(cache_line_bytes) Mailbox mail{};

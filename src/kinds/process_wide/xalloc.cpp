@@ -1,294 +1,245 @@
-// xalloc: the class pools that the process shares (tarn/pool/xalloc.h). They are
-// constant-initialised, ready at the first call, and never end. Lock order: the gate, malloc's
-// locks. The gate is left while a source is called, since that may call functions of the program,
-// which may use the family.
+// xalloc: the family of xmalloc (tarn/pool/xalloc.h). A request is rounded up to a class of the
+// family, and malloc's own heap serves it from the pages of the class of its own that has the size:
+//
+//   request    1 ... 16 | 17 ... 32 | 33 ... 64 | ...  257 ... 396  ...
+//   malloc's      16    |    32     |    64     |          400           its own 48 is not used
+//
+// So a hit is malloc's and a count (xalloc_counts.hpp), without a lock. In the other modes the family
+// has a heap of its own, and no hits. docs/decisions/0013-xmalloc-on-the-engine.md
 //
 // SPDX-License-Identifier: MIT
+#include "tarn/pool/xalloc.h"
+
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
-#include "engine/records/record.hpp"
 #include "heaps/blocks/allocate.hpp"
-#include "kinds/class_pools/blocks.hpp"
-#include "kinds/class_pools/check.hpp"
-#include "kinds/class_pools/chunks.hpp"
-#include "kinds/class_pools/class_pools.hpp"
-#include "kinds/class_pools/classes.hpp"
-#include "malloc/blocks/allocate.hpp"
+#include "heaps/blocks/lookup.hpp"
+#include "heaps/operations/life.hpp"
+#include "heaps/operations/trim.hpp"
+#include "kinds/process_wide/xalloc_counts.hpp"
 #include "malloc/blocks/free.hpp"
-#include "platform/base/check.hpp"
-#include "platform/base/config.hpp"
-#include "platform/os/process.hpp"
+#include "malloc/blocks/resize.hpp"
+#include "malloc/process/process.hpp"
 #include "platform/os/thread.hpp"
 #include "platform/report/options.hpp"
-#include "tarn/pool/xalloc.h"
+#include "platform/report/report.hpp"
+#include "platform/settings/settings.hpp"
 
 namespace tarn {
 
 namespace {
 
-// The lock of the family. A thread that holds it over several operations may enter it again.
-class Gate {
+// Names of classes, ascending, of which no two have the same class of malloc's.
+struct Classes {
+  std::array<std::uint32_t, class_count> names{};
+  std::size_t count = 0;
+
+  // Puts a class in its place. Of two that take the same the larger name stays.
+  constexpr void add(std::uint32_t name) noexcept {
+    std::size_t at = 0;
+    while (at < count && class_of(names[at]) < class_of(name)) ++at;
+    if (at < count && class_of(names[at]) == class_of(name)) {
+      if (names[at] < name) names[at] = name;
+      return;
+    }
+    for (std::size_t i = count++; i > at; --i) names[i] = names[i - 1];
+    names[at] = name;
+  }
+};
+// For each class of malloc's that a request has, the one that serves it.
+using Served = std::array<SizeClass, class_count>;
+
+constexpr Classes doublings() noexcept {
+  Classes classes;
+  for (std::uint32_t name = block_align; name <= block_bytes_max; name *= 2) classes.add(name);
+  return classes;
+}
+constexpr Classes usual_classes() noexcept {
+  Classes classes = doublings();
+  classes.add(396);  // As Lafreniere's xallocator has them.
+  classes.add(768);
+  return classes;
+}
+constexpr Served served_by(const Classes& classes) noexcept {
+  Served served{};
+  for (std::size_t c = 0, at = 0; c < class_count; ++c) {
+    while (class_of(classes.names[at]) < c) ++at;
+    served[c] = static_cast<SizeClass>(class_of(classes.names[at]));
+  }
+  return served;
+}
+
+// Written before the first operation.
+constinit Classes classes = usual_classes();
+constinit Served served = served_by(usual_classes());
+constinit std::atomic<bool> chosen{false};
+constinit bool counts_requests = false;
+constinit int mode = TARN_MODE_FAST;
+
+// The family's heap: malloc's, or its own; it never ends. Null until the first operation. Written
+// with release, read with acquire.
+constinit std::atomic<HeapRecord*> family{nullptr};
+
+// Hits are for requests and pages below these. 0: every operation takes the slow path, where it is
+// looked at. Each thread that makes the family ready writes the same.
+constinit std::atomic<std::size_t> hit_bytes_end{0};
+constinit std::atomic<std::size_t> hit_classes_end{0};
+
+constinit tarn_xalloc_hooks hooks{};  // Of the program. None: there is no lock.
+constinit os::Lock program_lock;      // tarn_xalloc_lock().
+constinit unsigned program_locks = 0;
+
+void set_hits() noexcept {
+  const bool hits = hooks.lock == nullptr &&
+                    family.load(std::memory_order_acquire) == &main_record;
+  hit_bytes_end.store(hits && !counts_requests ? linear_bytes_max + 1 : 0,
+                      std::memory_order_relaxed);
+  hit_classes_end.store(hits ? class_count : 0, std::memory_order_relaxed);
+}
+
+// While this lives, the program's lock is held, if it has one. It guards the counts: malloc's heap
+// needs no lock, and may call the program.
+class Hooked {
  public:
-  void enter() {
-    // Relaxed: only this thread can have written its own id.
-    if (TARN_UNLIKELY(holder_.load(std::memory_order_relaxed) == os::thread_id())) {
-      ++inside_;
-    } else if (kind_ == Kind::own) {
-      lock_.lock();
-    } else if (kind_ == Kind::users) {
-      users_.lock(users_.context);
-    }
+  Hooked() noexcept {
+    if (TARN_UNLIKELY(hooks.lock != nullptr)) hooks.lock(hooks.context);
   }
-  void leave() {
-    if (TARN_UNLIKELY(inside_ != 0)) {
-      --inside_;
-    } else if (kind_ == Kind::own) {
-      lock_.unlock();
-    } else if (kind_ == Kind::users) {
-      users_.unlock(users_.context);
-    }
+  ~Hooked() {
+    if (TARN_UNLIKELY(hooks.lock != nullptr)) hooks.unlock(hooks.context);
   }
+  Hooked(const Hooked&) = delete;
+  Hooked& operator=(const Hooked&) = delete;
+};
 
-  void hold() {
-    enter();
-    ++holds_;
-    holder_.store(os::thread_id(), std::memory_order_relaxed);
-  }
-  void let_go() {
-    TARN_ASSERT(holds_ != 0);
-    if (--holds_ == 0) holder_.store(0, std::memory_order_relaxed);
-    leave();
-  }
-  bool is_held_here() const noexcept {
-    return holder_.load(std::memory_order_relaxed) == os::thread_id();
-  }
+// The row of a block that has so many usable bytes. Outside malloc's heap these are the bytes that
+// were asked for.
+std::size_t row_of(std::size_t usable) noexcept {
+  return usable > block_bytes_max ? large_row_of(usable) : served[class_of(usable)];
+}
 
-  void set(const tarn_class_pools_lock* lock) noexcept {
-    kind_ = lock == nullptr ? Kind::own : lock->lock == nullptr ? Kind::none : Kind::users;
-    users_ = lock == nullptr ? tarn_class_pools_lock{} : *lock;
+// Null, with errno set, when there is no memory for it.
+TARN_COLD HeapRecord* make_family() noexcept {
+  process.start();
+  const int wanted =
+      mode != TARN_MODE_FAST ? mode : static_cast<int>(settings[Option::xalloc_mode]);
+  HeapRecord* made = &main_record;
+  tarn_heap own{};
+  if (wanted != TARN_MODE_FAST) {
+    tarn_heap_options options = TARN_HEAP_OPTIONS();
+    options.name = "xmalloc";
+    options.mode = wanted;
+    own = heap_create(&options);
+    made = static_cast<HeapRecord*>(own.record);
+    if (made == nullptr) return nullptr;
   }
+  HeapRecord* none = nullptr;
+  if (!family.compare_exchange_strong(none, made, std::memory_order_acq_rel)) {
+    if (own.record != nullptr) heap_clear(own, true, "xmalloc");
+    made = none;
+  }
+  set_hits();
+  return made;
+}
+TARN_INLINE HeapRecord* the_family() noexcept {
+  HeapRecord* const known = family.load(std::memory_order_acquire);
+  return TARN_LIKELY(known != nullptr) ? known : make_family();
+}
 
-  // Called around a fork, and afterwards in both processes. If a signal handler forks in the middle
-  // of its thread's operation, the lock stays as it is, since the operation goes on in both
-  // processes.
-  void before_fork() {
-    const bool interrupts = kind_ == Kind::own && lock_.held_by_this_thread() && !is_held_here();
-    if (interrupts) {
-      ++interrupted_;
+void* allocate_by_request(const Request& request) noexcept {
+  HeapRecord* const heap = the_family();
+  void* block = nullptr;
+  if (heap != nullptr) {
+    Request wanted = request;
+    const bool in_class = heap == &main_record && request.bytes <= block_bytes_max;
+    if (in_class) wanted.bytes = class_block_bytes[served[class_of(request.bytes)]];
+    block = heap_allocate_slow(heap->handle(), wanted);
+  }
+  const Hooked hooked;  // Programs see their lock held once for each request.
+  if (block == nullptr) return nullptr;
+  const std::size_t row = row_of(usable_bytes(block, request.function));
+  count_taken(row);
+  if (counts_requests || row >= large_row) count_request(row, request.bytes);
+  return block;
+}
+
+// Sizes above linear_bytes_max have their hit path here.
+TARN_NOINLINE void* xmalloc_slow(std::size_t bytes, const void* site) noexcept {
+  Thread& thread = *current_thread;
+  if (bytes <= block_bytes_max && hit_bytes_end.load(std::memory_order_relaxed) != 0 &&
+      &thread != no_thread()) {
+    const std::size_t size_class = served[class_of(bytes)];
+    Page* const page = thread.heap.current[size_class];
+    void* block = nullptr;
+    if (page->free != nullptr) {
+      block = page_pop(page);
     } else {
-      hold();
+      thread.inside.store(true, std::memory_order_relaxed);
+      block = refill_inside(page, bytes);
+    }
+    if (block != nullptr) {
+      if (!take_credit(thread, size_class)) count_made(thread, size_class);
+      return block;
     }
   }
-  void after_fork() {
-    if (interrupted_ != 0) {
-      --interrupted_;
-    } else {
-      let_go();
-    }
+  return allocate_by_request({.bytes = bytes, .function = "xmalloc", .site = site});
+}
+
+// The thread has no credit for the block that it is about to pop.
+TARN_NOINLINE void* make_block(Thread& thread, Page* page) noexcept {
+  count_made(thread, page->size_class);
+  return page_pop(page);
+}
+
+TARN_NOINLINE void free_attention(Page* page) noexcept {
+  const std::size_t size_class = page->size_class;
+  deallocate_attention(page);
+  share_credits(*current_thread, size_class);
+}
+
+// Of another thread, of another kind, or looked at. `size_class` is what the page said when it was
+// asked for its owner: its thread may be writing to that line, so it is read once.
+TARN_NOINLINE void free_slow(void* p, Page* page, std::size_t size_class,
+                             const void* site) noexcept {
+  if (p == nullptr) return;
+  const bool in_page = page->kind_now() == SpanKind::page;
+  if (in_page && size_class >= class_count) report_misuse(Misuse::invalid_free, "xfree", p);
+  const std::size_t row = in_page ? size_class : row_of(usable_bytes(p, "xfree"));
+  if (in_page && page->owner.load(std::memory_order_relaxed) == current_thread) {
+    if (page->local_free == p) report_misuse(Misuse::double_free, "xfree", p);
+    deallocate_in(page, p);
+  } else {
+    deallocate_slow(p, FreeCall{"xfree", site});
   }
+  const Hooked hooked;
+  count_given(row);
+}
 
- private:
-  enum class Kind : unsigned char { own, users, none };
-
-  os::Lock lock_;
-  std::atomic<os::ThreadId> holder_{0};
-  // The thread that has the lock writes all fields below.
-  unsigned inside_ = 0;  // How many operations of the holder are under way, one within another.
-  unsigned holds_ = 0;
-  unsigned interrupted_ = 0;
-  Kind kind_ = Kind::own;
-  tarn_class_pools_lock users_{};
-};
-
-constinit Gate gate;
-constinit tarn_class_pools pools{};    // They are ready if they have classes.
-constinit bool has_ended = false;      // Ended while blocks lived, and not used since.
-constinit tarn_source users_source{};  // The program's source, if the memory is not malloc's.
-constinit unsigned asking = 0;         // How many calls of a source are under way, in all threads.
-TARN_INITIAL_EXEC __thread unsigned asking_here = 0;  // How many of them are this thread's.
-constinit std::atomic<bool> knows_forks{false};
-
-// The usual classes lie here, so that making them takes no memory and no call.
-constexpr std::size_t usual_bytes = 8 * 1024;
-constexpr std::size_t usual_classes = log2_floor(block_bytes_most / least_block) + 1 + 2;
-static_assert(usual_classes * sizeof(tarn_class_pool) +
-                  (bucket_of(block_bytes_most) + 1) * sizeof(std::uint16_t) <=
-              usual_bytes);
-alignas(64) constinit char usual[usual_bytes]{};
-tarn_chunk take_usual(void*, std::size_t bytes, std::size_t) { return {usual, bytes}; }
-
-// While this object lives, the operation has left the gate to call a source. malloc's heap may have
-// to ask owners of other memory (tarn/heap/recover.h), which may use the family.
-class Asking {
- public:
-  Asking() {
-    ++asking;
-    ++asking_here;
-    gate.leave();
+TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
+  if (p == nullptr) return tarn_xmalloc(bytes);
+  if (bytes == 0) {
+    tarn_xfree(p);
+    return nullptr;
   }
-  ~Asking() {
-    gate.enter();
-    TARN_ASSERT(asking_here != 0 && asking >= asking_here);
-    --asking_here;
-    --asking;
+  const std::size_t before = usable_bytes(p, "xrealloc");
+  HeapRecord* const heap = the_family();
+  if (heap == nullptr) return nullptr;
+  const bool in_class = heap == &main_record && bytes <= block_bytes_max;
+  const std::size_t wanted = in_class ? class_block_bytes[served[class_of(bytes)]] : bytes;
+  const bool stays = heap == &main_record && bytes <= before && before <= block_bytes_max;
+  void* resized = p;
+  if (!stays) resized = heap_reallocate(heap->handle(), p, wanted, "xrealloc", site);
+  const Hooked hooked;
+  if (resized == nullptr || stays) return resized;
+  const std::size_t after = row_of(usable_bytes(resized, "xrealloc"));
+  if (after != row_of(before)) {
+    count_taken(after);
+    count_given(row_of(before));
   }
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
-};
-
-tarn_chunk take_chunk(void*, std::size_t bytes, std::size_t alignment) {
-  const Asking outside;
-  const tarn_source heap = tarn_source_default();
-  return heap.acquire(heap.context, bytes, alignment);
-}
-// Takes zeros from malloc's heap, whose fresh memory need not be written.
-tarn_chunk take_zeros(std::size_t bytes, std::size_t alignment) {
-  const Asking outside;
-  void* const data = heap_allocate_slow(
-      main_record.handle(),
-      {.bytes = bytes, .alignment = alignment, .zero = true, .function = "xcalloc"});
-  return {data, data == nullptr ? 0 : bytes};
-}
-// The gate is not left: malloc's heap calls no function of the program when memory comes back.
-void give_chunk(void*, tarn_chunk chunk) {
-  const tarn_source heap = tarn_source_default();
-  heap.release(heap.context, chunk);
-}
-tarn_chunk take_from_users(void*, std::size_t bytes, std::size_t alignment) {
-  const Asking outside;
-  return users_source.acquire(users_source.context, bytes, alignment);
-}
-void give_to_users(void*, tarn_chunk chunk) {
-  const Asking outside;
-  if (users_source.release != nullptr) users_source.release(users_source.context, chunk);
-}
-
-// A thread that does not see yet that this has been done does it again, which is no harm: it nests.
-TARN_COLD void know_forks() {
-  os::process_around_fork([] { gate.before_fork(); }, [] { gate.after_fork(); },
-                          [] {
-                            asking = asking_here;
-                            gate.after_fork();
-                          });
-  knows_forks.store(true, std::memory_order_relaxed);
-}
-
-class Entered {
- public:
-  // The fork handlers must be there before the lock is taken for the first time.
-  Entered() {
-    if (TARN_UNLIKELY(!knows_forks.load(std::memory_order_relaxed))) know_forks();
-    gate.enter();
-  }
-  ~Entered() { gate.leave(); }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
-};
-
-// All functions below, up to make_with(), need an Entered.
-
-void use_malloc() {
-  pools.source.acquire = take_chunk;
-  pools.source.release = give_chunk;
-  pools.acquire_zeros = take_zeros;
-}
-
-// The usual classes.
-TARN_COLD int make() {
-  constexpr std::size_t tuned[] = {396, 768};  // As Lafreniere's xallocator has them.
-  tarn_source source = TARN_SOURCE();
-  source.acquire = take_usual;
-  tarn_class_pools_options own = TARN_CLASS_POOLS_OPTIONS();
-  own.name = "xmalloc";
-  own.class_bytes = tuned;
-  own.class_count = 2;
-  own.source = &source;
-  if (tarn_class_pools_init(&pools, &own) != 0) return -1;
-  use_malloc();
-  return 0;
-}
-TARN_INLINE bool is_ready() {
-  if (TARN_UNLIKELY(has_ended)) has_ended = false;
-  return TARN_LIKELY(pools.class_count != 0) || make() == 0;
-}
-
-// Called without an Entered, since the memory for the classes may come from a source of the
-// program.
-int make_with(const tarn_class_pools_options& options) {
-  tarn_class_pools made{};
-  tarn_class_pools_options own = options;
-  own.lock = {};
-  if (tarn_class_pools_init(&made, &own) != 0) return -1;
-  {
-    const Entered entered;
-    if (pools.class_count == 0) {
-      has_ended = false;
-      TARN_ASSERT(asking == 0 && pools.root == nullptr);
-      move_class_pools(made, pools);
-      users_source = pools.source;
-      pools.source.acquire = take_from_users;
-      pools.source.release = give_to_users;
-      if (options.source == nullptr) use_malloc();
-      return 0;
-    }
-  }
-  tarn_class_pools_destroy(&made);
-  return os::fail(os::Error::busy);
-}
-
-void* allocate(std::size_t bytes, std::size_t alignment, bool* zero) {
-  void* p = nullptr;
-  {
-    const Entered entered;
-    if (is_ready()) p = allocate_block(pools, bytes, alignment, zero);
-  }
-  TARN_ASSERT(is_aligned(p, alignment));
-  if (TARN_UNLIKELY(p == nullptr)) os::set_error(os::Error::no_memory);
-  return p;
-}
-
-// Ends the pools if there is no live block. False: there are some, or a thread that is calling a
-// source will go on with the classes. pre: entered, and no chunk is empty
-bool end_if_empty() {
-  if (pools.root != nullptr || asking != 0) return false;
-  has_ended = false;
-  const tarn_source source =
-      pools.source.acquire == take_chunk ? tarn_source_default() : users_source;
-  const tarn_chunk left[] = {pools.recents, pools.table};
-  TARN_ASSERT(pools.acquired == pools.released);
-  pools.table = pools.recents = {};
-  if (pools.class_count != 0) tarn_class_pools_destroy(&pools);
-  // The pools have ended here, so other threads may enter and make new ones.
-  gate.leave();
-  for (const tarn_chunk& chunk : left) {
-    const bool is_source_s = chunk.data != nullptr && chunk.data != usual;
-    if (is_source_s && source.release != nullptr) source.release(source.context, chunk);
-  }
-  gate.enter();
-  return true;
-}
-
-// A block of this class was freed after the family had ended. All empty chunks went then, so the
-// only empty one can be that which has become the spare now. pre: entered
-TARN_COLD void note_freed_late(tarn_class_pool& pool) {
-  TARN_ASSERT(has_ended);
-  if (pool.spare != nullptr && pool.spare->live == 0) release_chunk(pools, pool.spare);
-  end_if_empty();
-}
-
-void deallocate(void* p, Caller caller) {
-  Found found{};
-  {
-    const Entered entered;
-    found = find_block(pools, p);
-    if (found.verdict == Verdict::live) {
-      tarn_class_pool& pool = *found.chunk->pool;
-      free_block(pools, found);
-      if (TARN_UNLIKELY(has_ended)) note_freed_late(pool);
-    }
-  }
-  if (TARN_UNLIKELY(found.verdict != Verdict::live)) report_wrong(pools, found, p, caller);
+  if (counts_requests || after >= large_row) count_request(after, bytes);
+  return resized;
 }
 
 }  // namespace
@@ -299,123 +250,143 @@ using namespace tarn;
 
 extern "C" {
 
-TARN_EXPORT void* tarn_xmalloc(std::size_t bytes) {
-  bool zero = false;
-  return allocate(bytes, least_block, &zero);
+// A thread's record begins with the current pages of malloc's heap.
+void* tarn_xmalloc(std::size_t bytes) {
+  if (TARN_UNLIKELY(bytes >= hit_bytes_end.load(std::memory_order_relaxed))) {
+    return xmalloc_slow(bytes, __builtin_return_address(0));
+  }
+  Thread& thread = *current_thread;
+  const std::size_t size_class = served[linear_class_of(bytes)];
+  Page* const page = thread.heap.current[size_class];
+  if (TARN_UNLIKELY(page->free == nullptr)) return xmalloc_slow(bytes, __builtin_return_address(0));
+  if (TARN_UNLIKELY(!take_credit(thread, size_class))) return make_block(thread, page);
+  return page_pop(page);
 }
 
-TARN_EXPORT void* tarn_xmalloc_aligned(std::size_t alignment, std::size_t bytes) {
+void* tarn_xmalloc_aligned(std::size_t alignment, std::size_t bytes) {
   if (!is_power_of_two(alignment)) {
-    os::set_error(os::Error::invalid);
+    errno = EINVAL;
     return nullptr;
   }
-  bool zero = false;
-  return allocate(bytes, alignment, &zero);
+  return allocate_by_request({.bytes = bytes,
+                              .alignment = alignment < block_align ? block_align : alignment,
+                              .function = "tarn_xmalloc_aligned",
+                              .site = __builtin_return_address(0)});
 }
 
-TARN_EXPORT void* tarn_xcalloc(std::size_t count, std::size_t bytes) {
+void* tarn_xcalloc(std::size_t count, std::size_t bytes) {
   std::size_t product = 0;
   if (!checked_multiply(count, bytes, &product)) product = SIZE_MAX;
-  bool is_zero = true;
-  void* const p = allocate(product, least_block, &is_zero);
-  if (p != nullptr && !is_zero) std::memset(p, 0, product);
-  return p;
+  if (product > block_bytes_max) {  // Fresh memory is zero already.
+    return allocate_by_request({.bytes = product,
+                                .zero = true,
+                                .function = "tarn_xcalloc",
+                                .site = __builtin_return_address(0)});
+  }
+  void* const block = tarn_xmalloc(product);
+  if (TARN_LIKELY(block != nullptr)) memset(block, 0, product);
+  return block;
 }
 
-TARN_EXPORT void* tarn_xrealloc(void* p, std::size_t bytes) {
-  if (p == nullptr) return tarn_xmalloc(bytes);
-  const Caller caller{"xrealloc", __builtin_return_address(0)};
-  if (bytes == 0) {
-    deallocate(p, caller);
-    return nullptr;
+void* tarn_xrealloc(void* p, std::size_t bytes) {
+  const auto* const page = static_cast<const Page*>(page_map.span_of(p));
+  if (TARN_LIKELY(page->kind_now() == SpanKind::page) &&
+      TARN_LIKELY(hit_classes_end.load(std::memory_order_relaxed) != 0) &&
+      TARN_LIKELY(bytes - 1 < page->block_bytes) && TARN_LIKELY(page->is_block(p)) &&
+      TARN_LIKELY(page->local_free != p)) {
+    return p;  // For 0 bytes the difference is the largest number.
   }
-  Resized resized;
-  {
-    const Entered entered;
-    resized = resize_block(pools, p, bytes);
-    if (TARN_UNLIKELY(resized.block != nullptr && resized.block != p)) has_ended = false;
-  }
-  if (resized.found.verdict != Verdict::live) report_wrong(pools, resized.found, p, caller);
-  if (resized.block == nullptr) os::set_error(os::Error::no_memory);
-  if (resized.block == p || resized.block == nullptr) return resized.block;
-  TARN_ASSERT(resized.contents < bytes);
-  std::memcpy(resized.block, p, resized.contents);
-  deallocate(p, caller);
-  return resized.block;
+  return reallocate_slow(p, bytes, __builtin_return_address(0));
 }
 
-TARN_EXPORT void tarn_xfree(void* p) {
-  if (p != nullptr) deallocate(p, {"xfree", __builtin_return_address(0)});
+// The count comes first: the page is read for the last time by the free.
+void tarn_xfree(void* p) {
+  auto* const page = static_cast<Page*>(page_map.span_of(p));
+  Thread& thread = *current_thread;
+  const std::size_t size_class = page->size_class;
+  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != &thread) ||
+      TARN_UNLIKELY(size_class >= hit_classes_end.load(std::memory_order_relaxed)) ||
+      TARN_UNLIKELY(page->local_free == p)) {
+    return free_slow(p, page, size_class, __builtin_return_address(0));
+  }
+  ++thread.credits[size_class].given;
+  if (deallocate_local(p, page)) free_attention(page);
 }
 
-TARN_EXPORT std::size_t tarn_xalloc_usable_bytes(const void* p) {
-  const Entered entered;
-  return tarn_class_pools_usable_bytes(&pools, p);
+std::size_t tarn_xalloc_usable_bytes(const void* p) {
+  HeapRecord* const heap = family.load(std::memory_order_acquire);
+  return p != nullptr && heap != nullptr && heap_of(p).record == heap
+             ? usable_bytes(p, "tarn_xalloc_usable_bytes")
+             : 0;
 }
 
-TARN_EXPORT int tarn_xalloc_init(const tarn_class_pools_options* options) {
-  // A shorter struct must not be read beyond its end.
-  if (options != nullptr && !is_sized(*options, "tarn_xalloc_init", "TARN_CLASS_POOLS_OPTIONS")) {
-    return os::fail(os::Error::invalid);
+int tarn_xalloc_init(const tarn_xalloc_options* options) {
+  if (options == nullptr) return the_family() == nullptr ? -1 : 0;
+  int error = 0;
+  Classes made = doublings();
+  if (!is_sized(*options, "tarn_xalloc_init", "TARN_XALLOC_OPTIONS") ||
+      (options->class_count != 0 && options->class_bytes == nullptr) || options->mode < 0 ||
+      options->mode > TARN_MODE_PASSTHROUGH) {
+    error = EINVAL;
   }
-  const bool locks = options != nullptr && options->lock.lock != nullptr;
-  if (options != nullptr && (options->lock.unlock != nullptr) != locks) {
-    return os::fail(os::Error::invalid);
+  std::size_t before = 0;
+  for (std::size_t i = 0; error == 0 && i < options->class_count; ++i) {
+    const std::size_t name = options->class_bytes[i];
+    if (name <= before || name > block_bytes_max) error = EINVAL;
+    if (error == 0) made.add(static_cast<std::uint32_t>(name));
+    before = name;
   }
-  {
-    const Entered entered;
-    if (pools.class_count != 0) return options == nullptr ? 0 : os::fail(os::Error::busy);
-    if (options == nullptr) return make();
+  const bool in_use = family.load(std::memory_order_acquire) != nullptr;
+  if (error == 0 && (in_use || chosen.exchange(true))) error = EBUSY;
+  if (error != 0) {
+    errno = error;
+    return -1;
   }
-  if (make_with(*options) != 0) return -1;
-  if (locks) gate.set(&options->lock);
+  classes = made;
+  served = served_by(made);
+  counts_requests = (options->flags & TARN_XALLOC_COUNT_REQUESTS) != 0;
+  mode = options->mode;
+  return the_family() == nullptr ? -1 : 0;
+}
+
+void tarn_xalloc_destroy(void) {
+  trim(0);
+  const Hooked hooked;
+  forget_counts();
+}
+
+void tarn_xalloc_set_lock(const tarn_xalloc_hooks* given) {
+  hooks = given == nullptr ? tarn_xalloc_hooks{} : *given;
+  set_hits();
+}
+
+void tarn_xalloc_lock(void) {
+  if (program_lock.held_by_this_thread()) {
+    ++program_locks;
+  } else {
+    program_lock.lock();
+    program_locks = 1;
+  }
+}
+
+void tarn_xalloc_unlock(void) {
+  if (!program_lock.held_by_this_thread()) return;
+  if (--program_locks == 0) program_lock.unlock();
+}
+
+int tarn_xalloc_get_class_stats(std::size_t number, tarn_xalloc_class_stats* stats) {
+  if (stats == nullptr || number >= classes.count + large_rows ||
+      !is_sized(*stats, "tarn_xalloc_get_class_stats", "TARN_XALLOC_CLASS_STATS")) {
+    errno = EINVAL;
+    return -1;
+  }
+  const bool is_large = number >= classes.count;
+  const std::size_t large = is_large ? number - classes.count : 0;
+  stats->block_bytes =
+      is_large ? std::size_t{1} << (large_log2_least + large) : classes.names[number];
+  const Hooked hooked;
+  read_counts(is_large ? large_row + large : class_of(classes.names[number]), *stats);
   return 0;
-}
-
-TARN_EXPORT void tarn_xalloc_destroy(void) {
-  const Entered entered;
-  if (pools.class_count == 0) return;
-  trim(pools);
-  if (end_if_empty()) return;
-  forget_counts(pools);
-  has_ended = true;
-}
-
-TARN_EXPORT void tarn_xalloc_set_lock(const tarn_class_pools_lock* lock) { gate.set(lock); }
-
-TARN_EXPORT void tarn_xalloc_lock(void) {
-  if (!knows_forks.load(std::memory_order_relaxed)) know_forks();
-  gate.hold();
-}
-
-TARN_EXPORT void tarn_xalloc_unlock(void) {
-  if (gate.is_held_here()) gate.let_go();
-}
-
-TARN_EXPORT int tarn_xalloc_get_class_stats(std::size_t number, tarn_class_pool_stats* stats) {
-  const Entered entered;
-  if (pools.class_count == 0) make();
-  return tarn_class_pools_get_class_stats(&pools, number, stats);
-}
-
-TARN_EXPORT int tarn_xalloc_get_stats(tarn_class_pools_stats* stats) {
-  const Entered entered;
-  return tarn_class_pools_get_stats(&pools, stats);
-}
-
-TARN_EXPORT void* tarn_xalloc_next(const void* p, std::size_t* bytes) {
-  const Entered entered;
-  return tarn_class_pools_next(&pools, p, bytes);
-}
-
-TARN_EXPORT std::size_t tarn_xalloc_trim(void) {
-  const Entered entered;
-  return trim(pools);
-}
-
-TARN_EXPORT int tarn_xalloc_check(void) {
-  const Entered entered;
-  return check_class_pools(pools) ? 1 : 0;
 }
 
 }  // extern "C"

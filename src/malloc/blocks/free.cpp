@@ -45,8 +45,10 @@ void free_locked(Page* page, void* p) noexcept {
 }  // namespace
 
 void deallocate_slow(void* p, const void* site, std::size_t bytes) noexcept {
-  if (p == nullptr) return;
-  const FreeCall given{"free", site, bytes};
+  if (p != nullptr) deallocate_slow(p, {"free", site, bytes});
+}
+
+void deallocate_slow(void* p, const FreeCall& given) noexcept {
   Span* const span = span_of_block(p, given.function);
   const SpanKind kind = span->kind_now();
   auto* const page = static_cast<Page*>(span);

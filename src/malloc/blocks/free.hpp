@@ -16,10 +16,13 @@ namespace tarn {
 // address of the function that the program called; where none is passed it is that of the callee,
 // to which the compiler jumps. `bytes` is the size that the program says it asked for.
 void deallocate_slow(void* p, const void* site, std::size_t bytes) noexcept;
+// As above. The pointer is not null.
+void deallocate_slow(void* p, const FreeCall& given) noexcept;
 void deallocate_attention(Page* page) noexcept;  // The countdown reached zero.
 
-// pre: the page is the calling thread's own, and p is a block of it.
-TARN_INLINE void deallocate_local(void* p, Page* page) noexcept {
+// True: the countdown has reached zero, and deallocate_attention() is due. pre: the page is the
+// calling thread's own, and p is a block of it
+TARN_INLINE bool deallocate_local(void* p, Page* page) noexcept {
   auto* const block = static_cast<Block*>(p);
   block->next = page->local_free;
   page->local_free = block;
@@ -27,7 +30,7 @@ TARN_INLINE void deallocate_local(void* p, Page* page) noexcept {
   // (retire_empty_pages). The processor keeps the order of stores as far as that is waited for; the
   // compiler would not.
   std::atomic_signal_fence(std::memory_order_release);
-  if (TARN_UNLIKELY(--page->countdown == 0)) return deallocate_attention(page);
+  return TARN_UNLIKELY(--page->countdown == 0);
 }
 
 // `bytes`: as deallocate_slow(). pre: the page is that of p
@@ -36,7 +39,7 @@ TARN_INLINE void deallocate_in(Page* page, void* p,
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
     return deallocate_slow(p, __builtin_return_address(0), bytes);
   }
-  deallocate_local(p, page);
+  if (deallocate_local(p, page)) deallocate_attention(page);
 }
 
 // 20 instructions and 2 branches to the return; null takes the slow path by the owner's test.
