@@ -27,9 +27,10 @@ volatile std::size_t too_much = SIZE_MAX / 4;
 early::Holder second("second");
 
 std::uint64_t in_use() {
-  tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
-  tarn_xalloc_get_stats(&stats);
-  return stats.in_use;
+  tarn_xalloc_class_stats stats = TARN_XALLOC_CLASS_STATS();
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; tarn_xalloc_get_class_stats(i, &stats) == 0; ++i) sum += stats.in_use;
+  return sum;
 }
 
 bool is_ours(const void* p) { return tarn_xalloc_usable_bytes(p) != 0; }
@@ -154,7 +155,6 @@ TEST(Xallocator, OutOfMemoryThrowsAndTheFamilyGoesOn) {
   EXPECT_THROW(static_cast<void>(Message::operator new(too_much)), std::bad_alloc);
   EXPECT_EQ(asked, 3);
   delete new Message;
-  EXPECT_EQ(tarn_xalloc_check(), 1);
 }
 
 TEST(Xallocator, WhatIsDestroyedIsUsableAgain) {
@@ -163,11 +163,9 @@ TEST(Xallocator, WhatIsDestroyedIsUsableAgain) {
   xalloc_destroy();
   xalloc_destroy();
   EXPECT_EQ(block[0], 'x');
-  tarn_class_pool_stats stats{};  // There was no request since.
-  stats.bytes = sizeof stats;
+  tarn_xalloc_class_stats stats = TARN_XALLOC_CLASS_STATS();
   for (std::size_t i = 0; tarn_xalloc_get_class_stats(i, &stats) == 0; ++i) {
-    EXPECT_EQ(stats.requested_bytes_min, 0u);
-    EXPECT_EQ(stats.requested_bytes_max, 0u);
+    EXPECT_EQ(stats.in_use_peak, stats.in_use);
   }
   void* const other = xmalloc(2000);
   EXPECT_NE(other, nullptr);
@@ -175,57 +173,27 @@ TEST(Xallocator, WhatIsDestroyedIsUsableAgain) {
   xfree(block);
   xfree(other);
   xalloc_init();
-  EXPECT_EQ(tarn_xalloc_check(), 1);
-}
-
-// Each has a chunk of its own. To look at all of them for each free would take minutes.
-TEST(Xallocator, WhatIsFreedAfterTheEndIsNotSearchedFor) {
-  const auto chunks = [] {
-    tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
-    EXPECT_EQ(tarn_xalloc_get_stats(&stats), 0);
-    return stats.chunks;
-  };
-  xalloc_destroy();
-  const auto before = chunks();
-  std::vector<void*> blocks(60'000);
-  for (void*& block : blocks) ASSERT_NE(block = tarn_xmalloc_aligned(128, 16), nullptr);
-  xalloc_destroy();
-  EXPECT_EQ(chunks(), before + blocks.size());
-  for (void* const block : blocks) xfree(block);
-  EXPECT_EQ(chunks(), before);
 }
 
 TEST(Xallocator, OptionsComeFirst) {
-  tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS();
+  tarn_xalloc_options options = TARN_XALLOC_OPTIONS();
   xfree(xmalloc(1));
   EXPECT_EQ(tarn_xalloc_init(&options), -1);
   EXPECT_EQ(errno, EBUSY);
   EXPECT_EQ(tarn_xalloc_init(nullptr), 0);
-  xalloc_destroy();  // What `second` has lives on, so the family stays what it is.
-  EXPECT_EQ(tarn_xalloc_init(&options), -1);
-  EXPECT_EQ(errno, EBUSY);
   // Those of another version are not read further than they go.
   const auto shorter = std::make_unique<std::size_t>(sizeof(std::size_t));
-  EXPECT_EQ(tarn_xalloc_init(reinterpret_cast<tarn_class_pools_options*>(shorter.get())), -1);
+  EXPECT_EQ(tarn_xalloc_init(reinterpret_cast<tarn_xalloc_options*>(shorter.get())), -1);
   EXPECT_EQ(errno, EINVAL);
 }
 
 TEST(Xallocator, TheOtherFunctions) {
   auto* const zeroed = static_cast<unsigned char*>(tarn_xcalloc(30, 30));
   for (int i = 0; i < 900; ++i) ASSERT_EQ(zeroed[i], 0);
-  bool seen = false;
-  std::size_t bytes = 0;
-  for (void* p = nullptr; (p = tarn_xalloc_next(p, &bytes)) != nullptr;) {
-    seen = seen || (p == zeroed && bytes == 1024);
-  }
-  EXPECT_TRUE(seen);
   xfree(zeroed);
   EXPECT_EQ(tarn_xcalloc(too_much, 16), nullptr);
   EXPECT_EQ(tarn_xmalloc_aligned(48, 16), nullptr);
   EXPECT_EQ(errno, EINVAL);
-  for (int i = 0; i < 100; ++i) xfree(xmalloc(100'000));
-  EXPECT_GT(tarn_xalloc_trim(), 0u);
-  EXPECT_EQ(tarn_xalloc_trim(), 0u);
 }
 
 std::size_t resident_bytes() {
@@ -260,14 +228,13 @@ TEST(Xallocator, ZeroedMemoryIsNotWrittenWhereItIsFresh) {
       if (turn % 2 != 0) xfree(other);
     }
   }
-  EXPECT_EQ(tarn_xalloc_check(), 1);
 }
 
 // A lock of one's own: called in pairs; and none.
 TEST(Xallocator, OtherLocks) {
   static int depth = 0;
   static int calls = 0;
-  tarn_class_pools_lock lock{};
+  tarn_xalloc_hooks lock{};
   lock.lock = [](void*) { ++depth, ++calls; };
   lock.unlock = [](void*) { --depth; };
   tarn_xalloc_set_lock(&lock);
@@ -290,7 +257,7 @@ TEST(Xallocator, Forks) {
   shared[0] = 'p';
   const std::uint64_t before = in_use();
   const int status = support::status_of_child([&] {
-    bool good = in_use() == before && shared[0] == 'p' && tarn_xalloc_check() == 1;
+    bool good = in_use() == before && shared[0] == 'p';
     shared[0] = 'c';
     xfree(shared);
     for (int i = 0; i < 1000; ++i) good = good && xmalloc(900) != nullptr;

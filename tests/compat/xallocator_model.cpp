@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -20,12 +21,8 @@ class Model {
   void step() {
     switch (below(16)) {
       case 0:
-        if (below(4) == 0) end();
+        if (below(16) == 0) end();
         break;
-      case 1:
-        if (below(4) == 0) begin();
-        break;
-      case 2: tarn_xalloc_trim(); break;
       case 3: free_some(below(100)); break;
       case 4:
       case 5: resize(); break;
@@ -40,7 +37,7 @@ class Model {
   void finish() {
     free_some(live_.size());
     end();
-    EXPECT_EQ(stats().classes, 0u);
+    check();
   }
 
  private:
@@ -52,12 +49,6 @@ class Model {
 
   std::size_t below(std::size_t n) { return random_() % n; }
   std::size_t size() { return below(std::size_t{1} << below(21)); }
-
-  static tarn_class_pools_stats stats() {
-    tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
-    EXPECT_EQ(tarn_xalloc_get_stats(&stats), 0);
-    return stats;
-  }
 
   // Of large blocks both ends are written to and looked at.
   static std::size_t ends_bytes(std::size_t bytes) { return bytes < 2000 ? bytes : 1000; }
@@ -86,8 +77,7 @@ class Model {
     void* const p = kind == 0   ? tarn_xcalloc(1, bytes)
                     : kind == 1 ? tarn_xmalloc_aligned(std::size_t{1} << below(13), bytes)
                                 : xmalloc(bytes);
-    has_ended_ = false;
-    if (p == nullptr) return;  // There may be small classes only.
+    ASSERT_NE(p, nullptr);
     if (kind == 0) expect(static_cast<unsigned char*>(p), bytes, 0);
     put(p, bytes);
   }
@@ -105,7 +95,6 @@ class Model {
     const std::size_t bytes = size() + 1;
     auto* const p = static_cast<unsigned char*>(xrealloc(before, bytes));
     if (p == nullptr) return expect(before, was);
-    if (p != before) has_ended_ = false;
     if (bytes >= was.bytes) expect(p, was);
     live_.erase(block);
     put(p, bytes);
@@ -122,44 +111,37 @@ class Model {
 
   void end() {
     xalloc_destroy();
-    has_ended_ = true;
-    EXPECT_EQ(stats().allocations, live_.size());
+    peaks_ = in_use();
   }
 
-  void begin() {
-    static constexpr std::size_t sizes[] = {24, 400, 5000};
-    tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS();
-    options.class_bytes = sizes;
-    options.class_count = below(4);
-    options.block_bytes_max = below(4) == 0 ? 64 : 0;
-    options.chunk_bytes = below(2) * below(50'000);
-    options.flags = below(2) == 0 ? unsigned{TARN_CLASS_POOLS_KEEP_CHUNKS} : 0;
-    const bool is_ready = stats().classes != 0;
-    const int result = tarn_xalloc_init(&options);
-    EXPECT_EQ(result, is_ready ? -1 : 0);
-    if (is_ready) {
-      EXPECT_EQ(errno, EBUSY);
-    } else {
-      has_ended_ = false;
-    }
+  using Counts = std::map<std::size_t, std::uint64_t>;  // By the class's size.
+  static std::size_t class_of(const unsigned char* p) {
+    const std::size_t bytes = tarn_xalloc_usable_bytes(p);
+    if (bytes == 400) return 396;
+    std::size_t power = 16;
+    while (power < bytes) power *= 2;
+    return bytes == 768 ? bytes : power;
+  }
+  Counts in_use() const {
+    Counts counts;
+    for (const auto& block : live_) ++counts[class_of(block.first)];
+    return counts;
   }
 
+  // What the class says is what a list of free blocks would: the most in use is what it has made.
   void check() {
-    ASSERT_EQ(stats().in_use, live_.size());
-    if (below(8) == 0) {
-      ASSERT_EQ(tarn_xalloc_check(), 1);
-    }
-    if (!has_ended_) return;
-    // Each chunk that is left has a block that lives.
-    ASSERT_LE(stats().chunks, live_.size());
-    if (live_.empty()) {
-      ASSERT_EQ(stats().held_bytes, 0u);
+    Counts counts = in_use();
+    for (const auto& [bytes, count] : counts) peaks_[bytes] = std::max(peaks_[bytes], count);
+    tarn_xalloc_class_stats stats = TARN_XALLOC_CLASS_STATS();
+    for (std::size_t i = 0; tarn_xalloc_get_class_stats(i, &stats) == 0; ++i) {
+      ASSERT_EQ(stats.in_use, counts[stats.block_bytes]) << stats.block_bytes;
+      ASSERT_EQ(stats.in_use_peak, peaks_[stats.block_bytes]) << stats.block_bytes;
     }
   }
 
   std::mt19937 random_;
   Blocks live_;
-  bool has_ended_ = false;
+  Counts peaks_;
 };
 
 TEST(XallocatorModel, LivesThroughEndsAndBeginnings) {

@@ -124,7 +124,7 @@ TEST(Sizes, OfOptionsThatWereForgotten) {
                       [pools = tarn_class_pools()](auto* options) mutable {
                         return tarn_class_pools_init(&pools, options);
                       });
-  expect_size_refused("tarn_xalloc_init", "TARN_CLASS_POOLS_OPTIONS", TARN_CLASS_POOLS_OPTIONS(),
+  expect_size_refused("tarn_xalloc_init", "TARN_XALLOC_OPTIONS", TARN_XALLOC_OPTIONS(),
                       [](auto* options) { return tarn_xalloc_init(options); });
   expect_size_refused("tarn_fixed_allocator_init", "TARN_FIXED_ALLOCATOR_OPTIONS",
                       TARN_FIXED_ALLOCATOR_OPTIONS(),

@@ -47,10 +47,13 @@ struct Xalloc : Subject {
   Xalloc() { table = tarn_xalloc_malloc_table(); }
   ~Xalloc() override { tarn_xalloc_destroy(); }
   long long live() const override {
-    tarn_class_pools_stats stats = TARN_CLASS_POOLS_STATS();
-    return tarn_xalloc_get_stats(&stats) == 0 ? live_by(stats) : -2;
+    tarn_xalloc_class_stats stats = TARN_XALLOC_CLASS_STATS();
+    long long sum = 0;
+    for (std::size_t i = 0; tarn_xalloc_get_class_stats(i, &stats) == 0; ++i) {
+      sum += static_cast<long long>(stats.in_use);
+    }
+    return sum;
   }
-  bool is_sound() const override { return tarn_xalloc_check() == 1; }
 };
 
 template <class S>

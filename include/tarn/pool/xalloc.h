@@ -75,11 +75,12 @@ typedef struct tarn_xalloc_options {
 #define TARN_XALLOC_OPTIONS(...) TARN_SIZED(tarn_xalloc_options, __VA_ARGS__)
 
 /* Chooses the classes, once and before the first block is allocated. Null options: the usual ones,
- * as without this call. In a mode that is not fast the family has a heap of its own (tarn/heap/heap.h
- * says what each mode finds), and blocks have the bytes that were asked for. Otherwise a block takes its class's size rounded up to a multiple of 16, and from 1 KiB on to an eighth
- * of a doubling; of two classes that take the same, the larger one stays. Returns 0; or -1 with
- * EBUSY when that was chosen or a block was allocated before, with EINVAL for another mode and for
- * classes that do not ascend or are larger than 128 KiB, and as tarn_heap_create. */
+ * as without this call. A block takes its class's size rounded up to a multiple of 16, and from 1
+ * KiB on to an eighth of a doubling; of two classes that take the same, the larger one stays. In a
+ * mode that is not fast the family has a heap of its own, and blocks have the bytes that were asked
+ * for; tarn/heap/heap.h says what each mode finds. Returns 0; or -1 with EBUSY when that was chosen
+ * or a block was allocated before, with EINVAL for another mode and for classes that do not ascend
+ * or are larger than 128 KiB, and as tarn_heap_create. */
 TARN_API int tarn_xalloc_init(const tarn_xalloc_options* options);
 
 /* Gives back what holds no live block (as tarn_trim), and counts from then on as if only the live

@@ -4,8 +4,8 @@
 //   request    1 ... 16 | 17 ... 32 | 33 ... 64 | ...  257 ... 396  ...
 //   malloc's      16    |    32     |    64     |          400           its own 48 is not used
 //
-// So a hit is malloc's and a count (xalloc_counts.hpp), without a lock. In the other modes the family
-// has a heap of its own, and no hits. docs/decisions/0013-xmalloc-on-the-engine.md
+// So a hit is malloc's and a count (xalloc_counts.hpp), without a lock. In the other modes the
+// family has a heap of its own, and no hits. docs/decisions/0013-xmalloc-on-malloc.md
 //
 // SPDX-License-Identifier: MIT
 #include "tarn/pool/xalloc.h"
@@ -20,6 +20,7 @@
 #include "heaps/operations/life.hpp"
 #include "heaps/operations/trim.hpp"
 #include "kinds/process_wide/xalloc_counts.hpp"
+#include "kinds/process_wide/xalloc_stacks.hpp"
 #include "malloc/blocks/free.hpp"
 #include "malloc/blocks/resize.hpp"
 #include "malloc/process/process.hpp"
@@ -93,11 +94,10 @@ constinit os::Lock program_lock;      // tarn_xalloc_lock().
 constinit unsigned program_locks = 0;
 
 void set_hits() noexcept {
-  const bool hits = hooks.lock == nullptr &&
-                    family.load(std::memory_order_acquire) == &main_record;
+  const bool hits = hooks.lock == nullptr && family.load(std::memory_order_acquire) == &main_record;
   hit_bytes_end.store(hits && !counts_requests ? linear_bytes_max + 1 : 0,
                       std::memory_order_relaxed);
-  hit_classes_end.store(hits ? class_count : 0, std::memory_order_relaxed);
+  hit_classes_end.store(hits ? linear_class_max + 1 : 0, std::memory_order_relaxed);
 }
 
 // While this lives, the program's lock is held, if it has one. It guards the counts: malloc's heap
@@ -118,6 +118,18 @@ class Hooked {
 // were asked for.
 std::size_t row_of(std::size_t usable) noexcept {
   return usable > block_bytes_max ? large_row_of(usable) : served[class_of(usable)];
+}
+
+// What a block takes in malloc's heap: the smallest class of the family that holds it and is a
+// multiple of the alignment.
+std::size_t class_bytes_for(std::size_t bytes, std::size_t alignment = block_align) noexcept {
+  std::size_t size = bytes;
+  while (size <= block_bytes_max) {
+    size = class_block_bytes[served[class_of(size)]];
+    if (size % alignment == 0) return size;
+    ++size;
+  }
+  return bytes;
 }
 
 // Null, with errno set, when there is no memory for it.
@@ -153,9 +165,9 @@ void* allocate_by_request(const Request& request) noexcept {
   void* block = nullptr;
   if (heap != nullptr) {
     Request wanted = request;
-    const bool in_class = heap == &main_record && request.bytes <= block_bytes_max;
-    if (in_class) wanted.bytes = class_block_bytes[served[class_of(request.bytes)]];
+    if (heap == &main_record) wanted.bytes = class_bytes_for(request.bytes, request.alignment);
     block = heap_allocate_slow(heap->handle(), wanted);
+    if (block == nullptr && give_stacked()) block = heap_allocate_slow(heap->handle(), wanted);
   }
   const Hooked hooked;  // Programs see their lock held once for each request.
   if (block == nullptr) return nullptr;
@@ -172,8 +184,9 @@ TARN_NOINLINE void* xmalloc_slow(std::size_t bytes, const void* site) noexcept {
       &thread != no_thread()) {
     const std::size_t size_class = served[class_of(bytes)];
     Page* const page = thread.heap.current[size_class];
-    void* block = nullptr;
-    if (page->free != nullptr) {
+    void* block = is_stacked(size_class) ? take_stacked(size_class) : nullptr;
+    if (block != nullptr) {
+    } else if (page->free != nullptr) {
       block = page_pop(page);
     } else {
       thread.inside.store(true, std::memory_order_relaxed);
@@ -199,6 +212,14 @@ TARN_NOINLINE void free_attention(Page* page) noexcept {
   share_credits(*current_thread, size_class);
 }
 
+// The page knows which of its blocks its thread has freed last.
+void report_if_just_freed(void* p, const char* function) noexcept {
+  const auto* const page = static_cast<const Page*>(page_map.span_of(p));
+  if (page->kind_now() != SpanKind::page || page->local_free != p) return;
+  if (page->owner.load(std::memory_order_relaxed) != current_thread) return;
+  report_misuse(Misuse::double_free, function, p);
+}
+
 // Of another thread, of another kind, or looked at. `size_class` is what the page said when it was
 // asked for its owner: its thread may be writing to that line, so it is read once.
 TARN_NOINLINE void free_slow(void* p, Page* page, std::size_t size_class,
@@ -208,8 +229,10 @@ TARN_NOINLINE void free_slow(void* p, Page* page, std::size_t size_class,
   if (in_page && size_class >= class_count) report_misuse(Misuse::invalid_free, "xfree", p);
   const std::size_t row = in_page ? size_class : row_of(usable_bytes(p, "xfree"));
   if (in_page && page->owner.load(std::memory_order_relaxed) == current_thread) {
-    if (page->local_free == p) report_misuse(Misuse::double_free, "xfree", p);
-    deallocate_in(page, p);
+    report_if_just_freed(p, "xfree");
+    const bool stacks = is_stacked(size_class) && hooks.lock == nullptr;
+    if (stacks) span_of_block(p, "xfree");  // Reports what is no block.
+    if (!stacks || !stack_block(size_class, p)) deallocate_in(page, p);
   } else {
     deallocate_slow(p, FreeCall{"xfree", site});
   }
@@ -224,10 +247,10 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site
     return nullptr;
   }
   const std::size_t before = usable_bytes(p, "xrealloc");
+  report_if_just_freed(p, "xrealloc");
   HeapRecord* const heap = the_family();
   if (heap == nullptr) return nullptr;
-  const bool in_class = heap == &main_record && bytes <= block_bytes_max;
-  const std::size_t wanted = in_class ? class_block_bytes[served[class_of(bytes)]] : bytes;
+  const std::size_t wanted = heap == &main_record ? class_bytes_for(bytes) : bytes;
   const bool stays = heap == &main_record && bytes <= before && before <= block_bytes_max;
   void* resized = p;
   if (!stays) resized = heap_reallocate(heap->handle(), p, wanted, "xrealloc", site);
@@ -350,6 +373,7 @@ int tarn_xalloc_init(const tarn_xalloc_options* options) {
 }
 
 void tarn_xalloc_destroy(void) {
+  give_stacked();
   trim(0);
   const Hooked hooked;
   forget_counts();

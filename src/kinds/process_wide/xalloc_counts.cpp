@@ -18,8 +18,9 @@ namespace {
 constexpr std::uint32_t credits_most = 256;
 
 struct Row {
-  std::atomic<std::uint64_t> made{0};    // By threads without a record; the rest is in the bins.
-  std::atomic<std::uint64_t> shared{0};  // Credits.
+  std::atomic<std::uint64_t> made{
+      0};  // By threads without pages of the class; the rest is in bins.
+  std::atomic<std::uint64_t> shared{0};     // Credits.
   std::atomic<std::uint64_t> forgotten{0};  // Made, and not counted any more.
   std::atomic<std::uint64_t> requests{0};
   std::atomic<std::uint64_t> requested_bytes{0};
@@ -74,9 +75,14 @@ std::uint64_t spare_of(std::size_t row) noexcept {
 void count_made(Thread& thread, std::size_t size_class) noexcept {
   Credit& credit = thread.credits[size_class];
   const std::uint32_t shared = take_shared(rows[size_class], credits_most / 2);
-  if (shared == 0) return thread.heap.bin(size_class).counts.made.add(1);
-  credit.given += shared;
-  credit.taken += 1;
+  if (shared != 0) {
+    credit.given += shared;
+    credit.taken += 1;
+  } else if (thread.heap.find_bin(size_class) != nullptr) {
+    thread.heap.bin(size_class).counts.made.add(1);
+  } else {  // The block comes from a stack of a thread that has vanished in a fork.
+    rows[size_class].made.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void share_credits(Thread& thread, std::size_t size_class) noexcept {
@@ -109,8 +115,8 @@ void count_request(std::size_t row, std::size_t bytes) noexcept {
   counts.requested_bytes.fetch_add(bytes, std::memory_order_relaxed);
   raise_to(counts.requested_max, bytes);
   std::size_t least = counts.requested_min.load(std::memory_order_relaxed);
-  while (bytes < least && !counts.requested_min.compare_exchange_weak(least, bytes,
-                                                                      std::memory_order_relaxed)) {
+  while (bytes < least &&
+         !counts.requested_min.compare_exchange_weak(least, bytes, std::memory_order_relaxed)) {
   }
 }
 

@@ -6,9 +6,8 @@
 //   in use = made - spare
 //
 // A thread that frees a block has a credit, and pays with it for its next block of the class. One
-// with many shares them, and one without takes from these before it makes a block. So hits count
-// without a lock, and touch nothing of another thread's. The numbers are exact in a program of one
-// thread. With several, `made` is larger by what idle credits would have paid for.
+// with many shares them, and one without takes from these before it makes a block. So the numbers
+// are exact in one thread; with several, `made` is larger by what idle credits would have paid for.
 //
 //   row      0 ... class_count - 1 | large_row, ...
 //   blocks   of malloc's classes   | large ones, of up to 2^18, 2^19, ... bytes
@@ -47,8 +46,7 @@ TARN_INLINE bool take_credit(Thread& thread, std::size_t size_class) noexcept {
   return true;
 }
 
-// Counts a block of the class that the calling thread has no credit for. pre: it has had pages of
-// the class
+// Counts a block of the class that the calling thread has no credit for.
 void count_made(Thread& thread, std::size_t size_class) noexcept;
 // The calling thread keeps only some of its credits of the class.
 void share_credits(Thread& thread, std::size_t size_class) noexcept;

@@ -42,8 +42,8 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
      "1: reports subtrees (tarn/tree/tree.h) that a thread uses although they are another one's"},
     {"unalloc_steps", 1, 1, 8, "size classes a doubling of unalloc (tarn/heap/unalloc.h)"},
     {"xalloc_mode", 0, 0, 3,
-     "how strictly xmalloc checks the use of its blocks (tarn/pool/xalloc.h): 1 checked, 2 guarded, "
-     "3 passthrough"},
+     "how strictly xmalloc checks the use of its blocks (tarn/pool/xalloc.h): 1 checked, "
+     "2 guarded, 3 passthrough"},
     {"background_purge", 0, 0, 1,
      "1: a thread of tarn's own gives freed memory back while the program sleeps"},
 }};

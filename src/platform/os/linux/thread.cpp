@@ -24,7 +24,7 @@ namespace {
 constexpr int spins_before_sleep = 64;
 
 // The key is made once, by the first thread that asks. 0 is a valid key, hence the offset.
-std::atomic<std::uint32_t> keys_plus_one[2]{};
+std::atomic<std::uint32_t> keys_plus_one[3]{};
 constexpr std::uint32_t key_none = 0;
 
 // Words that read as zero in the child of a fork, and stay in one of vfork, which shares its
