@@ -77,7 +77,7 @@ class Plain {
  public:
   Plain() { throw_if_told(); }
   virtual ~Plain() = default;
-  static LastingAllocator& allocator() { return _allocator; }
+  static Allocator& allocator() { return _allocator; }
   char text[24] = {};
 };
 class Larger : public Plain {
@@ -89,7 +89,7 @@ class alignas(64) Wide {
  public:
   Wide() { throw_if_told(); }
   virtual ~Wide() = default;
-  static LastingAllocator& allocator() { return _allocator; }
+  static Allocator& allocator() { return _allocator; }
   char text[56] = {};
 };
 class WiderAndLarger : public Wide {
@@ -99,7 +99,7 @@ class WiderAndLarger : public Wide {
 
 IMPLEMENT_ALLOCATOR(Plain, 2, nullptr)
 IMPLEMENT_ALLOCATOR(Wide, 2, nullptr)
-LastingAllocator packets(64, 1);
+Allocator packets(64, 1);
 
 struct Counts {
   int global = global_blocks;
@@ -170,7 +170,7 @@ TEST(CompatAllocatorNew, AConstructorThatThrowsLeaksNothing) {
 // Also of over-aligned objects, as long as none of them is the global operators'.
 TEST(CompatAllocatorNewDeathTest, ASecondDeleteIsReported) {
   const auto dies = testing::KilledBySignal(SIGABRT);
-  for (LastingAllocator* const own : {&Plain::allocator(), &Wide::allocator()}) {
+  for (Allocator* const own : {&Plain::allocator(), &Wide::allocator()}) {
     EXPECT_EQ(own->GetBlocksInUse(), 0u);
   }
   auto* volatile plain = new Plain;  // Compilers know, too.

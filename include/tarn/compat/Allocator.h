@@ -1,14 +1,14 @@
 // compat/Allocator.h: D. Lafreniere's Allocator ("An Efficient C++ Fixed Block Memory Allocator")
-// under its own names, in C++17, over tarn/pool/fixed_allocator.h and tarn/pool/class_pools.h.
-// Wrong frees are reported. docs/xallocator.md says what differs from the source.
+// under its own names, in C++17, over tarn/pool/fixed_allocator.h. Wrong frees are reported.
+// docs/xallocator.md says what differs from the source.
 //
 //   Allocator a(sizeof(Packet), 0, nullptr, "packets");     // blocks from the heap
 //   Allocator b(sizeof(Packet), 100);                       // a pool of 100, from the heap
 //   Allocator c(sizeof(Packet), 100, memory, "packets");    // a pool in your own memory
 //   AllocatorPool<Packet, 100> d;                           // the same, with its memory inside
 //
-// One thread at a time. The allocators are constant-initialised, so constructors may use them
-// before main. Those of DECLARE_ALLOCATOR may also be used by destructors after main.
+// One thread at a time. All but AllocatorPool are constant-initialised, so constructors may use
+// them before main. Those of DECLARE_ALLOCATOR may also be used by destructors after main.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_COMPAT_ALLOCATOR_H
@@ -23,29 +23,29 @@
 
 #include "../detail/align.hpp"
 #include "../detail/class_operators.hpp"
-#include "../pool/class_pools.h"
 #include "../pool/fixed_allocator.h"
+#include "../source/source.h"
 
-// An Allocator that never ends. Its memory lasts as long as the process, so static objects may
-// still free blocks when they are destroyed.
-class LastingAllocator {
+class Allocator {
  public:
   // size: of a block, at least 1; a block is no smaller than a pointer. objects: how many blocks
   // there are; 0: as many as the heap has memory for. memory: objects * size bytes (or
   // memory_bytes), aligned; null: from the heap. name: not copied. alignment: a power of two. 0
   // stands for 16; in the caller's memory, for what an object of that size can need, at most a
   // pointer's, so that there are `objects` blocks.
-  constexpr LastingAllocator(std::size_t size, std::size_t objects = 0, void* memory = nullptr,
-                             const char* name = nullptr, std::size_t alignment = 0,
-                             std::size_t memory_bytes = 0) noexcept
+  constexpr Allocator(std::size_t size, std::size_t objects = 0, void* memory = nullptr,
+                      const char* name = nullptr, std::size_t alignment = 0,
+                      std::size_t memory_bytes = 0) noexcept
       : size_(size),
         objects_(objects),
         memory_(memory),
         name_(name),
         alignment_(alignment),
         memory_bytes_(memory_bytes != 0 ? memory_bytes : size * objects) {}
-  LastingAllocator(const LastingAllocator&) = delete;
-  LastingAllocator& operator=(const LastingAllocator&) = delete;
+  // Gives its memory back, and with it all blocks that are live.
+  ~Allocator() { Destroy(); }
+  Allocator(const Allocator&) = delete;
+  Allocator& operator=(const Allocator&) = delete;
 
   // A block of `size` bytes. When there is none, the new-handler is called; without a handler
   // std::bad_alloc is thrown (without exceptions: null). A size above the blocks' throws at once,
@@ -60,48 +60,55 @@ class LastingAllocator {
   }
   // A block, or null. The new-handler is not called.
   void* TryAllocate(std::size_t size) noexcept {
-    if (size > size_ || !make()) return nullptr;
-    return objects_ != 0 ? tarn_fixed_allocator_allocate(&pool_)
-                         : tarn_class_pools_allocate_aligned(&blocks_, heap_alignment(), size_);
+    if (size > size_) return nullptr;
+    for (Pool** at = &first_; *at != nullptr; at = &(*at)->next) {
+      if ((*at)->blocks.live != (*at)->blocks.held) return take_from(at);
+    }
+    return add_pool() ? take_from(&first_) : nullptr;
   }
 
   // Frees a block. Null is ignored. What is no live block of this allocator is reported and ends
   // the process. This is exact, except for double frees in the caller's memory, if that has more
-  // than 1,024 blocks and no room for one bit for each.
+  // than 1,024 blocks and no room for one bit for each. Time linear in the pools, of which each has
+  // as many blocks as all before it.
   void Deallocate(void* p) noexcept {
     if (p == nullptr) return;
-    make();
-    if (objects_ != 0) return tarn_fixed_allocator_deallocate(&pool_, p);
-    tarn_class_pools_deallocate(&blocks_, p);
+    Pool** at = &first_;
+    while (*at != nullptr && !tarn_fixed_allocator_owns(&(*at)->blocks, p)) at = &(*at)->next;
+    if (*at == nullptr) {  // It is reported by one that has it not.
+      tarn_fixed_allocator none = {};
+      none.name = name_;
+      none.place = TARN_FIXED_STATIC_POOL;
+      none.stride = size_;
+      return tarn_fixed_allocator_deallocate(first_ != nullptr ? &first_->blocks : &none, p);
+    }
+    tarn_fixed_allocator_deallocate(&(*at)->blocks, p);
+    --live_;
+    ++deallocations_;
+    move_to_front(at);  // So the next block is this one.
   }
 
   const char* GetName() const noexcept { return name_; }
-  std::size_t GetBlockSize() const noexcept { return size_; }
-  // How many blocks there are: in a pool all of them, else the most that were in use at the same
-  // time.
-  std::size_t GetBlockCount() noexcept {
-    if (!make()) return 0;
-    return objects_ != 0 ? pool_.held : static_cast<std::size_t>(heap_stats().in_use_peak);
+  // As in the source, a block is no smaller than a pointer.
+  std::size_t GetBlockSize() const noexcept {
+    return size_ < sizeof(void*) ? sizeof(void*) : size_;
   }
-  std::size_t GetBlocksInUse() noexcept {
-    return objects_ != 0 ? pool_.live : static_cast<std::size_t>(heap_stats().in_use);
-  }
-  std::size_t GetAllocations() noexcept {
-    return static_cast<std::size_t>(objects_ != 0 ? pool_.allocations : heap_stats().allocations);
-  }
-  std::size_t GetDeallocations() noexcept {
-    return static_cast<std::size_t>(objects_ != 0 ? pool_.deallocations
-                                                  : heap_stats().deallocations);
-  }
+  // How many blocks were made: the most that were in use at the same time.
+  std::size_t GetBlockCount() const noexcept { return peak_; }
+  std::size_t GetBlocksInUse() const noexcept { return live_; }
+  std::size_t GetAllocations() const noexcept { return live_ + deallocations_; }
+  std::size_t GetDeallocations() const noexcept { return deallocations_; }
 
   // Whether its blocks serve a request of this size and alignment.
   bool Serves(std::size_t size, std::size_t alignment) const noexcept {
     return size <= size_ && (alignment <= alignment_ || alignment <= usual_alignment());
   }
-  // Whether p, any pointer, lies in the memory of its blocks.
-  bool Owns(const void* p) noexcept {
-    return objects_ != 0 ? tarn_fixed_allocator_owns(&pool_, p) != 0
-                         : tarn_class_pools_owns(&blocks_, p) != 0;
+  // Whether p, any pointer, lies in a block that was handed out.
+  bool Owns(const void* p) const noexcept {
+    for (const Pool* pool = first_; pool != nullptr; pool = pool->next) {
+      if (tarn_fixed_allocator_owns(&pool->blocks, p) != 0) return true;
+    }
+    return false;
   }
   // For `delete` with an alignment, which is told no size. (Only a `new` whose constructor throws
   // has such a one.) CountOther() counts the blocks of the global operators; as long as there are
@@ -116,58 +123,94 @@ class LastingAllocator {
     return false;
   }
   // Whether every invariant holds.
-  bool Check() noexcept {
-    return objects_ != 0 ? tarn_fixed_allocator_check(&pool_) != 0
-                         : tarn_class_pools_check(&blocks_) != 0;
-  }
-
- protected:
-  void Destroy() noexcept {
-    if (memory_ == nullptr) tarn_fixed_allocator_destroy(&pool_);  // Else it is the caller's.
-    tarn_class_pools_destroy(&blocks_);
+  bool Check() const noexcept {
+    std::size_t live = 0;
+    for (const Pool* pool = first_; pool != nullptr; pool = pool->next) {
+      if (tarn_fixed_allocator_check(&pool->blocks) == 0) return false;
+      live += pool->blocks.live;
+    }
+    return live == live_ && live_ <= peak_;
   }
 
  private:
+  struct Pool {
+    tarn_fixed_allocator blocks;
+    Pool* next;
+    tarn_chunk memory;  // In which it lies itself; none for the first one, which is a member.
+  };
+
+  static constexpr std::size_t first_pool_bytes = 1024;
+
   std::size_t usual_alignment() const noexcept {
     if (alignment_ != 0) return 1;
     return memory_ != nullptr ? tarn::natural_alignment(size_, alignof(void*)) : 16;
   }
-  std::size_t heap_alignment() const noexcept { return alignment_ != 0 ? alignment_ : 16; }
 
-  tarn_class_pool_stats heap_stats() noexcept {
-    tarn_class_pool_stats stats = TARN_CLASS_POOL_STATS();
-    tarn_class_pools_get_class_stats(&blocks_, 0, &stats);
-    return stats;
+  // pre: the pool has a block
+  void* take_from(Pool** at) noexcept {
+    void* const block = tarn_fixed_allocator_allocate(&(*at)->blocks);
+    if (++live_ > peak_) peak_ = live_;
+    move_to_front(at);
+    return block;
+  }
+  void move_to_front(Pool** at) noexcept {
+    if (at == &first_) return;
+    Pool* const pool = *at;
+    *at = pool->next;
+    pool->next = first_;
+    first_ = pool;
   }
 
-  // Makes the allocator at its first use. False when there is no memory this time.
-  bool make() noexcept {
-    if (pool_.stride != 0 || blocks_.class_count != 0) return true;
-    return objects_ != 0 ? make_pool() : make_blocks();
-  }
-  bool make_pool() noexcept {
+  // The pool, or another one where blocks come from the heap. False when there is no memory.
+  bool add_pool() noexcept {
+    const bool fixed = objects_ != 0;
+    if (fixed && first_ != nullptr) return false;
     tarn_fixed_allocator_options options = TARN_FIXED_ALLOCATOR_OPTIONS();
     options.name = name_;
     options.block_bytes = size_;
     options.alignment = alignment_ != 0 ? alignment_ : usual_alignment();
-    options.objects = objects_;
-    options.memory = memory_;
-    options.memory_bytes = memory_ != nullptr ? memory_bytes_ : 0;
-    if (tarn_fixed_allocator_init(&pool_, &options) != 0) {
-      pool_ = tarn_fixed_allocator{};
+    options.objects = fixed ? objects_ : objects_to_add();
+    options.memory = fixed ? memory_ : nullptr;
+    options.memory_bytes = fixed && memory_ != nullptr ? memory_bytes_ : 0;
+    Pool* pool = &own_;
+    tarn_chunk memory = {nullptr, 0};
+    if (first_ != nullptr) {
+      const tarn_source heap = tarn_source_default();
+      memory = heap.acquire(heap.context, sizeof(Pool), alignof(Pool));
+      if (memory.data == nullptr) return false;
+      pool = ::new (memory.data) Pool();
+    }
+    pool->memory = memory;
+    if (tarn_fixed_allocator_init(&pool->blocks, &options) != 0) {
+      release(*pool);
       return false;
     }
-    if (pool_.live_bits == nullptr && pool_.held <= sizeof bits_ * 8) pool_.live_bits = bits_;
+    tarn_fixed_allocator& blocks = pool->blocks;
+    if (blocks.live_bits == nullptr && blocks.held <= sizeof bits_ * 8) blocks.live_bits = bits_;
+    held_ += blocks.held;
+    pool->next = first_;
+    first_ = pool;
     return true;
   }
-  bool make_blocks() noexcept {
-    tarn_class_pools_options options = TARN_CLASS_POOLS_OPTIONS();
-    options.name = name_;
-    options.class_bytes = &size_;
-    options.class_count = 1;
-    options.chunk_bytes = 1024;
-    options.flags = TARN_CLASS_POOLS_TUNED_ONLY | TARN_CLASS_POOLS_KEEP_CHUNKS;
-    return tarn_class_pools_init(&blocks_, &options) == 0;
+  std::size_t objects_to_add() const noexcept {
+    const std::size_t first = first_pool_bytes / size_ + 1;
+    return held_ > first ? held_ : first;
+  }
+  // Gives back what the pool has, and where it lies.
+  static void release(Pool& pool) noexcept {
+    const tarn_chunk memory = pool.memory;
+    tarn_fixed_allocator_destroy(&pool.blocks);
+    const tarn_source heap = tarn_source_default();
+    if (memory.data != nullptr) heap.release(heap.context, memory);
+  }
+  void Destroy() noexcept {
+    for (Pool* pool = first_; pool != nullptr;) {
+      Pool* const next = pool->next;
+      release(*pool);
+      pool = next;
+    }
+    first_ = nullptr;
+    live_ = peak_ = held_ = 0;
   }
 
   std::size_t size_;
@@ -176,21 +219,28 @@ class LastingAllocator {
   const char* name_;
   std::size_t alignment_;
   std::size_t memory_bytes_;
-  std::size_t others_ = 0;       // Blocks of the global operators.
-  std::uint64_t bits_[16]{};     // For a pool whose memory has no room for live bits.
-  tarn_fixed_allocator pool_{};  // Used where `objects` was said.
-  tarn_class_pools blocks_{};    // Used where it was not.
+  std::size_t others_ = 0;  // Blocks of the global operators.
+  std::size_t live_ = 0;
+  std::size_t peak_ = 0;
+  std::size_t deallocations_ = 0;
+  std::size_t held_ = 0;      // The blocks of all pools.
+  Pool* first_ = nullptr;     // The one that a block was taken from or freed into last.
+  std::uint64_t bits_[16]{};  // For a pool whose memory has no room for live bits.
+  Pool own_{};
 };
 
-// An allocator that gives its memory back when it ends.
-class Allocator : public LastingAllocator {
- public:
-  using LastingAllocator::LastingAllocator;
-  ~Allocator() { Destroy(); }
+// An Allocator that never ends: static objects may still free its blocks when they are destroyed.
+union LastingAllocator {
+  constexpr LastingAllocator(std::size_t size, std::size_t objects, void* memory, const char* name,
+                             std::size_t alignment) noexcept
+      : allocator(size, objects, memory, name, alignment) {}
+  ~LastingAllocator() {}
+
+  Allocator allocator;
 };
 
-// A pool with its memory inside. A static one lies in the program's data (not in .bss), so no code
-// runs for it before main.
+// A pool with its memory inside. A static one lies in .bss: its constructor runs before main, in
+// its turn, and it may be used from then on.
 template <class T, std::size_t Objects>
 class AllocatorPool : public Allocator {
   static constexpr std::size_t alignment = alignof(T) > alignof(void*) ? alignof(T)
@@ -198,11 +248,19 @@ class AllocatorPool : public Allocator {
   static constexpr std::size_t stride = (sizeof(T) + alignment - 1) / alignment * alignment;
 
  public:
-  explicit constexpr AllocatorPool(const char* name = nullptr) noexcept
-      : Allocator(sizeof(T), Objects, memory_, name, alignment, sizeof memory_) {}
+  explicit AllocatorPool(const char* name = nullptr) noexcept
+      : Allocator(sizeof(T), Objects, at_run_time(memory_), name, alignment, sizeof memory_) {}
 
  private:
-  alignas(alignment) char memory_[Objects * stride + (Objects + 63) / 64 * 8 + 8]{};
+  // A compiler that knew the value would put the whole pool into the executable.
+  static void* at_run_time(void* p) noexcept {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(p));
+#endif
+    return p;
+  }
+
+  alignas(alignment) char memory_[Objects * stride + (Objects + 63) / 64 * 8 + 8];
 };
 
 // Callers of `new` check for null only if the operator is noexcept.
@@ -276,11 +334,14 @@ class AllocatorPool : public Allocator {
   static void operator delete[](void*, void*) noexcept {}                                 \
                                                                                           \
  private:                                                                                 \
-  static LastingAllocator _allocator;
+  static LastingAllocator _lasting_allocator;                                             \
+  static Allocator& _allocator;
 
 // Use this in one file, for each class: `objects` and `memory` are those of the constructor.
-#define IMPLEMENT_ALLOCATOR(Class, objects, memory) \
-  LastingAllocator Class::_allocator(sizeof(Class), objects, memory, #Class, alignof(Class));
+#define IMPLEMENT_ALLOCATOR(Class, objects, memory)                                  \
+  LastingAllocator Class::_lasting_allocator(sizeof(Class), objects, memory, #Class, \
+                                             alignof(Class));                        \
+  Allocator& Class::_allocator = Class::_lasting_allocator.allocator;
 
 #endif
 #endif
