@@ -16,7 +16,6 @@
 #include "meter/process.h"
 #include "tarn/compat/Allocator.h"
 #include "tarn/compat/xallocator.h"
-#include "tarn/pool/class_pools.hpp"
 
 namespace {
 
@@ -41,11 +40,6 @@ struct Malloc {
 struct Xmalloc {
   static void* allocate(std::size_t bytes) { return xmalloc(bytes); }
   static void deallocate(void* p, std::size_t) { xfree(p); }
-};
-tarn::ClassPools pools;
-struct ClassPools {
-  static void* allocate(std::size_t bytes) { return pools.try_allocate(bytes); }
-  static void deallocate(void* p, std::size_t) { pools.deallocate(p); }
 };
 struct Allocators {
   static inline Allocator small{small_bytes};
@@ -98,8 +92,9 @@ struct Contestant {
   void (*print)(std::size_t blocks, bool is_used);
 };
 constexpr Contestant contestants[] = {
-    {"floor", Measured<Floor>::print},          {"malloc", Measured<Malloc>::print},
-    {"xmalloc", Measured<Xmalloc>::print},      {"ClassPools", Measured<ClassPools>::print},
+    {"floor", Measured<Floor>::print},
+    {"malloc", Measured<Malloc>::print},
+    {"xmalloc", Measured<Xmalloc>::print},
     {"Allocator", Measured<Allocators>::print},
 };
 

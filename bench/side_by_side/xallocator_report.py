@@ -13,7 +13,7 @@ from .tables import cell, listed, matrix, met, table, with_figures
 STATES = ("bare", "used")
 RUNS = (1, 2, 3)
 BASELINE = "glibc"
-OURS = ("xmalloc", "tarn ClassPools", "Allocator", "tarn malloc")
+OURS = ("xmalloc", "Allocator", "tarn malloc")
 # Of each run, how many times as fast as glibc at least (S4.10).
 TARGETS = {1: 1.0, 2: 5.0, 3: 5.0}
 JUDGED = "xmalloc"

@@ -24,7 +24,6 @@
 #include "heap/tlsf.h"
 #include "heap/unalloc.h"
 #include "pool/array_pool.h"
-#include "pool/class_pools.h"
 #include "pool/fixed_allocator.h"
 #include "pool/object_cache.h"
 #include "pool/pool.h"

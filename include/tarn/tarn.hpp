@@ -21,7 +21,6 @@
 #include "heap/tlsf.hpp"
 #include "heap/unalloc.hpp"
 #include "pool/array_pool.hpp"
-#include "pool/class_pools.hpp"
 #include "pool/fixed_allocator.hpp"
 #include "pool/object_cache.hpp"
 #include "pool/pool.hpp"

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: MIT
 #include "board.h"
 #include "tarn/arena/arena.hpp"
-#include "tarn/pool/class_pools.hpp"
 #include "tarn/pool/object_cache.hpp"
 #include "tarn/pool/pool.hpp"
 
@@ -98,24 +97,6 @@ void use_cache() {
   REQUIRE(cache.take()->value == 5 && cache.hits() == 1);
 }
 
-void use_class_pools() {
-  static constexpr std::size_t sizes[] = {20, 48};
-  tarn::ClassPoolsOptions options;
-  options.classes = sizes;
-  options.block_bytes_max = 128;
-  options.chunk_bytes = options.chunk_bytes_max = 512;
-  tarn::ClassPools pools(buffer, options);
-  void* blocks[30] = {};
-  for (std::size_t i = 0; i < 30; ++i) {
-    blocks[i] = pools.try_allocate(i * 3);
-    REQUIRE(blocks[i] != nullptr && pools.usable_bytes(blocks[i]) >= i * 3);
-  }
-  REQUIRE(pools.check() && pools.try_allocate(200) == nullptr);
-  while (pools.try_allocate(100) != nullptr) continue;
-  for (void* const block : blocks) pools.deallocate(block);
-  REQUIRE(pools.check());
-}
-
 }  // namespace
 
 extern "C" void tick() {}
@@ -134,7 +115,6 @@ int main() {
   use_pool(tarn::Mode::checked);
   use_arena();
   use_cache();
-  use_class_pools();
   REQUIRE(buffer.out == 0);
   board_print("passed\n");
   tarn::PoolOptions options;

@@ -119,11 +119,6 @@ TEST(Sizes, OfOptionsThatWereForgotten) {
   expect_size_refused(
       "tarn_heap_create", "TARN_HEAP_OPTIONS", TARN_HEAP_OPTIONS(),
       [](auto* options) { return tarn_heap_create(options).record == nullptr ? -1 : 0; });
-  expect_size_refused("tarn_class_pools_init", "TARN_CLASS_POOLS_OPTIONS",
-                      TARN_CLASS_POOLS_OPTIONS(),
-                      [pools = tarn_class_pools()](auto* options) mutable {
-                        return tarn_class_pools_init(&pools, options);
-                      });
   expect_size_refused("tarn_xalloc_init", "TARN_XALLOC_OPTIONS", TARN_XALLOC_OPTIONS(),
                       [](auto* options) { return tarn_xalloc_init(options); });
   expect_size_refused("tarn_fixed_allocator_init", "TARN_FIXED_ALLOCATOR_OPTIONS",

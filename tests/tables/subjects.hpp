@@ -70,11 +70,10 @@ struct Kind {
 std::vector<Kind> kinds_in_c();
 std::vector<Kind> kinds_at_compile_time();
 std::vector<Kind> kinds_in_cpp();
-std::vector<Kind> kinds_of_class_pools();
 
 inline std::vector<Kind> all_kinds() {
   std::vector<Kind> all = kinds_in_c();
-  for (const auto kinds : {kinds_at_compile_time, kinds_in_cpp, kinds_of_class_pools}) {
+  for (const auto kinds : {kinds_at_compile_time, kinds_in_cpp}) {
     for (const Kind& kind : kinds()) all.push_back(kind);
   }
   return all;

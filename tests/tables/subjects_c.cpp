@@ -9,6 +9,7 @@
 #include "tarn/pool/object_cache.h"
 #include "tarn/pool/region_array_pool.h"
 #include "tarn/pool/shared_array_pool.h"
+#include "tarn/pool/xalloc.h"
 #include "tarn/tree/tree.h"
 
 namespace tables {
@@ -213,6 +214,19 @@ struct SharedArrayPool : Subject {
   tarn_shared_array_pool pool;
 };
 
+struct Xalloc : Subject {
+  Xalloc() { table = tarn_xalloc_malloc_table(); }
+  ~Xalloc() override { tarn_xalloc_destroy(); }
+  long long live() const override {
+    tarn_xalloc_class_stats stats = TARN_XALLOC_CLASS_STATS();
+    long long sum = 0;
+    for (std::size_t i = 0; tarn_xalloc_get_class_stats(i, &stats) == 0; ++i) {
+      sum += static_cast<long long>(stats.in_use);
+    }
+    return sum;
+  }
+};
+
 template <class S, int... argument>
 std::unique_ptr<Subject> make() {
   return std::make_unique<S>(argument...);
@@ -236,6 +250,7 @@ std::vector<Kind> kinds_in_c() {
           {"arena", make<Arena, 0>, false, make_failing<Arena>},
           {"shared_arena", make<SharedArena, 0>, true, make_failing<SharedArena>},
           {"tree", make<Tree>, false, make_failing<TreeOverSource>},
+          {"xalloc", make<Xalloc>, true},
           {"array_pool", make<ArrayPool>},
           {"shared_array_pool", make<SharedArrayPool>, true}};
 }

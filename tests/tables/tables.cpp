@@ -11,7 +11,6 @@
 #include "../support/threads.hpp"
 #include "subjects.hpp"
 #include "tarn/heap/malloc_table.hpp"
-#include "tarn/pool/class_pools.hpp"
 
 namespace {
 
@@ -268,22 +267,6 @@ TEST_P(Tables, SurviveTheRefusalOfMemory) {
     for (auto* const p : live) use.deallocate(p);
   }
   EXPECT_GT(refused, 0) << "nothing was refused: the test is void";
-}
-
-// A request of 2^n takes 2^n.
-TEST(ClassPoolsTables, BlocksHaveNothingInFront) {
-  tarn::ClassPools pools;
-  const tarn_malloc_table in_c = tarn_class_pools_malloc_table(pools.get());
-  const tarn_malloc_table in_cpp = tarn::malloc_table(pools);
-  for (const tarn_malloc_table& table : {in_c, in_cpp}) {
-    const Calls calls(table);
-    auto* const p = calls.allocate(4096);
-    EXPECT_EQ(pools.stats().in_use_bytes, 4096u);
-    EXPECT_EQ(calls.usable(p), 4096u);
-    EXPECT_EQ(calls.reallocate(p, 10), p);
-    calls.deallocate(p);
-  }
-  EXPECT_EQ(tarn_class_pools_malloc_table(nullptr).allocate, nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Tables, testing::ValuesIn(tables::all_kinds()),

@@ -89,11 +89,8 @@ TARN_API tarn_malloc_table tarn_object_cache_malloc_table(struct tarn_object_cac
 TARN_API tarn_malloc_table tarn_array_pool_malloc_table(struct tarn_array_pool* pool);
 TARN_API tarn_malloc_table tarn_shared_array_pool_malloc_table(struct tarn_shared_array_pool* pool);
 
-/* Tables of class pools, and of those that the process shares (tarn/pool/xalloc.h). Blocks may have
- * any size, and are reallocated in place while their class suffices. Threads: as with the pools;
- * the shared ones take any thread. */
-struct tarn_class_pools;
-TARN_API tarn_malloc_table tarn_class_pools_malloc_table(struct tarn_class_pools* pools);
+/* The table of the family of xmalloc (tarn/pool/xalloc.h). Any thread. Blocks are reallocated in
+ * place while their class suffices. */
 TARN_API tarn_malloc_table tarn_xalloc_malloc_table(void);
 
 /* The table of an arena. Each block has 16 bytes in front, for its size. The newest block grows in

@@ -1,5 +1,5 @@
-// heaps: tables over malloc's heap and others, whose blocks need nothing in front, and over trees;
-// and chunks from a table. See tarn/heap/malloc_table.h.
+// heaps: tables over malloc's heap and others and over xmalloc, whose blocks need nothing in front,
+// and over trees; and chunks from a table. See tarn/heap/malloc_table.h.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
@@ -8,6 +8,7 @@
 #include "platform/report/options.hpp"
 #include "tarn/heap/malloc.h"
 #include "tarn/heap/malloc_table.h"
+#include "tarn/pool/xalloc.h"
 #include "tarn/tree/tree.h"
 
 namespace tarn {
@@ -151,6 +152,21 @@ tarn_source tarn_malloc_table_source(const tarn_malloc_table* table) {
     known.deallocate(known.context, block);
   };
   made.context = const_cast<tarn_malloc_table*>(table);
+  return made;
+}
+
+tarn_malloc_table tarn_xalloc_malloc_table(void) {
+  tarn_malloc_table made = TARN_MALLOC_TABLE_FIELDS();
+  made.allocate = [](void*, std::size_t bytes) { return tarn_xmalloc(bytes); };
+  made.allocate_zeroed = [](void*, std::size_t count, std::size_t bytes) {
+    return tarn_xcalloc(count, bytes);
+  };
+  made.allocate_aligned = [](void*, std::size_t alignment, std::size_t bytes) {
+    return tarn_xmalloc_aligned(alignment, bytes);
+  };
+  made.reallocate = [](void*, void* p, std::size_t bytes) { return tarn_xrealloc(p, bytes); };
+  made.deallocate = [](void*, void* p) { tarn_xfree(p); };
+  made.usable_size = [](void*, const void* p) { return tarn_xalloc_usable_bytes(p); };
   return made;
 }
 
