@@ -36,7 +36,10 @@ std::uint64_t in_use() {
 bool is_ours(const void* p) { return tarn_xalloc_usable_bytes(p) != 0; }
 
 class Message {
-  XALLOCATOR
+ public:
+  XALLOCATOR_OPERATORS
+
+ private:
   int secret = 5;
 
  public:
@@ -51,12 +54,17 @@ class Message {
 };
 
 struct alignas(256) Wide {  // More than any block is aligned to by itself.
-  XALLOCATOR_PUBLIC
+  XALLOCATOR
   explicit Wide(bool throws = false) {
     if (throws) throw std::runtime_error("wide");
   }
   ~Wide() { bytes[0] = 0; }
   char bytes[256] = {1};
+};
+
+struct Payload {  // In the middle, as the article has it.
+  int before = 1;
+  XALLOCATOR int after = 2;
 };
 
 class Shape : public XallocatorBase {
@@ -67,7 +75,7 @@ class Circle : public Shape {
   [[maybe_unused]] double numbers_[20] = {};
 };
 
-// (S4: the macro leaks `public:` into the class.)
+// (XALLOCATOR makes what follows public; this form does not.)
 template <class T, class = void>
 struct ShowsSecret : std::false_type {};
 template <class T>
@@ -102,6 +110,13 @@ TEST(Xallocator, PlainForms) {
   EXPECT_EQ(static_cast<void*>(placed), place);
   placed->~Message();
   EXPECT_EQ(in_use(), before);
+}
+
+TEST(Xallocator, AnywhereInAClass) {
+  auto* const payload = new Payload;
+  EXPECT_TRUE(is_ours(payload));
+  EXPECT_EQ(payload->before + payload->after, 3);
+  delete payload;
 }
 
 TEST(Xallocator, AlignedForms) {

@@ -42,4 +42,25 @@ for standard in c++17 c++20; do
   $CXX -std=$standard $warnings -fno-exceptions -fno-rtti -I "$folder" -include xallocator.h \
     -include Allocator.h -fsyntax-only -x c++ /dev/null
 done
+# A wrong free of a program with a C library: a line, and SIGABRT.
+cat >"$work/twice.c" <<'END'
+#include "xallocator.h"
+int main(void) {
+  void* const p = xmalloc(100);
+  xfree(p);
+  xfree(p);
+  return 0;
+}
+END
+for how in "" -DXALLOCATOR_NO_LOCK; do
+  # shellcheck disable=SC2086
+  $CC -std=c11 $warnings $how -DSTATIC_POOLS -I "$folder" "$work/twice.c" \
+    "$folder/xallocator_static.c" -o "$work/twice"
+  status=0
+  (ulimit -c 0; exec "$work/twice") 2>"$work/said" || status=$?
+  if [ "$status" != 134 ] || ! grep -q '^tarn: double free: deallocate(0x' "$work/said"; then
+    echo "xallocator_static: a double free ends with $status: $(cat "$work/said")" >&2
+    exit 1
+  fi
+done
 echo "xallocator_static: nothing but $(nm --undefined-only "$work/c.o" | wc -l) names is open"

@@ -1,5 +1,5 @@
 // Misuse of static pools: every free of what is no live block is told to tarn_static_misuse, names
-// it, and changes nothing; without a handler the processor traps.
+// it, and changes nothing. (Without a handler: compat/xallocator_static.sh.)
 //
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>

@@ -3,11 +3,11 @@
 // one.
 //
 //   class Message {
-//     XALLOCATOR        // at the top of a class: ends with `private:`
-//     ...
+//     XALLOCATOR            // anywhere in a class: what follows is public, as in the source
 //   };
-//   struct Header {
-//     XALLOCATOR_PUBLIC // in a struct, or under `public:`: ends with `public:`
+//   class Header {
+//    public:
+//     XALLOCATOR_OPERATORS  // the same operators, and access stays as it is
 //   };
 //   class Node : public XallocatorBase { ... };   // a whole hierarchy
 //
@@ -30,7 +30,7 @@ struct XallocatorMemory {
 #ifdef STATIC_POOLS
     return tarn_xstatic_malloc(alignment < 16 ? 16 : alignment, bytes);
 #else
-    return tarn_xmalloc_aligned(alignment < 16 ? 16 : alignment, bytes);
+    return alignment <= 16 ? tarn_xmalloc(bytes) : tarn_xmalloc_aligned(alignment, bytes);
 #endif
   }
   static void deallocate(void* p) noexcept { ::xfree(p); }
@@ -39,17 +39,15 @@ struct XallocatorMemory {
 }  // namespace tarn
 
 // All forms of new and delete, as operators of the class.
-#define XALLOCATOR_PUBLIC \
- public:                  \
-  TARN_CLASS_OPERATORS(::tarn::XallocatorMemory)
+#define XALLOCATOR_OPERATORS TARN_CLASS_OPERATORS(::tarn::XallocatorMemory)
 
-#define XALLOCATOR  \
-  XALLOCATOR_PUBLIC \
- private:
+#define XALLOCATOR \
+ public:           \
+  XALLOCATOR_OPERATORS
 
 // A base class: all classes derived from it take their memory from the family.
 class XallocatorBase {
-  XALLOCATOR_PUBLIC
+  XALLOCATOR
 
  protected:
   XallocatorBase() = default;

@@ -6,10 +6,13 @@
  *   XALLOCATOR_CLASSES(X)   the classes, ascending: X(bytes, blocks) X(bytes, blocks) ...; numbers
  *   MAX_ALLOCATORS          if defined: there must not be more classes than that
  *   XALLOCATOR_SPILL        1: a class that is exhausted is served by the next one (0)
- *   XALLOCATOR_LOCK_FREE    usable by threads, interrupt and signal handlers, without a lock
  *   XALLOCATOR_OWN_LOCK     the program's lock, from xalloc_init to xalloc_destroy
+ *   XALLOCATOR_LOCK_FREE    usable by threads, interrupt and signal handlers, without a lock;
+ *                           so it is without this word where there is a C library
+ *   XALLOCATOR_NO_LOCK      for one thread at a time; so it is elsewhere
  *
- * Usable before main. A wrong free calls tarn_static_misuse (tarn/detail/static_bits.h), or traps.
+ * Usable before main. A wrong free calls tarn_static_misuse (tarn/detail/static_bits.h), which says
+ * what happens without it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef STATIC_POOLS
@@ -30,6 +33,11 @@
 /* clang-format on */
 #ifndef XALLOCATOR_SPILL
 #define XALLOCATOR_SPILL 0
+#endif
+
+#if __STDC_HOSTED__ && !defined(XALLOCATOR_OWN_LOCK) && !defined(XALLOCATOR_NO_LOCK) && \
+    !defined(XALLOCATOR_LOCK_FREE)
+#define XALLOCATOR_LOCK_FREE
 #endif
 
 #ifdef XALLOCATOR_OWN_LOCK

@@ -27,18 +27,12 @@ extern "C" {
 void tarn_array_misused(const char* kind, const char* function, const void* p)
     __attribute__((weak));
 
-/* The C library's abort, under a name of tarn's so that it collides with no header's declaration.
- * Null in a program without it. */
-void tarn_array_abort(void) __asm__("abort") __attribute__((weak, noreturn));
-
 /* Reports a misuse and ends the program. kind: "invalid free" or "double free". what: what is
  * wrong, in words. */
 __attribute__((cold, noinline, noreturn, unused)) static void tarn_array_misuse(
     const char* kind, const char* function, const void* p, const char* what) {
   if (tarn_array_misused != NULL) tarn_array_misused(kind, function, p);
-  tarn_misuse_line(kind, function, p, what);
-  if (tarn_array_abort != NULL) tarn_array_abort();
-  __builtin_trap();
+  tarn_misuse_end(kind, function, p, what);
 }
 
 #ifdef __cplusplus

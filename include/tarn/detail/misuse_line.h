@@ -1,5 +1,6 @@
-/* misuse_line: writes a line on standard error about a misuse, if the program has a C library. None
- * is needed. (Users: tarn/detail/array_misuse.h, tarn/detail/static_bits.h.)
+/* misuse_line: writes a line on standard error about a misuse, and ends the program by SIGABRT, if
+ * the program has a C library. None is needed: without one the processor traps. (Users:
+ * tarn/detail/array_misuse.h, tarn/detail/static_bits.h.)
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_MISUSE_LINE_H
@@ -18,10 +19,11 @@
 extern "C" {
 #endif
 
-/* The C library's write, under a name of tarn's so that it collides with no header's declaration.
- * Null in a program without it. */
+/* The C library's, under names of tarn's so that they collide with no header's declaration. Null in
+ * a program without it. */
 ptrdiff_t tarn_misuse_write(int file, const void* text, size_t bytes) __asm__("write")
     __attribute__((weak));
+void tarn_misuse_abort(void) __asm__("abort") __attribute__((weak, noreturn));
 
 /* Appends words to the line as far as there is room. Returns the new length. */
 static inline size_t tarn_misuse_append(char* line, size_t length, size_t room, const char* words) {
@@ -51,6 +53,14 @@ __attribute__((always_inline, unused)) static inline void tarn_misuse_line(const
   line[length++] = '\n';
   if (tarn_misuse_write != NULL) (void)!tarn_misuse_write(2, line, length);
   tarn_watch_explain(p);
+}
+
+/* The line, and the end. */
+__attribute__((always_inline, unused, noreturn)) static inline void tarn_misuse_end(
+    const char* kind, const char* function, const void* p, const char* what) {
+  tarn_misuse_line(kind, function, p, what);
+  if (tarn_misuse_abort != NULL) tarn_misuse_abort();
+  __builtin_trap();
 }
 
 #ifdef __cplusplus

@@ -71,17 +71,21 @@ typedef struct tarn_static_stats {
 /* A function that the program may define. It is called for each free of a pointer that is no live
  * block, before anything has changed. kind: "double free", "invalid free" or, for TLSF heaps,
  * "overrun". pool: the pool or heap. p: what was to be freed. When it returns, that free has done
- * nothing and the program goes on. Without it the processor traps, after a line about the misuse if
- * the program is watched (tarn/detail/watch.h). The thread or interrupt handler that made the wrong
- * call calls it, with no lock of the pool held. It must not throw. Define it in an object file that
- * is linked anyway: a weak reference fetches nothing out of an archive. */
+ * nothing and the program goes on. Without it a program with a C library prints a line about the
+ * misuse on standard error and aborts, and in any other the processor traps. The thread or
+ * interrupt handler that made the wrong call calls it, with no lock of the pool held. It must not
+ * throw. Define it in an object file that is linked anyway: a weak reference fetches nothing out of
+ * an archive. */
 __attribute__((weak)) void tarn_static_misuse(const char* kind, const void* pool, const void* p);
 
 TARN_STATIC_APART void tarn_static_report(const char* kind, const void* pool,
                                           const void* p) TARN_STATIC_NOEXCEPT {
   if (tarn_static_misuse == NULL) {
-    if (TARN_WATCH) tarn_misuse_line(kind, "deallocate", p, "no live block of this pool or heap");
+#if __STDC_HOSTED__ || TARN_WATCH
+    tarn_misuse_end(kind, "deallocate", p, "no live block of this pool or heap");
+#else
     __builtin_trap();
+#endif
   }
   tarn_static_misuse(kind, pool, p);
 }
