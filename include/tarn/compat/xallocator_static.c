@@ -7,12 +7,10 @@
  *   MAX_ALLOCATORS          if defined: there must not be more classes than that
  *   XALLOCATOR_SPILL        1: a class that is exhausted is served by the next one (0)
  *   XALLOCATOR_OWN_LOCK     the program's lock, from xalloc_init to xalloc_destroy
- *   XALLOCATOR_LOCK_FREE    usable by threads, interrupt and signal handlers, without a lock;
- *                           so it is without this word where there is a C library
- *   XALLOCATOR_NO_LOCK      for one thread at a time; so it is elsewhere
+ *   XALLOCATOR_LOCK_FREE    for threads, interrupt and signal handlers (the default with a C
+ * library) XALLOCATOR_NO_LOCK      for one thread at a time (the default without)
  *
- * Usable before main. A wrong free calls tarn_static_misuse (tarn/detail/static_bits.h), which says
- * what happens without it.
+ * Usable before main. A wrong free: see tarn_static_misuse (tarn/detail/static_bits.h).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef STATIC_POOLS
