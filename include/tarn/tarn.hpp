@@ -7,8 +7,8 @@
 #ifndef TARN_TARN_HPP
 #define TARN_TARN_HPP
 
-#include "detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include "arena/arena.hpp"
 #include "arena/scratch.hpp"

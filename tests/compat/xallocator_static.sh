@@ -35,7 +35,7 @@ for names in "" -DXALLOCATOR_NO_LOCK_NAMES -DXALLOCATOR_OWN_LOCK; do
   done
 done
 # shellcheck disable=SC2086
-for standard in c++17 c++20; do
+for standard in c++11 c++17 c++20; do
   for header in xallocator.h Allocator.h; do
     $CXX -std=$standard $warnings -I "$folder" -include "$header" -fsyntax-only -x c++ /dev/null
   done

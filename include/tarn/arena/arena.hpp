@@ -16,8 +16,8 @@
 #ifndef TARN_ARENA_HPP
 #define TARN_ARENA_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cstdarg>
 #include <cstddef>

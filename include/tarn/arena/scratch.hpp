@@ -12,8 +12,8 @@
 #ifndef TARN_SCRATCH_HPP
 #define TARN_SCRATCH_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cstddef>
 #include <cstring>

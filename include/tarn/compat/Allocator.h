@@ -1,5 +1,5 @@
 // compat/Allocator.h: D. Lafreniere's Allocator ("An Efficient C++ Fixed Block Memory Allocator")
-// under its own names, in C++17, over tarn/pool/fixed_allocator.h. Wrong frees are reported.
+// under its own names, in C++11, over tarn/pool/fixed_allocator.h. Wrong frees are reported.
 // docs/xallocator.md says what differs from the source.
 //
 //   Allocator a(sizeof(Packet), 0, nullptr, "packets");     // blocks from the heap
@@ -270,6 +270,46 @@ class AllocatorPool : public Allocator {
 #define TARN_ALLOCATOR_NEW_NOEXCEPT noexcept
 #endif
 
+// The forms with an alignment, which C++17 has.
+#if defined(__cpp_aligned_new)
+#define TARN_ALLOCATOR_ALIGNED_FORMS                                                  \
+  static void* operator new(std::size_t size, std::align_val_t alignment)             \
+      TARN_ALLOCATOR_NEW_NOEXCEPT {                                                   \
+    return _allocator.Serves(size, std::size_t(alignment))                            \
+               ? _allocator.Allocate(size)                                            \
+               : _allocator.CountOther(::operator new(size, alignment));              \
+  }                                                                                   \
+  static void* operator new(std::size_t size, std::align_val_t alignment,             \
+                            const std::nothrow_t& nothrow) noexcept {                 \
+    return _allocator.Serves(size, std::size_t(alignment))                            \
+               ? _allocator.Allocate(size, nothrow)                                   \
+               : _allocator.CountOther(::operator new(size, alignment, nothrow));     \
+  }                                                                                   \
+  static void operator delete(void* p, std::align_val_t alignment) noexcept {         \
+    _allocator.Takes(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment); \
+  }                                                                                   \
+  static void operator delete(void* p, std::align_val_t alignment,                    \
+                              const std::nothrow_t&) noexcept {                       \
+    _allocator.Takes(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment); \
+  }                                                                                   \
+  static void* operator new[](std::size_t size, std::align_val_t alignment) {         \
+    return ::operator new[](size, alignment);                                         \
+  }                                                                                   \
+  static void* operator new[](std::size_t size, std::align_val_t alignment,           \
+                              const std::nothrow_t& nothrow) noexcept {               \
+    return ::operator new[](size, alignment, nothrow);                                \
+  }                                                                                   \
+  static void operator delete[](void* p, std::align_val_t alignment) noexcept {       \
+    ::operator delete[](p, alignment);                                                \
+  }                                                                                   \
+  static void operator delete[](void* p, std::align_val_t alignment,                  \
+                                const std::nothrow_t& nothrow) noexcept {             \
+    ::operator delete[](p, alignment, nothrow);                                       \
+  }
+#else
+#define TARN_ALLOCATOR_ALIGNED_FORMS
+#endif
+
 // Use this at the top of a class (it ends with `private:`): its objects are blocks of one
 // allocator. Larger derived classes, arrays and greater alignments use the global operators.
 #define DECLARE_ALLOCATOR                                                                 \
@@ -277,61 +317,29 @@ class AllocatorPool : public Allocator {
   static void* operator new(std::size_t size) TARN_ALLOCATOR_NEW_NOEXCEPT {               \
     return _allocator.Serves(size, 1) ? _allocator.Allocate(size) : ::operator new(size); \
   }                                                                                       \
-  static void* operator new(std::size_t size, std::align_val_t alignment)                 \
-      TARN_ALLOCATOR_NEW_NOEXCEPT {                                                       \
-    return _allocator.Serves(size, std::size_t(alignment))                                \
-               ? _allocator.Allocate(size)                                                \
-               : _allocator.CountOther(::operator new(size, alignment));                  \
-  }                                                                                       \
   static void* operator new(std::size_t size, const std::nothrow_t& nothrow) noexcept {   \
     return _allocator.Serves(size, 1) ? _allocator.Allocate(size, nothrow)                \
                                       : ::operator new(size, nothrow);                    \
-  }                                                                                       \
-  static void* operator new(std::size_t size, std::align_val_t alignment,                 \
-                            const std::nothrow_t& nothrow) noexcept {                     \
-    return _allocator.Serves(size, std::size_t(alignment))                                \
-               ? _allocator.Allocate(size, nothrow)                                       \
-               : _allocator.CountOther(::operator new(size, alignment, nothrow));         \
   }                                                                                       \
   static void* operator new(std::size_t, void* place) noexcept { return place; }          \
   static void operator delete(void* p, std::size_t size) noexcept {                       \
     _allocator.Serves(size, 1) ? _allocator.Deallocate(p) : ::operator delete(p);         \
   }                                                                                       \
-  static void operator delete(void* p, std::align_val_t alignment) noexcept {             \
-    _allocator.Takes(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment);     \
-  }                                                                                       \
   static void operator delete(void* p, const std::nothrow_t&) noexcept {                  \
     _allocator.Owns(p) ? _allocator.Deallocate(p) : ::operator delete(p);                 \
   }                                                                                       \
-  static void operator delete(void* p, std::align_val_t alignment,                        \
-                              const std::nothrow_t&) noexcept {                           \
-    _allocator.Takes(p) ? _allocator.Deallocate(p) : ::operator delete(p, alignment);     \
-  }                                                                                       \
   static void operator delete(void*, void*) noexcept {}                                   \
   static void* operator new[](std::size_t size) { return ::operator new[](size); }        \
-  static void* operator new[](std::size_t size, std::align_val_t alignment) {             \
-    return ::operator new[](size, alignment);                                             \
-  }                                                                                       \
   static void* operator new[](std::size_t size, const std::nothrow_t& nothrow) noexcept { \
     return ::operator new[](size, nothrow);                                               \
   }                                                                                       \
-  static void* operator new[](std::size_t size, std::align_val_t alignment,               \
-                              const std::nothrow_t& nothrow) noexcept {                   \
-    return ::operator new[](size, alignment, nothrow);                                    \
-  }                                                                                       \
   static void* operator new[](std::size_t, void* place) noexcept { return place; }        \
   static void operator delete[](void* p) noexcept { ::operator delete[](p); }             \
-  static void operator delete[](void* p, std::align_val_t alignment) noexcept {           \
-    ::operator delete[](p, alignment);                                                    \
-  }                                                                                       \
   static void operator delete[](void* p, const std::nothrow_t& nothrow) noexcept {        \
     ::operator delete[](p, nothrow);                                                      \
   }                                                                                       \
-  static void operator delete[](void* p, std::align_val_t alignment,                      \
-                                const std::nothrow_t& nothrow) noexcept {                 \
-    ::operator delete[](p, alignment, nothrow);                                           \
-  }                                                                                       \
   static void operator delete[](void*, void*) noexcept {}                                 \
+  TARN_ALLOCATOR_ALIGNED_FORMS                                                            \
                                                                                           \
  private:                                                                                 \
   static LastingAllocator _lasting_allocator;                                             \

@@ -16,8 +16,8 @@
 #ifndef TARN_COMPAT_SMRTHEAP_HPP
 #define TARN_COMPAT_SMRTHEAP_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 /* compat/xallocator.h: the names of D. Lafreniere's xallocator ("Replace malloc/free with a Fast
- * Fixed Block Memory Allocator"), in C and C++17, over tarn/pool/xalloc.h, which says what each
+ * Fixed Block Memory Allocator"), in C and C++, over tarn/pool/xalloc.h, which says what each
  * function promises. The library exports none of the names: a program compiles with this folder
  * among its include paths, and links with tarn. docs/xallocator.md says what differs from the
  * source.

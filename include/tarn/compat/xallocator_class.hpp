@@ -1,4 +1,4 @@
-// xallocator_class.hpp: the part of compat/xallocator.h for classes, in C++17: the macro
+// xallocator_class.hpp: the part of compat/xallocator.h for classes, in C++11: the macro
 // XALLOCATOR, and the object that makes the family ready and ends it. That header includes this
 // one.
 //
@@ -62,18 +62,21 @@ class XallocatorBase {
 class XallocInitDestroy {
  public:
   XallocInitDestroy() {
-    if (count_++ == 0) xalloc_init();
+    if (count()++ == 0) xalloc_init();
   }
   ~XallocInitDestroy() {
-    if (--count_ == 0) xalloc_destroy();
+    if (--count() == 0) xalloc_destroy();
   }
   XallocInitDestroy(const XallocInitDestroy&) = delete;
   XallocInitDestroy& operator=(const XallocInitDestroy&) = delete;
 
  private:
-  inline static int count_ = 0;
+  static int& count() {
+    static int files = 0;
+    return files;
+  }
 };
-[[maybe_unused]] static XallocInitDestroy xalloc_init_destroy;
+__attribute__((unused)) static XallocInitDestroy xalloc_init_destroy;
 #endif
 
 #endif

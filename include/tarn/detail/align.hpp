@@ -1,5 +1,5 @@
 // align: power-of-two arithmetic and checked products, for programs and for the library. No state,
-// no OS; C++17.
+// no OS; C++11.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_ALIGN_HPP
@@ -29,7 +29,7 @@ constexpr std::size_t natural_alignment(std::size_t bytes,
 }
 
 // Multiplies. False when the product does not fit; *product is meaningless then.
-constexpr bool checked_multiply(std::size_t a, std::size_t b, std::size_t* product) noexcept {
+TARN_CONSTANT bool checked_multiply(std::size_t a, std::size_t b, std::size_t* product) noexcept {
   return !__builtin_mul_overflow(a, b, product);
 }
 

@@ -1,5 +1,5 @@
 // class_operators.hpp: every form of `new` and `delete` for a class, over a type that says where
-// memory comes from (C++17; header only, no library). Users include tarn/standard/class_new.hpp.
+// memory comes from (C++11; header only, no library). Users include tarn/standard/class_new.hpp.
 //
 //   struct Memory {
 //     static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept;   // or null
@@ -52,17 +52,23 @@ void* null_if_it_throws(const Allocate& allocate) noexcept {
 #endif
 }
 
+#if defined(__STDCPP_DEFAULT_NEW_ALIGNMENT__)
+#define TARN_NEW_ALIGNMENT __STDCPP_DEFAULT_NEW_ALIGNMENT__
+#else
+#define TARN_NEW_ALIGNMENT alignof(std::max_align_t)
+#endif
+
 // The alignment for an object when `new` names none. It follows from the size, which is a multiple
 // of the alignment.
-constexpr std::align_val_t alignment_of_object(std::size_t bytes) noexcept {
-  return std::align_val_t{natural_alignment(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__)};
+constexpr std::size_t alignment_of_object(std::size_t bytes) noexcept {
+  return natural_alignment(bytes, TARN_NEW_ALIGNMENT);
 }
 // The same for an array, where the number of objects may lie in front, even if they are aligned to
 // less than it.
-constexpr std::align_val_t alignment_of_array(std::size_t bytes) noexcept {
-  constexpr std::align_val_t of_number{alignof(std::size_t)};
-  const std::align_val_t of_objects = alignment_of_object(bytes);
-  return bytes > sizeof(std::size_t) && of_objects < of_number ? of_number : of_objects;
+constexpr std::size_t alignment_of_array(std::size_t bytes) noexcept {
+  return bytes > sizeof(std::size_t) && alignment_of_object(bytes) < alignof(std::size_t)
+             ? alignof(std::size_t)
+             : alignment_of_object(bytes);
 }
 
 // The bodies of the operators below.
@@ -72,11 +78,7 @@ class ClassMemory {
   static void* allocate(std::size_t bytes, std::size_t alignment) {
     return class_allocate([&]() noexcept { return Memory::try_allocate(bytes, alignment); });
   }
-  static void* allocate(std::size_t bytes, std::align_val_t alignment) {
-    return allocate(bytes, static_cast<std::size_t>(alignment));
-  }
-
-  static void* try_allocate(std::size_t bytes, std::align_val_t alignment) noexcept {
+  static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
     return null_if_it_throws([&] { return allocate(bytes, alignment); });
   }
 
@@ -95,37 +97,45 @@ class ClassMemory {
 #define TARN_CLASS_NEW_NOEXCEPT noexcept
 #endif
 
+// The forms with an alignment, which C++17 has.
+#if defined(__cpp_aligned_new)
+#define TARN_CLASS_ALIGNED_FORMS(NEW, DELETE, ...)                                         \
+  static void* operator NEW(std::size_t bytes, std::align_val_t alignment)                 \
+      TARN_CLASS_NEW_NOEXCEPT {                                                            \
+    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, std::size_t(alignment));      \
+  }                                                                                        \
+  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                 \
+                            const std::nothrow_t&) noexcept {                              \
+    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, std::size_t(alignment));  \
+  }                                                                                        \
+  static void operator DELETE(void* p, std::align_val_t) noexcept { operator DELETE(p); }  \
+  static void operator DELETE(void* p, std::size_t, std::align_val_t) noexcept {           \
+    operator DELETE(p);                                                                    \
+  }                                                                                        \
+  static void operator DELETE(void* p, std::align_val_t, const std::nothrow_t&) noexcept { \
+    operator DELETE(p);                                                                    \
+  }
+#else
+#define TARN_CLASS_ALIGNED_FORMS(NEW, DELETE, ...)
+#endif
+
 // All forms of one operator, `new` or `new[]` with `delete` or `delete[]`. ALIGNMENT is the
 // function that says how its blocks are aligned.
 #define TARN_CLASS_OPERATOR_FORMS(NEW, DELETE, ALIGNMENT, ...)                                 \
   static void* operator NEW(std::size_t bytes) TARN_CLASS_NEW_NOEXCEPT {                       \
     return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, ::tarn::ALIGNMENT(bytes));        \
   }                                                                                            \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment)                     \
-      TARN_CLASS_NEW_NOEXCEPT {                                                                \
-    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, alignment);                       \
-  }                                                                                            \
   static void* operator NEW(std::size_t bytes, const std::nothrow_t&) noexcept {               \
     return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, ::tarn::ALIGNMENT(bytes));    \
-  }                                                                                            \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                     \
-                            const std::nothrow_t&) noexcept {                                  \
-    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, alignment);                   \
   }                                                                                            \
   static void* operator NEW(std::size_t, void* p) noexcept { return p; }                       \
   static void operator DELETE(void* p) noexcept {                                              \
     ::tarn::ClassMemory<__VA_ARGS__>::deallocate(p);                                           \
   }                                                                                            \
   static void operator DELETE(void* p, std::size_t) noexcept { operator DELETE(p); }           \
-  static void operator DELETE(void* p, std::align_val_t) noexcept { operator DELETE(p); }      \
-  static void operator DELETE(void* p, std::size_t, std::align_val_t) noexcept {               \
-    operator DELETE(p);                                                                        \
-  }                                                                                            \
   static void operator DELETE(void* p, const std::nothrow_t&) noexcept { operator DELETE(p); } \
-  static void operator DELETE(void* p, std::align_val_t, const std::nothrow_t&) noexcept {     \
-    operator DELETE(p);                                                                        \
-  }                                                                                            \
-  static void operator DELETE(void*, void*) noexcept {}
+  static void operator DELETE(void*, void*) noexcept {}                                        \
+  TARN_CLASS_ALIGNED_FORMS(NEW, DELETE, __VA_ARGS__)
 
 // Use this in a class, at a place where its operators get the access that they should have. The
 // argument is the type with the memory.

@@ -5,8 +5,8 @@
 #ifndef TARN_CONSTRUCT_HPP
 #define TARN_CONSTRUCT_HPP
 
-#include "language.h"
-#if defined(TARN_LANGUAGE)
+#include "language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <new>
 #include <type_traits>

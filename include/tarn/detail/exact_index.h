@@ -17,7 +17,7 @@
 #ifdef __cplusplus
 extern "C" {
 #define TARN_EXACT_INLINE __attribute__((always_inline)) inline
-#define TARN_EXACT_CONSTANT __attribute__((always_inline)) constexpr
+#define TARN_EXACT_CONSTANT __attribute__((always_inline)) TARN_CONSTANT
 #else
 #define TARN_EXACT_INLINE __attribute__((always_inline, unused)) static inline
 #define TARN_EXACT_CONSTANT TARN_EXACT_INLINE

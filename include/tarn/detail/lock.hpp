@@ -6,8 +6,8 @@
 #ifndef TARN_LOCK_HPP
 #define TARN_LOCK_HPP
 
-#include "language.h"
-#if defined(TARN_LANGUAGE)
+#include "language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <type_traits>
 

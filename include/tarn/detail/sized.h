@@ -22,7 +22,7 @@
 namespace tarn {
 
 template <class T>
-constexpr T sized(T made) noexcept {
+TARN_CONSTANT T sized(T made) noexcept {
   made.bytes = sizeof made;
   return made;
 }

@@ -5,10 +5,10 @@
 #ifndef TARN_SMALL_LOCK_HPP
 #define TARN_SMALL_LOCK_HPP
 
-#include "language.h"
-#if defined(TARN_LANGUAGE) && __cplusplus < 202002L
+#include "language.hpp"
+#if defined(TARN_LANGUAGE_17) && __cplusplus < 202002L
 #error "tarn/detail/small_lock.hpp needs C++20: compile with -std=c++20, or a later one"
-#elif defined(TARN_LANGUAGE)
+#elif defined(TARN_LANGUAGE_17)
 
 #include <atomic>
 

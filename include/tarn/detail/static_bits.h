@@ -28,7 +28,7 @@
 #ifdef __cplusplus
 extern "C" {
 #define TARN_STATIC_INLINE __attribute__((always_inline)) inline
-#define TARN_STATIC_CONSTANT __attribute__((always_inline)) constexpr
+#define TARN_STATIC_CONSTANT __attribute__((always_inline)) TARN_CONSTANT
 #define TARN_STATIC_APART __attribute__((noinline, cold)) inline
 #define TARN_STATIC_NOEXCEPT noexcept
 #else

@@ -19,7 +19,7 @@
 
 #ifdef __cplusplus
 extern "C" {
-#define TARN_STEPS_FUNCTION __attribute__((always_inline)) constexpr
+#define TARN_STEPS_FUNCTION __attribute__((always_inline)) TARN_CONSTANT
 #else
 #define TARN_STEPS_FUNCTION __attribute__((always_inline, unused)) static inline
 #endif

@@ -14,8 +14,8 @@
 #ifndef TARN_HEAP_HPP
 #define TARN_HEAP_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cerrno>
 #include <cstddef>

@@ -9,8 +9,8 @@
 #ifndef TARN_HEAP_SOURCE_HPP
 #define TARN_HEAP_SOURCE_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cstddef>
 

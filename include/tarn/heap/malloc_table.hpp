@@ -13,8 +13,8 @@
 #ifndef TARN_MALLOC_TABLE_HPP
 #define TARN_MALLOC_TABLE_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cerrno>
 #include <cstddef>

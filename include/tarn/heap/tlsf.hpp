@@ -15,8 +15,8 @@
 #ifndef TARN_TLSF_HPP
 #define TARN_TLSF_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cstddef>
 #include <limits>

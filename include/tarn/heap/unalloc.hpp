@@ -12,8 +12,8 @@
 #ifndef TARN_UNALLOC_HPP
 #define TARN_UNALLOC_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cstddef>
 

@@ -10,8 +10,8 @@
 #ifndef TARN_FIXED_ALLOCATOR_HPP
 #define TARN_FIXED_ALLOCATOR_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cstddef>
 #include <cstdint>

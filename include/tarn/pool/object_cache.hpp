@@ -11,8 +11,8 @@
 #ifndef TARN_OBJECT_CACHE_HPP
 #define TARN_OBJECT_CACHE_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cstddef>
 #include <cstdint>

@@ -12,8 +12,8 @@
 #ifndef TARN_SHARED_ARRAY_POOL_HPP
 #define TARN_SHARED_ARRAY_POOL_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cstddef>
 #include <cstdint>

@@ -11,8 +11,8 @@
 #ifndef TARN_FILE_SOURCE_HPP
 #define TARN_FILE_SOURCE_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cerrno>
 #include <cstddef>

@@ -5,8 +5,8 @@
 #ifndef TARN_MODE_HPP
 #define TARN_MODE_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include "mode.h"
 

@@ -8,8 +8,8 @@
 #ifndef TARN_OS_SOURCE_HPP
 #define TARN_OS_SOURCE_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cstddef>
 #include <new>

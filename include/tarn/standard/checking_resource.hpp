@@ -14,8 +14,8 @@
 #ifndef TARN_CHECKING_RESOURCE_HPP
 #define TARN_CHECKING_RESOURCE_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <array>
 #include <cstddef>

@@ -16,8 +16,8 @@
 #ifndef TARN_CLASS_NEW_HPP
 #define TARN_CLASS_NEW_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <atomic>
 #include <cstddef>

@@ -13,8 +13,8 @@
 #ifndef TARN_CONTAINERS_HPP
 #define TARN_CONTAINERS_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <deque>
 #include <forward_list>

@@ -15,10 +15,10 @@
 #ifndef TARN_COROUTINE_HPP
 #define TARN_COROUTINE_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE) && __cplusplus < 202002L
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17) && __cplusplus < 202002L
 #error "tarn/standard/coroutine.hpp needs C++20: compile with -std=c++20, or a later one"
-#elif defined(TARN_LANGUAGE)
+#elif defined(TARN_LANGUAGE_17)
 
 #include <cstddef>
 #include <cstdint>

@@ -8,8 +8,8 @@
 #ifndef TARN_TREE_REPORT_HPP
 #define TARN_TREE_REPORT_HPP
 
-#include "../detail/language.h"
-#if defined(TARN_LANGUAGE)
+#include "../detail/language.hpp"
+#if defined(TARN_LANGUAGE_17)
 
 #include <cerrno>
 #include <cstddef>
