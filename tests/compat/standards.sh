@@ -12,9 +12,10 @@ trap 'rm -rf "$work"' EXIT
 cd "$project/include/tarn"
 
 # Hooks of libraries that are not installed have no header to include.
-mapfile -t c_headers < <(find . -name '*.h' ! -path './hooks/*' \
-  ! -name Allocator.h | sort)
-cpp_headers=(./compat/Allocator.h)
+cpp_headers=(./compat/Allocator.h ./compat/{stl_allocator,xlist,xmap,xset,xqueue}.h
+  ./compat/{xstring,xsstream,xmake_shared}.h)
+mapfile -t c_headers < <(find . -name '*.h' ! -path './hooks/*' | sort |
+  grep -vxF "$(printf '%s\n' "${cpp_headers[@]}")")
 warnings=(-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$project/include")
 
 compile() {  # COMPILER LANGUAGE STANDARD HEADER...

@@ -238,7 +238,7 @@ EOF
       [[ $header != */xallocator_class.hpp ]] || continue  # A part of xallocator.h.
       text=$(printf '#include <%s>\nextern int one;\n' "$(basename "$header")")
       case $header in
-        */Allocator.h) ;;  # In C++, as in the source.
+        */Allocator.h | */stl_allocator.h | */x[lmqs]*.h) ;;  # In C++, as in the source.
         *.h) "$CC" -std=c11 "${warnings[@]}" -x c - <<<"$text" ;;
       esac
       "$CXX" -std=c++17 "${warnings[@]}" -x c++ - <<<"$text"

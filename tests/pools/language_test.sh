@@ -26,7 +26,7 @@ early=" compat/xallocator_class.hpp detail/align.hpp detail/class_operators.hpp 
 for header in $(find tarn -name '*.h' -o -name '*.hpp' | sort); do
   needs='C++17 for this header'
   case $header in
-    */Allocator.h) needs='C99 or C++11' ;;
+    */Allocator.h | */stl_allocator.h | */compat/x[lmqs]*.h) needs='C99 or C++11' ;;
     *.h) needs='C99 or C++11'; one_error "$header" "$needs" "$CC" -std=c89 -x c ;;
     *) [[ $early != *" ${header#tarn/} "* ]] || needs='C99 or C++11' ;;
   esac

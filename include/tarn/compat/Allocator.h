@@ -25,6 +25,7 @@
 #include "../detail/class_operators.hpp"
 #include "../pool/fixed_allocator.h"
 #include "../source/source.h"
+#include "DataTypes.h"
 
 class Allocator {
  public:

@@ -16,6 +16,8 @@
 
 #include <stddef.h>
 
+#include "DataTypes.h"
+
 #ifdef __cplusplus
 #define TARN_XALLOCATOR_INLINE inline
 #else
