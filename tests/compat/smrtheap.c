@@ -48,7 +48,9 @@ static void of_any_size(void) {
   CHECK(MemAllocPtr(pool, opaque(SIZE_MAX), 0) == NULL);
   CHECK(MemReAllocPtr(text, opaque(SIZE_MAX), 0) == NULL);
 
-  CHECK(MemCheckPtr(pool, text) == MEM_POINTER_OK);
+  CHECK(MemRegisterTask() == 1 && MemUnregisterTask() == 1);
+  CHECK(MemCheckPtr(pool, text) == MEM_POINTER_OK && MemCheckPtr(pool, text));
+  CHECK(!MemCheckPtr(pool, &pool)); /* As a truth value. */
   CHECK(MemCheckPtr(pool, text + 1) == MEM_POINTER_WILD);
   CHECK(MemCheckPtr(pool, &pool) == MEM_POINTER_WILD);
   CHECK(MemCheckPtr(NULL, text) == MEM_POINTER_WILD);

@@ -22,6 +22,16 @@ struct EndsPool {
 };
 using OwnedPool = std::unique_ptr<tarn_mem_pool, EndsPool>;
 
+TEST(SmrtHeapNames, NewWithFlags) {
+  const MEM_POOL pool = MemPoolInit(MEM_POOL_DEFAULT);
+  auto* const numbers = new (pool, MEM_POOL_ZEROINIT) int[100];
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(numbers[i], 0);
+  auto* const one = new (pool, MEM_POOL_SERIALIZE) int(5);
+  EXPECT_TRUE(MemCheckPtr(pool, one));
+  EXPECT_EQ(*one, 5);
+  EXPECT_EQ(MemPoolFree(pool), 1);
+}
+
 TEST(SmrtHeapNames, BlocksOfAnySize) {
   const OwnedPool pool(MemPoolInit(MEM_SERIALIZE));
   ASSERT_NE(pool, nullptr);

@@ -37,13 +37,17 @@ enum {
    * both hold for all its blocks. (Resizing then looks for the pool: linear in the pools.) */
   MEM_ZEROINIT = 2,
   MEM_RESIZE_IN_PLACE = 4, /* For a resize: null, and nothing changes, if the block would move. */
-  MEM_POOL_REGION = 8      /* In MEM_POOL_INFO: the pool lies in memory that the program gave. */
+  MEM_POOL_REGION = 8,     /* In MEM_POOL_INFO: the pool lies in memory that the program gave. */
+  MEM_POOL_DEFAULT = 0,    /* None of them. */
+  MEM_POOL_SERIALIZE = MEM_SERIALIZE,
+  MEM_POOL_ZEROINIT = MEM_ZEROINIT
 };
 
+/* As a truth value: whether the pointer may be used. */
 typedef enum MEM_POINTER_STATUS {
-  MEM_POINTER_OK = 0,   /* The start of a live block of the pool. */
-  MEM_POINTER_WILD = 1, /* Not the pool's, or inside a block. */
-  MEM_POINTER_FREE = 2  /* A block of the pool that is freed, or not handed out yet. */
+  MEM_POINTER_FREE = -1, /* A block of the pool that is freed, or not handed out yet. */
+  MEM_POINTER_WILD = 0,  /* Not the pool's, or inside a block. */
+  MEM_POINTER_OK = 1     /* The start of a live block of the pool. */
 } MEM_POINTER_STATUS;
 
 /* What a pool is and has. */
@@ -123,6 +127,10 @@ TARN_SMRTHEAP_INLINE int tarn_mem_retry(MEM_POOL pool, size_t size) {
   info.size = size;
   return handler != NULL && handler(&info) != 0;
 }
+
+/* A task begins, or ends, to use the library: nothing needs to be done for that. Return 1. */
+TARN_SMRTHEAP_INLINE int MemRegisterTask(void) { return 1; }
+TARN_SMRTHEAP_INLINE int MemUnregisterTask(void) { return 1; }
 
 /* --- Pools ---------------------------------------------------------------------------------- */
 
@@ -344,8 +352,7 @@ TARN_SMRTHEAP_INLINE MEM_POOL MemPoolOfPtr(const void* mem) {
 
 /* Resizes a block in its pool, moving it if need be. flags: MEM_ZEROINIT, MEM_RESIZE_IN_PLACE. When
  * there is no memory the error handler is called; if that makes no room the result is null, and the
- * block is as it was. Null for null.
- */
+ * block is as it was. Null for null. */
 TARN_SMRTHEAP_INLINE void* MemReAllocPtr(void* mem, size_t size, unsigned flags) {
   const size_t before = tarn_heap_usable_bytes(mem);
   const tarn_heap heap = tarn_heap_of(mem);

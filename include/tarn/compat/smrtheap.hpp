@@ -37,14 +37,15 @@ inline std::size_t tarn_mem_alignment(std::size_t bytes) noexcept {
 }
 // Allocates the bytes from the pool. Throws std::bad_alloc when there is no memory; null without
 // exceptions.
-inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL pool) {
-  void* p = MemAllocPtr(pool, bytes, 0);
+inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL pool,
+                          unsigned flags = 0) {
+  void* p = MemAllocPtr(pool, bytes, flags);
   if (p != nullptr && alignment > 16 && reinterpret_cast<std::uintptr_t>(p) % alignment != 0) {
     MemFreePtr(p);
     do {
       p = tarn_heap_allocate_aligned(pool->heap, alignment, bytes);
     } while (p == nullptr && tarn_mem_retry(pool, bytes));
-    if (p != nullptr && (pool->flags & MEM_ZEROINIT) != 0) {
+    if (p != nullptr && ((flags | pool->flags) & MEM_ZEROINIT) != 0) {
       std::memset(p, 0, tarn_heap_usable_bytes(p));
     }
   }
@@ -66,10 +67,21 @@ inline void* operator new(std::size_t bytes, MEM_POOL pool) TARN_SMRTHEAP_NEW_NO
 inline void* operator new[](std::size_t bytes, MEM_POOL pool) TARN_SMRTHEAP_NEW_NOEXCEPT {
   return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool);
 }
+// flags: as those of MemAllocPtr.
+inline void* operator new(std::size_t bytes, MEM_POOL pool,
+                          unsigned flags) TARN_SMRTHEAP_NEW_NOEXCEPT {
+  return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool, flags);
+}
+inline void* operator new[](std::size_t bytes, MEM_POOL pool,
+                            unsigned flags) TARN_SMRTHEAP_NEW_NOEXCEPT {
+  return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool, flags);
+}
 #undef TARN_SMRTHEAP_NEW_NOEXCEPT
 // Called when a constructor throws.
 inline void operator delete(void* p, MEM_POOL) noexcept { MemFreePtr(p); }
 inline void operator delete[](void* p, MEM_POOL) noexcept { MemFreePtr(p); }
+inline void operator delete(void* p, MEM_POOL, unsigned) noexcept { MemFreePtr(p); }
+inline void operator delete[](void* p, MEM_POOL, unsigned) noexcept { MemFreePtr(p); }
 
 // Lies in front of an object that its pool destroys. They are linked from the youngest to the
 // oldest.
