@@ -116,6 +116,14 @@ Span* Store::join_locked(Span* span, SpanKind kind) noexcept {
   return span;
 }
 
+// A new chunk and its count are one change, so that no child has one without the other.
+void Store::begin_growth_locked(Span* chunk) noexcept {
+  TARN_ASSERT(change_start_ == nullptr && grown_slices_ == 0);
+  chunk->set_kind(SpanKind::large);
+  grown_slices_ = reserved_slices_ + chunk->slices;
+  change_locked(chunk);
+}
+
 bool Store::grow_locked(std::size_t slices) noexcept {
   TARN_ASSERT(lock_.held_by_this_thread() && slices != 0);
   if (!descriptors_.provide(1)) return false;
@@ -140,9 +148,12 @@ bool Store::grow_locked(std::size_t slices) noexcept {
   os::vm_name(chunk, wanted << slice_shift, "tarn: heap");
   // A small program has little more than this chunk.
   if (reserved_slices_ == 0) os::vm_avoid_huge(chunk, wanted << slice_shift);
-  reserved_slices_ += wanted;
-  insert_locked(join_locked(make_span_locked(base, wanted), SpanKind::clean), SpanKind::clean);
+  Span* const span = make_span_locked(base, wanted);
+  begin_growth_locked(span);
+  reserved_slices_ = grown_slices_;
+  insert_locked(join_locked(span, SpanKind::clean), SpanKind::clean);
   settle_locked();
+  grown_slices_ = 0;
   TARN_ASSERT_EVERY(8, check_locked());
   TARN_ASSERT_EVERY(64, page_map.check());
   return true;

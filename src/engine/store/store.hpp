@@ -201,6 +201,7 @@ class Store {
   std::size_t bound_locked() const noexcept;
   void put_rest_locked(Span* span, std::size_t slices) noexcept;
   Span* cut_locked(Span* span, std::size_t slices, std::size_t alignment) noexcept;
+  void begin_growth_locked(Span* chunk) noexcept;
   bool grow_locked(std::size_t slices) noexcept;
   bool grow_or_release_locked(std::size_t slices) noexcept;
   bool free_will_do_locked(std::size_t bytes) noexcept;
@@ -257,6 +258,7 @@ class Store {
   std::byte* change_end_ = nullptr;
 
   std::size_t reserved_slices_ = 0;
+  std::size_t grown_slices_ = 0;  // What they are after a change that adds a chunk; else 0.
   std::atomic<std::size_t> committed_slices_peak_{0};
   std::size_t in_use_slices_peak_ = 0;
   std::size_t purging_slices_ = 0;

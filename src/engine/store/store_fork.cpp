@@ -57,6 +57,8 @@ void Store::repair_lists() noexcept {
   by_age_.abandon();
   purging_.abandon();
   purging_slices_ = 0;
+  if (change_start_ != nullptr && grown_slices_ != 0) reserved_slices_ = grown_slices_;
+  grown_slices_ = 0;
   Span* changed = nullptr;
   descriptors_.for_each([&](Span* span) {
     if (!is_changing(span)) return repair_span(span);

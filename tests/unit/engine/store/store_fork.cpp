@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "child.hpp"
+#include "platform/os/vm.hpp"
 #include "survey.hpp"
 
 namespace tarn {
@@ -26,6 +27,13 @@ struct StoreAccess {
     lock();
     store.begin_purge_locked(span);
     unlock();
+  }
+  // Holds a new chunk that is not counted as yet.
+  static void begin_growth(std::size_t slices) {
+    auto* const base = static_cast<std::byte*>(os::vm_reserve(slices << slice_shift));
+    ASSERT_TRUE(base != nullptr && page_map.cover(base, slices << slice_shift));
+    ASSERT_TRUE(store.descriptors_.provide(1));
+    store.begin_growth_locked(store.make_span_locked(base, slices));
   }
   static void change(const Span* span) { store.change_locked(span); }
   static void settle() { store.settle_locked(); }
@@ -122,6 +130,18 @@ TEST_F(StoreForkTest, ASpanThatWasBeingTakenIsFree) {
         EXPECT_EQ(free_slices(SpanKind::dirty), dirty);
         EXPECT_EQ(store.totals().committed_bytes, (dirty + 11 + 13 + 15 + 17) * slice_bytes);
       });
+}
+
+TEST_F(StoreForkTest, AChunkThatWasBeingAddedIsFree) {
+  constexpr std::size_t chunk_slices = 2500;
+  const std::size_t free = free_slices(SpanKind::dirty) + free_slices(SpanKind::clean);
+  const std::size_t reserved = store.totals().reserved_bytes;
+  in_child([&] { StoreAccess::begin_growth(chunk_slices); },
+           [&] {
+             EXPECT_EQ(free_slices(SpanKind::dirty) + free_slices(SpanKind::clean),
+                       free + chunk_slices);
+             EXPECT_EQ(store.totals().reserved_bytes, reserved + chunk_slices * slice_bytes);
+           });
 }
 
 // Between two free neighbours, of which one has been joined with it.
