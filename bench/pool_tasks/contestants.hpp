@@ -159,13 +159,15 @@ class TarnArrayPool : public FreesEach {
 };
 
 // The stateless allocator of containers: its pools are static, one for each size of nodes, with
-// room for the longest list. For lists only.
-class TarnArrayAllocator : public FreesEach {
+// room for the longest list; for threads, as it is, and for one. For lists only.
+template <class Lock>
+class TarnArrayAllocatorOf : public FreesEach {
  public:
-  static constexpr const char* name = "tarn ArrayAllocator";
+  static constexpr const char* name =
+      std::is_same_v<Lock, NoLock> ? "tarn ArrayAllocator, NoLock" : "tarn ArrayAllocator";
   template <class T>
-  using Allocator = ArrayAllocator<T, 1'000'000>;
-  TarnArrayAllocator(Order, Memory&) {}
+  using Allocator = ArrayAllocator<T, 1'000'000, OverflowThrow, void, Lock>;
+  TarnArrayAllocatorOf(Order, Memory&) {}
 
   // As its lists do.
   void* allocate(std::size_t bytes, std::size_t) {
@@ -188,6 +190,8 @@ class TarnArrayAllocator : public FreesEach {
     return static_cast<Node<count>*>(p);
   }
 };
+using TarnArrayAllocator = TarnArrayAllocatorOf<DefaultLock>;
+using TarnUnlockedAllocator = TarnArrayAllocatorOf<NoLock>;
 
 // Not over the memory that is given: a heap of the process's own.
 class TarnHeap : public FreesEach {
@@ -267,8 +271,9 @@ using Contestants =
     decltype(std::tuple_cat(std::declval<OurContestants>(), std::declval<PeerContestants>()));
 using EveryContestant =
     decltype(std::tuple_cat(std::declval<Contestants>(), std::declval<std::tuple<Malloc>>()));
-using ListContestants = decltype(std::tuple_cat(std::declval<Contestants>(),
-                                                std::declval<std::tuple<TarnArrayAllocator>>()));
+using ListContestants =
+    decltype(std::tuple_cat(std::declval<Contestants>(),
+                            std::declval<std::tuple<TarnArrayAllocator, TarnUnlockedAllocator>>()));
 using EveryListContestant =
     decltype(std::tuple_cat(std::declval<ListContestants>(), std::declval<std::tuple<Malloc>>()));
 

@@ -52,10 +52,10 @@ struct AllocatorOf {
   using Type = Allocator<T, Contestant>;
   static Type make(Contestant& contestant) { return Type(contestant); }
 };
-template <class T>
-struct AllocatorOf<T, TarnArrayAllocator> {
-  using Type = TarnArrayAllocator::Allocator<T>;
-  static Type make(TarnArrayAllocator&) { return {}; }
+template <class T, class Lock>
+struct AllocatorOf<T, TarnArrayAllocatorOf<Lock>> {
+  using Type = typename TarnArrayAllocatorOf<Lock>::template Allocator<T>;
+  static Type make(TarnArrayAllocatorOf<Lock>&) { return {}; }
 };
 
 struct Forward {

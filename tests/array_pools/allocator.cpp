@@ -97,6 +97,27 @@ TEST(ArrayAllocator, FallsBackBeyondTheCapacityAndForArrays) {
   EXPECT_THROW((void)Spilling().allocate(SIZE_MAX), std::bad_alloc);
 }
 
+TEST(ArrayAllocator, HasArraysButNoFurtherNodesIfToldSo) {
+  struct Own {};
+  using Strict = ArrayAllocator<int, 3, tarn::OverflowThrowNodes, Own>;
+  std::list<int, Strict> list{1, 2, 3};
+  EXPECT_THROW(list.push_back(4), std::bad_alloc);
+  std::vector<int, Strict> vector(1000, 7);
+  EXPECT_EQ(vector.back(), 7);
+  EXPECT_THROW((void)Strict().allocate(SIZE_MAX), std::bad_alloc);
+}
+
+struct alignas(64) Wide {
+  char text[64];
+};
+TEST(ArrayAllocator, TakesWideArraysFromOperatorNew) {
+  struct Own {};
+  std::vector<Wide, ArrayAllocator<Wide, 3, tarn::OverflowNew, Own>> vector(10);
+  EXPECT_TRUE(tarn::is_aligned(vector.data(), 64));
+  std::list<Wide, ArrayAllocator<Wide, 3, tarn::OverflowNew, Own>> list(10);
+  for (const Wide& wide : list) EXPECT_TRUE(tarn::is_aligned(&wide, 64));
+}
+
 TEST(ArrayAllocator, HasNoArraysWithoutAFallback) {
   EXPECT_THROW((void)Ints().allocate(2), std::bad_alloc);
   EXPECT_THROW((void)Ints().allocate(SIZE_MAX), std::bad_alloc);
@@ -106,7 +127,7 @@ TEST(ArrayAllocator, HasNoArraysWithoutAFallback) {
   Ints().deallocate(none, 0);
 }
 
-TEST(ArrayAllocator, ALockLetsThreadsShareAPool) {
+TEST(ArrayAllocator, ALockOfTheUsersLetsThreadsShareAPool) {
   struct Own {};
   using Locked = ArrayAllocator<int, 400, tarn::OverflowThrow, Own, tarn::SpinLock>;
   std::vector<int> sums(4);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <mutex>
 #include <set>
 #include <vector>
 
@@ -18,9 +19,11 @@ namespace {
 
 using tarn::ArrayChecks;
 using tarn::ArrayPool;
+using tarn::LockFree;
 using tarn::OverflowNew;
 using tarn::OverflowNull;
 using tarn::OverflowThrow;
+using tarn::ThreadSafe;
 
 static_assert(tarn::BlockAllocator<ArrayPool<10, 24>>);
 static_assert(tarn::BlockAllocator<ArrayPool<10, 24, 8, OverflowNew, ArrayChecks::exact>>);
@@ -29,7 +32,8 @@ static_assert(TARN_WATCH || std::is_trivially_destructible_v<ArrayPool<10, 24>>)
 // The index is as wide as the capacity needs, and no wider.
 static_assert(sizeof(ArrayPool<256, 1>::Index) == 1 && sizeof(ArrayPool<257, 1>::Index) == 2);
 static_assert(sizeof(ArrayPool<65536, 1>::Index) == 2 && sizeof(ArrayPool<65537, 1>::Index) == 4);
-static_assert(sizeof(ArrayPool<256, 1>) == 8 + 256 + 256, "two counts, an index and a byte each");
+static_assert(sizeof(ArrayPool<256, 1>) == 12 + 256 + 256,
+              "three counts, an index and a byte each");
 
 static_assert(tarn::natural_alignment(1) == 1 && tarn::natural_alignment(24) == 8 &&
               tarn::natural_alignment(4096) == alignof(std::max_align_t));
@@ -45,8 +49,14 @@ std::vector<unsigned char*> take_all(Pool& pool) {
 template <class Pool>
 constexpr std::size_t bytes_of = 0;
 template <std::size_t count, std::size_t bytes, std::size_t alignment, class Overflow,
-          ArrayChecks checks>
-constexpr std::size_t bytes_of<ArrayPool<count, bytes, alignment, Overflow, checks>> = bytes;
+          ArrayChecks checks, class Lock>
+constexpr std::size_t bytes_of<ArrayPool<count, bytes, alignment, Overflow, checks, Lock>> = bytes;
+template <class Pool>
+constexpr bool is_for_threads = false;
+template <std::size_t count, std::size_t bytes, std::size_t alignment, class Overflow,
+          ArrayChecks checks, class Lock>
+constexpr bool is_for_threads<ArrayPool<count, bytes, alignment, Overflow, checks, Lock>> =
+    tarn::IsAtomic<Lock>::value;
 
 template <class Pool>
 class EveryArrayPool : public testing::Test {
@@ -57,7 +67,12 @@ using Pools =
     testing::Types<ArrayPool<1, 1>, ArrayPool<200, 1>, ArrayPool<256, 3>,
                    ArrayPool<257, 5, 1, OverflowNull>, ArrayPool<300, 24>, ArrayPool<100, 40, 64>,
                    ArrayPool<5000, 8, 8, OverflowThrow, ArrayChecks::exact>, ArrayPool<70000, 2>,
-                   ArrayPool<33, 100, 4, OverflowThrow, ArrayChecks::exact>>;
+                   ArrayPool<33, 100, 4, OverflowThrow, ArrayChecks::exact>,
+                   ArrayPool<1, 8, 8, OverflowNull, ArrayChecks::cheap, LockFree>,
+                   ArrayPool<300, 24, 8, OverflowNull, ArrayChecks::cheap, ThreadSafe>,
+                   ArrayPool<5000, 3, 1, OverflowNull, ArrayChecks::exact, ThreadSafe>,
+                   ArrayPool<5000, 24, 8, OverflowNull, ArrayChecks::exact, LockFree>,
+                   ArrayPool<200, 24, 8, OverflowNull, ArrayChecks::cheap, std::mutex>>;
 TYPED_TEST_SUITE(EveryArrayPool, Pools);
 
 TYPED_TEST(EveryArrayPool, HandsOutEachBlockOnceInAddressOrder) {
@@ -106,7 +121,29 @@ TYPED_TEST(EveryArrayPool, TakesBlocksBackInAnyOrder) {
   pool.for_each([&](void* p) { pool.deallocate(p); });
   EXPECT_TRUE(pool.is_empty());
   EXPECT_TRUE(pool.check());
-  EXPECT_EQ(take_all(pool), taken);  // From the start again.
+  EXPECT_EQ(pool.peak(), taken.size());
+  const auto again = take_all(pool);
+  EXPECT_EQ(again.size(), taken.size());
+  if (!is_for_threads<TypeParam>) {
+    EXPECT_EQ(again, taken);  // From the start again.
+  }
+}
+
+TYPED_TEST(EveryArrayPool, KnowsTheMostThatWereInUse) {
+  auto& pool = this->pool;
+  EXPECT_EQ(pool.peak(), 0u);
+  std::size_t most = 0;
+  for (const std::size_t n : {1, 1, 3, 2, 7}) {
+    std::vector<void*> taken;
+    while (taken.size() != n && taken.size() != pool.capacity()) {
+      taken.push_back(pool.try_allocate());
+    }
+    if (most < taken.size()) most = taken.size();
+    EXPECT_EQ(pool.in_use(), taken.size());
+    for (void* p : taken) pool.deallocate(p);
+    const std::size_t rounding = is_for_threads<TypeParam> ? 31 : 0;  // LockFree carves by 32.
+    EXPECT_TRUE(pool.peak() >= most && pool.peak() <= most + rounding) << pool.peak();
+  }
 }
 
 TYPED_TEST(EveryArrayPool, SaysNoToWhatBlocksAreNot) {

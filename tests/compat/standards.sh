@@ -13,7 +13,8 @@ cd "$project/include/tarn"
 
 # Hooks of libraries that are not installed have no header to include.
 cpp_headers=(./compat/Allocator.h ./compat/{stl_allocator,xlist,xmap,xset,xqueue}.h
-  ./compat/{xstring,xsstream,xmake_shared}.h)
+  ./compat/{xstring,xsstream,xmake_shared}.h ./compat/array_pool.hpp ./pool/array_pool.hpp
+  ./standard/array_allocator.hpp)
 mapfile -t c_headers < <(find . -name '*.h' ! -path './hooks/*' | sort |
   grep -vxF "$(printf '%s\n' "${cpp_headers[@]}")")
 warnings=(-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$project/include")

@@ -22,13 +22,15 @@ one_error() {
 }
 
 # These are C++11, as the C headers are.
-early=" compat/xallocator_class.hpp detail/align.hpp detail/class_operators.hpp detail/errors.hpp "
+early=" compat/array_pool.hpp compat/xallocator_class.hpp detail/align.hpp detail/array_indices.hpp
+ detail/class_operators.hpp detail/errors.hpp detail/lock.hpp pool/array_pool.hpp
+ standard/array_allocator.hpp "
 for header in $(find tarn -name '*.h' -o -name '*.hpp' | sort); do
   needs='C++17 for this header'
   case $header in
     */Allocator.h | */stl_allocator.h | */compat/x[lmqs]*.h) needs='C99 or C++11' ;;
     *.h) needs='C99 or C++11'; one_error "$header" "$needs" "$CC" -std=c89 -x c ;;
-    *) [[ $early != *" ${header#tarn/} "* ]] || needs='C99 or C++11' ;;
+    *) [[ ${early//$'\n'/} != *" ${header#tarn/} "* ]] || needs='C99 or C++11' ;;
   esac
   one_error "$header" "$needs" "$CXX" -std=c++98 -x c++
   [[ $needs != 'C++17'* ]] || one_error "$header" "$needs" "$CXX" -std=c++14 -x c++

@@ -23,6 +23,13 @@
 #define TARN_CONSTANT inline
 #endif
 
+/* A result that a caller must look at, or cast to void. */
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define TARN_NODISCARD [[nodiscard]]
+#else
+#define TARN_NODISCARD
+#endif
+
 #if !defined(TARN_LANGUAGE)
 #error "tarn needs C99 or C++11: compile with -std=c99 or -std=c++11, or with a later one"
 #endif

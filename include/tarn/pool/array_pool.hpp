@@ -1,23 +1,22 @@
-// array_pool.hpp: a pool whose free list is an array apart from the blocks (C++17). Header only;
+// array_pool.hpp: a pool whose free list is an array apart from the blocks (C++11). Header only;
 // needs no OS, no library and no exceptions. All of the pool lies in the object:
 //
-//   +-----------------+----------+--------------------------+-------------------------------+
-//   | free_ | carved_ | live map | free_indices_[capacity]  | block 0 | block 1 | ...       |
-//   +-----------------+----------+--------------------------+-------------------------------+
-//                     (exact only)  a stack: the last freed    0..carved_-1 were handed out
-//                                   block is the next one      once, the rest never touched
+//   +--------+----------+--------------------------+-------------------------------+
+//   | counts | live map | free_indices_[capacity]  | block 0 | block 1 | ...       |
+//   +--------+----------+--------------------------+-------------------------------+
+//            (if exact)   a stack: the last freed    0..carved_-1 were handed out
+//                         block is the next one      once, the rest never touched
 //
-//   in use = carved_ - free_     (after V. Stadnik, "Array-Based Memory Pool and Allocator", 2023)
-//
-// For memory provided at run time see tarn/pool/region_array_pool.hpp, for several processes
-// tarn/pool/shared_array_pool.hpp, for containers tarn/standard/array_allocator.hpp.
+// After V. Stadnik, "Array-Based Memory Pool and Allocator", 2023. For memory provided at run time
+// see tarn/pool/region_array_pool.hpp, for several processes tarn/pool/shared_array_pool.hpp, for
+// containers tarn/standard/array_allocator.hpp.
 //
 // SPDX-License-Identifier: MIT
 #ifndef TARN_ARRAY_POOL_HPP
 #define TARN_ARRAY_POOL_HPP
 
-#include "../detail/language.hpp"
-#if defined(TARN_LANGUAGE_17)
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
 
 #include <cstddef>
 #include <cstdint>
@@ -27,21 +26,23 @@
 
 #include "../detail/align.hpp"
 #include "../detail/api.h"
+#include "../detail/array_indices.hpp"
 #include "../detail/array_misuse.h"
+#include "../detail/errors.hpp"
 #include "../detail/exact_index.h"
-#include "../detail/index_stack.h"
 #include "../detail/watch.h"
 
 namespace tarn {
 
 // What an ArrayPool does when no block is free. It is one of the next two types, or any class with
-//
-//   void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept;
-//   void deallocate(void* p, std::size_t bytes, std::size_t alignment) noexcept;
-//
-// which then provides the blocks beyond the capacity. A free returns them to it by their address.
-struct OverflowNull {};   // allocate() returns null.
-struct OverflowThrow {};  // allocate() throws std::bad_alloc; without exceptions it returns null.
+// functions as they have, which then provides the blocks beyond the capacity. A free returns them
+// to it by their address.
+struct OverflowNull {  // allocate() returns null.
+  static void* try_allocate(std::size_t, std::size_t) noexcept { return nullptr; }
+  static void deallocate(void*, std::size_t, std::size_t) noexcept {}
+};
+// allocate() throws std::bad_alloc; without exceptions it returns null.
+struct OverflowThrow : OverflowNull {};
 
 // A fallback that is owned elsewhere, such as another pool or a heap's adaptor.
 template <class Allocator>
@@ -59,20 +60,32 @@ class OverflowTo {
   Allocator* allocator_;
 };
 
-// The program's operator new as a fallback.
+// The program's operator new as a fallback. What is aligned to more than std::max_align_t is moved
+// up in a larger block, whose start lies in front of it.
 struct OverflowNew {
-  void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-    if (bytes > PTRDIFF_MAX) return nullptr;  // Some operators do not return from that.
-    return ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
+  static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    const std::size_t extra = alignment > alignof(std::max_align_t) ? alignment + sizeof(void*) : 0;
+    if (bytes > PTRDIFF_MAX || extra > PTRDIFF_MAX - bytes) {
+      return nullptr;  // Some operators do not return from that.
+    }
+    void* const start = ::operator new(bytes + extra, std::nothrow);
+    if (extra == 0 || start == nullptr) return start;
+    const std::size_t ahead =
+        align_up(address_of(start) + sizeof(void*), alignment) - address_of(start);
+    void* const p = static_cast<unsigned char*>(start) + ahead;
+    static_cast<void**>(p)[-1] = start;
+    return p;
   }
-  void deallocate(void* p, std::size_t, std::size_t alignment) noexcept {
-    ::operator delete (p, std::align_val_t{alignment});
+  static void deallocate(void* p, std::size_t, std::size_t alignment) noexcept {
+    if (p == nullptr) return;
+    ::operator delete(alignment > alignof(std::max_align_t) ? static_cast<void**>(p)[-1] : p);
   }
 };
 
 // What each free checks. cheap: p is the start of a block that has been handed out at some time,
 // which takes a multiplication and a comparison; a double free is found only when all blocks are
-// free. exact: the block is live, which takes a bit for each block.
+// free. exact: the block is live, which takes a bit for each block, or four bytes where threads
+// share the pool.
 enum class ArrayChecks : unsigned char { cheap, exact };
 
 // Returns the same pointer, but the compiler no longer knows it to be a constant and keeps it in a
@@ -86,51 +99,51 @@ inline T* in_register(T* p) noexcept {
   return p;
 }
 
-// A pool of block_count blocks of block_bytes, for one thread at a time. It is
-// constant-initialised: a static one lies in .bss and is usable before any constructor runs. Its
-// destructor does nothing, so a static one can be used to the very end. allocate() and deallocate()
-// are O(1), and touch only pages that a block or a free index needs. The block that was freed last
-// comes first, and blocks that were never used come by ascending address. When all blocks are free,
-// they come from the start again.
+// A pool of block_count blocks of block_bytes. It is constant-initialised: a static one lies in
+// .bss and is usable before any constructor runs. Its destructor does nothing, so a static one can
+// be used to the very end. allocate() and deallocate() are O(1), and touch only pages that a block
+// or a free index needs. The block that was freed last comes first, and blocks that were never used
+// come by ascending address. With NoLock, the default, for one thread at a time, they come from the
+// start again when all are free. Lock is LockFree or ThreadSafe for any threads at once
+// (tarn/detail/lock.hpp), or a class with lock() and unlock().
 template <std::size_t block_count, std::size_t block_bytes,
           std::size_t alignment = natural_alignment(block_bytes), class Overflow = OverflowThrow,
-          ArrayChecks checks = ArrayChecks::cheap>
-class ArrayPool : private Overflow {
+          ArrayChecks checks = ArrayChecks::cheap, class Lock = NoLock>
+class ArrayPool : private Overflow, private Lock {
   static_assert(block_count > 0, "a pool has at least one block");
   static_assert(block_bytes > 0, "a block has at least one byte");
   static_assert(is_power_of_two(alignment), "an alignment is a power of two");
   static_assert(std::uint64_t{block_count} - 1 <= UINT32_MAX, "indices have 32 bits at most");
   static_assert(block_bytes <= PTRDIFF_MAX - (alignment - 1), "the blocks are too large");
+  using Indices = IndicesFor<block_count, checks == ArrayChecks::exact, Lock>;
 
  public:
-  using Index = std::conditional_t<
-      block_count - 1 <= UINT8_MAX, std::uint8_t,
-      std::conditional_t<block_count - 1 <= UINT16_MAX, std::uint16_t, std::uint32_t>>;
+  using Index = typename Indices::Index;
 
   // The distance from one block to the next.
   static constexpr std::size_t stride = align_up(block_bytes, alignment);
   static_assert(block_count <= (PTRDIFF_MAX / 2) / stride, "the blocks do not fit into memory");
 
-  constexpr ArrayPool() noexcept : memory_() {}
-  constexpr explicit ArrayPool(Overflow overflow) noexcept
-      : Overflow(std::move(overflow)), memory_() {}
+  constexpr ArrayPool() noexcept {}
+  constexpr explicit ArrayPool(Overflow overflow) noexcept : Overflow(std::move(overflow)) {}
   ArrayPool(const ArrayPool&) = delete;
   ArrayPool& operator=(const ArrayPool&) = delete;
-  TARN_WATCH_DESTRUCTOR(ArrayPool, blocks(), sizeof memory_.parts.blocks)
+  TARN_WATCH_DESTRUCTOR(ArrayPool, memory_.blocks, sizeof memory_.blocks)
 
   // Takes a block of block_bytes, aligned to `alignment`. When none is free, Overflow decides.
-  [[nodiscard]] void* allocate() noexcept(is_null_) {
-    void* const p = in_register(this)->take();
-    return TARN_LIKELY(p != nullptr) ? p : spill_or_throw();
+  TARN_NODISCARD void* allocate() noexcept(is_null_) {
+    void* const p = try_allocate();
+    return is_null_ || TARN_LIKELY(p != nullptr) ? p : or_bad_alloc(p);
   }
-  [[nodiscard]] void* try_allocate() noexcept {
+  TARN_NODISCARD void* try_allocate() noexcept {
+    const LockScope<Lock> scope(*this);
     void* const p = in_register(this)->take();
-    return TARN_LIKELY(p != nullptr) ? p : spill();
+    return TARN_LIKELY(p != nullptr) ? p : Overflow::try_allocate(block_bytes, alignment);
   }
 
   // For generic code over any allocator. Null for more bytes or a greater alignment than the pool's
   // blocks have.
-  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t align) noexcept {
+  TARN_NODISCARD void* try_allocate(std::size_t bytes, std::size_t align) noexcept {
     return bytes <= block_bytes && align <= alignment ? try_allocate() : nullptr;
   }
 
@@ -138,8 +151,11 @@ class ArrayPool : private Overflow {
   // out, is reported as an `invalid free` unless a fallback takes it; then the process ends. Blocks
   // may be freed in any order.
   void deallocate(void* p) noexcept {
+    const LockScope<Lock> scope(*this);
     const std::size_t i = index_of(p);
-    if (TARN_UNLIKELY(!in_register(this)->give(i, p))) deallocate_elsewhere(p);
+    if (TARN_WATCH && i < block_count && is_watched(p)) tarn_watch_freed(p, block_bytes);
+    const Given given = in_register(this)->indices_.give(i);
+    if (TARN_UNLIKELY(given != Given::yes)) deallocate_elsewhere(p, given);
   }
   void deallocate(void* p, std::size_t, std::size_t) noexcept { deallocate(p); }
 
@@ -149,75 +165,69 @@ class ArrayPool : private Overflow {
   }
 
   static constexpr std::size_t capacity() noexcept { return block_count; }
-  std::size_t in_use() const noexcept { return carved_ - free_; }    // Those of the pool alone.
-  bool is_empty() const noexcept { return carved_ == 0; }            // No block is in use.
+  // Those of the pool alone. (Among threads it counts, O(freed), and is exact while none is at it.)
+  std::size_t in_use() const noexcept { return indices_.in_use(); }
+  // The largest in_use() so far: how many blocks a pool for such work needs.
+  std::size_t peak() const noexcept { return indices_.peak(); }
+  bool is_empty() const noexcept { return indices_.is_empty(); }     // No block is in use.
   bool is_full() const noexcept { return in_use() == block_count; }  // No block is left.
 
-  // The fallback.
+  // The fallback; and memory from it, or back to it, under this pool's lock. (Where Lock stands for
+  // atomic operations the fallback must be safe among threads itself.)
   Overflow& overflow() noexcept { return *this; }
+  TARN_NODISCARD void* try_allocate_overflow(std::size_t bytes, std::size_t align) noexcept {
+    const LockScope<Lock> scope(*this);
+    return Overflow::try_allocate(bytes, align);
+  }
+  void deallocate_overflow(void* p, std::size_t bytes, std::size_t align) noexcept {
+    const LockScope<Lock> scope(*this);
+    Overflow::deallocate(p, bytes, align);
+  }
 
   // The number of a block. It does not depend on the pool's address.
   std::size_t index_of(const void* p) const noexcept {
-    return tarn_exact_index(blocks(), p, tarn_exact_inverse(stride), shift_);
+    return tarn_exact_index(blocks(), p, tarn_exact_inverse(stride), tarn_exact_shift(stride));
   }
 
   // Calls visit(void* block) for each live block of the pool, by address. visit may free the block
-  // that it is shown and no other, and must not allocate. O(capacity / 4096 * free blocks), or
-  // O(capacity) if exact.
+  // that it is shown and no other, and must not allocate; no other thread uses the pool meanwhile.
+  // O(capacity / 4096 * free blocks), at least O(capacity).
   template <class Visit>
   void for_each(Visit&& visit) {
-    constexpr std::size_t step = TARN_INDEX_WINDOW;
-    tarn_index_window window;
-    for (std::size_t first = 0; first < carved_; first += step) {
-      if (!tarn_index_mark_free(stack(), first, &window)) return;
-      const std::size_t count = carved_ - first < step ? carved_ - first : step;
-      for (std::size_t i = 0; i != count; ++i) {
-        if (tarn_index_is_free(&window, i) == 0) visit(block_at(first + i));
-      }
-    }
+    indices_.for_each([this, &visit](std::size_t i) { visit(block_at(i)); });
   }
 
   // Checks every invariant: the counts are within their bounds, each free index is of a block that
   // was handed out and is there once, and the live bits are those of all other blocks. Takes as
   // long as for_each(); reads no block.
-  bool check() const noexcept {
-    const Word* live = nullptr;
-    if constexpr (checks == ArrayChecks::exact) live = memory_.parts.live;
-    return tarn_index_check(stack(), block_count, live) != 0;
-  }
+  bool check() const noexcept { return indices_.check(); }
 
  private:
-  using Count = std::conditional_t<block_count <= UINT32_MAX, std::uint32_t, std::size_t>;
-  using Word = std::uint32_t;
-  static constexpr std::size_t word_bits_ = 32;
-  static constexpr unsigned shift_ = tarn_exact_shift(stride);
-  static constexpr bool is_null_ = std::is_same_v<Overflow, OverflowNull>;
-  static constexpr bool is_throw_ = std::is_same_v<Overflow, OverflowThrow>;
+  static constexpr bool is_null_ = std::is_same<Overflow, OverflowNull>::value;
+  static constexpr bool has_fallback_ = !std::is_base_of<OverflowNull, Overflow>::value;
 
-  struct NoMap {};
-  struct LiveMap {
-    // A word is cleared when its first block is carved.
-    Word live[(block_count + word_bits_ - 1) / word_bits_];
-  };
-  struct Parts : std::conditional_t<checks == ArrayChecks::exact, LiveMap, NoMap> {
-    Index free_indices[block_count];
-    alignas(alignment) unsigned char blocks[block_count * stride];
-  };
   // A union, so that the constructor is constexpr and does not write the blocks.
   union Memory {
     struct None {};
     constexpr Memory() noexcept : none() {}
     None none;
-    Parts parts;
+    alignas(alignment) unsigned char blocks[block_count * stride];
   };
 
-  const unsigned char* blocks() const noexcept { return memory_.parts.blocks; }
-  void* block_at(std::size_t i) noexcept { return memory_.parts.blocks + i * stride; }
+  const unsigned char* blocks() const noexcept { return memory_.blocks; }
+  void* block_at(std::size_t i) noexcept { return memory_.blocks + i * stride; }
 
   // Takes a block of the pool; null: none is free.
   void* take() noexcept {
-    if (TARN_UNLIKELY(free_ != 0)) return pop();
-    return TARN_LIKELY(carved_ != block_count) ? carve() : nullptr;
+    std::size_t i;
+    if (TARN_WATCH && !IsAtomic<Lock>::value && indices_.is_empty()) close();
+    if (TARN_UNLIKELY(!indices_.take(&i))) return nullptr;
+    if (TARN_WATCH && is_watched(block_at(i))) tarn_watch_open(block_at(i), block_bytes);
+    return block_at(i);
+  }
+  // Threads must not disturb each other's blocks.
+  static bool is_watched(const void* p) noexcept {
+    return !IsAtomic<Lock>::value || tarn_watch_is_apart(p, stride) != 0;
   }
   // For tools that watch, while all blocks are free. The blocks count as closed when the last
   // granule of the sanitizer that lies wholly in them is.
@@ -231,65 +241,11 @@ class ArrayPool : private Overflow {
     }
     tarn_watch_close(blocks(), stride * block_count);
   }
-  // Frees block i; false: it was never handed out.
-  bool give(std::size_t i, const void* p) noexcept {
-    if (TARN_UNLIKELY(i >= carved_)) return false;
-    if constexpr (checks == ArrayChecks::exact) end_life(i, p);
-    if (TARN_WATCH) tarn_watch_freed(p, block_bytes);
-    memory_.parts.free_indices[free_] = static_cast<Index>(i);
-    if (TARN_UNLIKELY(++free_ == carved_)) free_ = carved_ = 0;
-    return true;
-  }
 
-  void* pop() noexcept {
-    const std::size_t i = memory_.parts.free_indices[--free_];
-    if constexpr (checks == ArrayChecks::exact) flip(i);
-    if (TARN_WATCH) tarn_watch_open(block_at(i), block_bytes);
-    return block_at(i);
-  }
-  void* carve() noexcept {
-    const std::size_t i = carved_;
-    if (TARN_WATCH && i == 0) close();
-    carved_ = static_cast<Count>(i + 1);
-    if constexpr (checks == ArrayChecks::exact) {
-      if (i % word_bits_ == 0) memory_.parts.live[i / word_bits_] = 0;
-      flip(i);
-    }
-    if (TARN_WATCH) tarn_watch_open(block_at(i), block_bytes);
-    return block_at(i);
-  }
-
-  void flip(std::size_t i) noexcept {
-    memory_.parts.live[i / word_bits_] ^= Word{1} << i % word_bits_;
-  }
-  void end_life(std::size_t i, const void* p) noexcept {
-    if (TARN_UNLIKELY(tarn_index_is_live(memory_.parts.live, i) == 0)) {
-      report("double free", p, "the block was freed before");
-    }
-    flip(i);
-  }
-
-  void* spill() noexcept {
-    if constexpr (is_null_ || is_throw_)
-      return nullptr;
-    else
-      return Overflow::try_allocate(block_bytes, alignment);
-  }
-  void* spill_or_throw() noexcept(is_null_) {
-    void* const p = spill();
-#if defined(__cpp_exceptions)
-    if constexpr (!is_null_) {
-      if (p == nullptr) throw std::bad_alloc();
-    }
-#endif
-    return p;
-  }
-
-  void deallocate_elsewhere(void* p) noexcept {
+  void deallocate_elsewhere(void* p, Given given) noexcept {
     if (p == nullptr) return;
-    if constexpr (!is_null_ && !is_throw_) {
-      if (!owns(p)) return Overflow::deallocate(p, block_bytes, alignment);
-    }
+    if (has_fallback_ && !owns(p)) return Overflow::deallocate(p, block_bytes, alignment);
+    if (given == Given::free_already) report("double free", p, "the block was freed before");
     if (index_of(p) < block_count) report("double free", p, "the block is free");
     report("invalid free", p, owns(p) ? "not the start of a block" : "no block of this pool");
   }
@@ -297,14 +253,16 @@ class ArrayPool : private Overflow {
     tarn_array_misuse(kind, "tarn::ArrayPool::deallocate", p, what);
   }
 
-  tarn_index_stack stack() const noexcept {
-    return {memory_.parts.free_indices, sizeof(Index), free_, carved_};
-  }
-
-  Count free_ = 0;    // How many indices are on the stack.
-  Count carved_ = 0;  // How many blocks have been handed out since all were free.
+  Indices indices_;
   Memory memory_;
 };
+
+#if __cplusplus < 201703L  // Inline since then.
+template <std::size_t block_count, std::size_t block_bytes, std::size_t alignment, class Overflow,
+          ArrayChecks checks, class Lock>
+constexpr std::size_t
+    ArrayPool<block_count, block_bytes, alignment, Overflow, checks, Lock>::stride;
+#endif
 
 }  // namespace tarn
 

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# sources: the programs to the five sources' interfaces (tests/compat/sources), in each language
+# that they are for, by each compiler that is there, linked by each line that the guides name.
+#
+#   sources.sh PROJECT LIBRARIES [PROGRAM...]     (CC, CXX; clang too, where it is)
+set -euo pipefail
+
+project=$1 libraries=$2
+shift 2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Of each program: its languages, and its link lines.
+declare -A standards=([c]="c99 c11" [cpp]="c++11 c++14 c++17 c++20")
+declare -A lines=(
+  [array_pool.cpp]="none"
+)
+declare -A link=(
+  [none]=""
+  [plain]="-ltarn_plain"
+  [malloc]="-ltarn"
+)
+
+flags=(-O1 -Wall -Wextra -Wpedantic -Werror -pthread -I "$project/include/tarn/compat")
+compilers=("${CC:-cc} ${CXX:-c++}")
+if command -v clang >/dev/null && command -v clang++ >/dev/null; then
+  compilers+=("clang clang++")
+else
+  echo "sources: no clang here: only ${CXX:-c++} was tried"
+fi
+
+run() {  # PROGRAM COMPILER STANDARD LINE
+  local program=$1 compiler=$2 standard=$3 line=$4
+  # shellcheck disable=SC2086
+  "$compiler" "-std=$standard" "${flags[@]}" "$project/tests/compat/sources/$program" \
+    -o "$work/program" -L "$libraries" "-Wl,-rpath,$libraries" ${link[$line]} &&
+    timeout 60 "$work/program" ||
+    { echo "sources: $program: $compiler -std=$standard ${link[$line]}" >&2; exit 1; }
+}
+
+programs=("$@")
+[ $# -gt 0 ] || programs=("${!lines[@]}")
+count=0
+for program in "${programs[@]}"; do
+  for pair in "${compilers[@]}"; do
+    read -r c cpp <<<"$pair"
+    compiler=$cpp
+    [[ $program != *.c ]] || compiler=$c
+    for standard in ${standards[${program##*.}]}; do
+      for line in ${lines[$program]}; do
+        run "$program" "$compiler" "$standard" "$line"
+        count=$((count + 1))
+      done
+    done
+  done
+done
+echo "sources: $count programs"
