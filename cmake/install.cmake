@@ -9,11 +9,12 @@ endif()
 
 set_target_properties(tarn_plain PROPERTIES EXPORT_NAME tarn)
 set_target_properties(tarn_bare PROPERTIES EXPORT_NAME bare)
+set_target_properties(tarn_new PROPERTIES EXPORT_NAME new)
 set_target_properties(tarn_shared PROPERTIES EXPORT_NAME malloc)
 set_target_properties(tarn_static PROPERTIES EXPORT_NAME malloc_static)
 add_custom_target(tarn_installed)  # All that is built to be installed, and no more.
-add_dependencies(tarn_installed tarn_plain tarn_bare tarn_shared tarn_static)
-install(TARGETS tarn_plain tarn_bare tarn_shared tarn_static EXPORT tarn_targets
+add_dependencies(tarn_installed tarn_plain tarn_new tarn_bare tarn_shared tarn_static)
+install(TARGETS tarn_plain tarn_new tarn_bare tarn_shared tarn_static EXPORT tarn_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tarn_command)
   add_dependencies(tarn_installed tarn_command tarn_sizes)
@@ -63,7 +64,7 @@ set(tarn_pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 if(IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
   set(tarn_pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-foreach(name IN ITEMS tarn tarn-plain)
+foreach(name IN ITEMS tarn tarn-plain tarn-new)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
     @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc

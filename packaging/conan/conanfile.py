@@ -4,7 +4,7 @@
   conan create packaging/conan
 
 Programs find the same CMake targets as after `cmake --install`: tarn::tarn, tarn::malloc,
-tarn::malloc_static, tarn::bare.
+tarn::new, tarn::malloc_static, tarn::bare.
 """
 import re
 from pathlib import Path

@@ -35,13 +35,14 @@ use_cmake() {
     >"$folder/log" 2>&1 || fail "configure: $(tail -n 20 "$folder/log")"
   cmake --build "$folder/build" >"$folder/log" 2>&1 || fail "build: $(tail -n 20 "$folder/log")"
   local name
-  for name in drop_in drop_in_c drop_in_static all_static beside; do
+  for name in drop_in drop_in_c drop_in_static all_static beside two_pools; do
     run "$folder/build/$name"
   done
   needs "$folder/build/drop_in" | grep -q '^libtarn\.so\.[0-9]' || fail "drop_in lacks the soname"
   needs "$folder/build/drop_in_c" | grep -q 'libstdc++' && fail "the C program needs libstdc++"
   needs "$folder/build/drop_in_static" | grep -q libtarn && fail "drop_in_static needs libtarn.so"
   needs "$folder/build/beside" | grep -Eq 'libtarn|libstdc' && fail "beside needs a C++ library"
+  needs "$folder/build/two_pools" | grep -q libtarn && fail "two_pools needs libtarn.so"
   [ -z "$(needs "$folder/build/all_static")" ] || fail "all_static is not static"
   true
 }
@@ -63,6 +64,14 @@ use_pkg_config() {
   "$CC" -std=c11 "$consumer/beside.c" "${flags[@]}" -o "$folder/beside_pc"
   run "$folder/beside_pc"
   ! needs "$folder/beside_pc" | grep -q libtarn || fail "beside_pc needs libtarn.so"
+  # Operators new and delete besides, as the guides write the line without pkg-config, too.
+  read -ra flags <<<"$(pkg-config --cflags --libs tarn-new)"
+  local compat="-I$(pkg-config --variable=includedir tarn-plain)/tarn/compat"
+  "$CXX" -std=c++17 "$consumer/two_pools.cpp" "$compat" "${flags[@]}" -o "$folder/two_pools"
+  run "$folder/two_pools"
+  flags=("-L$lib" -ltarn_new -ltarn_plain -pthread)
+  "$CXX" -std=c++17 "$consumer/two_pools.cpp" "$compat" "${flags[@]}" -o "$folder/two_pools"
+  run "$folder/two_pools"
 }
 
 case $case_name in
@@ -70,8 +79,8 @@ case $case_name in
     for file in include/tarn/tarn.h include/tarn/tarn.hpp include/tarn/diagnose/account.h; do
       [ -f "$prefix/$file" ] || fail "$file is not installed"
     done
-    for name in libtarn.so libtarn.a libtarn_plain.a libtarn_bare.a pkgconfig/tarn.pc \
-      pkgconfig/tarn-plain.pc; do
+    for name in libtarn.so libtarn.a libtarn_plain.a libtarn_new.a libtarn_bare.a \
+      pkgconfig/tarn.pc pkgconfig/tarn-plain.pc pkgconfig/tarn-new.pc; do
       [ -f "$lib/$name" ] || fail "$name is not installed"
     done
     find "$prefix/share/doc" -name LICENSE | grep -q /tarn/ || fail "LICENSE is not installed"
@@ -141,7 +150,7 @@ EOF
 cmake_minimum_required(VERSION 3.25)
 project(outer C CXX)
 add_subdirectory($(dirname "$consumer")/.. tarn)
-foreach(name IN ITEMS tarn malloc malloc_static bare)
+foreach(name IN ITEMS tarn new malloc malloc_static bare)
   add_executable(use_\${name} $consumer/beside.c)
   target_link_libraries(use_\${name} PRIVATE tarn::\${name})
 endforeach()

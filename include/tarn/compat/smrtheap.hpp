@@ -3,7 +3,7 @@
 //
 //   MEM_POOL pool = MemPoolInit(0);
 //   char* text = new (pool) char[100];              // MemFreePtr(text), or leave it to the pool
-//   Node* node = new (pool) Node(1);                // delete node, where tarn is malloc;
+//   Node* node = new (pool) Node(1);                // delete node, with -ltarn_new or -ltarn;
 //                                                   // else node->~Node(), MemFreePtr(node)
 //   auto* list = MemNew<std::vector<int>>(pool);    // destroyed by MemPoolFree, if not before
 //

@@ -1,5 +1,6 @@
 // new: all forms of operators new and delete. All are weak, and every form calls the plain pair in
 // the end, so that a program that replaces the pair replaces them all, as the standard says.
+// TARN_BESIDE_MALLOC: for a program that keeps its own malloc; delete takes blocks of either.
 //
 // The library does not link libstdc++. When std::bad_alloc must be thrown, the functions for it are
 // looked up: in the program's scope, then in the module that called new (which may have come with a
@@ -10,9 +11,11 @@
 
 #include <new>
 
+#include "heaps/blocks/lookup.hpp"
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
 #include "platform/os/process.hpp"
+#include "platform/os/system_malloc.hpp"
 #include "platform/report/report.hpp"
 
 // These are weak in libtarn.so: null in a program without C++. (The personality routine is needed
@@ -118,6 +121,30 @@ using Nothrow = std::nothrow_t;
 using Align = std::align_val_t;
 using Size = std::size_t;
 
+#if defined(TARN_BESIDE_MALLOC)
+
+TARN_COLD void release_slow(void* p, const void* site, Size bytes) noexcept {
+  if (p == nullptr) return;
+  if (!tarn::is_known(p)) return tarn::system_free(p);
+  tarn::deallocate_slow(p, {"operator delete", site, bytes});
+}
+
+// Like tarn::deallocate_sized(); what is not tarn's is the program's malloc's.
+TARN_INLINE void release(void* p, Size bytes = tarn::FreeCall::any_bytes) noexcept {
+  auto* const page = static_cast<tarn::Page*>(tarn::page_map.span_of(p));
+  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != tarn::current_thread)) {
+    return release_slow(p, __builtin_return_address(0), bytes);
+  }
+  if (tarn::deallocate_local(p, page)) tarn::deallocate_attention(page);
+}
+
+#else
+
+TARN_INLINE void release(void* p) noexcept { tarn::deallocate(p); }
+TARN_INLINE void release(void* p, Size bytes) noexcept { tarn::deallocate_sized(p, bytes); }
+
+#endif
+
 }  // namespace
 
 #define TARN_REPLACEABLE TARN_EXPORT [[gnu::weak]]
@@ -127,13 +154,13 @@ TARN_REPLACEABLE void* operator new(Size n) {
   void* const p = tarn::allocate(n);
   return TARN_LIKELY(p != nullptr) ? p : new_slow(n, 1, __builtin_return_address(0));
 }
-TARN_REPLACEABLE void operator delete(void* p) noexcept { tarn::deallocate(p); }
+TARN_REPLACEABLE void operator delete(void* p) noexcept { release(p); }
 TARN_REPLACEABLE void* operator new(Size n, Align a) {
   void* const p = tarn::allocate_aligned(n, static_cast<Size>(a));
   return TARN_LIKELY(p != nullptr) ? p
                                    : new_slow(n, static_cast<Size>(a), __builtin_return_address(0));
 }
-TARN_REPLACEABLE void operator delete(void* p, Align) noexcept { tarn::deallocate(p); }
+TARN_REPLACEABLE void operator delete(void* p, Align) noexcept { release(p); }
 
 namespace {
 
@@ -161,7 +188,7 @@ TARN_INLINE void delete_sized(void* p, Size n) noexcept {
   if (TARN_UNLIKELY(static_cast<Plain>(&operator delete) != &tarn_own_delete)) {
     return replaced_delete(p);
   }
-  tarn::deallocate_sized(p, n);
+  release(p, n);
 }
 
 TARN_INLINE void delete_sized(void* p, Size n, Align a) noexcept {
@@ -169,7 +196,7 @@ TARN_INLINE void delete_sized(void* p, Size n, Align a) noexcept {
   if (TARN_UNLIKELY(static_cast<Aligned>(&operator delete) != &tarn_own_delete_aligned)) {
     return replaced_delete(p, a);
   }
-  tarn::deallocate_sized(p, n);
+  release(p, n);
 }
 
 // Calls the program's own operator new and catches what it throws. Ours is not called this way, so

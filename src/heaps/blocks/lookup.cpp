@@ -75,6 +75,13 @@ HeapRecord* record_of_passed(const void* p) noexcept {
   return record;
 }
 
+bool is_known(const void* p) noexcept {
+  if (address_of(p) >> address_bits != 0) return false;
+  if (find_span(p)->kind_now() != SpanKind::idle) return true;
+  std::size_t bytes = 0;
+  return passthrough_record(p, &bytes) != nullptr;
+}
+
 tarn_heap heap_of(const void* p) noexcept {
   if (address_of(p) >> address_bits != 0) return {};
   Span* const span = find_span(p);

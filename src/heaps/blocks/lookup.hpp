@@ -42,6 +42,10 @@ std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noe
 // Bytes that may be used at p, which `function` got from its caller; 0 for null.
 std::size_t usable_bytes(const void* p, const char* function) noexcept;
 
+// Whether p lies in memory of the library's, or is a block of the system's malloc that belongs to a
+// heap: only then may it be given to a function that ends blocks.
+bool is_known(const void* p) noexcept;
+
 // A zero handle when p is no block's.
 tarn_heap heap_of(const void* p) noexcept;
 
