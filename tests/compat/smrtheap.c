@@ -164,9 +164,9 @@ static void what_pools_have(void) {
     } while (MemPoolNext(&info));
   }
   CHECK(seen_one == 1 && seen_two == 1);
-  CHECK(MemPoolWalk(one, add_up, &bytes) == 0 && bytes >= 200000);
-  CHECK(MemPoolWalk(one, stop_at_once, &first) == 7 && first == p);
-  CHECK(MemPoolWalk(NULL, add_up, &bytes) == -1);
+  CHECK(MemPoolVisit(one, add_up, &bytes) == 0 && bytes >= 200000);
+  CHECK(MemPoolVisit(one, stop_at_once, &first) == 7 && first == p);
+  CHECK(MemPoolVisit(NULL, add_up, &bytes) == -1);
   CHECK(MemPoolLock(one) && MemPoolLock(one) && MemPoolUnlock(one) && MemPoolUnlock(one));
   CHECK(!MemPoolLock(NULL) && !MemPoolUnlock(NULL) && !MemPoolUnlock(one));
   CHECK(MemPoolFree(one) && MemPoolFree(two));
@@ -182,7 +182,7 @@ static void limits(void) {
   CHECK(MemPoolInfo(pool, &info) && info.ceiling == 256 * 1024);
   CHECK(MemPoolPreAllocate(pool, 1024 * 1024) == 0); /* Beyond the ceiling. */
   CHECK(MemPoolSetCeiling(pool, 0) == 1);
-  CHECK(MemPoolPreAllocate(pool, 512 * 2000) == 1);
+  CHECK(MemPoolPreAllocate(pool, 512 * 2000) == 512 * 2000);
   CHECK(MemPoolCount(pool) == 0 && MemPoolSize(pool) >= 512 * 2000);
   CHECK(MemPoolInfo(pool, &info) && MemPoolSetCeiling(pool, info.size) == 1);
   for (i = 0; i < 2000; ++i) CHECK((blocks[i] = MemAllocFS(pool)) != NULL); /* It is there. */
@@ -207,7 +207,7 @@ static void preallocation(void) {
     const MEM_POOL pool = MemPoolInitFS(bytes, count, 0);
     size_t i;
     if (s % 2 != 0) CHECK(MemAllocPtr(pool, 1000000, 0) != NULL);
-    CHECK(MemPoolPreAllocate(pool, count * bytes) == 1);
+    CHECK(MemPoolPreAllocate(pool, count * bytes) == count * bytes);
     CHECK(MemPoolSetCeiling(pool, MemPoolSize(pool)) == 1);
     for (i = 0; i < count; ++i) CHECK(MemAllocFS(pool) != NULL);
     CHECK(MemPoolFree(pool));
@@ -233,9 +233,10 @@ static void in_a_region(void) {
 /* The error handler makes room once, and then gives up. */
 static void* reserve = NULL;
 static int asked = 0;
-static int give_reserve(const MEM_ERROR_INFO* info) {
+static int give_reserve(MEM_ERROR_INFO* info) {
   ++asked;
-  CHECK(info->pool != NULL && info->size > 0);
+  CHECK(info->pool != NULL && info->size > 0 && info->argSize == info->size);
+  CHECK(info->errorCode == MEM_EXCEEDED_CEILING);
   if (reserve == NULL) return 0;
   MemFreePtr(reserve);
   reserve = NULL;
@@ -258,12 +259,7 @@ static void error_handler(void) {
   CHECK(MemPoolFree(pool));
 }
 
-static int places(void) {
-  const struct tarn_mem_pool* p;
-  int count = 0;
-  for (p = tarn_mem_all.pools; p != NULL; p = p->next) ++count;
-  return count;
-}
+static int places(void) { return (int)tarn_mem_all.used; }
 
 /* The places of pools are used again, late enough for a stale pool to be told. */
 static void many_pools(void) {
@@ -279,20 +275,170 @@ static void many_pools(void) {
   {
     MEM_POOL_INFO info;
     CHECK(!MemPoolFirst(&info));
-    CHECK(places() < 100);
+    CHECK(places() < 200);
   }
 }
 
-/* A thread that makes a pool while others free some knows an older count of them. */
-static void an_older_count(void) {
+/* A place rests until 64 other pools have been freed, and then serves the next one. */
+static void a_place_rests(void) {
   const MEM_POOL pool = MemPoolInit(0);
-  MEM_POOL other;
+  MEM_POOL others[TARN_MEM_RESTING];
+  MEM_POOL last;
+  int i;
+  for (i = 0; i < TARN_MEM_RESTING; ++i) others[i] = MemPoolInit(0);
   CHECK(MemPoolFree(pool));
-  --tarn_mem_all.freed;
-  other = MemPoolInit(0);
-  ++tarn_mem_all.freed;
-  CHECK(other != pool);
-  CHECK(MemPoolFree(other));
+  for (i = 0; i < TARN_MEM_RESTING; ++i) {
+    const MEM_POOL now = MemPoolInit(0);
+    CHECK(now != pool);
+    CHECK(MemPoolFree(others[i]));
+    others[i] = now;
+  }
+  last = MemPoolInit(0);
+  CHECK(last == pool);
+  CHECK(MemPoolFree(last));
+  for (i = 0; i < TARN_MEM_RESTING; ++i) CHECK(MemPoolFree(others[i]));
+}
+
+/* What cannot be had is refused at once: nothing is committed for it, and the floor stays. */
+static void what_cannot_be_had(void) {
+  static char region[256 * 1024];
+  const size_t absurd[] = {(size_t)1 << 46, PTRDIFF_MAX, (size_t)PTRDIFF_MAX + 1, SIZE_MAX};
+  const MEM_POOL pools[] = {MemPoolInit(0), MemPoolInitFS(24, 10, 0), MemPoolInitFS(1, 1, 0),
+                            MemPoolInitRegion(region, sizeof region, 0)};
+  MEM_POOL_INFO before;
+  MEM_POOL_INFO after;
+  size_t i;
+  size_t p;
+  for (p = 0; p < sizeof pools / sizeof *pools; ++p) {
+    CHECK(MemAllocPtr(pools[p], 100, 0) != NULL);
+    if (p == 0) CHECK(MemPoolSetFloor(pools[p], 4096));
+    CHECK(MemPoolInfo(pools[p], &before));
+    for (i = 0; i < sizeof absurd / sizeof *absurd; ++i) {
+      CHECK(MemPoolPreAllocate(pools[p], absurd[i]) == 0);
+    }
+    if (p == 3) {
+      CHECK(MemPoolPreAllocate(pools[p], sizeof region + 8192) == 0);
+    } else {
+      CHECK(MemPoolSetCeiling(pools[p], (size_t)1 << 20));
+      CHECK(MemPoolPreAllocate(pools[p], (size_t)3 << 20) == 0);
+    }
+    CHECK(MemPoolInfo(pools[p], &after));
+    CHECK(after.size == before.size && after.peak == before.peak && after.floor == before.floor);
+    CHECK(MemPoolFree(pools[p]));
+  }
+}
+
+/* What fails only at its end gives back what it took. */
+static void nearly_had(void) {
+  const MEM_POOL pool = MemPoolInitFS(100, 10, 0);
+  MEM_POOL_INFO info;
+  CHECK(MemPoolSetCeiling(pool, (size_t)1 << 20));
+  CHECK(MemPoolPreAllocate(pool, (size_t)1 << 20) == 0); /* Blocks do not fill pages. */
+  CHECK(MemPoolInfo(pool, &info) && info.size == 0 && info.floor == 0 && info.count == 0);
+  CHECK(MemPoolPreAllocate(pool, 900000) == 900000);
+  CHECK(MemPoolPreAllocate(pool, 900000) == 900000); /* It is there. */
+  CHECK(MemPoolInfo(pool, &info) && info.size >= 900000 && info.floor >= 900000);
+  CHECK(MemPoolFree(pool));
+}
+
+/* Each live block once; any of them may be freed meanwhile. */
+static void a_walk_by_steps(void) {
+  enum { blocks = 3000 };
+  const MEM_POOL pool = MemPoolInitFS(48, blocks, 0);
+  static void* made[blocks];
+  static unsigned char seen[blocks];
+  MEM_POOL_ENTRY entry;
+  MEM_POOL_ENTRY other;
+  int i;
+  int shown = 0;
+  for (i = 0; i < blocks; ++i) {
+    made[i] = i % 3 == 0 ? MemAllocFS(pool) : MemAllocPtr(pool, 100, 0);
+    CHECK(made[i] != NULL);
+    memcpy(made[i], &i, sizeof i);
+  }
+  for (i = 0; i < blocks; i += 2) CHECK(MemFreePtr(made[i]));
+  memset(&other, 'x', sizeof other);
+  other.entry = NULL;
+  CHECK(MemPoolWalk(pool, &other) == MEM_POOL_OK); /* Another walk at the same time. */
+  memset(&entry, 'x', sizeof entry);
+  entry.entry = NULL;
+  while (MemPoolWalk(pool, &entry) == MEM_POOL_OK) {
+    memcpy(&i, entry.entry, sizeof i);
+    CHECK(i >= 0 && i < blocks && made[i] == entry.entry && i % 2 == 1 && !seen[i]);
+    CHECK(entry.pool == pool && entry.isInUse && entry.size >= (i % 3 == 0 ? 48 : 100));
+    CHECK(entry.type == (i % 3 == 0 ? MEM_FS_BLOCK : MEM_VAR_FIXED_BLOCK));
+    seen[i] = 1;
+    ++shown;
+    if (i % 5 == 0) CHECK(MemFreePtr(entry.entry));
+    CHECK(MemPoolCheck(pool));
+  }
+  CHECK(shown == blocks / 2);
+  for (i = 1; MemPoolWalk(pool, &other) == MEM_POOL_OK;) ++i;
+  CHECK(i == blocks / 2 - blocks / 10 || i == blocks / 2 - blocks / 10 + 1);
+  CHECK((size_t)i >= MemPoolCount(pool));
+  entry.entry = NULL;
+  CHECK(MemPoolWalk(NULL, &entry) == MEM_POOL_END);
+  CHECK(MemPoolFree(pool));
+}
+
+/* Walks that nobody ends: the oldest ends by itself, and all of their memory goes with the pool. */
+static void walks_without_an_end(void) {
+  const MEM_POOL pool = MemPoolInit(0);
+  MEM_POOL_ENTRY entries[TARN_MEM_WALKS + 1];
+  MEM_POOL_INFO before;
+  MEM_POOL_INFO after;
+  int i;
+  for (i = 0; i < 100; ++i) CHECK(MemAllocPtr(pool, 50, 0) != NULL);
+  CHECK(MemPoolInfo(MemDefaultPool, &before));
+  for (i = 0; i < TARN_MEM_WALKS + 1; ++i) {
+    entries[i].entry = NULL;
+    CHECK(MemPoolWalk(pool, &entries[i]) == MEM_POOL_OK);
+  }
+  CHECK(MemPoolWalk(pool, &entries[0]) == MEM_POOL_END);
+  CHECK(MemPoolWalk(pool, &entries[1]) == MEM_POOL_OK);
+  CHECK(MemPoolInfo(MemDefaultPool, &after) && after.count == before.count + TARN_MEM_WALKS);
+  CHECK(MemPoolFree(pool));
+  CHECK(MemPoolInfo(MemDefaultPool, &after) && after.count == before.count);
+}
+
+/* The pool over malloc's heap. */
+static void the_default_pool(void) {
+  const MEM_POOL pool = MemDefaultPool;
+  char* p = MemAllocPtr(pool, 100, MEM_ZEROINIT);
+  void* q = MemAllocPtr(MEM_DEFAULT_POOL, 100000, 0);
+  MEM_POOL_ENTRY entry;
+  MEM_POOL_INFO info;
+  CHECK(p != NULL && p[99] == 0 && q != NULL && MemPoolOfPtr(p) == pool && MemPoolOfPtr(q) == pool);
+  CHECK(MemCheckPtr(pool, p) && !MemCheckPtr(pool, p + 1) && !MemCheckPtr(pool, &info));
+  CHECK(MemPoolInfo(pool, &info) && info.count >= 2 && info.used >= 100100);
+  CHECK(MemPoolCount(pool) == info.count && MemPoolSize(pool) >= info.used && MemPoolCheck(pool));
+  p = MemReAllocPtr(p, 5000, 0);
+  CHECK(p != NULL && p[99] == 0 && MemSizePtr(p) >= 5000);
+  entry.entry = NULL;
+  CHECK(MemPoolWalk(pool, &entry) == MEM_POOL_END && MemPoolVisit(pool, add_up, NULL) == -1);
+  CHECK(!MemPoolFree(pool) && !MemPoolLock(pool) && !MemPoolSetCeiling(pool, 1 << 20));
+  CHECK(!MemPoolSetFloor(pool, 1 << 20) && MemPoolPreAllocate(pool, 100) == 0);
+  CHECK(MemAllocFS(pool) == NULL);
+  MemPoolShrink(pool);
+  CHECK(MemFreePtr(p) && MemFreePtr(q));
+}
+
+/* A heap of the program's own is no pool, whatever its context is. */
+static void heaps_that_are_no_pools(void) {
+  const MEM_POOL pool = MemPoolInit(0);
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
+  void* const contexts[] = {NULL, &options, pool, (char*)pool + 8};
+  size_t i;
+  for (i = 0; i < sizeof contexts / sizeof *contexts; ++i) {
+    tarn_heap heap;
+    options.context = contexts[i];
+    heap = tarn_heap_create(&options);
+    CHECK(tarn_heap_context(heap) == contexts[i]);
+    CHECK(MemPoolOfPtr(tarn_heap_allocate(heap, 10)) == NULL);
+    CHECK(tarn_heap_destroy(heap) == 0);
+  }
+  CHECK(tarn_heap_context(tarn_heap_main()) == NULL);
+  CHECK(MemPoolFree(pool));
 }
 
 /* What was never a pool takes no place for good. */
@@ -300,12 +446,18 @@ static void pools_that_cannot_be(void) {
   static char region[1000];
   int i;
   for (i = 0; i < 1000; ++i) CHECK(MemPoolInitRegion(region, sizeof region, 0) == NULL);
-  CHECK(places() < 10);
+  CHECK(places() < 10); /* Also those that rest. */
 }
 
 void smrtheap(void) {
   pools_that_cannot_be();
-  an_older_count();
+  a_place_rests();
+  what_cannot_be_had();
+  nearly_had();
+  a_walk_by_steps();
+  walks_without_an_end();
+  the_default_pool();
+  heaps_that_are_no_pools();
   of_any_size();
   of_one_size();
   a_pool_of_zeros();

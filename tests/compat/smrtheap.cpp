@@ -152,7 +152,7 @@ TEST_F(SmrtHeap, AWalkedPoolIsNotFreed) {
     EXPECT_EQ(Counted::live, 2);
     return 3;
   };
-  EXPECT_EQ(MemPoolWalk(pool, visit, &pool), 3);
+  EXPECT_EQ(MemPoolVisit(pool, visit, &pool), 3);
   EXPECT_EQ(MemPoolCount(pool), 2u);
   EXPECT_EQ(MemPoolFree(pool), 1);
   pool = nullptr;

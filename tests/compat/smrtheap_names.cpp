@@ -62,7 +62,7 @@ TEST(SmrtHeapNames, BlocksOfOneSize) {
   };
   const OwnedPool pool(MemPoolInitFS(sizeof(Link), 1000, 0));
   ASSERT_NE(pool, nullptr);
-  EXPECT_EQ(MemPoolPreAllocate(pool.get(), 1000 * sizeof(Link)), 1);
+  EXPECT_EQ(MemPoolPreAllocate(pool.get(), 1000 * sizeof(Link)), 1000 * sizeof(Link));
   EXPECT_EQ(MemPoolCount(pool.get()), 0u);
   EXPECT_GE(MemPoolSize(pool.get()), 1000 * sizeof(Link));
   EXPECT_EQ(MemPoolSetCeiling(pool.get(), MemPoolSize(pool.get())), 1);
@@ -109,7 +109,7 @@ TEST(SmrtHeapNames, WhatAPoolHas) {
     EXPECT_GE(entry->size, 48u);
     return static_cast<std::set<void*>*>(context)->erase(entry->entry) == 1 ? 0 : 1;
   };
-  EXPECT_EQ(MemPoolWalk(pool.get(), visit, &blocks), 0);
+  EXPECT_EQ(MemPoolVisit(pool.get(), visit, &blocks), 0);
   EXPECT_TRUE(blocks.empty());
   EXPECT_EQ(MemPoolUnlock(pool.get()), 1);
 }
@@ -138,7 +138,7 @@ TEST(SmrtHeapNames, InARegion) {
 // The error handler makes room, also for new, and for a block that grows.
 void* reserve = nullptr;
 std::vector<std::size_t> asked;
-int free_reserve(const MEM_ERROR_INFO* info) {
+int free_reserve(MEM_ERROR_INFO* info) {
   asked.push_back(info->size);
   return MemFreePtr(std::exchange(reserve, nullptr));
 }

@@ -74,7 +74,7 @@ TEST_F(SmrtHeapThreads, Limits) {
     for (std::size_t i = 0; i < 200; ++i) {
       EXPECT_EQ(MemPoolSetCeiling(pool, (1 + t) << 20), 1);
       EXPECT_EQ(MemPoolSetFloor(pool, i << 6), 1);
-      EXPECT_EQ(MemPoolPreAllocate(pool, i << 8), 1);
+      EXPECT_EQ(MemPoolPreAllocate(pool, i << 8), i << 8);
       MEM_POOL_INFO info;
       EXPECT_EQ(MemPoolInfo(pool, &info), 1);
       EXPECT_GE(info.ceiling, 1u << 20);

@@ -14,7 +14,7 @@ cd "$project/include/tarn"
 # Hooks of libraries that are not installed have no header to include.
 cpp_headers=(./compat/Allocator.h ./compat/{stl_allocator,xlist,xmap,xset,xqueue}.h
   ./compat/{xstring,xsstream,xmake_shared}.h ./compat/array_pool.hpp ./pool/array_pool.hpp
-  ./standard/array_allocator.hpp)
+  ./standard/array_allocator.hpp ./compat/smrtheap.hpp)
 mapfile -t c_headers < <(find . -name '*.h' ! -path './hooks/*' | sort |
   grep -vxF "$(printf '%s\n' "${cpp_headers[@]}")")
 warnings=(-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$project/include")
@@ -30,6 +30,8 @@ compile() {  # COMPILER LANGUAGE STANDARD HEADER...
 compilers=("${CC:-cc} ${CXX:-c++}")
 if command -v clang >/dev/null && command -v clang++ >/dev/null; then
   compilers+=("clang clang++")
+else
+  echo "standards: skipped: there is no clang"
 fi
 for pair in "${compilers[@]}"; do
   read -r c cpp <<<"$pair"

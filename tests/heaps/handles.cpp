@@ -30,6 +30,20 @@ class Handles : public EachMode {
 };
 INSTANTIATE_TEST_SUITE_P(Modes, Handles, every_mode);
 
+TEST(Contexts, TheContextOfABlocksHeap) {
+  int of_one = 0;
+  const tarn::Heap one({.name = "one", .context = &of_one});
+  const tarn::Heap other({.name = "other"});
+  EXPECT_EQ(one.context(), &of_one);
+  EXPECT_EQ(other.context(), nullptr);
+  void* const p = one.allocate(100);
+  EXPECT_EQ(tarn_heap_context(tarn_heap_of(p)), &of_one);
+  EXPECT_EQ(tarn_heap_context(tarn_heap_main()), nullptr);
+  errno = 0;
+  EXPECT_EQ(tarn_heap_context(tarn_heap{}), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+}
+
 TEST_P(Handles, BlocksOfTheMixedPage) {
   void* const p = tarn_heap_allocate(heap_, 100);
   expect_owner_of_start_alone(p, {1, 8, 16, 96, 111});

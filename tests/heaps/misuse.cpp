@@ -52,6 +52,7 @@ TEST_P(MisuseDeathTest, UseAfterDestroy) {
   EXPECT_REPORT(tarn_heap_destroy(heap), report("tarn_heap_destroy"));
   EXPECT_REPORT(tarn_heap_get_stats(heap, &stats), report("tarn_heap_get_stats"));
   EXPECT_REPORT(tarn_heap_name(heap), report("tarn_heap_name"));
+  EXPECT_REPORT(tarn_heap_context(heap), report("tarn_heap_context"));
   tarn_heap_options wanted = options();
   wanted.parent = heap;
   EXPECT_REPORT(tarn_heap_create(&wanted), report("tarn_heap_create"));

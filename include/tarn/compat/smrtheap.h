@@ -1,5 +1,5 @@
 /* compat/smrtheap.h: memory pools under the names of A. Applegate's "Rethinking Memory Management"
- * (Dr. Dobb's, June 1994; SmartHeap), in C and C++17, over tarn/heap/heap.h. A pool is a heap of
+ * (Dr. Dobb's, June 1994; SmartHeap), in C and C++, over tarn/heap/heap.h. A pool is a heap of
  * tarn's for blocks of any size and of one size, and ends with all of them at once. (smrtheap.hpp
  * has `new (pool)` for C++.) The library exports none of the names: a program compiles with this
  * folder among its include paths, and links with -ltarn_new -ltarn_plain -pthread (in C without the
@@ -17,116 +17,60 @@
 #include "../detail/language.h"
 #if defined(TARN_LANGUAGE)
 
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../heap/heap.h"
+#include "smrtheap_pools.h"
+#include "smrtheap_walk.h"
 
 #ifdef __cplusplus
-#define TARN_SMRTHEAP_INLINE inline
 extern "C" {
-#else
-#define TARN_SMRTHEAP_INLINE static inline
 #endif
 
-typedef struct tarn_mem_pool* MEM_POOL;
+/* The pool over malloc's heap of tarn's, from which new is served too where tarn has it. It counts
+ * and shows what all of that heap has; it cannot be freed, locked, walked or limited, and has no
+ * blocks of one size. MemCheckPtr says of free places of it, too, that they are all right. */
+#define MemDefaultPool (tarn_mem_main())
+#define MEM_DEFAULT_POOL MemDefaultPool
 
-enum {
-  MEM_SERIALIZE = 1, /* For a pool: several threads use it. (They may in any case.) */
-  /* For a block: it is zero. If it is resized with this flag too, so is what it gains. For a pool:
-   * both hold for all its blocks. (Resizing then looks for the pool: linear in the pools.) */
-  MEM_ZEROINIT = 2,
-  MEM_RESIZE_IN_PLACE = 4, /* For a resize: null, and nothing changes, if the block would move. */
-  MEM_POOL_REGION = 8,     /* In MEM_POOL_INFO: the pool lies in memory that the program gave. */
-  MEM_POOL_DEFAULT = 0,    /* None of them. */
-  MEM_POOL_SERIALIZE = MEM_SERIALIZE,
-  MEM_POOL_ZEROINIT = MEM_ZEROINIT
-};
-
-/* As a truth value: whether the pointer may be used. */
-typedef enum MEM_POINTER_STATUS {
-  MEM_POINTER_FREE = -1, /* A block of the pool that is freed, or not handed out yet. */
-  MEM_POINTER_WILD = 0,  /* Not the pool's, or inside a block. */
-  MEM_POINTER_OK = 1     /* The start of a live block of the pool. */
-} MEM_POINTER_STATUS;
-
-/* What a pool is and has. */
-typedef struct MEM_POOL_INFO {
-  MEM_POOL pool;
-  unsigned flags;    /* Those that it was made with, and MEM_POOL_REGION. */
-  size_t block_size; /* The size of its blocks of one size. 0: it has none. */
-  size_t count;      /* The number of live blocks. */
-  size_t used;       /* The bytes of these blocks. */
-  size_t size;       /* The bytes that the pool has committed. */
-  size_t peak;       /* The largest `size` so far. */
-  size_t ceiling;    /* Set by MemPoolSetCeiling. 0: none. */
-  size_t floor;      /* Set by MemPoolSetFloor. 0: none. */
-} MEM_POOL_INFO;
-
-/* A block, as MemPoolWalk shows it. */
-typedef struct MEM_POOL_ENTRY {
-  void* entry;
-  size_t size; /* Usable bytes. */
-} MEM_POOL_ENTRY;
-
-/* What failed, for the error handler: an allocation of `size` bytes from the pool. When the handler
- * has made room it returns a value other than 0, and the allocation is tried again. After 0 it
- * returns null. The handler may use any pool. */
-typedef struct MEM_ERROR_INFO {
-  MEM_POOL pool;
-  size_t size;
-} MEM_ERROR_INFO;
-typedef int (*MEM_ERROR_FN)(const MEM_ERROR_INFO* info);
-
-/* The fields are this header's. The place of a pool is never given back, so that its heap can
- * report a use after its end. It serves another pool when 64 others have been freed since. */
-struct tarn_mem_pool {
-  tarn_heap heap;
-  tarn_fixed fixed;
-  size_t block_size;
-  size_t ceiling; /* As set last. Atomic. */
-  size_t floor;   /* As set last. Atomic. */
-  unsigned flags;
-  unsigned state;         /* 0: free, 1: in use, 2: being made, 3: ending. Atomic. */
-  unsigned long freed_at; /* How many pools had been freed when this one was. Atomic. */
-  struct tarn_mem_pool* next;
-  void* objects; /* C++: the youngest of the objects that the pool destroys. */
-  /* C++: destroys them. */
-  void (*end_objects)(struct tarn_mem_pool* pool);
-};
-
-/* Places for pools, used and not, in one large block. No block begins inside it, so freeing a pool
- * by mistake is noticed. Pages that are not used are not touched. */
-enum { TARN_MEM_PLACES = 128 * 1024 / sizeof(struct tarn_mem_pool) + 1 };
-struct tarn_mem_places {
-  struct tarn_mem_places* older;
-  unsigned long used; /* Atomic. It may count beyond the last place. */
-  struct tarn_mem_pool pools[TARN_MEM_PLACES];
-};
-
-/* The state of the process. It is weak, so that all files that include this header share one. */
-typedef struct tarn_mem_process {
-  struct tarn_mem_pool* pools; /* The list only grows. */
-  unsigned long freed;         /* How many pools have been freed. Atomic. */
-  MEM_ERROR_FN on_error;
-  int has_zeroed; /* There was a pool with MEM_ZEROINIT. */
-  struct tarn_mem_places* places;
-} tarn_mem_process;
-__attribute__((weak, visibility("default"))) tarn_mem_process tarn_mem_all = {0, 0, 0, 0, 0};
+/* Sizes are never this: the functions return 0 when they fail. */
+#define MEM_ERROR_RET ((size_t)-1)
 
 /* Sets the error handler for all pools; null for none. Returns the one before. */
 TARN_SMRTHEAP_INLINE MEM_ERROR_FN MemSetErrorHandler(MEM_ERROR_FN handler) {
   return __atomic_exchange_n(&tarn_mem_all.on_error, handler, __ATOMIC_ACQ_REL);
 }
 
+/* An error handler that makes no room. */
+TARN_SMRTHEAP_INLINE MEM_BOOL MemDefaultErrorHandler(MEM_ERROR_INFO* info) {
+  (void)info;
+  return 0;
+}
+
+/* Whether the pool's ceiling or region has no room for so many bytes more than it has committed. */
+TARN_SMRTHEAP_INLINE int tarn_mem_is_beyond(MEM_POOL pool, size_t committed, size_t bytes) {
+  const size_t ceiling = __atomic_load_n(&pool->ceiling, __ATOMIC_RELAXED);
+  const size_t region = pool->region_bytes;
+  if (ceiling != 0 && (committed > ceiling || bytes > ceiling - committed)) return 1;
+  return region != 0 && (committed > region || bytes > region - committed);
+}
+
 /* Calls the error handler. Not 0: what failed is to be tried again. */
 TARN_SMRTHEAP_INLINE int tarn_mem_retry(MEM_POOL pool, size_t size) {
   const MEM_ERROR_FN handler = __atomic_load_n(&tarn_mem_all.on_error, __ATOMIC_ACQUIRE);
+  tarn_heap_stats stats = TARN_HEAP_STATS();
   MEM_ERROR_INFO info;
+  if (handler == NULL) return 0;
+  info.errorCode = MEM_OUT_OF_MEMORY;
+  if (pool != NULL && tarn_heap_get_stats(pool->heap, &stats) == 0 &&
+      tarn_mem_is_beyond(pool, (size_t)stats.committed_bytes, size)) {
+    info.errorCode = MEM_EXCEEDED_CEILING;
+  }
   info.pool = pool;
-  info.size = size;
-  return handler != NULL && handler(&info) != 0;
+  info.size = info.argSize = size;
+  return handler(&info) != 0;
 }
 
 /* A task begins, or ends, to use the library: nothing needs to be done for that. Return 1. */
@@ -135,88 +79,35 @@ TARN_SMRTHEAP_INLINE int MemUnregisterTask(void) { return 1; }
 
 /* --- Pools ---------------------------------------------------------------------------------- */
 
-/* Whether 64 other pools have been freed since this one, by the count `freed` (which may be an
- * older one). */
-TARN_SMRTHEAP_INLINE int tarn_mem_is_old(const struct tarn_mem_pool* p, unsigned long freed) {
-  return (long)(freed - __atomic_load_n(&p->freed_at, __ATOMIC_RELAXED)) >= 64;
-}
-
-/* A place that was never used. Null when there is no memory. */
-TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_new_place(void) {
-  struct tarn_mem_places* now = __atomic_load_n(&tarn_mem_all.places, __ATOMIC_ACQUIRE);
-  for (;;) {
-    struct tarn_mem_places* more = NULL;
-    if (now != NULL) {
-      const unsigned long i = __atomic_fetch_add(&now->used, 1, __ATOMIC_RELAXED);
-      if (i < (unsigned long)TARN_MEM_PLACES) return &now->pools[i];
-    }
-    more = (struct tarn_mem_places*)tarn_heap_allocate_zeroed(tarn_heap_main(), 1, sizeof *more);
-    if (more == NULL) return NULL;
-    more->older = now;
-    /* Release: partner of the acquiring loads. */
-    if (__atomic_compare_exchange_n(&tarn_mem_all.places, &now, more, 0, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE)) {
-      now = more;
-    } else {
-      tarn_heap_deallocate(more);
-    }
-  }
-}
-
-/* The place of a pool that was freed long ago, or a new one. Null when there is no memory. */
-TARN_SMRTHEAP_INLINE struct tarn_mem_pool* tarn_mem_take_place(void) {
-  const unsigned long freed = __atomic_load_n(&tarn_mem_all.freed, __ATOMIC_RELAXED);
-  struct tarn_mem_pool* p = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_ACQUIRE);
-  for (; p != NULL; p = p->next) {
-    unsigned is_free = 0;
-    if (!tarn_mem_is_old(p, freed)) continue;
-    if (!__atomic_compare_exchange_n(&p->state, &is_free, 2U, 0, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED)) {
-      continue;
-    }
-    if (tarn_mem_is_old(p, freed)) return p; /* Else it was freed after the first look. */
-    __atomic_store_n(&p->state, 0U, __ATOMIC_RELEASE);
-  }
-  p = tarn_mem_new_place();
-  if (p == NULL) return NULL;
-  p->state = 2;
-  p->next = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(&tarn_mem_all.pools, &p->next, p, 1, __ATOMIC_RELEASE,
-                                      __ATOMIC_RELAXED)) {
-  }
-  return p;
-}
-
 TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, unsigned flags) {
   struct tarn_mem_pool* const pool = tarn_mem_take_place();
   tarn_heap_options options = TARN_HEAP_OPTIONS();
   tarn_heap heap;
   if (pool == NULL) return NULL;
-  if ((flags & MEM_ZEROINIT) != 0) {
-    __atomic_store_n(&tarn_mem_all.has_zeroed, 1, __ATOMIC_RELAXED);
-  }
+  __atomic_store_n(&pool->state, 2U, __ATOMIC_RELAXED);
   options.name = "MemPool";
+  options.context = pool;
   options.region = region;
   options.region_bytes = region_bytes;
-  /* Atomic, as MemPoolOfPtr looks at all pools. */
+  /* Atomic, as MemPoolFirst looks at all pools. */
   heap = tarn_heap_create(&options);
   __atomic_store_n(&pool->heap.record, heap.record, __ATOMIC_RELAXED);
   __atomic_store_n(&pool->heap.id, heap.id, __ATOMIC_RELAXED);
   pool->fixed.record = NULL;
   pool->block_size = pool->ceiling = pool->floor = 0;
+  pool->region_bytes = region == NULL ? 0 : region_bytes;
   pool->flags = flags | (region == NULL ? 0 : (unsigned)MEM_POOL_REGION);
+  pool->walks = NULL;
   pool->objects = NULL;
   pool->end_objects = NULL;
-  if (pool->heap.record == NULL) { /* No handle exists: it may serve at once. */
-    __atomic_store_n(&pool->freed_at, __atomic_load_n(&tarn_mem_all.freed, __ATOMIC_RELAXED) - 64,
-                     __ATOMIC_RELAXED);
-  }
-  __atomic_store_n(&pool->state, pool->heap.record != NULL ? 1U : 0U, __ATOMIC_RELEASE);
-  return pool->heap.record != NULL ? pool : NULL;
+  __atomic_store_n(&pool->state, heap.record != NULL ? 1U : 0U, __ATOMIC_RELEASE);
+  if (heap.record != NULL) return pool;
+  tarn_mem_give_place(pool);
+  return NULL;
 }
 
 /* Makes a pool for blocks of any size. flags: MEM_SERIALIZE, MEM_ZEROINIT. Null when there is no
- * memory. */
+ * memory. Constant time, however many pools there are. */
 TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInit(unsigned flags) { return tarn_mem_make(NULL, 0, flags); }
 
 /* Makes a pool whose blocks all lie in the program's memory, which must outlive the pool. Null for
@@ -226,16 +117,20 @@ TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitRegion(void* address, size_t size, unsi
 }
 
 TARN_SMRTHEAP_INLINE int tarn_mem_end(struct tarn_mem_pool* pool) {
+  struct tarn_mem_walked* walk = NULL;
+  if (pool == tarn_mem_main()) return 0;
   /* From here on it is not in use, even in the child of a fork at this moment. */
   __atomic_store_n(&pool->state, 3U, __ATOMIC_RELAXED);
   if (tarn_heap_destroy(pool->heap) != 0) {
     __atomic_store_n(&pool->state, 1U, __ATOMIC_RELEASE);
     return 0;
   }
-  __atomic_store_n(&pool->freed_at, __atomic_add_fetch(&tarn_mem_all.freed, 1, __ATOMIC_RELAXED),
-                   __ATOMIC_RELAXED);
-  /* Release: partner of the exchange in tarn_mem_take_place. */
+  while ((walk = pool->walks) != NULL) {
+    pool->walks = walk->older;
+    tarn_heap_deallocate(walk);
+  }
   __atomic_store_n(&pool->state, 0U, __ATOMIC_RELEASE);
+  tarn_mem_rest_place(pool);
   return 1;
 }
 
@@ -337,18 +232,10 @@ TARN_SMRTHEAP_INLINE int MemFreeFS(void* mem) { return MemFreePtr(mem); }
 /* How many bytes of a block of any pool may be used: at least what was asked for; 0 for null. */
 TARN_SMRTHEAP_INLINE size_t MemSizePtr(void* mem) { return tarn_heap_usable_bytes(mem); }
 
-/* The pool of a live block; null when it is in no pool. Time linear in the pools. */
+/* The pool of a live block; MemDefaultPool for one of malloc's heap; null when it is in no pool.
+ * Constant time. */
 TARN_SMRTHEAP_INLINE MEM_POOL MemPoolOfPtr(const void* mem) {
-  const tarn_heap heap = tarn_heap_of(mem);
-  struct tarn_mem_pool* p = __atomic_load_n(&tarn_mem_all.pools, __ATOMIC_ACQUIRE);
-  for (; p != NULL; p = p->next) {
-    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != 1) continue;
-    if (__atomic_load_n(&p->heap.record, __ATOMIC_RELAXED) == heap.record &&
-        __atomic_load_n(&p->heap.id, __ATOMIC_RELAXED) == heap.id) {
-      return p;
-    }
-  }
-  return NULL;
+  return tarn_mem_of_heap(tarn_heap_of(mem));
 }
 
 /* Resizes a block in its pool, moving it if need be. flags: MEM_ZEROINIT, MEM_RESIZE_IN_PLACE. When
@@ -357,19 +244,17 @@ TARN_SMRTHEAP_INLINE MEM_POOL MemPoolOfPtr(const void* mem) {
 TARN_SMRTHEAP_INLINE void* MemReAllocPtr(void* mem, size_t size, unsigned flags) {
   const size_t before = tarn_heap_usable_bytes(mem);
   const tarn_heap heap = tarn_heap_of(mem);
+  const MEM_POOL pool = tarn_mem_of_heap(heap);
   void* p = NULL;
   if (mem == NULL) return NULL;
   if (size == 0) size = 1;
-  if (__atomic_load_n(&tarn_mem_all.has_zeroed, __ATOMIC_RELAXED) != 0) {
-    const MEM_POOL pool = MemPoolOfPtr(mem);
-    if (pool != NULL) flags |= pool->flags & MEM_ZEROINIT;
-  }
+  if (pool != NULL) flags |= pool->flags & MEM_ZEROINIT;
   if ((flags & MEM_RESIZE_IN_PLACE) != 0) {
     p = size <= before || tarn_heap_try_expand(mem, size) ? mem : NULL;
   } else {
     do {
       p = tarn_heap_reallocate(heap, mem, size);
-    } while (p == NULL && tarn_mem_retry(MemPoolOfPtr(mem), size));
+    } while (p == NULL && tarn_mem_retry(pool, size));
   }
   if (p != NULL && (flags & MEM_ZEROINIT) != 0) {
     const size_t kept = size < before ? size : before; /* The rest, for further resizes. */
@@ -380,120 +265,76 @@ TARN_SMRTHEAP_INLINE void* MemReAllocPtr(void* mem, size_t size, unsigned flags)
 
 /* What any pointer is to the pool. Time linear in the free blocks of one page. */
 TARN_SMRTHEAP_INLINE MEM_POINTER_STATUS MemCheckPtr(MEM_POOL pool, const void* mem) {
-  const int state = pool == NULL ? TARN_HEAP_NOTHING : tarn_heap_look(pool->heap, mem);
+  int state = TARN_HEAP_NOTHING;
+  if (pool == tarn_mem_main()) {
+    return tarn_heap_owns(pool->heap, mem) ? MEM_POINTER_OK : MEM_POINTER_WILD;
+  }
+  if (pool != NULL) state = tarn_heap_look(pool->heap, mem);
   if (state == TARN_HEAP_LIVE) return MEM_POINTER_OK;
   return state == TARN_HEAP_FREE ? MEM_POINTER_FREE : MEM_POINTER_WILD;
 }
 
-/* The pool's committed bytes; 0 for null. */
-TARN_SMRTHEAP_INLINE size_t MemPoolSize(MEM_POOL pool) {
-  tarn_heap_stats stats = TARN_HEAP_STATS();
-  if (pool == NULL || tarn_heap_get_stats(pool->heap, &stats) != 0) return 0;
-  return (size_t)stats.committed_bytes;
-}
-
-/* Takes memory now for `size` bytes of the pool's blocks of one size, so that these need none
- * later. The pool's floor rises by it, so the memory stays the pool's, with what it has already. In
- * a pool without such blocks only the floor rises. Returns 0 when there is not that much memory:
- * then only the floor has changed. */
-TARN_SMRTHEAP_INLINE int MemPoolPreAllocate(MEM_POOL pool, size_t size) {
+/* Allocates blocks of one size, up to `count`, and frees them. Returns how many there were. Their
+ * pages, with live blocks and other bytes in them, are below the floor then. */
+TARN_SMRTHEAP_INLINE size_t tarn_mem_take_blocks(MEM_POOL pool, size_t count) {
   void* first = NULL;
-  size_t left = 0;
-  int done = 1;
-  if (pool == NULL) return 0;
-  if (!tarn_mem_raise_floor(pool, size)) return 0;
-  if (pool->block_size == 0) return 1;
-  for (left = size / pool->block_size; left != 0; --left) {
+  size_t taken = 0;
+  for (; taken != count; ++taken) {
     void* const p = tarn_fixed_allocate(pool->fixed);
     if (p == NULL) break;
     memcpy(p, &first, sizeof first); /* A block has at least 8 bytes. */
     first = p;
   }
-  if (left != 0) {
-    done = 0;
-  } else if (first != NULL) { /* The pages' other bytes and live blocks too. */
-    done = tarn_mem_raise_floor(pool, MemPoolSize(pool));
-  }
+  if (taken == count && count != 0 && !tarn_mem_raise_floor(pool, MemPoolSize(pool))) taken = 0;
   while (first != NULL) {
     void* const p = first;
     memcpy(&first, p, sizeof first);
     tarn_heap_deallocate(p);
   }
-  return done;
+  return taken;
 }
 
-/* --- What pools have ------------------------------------------------------------------------ */
-
-/* 1 when every invariant of the pool holds; 0 when one does not (a block was written to after it
- * was freed, say), or the pool is null. No other thread may free its blocks meanwhile. */
-TARN_SMRTHEAP_INLINE int MemPoolCheck(MEM_POOL pool) {
-  return pool != NULL && tarn_heap_check(pool->heap) == 1;
-}
-
-/* Fills in *info. Returns 0, with *info all zero, for null. */
-TARN_SMRTHEAP_INLINE int MemPoolInfo(MEM_POOL pool, MEM_POOL_INFO* info) {
+/* Takes memory now for `size` bytes of the pool's blocks of one size, so that these need none
+ * later. The pool's floor rises by it, so the memory stays the pool's, with what it has already. In
+ * a pool without such blocks only the floor rises. Returns `size`; or 0, with nothing changed, when
+ * there is not that much memory. Where the ceiling, the region or the system has not enough for
+ * what the pool lacks, that is said at once, and no memory is touched. */
+TARN_SMRTHEAP_INLINE size_t MemPoolPreAllocate(MEM_POOL pool, size_t size) {
   tarn_heap_stats stats = TARN_HEAP_STATS();
-  memset(info, 0, sizeof *info);
-  if (pool == NULL || tarn_heap_get_stats(pool->heap, &stats) != 0) return 0;
-  info->pool = pool;
-  info->flags = pool->flags;
-  info->block_size = pool->block_size;
-  info->count = (size_t)stats.live_blocks;
-  info->used = (size_t)stats.live_bytes;
-  info->size = (size_t)stats.committed_bytes;
-  info->peak = (size_t)stats.committed_bytes_peak;
-  info->ceiling = __atomic_load_n(&pool->ceiling, __ATOMIC_RELAXED);
-  info->floor = __atomic_load_n(&pool->floor, __ATOMIC_RELAXED);
-  return 1;
-}
-
-/* The number of live blocks; 0 for null. */
-TARN_SMRTHEAP_INLINE size_t MemPoolCount(MEM_POOL pool) {
-  MEM_POOL_INFO info;
-  return MemPoolInfo(pool, &info) ? info.count : 0;
-}
-
-/* Fill in *info for a first pool, and for the one after info->pool. All pools are shown once, in no
- * particular order; then the result is 0. It is misuse if another thread frees the pool at that
- * moment. */
-TARN_SMRTHEAP_INLINE int tarn_mem_info_from(struct tarn_mem_pool* p, MEM_POOL_INFO* info) {
-  for (; p != NULL; p = p->next) {
-    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == 1) return MemPoolInfo(p, info);
+  size_t had = 0;
+  size_t lacks = 0;
+  if (pool == NULL || size > PTRDIFF_MAX) return 0;
+  if (tarn_heap_get_stats(pool->heap, &stats) != 0) return 0;
+  had = (size_t)stats.committed_bytes;
+  lacks = had - (size_t)stats.live_bytes; /* Free, so far. */
+  lacks = size > lacks ? size - lacks : 0;
+  if (tarn_mem_is_beyond(pool, had, lacks)) return 0;
+  if (pool->region_bytes == 0 && lacks >= (size_t)1 << 20) { /* Has the system so much? */
+    void* const all = tarn_heap_allocate(tarn_heap_main(), lacks);
+    if (all == NULL) return 0;
+    tarn_heap_deallocate(all);
   }
-  return 0;
-}
-TARN_SMRTHEAP_INLINE int MemPoolFirst(MEM_POOL_INFO* info) {
-  return tarn_mem_info_from(__atomic_load_n(&tarn_mem_all.pools, __ATOMIC_ACQUIRE), info);
-}
-TARN_SMRTHEAP_INLINE int MemPoolNext(MEM_POOL_INFO* info) {
-  return info->pool != NULL && tarn_mem_info_from(info->pool->next, info);
-}
-
-/* Calls visit(entry, context) for each live block until that returns a value other than 0, and
- * returns that value; else 0; -1 for a null pool. The pool is locked meanwhile. The block that is
- * shown may be freed. */
-typedef int (*MEM_POOL_VISIT)(const MEM_POOL_ENTRY* entry, void* context);
-typedef struct tarn_mem_walk {
-  MEM_POOL_VISIT visit;
-  void* context;
-} tarn_mem_walk;
-TARN_SMRTHEAP_INLINE int tarn_mem_visit(const tarn_heap_item* item, void* context) {
-  const tarn_mem_walk* const walk = (const tarn_mem_walk*)context;
-  MEM_POOL_ENTRY entry;
-  if (item->kind == TARN_HEAP_PAGE) return 0;
-  entry.entry = item->start;
-  entry.size = item->bytes;
-  return walk->visit(&entry, walk->context);
-}
-TARN_SMRTHEAP_INLINE int MemPoolWalk(MEM_POOL pool, MEM_POOL_VISIT visit, void* context) {
-  tarn_mem_walk walk;
-  walk.visit = visit;
-  walk.context = context;
-  return pool == NULL ? -1 : tarn_heap_walk(pool->heap, 0, tarn_mem_visit, &walk);
+  if (pool->block_size != 0) {
+    const size_t count = size / pool->block_size;
+    if (tarn_mem_take_blocks(pool, count) != count) {
+      tarn_heap_trim(pool->heap, had);
+      return 0;
+    }
+  }
+  return tarn_mem_raise_floor(pool, size) ? size : 0;
 }
 
 #ifdef __cplusplus
 }
+
+/* As in the product, with a type of blocks, which is not looked at. */
+inline size_t MemPoolPreAllocate(MEM_POOL pool, size_t size, unsigned) {
+  return MemPoolPreAllocate(pool, size);
+}
+#else
+/* MemPoolPreAllocate(pool, size, type), too, as in the product. The type is not looked at. */
+#define TARN_MEM_TWO(a, b, ...) a, b
+#define MemPoolPreAllocate(...) MemPoolPreAllocate(TARN_MEM_TWO(__VA_ARGS__, 0))
 #endif
 
 #endif

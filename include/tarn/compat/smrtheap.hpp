@@ -1,4 +1,4 @@
-// compat/smrtheap.hpp: the pools of smrtheap.h in C++17: `new (pool) T`, with matching deletes, and
+// compat/smrtheap.hpp: the pools of smrtheap.h in C++: `new (pool) T`, with matching deletes, and
 // objects that the pool destroys.
 //
 //   MEM_POOL pool = MemPoolInit(0);
@@ -16,8 +16,8 @@
 #ifndef TARN_COMPAT_SMRTHEAP_HPP
 #define TARN_COMPAT_SMRTHEAP_HPP
 
-#include "../detail/language.hpp"
-#if defined(TARN_LANGUAGE_17)
+#include "../detail/language.h"
+#if defined(TARN_LANGUAGE)
 
 #include <cstddef>
 #include <cstdint>
@@ -92,18 +92,21 @@ struct tarn_mem_object {
   void (*destroy)(tarn_mem_object* self);
 };
 
+// How far an object lies behind its tarn_mem_object.
 template <class T>
-constexpr std::size_t tarn_mem_offset = (sizeof(tarn_mem_object) + alignof(T) - 1) / alignof(T) *
-                                        alignof(T);
+constexpr std::size_t tarn_mem_offset() noexcept {
+  return (sizeof(tarn_mem_object) + alignof(T) - 1) / alignof(T) * alignof(T);
+}
 template <class T>
 T* tarn_mem_object_of(tarn_mem_object* header) noexcept {
-  return reinterpret_cast<T*>(reinterpret_cast<char*>(header) + tarn_mem_offset<T>);
+  return reinterpret_cast<T*>(reinterpret_cast<char*>(header) + tarn_mem_offset<T>());
 }
 
+// MemDefaultPool never ends, and keeps no list.
 inline void tarn_mem_link(MEM_POOL pool, tarn_mem_object* header) noexcept {
-  MemPoolLock(pool);
   header->pool = pool;
-  header->younger = nullptr;
+  header->younger = header->older = nullptr;
+  if (MemPoolLock(pool) == 0) return;
   header->older = static_cast<tarn_mem_object*>(pool->objects);
   if (header->older != nullptr) header->older->younger = header;
   pool->objects = header;
@@ -117,7 +120,7 @@ inline void tarn_mem_link(MEM_POOL pool, tarn_mem_object* header) noexcept {
 }
 inline void tarn_mem_unlink(tarn_mem_object* header) noexcept {
   const MEM_POOL pool = header->pool;
-  MemPoolLock(pool);
+  if (MemPoolLock(pool) == 0) return;
   if (header->older != nullptr) header->older->younger = header->younger;
   if (header->younger != nullptr) {
     header->younger->older = header->older;
@@ -127,21 +130,12 @@ inline void tarn_mem_unlink(tarn_mem_object* header) noexcept {
   MemPoolUnlock(pool);
 }
 
-// Makes a T from the arguments. MemDelete runs its destructor, or MemPoolFree, which destroys
-// younger objects first. Throws std::bad_alloc when there is no memory; null without exceptions.
-template <class T, class... Args>
-T* MemNew(MEM_POOL pool, Args&&... args) {
-  constexpr bool has_header = !std::is_trivially_destructible_v<T>;
-  constexpr std::size_t offset = has_header ? tarn_mem_offset<T> : 0;
-  struct Memory {
-    void* p;
-    ~Memory() { MemFreePtr(p); }
-  } memory{tarn_mem_new(offset + sizeof(T), alignof(T), pool)};
-  if (memory.p == nullptr) return nullptr;  // Without exceptions.
-  void* const place = static_cast<char*>(memory.p) + offset;
-  T* const object = ::new (place) T(std::forward<Args>(args)...);
-  if constexpr (has_header) {
-    auto* const header = ::new (memory.p) tarn_mem_object();
+// The two ways of MemNew and MemDelete: T has a destructor (true), or needs none.
+template <class T, bool Destroys>
+struct tarn_mem_way {
+  static constexpr std::size_t offset = tarn_mem_offset<T>();
+  static void made(MEM_POOL pool, void* memory) noexcept {
+    auto* const header = ::new (memory) tarn_mem_object();
     header->destroy = [](tarn_mem_object* self) {
       tarn_mem_unlink(self);
       tarn_mem_object_of<T>(self)->~T();
@@ -149,6 +143,34 @@ T* MemNew(MEM_POOL pool, Args&&... args) {
     };
     tarn_mem_link(pool, header);
   }
+  static void end(T* object) noexcept {
+    auto* const header =
+        reinterpret_cast<tarn_mem_object*>(reinterpret_cast<char*>(object) - offset);
+    header->destroy(header);
+  }
+};
+template <class T>
+struct tarn_mem_way<T, false> {
+  static constexpr std::size_t offset = 0;
+  static void made(MEM_POOL, void*) noexcept {}
+  static void end(T* object) noexcept { MemFreePtr(object); }
+};
+template <class T>
+using tarn_mem_way_of = tarn_mem_way<T, !std::is_trivially_destructible<T>::value>;
+
+// Makes a T from the arguments. MemDelete runs its destructor, or MemPoolFree, which destroys
+// younger objects first. Throws std::bad_alloc when there is no memory; null without exceptions.
+template <class T, class... Args>
+T* MemNew(MEM_POOL pool, Args&&... args) {
+  using Way = tarn_mem_way_of<T>;
+  struct Memory {
+    void* p;
+    ~Memory() { MemFreePtr(p); }
+  } memory{tarn_mem_new(Way::offset + sizeof(T), alignof(T), pool)};
+  if (memory.p == nullptr) return nullptr;  // Without exceptions.
+  void* const place = static_cast<char*>(memory.p) + Way::offset;
+  T* const object = ::new (place) T(std::forward<Args>(args)...);
+  Way::made(pool, memory.p);
   memory.p = nullptr;
   return object;
 }
@@ -156,14 +178,7 @@ T* MemNew(MEM_POOL pool, Args&&... args) {
 // Destroys an object that MemNew made, with the type that it was made with. Null is ignored.
 template <class T>
 void MemDelete(T* object) noexcept {
-  if (object == nullptr) return;
-  if constexpr (std::is_trivially_destructible_v<T>) {
-    MemFreePtr(object);
-  } else {
-    auto* const header =
-        reinterpret_cast<tarn_mem_object*>(reinterpret_cast<char*>(object) - tarn_mem_offset<T>);
-    header->destroy(header);
-  }
+  if (object != nullptr) tarn_mem_way_of<T>::end(object);
 }
 
 #endif

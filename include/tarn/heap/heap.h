@@ -125,7 +125,7 @@ typedef struct tarn_heap_options {
   size_t soft_mark_bytes;    /* Committed bytes above which `soft_mark` is called. 0: never. */
   tarn_heap_reclaim reclaim; /* Null: none. */
   tarn_heap_mark soft_mark;  /* Null: none. */
-  void* context;             /* Handed to the callbacks. */
+  void* context;             /* Handed to the callbacks; tarn_heap_context gives it, too. */
   const size_t* class_bytes; /* A class table of its own (below). Copied. Null: the common one. */
   size_t class_count;        /* The number of sizes in class_bytes. */
   void* region;        /* Memory of the caller's, which the heap stays in (below). Null: none. */
@@ -426,6 +426,11 @@ TARN_API tarn_heap tarn_heap_set_default(tarn_heap heap);
 /* The name, cut to TARN_HEAP_NAME_BYTES; "" when there is none. The string is valid until the heap
  * is destroyed. */
 TARN_API const char* tarn_heap_name(tarn_heap heap);
+
+/* The context that the heap was made with, so that a block leads to what its heap is for:
+ * tarn_heap_context(tarn_heap_of(p)). Null for malloc's heap, and with EINVAL for the zero value.
+ * Constant time; any thread, while the heap lives. */
+TARN_API void* tarn_heap_context(tarn_heap heap);
 
 #ifdef __cplusplus
 }

@@ -191,6 +191,8 @@ class HeapRef {
     return stats;
   }
   const char* name() const noexcept { return tarn_heap_name(heap_); }
+  // What the heap was made with, in HeapOptions::context.
+  void* context() const noexcept { return tarn_heap_context(heap_); }
 
   friend bool operator==(const HeapRef& a, const HeapRef& b) noexcept {
     return a.heap_.record == b.heap_.record && a.heap_.id == b.heap_.id;

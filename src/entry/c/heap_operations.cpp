@@ -90,4 +90,9 @@ const char* tarn_heap_name(tarn_heap heap) {
   return record == nullptr ? "" : record->name;
 }
 
+void* tarn_heap_context(tarn_heap heap) {
+  const tarn::HeapRecord* const record = tarn::live_record(heap, "tarn_heap_context");
+  return record == nullptr ? nullptr : record->limits.context;
+}
+
 }  // extern "C"
