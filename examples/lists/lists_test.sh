@@ -38,7 +38,7 @@ left_overs() {
 checksum= left=
 case $case_name in
   same_work)  # From every memory the same strings, and the preloaded malloc was really used.
-    for memory in malloc heap bump; do
+    for memory in malloc heap smartheap bump; do
       run "$memory" "$memory"
     done
     "$lists" --iterations 20000 --checksum --seed 7 --json "$folder/seed.json" >/dev/null

@@ -12,12 +12,14 @@
 #include "options.hpp"
 #include "process_usage.hpp"
 #include "report.hpp"
+#include "smartheap_memory.hpp"
 
 namespace {
 
 lists::Outcome exercise(const lists::Options& options) {
   switch (options.variant) {
     case lists::Variant::heap: return lists::exercise<lists::HeapMemory>(options.plan);
+    case lists::Variant::smartheap: return lists::exercise<lists::SmartHeapMemory>(options.plan);
     case lists::Variant::bump: return lists::exercise<lists::BumpMemory>(options.plan);
     default: return lists::exercise<lists::MallocMemory>(options.plan);
   }

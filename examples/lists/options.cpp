@@ -22,6 +22,7 @@ Five lists of strings grow in turn, are searched, and are destroyed; the phases 
   --memory malloc          links and strings of all lists from the malloc that is active: try
                            LD_PRELOAD, or `tarn run -- lists` (this is the default)
   --memory heap            a tarn heap for each list, destroyed as a whole
+  --memory smartheap       the same by the names of the program of 1994 (tarn/compat/smrtheap.h)
   --memory bump            a bare bump heap for each list: what a heap could reach at best
   --iterations N           operations on each list (1000000)
   --seed N                 the same seed does the same work (1994)
@@ -36,7 +37,7 @@ Five lists of strings grow in turn, are searched, and are destroyed; the phases 
 Exit status: 0 done, 1 failed, 2 not understood, 3 this machine lacks what the limit needs.
 )";
 
-constexpr Variant variants[] = {Variant::malloc, Variant::heap, Variant::bump};
+constexpr Variant variants[] = {Variant::malloc, Variant::heap, Variant::smartheap, Variant::bump};
 
 [[noreturn]] void refuse(const char* option, std::string_view value, const char* wanted) {
   std::fprintf(stderr, "lists: --%s %.*s: give %s\n", option, static_cast<int>(value.size()),
@@ -62,7 +63,7 @@ Variant variant(std::string_view text) {
   for (const Variant each : variants) {
     if (text == name_of(each)) return each;
   }
-  refuse("memory", text, "malloc, heap or bump");
+  refuse("memory", text, "malloc, heap, smartheap or bump");
 }
 
 std::uint64_t byte_count(const char* option, std::string_view text) {
@@ -86,6 +87,7 @@ std::uint64_t byte_count(const char* option, std::string_view text) {
 const char* name_of(Variant variant) noexcept {
   switch (variant) {
     case Variant::heap: return "heap";
+    case Variant::smartheap: return "smartheap";
     case Variant::bump: return "bump";
     default: return "malloc";
   }

@@ -10,8 +10,8 @@
 
 namespace lists {
 
-// Where lists take their memory from: see malloc_memory.hpp, heap_memory.hpp, bump_memory.hpp.
-enum class Variant { malloc, heap, bump };
+// Where lists take their memory from: see malloc_memory.hpp, heap_memory.hpp and so on.
+enum class Variant { malloc, heap, smartheap, bump };
 
 const char* name_of(Variant variant) noexcept;
 

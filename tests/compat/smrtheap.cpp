@@ -4,12 +4,15 @@
 #include "smrtheap.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "../support/child.hpp"
 
 namespace {
 
@@ -182,6 +185,48 @@ TEST_F(SmrtHeap, ManyPools) {
   EXPECT_DEATH(MemFreePtr(pools.back()), "tarn: (invalid|double) free: ");
   for (const MEM_POOL each : pools) ASSERT_EQ(MemPoolFree(each), 1);
 }
+
+#if !defined(__SANITIZE_ADDRESS__)
+// Runs in a child that may not have much more address space than it has.
+template <class Body>
+void without_memory(Body body) {
+  const int status = support::status_of_child([&] {
+    const rlimit least{64 << 20, 64 << 20};
+    return setrlimit(RLIMIT_AS, &least) == 0 ? body() : 2;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(SmrtHeap, NoMemoryForPools) {
+  without_memory([] {
+    std::size_t made = 0;
+    while (MEM_POOL each = MemPoolInitFS(16, 1, 0)) {
+      if (MemAllocPtr(each, 8, 0) == nullptr || ++made == 1'000'000) break;
+    }
+    if (made == 0 || made == 1'000'000) return 1;
+    while (MemPoolInit(0) != nullptr) ++made;
+    MEM_POOL_INFO info;  // All that there are can be ended, and then there is memory again.
+    while (MemPoolFirst(&info)) {
+      if (MemPoolFree(info.pool) != 1) return 3;
+    }
+    return MemPoolFree(MemPoolInit(0)) == 1 ? 0 : 4;
+  });
+}
+
+TEST_F(SmrtHeap, NoMemoryForAWalk) {
+  without_memory([this] {
+    while (MemAllocPtr(pool, 32, 0) != nullptr) {
+    }
+    while (MemAllocPtr(MemDefaultPool, 16, 0) != nullptr) {
+    }
+    MEM_POOL_ENTRY entry;
+    entry.entry = nullptr;
+    if (MemPoolWalk(pool, &entry) != MEM_POOL_NO_MEMORY) return 1;
+    if (MemPoolPreAllocate(pool, std::size_t{1} << 30) != 0) return 3;
+    return MemPoolFree(pool) == 1 && MemPoolFree(MemPoolInit(0)) == 1 ? 0 : 4;
+  });
+}
+#endif
 
 TEST_F(SmrtHeap, AStalePoolIsReported) {
   const MEM_POOL stale = MemPoolInit(0);

@@ -69,6 +69,38 @@ TEST_F(SmrtHeapThreads, PoolsInTheChildOfAFork) {
   threads.join();
 }
 
+// What others do to the pool meanwhile does not show a block twice, or one that is none.
+TEST_F(SmrtHeapThreads, WalksOfOnePool) {
+  void* kept[100];
+  for (void*& block : kept) block = MemAllocPtr(pool, 200, 0);
+  support::in_threads(std::size_t{4}, [&](std::size_t t) {
+    for (int i = 0; i < 30; ++i) {
+      if (t == 0) {
+        EXPECT_EQ(MemFreeFS(MemAllocFS(pool)), 1);
+        continue;
+      }
+      MEM_POOL_ENTRY entry;
+      entry.entry = nullptr;
+      int of_kept = 0;
+      while (MemPoolWalk(pool, &entry) == MEM_POOL_OK) {
+        for (const void* const block : kept) of_kept += entry.entry == block ? 1 : 0;
+      }
+      EXPECT_EQ(of_kept, 100);
+    }
+  });
+  for (void* const block : kept) EXPECT_EQ(MemFreePtr(block), 1);
+}
+
+TEST_F(SmrtHeapThreads, ThePoolOfMalloc) {
+  support::in_threads(4, [] {
+    for (int i = 0; i < 100; ++i) {
+      void* const block = MemAllocPtr(MemDefaultPool, 100, 0);
+      EXPECT_EQ(MemPoolOfPtr(block), MemDefaultPool);
+      EXPECT_EQ(MemFreePtr(block), 1);
+    }
+  });
+}
+
 TEST_F(SmrtHeapThreads, Limits) {
   support::in_threads(std::size_t{3}, [this](std::size_t t) {
     for (std::size_t i = 0; i < 200; ++i) {
