@@ -14,6 +14,7 @@ from .tables import cell, listed, met, table
 FORMS = {"pairs": "free and malloc", "realloc": "realloc"}
 STEPS = (1, 2, 4, 8)
 OURS = tuple(f"unalloc, {n} step{'s' * (n > 1)}" for n in STEPS)
+LIFO = "unalloc, 1 step, LIFO"  # As the source orders its blocks.
 FLOOR = "floor"
 LEAST = 5.0  # Times as fast as glibc.
 
@@ -30,7 +31,7 @@ def ratios(rounds, form, ours, less_floor=False):
 
 def names_in(rounds):
   names = contestants_in(rounds, lambda key: key[0] in FORMS)
-  return sorted(names, key=lambda name: (name != "glibc", name in OURS, name == FLOOR))
+  return sorted(names, key=lambda name: (name != "glibc", name in (*OURS, LIFO), name == FLOOR))
 
 
 def best_peer(rounds, form):
@@ -55,7 +56,7 @@ def times(rounds, form):
 def targets(rounds):
   lines = []
   for form, words in FORMS.items():
-    for name in OURS:
+    for name in (*OURS, LIFO):
       if found := ratios(rounds, form, name):
         lines.append([words, name, f"{LEAST:.0f}", cell(found), met(median(found) >= LEAST)])
   return table(["form", "", "times as fast as glibc, at least", "median [quartiles]", ""], lines)

@@ -11,16 +11,15 @@ shift 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Of each program: its languages, and its link lines.
-declare -A standards=([c]="c99 c11" [cpp]="c++11 c++14 c++17 c++20")
+# Of each program: its languages, and its link lines. `functions` is with the file that makes
+# functions of the names.
+declare -A standards=([c]="c99 c11 c++11 c++14 c++17 c++20" [cpp]="c++11 c++14 c++17 c++20")
 declare -A lines=(
   [array_pool.cpp]="none"
+  [fixed_pool.c]="plain malloc functions"
+  [unalloc.c]="plain malloc functions"
 )
-declare -A link=(
-  [none]=""
-  [plain]="-ltarn_plain"
-  [malloc]="-ltarn"
-)
+declare -A link=([none]="" [plain]="-ltarn_plain" [malloc]="-ltarn" [functions]="-ltarn_plain")
 
 flags=(-O1 -Wall -Wextra -Wpedantic -Werror -pthread -I "$project/include/tarn/compat")
 compilers=("${CC:-cc} ${CXX:-c++}")
@@ -32,11 +31,15 @@ fi
 
 run() {  # PROGRAM COMPILER STANDARD LINE
   local program=$1 compiler=$2 standard=$3 line=$4
+  local -a language=(-x c++) more=()
+  [[ $standard == c++* ]] || language=(-x c)
+  [ "$line" != functions ] || more=(-DAS_FUNCTIONS "$project/include/tarn/compat/$program")
   # shellcheck disable=SC2086
-  "$compiler" "-std=$standard" "${flags[@]}" "$project/tests/compat/sources/$program" \
+  "$compiler" "${language[@]}" "-std=$standard" "${flags[@]}" \
+    "$project/tests/compat/sources/$program" "${more[@]}" -x none \
     -o "$work/program" -L "$libraries" "-Wl,-rpath,$libraries" ${link[$line]} &&
     timeout 60 "$work/program" ||
-    { echo "sources: $program: $compiler -std=$standard ${link[$line]}" >&2; exit 1; }
+    { echo "sources: $program: $compiler -std=$standard, $line" >&2; exit 1; }
 }
 
 programs=("$@")
@@ -45,9 +48,9 @@ count=0
 for program in "${programs[@]}"; do
   for pair in "${compilers[@]}"; do
     read -r c cpp <<<"$pair"
-    compiler=$cpp
-    [[ $program != *.c ]] || compiler=$c
     for standard in ${standards[${program##*.}]}; do
+      compiler=$cpp
+      [[ $standard == c++* ]] || compiler=$c
       for line in ${lines[$program]}; do
         run "$program" "$compiler" "$standard" "$line"
         count=$((count + 1))

@@ -312,6 +312,89 @@ static void in_child(void (*body)(void)) {
   CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* Of the blocks of each class the one that was freed last is the next one, whatever came between.
+ */
+static void last_in_first_out(void) {
+  for (size_t bytes = 1; bytes <= 128 * 1024; bytes = bytes * 3 + 1) {
+    char* blocks[100];
+    void* other = unalloc(bytes <= 400 ? 100000 : 16);
+    for (int i = 0; i < 100; ++i) {
+      blocks[i] = unalloc(bytes);
+      CHECK(blocks[i] != NULL);
+      blocks[i][0] = (char)i;
+    }
+    for (int i = 0; i < 100; ++i) unfree(blocks[(i * 7) % 100]);
+    unfree(other);
+    for (int i = 99; i >= 0; --i)
+      CHECK((i % 2 ? unalloc(bytes) : uncalloc(1, bytes)) == blocks[(i * 7) % 100]);
+    for (int i = 0; i < 100; ++i) unfree(blocks[i]);
+  }
+  void* const large = unalloc(1 << 20); /* Beyond the classes. */
+  unfree(large);
+  char* p = unalloc(100);
+  memcpy(p, "contents", 9);
+  p = unrealloc(p, 1000);
+  CHECK(memcmp(p, "contents", 9) == 0);
+  CHECK(unrealloc(p, 0) == NULL && unalloc(1000) == p);
+  unfree(p);
+}
+
+/* What a thread has stacked goes back to the heap when it ends; another thread's blocks to their
+ * pages. */
+static void* stack_and_end(void* theirs) {
+  void* mine[64];
+  unfree(theirs);
+  for (int i = 0; i < 64; ++i) CHECK((mine[i] = unalloc(500)) != NULL);
+  for (int i = 0; i < 64; ++i) unfree(mine[i]);
+  CHECK(unalloc(500) == mine[63]);
+  unfree(mine[63]);
+  return NULL;
+}
+static void stacked_by_threads(void) {
+  void* const p = unalloc(500);
+  const tarn_heap heap = tarn_heap_of(p);
+  tarn_heap_stats before = TARN_HEAP_STATS(), after = TARN_HEAP_STATS();
+  CHECK(tarn_heap_get_stats(heap, &before) == 0);
+  for (int round = 0; round < 20; ++round) {
+    pthread_t thread;
+    void* const given = unalloc(500);
+    CHECK(pthread_create(&thread, NULL, stack_and_end, given) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+  }
+  CHECK(tarn_heap_get_stats(heap, &after) == 0 && after.live_blocks <= before.live_blocks);
+  unfree(p);
+}
+
+static void lifo(void) {
+  last_in_first_out();
+  stacked_by_threads();
+  in_child(last_in_first_out);
+  errno = 0;
+  CHECK(tarn_unalloc_use_lifo(0) == -1 && errno == EBUSY);
+}
+
+static void chosen_lifo(void) {
+  const size_t table[] = {16, 400, 20000, 128 * 1024};
+  errno = 5;
+  CHECK(tarn_unalloc_use_lifo(0) == 0 && tarn_unalloc_use_lifo(1) == 0 && errno == 5);
+  CHECK(tarn_unalloc_use_classes(table, 4) == 0);
+  lifo();
+}
+static void chosen_no_lifo(void) { /* Against the options. */
+  CHECK(tarn_unalloc_use_lifo(0) == 0);
+  void* blocks[2];
+  int same = 0;
+  for (int round = 0; round < 1000; ++round) { /* Pages hand out what they have in stock first. */
+    for (int i = 0; i < 2; ++i) blocks[i] = unalloc(500);
+    unfree(blocks[0]);
+    unfree(blocks[1]);
+    void* const p = unalloc(500);
+    same += p == blocks[1];
+    unfree(p);
+  }
+  CHECK(same < 1000);
+}
+
 static void from_options(void) {
   void* const p = unalloc(1025);
   CHECK(p != NULL && tarn_malloc_usable_size(p) == 1280);
@@ -322,6 +405,12 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "steps") == 0) { /* Under TARN_OPTIONS=unalloc_steps=4. */
     in_child(chosen_table);
     from_options();
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "lifo") == 0) { /* Under TARN_OPTIONS=unalloc_lifo=1. */
+    in_child(chosen_lifo);
+    in_child(chosen_no_lifo);
+    lifo();
     return 0;
   }
   if (argc > 1 && strcmp(argv[1], "little") == 0) { /* Under a limit of address space. */

@@ -21,12 +21,15 @@ TEST(UnallocFace, TakesATableAndServesByIt) {
   EXPECT_EQ(errno, EINVAL);
   EXPECT_FALSE(Unalloc::use_steps(0));
   EXPECT_EQ(errno, EINVAL);
+  EXPECT_TRUE(Unalloc::use_lifo() && Unalloc::use_lifo(false));
   tarn::ClassTable table = tarn::ClassTable::steps(1);
   ASSERT_TRUE(table.add(396));
   ASSERT_TRUE(Unalloc::use(table));
   EXPECT_FALSE(Unalloc::use(table));
   EXPECT_EQ(errno, EBUSY);
   EXPECT_FALSE(Unalloc::use_steps(1));
+  EXPECT_EQ(errno, EBUSY);
+  EXPECT_FALSE(Unalloc::use_lifo());
   EXPECT_EQ(errno, EBUSY);
 
   void* p = Unalloc::allocate(300);

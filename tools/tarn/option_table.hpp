@@ -15,7 +15,7 @@ struct LibraryOption {
 };
 
 // clang-format off
-inline constexpr std::array<LibraryOption, 9> library_options = {{
+inline constexpr std::array<LibraryOption, 10> library_options = {{
     {"account", "FOLDER", "",
      "each process keeps a file named by its process number there, with the account of its "
      "heap (tarn/diagnose/account.h)"},
@@ -32,6 +32,8 @@ inline constexpr std::array<LibraryOption, 9> library_options = {{
      "how long freed memory stays warm before it goes back to the OS; 0: at once"},
     {"purge_keep_kib", "0 to 4294967296", "1024",
      "freed memory that stays warm however old it is"},
+    {"unalloc_lifo", "0 to 1", "0",
+     "1: of unalloc's blocks the one that was freed last is the next one"},
     {"unalloc_steps", "1 to 8", "1",
      "size classes a doubling of unalloc (tarn/heap/unalloc.h)"},
     {"xalloc_mode", "0 to 3", "0",

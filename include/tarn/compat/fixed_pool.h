@@ -1,7 +1,7 @@
 /* compat/fixed_pool.h: pools of blocks of one size, and arenas, under the names of the article that
- * docs/fixed_pool.md cites, in C and C++17, over tarn/pool/pool.h and tarn/arena/arena.h. The
+ * docs/fixed_pool.md cites, in C99 and C++11, over tarn/pool/pool.h and tarn/arena/arena.h. The
  * library exports none of the names: a program compiles with this folder among its include paths,
- * and links with tarn.
+ * and links with tarn. (compat/fixed_pool.c makes functions of them, for who needs their names.)
  *
  * One thread at a time. Sizes are in bytes. Constant time, apart from the chunks, which come from
  * malloc's heap and go back there when they are empty, except for one spare chunk.
@@ -24,14 +24,20 @@
 #include "../arena/arena.h"
 #include "../pool/pool.h"
 
-#ifdef __cplusplus
+#if defined(TARN_FIXED_POOL_FUNCTIONS) && defined(__cplusplus)
+#define TARN_FIXED_POOL_INLINE extern "C"
+#elif defined(TARN_FIXED_POOL_FUNCTIONS)
+#define TARN_FIXED_POOL_INLINE extern
+#elif defined(__cplusplus)
 #define TARN_FIXED_POOL_INLINE inline
 #else
 #define TARN_FIXED_POOL_INLINE static inline
 #endif
 
-typedef struct tarn_pool Pool;
-typedef struct tarn_arena Arena;
+/* A pool and an arena, each under two names. The functions take them by void*, as programs keep
+ * them, in C++ as in C. */
+typedef struct tarn_pool Pool, PoolDescriptor;
+typedef struct tarn_arena Arena, ArenaDescriptor;
 
 /* Makes a pool of blocks of `size` bytes, at least 1. Blocks are aligned as their size allows: to a
  * pointer at least and to 16 at most. Chunks have room for `alloc_step` blocks; 0 lets the pool
@@ -51,15 +57,17 @@ TARN_FIXED_POOL_INLINE Pool* GetPool(size_t size, size_t alloc_step) {
 
 /* A block, not zeroed. The first blocks come in the order of their addresses. Null when there is no
  * memory. */
-TARN_FIXED_POOL_INLINE void* PoolAlloc(Pool* pool) { return tarn_pool_allocate(pool); }
+TARN_FIXED_POOL_INLINE void* PoolAlloc(void* pool) { return tarn_pool_allocate((Pool*)pool); }
 
 /* Frees a block of the pool. Null is ignored. */
-TARN_FIXED_POOL_INLINE void PoolFree(Pool* pool, void* block) { tarn_pool_deallocate(pool, block); }
+TARN_FIXED_POOL_INLINE void PoolFree(void* pool, void* block) {
+  tarn_pool_deallocate((Pool*)pool, block);
+}
 
 /* Ends the pool and all its blocks. Null is ignored. */
-TARN_FIXED_POOL_INLINE void DeletePool(Pool* pool) {
+TARN_FIXED_POOL_INLINE void DeletePool(void* pool) {
   if (pool == NULL) return;
-  tarn_pool_destroy(pool);
+  tarn_pool_destroy((Pool*)pool);
   free(pool);
 }
 
@@ -77,14 +85,15 @@ TARN_FIXED_POOL_INLINE Arena* GetArena(size_t alloc_step) {
 /* A block of `size` bytes, which may be 0, at a multiple of `align`, a power of two. It ends with
  * the arena. Null when `align` is no power of two, and when there is no memory, as for any size
  * that is too large. */
-TARN_FIXED_POOL_INLINE void* ArenaAlloc(Arena* arena, size_t size, size_t align) {
-  return (align & (align - 1)) != 0 ? NULL : tarn_arena_allocate_aligned(arena, size, align);
+TARN_FIXED_POOL_INLINE void* ArenaAlloc(void* arena, size_t size, size_t align) {
+  return (align & (align - 1)) != 0 ? NULL
+                                    : tarn_arena_allocate_aligned((Arena*)arena, size, align);
 }
 
 /* Ends the arena and all its blocks. Null is ignored. */
-TARN_FIXED_POOL_INLINE void DeleteArena(Arena* arena) {
+TARN_FIXED_POOL_INLINE void DeleteArena(void* arena) {
   if (arena == NULL) return;
-  tarn_arena_destroy(arena);
+  tarn_arena_destroy((Arena*)arena);
   free(arena);
 }
 

@@ -1,7 +1,8 @@
 /* compat/unalloc.h: the names of "Fast by tens malloc() and free() at 25% memory cost" (unalloc),
  * in C and C++, over tarn/heap/unalloc.h, which says what each function promises. The library
  * exports none of the names: a program compiles with this folder among its include paths, and links
- * with tarn. docs/unalloc.md says what differs from the source.
+ * with tarn. docs/unalloc.md says what differs from the source. (compat/unalloc.c makes functions
+ * of them, for who needs their names.)
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_COMPAT_UNALLOC_H
@@ -12,7 +13,11 @@
 
 #include "../heap/unalloc.h"
 
-#ifdef __cplusplus
+#if defined(TARN_UNALLOC_FUNCTIONS) && defined(__cplusplus)
+#define TARN_UNALLOC_INLINE extern "C"
+#elif defined(TARN_UNALLOC_FUNCTIONS)
+#define TARN_UNALLOC_INLINE extern
+#elif defined(__cplusplus)
 #define TARN_UNALLOC_INLINE inline
 #else
 #define TARN_UNALLOC_INLINE static inline

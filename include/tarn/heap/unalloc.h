@@ -38,6 +38,15 @@ TARN_API int tarn_unalloc_use_steps(unsigned per_doubling);
  * multiple of 16 or above 128 KiB, with ENOSPC for more than 128 sizes, and with ENOMEM. */
 TARN_API int tarn_unalloc_use_classes(const size_t* class_bytes, size_t class_count);
 
+/* Chooses the order in which freed blocks come back. yes: last in, first out, as the source has it:
+ * of the blocks of one class the one that the calling thread has freed last is the next. They lie
+ * on a stack of the thread's for each class (blocks of pages that other threads began go back to
+ * these), count as live in the heap's statistics, and go back to their pages when the thread ends,
+ * when memory is short, or when nobody wanted them for purge_delay_ms. 0: as their pages have them,
+ * which keeps blocks together. Without a choice, TARN_OPTIONS=unalloc_lifo=1 chooses, and without
+ * that it is 0. Returns 0; or -1 with EBUSY as above. */
+TARN_API int tarn_unalloc_use_lifo(int yes);
+
 /* A block of at least `size` bytes, aligned to 16, from the smallest class that holds them. It has
  * no header: 2^n bytes take 2^n. Above the last class it takes whole pages of 4 KiB. Size 0 gives a
  * block that may only be freed or resized. */

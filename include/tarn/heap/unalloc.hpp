@@ -36,6 +36,9 @@ struct Unalloc {
     return tarn_unalloc_use_steps(per_doubling) == 0;
   }
 
+  // Choose the order: the block that was freed last is the next one of its class, or not.
+  static bool use_lifo(bool yes = true) noexcept { return tarn_unalloc_use_lifo(yes ? 1 : 0) == 0; }
+
   [[nodiscard]] static void* allocate(std::size_t bytes) {
     return or_bad_alloc(tarn_unalloc(bytes));
   }

@@ -3,8 +3,13 @@
 // There is no lock, and nothing that a fork could find half-done. A thread makes a heap and offers
 // it; if another one was faster, it ends its own. A choice of classes is an offer, too.
 //
+// Last in, first out, the heap is below: a thread's freed blocks are stacked (block_stacks.hpp), a
+// stack for each class of the table. Hits are as without, since heap_id stays 0 then and leads to
+// the slow path.
+//
 // SPDX-License-Identifier: MIT
 #include "tarn/heap/unalloc.h"
+#include "engine/records/class_table.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/operations/life.hpp"
 #include "malloc/blocks/free.hpp"
@@ -16,6 +21,7 @@
 #include <cstring>
 
 #include "heaps/blocks/allocate.hpp"
+#include "kinds/process_wide/block_stacks.hpp"
 #include "malloc/process/process.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
@@ -33,6 +39,23 @@ constexpr std::size_t table_most = TARN_HEAP_CLASS_BYTES_MAX;
 constinit std::atomic<HeapRecord*> heap_record{nullptr};
 constinit std::atomic<std::uint64_t> heap_id{0};
 
+// Whether freed blocks are stacked. It is chosen before the heap is offered.
+enum class Order : unsigned char { unchosen, by_pages, lifo };
+constinit std::atomic<Order> order{Order::unchosen};
+
+// An order that nobody has chosen is that of the options.
+bool is_lifo() noexcept { return order.load(std::memory_order_relaxed) == Order::lifo; }
+void choose_order() noexcept {
+  Order none = Order::unchosen;
+  const Order wanted = settings[Option::unalloc_lifo] != 0 ? Order::lifo : Order::by_pages;
+  order.compare_exchange_strong(none, wanted, std::memory_order_relaxed);
+}
+
+// Lets hits find the heap, if there are any.
+void publish(HeapRecord& record) noexcept {
+  if (!is_lifo()) heap_id.store(record.handle().id, std::memory_order_release);
+}
+
 bool is_made() noexcept { return heap_record.load(std::memory_order_acquire) != nullptr; }
 
 // Offers the heap. False: there is one already, and this one has been ended.
@@ -44,13 +67,15 @@ bool offer(tarn_heap made) noexcept {
     heap_clear(made, true, "unalloc");
     return false;
   }
-  heap_id.store(made.id, std::memory_order_release);
+  publish(*record);
   return true;
 }
 
 int make(const std::size_t* class_bytes, std::size_t class_count) noexcept {
   if (is_made()) return EBUSY;
   if (class_bytes == nullptr || class_count == 0) return EINVAL;
+  process.start();
+  choose_order();
   tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.name = "unalloc";
   options.class_bytes = class_bytes;
@@ -87,26 +112,86 @@ TARN_COLD tarn_heap first_heap() noexcept {
   }
   errno = saved;
   HeapRecord* const record = heap_record.load(std::memory_order_acquire);
-  TARN_ASSERT(record != nullptr);           // This thread has made it, or another one was first.
-  const tarn_heap heap = record->handle();  // It never ends, so its id is the one it began with.
-  heap_id.store(heap.id, std::memory_order_release);
-  return heap;
+  TARN_ASSERT(record != nullptr);  // This thread has made it, or another one was first.
+  publish(*record);
+  return record->handle();  // It never ends, so its id is the one it began with.
 }
 
-TARN_INLINE tarn_heap the_heap() noexcept {
+tarn_heap the_heap() noexcept {
+  HeapRecord* const record = heap_record.load(std::memory_order_acquire);
+  return TARN_LIKELY(record != nullptr) ? record->handle() : first_heap();
+}
+
+// What hits do not serve: the first block, and the heap that is last in, first out. Blocks beyond
+// the classes are not stacked.
+TARN_NOINLINE void* allocate_slow(std::size_t bytes, const char* function,
+                                  const void* site) noexcept {
+  const tarn_heap heap = the_heap();
+  if (heap.record == nullptr) return nullptr;
+  if (is_lifo()) {
+    HeapRecord& record = *static_cast<HeapRecord*>(heap.record);
+    const std::size_t size_class = table_class_of(record, bytes, block_align);
+    void* const block =
+        size_class == no_class ? nullptr : take_stacked(unalloc_row(size_class - class_count));
+    if (block != nullptr) return block;
+  }
+  void* const block = heap_allocate(heap, bytes, function, site);
+  if (block != nullptr || !give_stacked()) return block;
+  return heap_allocate(heap, bytes, function, site);
+}
+TARN_INLINE void* allocate_any(std::size_t bytes, const char* function, const void* site) noexcept {
   const std::uint64_t id = heap_id.load(std::memory_order_acquire);
-  if (TARN_UNLIKELY(id == 0)) return first_heap();
-  return {heap_record.load(std::memory_order_relaxed), id};
+  if (TARN_UNLIKELY(id == 0)) return allocate_slow(bytes, function, site);
+  return heap_allocate({heap_record.load(std::memory_order_relaxed), id}, bytes, function, site);
+}
+
+// The place in the table of a block that this thread may stack; TARN_HEAP_CLASSES_MAX: of none.
+std::size_t place_to_stack(void* p) noexcept {
+  constexpr std::size_t none = TARN_HEAP_CLASSES_MAX;
+  auto* const page = static_cast<Page*>(page_map.span_of(p));
+  HeapRecord* const record = heap_record.load(std::memory_order_relaxed);
+  if (page->kind_now() == SpanKind::mixed && page->record_now() == record) {
+    const std::size_t bytes = usable_bytes(p, "unfree");
+    const std::size_t size_class = table_class_of(*record, bytes, block_align);
+    if (size_class == no_class) return none;
+    const std::size_t at = size_class - class_count;
+    return record->fixed(at).block_bytes == bytes ? at : none;
+  }
+  const bool is_mine = page->kind_now() == SpanKind::page &&
+                       page->owner.load(std::memory_order_relaxed) == current_thread &&
+                       page->heap_now()->record == record && page->is_block(p);
+  return is_mine ? page->size_class - std::size_t{class_count} : none;
+}
+bool stack_freed(void* p) noexcept {
+  const std::size_t at = place_to_stack(p);
+  return at < TARN_HEAP_CLASSES_MAX && stack_block(unalloc_row(at), p, "unfree");
+}
+TARN_INLINE void give(void* p) noexcept {
+  if (TARN_UNLIKELY(is_lifo()) && stack_freed(p)) return;
+  deallocate(p);
+}
+
+// A larger block in place of p, each from and to its stack.
+void* move_lifo(void* p, std::size_t usable, std::size_t bytes, const void* site) noexcept {
+  void* const block = allocate_slow(bytes, "unrealloc", site);
+  if (block == nullptr) return nullptr;
+  memcpy(block, p, usable);
+  give(p);
+  return block;
 }
 
 TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
   if (p != nullptr && bytes == 0) {
-    deallocate(p);
+    give(p);
     return nullptr;
   }
+  if (p == nullptr) return allocate_any(bytes, "unrealloc", site);
   const tarn_heap heap = the_heap();
   if (heap.record == nullptr) return nullptr;
-  if (p == nullptr) return heap_allocate(heap, bytes, "unrealloc", site);
+  if (is_lifo() && bytes <= TARN_HEAP_CLASS_BYTES_MAX) {
+    const std::size_t usable = usable_bytes(p, "unrealloc");
+    if (bytes > usable) return move_lifo(p, usable, bytes, site);
+  }
   return heap_reallocate(heap, p, bytes, "unrealloc", site);
 }
 
@@ -128,10 +213,15 @@ int tarn_unalloc_use_classes(const std::size_t* class_bytes, std::size_t class_c
   return result_of(make(class_bytes, class_count), saved);
 }
 
+int tarn_unalloc_use_lifo(int yes) {
+  const int saved = errno;
+  if (is_made()) return result_of(EBUSY, saved);
+  order.store(yes != 0 ? Order::lifo : Order::by_pages, std::memory_order_relaxed);
+  return result_of(0, saved);
+}
+
 void* tarn_unalloc(std::size_t size) {
-  const tarn_heap heap = the_heap();
-  if (TARN_UNLIKELY(heap.record == nullptr)) return nullptr;
-  return heap_allocate(heap, size, "unalloc");
+  return allocate_any(size, "unalloc", __builtin_return_address(0));
 }
 
 void* tarn_uncalloc(std::size_t count, std::size_t size) {
@@ -140,15 +230,15 @@ void* tarn_uncalloc(std::size_t count, std::size_t size) {
     errno = ENOMEM;
     return nullptr;
   }
-  const tarn_heap heap = the_heap();
-  if (TARN_UNLIKELY(heap.record == nullptr)) return nullptr;
   if (bytes > TARN_HEAP_CLASS_BYTES_MAX) {  // Fresh memory is zero already.
+    const tarn_heap heap = the_heap();
+    if (heap.record == nullptr) return nullptr;
     return heap_allocate_slow(heap, {.bytes = bytes,
                                      .zero = true,
                                      .function = "uncalloc",
                                      .site = __builtin_return_address(0)});
   }
-  void* const block = heap_allocate(heap, bytes, "uncalloc");
+  void* const block = allocate_any(bytes, "uncalloc", __builtin_return_address(0));
   if (TARN_LIKELY(block != nullptr)) memset(block, 0, usable_bytes(block, "uncalloc"));
   return block;
 }
@@ -166,6 +256,6 @@ void* tarn_unrealloc(void* p, std::size_t size) {
   return reallocate_slow(p, size, __builtin_return_address(0));
 }
 
-void tarn_unfree(void* p) { deallocate(p); }
+void tarn_unfree(void* p) { give(p); }
 
 }  // extern "C"

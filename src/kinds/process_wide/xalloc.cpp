@@ -19,8 +19,8 @@
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/operations/life.hpp"
 #include "heaps/operations/trim.hpp"
+#include "kinds/process_wide/block_stacks.hpp"
 #include "kinds/process_wide/xalloc_counts.hpp"
-#include "kinds/process_wide/xalloc_stacks.hpp"
 #include "malloc/blocks/free.hpp"
 #include "malloc/blocks/resize.hpp"
 #include "malloc/process/process.hpp"
@@ -184,7 +184,7 @@ TARN_NOINLINE void* xmalloc_slow(std::size_t bytes, const void* site) noexcept {
       &thread != no_thread()) {
     const std::size_t size_class = served[class_of(bytes)];
     Page* const page = thread.heap.current[size_class];
-    void* block = is_stacked(size_class) ? take_stacked(size_class) : nullptr;
+    void* block = is_stacked(size_class) ? take_stacked(xmalloc_row(size_class)) : nullptr;
     if (block != nullptr) {
     } else if (page->free != nullptr) {
       block = page_pop(page);
@@ -232,7 +232,7 @@ TARN_NOINLINE void free_slow(void* p, Page* page, std::size_t size_class,
     report_if_just_freed(p, "xfree");
     const bool stacks = is_stacked(size_class) && hooks.lock == nullptr;
     if (stacks) span_of_block(p, "xfree");  // Reports what is no block.
-    if (!stacks || !stack_block(size_class, p)) deallocate_in(page, p);
+    if (!stacks || !stack_block(xmalloc_row(size_class), p, "xfree")) deallocate_in(page, p);
   } else {
     deallocate_slow(p, FreeCall{"xfree", site});
   }

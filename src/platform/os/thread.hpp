@@ -134,7 +134,7 @@ class LockedUnlessHeld {
 
 // Has `ended(value)` called when the calling thread ends. False when the OS refuses. There are two
 // callers, each with one function for all threads and one value for each.
-enum class ThreadEndFor { heap, scratch, xalloc_stacks };
+enum class ThreadEndFor { heap, scratch, block_stacks };
 using ThreadEnded = void (*)(void* value);
 bool thread_on_end(ThreadEnded ended, void* value, ThreadEndFor whom = ThreadEndFor::heap) noexcept;
 

@@ -18,10 +18,11 @@ enum class Option : std::uint8_t {
   large_move_kib,
   check_tree_threads,
   unalloc_steps,
+  unalloc_lifo,
   xalloc_mode,
   background_purge,
 };
-inline constexpr std::size_t option_count = 7;
+inline constexpr std::size_t option_count = 8;
 
 struct OptionRow {
   const char* name;
@@ -41,6 +42,7 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
     {"check_tree_threads", 0, 0, 1,
      "1: reports subtrees (tarn/tree/tree.h) that a thread uses although they are another one's"},
     {"unalloc_steps", 1, 1, 8, "size classes a doubling of unalloc (tarn/heap/unalloc.h)"},
+    {"unalloc_lifo", 0, 0, 1, "1: of unalloc's blocks the one that was freed last is the next one"},
     {"xalloc_mode", 0, 0, 3,
      "how strictly xmalloc checks the use of its blocks (tarn/pool/xalloc.h): 1 checked, "
      "2 guarded, 3 passthrough"},

@@ -1,7 +1,7 @@
-// xalloc_stacks: see xalloc_stacks.hpp.
+// block_stacks: see block_stacks.hpp.
 //
 // SPDX-License-Identifier: MIT
-#include "kinds/process_wide/xalloc_stacks.hpp"
+#include "kinds/process_wide/block_stacks.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -23,7 +23,6 @@ namespace {
 
 constexpr std::uint32_t first_room = 64;
 constexpr std::uint32_t look_every = 256;  // So many blocks that come or go.
-constexpr std::size_t stacked_classes = class_count - linear_class_max - 1;
 
 struct BlockStack {
   void** blocks = nullptr;
@@ -55,7 +54,7 @@ class Changing {
 
 // Never freed; a thread that begins takes those of one that has ended.
 struct ThreadStacks {
-  BlockStack of[stacked_classes];
+  BlockStack of[stack_rows];
   std::atomic<bool> taken{true};
   ThreadStacks* next_known = nullptr;
 };
@@ -135,7 +134,7 @@ TARN_COLD bool join() noexcept {
   ThreadStacks* stacks = take_known();
   if (stacks == nullptr) stacks = make();
   if (stacks == nullptr) return false;
-  if (!os::thread_on_end(end, stacks, os::ThreadEndFor::xalloc_stacks)) {
+  if (!os::thread_on_end(end, stacks, os::ThreadEndFor::block_stacks)) {
     stacks->taken.store(false, std::memory_order_release);
     return false;
   }
@@ -168,16 +167,16 @@ TARN_COLD void look(BlockStack& stack) noexcept {
   stack.least = stack.count;
 }
 
-BlockStack& stack_of(std::size_t size_class) noexcept {
-  TARN_ASSERT(is_stacked(size_class) && stacks_here != nullptr);
-  return stacks_here->of[size_class - linear_class_max - 1];
+BlockStack& stack_of(StackRow row) noexcept {
+  TARN_ASSERT(static_cast<std::size_t>(row) < stack_rows && stacks_here != nullptr);
+  return stacks_here->of[static_cast<std::size_t>(row)];
 }
 
 }  // namespace
 
-void* take_stacked(std::size_t size_class) noexcept {
+void* take_stacked(StackRow row) noexcept {
   if (TARN_UNLIKELY(stacks_here == nullptr)) return nullptr;
-  BlockStack& stack = stack_of(size_class);
+  BlockStack& stack = stack_of(row);
   if (stack.count == 0) return nullptr;
   void* const block = stack.blocks[--stack.count];
   if (stack.count < stack.least) stack.least = stack.count;
@@ -185,12 +184,12 @@ void* take_stacked(std::size_t size_class) noexcept {
   return block;
 }
 
-bool stack_block(std::size_t size_class, void* p) noexcept {
+bool stack_block(StackRow row, void* p, const char* function) noexcept {
   if (TARN_UNLIKELY(stacks_here == nullptr) && !join()) return false;
-  BlockStack& stack = stack_of(size_class);
+  BlockStack& stack = stack_of(row);
   if (TARN_UNLIKELY(++stack.moves == look_every)) look(stack);
   if (stack.count != 0 && stack.blocks[stack.count - 1] == p) {
-    report_misuse(Misuse::double_free, "xfree", p);
+    report_misuse(Misuse::double_free, function, p);
   }
   if (TARN_UNLIKELY(stack.count == stack.room) && !grow(stack)) return false;
   stack.blocks[stack.count] = p;
