@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
 #include "../heap/heap.h"
 #include "smrtheap_pools.h"
@@ -294,6 +295,20 @@ TARN_SMRTHEAP_INLINE size_t tarn_mem_take_blocks(MEM_POOL pool, size_t count) {
   return taken;
 }
 
+/* Whether the system may have so many bytes: not more than its memory and swap together, and no
+ * more than it promises now. Takes none. */
+TARN_SMRTHEAP_INLINE int tarn_mem_may_have(size_t bytes) {
+  struct sysinfo machine;
+  void* promised = NULL;
+  if (sysinfo(&machine) == 0 &&
+      bytes / machine.mem_unit > (size_t)machine.totalram + machine.totalswap) {
+    return 0;
+  }
+  promised = tarn_heap_allocate(tarn_heap_main(), bytes);
+  tarn_heap_deallocate(promised);
+  return promised != NULL;
+}
+
 /* Takes memory now for `size` bytes of the pool's blocks of one size, so that these need none
  * later. The pool's floor rises by it, so the memory stays the pool's, with what it has already. In
  * a pool without such blocks only the floor rises. Returns `size`; or 0, with nothing changed, when
@@ -309,11 +324,7 @@ TARN_SMRTHEAP_INLINE size_t MemPoolPreAllocate(MEM_POOL pool, size_t size) {
   lacks = had - (size_t)stats.live_bytes; /* Free, so far. */
   lacks = size > lacks ? size - lacks : 0;
   if (tarn_mem_is_beyond(pool, had, lacks)) return 0;
-  if (pool->region_bytes == 0 && lacks >= (size_t)1 << 20) { /* Has the system so much? */
-    void* const all = tarn_heap_allocate(tarn_heap_main(), lacks);
-    if (all == NULL) return 0;
-    tarn_heap_deallocate(all);
-  }
+  if (pool->region_bytes == 0 && lacks >= (size_t)1 << 20 && !tarn_mem_may_have(lacks)) return 0;
   if (pool->block_size != 0) {
     const size_t count = size / pool->block_size;
     if (tarn_mem_take_blocks(pool, count) != count) {
