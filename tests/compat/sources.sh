@@ -17,9 +17,11 @@ declare -A standards=([c]="c99 c11 c++11 c++14 c++17 c++20" [cpp]="c++11 c++14 c
 declare -A lines=(
   [array_pool.cpp]="none"
   [fixed_pool.c]="plain malloc functions"
+  [smrtheap.c]="plain new malloc functions"
   [unalloc.c]="plain malloc functions"
 )
-declare -A link=([none]="" [plain]="-ltarn_plain" [malloc]="-ltarn" [functions]="-ltarn_plain")
+declare -A link=([none]="" [plain]="-ltarn_plain" [new]="-ltarn_new -ltarn_plain" [malloc]="-ltarn"
+  [functions]="-ltarn_plain")
 
 flags=(-O1 -Wall -Wextra -Wpedantic -Werror -pthread -I "$project/include/tarn/compat")
 compilers=("${CC:-cc} ${CXX:-c++}")
@@ -38,7 +40,7 @@ run() {  # PROGRAM COMPILER STANDARD LINE
   "$compiler" "${language[@]}" "-std=$standard" "${flags[@]}" \
     "$project/tests/compat/sources/$program" "${more[@]}" -x none \
     -o "$work/program" -L "$libraries" "-Wl,-rpath,$libraries" ${link[$line]} &&
-    timeout 60 "$work/program" ||
+    timeout 60 "$work/program" "$line" ||
     { echo "sources: $program: $compiler -std=$standard, $line" >&2; exit 1; }
 }
 

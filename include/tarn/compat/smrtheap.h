@@ -1,9 +1,10 @@
 /* compat/smrtheap.h: memory pools under the names of A. Applegate's "Rethinking Memory Management"
  * (Dr. Dobb's, June 1994; SmartHeap), in C and C++, over tarn/heap/heap.h. A pool is a heap of
  * tarn's for blocks of any size and of one size, and ends with all of them at once. (smrtheap.hpp
- * has `new (pool)` for C++.) The library exports none of the names: a program compiles with this
- * folder among its include paths, and links with -ltarn_new -ltarn_plain -pthread (in C without the
- * first), or with -ltarn, tarn's malloc. docs/smrtheap.md says what differs.
+ * has `new (pool)` for C++, smrtheap.c makes functions of the names.) The library exports none of
+ * them: a program compiles with this folder among its include paths, and links with -ltarn_new
+ * -ltarn_plain -pthread (in C without the first), or with -ltarn, tarn's malloc. docs/smrtheap.md
+ * says what differs.
  *
  * Any thread may use a pool, even without MEM_SERIALIZE. Sizes are in bytes. Functions that return
  * an int return 1, or 0 when they fail; they fail for a null pool. Using a pool after it was freed

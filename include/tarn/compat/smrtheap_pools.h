@@ -18,11 +18,16 @@
 
 #include "../heap/heap.h"
 
-#ifdef __cplusplus
+#if defined(TARN_SMRTHEAP_FUNCTIONS)
+#define TARN_SMRTHEAP_INLINE
+#elif defined(__cplusplus)
 #define TARN_SMRTHEAP_INLINE inline
-extern "C" {
 #else
 #define TARN_SMRTHEAP_INLINE static inline
+#endif
+
+#ifdef __cplusplus
+extern "C" {
 #endif
 
 typedef struct tarn_mem_pool* MEM_POOL;
