@@ -299,6 +299,25 @@ static void a_place_rests(void) {
   for (i = 0; i < TARN_MEM_RESTING; ++i) CHECK(MemPoolFree(others[i]));
 }
 
+/* So it is in a pool for blocks of any size. */
+static void preallocation_for_any_size(void) {
+  const size_t sizes[] = {16, 1000, 5000, 100000};
+  const size_t bytes = (size_t)8 << 20;
+  size_t s;
+  for (s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
+    const MEM_POOL pool = MemPoolInit(0);
+    MEM_POOL_INFO info;
+    size_t had = 0;
+    CHECK(MemPoolPreAllocate(pool, bytes) == bytes && MemPoolPreAllocate(pool, bytes) == bytes);
+    CHECK(MemPoolInfo(pool, &info) && info.size >= bytes && info.floor >= bytes);
+    CHECK(info.size < bytes + bytes / 8 && info.count == 0);
+    CHECK(MemPoolShrink(pool) == 0 && MemPoolSetCeiling(pool, info.size));
+    while (MemAllocPtr(pool, sizes[s], 0) != NULL) had += sizes[s];
+    CHECK(had >= bytes * 7 / 8);
+    CHECK(MemPoolFree(pool));
+  }
+}
+
 /* What cannot be had is refused at once: nothing is committed for it, and the floor stays. */
 static void what_cannot_be_had(void) {
   static char region[256 * 1024];
@@ -452,6 +471,7 @@ static void pools_that_cannot_be(void) {
 void smrtheap(void) {
   pools_that_cannot_be();
   a_place_rests();
+  preallocation_for_any_size();
   what_cannot_be_had();
   nearly_had();
   a_walk_by_steps();

@@ -276,13 +276,20 @@ TARN_SMRTHEAP_INLINE MEM_POINTER_STATUS MemCheckPtr(MEM_POOL pool, const void* m
   return state == TARN_HEAP_FREE ? MEM_POINTER_FREE : MEM_POINTER_WILD;
 }
 
-/* Allocates blocks of one size, up to `count`, and frees them. Returns how many there were. Their
+/* Blocks of this size take a pool's memory: its own ones, or such as fill pages of the system. */
+TARN_SMRTHEAP_INLINE size_t tarn_mem_taken_bytes(MEM_POOL pool) {
+  return pool->block_size != 0 ? pool->block_size : 4096;
+}
+
+/* Allocates blocks of that size, up to `count`, and frees them. Returns how many there were. Their
  * pages, with live blocks and other bytes in them, are below the floor then. */
 TARN_SMRTHEAP_INLINE size_t tarn_mem_take_blocks(MEM_POOL pool, size_t count) {
   void* first = NULL;
   size_t taken = 0;
   for (; taken != count; ++taken) {
-    void* const p = tarn_fixed_allocate(pool->fixed);
+    void* const p = pool->block_size != 0
+                        ? tarn_fixed_allocate(pool->fixed)
+                        : tarn_heap_allocate(pool->heap, tarn_mem_taken_bytes(pool));
     if (p == NULL) break;
     memcpy(p, &first, sizeof first); /* A block has at least 8 bytes. */
     first = p;
@@ -311,27 +318,26 @@ TARN_SMRTHEAP_INLINE int tarn_mem_may_have(size_t bytes) {
 }
 
 /* Takes memory now for `size` bytes of the pool's blocks of one size, so that these need none
- * later. The pool's floor rises by it, so the memory stays the pool's, with what it has already. In
- * a pool without such blocks only the floor rises. Returns `size`; or 0, with nothing changed, when
- * there is not that much memory. Where the ceiling, the region or the system has not enough for
- * what the pool lacks, that is said at once, and no memory is touched. */
+ * later; in a pool without such blocks for `size` bytes of any. The pool's floor rises by it, so
+ * the memory stays the pool's, with what it has already. Returns `size`; or 0, with nothing
+ * changed, when there is not that much memory. Where the ceiling, the region or the system has not
+ * enough for what the pool lacks, that is said at once, and no memory is touched. */
 TARN_SMRTHEAP_INLINE size_t MemPoolPreAllocate(MEM_POOL pool, size_t size) {
   tarn_heap_stats stats = TARN_HEAP_STATS();
   size_t had = 0;
   size_t lacks = 0;
-  if (pool == NULL || size > PTRDIFF_MAX) return 0;
+  size_t count = 0;
+  if (pool == NULL || pool == tarn_mem_main() || size > PTRDIFF_MAX) return 0;
   if (tarn_heap_get_stats(pool->heap, &stats) != 0) return 0;
   had = (size_t)stats.committed_bytes;
   lacks = had - (size_t)stats.live_bytes; /* Free, so far. */
   lacks = size > lacks ? size - lacks : 0;
   if (tarn_mem_is_beyond(pool, had, lacks)) return 0;
   if (pool->region_bytes == 0 && lacks >= (size_t)1 << 20 && !tarn_mem_may_have(lacks)) return 0;
-  if (pool->block_size != 0) {
-    const size_t count = size / pool->block_size;
-    if (tarn_mem_take_blocks(pool, count) != count) {
-      tarn_heap_trim(pool->heap, had);
-      return 0;
-    }
+  count = size / tarn_mem_taken_bytes(pool);
+  if (tarn_mem_take_blocks(pool, count) != count) {
+    tarn_heap_trim(pool->heap, had);
+    return 0;
   }
   return tarn_mem_raise_floor(pool, size) ? size : 0;
 }
