@@ -29,7 +29,7 @@ constexpr Task tasks[] = {
     {"create", task_create}, {"many", task_many},       {"destroy", task_destroy},
     {"speed", task_speed},   {"scaling", task_scaling}, {"swapped", task_swapped},
     {"pages", task_pages},   {"holes", task_holes},     {"traverse", task_traverse},
-    {"drop", task_drop},     {"tables", task_tables},
+    {"drop", task_drop},     {"tables", task_tables},   {"equilibrium", task_equilibrium},
 };
 
 int run(int argc, char** argv) {

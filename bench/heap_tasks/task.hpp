@@ -21,17 +21,18 @@ struct Request {
 };
 
 // Each returns false where no maker has the name. Arguments with their defaults:
-bool task_create(const Request&);    // heaps, blocks in each, heaps alive at a time
-bool task_many(const Request&);      // heaps, sizes (see task_life.cpp), blocks in each
-bool task_destroy(const Request&);   // blocks, bytes, 1: their pages are taken away before
-bool task_swapped(const Request&);   // MiB of blocks, bytes of each, MiB of ballast
-bool task_speed(const Request&);     // steps, bytes (0: random small sizes)
-bool task_scaling(const Request&);   // steps in a slice, rounds
-bool task_pages(const Request&);     // iterations
-bool task_traverse(const Request&);  // iterations, traversals
-bool task_holes(const Request&);     // iterations
-bool task_drop(const Request&);      // iterations
-bool task_tables(const Request&);    // table and sizes (see task_tables.cpp): table, steps, live
-                                     // blocks, sizes
+bool task_create(const Request&);       // heaps, blocks in each, heaps alive at a time
+bool task_many(const Request&);         // heaps, sizes (see task_life.cpp), blocks in each
+bool task_destroy(const Request&);      // blocks, bytes, 1: their pages are taken away before
+bool task_swapped(const Request&);      // MiB of blocks, bytes of each, MiB of ballast
+bool task_speed(const Request&);        // steps, bytes (0: random small sizes)
+bool task_scaling(const Request&);      // steps in a slice, rounds
+bool task_pages(const Request&);        // iterations
+bool task_traverse(const Request&);     // iterations, traversals
+bool task_holes(const Request&);        // iterations
+bool task_drop(const Request&);         // iterations
+bool task_tables(const Request&);       // table and sizes (see task_tables.cpp): table, steps, live
+                                        // blocks, sizes
+bool task_equilibrium(const Request&);  // steps, live blocks, the largest size
 
 }  // namespace tarn

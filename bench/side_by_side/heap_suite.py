@@ -108,7 +108,17 @@ def benefit_rows():
             (("wall_ms", "wall ms", 2), ("cpu_ms", "processor ms", 2)))
 
 
+def equilibrium_rows():
+  section = ("7. Free blocks for each live one when as many come as go (Knuth's fifty-percent "
+             "rule: 0.5 where blocks are cut and joined)")
+  for live, most in ((20000, 1024), (200000, 128), (2000, 16384)):
+    yield Row(section, f"equilibrium_{most}", f"{live:,} live blocks of 1 to {most:,} bytes",
+              "equilibrium", (5000000, live, most), ("glibc", "tarn"),
+              (("free_per_live", "free / live", 3),))
+
+
 def rows():
   scaling = Row("5. Two threads (and 6e, separate heaps without synchronisation)", "scaling", "",
                 "scaling", (400000, 15), EVERY, ())
-  return [*life_rows(), *weight_rows(), *end_rows(), scaling, *benefit_rows()]
+  return [*life_rows(), *weight_rows(), *end_rows(), scaling, *benefit_rows(),
+          *equilibrium_rows()]

@@ -43,6 +43,7 @@ typedef struct tarn_rust_heap_stats {
   uint64_t live_bytes_peak;
   uint64_t committed_bytes;
   uint64_t committed_bytes_peak;
+  uint64_t free_blocks;
 } tarn_rust_heap_stats;
 
 void tarn_rust_heap_stats_of(tarn_heap heap, tarn_rust_heap_stats* to) {
@@ -53,6 +54,7 @@ void tarn_rust_heap_stats_of(tarn_heap heap, tarn_rust_heap_stats* to) {
   to->live_bytes_peak = stats.live_bytes_peak;
   to->committed_bytes = stats.committed_bytes;
   to->committed_bytes_peak = stats.committed_bytes_peak;
+  to->free_blocks = stats.free_blocks;
 }
 
 tarn_arena* tarn_rust_arena_make(size_t chunk_bytes, size_t limit_bytes, int checked) {

@@ -34,6 +34,7 @@ pub struct tarn_rust_heap_stats {
     pub live_bytes_peak: u64,
     pub committed_bytes: u64,
     pub committed_bytes_peak: u64,
+    pub free_blocks: u64,
 }
 
 /// The first fields of an arena, which must stay where `tarn_rust_arena_make` put it.

@@ -46,6 +46,37 @@ class StatisticsOfThreads : public Statistics {};
 INSTANTIATE_TEST_SUITE_P(Modes, StatisticsOfThreads,
                          testing::Values(TARN_HEAP_SHARED, TARN_HEAP_SERIALISED));
 
+// Of one class, of which no block lies in a mixed page.
+TEST_P(Statistics, OfFreeBlocks) {
+  EXPECT_EQ(stats_of(heap_).free_blocks, 0u);
+  EXPECT_EQ(stats_of(heap_).free_per_live, 0.0);
+  for (int i = 0; i < 1000; ++i) allocate(2000);
+  const std::uint64_t spare = stats_of(heap_).free_blocks;  // Made together, not handed out yet.
+  EXPECT_LE(spare, 16384u / 2000);
+  for (int i = 0; i < 1000; i += 4) {  // Holes in each page.
+    tarn_heap_deallocate(blocks_[static_cast<std::size_t>(i)]);
+  }
+  const tarn_heap_stats stats = stats_of(heap_);
+  EXPECT_EQ(stats.live_blocks, 750u);
+  EXPECT_EQ(stats.free_blocks, spare + 250);
+  EXPECT_DOUBLE_EQ(stats.free_per_live, static_cast<double>(spare + 250) / 750);
+  for (int i = 0; i < 1000; i += 4) {
+    blocks_[static_cast<std::size_t>(i)] = tarn_heap_allocate(heap_, 2000);
+  }
+  EXPECT_EQ(stats_of(heap_).free_blocks, spare);
+}
+
+// In a mixed page the runs between blocks are its free blocks.
+TEST_P(Statistics, OfHolesInTheMixedPage) {
+  for (int i = 0; i < 10; ++i) allocate(48);
+  EXPECT_EQ(stats_of(heap_).free_blocks, 0u);
+  for (const std::size_t i : {2u, 5u, 6u, 9u})
+    tarn_heap_deallocate(blocks_[i]);  // The last: no hole.
+  EXPECT_EQ(stats_of(heap_).free_blocks, 2u);
+  EXPECT_DOUBLE_EQ(stats_of(heap_).free_per_live, 2.0 / 6);
+  blocks_.clear();
+}
+
 TEST_P(Statistics, OfTheMixedPage) {
   std::uint64_t bytes = 0;
   for (const std::size_t size : {0u, 1u, 16u, 17u, 1000u, 1024u, 1024u, 900u}) {

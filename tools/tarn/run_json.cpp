@@ -36,6 +36,8 @@ Json process_json(const RunRecord& record, const tarn_account& account) {
                {"os_map_calls", account.os_map_calls},
                {"os_purge_calls", account.os_purge_calls},
                {"os_purged_bytes", account.os_purged_bytes},
+               {"live_blocks", account.live_blocks},
+               {"free_blocks", account.free_blocks},
                {"classes", Json::array()}};
   for (std::uint64_t i = 0; i < account.class_count; ++i) {
     const tarn_account_class& row = account.classes[i];

@@ -69,17 +69,29 @@ std::string heap_lines(const RunRecord& record, const tarn_account& account,
   return text;
 }
 
-std::string detail_lines(const tarn_account& account) {
+// Beside D. E. Knuth's fifty-percent rule for heaps that join what is free.
+std::string ratio_line(const tarn_account& account) {
+  if (account.live_blocks == 0) return "";
   return fmt::format(
-      "\n  large    {}, peak {}; {} ({}) live at the end"
-      "\n  threads  {} allocated, at most {} at a time"
-      "\n  system   {}; {} gave back {}",
-      text_of_many(account.large_allocations, "block"),
-      text_of_bytes(as_real(account.large_live_bytes_peak)),
-      text_of_count(account.large_live_blocks), text_of_bytes(as_real(account.large_live_bytes)),
-      text_of_count(account.threads_started), text_of_count(account.threads_peak),
-      text_of_many(account.os_map_calls, "map call"), text_of_many(account.os_purge_calls, "purge"),
-      text_of_bytes(as_real(account.os_purged_bytes)));
+      "\n  blocks   {} live and {} free at the end, {:.2f} for each (a heap that joins: 0.5)",
+      text_of_count(account.live_blocks), text_of_count(account.free_blocks),
+      as_real(account.free_blocks) / as_real(account.live_blocks));
+}
+
+std::string detail_lines(const tarn_account& account) {
+  return ratio_line(account) + fmt::format(
+                                   "\n  large    {}, peak {}; {} ({}) live at the end"
+                                   "\n  threads  {} allocated, at most {} at a time"
+                                   "\n  system   {}; {} gave back {}",
+                                   text_of_many(account.large_allocations, "block"),
+                                   text_of_bytes(as_real(account.large_live_bytes_peak)),
+                                   text_of_count(account.large_live_blocks),
+                                   text_of_bytes(as_real(account.large_live_bytes)),
+                                   text_of_count(account.threads_started),
+                                   text_of_count(account.threads_peak),
+                                   text_of_many(account.os_map_calls, "map call"),
+                                   text_of_many(account.os_purge_calls, "purge"),
+                                   text_of_bytes(as_real(account.os_purged_bytes)));
 }
 
 // One line of the table: a class, or the sum of several.

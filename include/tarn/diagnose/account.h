@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define TARN_ACCOUNT_MAGIC UINT64_C(0x31746e63636e7274) /* "trnccnt1" as it lies in memory */
+#define TARN_ACCOUNT_MAGIC UINT64_C(0x32746e63636e7274) /* "trnccnt2" as it lies in memory */
 #define TARN_ACCOUNT_CLASSES 192
 #define TARN_ACCOUNT_PROGRAM 64
 
@@ -65,6 +65,9 @@ typedef struct tarn_account {
   uint64_t os_map_calls;    /* Calls of mmap, mremap and munmap. */
   uint64_t os_purge_calls;  /* Calls of madvise that gave memory back. */
   uint64_t os_purged_bytes; /* The bytes that these gave back. */
+
+  uint64_t live_blocks; /* Of all sizes. */
+  uint64_t free_blocks; /* Of the classes: made and not live (tarn_heap_stats, tarn/heap/heap.h). */
 
   uint64_t class_count; /* The rows of classes[] in use. */
   tarn_account_class classes[TARN_ACCOUNT_CLASSES];

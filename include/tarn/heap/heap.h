@@ -331,6 +331,13 @@ TARN_API tarn_heap tarn_heap_main(void);
  * sampled, and stand for all of their size. requested_is_exact is 1 when no such estimate is part
  * of it.
  *
+ * free_blocks are blocks that have been made and are not live: most of them were freed and wait to
+ * be used again, and of each class in use some (16 KiB of them at most) were never handed out. Room
+ * that no block was made of yet is not counted. D. E. Knuth's rule (The Art of Computer
+ * Programming, volume 1, 2.5) is that with a general heap of his time half as many blocks are free
+ * as are live when as many come as go: free_per_live is 0.5. docs/heaps.md has what tarn's heaps
+ * have.
+ *
  * resident_bytes is counted in whole pages of the operating system. It is 0 where the system does
  * not say, and for a heap in a region, which asks nothing. */
 typedef struct tarn_heap_stats {
@@ -345,6 +352,8 @@ typedef struct tarn_heap_stats {
   uint64_t committed_bytes_peak; /* The largest committed_bytes so far. */
   uint64_t pages;                /* Pages that hold blocks. */
   uint64_t large_blocks;         /* Live blocks with a span of their own. */
+  uint64_t free_blocks;          /* Free places in the pages; see above. */
+  double free_per_live;          /* free_blocks / live_blocks; 0 without live blocks. */
 } tarn_heap_stats;
 
 #define TARN_HEAP_STATS(...) TARN_SIZED(tarn_heap_stats, __VA_ARGS__)

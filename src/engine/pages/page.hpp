@@ -83,7 +83,7 @@ struct alignas(cache_line_bytes) Page : Span {
   };
   std::uint32_t block_bytes = 0;
   std::uint32_t capacity = 0;
-  std::uint32_t carved = 0;
+  Watched<std::uint32_t> carved;
   std::uint32_t live_seen = 0;  // Live blocks when the statistics last looked.
   SizeClass size_class = 0;
   bool queued = false;

@@ -140,6 +140,14 @@ std::uint64_t MixedPage::live_bytes() const noexcept {
   return count * block_align;
 }
 
+std::uint64_t MixedPage::holes() const noexcept {
+  std::uint64_t count = 0;
+  for (std::size_t at = 0;; ++count) {
+    at = find(used_, find(used_, at, false), true);
+    if (at >= grains) return count;
+  }
+}
+
 std::size_t MixedPage::block_around(std::size_t offset) const noexcept {
   std::size_t at = offset / block_align;
   if (at >= grains) return none;

@@ -71,6 +71,7 @@ class MixedPage {
   bool empty() const noexcept;
   std::uint64_t live_blocks() const noexcept;
   std::uint64_t live_bytes() const noexcept;
+  std::uint64_t holes() const noexcept;  // Free runs in front of a block.
 
   // The offset of the block that this byte is part of; `none` when there is none.
   std::size_t block_around(std::size_t offset) const noexcept;

@@ -73,7 +73,7 @@ Place take_place(Checks& checks, Page* page) noexcept {
   } else {
     new (&page->notes[page->carved]) Note;
     TARN_FORK_FENCE();
-    place = place_number(page, page->carved++);
+    place = place_number(page, ++page->carved - 1);
   }
   ++page->countdown;
   if (page->local_free == nullptr && page->carved == page->capacity) {

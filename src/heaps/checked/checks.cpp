@@ -311,6 +311,7 @@ void checks_fill_stats(HeapRecord& record, tarn_heap_stats* stats) noexcept {
     const auto* const page = static_cast<const Page*>(s);
     if (page->kind_now() == SpanKind::checked) {
       ++stats->pages;
+      stats->free_blocks += page->carved - page->live_seen;
     } else {
       stats->large_blocks += page->live_seen;
     }

@@ -83,6 +83,8 @@ class Tally {
   void page(const Page& page) noexcept {
     const std::uint64_t live = live_blocks_seen(page);
     ++stats_.pages;
+    const std::uint64_t made = page.carved;
+    stats_.free_blocks += made < live ? 0 : made - live;  // A free may be seen late.
     add_blocks(live, live * page.block_bytes);
     residence_.add(page.base, page.bytes());
     if (page.size_class < estimated_) {
@@ -105,6 +107,7 @@ class Tally {
     const std::uint64_t bytes = mixed.live_bytes();
     ++stats_.pages;
     add_blocks(live, bytes);
+    stats_.free_blocks += mixed.holes();
     residence_.add(mixed.page->base, std::size_t{mixed.slices_charged} << slice_shift);
     if (live == 0) return;
     const std::uint64_t slack = estimate(live, mixed.allocations, mixed.slack_bytes);
@@ -169,6 +172,12 @@ void fill_peak(HeapRecord& record, tarn_heap_stats& stats) noexcept {
   stats.live_bytes_peak = static_cast<std::uint64_t>(peak);
 }
 
+void fill_ratio(tarn_heap_stats& stats) noexcept {
+  if (stats.live_blocks == 0) return;
+  stats.free_per_live =
+      static_cast<double>(stats.free_blocks) / static_cast<double>(stats.live_blocks);
+}
+
 // Any thread; exact when it is alone.
 void fill_main(tarn_heap_stats& stats) noexcept {
   {
@@ -231,6 +240,7 @@ bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept {
   stats->bytes = bytes;
   if (record == &main_record) {
     fill_main(*stats);
+    fill_ratio(*stats);
     return true;
   }
   ExclusiveSection exclusive(*record);
@@ -238,6 +248,7 @@ bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept {
     live_record(heap, "tarn_heap_get_stats");
   }
   fill_closed(*record, *stats);
+  fill_ratio(*stats);
   return true;
 }
 

@@ -25,6 +25,8 @@ void fill_classes(tarn_account* account) noexcept {
     add_counts_of(t->heap, main_record, account);
   }
   std::uint64_t live_bytes = 0;
+  std::uint64_t live_blocks = account->large_live_blocks;
+  std::uint64_t free_blocks = 0;
   const auto add = [&](const Span* span) noexcept {
     const bool checked = span->kind_now() == SpanKind::checked;
     if (span->kind_now() != SpanKind::page && !checked) return;
@@ -32,12 +34,17 @@ void fill_classes(tarn_account* account) noexcept {
     tarn_account_class& row = account->classes[class_of(page->block_bytes)];
     if (checked) {
       row.live_blocks += page->live_seen;
+      live_blocks += page->live_seen;
+      free_blocks += page->carved - page->live_seen;
       live_bytes += std::uint64_t{page->live_seen} * page->block_bytes;
       return;
     }
     // The owner may be between two writes: then the numbers are of different moments.
     const std::uint64_t live = live_blocks_seen(*page);
+    const std::uint64_t made = page->carved;
     row.live_blocks += live;
+    live_blocks += live;
+    free_blocks += made < live ? 0 : made - live;  // A free may be seen late.
     live_bytes += live * page->block_bytes;
     const bool mine = page->owner.load(std::memory_order_relaxed) == current_thread;
     if (mine) row.allocations -= page_untaken(page);  // Handed to malloc, not taken.
@@ -45,6 +52,8 @@ void fill_classes(tarn_account* account) noexcept {
   store.for_each_span(add);
   registry.for_each_region_span(add);
   account->live_bytes = live_bytes + account->large_live_bytes;
+  account->live_blocks = live_blocks;
+  account->free_blocks = free_blocks;
 }
 
 }  // namespace

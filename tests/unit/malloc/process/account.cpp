@@ -59,13 +59,16 @@ TEST(Account, LiveBlocksAreExactWhoeverFreesThem) {
       if (i % 2000 != 0) continue;
       const auto account = account_now();
       std::uint64_t bytes = 0;
+      std::uint64_t live_blocks = account->large_live_blocks;
       for (std::size_t c = 1; c < class_count; ++c) {
         const tarn_account_class& row = account->classes[c];
         ASSERT_EQ(row.live_blocks, live[row.block_bytes]) << row.block_bytes;
         ASSERT_GE(row.allocations, row.live_blocks);
         bytes += row.live_blocks * row.block_bytes;
+        live_blocks += row.live_blocks;
       }
       ASSERT_EQ(account->live_bytes, bytes);
+      ASSERT_EQ(account->live_blocks, live_blocks);
       ASSERT_GE(account->live_bytes_peak, account->live_bytes);
       ASSERT_GE(account->committed_bytes, bytes);
       ASSERT_GE(account->reserved_bytes, account->committed_bytes);
@@ -74,6 +77,17 @@ TEST(Account, LiveBlocksAreExactWhoeverFreesThem) {
   for (void* block : blocks) tarn_free(block);
   trim(0);
   EXPECT_EQ(account_now()->live_bytes, 0u);
+}
+
+TEST(Account, FreeBlocksAreThoseBetweenLiveOnes) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 1000; ++i) blocks.push_back(tarn_malloc(2000));
+  const std::uint64_t before = account_now()->free_blocks;
+  for (std::size_t i = 0; i < blocks.size(); i += 4) tarn_free(blocks[i]);
+  EXPECT_EQ(account_now()->free_blocks, before + 250);
+  for (std::size_t i = 0; i < blocks.size(); i += 4) blocks[i] = tarn_malloc(2000);
+  EXPECT_EQ(account_now()->free_blocks, before);
+  for (void* block : blocks) tarn_free(block);
 }
 
 TEST(Account, LargeBlocks) {
