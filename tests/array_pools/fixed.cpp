@@ -133,7 +133,7 @@ TYPED_TEST(EveryArrayPool, KnowsTheMostThatWereInUse) {
   auto& pool = this->pool;
   EXPECT_EQ(pool.peak(), 0u);
   std::size_t most = 0;
-  for (const std::size_t n : {1, 1, 3, 2, 7}) {
+  for (const std::size_t n : {1u, 1u, 3u, 2u, 7u}) {
     std::vector<void*> taken;
     while (taken.size() != n && taken.size() != pool.capacity()) {
       taken.push_back(pool.try_allocate());

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "sources.hpp"
 #include "tarn/arena/arena.hpp"
@@ -140,6 +141,72 @@ TEST_F(CheckedPoolDeathTest, UseAfterFree) {
       },
       "^tarn: use after free: .*9 bytes into a block of 40 bytes of the pool \"nodes\"\n"
       "tarn:   allocated at .*\ntarn:   freed at ");
+}
+
+void write_late(Pool& pool) {
+  auto* const p = static_cast<char*>(hidden(pool.allocate()));
+  static_cast<void>(pool.allocate());
+  pool.deallocate(p);
+  p[9] = 1;
+}
+
+// Not before the block is used again, if nobody looks; else then.
+TEST_F(CheckedPoolDeathTest, UseAfterFreeFoundByWhoLooks) {
+  expect(
+      [](Pool& pool) {
+        write_late(pool);
+        (void)pool.check();
+      },
+      "^tarn: use after free: tarn_pool_check: .*9 bytes into a block of 40 bytes of the pool "
+      "\"nodes\"\ntarn:   allocated at .*\ntarn:   freed at ");
+  expect(
+      [](Pool& pool) {
+        write_late(pool);
+        pool.walk([](void*) {});
+      },
+      "^tarn: use after free: tarn_pool_walk: ");
+  expect(
+      [](Pool& pool) {
+        write_late(pool);
+        pool.walk([&](void* p) { pool.deallocate(p); });  // Its chunk goes.
+      },
+      "^tarn: use after free: tarn_pool_walk: ");
+  expect(
+      [](Pool& pool) {
+        write_late(pool);
+        pool.clear();
+      },
+      "^tarn: use after free: tarn_pool_clear: ");
+  expect(
+      [](Pool& pool) {
+        write_late(pool);
+        tarn_pool_destroy(pool.get());
+      },
+      "^tarn: use after free: tarn_pool_destroy: ");
+}
+
+// Chunks that go back take what was written to them along, so it is looked at before.
+TEST_F(CheckedPoolDeathTest, UseAfterFreeInAChunkThatGoes) {
+  expect(
+      [](Pool& pool) {
+        std::vector<char*> blocks;
+        for (int i = 0; i < 10'000; ++i) {
+          blocks.push_back(static_cast<char*>(hidden(pool.allocate())));
+        }
+        for (char* p : blocks) {
+          pool.deallocate(p);
+          if (p == blocks[0]) p[0] = 1;
+        }
+      },
+      "^tarn: use after free: tarn_pool_deallocate: .*0 bytes into a block of 40 bytes");
+  expect(
+      [](Pool& pool) {
+        auto* const p = static_cast<char*>(hidden(pool.allocate()));
+        pool.deallocate(p);
+        p[3] = 1;
+        (void)pool.trim();
+      },
+      "^tarn: use after free: tarn_pool_trim: .*3 bytes into a block of 40 bytes");
 }
 
 // What a fast pool finds because it comes by.

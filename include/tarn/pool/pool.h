@@ -231,7 +231,9 @@ TARN_API int tarn_pool_walk(tarn_pool* pool, tarn_pool_visit visit, void* contex
 TARN_API int tarn_pool_ended_in_walk(const tarn_pool* pool, const void* p);
 
 /* 1 when every invariant of the pool's structures holds, as far as can be told without touching
- * memory that is not the pool's; else 0. Linear in the blocks. */
+ * memory that is not the pool's; else 0. Linear in the blocks. A checked pool looks at all of them,
+ * and reports overruns and writes to freed blocks, as it does in walks, when it is cleared or
+ * destroyed, and of a chunk that goes back. */
 TARN_API int tarn_pool_check(const tarn_pool* pool);
 
 #ifdef __cplusplus

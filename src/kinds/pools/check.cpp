@@ -82,11 +82,3 @@ bool check_pool(const tarn_pool& pool) noexcept {
 }
 
 }  // namespace tarn
-
-using namespace tarn;
-
-extern "C" {
-
-int tarn_pool_check(const tarn_pool* pool) { return check_pool(*pool) ? 1 : 0; }
-
-}  // extern "C"

@@ -65,19 +65,23 @@ CheckedChunk& chunk_of_live(const tarn_pool& pool, const void* p, const void* he
   return *chunk;
 }
 
-// Takes the oldest free block off the queue, and reports writes to it.
-char* take_oldest(CheckedChunk& chunk, const void* here) noexcept {
+// Reports a write to a block since it was freed.
+void check_freed(const tarn_pool_chunk& chunk, const char* block, const char* function,
+                 const void* here) noexcept {
   const tarn_pool& pool = *chunk.pool;
+  if (!has_canary(pool)) return;
+  const char* const wrong = first_changed(block, block + pool.block_bytes, freed_byte);
+  if (wrong != nullptr) report(pool, &chunk, Misuse::use_after_free, function, wrong, here);
+}
+
+// Takes the oldest free block off the queue.
+char* take_oldest(CheckedChunk& chunk, const void* here) noexcept {
   const std::uint32_t index = chunk.oldest;
   TARN_ASSERT(index < carved(chunk) && !is_live(chunk, index));
   chunk.oldest = notes_of(chunk)[index].next;
   if (chunk.oldest == no_block) chunk.newest = no_block;
   char* const block = block_at(chunk, index);
-  if (!has_canary(pool)) return block;
-  const char* const wrong = first_changed(block, block + pool.block_bytes, freed_byte);
-  if (wrong != nullptr) {
-    report(pool, &chunk, Misuse::use_after_free, "tarn_pool_allocate", wrong, here);
-  }
+  check_freed(chunk, block, "tarn_pool_allocate", here);
   return block;
 }
 
@@ -134,14 +138,19 @@ void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
   }
   note_given(pool, chunk, 1);
   if (chunk.live != 0) return;
+  if (pool.spare != nullptr) check_blocks(*pool.spare, "tarn_pool_deallocate");  // It may go.
   note_empty(pool, &chunk);
   TARN_ASSERT(!is_check_due(pool.released) || check_pool(pool));
 }
 
-void check_canaries(const tarn_pool_chunk& chunk, const char* function) noexcept {
+void check_blocks(const tarn_pool_chunk& chunk, const char* function) noexcept {
   const std::size_t blocks = carved(chunk);
   for (std::size_t i = 0; i < blocks; ++i) {
-    if (is_live(chunk, i)) check_canary(chunk, i, function, nullptr);
+    if (is_live(chunk, i)) {
+      check_canary(chunk, i, function, nullptr);
+    } else {
+      check_freed(chunk, block_at(chunk, i), function, nullptr);
+    }
   }
 }
 

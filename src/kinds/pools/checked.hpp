@@ -18,7 +18,7 @@ namespace tarn {
 void* checked_allocate(tarn_pool& pool, const void* here) noexcept;
 void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept;
 
-// Reports a live block whose canary has been overwritten.
-void check_canaries(const tarn_pool_chunk& chunk, const char* function) noexcept;
+// Reports a live block whose canary has been overwritten, and a free one that has been written to.
+void check_blocks(const tarn_pool_chunk& chunk, const char* function) noexcept;
 
 }  // namespace tarn

@@ -265,8 +265,7 @@ void tarn_pool_destroy(tarn_pool* pool) {
   if (!is_sound(*pool)) return;
   TARN_ASSERT(is_walked(*pool) || check_pool(*pool));
   if (is_checked(*pool)) {
-    for_each_chunk(*pool,
-                   [](tarn_pool_chunk& chunk) { check_canaries(chunk, "tarn_pool_destroy"); });
+    for_each_chunk(*pool, [](tarn_pool_chunk& chunk) { check_blocks(chunk, "tarn_pool_destroy"); });
   }
   for_each_chunk(*pool, [&](tarn_pool_chunk& chunk) { release_chunk(*pool, &chunk); });
   if (pool->reserved.data != nullptr) release_memory(*pool, pool->reserved);
@@ -332,7 +331,9 @@ std::size_t tarn_pool_trim(tarn_pool* pool) {
   const std::size_t before = pool->held_bytes;
   flush_all(*pool);
   for_each_chunk(*pool, [&](tarn_pool_chunk& chunk) {
-    if (chunk.live == 0) release_chunk(*pool, &chunk);
+    if (chunk.live != 0) return;
+    if (is_checked(*pool)) check_blocks(chunk, "tarn_pool_trim");
+    release_chunk(*pool, &chunk);
   });
   if (pool->reserved.data != nullptr) release_memory(*pool, pool->reserved);
   pool->reserved = {};

@@ -63,6 +63,7 @@ void settle(tarn_pool& pool) noexcept {
   for_each_chunk(pool, [&](tarn_pool_chunk& chunk) {
     if (chunk.is_full != 0 && has_room(chunk)) note_given(pool, chunk, 0);
     if (chunk.live != 0 || chunk.fresh == chunk.first) return;
+    if (is_checked(pool)) check_blocks(chunk, "tarn_pool_walk");
     if (!may_stay(pool, chunk)) return release_chunk(pool, &chunk);
     if (!is_checked(pool)) reset_chunk(chunk);
   });
@@ -89,7 +90,7 @@ int tarn_pool_walk(tarn_pool* pool, tarn_pool_visit visit, void* context) {
   if (!is_checked(*pool)) for_each_chunk(*pool, mark_live);
   int result = 0;
   for_each_chunk(*pool, [&](tarn_pool_chunk& chunk) {
-    if (is_checked(*pool)) check_canaries(chunk, "tarn_pool_walk");
+    if (is_checked(*pool)) check_blocks(chunk, "tarn_pool_walk");
     if (result == 0) result = visit_chunk(chunk, visit, context);
   });
   pool->state &= ~std::uint32_t{pool_is_walked};
@@ -97,6 +98,14 @@ int tarn_pool_walk(tarn_pool* pool, tarn_pool_visit visit, void* context) {
   set_limit(*pool);
   TARN_ASSERT(check_pool(*pool));
   return result;
+}
+
+int tarn_pool_check(const tarn_pool* pool) {
+  if (!check_pool(*pool)) return 0;
+  if (is_checked(*pool)) {
+    for_each_chunk(*pool, [](tarn_pool_chunk& chunk) { check_blocks(chunk, "tarn_pool_check"); });
+  }
+  return 1;
 }
 
 int tarn_pool_ended_in_walk(const tarn_pool* pool, const void* p) {
@@ -110,7 +119,7 @@ int tarn_pool_ended_in_walk(const tarn_pool* pool, const void* p) {
 void tarn_pool_clear(tarn_pool* pool) {
   if (is_walked(*pool)) return;
   if (is_checked(*pool)) {
-    for_each_chunk(*pool, [](tarn_pool_chunk& chunk) { check_canaries(chunk, "tarn_pool_clear"); });
+    for_each_chunk(*pool, [](tarn_pool_chunk& chunk) { check_blocks(chunk, "tarn_pool_clear"); });
   }
   pool->cached = 0;
   pool->taken = 0;
