@@ -160,7 +160,7 @@ class ListPauses : public testing::Test {
   static void run_all(std::size_t in_use, std::size_t mine_free, std::size_t theirs_free) {
     for (const Work work : paused_works) {
       for (const Work meanwhile : other_works) {
-        for (const std::size_t distance : {0, 11}) {
+        for (const std::size_t distance : {0u, 11u}) {
           // Traps take some 20 microseconds on virtual machines: what is far in is paused less
           // often.
           for (std::size_t first = 1;; first += first < 150 && !many_steps ? 1 : 13) {

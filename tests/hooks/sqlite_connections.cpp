@@ -15,10 +15,14 @@ class Connections : public sqlite::Sqlite {};
 
 TEST(Install, IsRefusedWhenSqliteIsInUse) {
   ASSERT_EQ(sqlite3_initialize(), SQLITE_OK);
+  testing::internal::CaptureStderr();
   EXPECT_EQ(tarn_sqlite3_install(nullptr), SQLITE_MISUSE);
   sqlite3* db = nullptr;
   EXPECT_EQ(tarn_sqlite3_open(":memory:", &db, sqlite::usual_flags, nullptr, nullptr),
             SQLITE_MISUSE);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "tarn: tarn_sqlite3_install: SQLite is in use already: call this before all others\n"
+            "tarn: tarn_sqlite3_open: call tarn_sqlite3_install first\n");
   EXPECT_EQ(tarn_sqlite3_remove(), SQLITE_MISUSE);
   ASSERT_EQ(sqlite3_shutdown(), SQLITE_OK);
 }

@@ -22,9 +22,9 @@ one_error() {
 }
 
 # These are C++11, as the C headers are.
-early=" compat/array_pool.hpp compat/smrtheap.hpp compat/xallocator_class.hpp detail/align.hpp detail/array_indices.hpp
- detail/class_operators.hpp detail/errors.hpp detail/lock.hpp pool/array_pool.hpp
- standard/array_allocator.hpp "
+early=" compat/array_pool.hpp compat/smrtheap.hpp compat/xallocator_class.hpp detail/align.hpp
+ detail/array_indices.hpp detail/class_operators.hpp detail/errors.hpp detail/lock.hpp
+ pool/array_pool.hpp standard/array_allocator.hpp "
 for header in $(find tarn -name '*.h' -o -name '*.hpp' | sort); do
   needs='C++17 for this header'
   case $header in

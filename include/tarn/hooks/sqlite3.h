@@ -19,6 +19,8 @@
 #include "../detail/language.h"
 #if defined(TARN_LANGUAGE)
 
+#include <stdio.h>
+
 #include "../detail/sized.h"
 #include "sqlite3_pages.h"
 #include "sqlite3_scope.h"
@@ -161,6 +163,14 @@ static inline tarn_sqlite3_owner* tarn_sqlite3_owner_of(sqlite3* db) {
   return mutex == NULL || mutex->owner == NULL ? &tarn_sqlite3.shared : mutex->owner;
 }
 
+/* SQLITE_MISUSE, after a line on standard error and in SQLite's log that says what to do. */
+__attribute__((cold, noinline, unused)) static int tarn_sqlite3_refuse(const char* function,
+                                                                       const char* what) {
+  fprintf(stderr, "tarn: %s: %s\n", function, what);
+  sqlite3_log(SQLITE_MISUSE, "%s: %s", function, what);
+  return SQLITE_MISUSE;
+}
+
 /* --- Install ---------------------------------------------------------------------------------- */
 
 static inline void tarn_sqlite3_restore(void) {
@@ -186,14 +196,22 @@ static inline int tarn_sqlite3_configure(void) {
 }
 
 /* Makes SQLite take all its memory from heaps. Memory that belongs to no connection comes from a
- * heap that is made with these options (null: the defaults). Initialises SQLite. SQLITE_MISUSE, and
- * nothing has changed, when SQLite is initialised already, was built without threads, or this was
- * called before; SQLite's other errors besides. No other thread may be in SQLite. */
+ * heap that is made with these options (null: the defaults). Initialises SQLite. SQLITE_MISUSE, a
+ * line on standard error, and nothing has changed, when SQLite is initialised already, was built
+ * without threads, or this was called before; SQLite's other errors besides. No other thread may be
+ * in SQLite. */
 static inline int tarn_sqlite3_install(const tarn_heap_options* options) {
   tarn_sqlite3_state* const state = &tarn_sqlite3;
   int result;
-  if (state->is_installed || !sqlite3_threadsafe()) return SQLITE_MISUSE;
+  const char* const function = "tarn_sqlite3_install";
+  if (state->is_installed) return tarn_sqlite3_refuse(function, "it was called before");
+  if (!sqlite3_threadsafe()) {
+    return tarn_sqlite3_refuse(function, "this SQLite was built without threads");
+  }
   result = sqlite3_config(SQLITE_CONFIG_GETMALLOC, &state->memory_before);
+  if (result == SQLITE_MISUSE) {
+    return tarn_sqlite3_refuse(function, "SQLite is in use already: call this before all others");
+  }
   if (result == SQLITE_OK) result = sqlite3_config(SQLITE_CONFIG_GETMUTEX, &state->mutexes_before);
   if (result == SQLITE_OK) result = sqlite3_config(SQLITE_CONFIG_GETPCACHE2, &state->caches_before);
   if (result == SQLITE_OK) result = tarn_sqlite3_owner_init(&state->shared, options);
@@ -253,7 +271,9 @@ static inline int tarn_sqlite3_open(const char* name, sqlite3** db, int flags, c
   tarn_sqlite3_owner* owner;
   int result;
   *db = NULL;
-  if (!tarn_sqlite3.is_installed) return SQLITE_MISUSE;
+  if (!tarn_sqlite3.is_installed) {
+    return tarn_sqlite3_refuse("tarn_sqlite3_open", "call tarn_sqlite3_install first");
+  }
   tarn_sqlite3_sweep();
   owner = (tarn_sqlite3_owner*)tarn_malloc(sizeof *owner);
   if (owner == NULL) return SQLITE_NOMEM;
