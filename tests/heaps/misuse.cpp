@@ -100,6 +100,28 @@ TEST_P(MisuseDeathTest, BlocksOfTheMixedPage) {
   }
 }
 
+// The heap is named. In a mixed page blocks that were freed can be told.
+TEST_P(MisuseDeathTest, NamesTheHeapOfAMixedPage) {
+  const Heap heap(options(GetParam(), "mine"));
+  auto* const first = static_cast<char*>(tarn_heap_allocate(heap, 40));
+  void* const freed = tarn_heap_allocate(heap, 40);
+  tarn_heap_deallocate(freed);
+  EXPECT_REPORT(tarn_free(freed),
+                "^tarn: double free: free\\(0x[0-9a-f]+\\): the memory was freed before; the heap "
+                "\"mine\" \\(number [0-9]+\\)\n");
+  EXPECT_REPORT(tarn_free(moved(first, 16)),
+                "^tarn: invalid free: free\\(0x[0-9a-f]+\\): not the start of a block; the heap "
+                "\"mine\" ");
+  EXPECT_REPORT(tarn_free(moved(first, 8)), "not the start of a block; the heap \"mine\" ");
+}
+TEST_P(MisuseDeathTest, NamesTheHeapOfAPage) {
+  const Heap heap(options(GetParam(), "mine"));
+  void* last = nullptr;
+  for (int i = 0; i < 300; ++i) last = tarn_heap_allocate(heap, 40);
+  EXPECT_REPORT(drop(tarn_heap_reallocate(heap, moved(last, 16), 10)),
+                "^tarn: invalid free: .*not the start of a block; the heap \"mine\" ");
+}
+
 TEST_P(MisuseDeathTest, LargeBlocks) {
   const Heap heap(GetParam());
   void* const p = tarn_heap_allocate(heap, mib);

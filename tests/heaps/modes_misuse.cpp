@@ -203,15 +203,25 @@ TEST_P(ModesDeathTest, BlocksOfHeapsThatEnded) {
   }
 }
 
-#ifdef TARN_DEBUG
+// In releases too; debug builds see it before they know who asks.
 TEST_P(ModesDeathTest, ConfinedToAThread) {
   const Heap heap(in_mode(GetParam(), TARN_HEAP_CONFINED, "mine"));
-  const auto use_elsewhere = [&] {
+  void* const p = tarn_heap_allocate(heap, 10);
+  const auto allocate = [&] {
     std::thread([&] { static_cast<void>(usable(tarn_heap_allocate(heap, 10))); }).join();
   };
-  EXPECT_REPORT(use_elsewhere(), "^tarn: wrong thread: the heap \"mine\" ");
-}
+  const auto free = [&] { std::thread([&] { tarn_free(p); }).join(); };
+  const auto resize = [&] {
+    std::thread([&] { static_cast<void>(usable(tarn_heap_reallocate(heap, p, 12))); }).join();
+  };
+  EXPECT_REPORT(allocate(), "^tarn: wrong thread: (tarn_heap_allocate: )?the heap \"mine\" ");
+  EXPECT_REPORT(free(), "^tarn: wrong thread: (free: )?the heap \"mine\" ");
+  EXPECT_REPORT(resize(), "^tarn: wrong thread: (tarn_heap_reallocate: )?the heap \"mine\" ");
+#ifndef TARN_DEBUG
+  EXPECT_REPORT(allocate(), "make it shared or serialised\ntarn:   now at ");
 #endif
+  tarn_free(p);
+}
 
 }  // namespace
 }  // namespace heaps

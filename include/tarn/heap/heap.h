@@ -43,7 +43,7 @@ typedef struct tarn_heap {
 enum tarn_heap_threads {
   TARN_HEAP_SHARED = 0,     /* Any thread allocates and frees. Scales with the processors. */
   TARN_HEAP_SERIALISED = 1, /* Any thread, under one lock. The smallest footprint. */
-  TARN_HEAP_CONFINED = 2    /* Only the thread that made it. Debug builds of tarn check that. */
+  TARN_HEAP_CONFINED = 2    /* Only the thread that made it; see the modes for who checks that. */
 };
 
 /* The program's function for making room in a heap. It is called at a ceiling, when a region is
@@ -70,11 +70,12 @@ typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* con
 
 /* The modes of heaps (enum tarn_mode). In every mode but TARN_MODE_FAST a block has exactly the
  * bytes that were asked for, tarn_malloc_usable_size says so, and every operation takes the heap's
- * lock, whatever `threads` says; in debug builds the thread of a confined heap is checked all the
- * same. Misuse is reported with the heap's name and the return addresses of the calls that
- * allocated and freed the block, and ends the process by SIGABRT. These modes ignore a class table.
- * They cannot be combined with memory apart from other heaps' (region, source, flags: EINVAL), nor
- * with freezing (ENOTSUP).
+ * lock, whatever `threads` says. The thread of a confined heap is checked: an allocation, a free or
+ * a resize by another one is reported as `wrong thread`. (In TARN_MODE_FAST debug builds check it.)
+ * Misuse is reported with the heap's name and the return addresses of the calls that allocated and
+ * freed the block, and ends the process by SIGABRT. These modes ignore a class table. They cannot
+ * be combined with memory apart from other heaps' (region, source, flags: EINVAL), nor with
+ * freezing (ENOTSUP).
  *
  * Checked: freeing or resizing what is no live block is found at once (`double free`, `invalid
  * free`), and so is tarn_free_sized or a sized delete with another size (`size mismatch`). Bytes

@@ -58,7 +58,7 @@ void Tombstones::name_of(std::uint64_t id, char* name) noexcept {
   }
 }
 
-void Tombstones::report(Misuse kind, const char* function, const void* p) noexcept {
+void Tombstones::report_if_known(const char* function, const void* p) noexcept {
   char name[TARN_HEAP_NAME_BYTES];
   std::uint64_t id = 0;
   {
@@ -70,8 +70,12 @@ void Tombstones::report(Misuse kind, const char* function, const void* p) noexce
       memcpy(name, tombstone.name, sizeof name);
     }
   }
-  if (id == 0) report_misuse(kind, function, p);
-  report_late_free(function, p, name, id);
+  if (id != 0) report_late_free(function, p, name, id);
+}
+
+void Tombstones::report(Misuse kind, const char* function, const void* p) noexcept {
+  report_if_known(function, p);
+  report_misuse(kind, function, p);
 }
 
 }  // namespace tarn

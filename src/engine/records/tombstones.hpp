@@ -44,6 +44,8 @@ class Tombstones {
   // Reports p, an address of which nothing else is known: as memory of the last destroyed heap that
   // had it, or as misuse of this kind.
   [[noreturn]] void report(Misuse kind, const char* function, const void* p) noexcept;
+  // Returns if no such heap is remembered.
+  void report_if_known(const char* function, const void* p) noexcept;
 
   void recover_after_fork() noexcept { lock_.recover_after_fork(); }
 

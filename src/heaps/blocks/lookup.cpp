@@ -12,6 +12,14 @@
 
 namespace tarn {
 
+void report_in_heap(const Span* span, Misuse kind, const char* function, const void* p) noexcept {
+  tombstones.report_if_known(function, p);  // Of a heap that had the memory before.
+  const HeapRecord* const record = record_of(span, p);
+  const std::uint64_t id = record->id.load(std::memory_order_relaxed);
+  if (record == &main_record || id == 0) report_misuse(kind, function, p);
+  report_misuse_in(kind, function, p, record->name, id);
+}
+
 // Where the page map has no root for an address there is no block either. (The hit path of free has
 // no instruction left for that question.)
 Span* span_of_other_block(const void* p, const char* function) noexcept {
@@ -22,13 +30,16 @@ Span* span_of_other_block(const void* p, const char* function) noexcept {
   switch (span->kind_now()) {
     case SpanKind::page:
       if (static_cast<Page*>(span)->is_block(p)) return span;
-      break;
+      report_in_heap(span, Misuse::invalid_free, function, p);
     case SpanKind::large:
       if (span->base == p) return span;
       break;
     case SpanKind::mixed:
       if (mixed_bytes(static_cast<const Page*>(span), p) != 0) return span;
-      tombstones.report(Misuse::invalid_free, function, p);
+      report_in_heap(span,
+                     mixed_is_free(static_cast<const Page*>(span), p) ? Misuse::double_free
+                                                                      : Misuse::invalid_free,
+                     function, p);
     case SpanKind::checked:
     case SpanKind::lone: return span;
     case SpanKind::dirty:

@@ -8,6 +8,7 @@
 #include "engine/records/record.hpp"
 #include "engine/records/thread.hpp"
 #include "engine/zones/zone.hpp"
+#include "platform/report/report.hpp"
 
 namespace tarn {
 
@@ -67,6 +68,10 @@ inline HeapRecord* record_of(const Span* span, const void* p) noexcept {
   // malloc's.
   return record->id.load(std::memory_order_relaxed) == 0 ? &main_record : record;
 }
+
+// Reports p, which lies in a page of a heap and is no live block, and names that heap.
+[[noreturn]] void report_in_heap(const Span* span, Misuse kind, const char* function,
+                                 const void* p) noexcept;
 
 // The handle of that heap, with the id that it has at this moment.
 inline tarn_heap handle_of(const Span* span, const void* p) noexcept {

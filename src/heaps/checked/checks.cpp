@@ -13,9 +13,9 @@
 #include "heaps/checked/checked_span.hpp"
 #include "heaps/checked/guard.hpp"
 #include "heaps/checked/guarded.hpp"
-#include "heaps/checked/notes.hpp"
 #include "heaps/checked/passthrough.hpp"
 #include "heaps/checked/quarantine.hpp"
+#include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/registry.hpp"
 #include "heaps/heap/request.hpp"
 #include "platform/os/system_malloc.hpp"
@@ -141,6 +141,7 @@ Attempt checks_allocate(HeapRecord& record, const Request& request) noexcept {
   if (request.bytes > noted_bytes_max || request.alignment > noted_bytes_max) {
     return {Outcome::out_of_memory, nullptr, nullptr};
   }
+  require_thread(record, request.function, request.site);
   if (record.checks->mode == Mode::passthrough) return passthrough_allocate(record, request);
   os::Locked locked(record.lock);
   return record.checks->mode == Mode::guarded ? guarded_allocate(record, request)
@@ -155,6 +156,7 @@ void checks_free(Page* page, void* p, const FreeCall& given) noexcept {
     const Held held(record);
     const Place place = place_around(page, p);
     require_live(*record, place, given, p);
+    require_thread(*record, given.function, given.site);
     verify_live(*record, place, given);
     if (!is_size(*place.note, given.bytes)) {
       report_block(Misuse::size_mismatch, *record, place, given, p);
@@ -218,6 +220,7 @@ bool checks_resize(Page* page, void* p, std::size_t bytes, const char* function,
   const Held held(record);
   const Place place = place_around(page, p);
   require_live(*record, place, given, p);
+  require_thread(*record, function, nullptr);
   verify_live(*record, place, given);
   Note& note = *place.note;
   const std::size_t before = note.requested();

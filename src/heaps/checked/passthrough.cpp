@@ -12,6 +12,7 @@
 #include "engine/records/limits.hpp"
 #include "engine/store/store.hpp"
 #include "heaps/checked/notes.hpp"
+#include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/soft_marks.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/system_malloc.hpp"
@@ -252,6 +253,7 @@ HeapRecord* passthrough_record(const void* p, std::size_t* bytes) noexcept {
 bool passthrough_free(void* p, const FreeCall& given, HeapRecord** ended) noexcept {
   HeapRecord* const record = lock_passed(p);
   if (record == nullptr) return false;
+  require_thread(*record, given.function, given.site);
   LoneNote& note = *passed.remove(p);
   if (!is_size(note, given.bytes)) {
     report_block(Misuse::size_mismatch, *record, {&note, note.start, note.requested()}, given, p);
@@ -270,6 +272,7 @@ bool passthrough_free(void* p, const FreeCall& given, HeapRecord** ended) noexce
 void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexcept {
   HeapRecord* const record = lock_passed(p);
   if (record == nullptr) report_misuse(Misuse::invalid_pointer, function, p);
+  require_thread(*record, function, nullptr);
   LoneNote& note = *passed.remove(p);
   const std::size_t requested = note.requested();
   const std::size_t before = charged_for(requested);

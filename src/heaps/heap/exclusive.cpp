@@ -12,13 +12,18 @@
 
 namespace tarn {
 
+void require_thread(const HeapRecord& record, const char* function, const void* here) noexcept {
+  const HeapThreads threads = record.threads.load(std::memory_order_relaxed);
+  if (threads != HeapThreads::confined || record.maker == os::thread_id()) return;
+  report_confined_heap(function, record.name, record.id.load(std::memory_order_relaxed), here);
+}
+
 namespace {
 
-// Reports a confined heap that another thread uses. For debug builds.
+// For debug builds.
 [[maybe_unused]] bool is_for_this_thread(const HeapRecord& record) noexcept {
-  const HeapThreads threads = record.threads.load(std::memory_order_relaxed);
-  if (threads != HeapThreads::confined || record.maker == os::thread_id()) return true;
-  report_confined_heap(record.name, record.id.load(std::memory_order_relaxed));
+  require_thread(record, nullptr, nullptr);
+  return true;
 }
 
 void empty_slot(Thread& thread, std::uint64_t id) noexcept {

@@ -19,6 +19,9 @@
 
 namespace tarn {
 
+// Reports a confined heap that another thread than its own uses. function and here may be null.
+void require_thread(const HeapRecord& record, const char* function, const void* here) noexcept;
+
 // From enter_exclusive() to leave_exclusive() the heap is the calling thread's alone, and the
 // thread may go on using it. Sections nest. The heap may have ended before the section begins, and
 // the record may be another heap's by then: compare its id. pre: the thread is not busy and holds

@@ -192,4 +192,12 @@ std::size_t mixed_bytes(const Page* page, const void* p) noexcept {
   return record.mixed.size_at(page->offset_of(p));
 }
 
+bool mixed_is_free(const Page* page, const void* p) noexcept {
+  HeapRecord& record = *page->record;
+  os::LockedUnlessHeld locked(record.lock);
+  const std::size_t offset = page->offset_of(p);
+  if (record.mixed.page != page || offset % block_align != 0) return false;
+  return record.mixed.block_around(offset) == MixedPage::none;
+}
+
 }  // namespace tarn

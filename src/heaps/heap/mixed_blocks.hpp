@@ -37,5 +37,7 @@ void mixed_give(Page* page, SpanSource source) noexcept;
 // Gives it back if it is empty. pre: held exclusively
 void mixed_retire(HeapRecord& record) noexcept;
 std::size_t mixed_bytes(const Page* page, const void* p) noexcept;  // 0: no block begins there.
+// True when a block may have begun there, and no live one has the place.
+bool mixed_is_free(const Page* page, const void* p) noexcept;
 
 }  // namespace tarn

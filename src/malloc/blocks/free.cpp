@@ -68,7 +68,7 @@ void deallocate_slow(void* p, const FreeCall& given) noexcept {
   switch (page_free_remote(page, static_cast<Block*>(p))) {
     case RemoteFree::done: return;
     case RemoteFree::post: return post(page);
-    case RemoteFree::dead: report_misuse(Misuse::double_free, given.function, p);
+    case RemoteFree::dead: report_in_heap(page, Misuse::double_free, given.function, p);
   }
 }
 

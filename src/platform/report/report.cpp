@@ -109,6 +109,21 @@ Line& the_heap(Line& line, const char* name, std::uint64_t id) noexcept {
   return id == 0 ? line.text("(deleted") : line.text("(number ").decimal(id);
 }
 
+}  // namespace
+
+void report_misuse_in(Misuse kind, const char* function, const void* p, const char* heap_name,
+                      std::uint64_t heap_id) noexcept {
+  const bool is_double = kind == Misuse::double_free;
+  Line line;
+  line.text(is_double ? "tarn: double free: " : "tarn: invalid free: ").text(function);
+  line.text("(").address(p);
+  line.text(is_double ? "): the memory was freed before; " : "): not the start of a block; ");
+  the_heap(line, heap_name, heap_id).text(")").print();
+  os::process_abort();
+}
+
+namespace {
+
 void say_what(Line& line, const BlockReport& report) noexcept {
   const auto* const at = static_cast<const char*>(report.p);
   const auto* const start = static_cast<const char*>(report.start);
@@ -270,12 +285,15 @@ void report_frozen_heap(const char* function, const char* name, std::uint64_t id
   os::process_abort();
 }
 
-void report_confined_heap(const char* name, std::uint64_t id) noexcept {
+void report_confined_heap(const char* function, const char* name, std::uint64_t id,
+                          const void* here) noexcept {
   Line line;
   line.text("tarn: wrong thread: ");
+  if (function != nullptr) line.text(function).text(": ");
   the_heap(line, name, id)
       .text(") is confined to the thread that made it; make it shared or serialised")
       .print();
+  say_where("now at ", here);
   os::process_abort();
 }
 

@@ -52,6 +52,10 @@ enum class Misuse : std::uint8_t {
 // Prints "tarn: <kind>: ..." with what the caller asked for (a function's name), and aborts.
 [[noreturn]] void report_misuse(Misuse kind, const char* function, const void* p) noexcept;
 
+// As above, of what lies in a heap's pages and is no live block.
+[[noreturn]] void report_misuse_in(Misuse kind, const char* function, const void* p,
+                                   const char* heap_name, std::uint64_t heap_id) noexcept;
+
 // What is known of the block at which p points, or in which it lies.
 struct BlockReport {
   Misuse kind;
@@ -111,7 +115,9 @@ void explain_owner_address(const OwnerReport& block, bool live) noexcept;
 [[noreturn]] void report_frozen_heap(const char* function, const char* name,
                                      std::uint64_t id) noexcept;
 
-// As above, for a heap that is confined to one thread and was used by another.
-[[noreturn]] void report_confined_heap(const char* name, std::uint64_t id) noexcept;
+// As above, for a heap that is confined to one thread and was used by another; by which function
+// and where in the program, if that is known.
+[[noreturn]] void report_confined_heap(const char* function, const char* name, std::uint64_t id,
+                                       const void* here) noexcept;
 
 }  // namespace tarn
