@@ -16,9 +16,11 @@ trap 'rm -rf "$work"' EXIT
 declare -A standards=([c]="c99 c11 c++11 c++14 c++17 c++20" [cpp]="c++11 c++14 c++17 c++20")
 declare -A lines=(
   [array_pool.cpp]="none"
+  [allocator.cpp]="plain malloc"
   [fixed_pool.c]="plain malloc functions"
   [smrtheap.c]="plain new malloc functions"
   [unalloc.c]="plain malloc functions"
+  [xallocator.c]="plain malloc functions"
 )
 declare -A link=([none]="" [plain]="-ltarn_plain" [new]="-ltarn_new -ltarn_plain" [malloc]="-ltarn"
   [functions]="-ltarn_plain")
@@ -40,7 +42,7 @@ run() {  # PROGRAM COMPILER STANDARD LINE
   "$compiler" "${language[@]}" "-std=$standard" "${flags[@]}" \
     "$project/tests/compat/sources/$program" "${more[@]}" -x none \
     -o "$work/program" -L "$libraries" "-Wl,-rpath,$libraries" ${link[$line]} &&
-    timeout 60 "$work/program" "$line" ||
+    timeout 60 "$work/program" "$line" >/dev/null ||
     { echo "sources: $program: $compiler -std=$standard, $line" >&2; exit 1; }
 }
 
