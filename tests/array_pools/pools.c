@@ -39,6 +39,7 @@ static void region(void) {
   for (size_t i = 0; i < BLOCKS; i += 2) tarn_array_pool_deallocate(&pool, taken[i]);
   CHECK(!tarn_array_pool_is_empty(&pool) && !tarn_array_pool_is_full(&pool));
   CHECK(tarn_array_pool_in_use(&pool) == BLOCKS / 2 && tarn_array_pool_check(&pool));
+  CHECK(tarn_array_pool_peak(&pool) == BLOCKS);
   CHECK(tarn_array_pool_allocate(&pool) == taken[BLOCKS - 2]);
   CHECK(tarn_array_pool_owns(&pool, taken[7]) && !tarn_array_pool_owns(&pool, notes));
   CHECK(tarn_array_pool_at(&pool, tarn_array_pool_index_of(&pool, taken[7])) == taken[7]);
@@ -71,6 +72,7 @@ static void shared(void) {
   CHECK(tarn_shared_array_pool_in_use(&one) == BLOCKS && tarn_shared_array_pool_check(&one));
   CHECK(tarn_shared_array_pool_reclaim(&one, 2) == BLOCKS);
   CHECK(tarn_shared_array_pool_in_use(&one) == 0 && tarn_shared_array_pool_check(&one));
+  CHECK(tarn_shared_array_pool_peak(&one) == BLOCKS);
   CHECK(tarn_shared_array_pool_leave(&one) == 0);
 }
 

@@ -65,6 +65,7 @@ TEST_P(EveryRegion, ServesBlocksThatCannotBeTouched) {
   EXPECT_EQ(live, pool.in_use());
   pool.for_each([&](void* p) { pool.deallocate(p); });
   EXPECT_TRUE(pool.is_empty() && pool.check());
+  EXPECT_EQ(pool.peak(), shape.count);
   pool.deallocate(nullptr);
   munmap(blocks, bytes);
 }
@@ -119,6 +120,8 @@ TEST(RegionArrayPool, TwoMappingsOfOneFileAreOnePool) {
   EXPECT_EQ(second.in_use(), 1u);
   second.deallocate(there);
   EXPECT_TRUE(first.is_empty() && first.check());
+  EXPECT_EQ(first.peak(), 1u);
+  EXPECT_EQ(second.peak(), 1u);
   for (char* at : place) munmap(at, room);
   close(file);
 }
@@ -185,7 +188,8 @@ TEST(RegionArrayPool, CheckSeesAnIndexTwice) {
   pool.deallocate(taken[1]);
   pool.deallocate(taken[3]);
   EXPECT_TRUE(pool.check());
-  auto* const indices = static_cast<unsigned char*>(notes.memory().data) + 72;
+  auto* const indices =
+      static_cast<unsigned char*>(notes.memory().data) + sizeof(tarn_array_region);
   ASSERT_EQ(indices[0], 1);
   indices[0] = 3;
   EXPECT_FALSE(pool.check());

@@ -120,6 +120,25 @@ __attribute__((noinline)) void add(tarn_pool* pool, int value) {
   if (p != nullptr) *p = value;
 }
 
+// Exact where each block passes the library, else to within the blocks at hand.
+TEST(Pool, KnowsTheMostThatWereLive) {
+  for (const Mode mode : {Mode::fast, Mode::checked}) {
+    PoolOptions options;
+    options.mode = mode;
+    Pool pool(48, options);
+    std::uint64_t most = 0;
+    for (const std::size_t n : {1u, 10u, 5u, 700u, 30u, 699u, 2000u, 1u}) {
+      std::vector<void*> blocks;
+      for (std::size_t i = 0; i < n; ++i) blocks.push_back(pool.allocate());
+      if (most < n) most = n;
+      for (void* p : blocks) pool.deallocate(p);
+      const std::uint64_t seen = pool.stats().live_blocks_peak;
+      EXPECT_LE(seen, most);
+      EXPECT_GE(seen + (mode == Mode::fast ? TARN_POOL_CACHE : 0), most);
+    }
+  }
+}
+
 TEST(Pool, WalksSeeWhatNobodyElseKept) {
   Pool pool(sizeof(int));
   add(pool.get(), 17);

@@ -128,8 +128,9 @@ typedef struct tarn_pool {
   uint64_t acquired; /* Chunks taken from the source since the beginning. */
   uint64_t released;
   size_t chunks_peak;
-  size_t held_bytes; /* The bytes of all chunks, as granted. */
-  uint32_t state;    /* The mode, the flags, and the operation in progress. */
+  size_t held_bytes;  /* The bytes of all chunks, as granted. */
+  uint64_t live_peak; /* The most live blocks that were seen. */
+  uint32_t state;     /* The mode, the flags, and the operation in progress. */
 } tarn_pool;
 
 typedef struct tarn_pool_stats {
@@ -143,6 +144,10 @@ typedef struct tarn_pool_stats {
   uint64_t chunks_peak;
   uint64_t chunks_acquired; /* Since the beginning. */
   uint64_t chunks_released;
+  /* The most live blocks at a time, as seen when blocks come from chunks and go back to them, and
+   * here: exact in checked pools, else up to TARN_POOL_CACHE too low. It says how many blocks a
+   * pool of fixed size would need. */
+  uint64_t live_blocks_peak;
 } tarn_pool_stats;
 
 #define TARN_POOL_STATS(...) TARN_SIZED(tarn_pool_stats, __VA_ARGS__)

@@ -41,8 +41,9 @@ typedef struct tarn_array_region {
   uint64_t flags;             /* 32 */
   uint64_t bookkeeping_bytes; /* 40 */
   uint64_t checksum;          /* 48: of version .. bookkeeping_bytes */
-  uint64_t free;              /* 56: this and the next are written by every user of the pool. */
+  uint64_t free;              /* 56: this and the next two are written by every user of the pool. */
   uint64_t carved;            /* 64 */
+  uint64_t peak;              /* 72: the largest carved with which all were free again */
 } tarn_array_region;
 
 /* A process's handle to a pool. It is valid while both ranges are mapped. */
@@ -56,7 +57,7 @@ typedef struct tarn_array_pool {
 } tarn_array_pool;
 
 #define TARN_ARRAY_REGION_MAGIC UINT64_C(0x6e72617461726179)
-#define TARN_ARRAY_REGION_VERSION UINT64_C(1)
+#define TARN_ARRAY_REGION_VERSION UINT64_C(2)
 
 static inline size_t tarn_array_live_offset(size_t block_count) {
   const size_t end = sizeof(tarn_array_region) + block_count * tarn_index_bytes(block_count);
@@ -95,6 +96,7 @@ TARN_MUST_USE static inline tarn_array_status tarn_array_pool_format(void* bookk
   region->checksum = tarn_array_checksum(&region->version, 5);
   region->free = 0;
   region->carved = 0;
+  region->peak = 0;
   region->magic = TARN_ARRAY_REGION_MAGIC;
   return TARN_ARRAY_OK;
 }
@@ -121,7 +123,8 @@ TARN_MUST_USE static inline tarn_array_status tarn_array_pool_attach(tarn_array_
   const size_t block_bytes = (size_t)region->block_bytes;
   const size_t needed = tarn_array_pool_bytes(count, block_bytes, (unsigned)region->flags);
   if (needed == 0 || needed != region->bookkeeping_bytes || region->carved > count ||
-      region->free > region->carved || (region->free == region->carved && region->carved != 0)) {
+      region->peak > count || region->free > region->carved ||
+      (region->free == region->carved && region->carved != 0)) {
     return TARN_ARRAY_DAMAGED;
   }
   if (needed > bookkeeping_bytes || count * block_bytes > blocks_bytes) {
@@ -192,7 +195,10 @@ static inline void tarn_array_pool_deallocate(tarn_array_pool* pool, void* p) {
   }
   if (TARN_WATCH && pool->watched != 0) tarn_watch_freed(p, pool->blocks.block_bytes);
   tarn_index_set(pool->indices, pool->index_bytes, (size_t)region->free, i);
-  if (TARN_UNLIKELY(++region->free == region->carved)) region->free = region->carved = 0;
+  if (TARN_UNLIKELY(++region->free == region->carved)) {
+    if (region->peak < region->carved) region->peak = region->carved;
+    region->free = region->carved = 0;
+  }
 }
 
 /* 1 when p points into the blocks, live or not, else 0. */
@@ -205,6 +211,11 @@ static inline size_t tarn_array_pool_capacity(const tarn_array_pool* pool) {
 }
 static inline size_t tarn_array_pool_in_use(const tarn_array_pool* pool) {
   return (size_t)(pool->region->carved - pool->region->free);
+}
+/* The most blocks that were in use at a time since the pool was formatted: how many it needs. */
+static inline size_t tarn_array_pool_peak(const tarn_array_pool* pool) {
+  const tarn_array_region* const region = pool->region;
+  return (size_t)(region->peak < region->carved ? region->carved : region->peak);
 }
 /* 1 when no block is in use, else 0. */
 static inline int tarn_array_pool_is_empty(const tarn_array_pool* pool) {

@@ -86,6 +86,7 @@ class RegionArrayPool {
   std::size_t capacity() const noexcept { return pool_.blocks.count; }
   std::size_t block_bytes() const noexcept { return pool_.blocks.block_bytes; }
   std::size_t in_use() const noexcept { return tarn_array_pool_in_use(&pool_); }
+  std::size_t peak() const noexcept { return tarn_array_pool_peak(&pool_); }  // The most so far.
   bool is_empty() const noexcept { return tarn_array_pool_is_empty(&pool_) != 0; }  // None in use.
   bool is_full() const noexcept { return tarn_array_pool_is_full(&pool_) != 0; }    // None is left.
   bool check() const noexcept { return tarn_array_pool_check(&pool_) != 0; }

@@ -345,6 +345,12 @@ static inline size_t tarn_shared_array_pool_in_use(const tarn_shared_array_pool*
   return count;
 }
 
+/* The most blocks that were in use at a time since the pool was formatted, those included that were
+ * being freed or taken at that moment: a block is carved only when no other is free. O(1). */
+static inline size_t tarn_shared_array_pool_peak(const tarn_shared_array_pool* pool) {
+  return (size_t)tarn_array_load(&pool->region->carved);
+}
+
 /* 1 when every invariant holds. No thread may use the pool meanwhile. The invariants hold also
  * after members were killed in the middle of an operation. O(capacity). */
 static inline int tarn_shared_array_pool_check(const tarn_shared_array_pool* pool) {

@@ -116,6 +116,7 @@ class SharedArrayPool {
   std::size_t capacity() const noexcept { return pool_.blocks.count; }
   std::size_t block_bytes() const noexcept { return pool_.blocks.block_bytes; }
   std::size_t in_use() const noexcept { return tarn_shared_array_pool_in_use(&pool_); }
+  std::size_t peak() const noexcept { return tarn_shared_array_pool_peak(&pool_); }  // The most.
   bool is_empty() const noexcept { return in_use() == 0; }          // No block is in use.
   bool is_full() const noexcept { return in_use() == capacity(); }  // No block is left.
 

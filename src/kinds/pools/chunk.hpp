@@ -123,6 +123,9 @@ inline std::size_t fresh_blocks(const tarn_pool& pool) noexcept {
 inline std::uint64_t live_blocks(const tarn_pool& pool) noexcept {
   return pool.taken - pool.cached - fresh_blocks(pool);
 }
+inline void note_peak(tarn_pool& pool) noexcept {
+  if (pool.live_peak < live_blocks(pool)) pool.live_peak = live_blocks(pool);
+}
 
 // Calls visit(chunk) for each chunk. It may release that chunk.
 template <class Visit>

@@ -135,6 +135,7 @@ void note_taken(tarn_pool& pool, tarn_pool_chunk& chunk, std::size_t blocks) noe
   TARN_ASSERT(chunk.is_full == 0 && !is_walked(pool));
   chunk.live += static_cast<std::int32_t>(blocks);
   pool.taken += blocks;
+  note_peak(pool);  // The caller has the blocks at hand, but for a checked one, which is live.
   TARN_ASSERT(static_cast<std::size_t>(chunk.live) <= capacity_of(chunk));
   if (has_room(chunk)) return;
   chunk.is_full = 1;

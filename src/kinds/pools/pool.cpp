@@ -193,6 +193,7 @@ void give_fresh_back(tarn_pool& pool) noexcept {
 }
 
 void flush(tarn_pool& pool, std::size_t blocks, const void* here) noexcept {
+  note_peak(pool);
   // The fresh blocks go back first, so that blocks which were freed are taken before them.
   give_fresh_back(pool);
   TARN_ASSERT(blocks <= pool.cached && pool.cached <= pool.taken);

@@ -121,6 +121,7 @@ void tarn_pool_clear(tarn_pool* pool) {
   if (is_checked(*pool)) {
     for_each_chunk(*pool, [](tarn_pool_chunk& chunk) { check_blocks(chunk, "tarn_pool_clear"); });
   }
+  note_peak(*pool);
   pool->cached = 0;
   pool->taken = 0;
   pool->fresh = pool->fresh_end;
@@ -166,6 +167,8 @@ int tarn_pool_get_stats(const tarn_pool* pool, tarn_pool_stats* stats) {
   stats->chunks_peak = pool->chunks_peak;
   stats->chunks_acquired = pool->acquired;
   stats->chunks_released = pool->released;
+  const std::uint64_t seen = pool->live_peak;
+  stats->live_blocks_peak = seen < stats->live_blocks ? stats->live_blocks : seen;
   return 0;
 }
 
