@@ -163,7 +163,7 @@ class ListPauses : public testing::Test {
         for (const std::size_t distance : {0u, 11u}) {
           // Traps take some 20 microseconds on virtual machines: what is far in is paused less
           // often.
-          for (std::size_t first = 1;; first += first < 150 && !many_steps ? 1 : 13) {
+          for (std::size_t first = 1;; first += many_steps ? 67 : first < 150 ? 1 : 13) {
             World world(in_use, mine_free, theirs_free);
             if (!run(world, work, meanwhile, first, first + distance)) break;
             if (HasFailure()) FAIL() << "at step " << first << " and " << distance << " later";
