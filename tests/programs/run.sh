@@ -60,7 +60,7 @@ expect_account() {
     [ -f "$file" ] || continue
     name=$(dd if="$file" bs=8 skip=5 count=8 2> "$work/dd" | tr -d '\000')
     case $name in $1) ;; *) continue ;; esac
-    [ "$(account_number "$file" 0)" = 3563594578305905268 ] || fail "$file has no magic"
+    [ "$(account_number "$file" 0)" = 3635652172343833204 ] || fail "$file has no magic"
     if [ "$(account_number "$file" 16)" = 1 ] && [ "$(account_number "$file" 112)" -gt 0 ]; then
       return 0
     fi
