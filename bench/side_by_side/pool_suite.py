@@ -40,5 +40,6 @@ TARGETS = (
     Target("tarn Pool", "foonathan", 0.5, GROWTH_ROWS + SLOT_ROWS),
     Target("tarn Arena", FLOOR, 1.25, GROWTH_ROWS),
     Target("tarn Arena", "pmr monotonic", 1 / 3, GROWTH_ROWS),
+    Target("tarn ArrayAllocator", FLOOR, 1.4, GROWTH_ROWS),
     Target("tarn ArrayAllocator, NoLock", FLOOR, 1.4, GROWTH_ROWS),
 )
