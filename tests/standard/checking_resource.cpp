@@ -167,7 +167,7 @@ TEST(SiteText, IsCutAndTerminated) {
   EXPECT_EQ(text, std::string("stan"));
   EXPECT_EQ(tarn_site_text(here, nullptr, 0), 0u);
   tarn_site_text(reinterpret_cast<const void*>(16), text, sizeof text);
-  EXPECT_EQ(text, std::string("0x10"));
+  EXPECT_EQ(text, std::string("0xf"));
 }
 
 TEST(CheckingResourceReport, EndsTheProcess) {

@@ -116,8 +116,9 @@ TARN_API void tarn_arena_move(tarn_arena* to, tarn_arena* from);
 TARN_API void* tarn_arena_allocate_slow(tarn_arena* arena, size_t bytes, size_t alignment);
 
 /* Allocates `bytes` bytes aligned to `alignment`. Constant time, apart from the source's. */
-TARN_MUST_USE static inline void* tarn_arena_allocate_aligned(tarn_arena* arena, size_t bytes,
-                                                              size_t alignment) {
+TARN_MUST_USE TARN_NOTES_CALLER static inline void* tarn_arena_allocate_aligned(tarn_arena* arena,
+                                                                                size_t bytes,
+                                                                                size_t alignment) {
   char* const cursor = arena->cursor;
   const size_t room = (size_t)(arena->end - cursor);
   /* The request is from 1 to `room`, so no sum below can overflow. The slow path handles 0. */
@@ -137,7 +138,8 @@ TARN_MUST_USE static inline void* tarn_arena_allocate_aligned(tarn_arena* arena,
 }
 
 /* The same with an alignment of 16. */
-TARN_MUST_USE static inline void* tarn_arena_allocate(tarn_arena* arena, size_t bytes) {
+TARN_MUST_USE TARN_NOTES_CALLER static inline void* tarn_arena_allocate(tarn_arena* arena,
+                                                                        size_t bytes) {
   return tarn_arena_allocate_aligned(arena, bytes, 16);
 }
 

@@ -64,31 +64,34 @@ inline tarn_arena_options c_options(const tarn_source* source, const ArenaOption
 template <class Self>
 class ArenaCalls {
  public:
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 16) {
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate(std::size_t bytes, std::size_t alignment = 16) {
     return or_bad_alloc(tarn_arena_allocate_aligned(raw(), bytes, alignment));
   }
-  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = 16) noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate(std::size_t bytes,
+                                                     std::size_t alignment = 16) noexcept {
     return tarn_arena_allocate_aligned(raw(), bytes, alignment);
   }
-  [[nodiscard]] void* allocate_zeroed(std::size_t count, std::size_t bytes) {
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate_zeroed(std::size_t count, std::size_t bytes) {
     return or_bad_alloc(tarn_arena_allocate_zeroed(raw(), count, bytes));
   }
-  [[nodiscard]] void* try_allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate_zeroed(std::size_t count,
+                                                            std::size_t bytes) noexcept {
     return tarn_arena_allocate_zeroed(raw(), count, bytes);
   }
-  void deallocate(void* p, std::size_t bytes, std::size_t = 0) noexcept {
+  TARN_NOTES_CALLER void deallocate(void* p, std::size_t bytes, std::size_t = 0) noexcept {
     tarn_arena_deallocate(raw(), p, bytes);
   }
 
-  [[nodiscard]] void* resize(void* p, std::size_t old_bytes, std::size_t bytes,
-                             std::size_t alignment = 16) {
+  [[nodiscard]] TARN_NOTES_CALLER void* resize(void* p, std::size_t old_bytes, std::size_t bytes,
+                                               std::size_t alignment = 16) {
     return or_bad_alloc(tarn_arena_resize(raw(), p, old_bytes, bytes, alignment));
   }
-  [[nodiscard]] void* try_resize(void* p, std::size_t old_bytes, std::size_t bytes,
-                                 std::size_t alignment = 16) noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER void* try_resize(void* p, std::size_t old_bytes,
+                                                   std::size_t bytes,
+                                                   std::size_t alignment = 16) noexcept {
     return tarn_arena_resize(raw(), p, old_bytes, bytes, alignment);
   }
-  bool try_expand(void* p, std::size_t old_bytes, std::size_t bytes) noexcept {
+  TARN_NOTES_CALLER bool try_expand(void* p, std::size_t old_bytes, std::size_t bytes) noexcept {
     return tarn_arena_try_expand(raw(), p, old_bytes, bytes) != 0;
   }
 
@@ -96,7 +99,7 @@ class ArenaCalls {
   // destroyed. Objects are destroyed in the reverse order of their creation. When the constructor
   // throws, nothing is registered.
   template <class T, class... Args>
-  [[nodiscard]] T* create(Args&&... args) {
+  [[nodiscard]] TARN_NOTES_CALLER T* create(Args&&... args) {
     if constexpr (std::is_trivially_destructible_v<T>) {
       return create_raw<T>(std::forward<Args>(args)...);
     } else {
@@ -107,7 +110,7 @@ class ArenaCalls {
 
   // Makes a T without a destructor; other types do not compile.
   template <class T, class... Args>
-  [[nodiscard]] T* create_raw(Args&&... args) {
+  [[nodiscard]] TARN_NOTES_CALLER T* create_raw(Args&&... args) {
     static_assert(std::is_trivially_destructible_v<T>,
                   "its destructor would not run: use create()");
     void* const p = allocate(sizeof(T), alignof(T));
@@ -117,7 +120,7 @@ class ArenaCalls {
 
   // `count` value-initialised objects, destroyed like those of create().
   template <class T>
-  [[nodiscard]] T* create_array(std::size_t count) {
+  [[nodiscard]] TARN_NOTES_CALLER T* create_array(std::size_t count) {
     if (count > PTRDIFF_MAX / sizeof(T)) return static_cast<T*>(or_bad_alloc(nullptr));
     if constexpr (std::is_trivially_destructible_v<T>) {
       T* const array = create_array_raw<T>(count);
@@ -131,7 +134,7 @@ class ArenaCalls {
 
   // Memory for `count` objects that need neither constructor nor destructor.
   template <class T>
-  [[nodiscard]] T* create_array_raw(std::size_t count) {
+  [[nodiscard]] TARN_NOTES_CALLER T* create_array_raw(std::size_t count) {
     static_assert(std::is_trivially_destructible_v<T>,
                   "destructors would not run: use create_array()");
     return static_cast<T*>(allocate(array_bytes<T>(count), alignof(T)));
@@ -252,7 +255,7 @@ class ArenaCalls {
   // The destructor is registered after the objects exist, so that a function which a constructor
   // has registered runs after the object's end.
   template <class T, class Build>
-  T* create_with_release(Build build, std::size_t count) {
+  TARN_NOTES_CALLER T* create_with_release(Build build, std::size_t count) {
     const std::size_t objects = array_bytes<T>(count);
     const std::size_t bytes = objects > SIZE_MAX / 2 ? SIZE_MAX : Objects<T>::offset() + objects;
     void* const memory = allocate(bytes, Objects<T>::alignment());

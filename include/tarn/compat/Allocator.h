@@ -72,7 +72,7 @@ class Allocator {
   // the process. This is exact, except for double frees in the caller's memory, if that has more
   // than 1,024 blocks and no room for one bit for each. Time linear in the pools, of which each has
   // as many blocks as all before it.
-  void Deallocate(void* p) noexcept {
+  TARN_NOTES_CALLER void Deallocate(void* p) noexcept {
     if (p == nullptr) return;
     Pool** at = &first_;
     while (*at != nullptr && !tarn_fixed_allocator_owns(&(*at)->blocks, p)) at = &(*at)->next;

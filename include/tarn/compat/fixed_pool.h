@@ -29,9 +29,9 @@
 #elif defined(TARN_FIXED_POOL_FUNCTIONS)
 #define TARN_FIXED_POOL_INLINE extern
 #elif defined(__cplusplus)
-#define TARN_FIXED_POOL_INLINE inline
+#define TARN_FIXED_POOL_INLINE TARN_NOTES_CALLER inline
 #else
-#define TARN_FIXED_POOL_INLINE static inline
+#define TARN_FIXED_POOL_INLINE TARN_NOTES_CALLER static inline
 #endif
 
 /* A pool and an arena, each under two names. The functions take them by void*, as programs keep

@@ -37,8 +37,8 @@ inline std::size_t tarn_mem_alignment(std::size_t bytes) noexcept {
 }
 // Allocates the bytes from the pool. Throws std::bad_alloc when there is no memory; null without
 // exceptions.
-inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL pool,
-                          unsigned flags = 0) {
+TARN_NOTES_CALLER inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL pool,
+                                            unsigned flags = 0) {
   void* p = MemAllocPtr(pool, bytes, flags);
   if (p != nullptr && alignment > 16 && reinterpret_cast<std::uintptr_t>(p) % alignment != 0) {
     MemFreePtr(p);
@@ -61,27 +61,33 @@ inline void* tarn_mem_new(std::size_t bytes, std::size_t alignment, MEM_POOL poo
 #else
 #define TARN_SMRTHEAP_NEW_NOEXCEPT noexcept
 #endif
-inline void* operator new(std::size_t bytes, MEM_POOL pool) TARN_SMRTHEAP_NEW_NOEXCEPT {
+TARN_NOTES_CALLER inline void* operator new(std::size_t bytes,
+                                            MEM_POOL pool) TARN_SMRTHEAP_NEW_NOEXCEPT {
   return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool);
 }
-inline void* operator new[](std::size_t bytes, MEM_POOL pool) TARN_SMRTHEAP_NEW_NOEXCEPT {
+TARN_NOTES_CALLER inline void* operator new[](std::size_t bytes,
+                                              MEM_POOL pool) TARN_SMRTHEAP_NEW_NOEXCEPT {
   return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool);
 }
 // flags: as those of MemAllocPtr.
-inline void* operator new(std::size_t bytes, MEM_POOL pool,
-                          unsigned flags) TARN_SMRTHEAP_NEW_NOEXCEPT {
+TARN_NOTES_CALLER inline void* operator new(std::size_t bytes, MEM_POOL pool,
+                                            unsigned flags) TARN_SMRTHEAP_NEW_NOEXCEPT {
   return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool, flags);
 }
-inline void* operator new[](std::size_t bytes, MEM_POOL pool,
-                            unsigned flags) TARN_SMRTHEAP_NEW_NOEXCEPT {
+TARN_NOTES_CALLER inline void* operator new[](std::size_t bytes, MEM_POOL pool,
+                                              unsigned flags) TARN_SMRTHEAP_NEW_NOEXCEPT {
   return tarn_mem_new(bytes, tarn_mem_alignment(bytes), pool, flags);
 }
 #undef TARN_SMRTHEAP_NEW_NOEXCEPT
 // Called when a constructor throws.
-inline void operator delete(void* p, MEM_POOL) noexcept { MemFreePtr(p); }
-inline void operator delete[](void* p, MEM_POOL) noexcept { MemFreePtr(p); }
-inline void operator delete(void* p, MEM_POOL, unsigned) noexcept { MemFreePtr(p); }
-inline void operator delete[](void* p, MEM_POOL, unsigned) noexcept { MemFreePtr(p); }
+TARN_NOTES_CALLER inline void operator delete(void* p, MEM_POOL) noexcept { MemFreePtr(p); }
+TARN_NOTES_CALLER inline void operator delete[](void* p, MEM_POOL) noexcept { MemFreePtr(p); }
+TARN_NOTES_CALLER inline void operator delete(void* p, MEM_POOL, unsigned) noexcept {
+  MemFreePtr(p);
+}
+TARN_NOTES_CALLER inline void operator delete[](void* p, MEM_POOL, unsigned) noexcept {
+  MemFreePtr(p);
+}
 
 // Lies in front of an object that its pool destroys. They are linked from the youngest to the
 // oldest.
@@ -161,7 +167,7 @@ using tarn_mem_way_of = tarn_mem_way<T, !std::is_trivially_destructible<T>::valu
 // Makes a T from the arguments. MemDelete runs its destructor, or MemPoolFree, which destroys
 // younger objects first. Throws std::bad_alloc when there is no memory; null without exceptions.
 template <class T, class... Args>
-T* MemNew(MEM_POOL pool, Args&&... args) {
+TARN_NOTES_CALLER inline T* MemNew(MEM_POOL pool, Args&&... args) {
   using Way = tarn_mem_way_of<T>;
   struct Memory {
     void* p;

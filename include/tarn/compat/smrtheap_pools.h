@@ -21,9 +21,9 @@
 #if defined(TARN_SMRTHEAP_FUNCTIONS)
 #define TARN_SMRTHEAP_INLINE
 #elif defined(__cplusplus)
-#define TARN_SMRTHEAP_INLINE inline
+#define TARN_SMRTHEAP_INLINE TARN_NOTES_CALLER inline
 #else
-#define TARN_SMRTHEAP_INLINE static inline
+#define TARN_SMRTHEAP_INLINE TARN_NOTES_CALLER static inline
 #endif
 
 #ifdef __cplusplus

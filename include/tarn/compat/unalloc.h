@@ -18,9 +18,9 @@
 #elif defined(TARN_UNALLOC_FUNCTIONS)
 #define TARN_UNALLOC_INLINE extern
 #elif defined(__cplusplus)
-#define TARN_UNALLOC_INLINE inline
+#define TARN_UNALLOC_INLINE TARN_NOTES_CALLER inline
 #else
-#define TARN_UNALLOC_INLINE static inline
+#define TARN_UNALLOC_INLINE TARN_NOTES_CALLER static inline
 #endif
 
 TARN_UNALLOC_INLINE TARN_ALLOCATES(1) void* unalloc(size_t size) { return tarn_unalloc(size); }

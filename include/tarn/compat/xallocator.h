@@ -16,12 +16,13 @@
 
 #include <stddef.h>
 
+#include "../detail/api.h"
 #include "DataTypes.h"
 
 #ifdef __cplusplus
-#define TARN_XALLOCATOR_INLINE inline
+#define TARN_XALLOCATOR_INLINE TARN_NOTES_CALLER inline
 #else
-#define TARN_XALLOCATOR_INLINE static inline
+#define TARN_XALLOCATOR_INLINE TARN_NOTES_CALLER static inline
 #endif
 
 /* How xalloc_stats prints a line. Without a C library it prints nothing. */

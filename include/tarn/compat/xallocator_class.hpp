@@ -26,14 +26,14 @@ namespace tarn {
 
 // The memory of classes with XALLOCATOR.
 struct XallocatorMemory {
-  static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  TARN_NOTES_CALLER static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
 #ifdef STATIC_POOLS
     return tarn_xstatic_malloc(alignment < 16 ? 16 : alignment, bytes);
 #else
     return alignment <= 16 ? tarn_xmalloc(bytes) : tarn_xmalloc_aligned(alignment, bytes);
 #endif
   }
-  static void deallocate(void* p) noexcept { ::xfree(p); }
+  TARN_NOTES_CALLER static void deallocate(void* p) noexcept { ::xfree(p); }
 };
 
 }  // namespace tarn

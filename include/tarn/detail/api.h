@@ -21,6 +21,14 @@
 #define TARN_MUST_USE __attribute__((warn_unused_result))
 /* TARN_ALLOCATES for functions whose result may alias another pointer. */
 #define TARN_ALLOCATES_SHARED(...) __attribute__((alloc_size(__VA_ARGS__), warn_unused_result))
+/* For inline functions over what notes its caller's address, so that this is in the program even
+ * where nothing is optimised. (Not with -Og: there gcc refuses it for some functions whose address
+ * is taken.) */
+#if defined(__OPTIMIZE__)
+#define TARN_NOTES_CALLER
+#else
+#define TARN_NOTES_CALLER __attribute__((always_inline))
+#endif
 #define TARN_WEAK __attribute__((weak)) /* Null unless something linked defines it. */
 #define TARN_LIKELY(x) (__builtin_expect(!!(x), 1))
 #define TARN_UNLIKELY(x) (__builtin_expect(!!(x), 0))
@@ -32,6 +40,7 @@
 #define TARN_ALLOCATES_IN_HEAP(...)
 #define TARN_MUST_USE
 #define TARN_ALLOCATES_SHARED(...)
+#define TARN_NOTES_CALLER
 #define TARN_WEAK
 #define TARN_LIKELY(x) (x)
 #define TARN_UNLIKELY(x) (x)

@@ -21,6 +21,7 @@
 #include <new>
 
 #include "align.hpp"
+#include "api.h"
 #include "errors.hpp"
 
 namespace tarn {
@@ -28,7 +29,7 @@ namespace tarn {
 // What operator new must do: returns what try_once() gives; while that is null, calls the
 // new-handler and tries again; without a handler throws std::bad_alloc. (Without exceptions: null.)
 template <class Try>
-void* class_allocate(const Try& try_once) {
+TARN_NOTES_CALLER inline void* class_allocate(const Try& try_once) {
   for (;;) {
     void* const p = try_once();
     if (p != nullptr) return p;
@@ -40,7 +41,7 @@ void* class_allocate(const Try& try_once) {
 
 // Turns an allocation that throws into that of `new (std::nothrow)`: null instead of an exception.
 template <class Allocate>
-void* null_if_it_throws(const Allocate& allocate) noexcept {
+TARN_NOTES_CALLER inline void* null_if_it_throws(const Allocate& allocate) noexcept {
 #if defined(__cpp_exceptions)
   try {
     return allocate();
@@ -75,14 +76,15 @@ constexpr std::size_t alignment_of_array(std::size_t bytes) noexcept {
 template <class Memory>
 class ClassMemory {
  public:
-  static void* allocate(std::size_t bytes, std::size_t alignment) {
-    return class_allocate([&]() noexcept { return Memory::try_allocate(bytes, alignment); });
+  TARN_NOTES_CALLER static void* allocate(std::size_t bytes, std::size_t alignment) {
+    return class_allocate([&]()
+                              TARN_NOTES_CALLER { return Memory::try_allocate(bytes, alignment); });
   }
-  static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-    return null_if_it_throws([&] { return allocate(bytes, alignment); });
+  TARN_NOTES_CALLER static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    return null_if_it_throws([&]() TARN_NOTES_CALLER { return allocate(bytes, alignment); });
   }
 
-  static void deallocate(void* p) noexcept {
+  TARN_NOTES_CALLER static void deallocate(void* p) noexcept {
     if (p != nullptr) Memory::deallocate(p);
   }
 };
@@ -99,21 +101,24 @@ class ClassMemory {
 
 // The forms with an alignment, which C++17 has.
 #if defined(__cpp_aligned_new)
-#define TARN_CLASS_ALIGNED_FORMS(NEW, DELETE, ...)                                         \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment)                 \
-      TARN_CLASS_NEW_NOEXCEPT {                                                            \
-    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, std::size_t(alignment));      \
-  }                                                                                        \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                 \
-                            const std::nothrow_t&) noexcept {                              \
-    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, std::size_t(alignment));  \
-  }                                                                                        \
-  static void operator DELETE(void* p, std::align_val_t) noexcept { operator DELETE(p); }  \
-  static void operator DELETE(void* p, std::size_t, std::align_val_t) noexcept {           \
-    operator DELETE(p);                                                                    \
-  }                                                                                        \
-  static void operator DELETE(void* p, std::align_val_t, const std::nothrow_t&) noexcept { \
-    operator DELETE(p);                                                                    \
+#define TARN_CLASS_ALIGNED_FORMS(NEW, DELETE, ...)                                                 \
+  TARN_NOTES_CALLER static void* operator NEW(std::size_t bytes, std::align_val_t alignment)       \
+      TARN_CLASS_NEW_NOEXCEPT {                                                                    \
+    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, std::size_t(alignment));              \
+  }                                                                                                \
+  TARN_NOTES_CALLER static void* operator NEW(std::size_t bytes, std::align_val_t alignment,       \
+                                              const std::nothrow_t&) noexcept {                    \
+    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, std::size_t(alignment));          \
+  }                                                                                                \
+  TARN_NOTES_CALLER static void operator DELETE(void* p, std::align_val_t) noexcept {              \
+    operator DELETE(p);                                                                            \
+  }                                                                                                \
+  TARN_NOTES_CALLER static void operator DELETE(void* p, std::size_t, std::align_val_t) noexcept { \
+    operator DELETE(p);                                                                            \
+  }                                                                                                \
+  TARN_NOTES_CALLER static void operator DELETE(void* p, std::align_val_t,                         \
+                                                const std::nothrow_t&) noexcept {                  \
+    operator DELETE(p);                                                                            \
   }
 #else
 #define TARN_CLASS_ALIGNED_FORMS(NEW, DELETE, ...)
@@ -121,20 +126,24 @@ class ClassMemory {
 
 // All forms of one operator, `new` or `new[]` with `delete` or `delete[]`. ALIGNMENT is the
 // function that says how its blocks are aligned.
-#define TARN_CLASS_OPERATOR_FORMS(NEW, DELETE, ALIGNMENT, ...)                                 \
-  static void* operator NEW(std::size_t bytes) TARN_CLASS_NEW_NOEXCEPT {                       \
-    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, ::tarn::ALIGNMENT(bytes));        \
-  }                                                                                            \
-  static void* operator NEW(std::size_t bytes, const std::nothrow_t&) noexcept {               \
-    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, ::tarn::ALIGNMENT(bytes));    \
-  }                                                                                            \
-  static void* operator NEW(std::size_t, void* p) noexcept { return p; }                       \
-  static void operator DELETE(void* p) noexcept {                                              \
-    ::tarn::ClassMemory<__VA_ARGS__>::deallocate(p);                                           \
-  }                                                                                            \
-  static void operator DELETE(void* p, std::size_t) noexcept { operator DELETE(p); }           \
-  static void operator DELETE(void* p, const std::nothrow_t&) noexcept { operator DELETE(p); } \
-  static void operator DELETE(void*, void*) noexcept {}                                        \
+#define TARN_CLASS_OPERATOR_FORMS(NEW, DELETE, ALIGNMENT, ...)                                     \
+  TARN_NOTES_CALLER static void* operator NEW(std::size_t bytes) TARN_CLASS_NEW_NOEXCEPT {         \
+    return ::tarn::ClassMemory<__VA_ARGS__>::allocate(bytes, ::tarn::ALIGNMENT(bytes));            \
+  }                                                                                                \
+  TARN_NOTES_CALLER static void* operator NEW(std::size_t bytes, const std::nothrow_t&) noexcept { \
+    return ::tarn::ClassMemory<__VA_ARGS__>::try_allocate(bytes, ::tarn::ALIGNMENT(bytes));        \
+  }                                                                                                \
+  static void* operator NEW(std::size_t, void* p) noexcept { return p; }                           \
+  TARN_NOTES_CALLER static void operator DELETE(void* p) noexcept {                                \
+    ::tarn::ClassMemory<__VA_ARGS__>::deallocate(p);                                               \
+  }                                                                                                \
+  TARN_NOTES_CALLER static void operator DELETE(void* p, std::size_t) noexcept {                   \
+    operator DELETE(p);                                                                            \
+  }                                                                                                \
+  TARN_NOTES_CALLER static void operator DELETE(void* p, const std::nothrow_t&) noexcept {         \
+    operator DELETE(p);                                                                            \
+  }                                                                                                \
+  static void operator DELETE(void*, void*) noexcept {}                                            \
   TARN_CLASS_ALIGNED_FORMS(NEW, DELETE, __VA_ARGS__)
 
 // Use this in a class, at a place where its operators get the access that they should have. The

@@ -12,13 +12,16 @@
 #include <type_traits>
 #include <utility>
 
+#include "api.h"
+
 namespace tarn {
 
 // Makes a T at p from the arguments. Null for a null p. Calls give_back(p) if the constructor
 // throws.
 template <class T, class GiveBack, class... Args>
-T* construct_in(void* p, const GiveBack& give_back,
-                Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args&&...>) {
+TARN_NOTES_CALLER inline T* construct_in(
+    void* p, const GiveBack& give_back,
+    Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args&&...>) {
   if (p == nullptr) return nullptr;
   if constexpr (std::is_nothrow_constructible_v<T, Args&&...>) {
     return ::new (p) T(std::forward<Args>(args)...);

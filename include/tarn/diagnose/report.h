@@ -20,11 +20,11 @@ extern "C" {
 /* Writes the line `tarn: KIND: TEXT`. A line longer than about 500 bytes is cut. */
 TARN_API void tarn_report_line(const char* kind, const char* text);
 
-/* Describes an address of the program's code for such a line: `module+0x1234 (0x5555...)`, or the
- * address alone where no module is known. The text ends with a NUL and is cut to `room` bytes, the
- * NUL included. With a room of 0 nothing is written. Returns the length of the text. addr2line(1)
- * finds the source line. */
-TARN_API size_t tarn_site_text(const void* address, char* text, size_t room);
+/* Describes a call for such a line, by its return address: `module+0x1234 (0x5555...)`, or the
+ * address alone where no module is known. That is the last byte of the call, so that `addr2line -i
+ * -e module 0x1234` finds its line. The text ends with a NUL and is cut to `room` bytes, the NUL
+ * included. With a room of 0 nothing is written. Returns the length of the text. */
+TARN_API size_t tarn_site_text(const void* return_address, char* text, size_t room);
 
 #ifdef __cplusplus
 }

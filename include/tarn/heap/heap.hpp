@@ -61,58 +61,62 @@ class HeapRef {
   tarn_heap get() const noexcept { return heap_; }
 
   // A block of at least `bytes`, aligned to 16. 0 bytes: a block that may only be freed.
-  [[nodiscard]] void* allocate(std::size_t bytes) const {
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate(std::size_t bytes) const {
     return or_bad_alloc(tarn_heap_allocate(heap_, bytes));
   }
-  [[nodiscard]] void* try_allocate(std::size_t bytes) const noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate(std::size_t bytes) const noexcept {
     return tarn_heap_allocate(heap_, bytes);
   }
 
   // A block of count * bytes, all zero. The product is checked.
-  [[nodiscard]] void* allocate_zeroed(std::size_t count, std::size_t bytes) const {
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate_zeroed(std::size_t count,
+                                                        std::size_t bytes) const {
     return or_bad_alloc(tarn_heap_allocate_zeroed(heap_, count, bytes));
   }
-  [[nodiscard]] void* try_allocate_zeroed(std::size_t count, std::size_t bytes) const noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate_zeroed(std::size_t count,
+                                                            std::size_t bytes) const noexcept {
     return tarn_heap_allocate_zeroed(heap_, count, bytes);
   }
 
   // A block aligned to `alignment`, which must be a power of two.
-  [[nodiscard]] void* allocate_aligned(std::size_t bytes, std::size_t alignment) const {
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate_aligned(std::size_t bytes,
+                                                         std::size_t alignment) const {
     return or_bad_alloc(tarn_heap_allocate_aligned(heap_, alignment, bytes));
   }
-  [[nodiscard]] void* try_allocate_aligned(std::size_t bytes,
-                                           std::size_t alignment) const noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate_aligned(std::size_t bytes,
+                                                             std::size_t alignment) const noexcept {
     return tarn_heap_allocate_aligned(heap_, alignment, bytes);
   }
 
   // Allocation with an alignment, in the order of arguments that generic code over any allocator
   // uses.
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) const {
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate(std::size_t bytes, std::size_t alignment) const {
     return or_bad_alloc(try_allocate(bytes, alignment));
   }
-  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) const noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate(std::size_t bytes,
+                                                     std::size_t alignment) const noexcept {
     return alignment <= block_alignment ? tarn_heap_allocate(heap_, bytes)
                                         : tarn_heap_allocate_aligned(heap_, alignment, bytes);
   }
 
   // Resizes a block: at its new size it is in this heap. p may be null, or of another heap. When
   // there is no memory the block is as it was. Size 0 frees p and gives null.
-  [[nodiscard]] void* reallocate(void* p, std::size_t bytes) const {
+  [[nodiscard]] TARN_NOTES_CALLER void* reallocate(void* p, std::size_t bytes) const {
     void* const moved = tarn_heap_reallocate(heap_, p, bytes);
     return bytes == 0 && p != nullptr ? moved : or_bad_alloc(moved);
   }
-  [[nodiscard]] void* try_reallocate(void* p, std::size_t bytes) const noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER void* try_reallocate(void* p, std::size_t bytes) const noexcept {
     return tarn_heap_reallocate(heap_, p, bytes);
   }
 
   // Makes the block larger without moving it. False when that cannot be.
-  static bool try_expand(void* p, std::size_t bytes) noexcept {
+  TARN_NOTES_CALLER static bool try_expand(void* p, std::size_t bytes) noexcept {
     return tarn_heap_try_expand(p, bytes) != 0;
   }
 
   // Frees a block of any heap. Where tarn is the process's malloc, free and delete do the same.
-  static void deallocate(void* p) noexcept { tarn_heap_deallocate(p); }
-  static void deallocate(void* p, std::size_t bytes, std::size_t) noexcept {
+  TARN_NOTES_CALLER static void deallocate(void* p) noexcept { tarn_heap_deallocate(p); }
+  TARN_NOTES_CALLER static void deallocate(void* p, std::size_t bytes, std::size_t) noexcept {
     tarn_heap_deallocate_sized(p, bytes);
   }
 
@@ -388,16 +392,20 @@ class Fixed {
   }
 
   // Memory for a T.
-  [[nodiscard]] void* allocate() const { return or_bad_alloc(tarn_fixed_allocate(fixed_)); }
-  [[nodiscard]] void* try_allocate() const noexcept { return tarn_fixed_allocate(fixed_); }
-  static void deallocate(void* p) noexcept { tarn_heap_deallocate(p); }
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate() const {
+    return or_bad_alloc(tarn_fixed_allocate(fixed_));
+  }
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate() const noexcept {
+    return tarn_fixed_allocate(fixed_);
+  }
+  TARN_NOTES_CALLER static void deallocate(void* p) noexcept { tarn_heap_deallocate(p); }
 
   // Makes a T. When its constructor throws, the memory is freed and the exception passes on.
   template <class... Args>
-  [[nodiscard]] T* create(Args&&... args) const {
+  [[nodiscard]] TARN_NOTES_CALLER T* create(Args&&... args) const {
     return construct_in<T>(allocate(), deallocate, std::forward<Args>(args)...);
   }
-  static void destroy(T* object) noexcept {
+  TARN_NOTES_CALLER static void destroy(T* object) noexcept {
     if (object == nullptr) return;
     object->~T();
     tarn_heap_deallocate(object);

@@ -39,31 +39,33 @@ struct Unalloc {
   // Choose the order: the block that was freed last is the next one of its class, or not.
   static bool use_lifo(bool yes = true) noexcept { return tarn_unalloc_use_lifo(yes ? 1 : 0) == 0; }
 
-  [[nodiscard]] static void* allocate(std::size_t bytes) {
+  [[nodiscard]] TARN_NOTES_CALLER static void* allocate(std::size_t bytes) {
     return or_bad_alloc(tarn_unalloc(bytes));
   }
-  [[nodiscard]] static void* try_allocate(std::size_t bytes) noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER static void* try_allocate(std::size_t bytes) noexcept {
     return tarn_unalloc(bytes);
   }
 
   // A block of count * bytes, all zero. The product is checked.
-  [[nodiscard]] static void* allocate_zeroed(std::size_t count, std::size_t bytes) {
+  [[nodiscard]] TARN_NOTES_CALLER static void* allocate_zeroed(std::size_t count,
+                                                               std::size_t bytes) {
     return or_bad_alloc(tarn_uncalloc(count, bytes));
   }
-  [[nodiscard]] static void* try_allocate_zeroed(std::size_t count, std::size_t bytes) noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER static void* try_allocate_zeroed(std::size_t count,
+                                                                   std::size_t bytes) noexcept {
     return tarn_uncalloc(count, bytes);
   }
 
   // Resizes a block, in place while its class holds the new size. Size 0 frees p and gives null.
-  [[nodiscard]] static void* reallocate(void* p, std::size_t bytes) {
+  [[nodiscard]] TARN_NOTES_CALLER static void* reallocate(void* p, std::size_t bytes) {
     void* const moved = tarn_unrealloc(p, bytes);
     return bytes == 0 && p != nullptr ? moved : or_bad_alloc(moved);
   }
-  [[nodiscard]] static void* try_reallocate(void* p, std::size_t bytes) noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER static void* try_reallocate(void* p, std::size_t bytes) noexcept {
     return tarn_unrealloc(p, bytes);
   }
 
-  static void deallocate(void* p) noexcept { tarn_unfree(p); }
+  TARN_NOTES_CALLER static void deallocate(void* p) noexcept { tarn_unfree(p); }
 
   // The heap, which is made if it is not there yet. False as a truth value when there is no memory
   // for it.

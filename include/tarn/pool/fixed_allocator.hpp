@@ -56,9 +56,13 @@ class FixedAllocator {
   FixedAllocator(const FixedAllocator&) = delete;
   FixedAllocator& operator=(const FixedAllocator&) = delete;
 
-  [[nodiscard]] void* allocate() { return or_bad_alloc(tarn_fixed_allocator_allocate(&own_)); }
-  [[nodiscard]] void* try_allocate() noexcept { return tarn_fixed_allocator_allocate(&own_); }
-  void deallocate(void* p) noexcept { tarn_fixed_allocator_deallocate(&own_, p); }
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate() {
+    return or_bad_alloc(tarn_fixed_allocator_allocate(&own_));
+  }
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate() noexcept {
+    return tarn_fixed_allocator_allocate(&own_);
+  }
+  TARN_NOTES_CALLER void deallocate(void* p) noexcept { tarn_fixed_allocator_deallocate(&own_, p); }
 
   // For generic code over any allocator. Null for more bytes or a greater alignment than the blocks
   // have.
@@ -112,9 +116,11 @@ class FixedAllocatorFor {
   explicit FixedAllocatorFor(const char* name = nullptr)
       : allocator_(sizeof(T), count, memory_, sizeof memory_, options(name)) {}
 
-  [[nodiscard]] void* allocate() { return allocator_.allocate(); }
-  [[nodiscard]] void* try_allocate() noexcept { return allocator_.try_allocate(); }
-  void deallocate(void* p) noexcept { allocator_.deallocate(p); }
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate() { return allocator_.allocate(); }
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate() noexcept {
+    return allocator_.try_allocate();
+  }
+  TARN_NOTES_CALLER void deallocate(void* p) noexcept { allocator_.deallocate(p); }
   FixedAllocator& allocator() noexcept { return allocator_; }
 
  private:

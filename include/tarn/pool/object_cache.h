@@ -76,7 +76,8 @@ TARN_API void tarn_object_cache_deallocate(tarn_object_cache* cache, void* objec
 
 /* Takes an object: an idle one in the state in which it was given, or a new one. Null with ENOMEM
  * when there is no memory, and null when `construct` fails. */
-TARN_MUST_USE static inline void* tarn_object_cache_take(tarn_object_cache* cache) {
+TARN_MUST_USE TARN_NOTES_CALLER static inline void* tarn_object_cache_take(
+    tarn_object_cache* cache) {
   tarn_cached* const slot = cache->idle;
   if (TARN_UNLIKELY(slot == NULL)) return tarn_object_cache_take_slow(cache);
   cache->idle = slot->next;
@@ -89,7 +90,8 @@ TARN_MUST_USE static inline void* tarn_object_cache_take(tarn_object_cache* cach
 /* Gives an object back to be taken again; null is ignored. The object is destroyed when idle_max
  * objects are idle already. An object that is given twice, or is not the cache's, is reported
  * (`double free`). */
-static inline void tarn_object_cache_give(tarn_object_cache* cache, void* object) {
+TARN_NOTES_CALLER static inline void tarn_object_cache_give(tarn_object_cache* cache,
+                                                            void* object) {
   if (TARN_UNLIKELY(object == NULL)) return;
   tarn_cached* const slot = (tarn_cached*)(void*)((char*)object - cache->offset);
   const int is_out = slot->next == (tarn_cached*)(void*)cache;

@@ -43,7 +43,7 @@ class ObjectCache {
   // Takes an idle object as it is, or a new one that is built from these arguments. Throws
   // std::bad_alloc, and what the constructor throws.
   template <class... Args>
-  [[nodiscard]] T* take(Args&&... args) {
+  [[nodiscard]] TARN_NOTES_CALLER T* take(Args&&... args) {
     if (cache_.idle != nullptr) return static_cast<T*>(tarn_object_cache_take(&cache_));
     T* const object = construct_in<T>(
         or_bad_alloc(tarn_object_cache_allocate(&cache_)),
@@ -54,7 +54,7 @@ class ObjectCache {
 
   // Gives an object back to be taken again; null is ignored. It is destroyed when idle_max objects
   // are idle already.
-  void give(T* object) noexcept { tarn_object_cache_give(&cache_, object); }
+  TARN_NOTES_CALLER void give(T* object) noexcept { tarn_object_cache_give(&cache_, object); }
 
   // An object for as long as the lease lives.
   class Lease {
@@ -78,7 +78,7 @@ class ObjectCache {
     T* object_;
   };
   template <class... Args>
-  [[nodiscard]] Lease borrow(Args&&... args) {
+  [[nodiscard]] TARN_NOTES_CALLER Lease borrow(Args&&... args) {
     return Lease(this, take(std::forward<Args>(args)...));
   }
 

@@ -174,7 +174,7 @@ TARN_API void tarn_pool_deallocate_slow(tarn_pool* pool, void* p);
 /* Allocates a block with the pool's alignment. Null with ENOMEM when the source gives no chunk.
  * Blocks of a chunk that is new or was empty come by ascending address; otherwise the block that
  * was freed last comes first. Constant time, apart from the source's. */
-TARN_MUST_USE static inline void* tarn_pool_allocate(tarn_pool* pool) {
+TARN_MUST_USE TARN_NOTES_CALLER static inline void* tarn_pool_allocate(tarn_pool* pool) {
   const size_t cached = pool->cached;
   char* fresh;
   if (cached != 0) { /* As likely as not: programs grow, and programs recycle. */
@@ -194,7 +194,7 @@ TARN_MUST_USE static inline void* tarn_pool_allocate(tarn_pool* pool) {
  * ones go back to their chunks. When a chunk becomes empty while another one is, that other one
  * goes back to the source. When no block is live, one chunk is left. Constant time, apart from the
  * source's. */
-static inline void tarn_pool_deallocate(tarn_pool* pool, void* p) {
+TARN_NOTES_CALLER static inline void tarn_pool_deallocate(tarn_pool* pool, void* p) {
   const size_t cached = pool->cached;
   if (TARN_UNLIKELY(p == NULL) || TARN_UNLIKELY(cached >= pool->limit)) {
     tarn_pool_deallocate_slow(pool, p);

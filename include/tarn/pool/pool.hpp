@@ -88,20 +88,27 @@ class Pool {
 
   explicit operator bool() const noexcept { return pool_.stride != 0; }
 
-  [[nodiscard]] void* allocate() { return or_bad_alloc(tarn_pool_allocate(&pool_)); }
-  [[nodiscard]] void* try_allocate() noexcept { return tarn_pool_allocate(&pool_); }
-  void deallocate(void* p) noexcept { tarn_pool_deallocate(&pool_, p); }
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate() {
+    return or_bad_alloc(tarn_pool_allocate(&pool_));
+  }
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate() noexcept {
+    return tarn_pool_allocate(&pool_);
+  }
+  TARN_NOTES_CALLER void deallocate(void* p) noexcept { tarn_pool_deallocate(&pool_, p); }
 
   // For generic code over any allocator. Null for more bytes or a greater alignment than the pool's
   // blocks have.
-  [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  [[nodiscard]] TARN_NOTES_CALLER void* try_allocate(std::size_t bytes,
+                                                     std::size_t alignment) noexcept {
     if (bytes > pool_.block_bytes || alignment > pool_.alignment) return nullptr;
     return tarn_pool_allocate(&pool_);
   }
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+  [[nodiscard]] TARN_NOTES_CALLER void* allocate(std::size_t bytes, std::size_t alignment) {
     return or_bad_alloc(try_allocate(bytes, alignment));
   }
-  void deallocate(void* p, std::size_t, std::size_t) noexcept { tarn_pool_deallocate(&pool_, p); }
+  TARN_NOTES_CALLER void deallocate(void* p, std::size_t, std::size_t) noexcept {
+    tarn_pool_deallocate(&pool_, p);
+  }
 
   std::size_t block_bytes() const noexcept { return pool_.block_bytes; }
   std::size_t alignment() const noexcept { return pool_.alignment; }
@@ -182,20 +189,20 @@ class ObjectPool {
 
   // Makes a T. When its constructor throws, the memory goes back.
   template <class... Args>
-  [[nodiscard]] T* create(Args&&... args) {
+  [[nodiscard]] TARN_NOTES_CALLER T* create(Args&&... args) {
     return construct(pool_.allocate(), std::forward<Args>(args)...);
   }
 
   // The same, but returns null when there is no memory. It still throws what the constructor
   // throws.
   template <class... Args>
-  [[nodiscard]] T* try_create(Args&&... args) {
+  [[nodiscard]] TARN_NOTES_CALLER T* try_create(Args&&... args) {
     return construct(pool_.try_allocate(), std::forward<Args>(args)...);
   }
 
   // Destroys an object; null is ignored. During destroy_all() and for_each() an object that has
   // been destroyed in their course is ignored, too.
-  void destroy(T* object) noexcept {
+  TARN_NOTES_CALLER void destroy(T* object) noexcept {
     if (object == nullptr) return;
     // The limit is 0 while the pool is walked.
     if (TARN_UNLIKELY(pool_.get()->limit == 0) &&
@@ -233,7 +240,7 @@ class ObjectPool {
   }
 
   template <class... Args>
-  T* construct(void* p, Args&&... args) {
+  TARN_NOTES_CALLER T* construct(void* p, Args&&... args) {
     return construct_in<T>(
         p, [this](void* block) { pool_.deallocate(block); }, std::forward<Args>(args)...);
   }

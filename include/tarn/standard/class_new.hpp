@@ -41,10 +41,10 @@ class ClassHeap {
   static void use(HeapRef heap) noexcept { heap_ = heap; }
   static HeapRef heap() noexcept { return heap_ ? heap_ : HeapRef::main(); }
 
-  static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  TARN_NOTES_CALLER static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
     return heap().try_allocate(bytes, alignment);
   }
-  static void deallocate(void* p) noexcept { HeapRef::deallocate(p); }
+  TARN_NOTES_CALLER static void deallocate(void* p) noexcept { HeapRef::deallocate(p); }
 
  private:
   static inline HeapRef heap_{};
@@ -58,12 +58,12 @@ class ClassObject {
  public:
   static constexpr bool frees_heap_blocks = true;
 
-  static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  TARN_NOTES_CALLER static void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
     void* const p = object.try_allocate(bytes, alignment);
     if (p != nullptr || strict) return p;
     return HeapRef::main().try_allocate(bytes, alignment);
   }
-  static void deallocate(void* p) noexcept {
+  TARN_NOTES_CALLER static void deallocate(void* p) noexcept {
     if (object.owns(p)) return object.deallocate(p, 0, 0);
     HeapRef::deallocate(p);
   }
@@ -130,29 +130,32 @@ struct HeapOfNew<Memory, std::enable_if_t<Memory::frees_heap_blocks>> {
 template <class Memory>
 using HeapForNew = typename HeapOfNew<Memory>::Type;
 
-inline void* class_allocate_in(HeapRef heap, std::size_t bytes, std::size_t alignment) {
-  return class_allocate([&]() noexcept { return heap.try_allocate(bytes, alignment); });
+TARN_NOTES_CALLER inline void* class_allocate_in(HeapRef heap, std::size_t bytes,
+                                                 std::size_t alignment) {
+  return class_allocate([&]() TARN_NOTES_CALLER { return heap.try_allocate(bytes, alignment); });
 }
 inline void* class_allocate_in(NoHeap, std::size_t, std::size_t) noexcept { return nullptr; }
 
 }  // namespace tarn
 
 // The forms of one operator for `new (heap) T`, with their deletes.
-#define TARN_CLASS_HEAP_FORMS(NEW, DELETE, ...)                                             \
-  static void* operator NEW(std::size_t bytes, ::tarn::HeapForNew<__VA_ARGS__> heap)        \
-      TARN_CLASS_NEW_NOEXCEPT {                                                             \
-    return ::tarn::class_allocate_in(heap, bytes, 1);                                       \
-  }                                                                                         \
-  static void* operator NEW(std::size_t bytes, std::align_val_t alignment,                  \
-                            ::tarn::HeapForNew<__VA_ARGS__> heap) TARN_CLASS_NEW_NOEXCEPT { \
-    return ::tarn::class_allocate_in(heap, bytes, static_cast<std::size_t>(alignment));     \
-  }                                                                                         \
-  static void operator DELETE(void* p, ::tarn::HeapForNew<__VA_ARGS__>) noexcept {          \
-    ::tarn::HeapRef::deallocate(p);                                                         \
-  }                                                                                         \
-  static void operator DELETE(void* p, std::align_val_t,                                    \
-                              ::tarn::HeapForNew<__VA_ARGS__>) noexcept {                   \
-    ::tarn::HeapRef::deallocate(p);                                                         \
+#define TARN_CLASS_HEAP_FORMS(NEW, DELETE, ...)                                              \
+  TARN_NOTES_CALLER static void* operator NEW(                                               \
+      std::size_t bytes, ::tarn::HeapForNew<__VA_ARGS__> heap) TARN_CLASS_NEW_NOEXCEPT {     \
+    return ::tarn::class_allocate_in(heap, bytes, 1);                                        \
+  }                                                                                          \
+  TARN_NOTES_CALLER static void* operator NEW(std::size_t bytes, std::align_val_t alignment, \
+                                              ::tarn::HeapForNew<__VA_ARGS__> heap)          \
+      TARN_CLASS_NEW_NOEXCEPT {                                                              \
+    return ::tarn::class_allocate_in(heap, bytes, static_cast<std::size_t>(alignment));      \
+  }                                                                                          \
+  TARN_NOTES_CALLER static void operator DELETE(void* p,                                     \
+                                                ::tarn::HeapForNew<__VA_ARGS__>) noexcept {  \
+    ::tarn::HeapRef::deallocate(p);                                                          \
+  }                                                                                          \
+  TARN_NOTES_CALLER static void operator DELETE(void* p, std::align_val_t,                   \
+                                                ::tarn::HeapForNew<__VA_ARGS__>) noexcept {  \
+    ::tarn::HeapRef::deallocate(p);                                                          \
   }
 
 // Use this in a class, at a place where its operators get the access that they should have (public,

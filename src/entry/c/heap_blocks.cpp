@@ -54,14 +54,16 @@ tarn_fixed tarn_heap_fixed(tarn_heap heap, std::size_t size, std::size_t alignme
 
 void* tarn_fixed_allocate(tarn_fixed fixed) { return tarn::fixed_allocate(fixed); }
 
-int tarn_heap_try_expand(void* p, std::size_t size) { return tarn::heap_try_expand(p, size); }
+int tarn_heap_try_expand(void* p, std::size_t size) {
+  return tarn::heap_try_expand(p, size, __builtin_return_address(0));
+}
 
 void tarn_heap_deallocate(void* p) { tarn::deallocate(p); }
 
 void tarn_heap_deallocate_sized(void* p, std::size_t size) { tarn::deallocate_sized(p, size); }
 
 std::size_t tarn_heap_usable_bytes(const void* p) {
-  return tarn::usable_bytes(p, "tarn_heap_usable_bytes");
+  return tarn::usable_bytes(p, "tarn_heap_usable_bytes", __builtin_return_address(0));
 }
 
 tarn_heap tarn_heap_of(const void* p) { return tarn::heap_of(p); }

@@ -50,7 +50,7 @@ void* tarn_valloc(std::size_t size) { return tarn::allocate_aligned(size, tarn::
 void* tarn_pvalloc(std::size_t size) { return tarn::pvalloc_rounded(size); }
 
 std::size_t tarn_malloc_usable_size(const void* p) {
-  return tarn::usable_bytes(p, "malloc_usable_size");
+  return tarn::usable_bytes(p, "malloc_usable_size", __builtin_return_address(0));
 }
 
 void tarn_thread_idle(void) { tarn::thread_idle(); }

@@ -56,7 +56,7 @@ TARN_EXPORT void free_aligned_sized(void* p, std::size_t, std::size_t size) noex
 }
 
 TARN_EXPORT std::size_t malloc_usable_size(void* p) noexcept {
-  return tarn::usable_bytes(p, "malloc_usable_size");
+  return tarn::usable_bytes(p, "malloc_usable_size", __builtin_return_address(0));
 }
 
 TARN_EXPORT int malloc_trim(std::size_t pad) noexcept { return tarn::trim(pad) != 0; }

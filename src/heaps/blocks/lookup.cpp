@@ -58,18 +58,18 @@ Span* span_of_other_block(const void* p, const char* function) noexcept {
   tombstones.report(Misuse::invalid_free, function, p);
 }
 
-std::size_t usable_bytes(const void* p, const char* function) noexcept {
+std::size_t usable_bytes(const void* p, const char* function, const void* site) noexcept {
   if (p == nullptr) return 0;
-  return usable_bytes_in(span_of_block(p, function), p, function);
+  return usable_bytes_in(span_of_block(p, function), p, {function, site});
 }
 
-std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noexcept {
+std::size_t usable_bytes_in(Span* span, const void* p, const FreeCall& given) noexcept {
   auto* const page = static_cast<Page*>(span);
   switch (span->kind_now()) {
     case SpanKind::page: TARN_ASSERT(page->is_block(p)); return page->block_bytes;
     case SpanKind::mixed: return mixed_bytes(page, p);
     case SpanKind::checked:
-    case SpanKind::lone: return checks_bytes(page, p, function);
+    case SpanKind::lone: return checks_bytes(page, p, given);
     case SpanKind::idle: {
       std::size_t bytes = 0;
       passthrough_record(p, &bytes);

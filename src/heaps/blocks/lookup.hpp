@@ -8,6 +8,7 @@
 #include "engine/records/record.hpp"
 #include "engine/records/thread.hpp"
 #include "engine/zones/zone.hpp"
+#include "heaps/heap/request.hpp"
 #include "platform/report/report.hpp"
 
 namespace tarn {
@@ -38,10 +39,10 @@ inline Span* span_of_block(const void* p, const char* function) noexcept {
 }
 
 // Bytes that may be used at p. pre: span is span_of_block(p)
-std::size_t usable_bytes_in(Span* span, const void* p, const char* function) noexcept;
+std::size_t usable_bytes_in(Span* span, const void* p, const FreeCall& given) noexcept;
 
-// Bytes that may be used at p, which `function` got from its caller; 0 for null.
-std::size_t usable_bytes(const void* p, const char* function) noexcept;
+// Bytes that may be used at p, which `function` got from its caller, at `site`; 0 for null.
+std::size_t usable_bytes(const void* p, const char* function, const void* site = nullptr) noexcept;
 
 // Whether p lies in memory of the library's, or is a block of the system's malloc that belongs to a
 // heap: only then may it be given to a function that ends blocks.

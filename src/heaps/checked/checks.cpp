@@ -190,13 +190,12 @@ bool checks_free_passed(void* p, const FreeCall& given) noexcept {
   return true;
 }
 
-std::size_t checks_bytes(Page* page, const void* p, const char* function) noexcept {
-  const FreeCall given{function, nullptr};
+std::size_t checks_bytes(Page* page, const void* p, const FreeCall& given) noexcept {
   HeapRecord* const record = page->record_now();
-  if (record == nullptr) report_misuse(Misuse::invalid_pointer, function, p);
+  if (record == nullptr) report_misuse(Misuse::invalid_pointer, given.function, p);
   const os::LockedUnlessHeld locked(record->lock);
   if (!is_checked(page->kind_now()) || page->record_now() != record) {
-    report_misuse(Misuse::invalid_pointer, function, p);
+    report_misuse(Misuse::invalid_pointer, given.function, p);
   }
   const Place place = place_around(page, p);
   require_live(*record, place, given, p);
@@ -212,15 +211,14 @@ bool checks_has(Page* page, const void* p) noexcept {
   return place.note != nullptr && place.start == p && place.note->state() == NoteState::live;
 }
 
-bool checks_resize(Page* page, void* p, std::size_t bytes, const char* function,
+bool checks_resize(Page* page, void* p, std::size_t bytes, const FreeCall& given,
                    Resize how) noexcept {
-  const FreeCall given{function, nullptr};
   HeapRecord* const record = lock_checked(page);
-  if (record == nullptr) report_misuse(Misuse::invalid_pointer, function, p);
+  if (record == nullptr) report_misuse(Misuse::invalid_pointer, given.function, p);
   const Held held(record);
   const Place place = place_around(page, p);
   require_live(*record, place, given, p);
-  require_thread(*record, function, nullptr);
+  require_thread(*record, given.function, given.site);
   verify_live(*record, place, given);
   Note& note = *place.note;
   const std::size_t before = note.requested();

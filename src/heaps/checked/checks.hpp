@@ -46,14 +46,14 @@ void checks_free(Page* page, void* p, const FreeCall& given) noexcept;
 bool checks_free_passed(void* p, const FreeCall& given) noexcept;
 
 // The bytes that were asked for. Reports as checks_free().
-std::size_t checks_bytes(Page* page, const void* p, const char* function) noexcept;
+std::size_t checks_bytes(Page* page, const void* p, const FreeCall& given) noexcept;
 
 // Gives the block another size in its place; false when it has to move.
 enum class Resize : std::uint8_t {
   if_near,  // A block that would leave most of its place unused moves.
   if_fits,  // A block that fits into its place stays there.
 };
-bool checks_resize(Page* page, void* p, std::size_t bytes, const char* function,
+bool checks_resize(Page* page, void* p, std::size_t bytes, const FreeCall& given,
                    Resize how) noexcept;
 
 // True when a live block begins at p. Reports nothing.

@@ -269,10 +269,10 @@ bool passthrough_free(void* p, const FreeCall& given, HeapRecord** ended) noexce
 }
 
 // Holds the record's lock throughout: meanwhile the block is nobody's, and the heap must not end.
-void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexcept {
+void* passthrough_resize(void* p, std::size_t bytes, const FreeCall& given) noexcept {
   HeapRecord* const record = lock_passed(p);
-  if (record == nullptr) report_misuse(Misuse::invalid_pointer, function, p);
-  require_thread(*record, function, nullptr);
+  if (record == nullptr) report_misuse(Misuse::invalid_pointer, given.function, p);
+  require_thread(*record, given.function, given.site);
   LoneNote& note = *passed.remove(p);
   const std::size_t requested = note.requested();
   const std::size_t before = charged_for(requested);

@@ -24,7 +24,7 @@ bool passthrough_free(void* p, const FreeCall& given, HeapRecord** ended) noexce
 
 // Resizes the block by the system's realloc. Null when a ceiling or the system refuses; nothing has
 // changed then.
-void* passthrough_resize(void* p, std::size_t bytes, const char* function) noexcept;
+void* passthrough_resize(void* p, std::size_t bytes, const FreeCall& given) noexcept;
 
 // Gives back a block of the system's malloc that is on no list of its heap any more.
 void passthrough_drop(LoneNote& note) noexcept;

@@ -189,7 +189,7 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site
   const tarn_heap heap = the_heap();
   if (heap.record == nullptr) return nullptr;
   if (is_lifo() && bytes <= TARN_HEAP_CLASS_BYTES_MAX) {
-    const std::size_t usable = usable_bytes(p, "unrealloc");
+    const std::size_t usable = usable_bytes(p, "unrealloc", site);
     if (bytes > usable) return move_lifo(p, usable, bytes, site);
   }
   return heap_reallocate(heap, p, bytes, "unrealloc", site);

@@ -227,7 +227,7 @@ TARN_NOINLINE void free_slow(void* p, Page* page, std::size_t size_class,
   if (p == nullptr) return;
   const bool in_page = page->kind_now() == SpanKind::page;
   if (in_page && size_class >= class_count) report_misuse(Misuse::invalid_free, "xfree", p);
-  const std::size_t row = in_page ? size_class : row_of(usable_bytes(p, "xfree"));
+  const std::size_t row = in_page ? size_class : row_of(usable_bytes(p, "xfree", site));
   if (in_page && page->owner.load(std::memory_order_relaxed) == current_thread) {
     report_if_just_freed(p, "xfree");
     const bool stacks = is_stacked(size_class) && hooks.lock == nullptr;
@@ -246,7 +246,7 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site
     tarn_xfree(p);
     return nullptr;
   }
-  const std::size_t before = usable_bytes(p, "xrealloc");
+  const std::size_t before = usable_bytes(p, "xrealloc", site);
   report_if_just_freed(p, "xrealloc");
   HeapRecord* const heap = the_family();
   if (heap == nullptr) return nullptr;

@@ -49,6 +49,7 @@ struct Wanted {
   bool may_end;  // The heap is only known from the block: it may have been deleted meanwhile.
 
   HeapRecord& record() const noexcept { return *static_cast<HeapRecord*>(heap.record); }
+  FreeCall call() const noexcept { return {function, site}; }
 };
 
 // A large block of malloc's that stays one; null when out of memory.
@@ -70,9 +71,9 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
   const SpanKind kind = span->kind_now();
   const std::size_t bytes = wanted.bytes;
   if (is_checked(kind)) {
-    return checks_resize(page, p, bytes, wanted.function, Resize::if_near) ? p : nullptr;
+    return checks_resize(page, p, bytes, wanted.call(), Resize::if_near) ? p : nullptr;
   }
-  if (kind == SpanKind::idle) return passthrough_resize(p, bytes, wanted.function);
+  if (kind == SpanKind::idle) return passthrough_resize(p, bytes, wanted.call());
   if (keeps_place(size, bytes)) {
     if (record.secret && !is_frozen(record)) wipe(static_cast<std::byte*>(p) + bytes, size - bytes);
     if (kind == SpanKind::large) page->set_requested(bytes);
@@ -101,7 +102,7 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   const int saved = errno;
   HeapRecord& record = wanted.record();
   const std::size_t bytes = wanted.bytes;
-  const std::size_t size = usable_bytes_in(span, p, wanted.function);
+  const std::size_t size = usable_bytes_in(span, p, wanted.call());
   const bool checked = is_checked(span->kind_now());
   const bool at_home = record_of(span, p) == &record;
   if (at_home) {
@@ -121,7 +122,7 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   if (!at_home) return nullptr;
   auto* const page = static_cast<Page*>(span);
   const bool has_room =
-      checked ? checks_resize(page, p, bytes, wanted.function, Resize::if_fits) : bytes <= size;
+      checked ? checks_resize(page, p, bytes, wanted.call(), Resize::if_fits) : bytes <= size;
   return stay(p, has_room, saved);
 }
 
@@ -180,11 +181,12 @@ void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* fu
   return resize(span_of_block(p, function), p, {heap, bytes, function, site, false});
 }
 
-bool heap_try_expand(void* p, std::size_t bytes) noexcept {
+bool heap_try_expand(void* p, std::size_t bytes, const void* site) noexcept {
   if (p == nullptr || bytes > request_bytes_max) return false;
-  Span* const span = span_of_block(p, "tarn_heap_try_expand");
+  const FreeCall given{"tarn_heap_try_expand", site};
+  Span* const span = span_of_block(p, given.function);
   auto* const page = static_cast<Page*>(span);
-  if (bytes <= usable_bytes_in(span, p, "tarn_heap_try_expand")) {
+  if (bytes <= usable_bytes_in(span, p, given)) {
     if (span->kind_now() == SpanKind::large && bytes > page->requested_now()) {
       page->set_requested(bytes);
     }
@@ -198,8 +200,7 @@ bool heap_try_expand(void* p, std::size_t bytes) noexcept {
       page->set_requested(bytes);
       return true;
     case SpanKind::checked:
-    case SpanKind::lone:
-      return checks_resize(page, p, bytes, "tarn_heap_try_expand", Resize::if_fits);
+    case SpanKind::lone: return checks_resize(page, p, bytes, given, Resize::if_fits);
     default: return false;
   }
 }

@@ -20,7 +20,7 @@ bool keeps_place(std::size_t size, std::size_t bytes) noexcept;
 void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function,
                       const void* site) noexcept;
 
-// As tarn_heap_try_expand().
-bool heap_try_expand(void* p, std::size_t bytes) noexcept;
+// As tarn_heap_try_expand(), called at `site`.
+bool heap_try_expand(void* p, std::size_t bytes, const void* site) noexcept;
 
 }  // namespace tarn

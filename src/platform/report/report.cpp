@@ -38,10 +38,11 @@ Line& Line::address(const void* p) noexcept {
 }
 
 Line& Line::site(const void* p) noexcept {
+  const void* const call = static_cast<const char*>(p) - 1;
   char module[64];
   std::uintptr_t offset = 0;
-  if (!os::find_module(p, module, sizeof module, &offset)) return address(p);
-  return text(module).text("+").hexadecimal(offset).text(" (").address(p).text(")");
+  if (!os::find_module(call, module, sizeof module, &offset)) return address(call);
+  return text(module).text("+").hexadecimal(offset).text(" (").address(call).text(")");
 }
 
 Line& Line::hexadecimal(std::uint64_t value) noexcept {

@@ -29,7 +29,8 @@ class Line {
   Line& decimal(std::uint64_t number) noexcept;
   Line& address(const void* p) noexcept;
   Line& hexadecimal(std::uint64_t number) noexcept;
-  Line& site(const void* p) noexcept;  // module+offset, and the address.
+  // The call that returns to p: module+offset, and the address, of its last byte.
+  Line& site(const void* p) noexcept;
   // Copies the line with a NUL, as much as there is room for, and returns its length without that.
   std::size_t copy(char* to, std::size_t room) const noexcept;
   void print() noexcept;  // Adds the newline and writes to standard error.

@@ -10,8 +10,8 @@ void tarn_report_line(const char* kind, const char* text) {
   tarn::Line().text("tarn: ").text(kind).text(": ").text(text).print();
 }
 
-std::size_t tarn_site_text(const void* address, char* text, std::size_t room) {
-  return tarn::Line().site(address).copy(text, room);
+std::size_t tarn_site_text(const void* return_address, char* text, std::size_t room) {
+  return tarn::Line().site(return_address).copy(text, room);
 }
 
 }  // extern "C"
