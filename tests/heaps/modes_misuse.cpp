@@ -22,9 +22,6 @@ class CheckedDeathTest : public ModesDeathTest {};
 INSTANTIATE_TEST_SUITE_P(All, CheckedDeathTest,
                          testing::Values(TARN_MODE_CHECKED, TARN_MODE_GUARDED));
 
-class GuardedDeathTest : public ModesDeathTest {};
-INSTANTIATE_TEST_SUITE_P(All, GuardedDeathTest, testing::Values(TARN_MODE_GUARDED));
-
 #define EXPECT_REPORT(statement, pattern) \
   EXPECT_EXIT(statement, testing::KilledBySignal(SIGABRT), pattern)
 
@@ -154,19 +151,6 @@ TEST(CheckedHeapDeathTest, AWriteAfterTheEnd) {
       for (int i = 0; i < 3000; ++i) tarn_free(tarn_heap_allocate(heap, 300));
     };
     EXPECT_REPORT(go_on(), report);
-  }
-}
-
-// The page behind a guarded block, and the block after its end.
-TEST_P(GuardedDeathTest, Faults) {
-  const Heap heap(wanted());
-  for (const std::size_t size : {16u, 3008u, 200'000u}) {
-    void* const p = tarn_heap_allocate(heap, size);
-    EXPECT_EXIT(
-        put(p, size, 1), [](int status) { return status != 0; }, "");
-    EXPECT_EXIT((tarn_free(p), put(p, 0, 1)), [](int status) { return status != 0; }, "");
-    put(p, size - 1, 1);
-    tarn_free(p);
   }
 }
 

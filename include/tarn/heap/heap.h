@@ -90,7 +90,10 @@ typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* con
  * Up to 1,024 freed blocks and 16 MiB stay in quarantine this way. A process can have 65,530
  * mappings, and each block takes two. Beyond 16,384 such blocks in all heaps, the heap's oldest
  * quarantined ones are let go; then, or when the system refuses a mapping, blocks are treated as in
- * a checked heap. All that a checked heap finds is found here.
+ * a checked heap. All that a checked heap finds is found here. A fault is reported (`overrun`, `use
+ * after free`) with the instruction's address, and then it is the program's: its handler for
+ * SIGSEGV is called if it was there before the first guarded heap, or the process ends. A handler
+ * that is set later is called alone.
  *
  * Passthrough: blocks come from malloc as the program sees it, so that AddressSanitizer, Valgrind
  * or a heap profiler watches each of them. Where tarn is the process's malloc they come from libc's

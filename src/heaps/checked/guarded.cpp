@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heaps/checked/guarded.hpp"
 
+#include "engine/spans/page_map.hpp"
 #include "heaps/checked/checked.hpp"
 #include "heaps/checked/checked_span.hpp"
 #include "heaps/checked/guard.hpp"
@@ -11,7 +12,9 @@
 #include "heaps/checked/quarantine.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
+#include "platform/os/faults.hpp"
 #include "platform/os/vm.hpp"
+#include "platform/report/report.hpp"
 
 namespace tarn {
 
@@ -31,7 +34,40 @@ Page* take_guarded(HeapRecord& record, std::size_t slices, std::size_t alignment
   return nullptr;
 }
 
+// The span whose guarded block or guard page is at this address; null when there is none. The map
+// leads to a span from its first and its last slice; what is in between may be of former ones.
+const Page* guarded_around(const void* p) noexcept {
+  constexpr std::size_t slices_most = guarded_kept_bytes_max / slice_bytes + 1;
+  if (address_of(p) >> address_bits != 0) return nullptr;
+  const auto* at = static_cast<const std::byte*>(p);
+  for (std::size_t n = 0; n != slices_most && address_of(at) >= slice_bytes; ++n) {
+    const auto* const page = static_cast<const Page*>(page_map.span_of(at));
+    if (page->kind_now() == SpanKind::lone && page->base <= p && p < page->end()) {
+      return page->notes->has(Note::guarded) ? page : nullptr;
+    }
+    at -= slice_bytes;
+  }
+  return nullptr;
+}
+
+// In a signal handler, without the lock. Notes and records are never given back.
+void explain_fault(const os::Fault& fault) noexcept {
+  const Page* const page = guarded_around(fault.address);
+  const HeapRecord* const record = page == nullptr ? nullptr : page->record_now();
+  if (record == nullptr) return;
+  const Place place = lone_place(page);
+  const bool is_live = place.note->state() == NoteState::live;
+  if (is_live && fault.address < place.start + place.bytes) return;
+  const char* const access = fault.access == os::Fault::Access::read    ? "a read"
+                             : fault.access == os::Fault::Access::write ? "a write"
+                                                                        : "an access";
+  explain_block_fault(block_report(is_live ? Misuse::overrun : Misuse::use_after_free, *record,
+                                   place, {access, fault.next}, fault.address));
+}
+
 }  // namespace
+
+void explain_guarded() noexcept { os::explain_faults(explain_fault); }
 
 Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept {
   TARN_ASSERT(record.lock.held_by_this_thread() && is_power_of_two(request.alignment));

@@ -38,21 +38,26 @@ bool is_size(const Note& note, std::size_t said) noexcept {
   return requested - at_least < natural || requested == block_bytes_min;
 }
 
-void report_block(Misuse kind, const HeapRecord& record, const Place& place, const FreeCall& given,
-                  const void* p) noexcept {
+BlockReport block_report(Misuse kind, const HeapRecord& record, const Place& place,
+                         const FreeCall& given, const void* p) noexcept {
   TARN_ASSERT(place.note != nullptr);
   const Note& note = *place.note;
-  report_block_misuse({.kind = kind,
-                       .function = given.function,
-                       .p = p,
-                       .start = place.start,
-                       .bytes = note.requested(),
-                       .said_bytes = given.bytes,
-                       .heap_name = record.name,
-                       .heap_id = record.id.load(std::memory_order_relaxed),
-                       .allocated_at = note.allocated_at,
-                       .freed_at = note.freed_at,
-                       .here = given.site});
+  return {.kind = kind,
+          .function = given.function,
+          .p = p,
+          .start = place.start,
+          .bytes = note.requested(),
+          .said_bytes = given.bytes,
+          .heap_name = record.name,
+          .heap_id = record.id.load(std::memory_order_relaxed),
+          .allocated_at = note.allocated_at,
+          .freed_at = note.freed_at,
+          .here = given.site};
+}
+
+void report_block(Misuse kind, const HeapRecord& record, const Place& place, const FreeCall& given,
+                  const void* p) noexcept {
+  report_block_misuse(block_report(kind, record, place, given, p));
 }
 
 void mark_canary(const Place& place, std::size_t requested) noexcept {

@@ -97,7 +97,10 @@ bool places_check(const HeapRecord& record) noexcept;
 void count_born(Checks& checks, std::size_t bytes) noexcept;
 void count_gone(Checks& checks, std::size_t bytes) noexcept;
 
-// Prints what is known of the block, and ends the process.
+// What is known of the block at or in which p lies.
+BlockReport block_report(Misuse kind, const HeapRecord& record, const Place& place,
+                         const FreeCall& given, const void* p) noexcept;
+// Prints it, and ends the process.
 [[noreturn]] void report_block(Misuse kind, const HeapRecord& record, const Place& place,
                                const FreeCall& given, const void* p) noexcept;
 

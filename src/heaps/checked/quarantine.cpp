@@ -21,7 +21,6 @@ namespace {
 // The most that a heap has in quarantine. Guarded blocks take no memory then, only addresses and
 // mappings.
 constexpr std::size_t kept_bytes_max = std::size_t{256} << 10;
-constexpr std::size_t guarded_kept_bytes_max = std::size_t{16} << 20;
 constexpr std::uint32_t guarded_kept_max = 1024;
 
 std::size_t bytes_max(const Checks& checks) noexcept {

@@ -5,10 +5,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+
 #include "engine/records/record.hpp"
 #include "heaps/checked/places.hpp"
 
 namespace tarn {
+
+// Of blocks that are guarded, the most bytes in quarantine.
+inline constexpr std::size_t guarded_kept_bytes_max = std::size_t{16} << 20;
 
 // Puts a live block that the program frees into the quarantine. Its note is up to date but for the
 // state.

@@ -161,17 +161,34 @@ void say_where(const char* words, const void* site) noexcept {
   if (site != nullptr) Line().text("tarn:   ").text(words).site(site).print();
 }
 
-}  // namespace
-
-void report_block_misuse(const BlockReport& report) noexcept {
-  Line line;
-  say_what(line, report);
+void end_block_report(Line& line, const BlockReport& report) noexcept {
   line.text("; ");
   the_heap(line, report.heap_name, report.heap_id).text(")").print();
   say_where("allocated at ", report.allocated_at);
   say_where("freed at ", report.freed_at);
   say_where("now at ", report.here);
+}
+
+}  // namespace
+
+void report_block_misuse(const BlockReport& report) noexcept {
+  Line line;
+  say_what(line, report);
+  end_block_report(line, report);
   os::process_abort();
+}
+
+void explain_block_fault(const BlockReport& report) noexcept {
+  const bool is_overrun = report.kind == Misuse::overrun;
+  const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(report.p) -
+                                                 static_cast<const char*>(report.start));
+  Line line;
+  line.text(is_overrun ? "tarn: overrun: " : "tarn: use after free: ").text(report.function);
+  line.text(" at ").address(report.p).text(": byte ").decimal(offset);
+  line.text(is_overrun ? ", beyond the end of the block of " : " of the block of ");
+  line.decimal(report.bytes).text(" bytes at ").address(report.start);
+  line.text(is_overrun ? "" : ", which was freed before");
+  end_block_report(line, report);
 }
 
 namespace {

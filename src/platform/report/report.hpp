@@ -74,6 +74,9 @@ struct BlockReport {
 
 // As report_misuse(), with what is known of the block.
 [[noreturn]] void report_block_misuse(const BlockReport& report) noexcept;
+// Prints what is known of a block where a fault was (overrun, use after free), by `function`: "a
+// write".
+void explain_block_fault(const BlockReport& report) noexcept;
 
 // Likewise, for a block of a pool or an arena, or for a pointer that is none: `bytes` is 0 then.
 struct OwnerReport {

@@ -1,0 +1,24 @@
+// faults: what a thread tried to do with memory that it may not touch.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace tarn::os {
+
+struct Fault {
+  enum class Access : std::uint8_t { unknown, read, write };
+
+  const void* address;  // Of the byte, or of one of the bytes.
+  const void* next;     // As a return address of the instruction; null: not known.
+  Access access;
+};
+
+// From now on explain(fault) is called when a thread of the process touches such memory (SIGSEGV),
+// in the signal handler; after that the program's own handler is, as if there were no other one, or
+// the process ends as it would. A handler that the program sets later gets the faults alone. The
+// first explain stays.
+void explain_faults(void (*explain)(const Fault& fault)) noexcept;
+
+}  // namespace tarn::os

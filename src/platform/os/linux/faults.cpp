@@ -1,0 +1,99 @@
+// faults on Linux: a handler for SIGSEGV in front of the program's.
+//
+// SPDX-License-Identifier: MIT
+#include "platform/os/faults.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <ucontext.h>
+
+namespace tarn::os {
+
+namespace {
+
+std::atomic<void (*)(const Fault&)> explainer{nullptr};
+// What the program has set; written before our handler is.
+struct sigaction programs {};
+
+bool has_function(const struct sigaction& action) noexcept {
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+// In what a thread was interrupted.
+Fault fault_of(const siginfo_t& info, const void* context) noexcept {
+  Fault fault{info.si_addr, nullptr, Fault::Access::unknown};
+  const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  constexpr greg_t written = 2;  // In the processor's error code of a page fault.
+  const bool is_write = (machine.gregs[REG_ERR] & written) != 0;
+  fault.access = is_write ? Fault::Access::write : Fault::Access::read;
+  fault.next = reinterpret_cast<const void*>(machine.gregs[REG_RIP] + 1);
+#elif defined(__aarch64__)
+  fault.next = reinterpret_cast<const void*>(machine.pc + 1);
+#else
+  static_cast<void>(machine);
+#endif
+  return fault;
+}
+
+void reset(int signal) noexcept {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);
+}
+
+// What happens without our handler.
+void pass_on(int signal, siginfo_t* info, void* context) noexcept {
+  if (!has_function(programs)) {
+    const bool is_sent = info->si_code <= 0;
+    if (is_sent && programs.sa_handler == SIG_IGN) return;
+    reset(signal);
+    // Else the instruction is tried again, and the process ends there: no fault can be ignored.
+    if (is_sent) raise(signal);
+    return;
+  }
+  if ((programs.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) reset(signal);
+  if ((programs.sa_flags & SA_SIGINFO) != 0) {
+    programs.sa_sigaction(signal, info, context);
+  } else {
+    programs.sa_handler(signal);
+  }
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) noexcept {
+  const int saved = errno;
+  if (info->si_code > 0) explainer.load(std::memory_order_relaxed)(fault_of(*info, context));
+  errno = saved;
+  pass_on(signal, info, context);
+}
+
+// A part of the program that has the library in it may be unloaded.
+__attribute__((destructor)) void end_faults() {
+  struct sigaction now {};
+  if (explainer.load(std::memory_order_relaxed) == nullptr) return;
+  if (sigaction(SIGSEGV, nullptr, &now) == 0 && now.sa_sigaction == on_fault) {
+    sigaction(SIGSEGV, &programs, nullptr);
+  }
+}
+
+}  // namespace
+
+void explain_faults(void (*explain)(const Fault& fault)) noexcept {
+  void (*none)(const Fault&) = nullptr;
+  if (explainer.load(std::memory_order_relaxed) != nullptr ||
+      !explainer.compare_exchange_strong(none, explain, std::memory_order_relaxed) ||
+      sigaction(SIGSEGV, nullptr, &programs) != 0) {
+    return;
+  }
+  // With the program's own mask, and on its stack for signals if that is where it would be.
+  struct sigaction ours {};
+  ours.sa_flags = SA_ONSTACK;
+  if (has_function(programs)) ours = programs;
+  ours.sa_sigaction = on_fault;
+  ours.sa_flags = (ours.sa_flags | SA_SIGINFO) & ~static_cast<int>(SA_RESETHAND);
+  sigaction(SIGSEGV, &ours, nullptr);
+}
+
+}  // namespace tarn::os

@@ -1,0 +1,183 @@
+// What guarded heaps say of faults, and that the program's own handler has them as if tarn had
+// none.
+//
+// SPDX-License-Identifier: MIT
+#include <csetjmp>
+#include <csignal>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "modes.hpp"
+
+namespace heaps {
+namespace {
+
+#if defined(__x86_64__)
+const std::string written = "a write";
+const std::string read = "a read";
+#else
+const std::string written = "an access";
+const std::string read = "an access";
+#endif
+const std::string site = "[^\n]*heaps_modes_faults\\+0x[0-9a-f]+ \\(0x[0-9a-f]+\\)\n";
+
+std::string beyond(std::size_t bytes, std::size_t at, const std::string& access) {
+  return "tarn: overrun: " + access + " at 0x[0-9a-f]+: byte " + std::to_string(at) +
+         ", beyond the end of the block of " + std::to_string(bytes) +
+         " bytes at 0x[0-9a-f]+; the heap \"guarded\" \\(number [0-9]+\\)\n" +
+         "tarn:   allocated at " + site + "tarn:   now at " + site;
+}
+std::string freed(std::size_t bytes, std::size_t at, const std::string& access) {
+  return "tarn: use after free: " + access + " at 0x[0-9a-f]+: byte " + std::to_string(at) +
+         " of the block of " + std::to_string(bytes) +
+         " bytes at 0x[0-9a-f]+, which was freed before; the heap \"guarded\" \\(number "
+         "[0-9]+\\)\n" +
+         "tarn:   allocated at " + site + "tarn:   freed at " + site + "tarn:   now at " + site;
+}
+
+// Not inlined, so that the compiler does not see what is done to a block that was freed.
+[[gnu::noinline]] void put(void* p, std::size_t at) {
+  static_cast<volatile unsigned char*>(p)[opaque(at)] = 1;
+}
+[[gnu::noinline]] void look(void* p, std::size_t at) {
+  static_cast<void>(static_cast<volatile unsigned char*>(p)[opaque(at)]);
+}
+
+bool has_tool() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return true;
+#elif defined(__has_feature)
+  return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+  return false;
+#endif
+}
+
+// As the system ends a process; tools have a handler of their own.
+bool is_fault(int status) {
+  return has_tool() ? status != 0 : WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+}
+
+class FaultsDeathTest : public testing::Test {
+ protected:
+  FaultsDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+tarn_heap_options wanted() { return in_mode(TARN_MODE_GUARDED, TARN_HEAP_SHARED, "guarded"); }
+
+TEST_F(FaultsDeathTest, NameTheBlock) {
+  const Heap heap(wanted());
+  for (const std::size_t bytes : {16u, 3008u, 200'000u}) {
+    void* const p = tarn_heap_allocate(heap, bytes);
+    EXPECT_EXIT(put(p, bytes), is_fault, "^" + beyond(bytes, bytes, written));
+    EXPECT_EXIT(look(p, bytes + 4095), is_fault, "^" + beyond(bytes, bytes + 4095, read));
+    EXPECT_EXIT((tarn_free(p), put(p, 0)), is_fault, "^" + freed(bytes, 0, written));
+    EXPECT_EXIT((tarn_free(p), look(p, bytes / 2)), is_fault, "^" + freed(bytes, bytes / 2, read));
+    put(p, bytes - 1);
+    tarn_free(p);
+  }
+}
+
+// What is none of tarn's is not spoken of.
+TEST_F(FaultsDeathTest, OthersAreTheProgramsAlone) {
+  const Heap heap(wanted());
+  void* const page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (has_tool()) return;  // They have words of their own.
+  EXPECT_EXIT(put(page, 0), is_fault, "^$");
+  EXPECT_EXIT(raise(SIGSEGV), is_fault, "^$");
+}
+
+TEST_F(FaultsDeathTest, WhatWasIgnoredStaysSo) {
+  const auto ignored = [] {
+    signal(SIGSEGV, SIG_IGN);
+    const Heap first(wanted());
+    raise(SIGSEGV);
+    put(tarn_heap_allocate(first, 16), 16);
+  };
+  EXPECT_EXIT(ignored(), is_fault, "^" + beyond(16, 16, written));
+}
+
+void exit_3(int) { _exit(3); }
+void exit_4(int, siginfo_t* info, void* context) {
+  _exit(info != nullptr && info->si_addr != nullptr && context != nullptr ? 4 : 5);
+}
+
+// The program's handler, which was there before the first heap.
+void set_handler(void (*plain)(int), void (*full)(int, siginfo_t*, void*), int flags) {
+  struct sigaction action {};
+  if (full != nullptr) {
+    action.sa_sigaction = full;
+    flags |= SA_SIGINFO;
+  } else {
+    action.sa_handler = plain;
+  }
+  action.sa_flags = flags;
+  EXPECT_EQ(sigaction(SIGSEGV, &action, nullptr), 0);
+}
+
+TEST_F(FaultsDeathTest, TheProgramsHandlerIsNext) {
+  const auto fault = [](void (*plain)(int), void (*full)(int, siginfo_t*, void*)) {
+    set_handler(plain, full, 0);
+    const Heap heap(wanted());
+    put(tarn_heap_allocate(heap, 16), 16);
+  };
+  EXPECT_EXIT(fault(exit_3, nullptr), testing::ExitedWithCode(3), "^" + beyond(16, 16, written));
+  EXPECT_EXIT(fault(nullptr, exit_4), testing::ExitedWithCode(4), "^" + beyond(16, 16, written));
+  const auto sent = [] {
+    set_handler(exit_3, nullptr, 0);
+    const Heap heap(wanted());
+    raise(SIGSEGV);
+  };
+  EXPECT_EXIT(sent(), testing::ExitedWithCode(3), "^$");
+}
+
+sigjmp_buf back;
+void jump_back(int) { siglongjmp(back, 1); }
+int times = 0;
+void count(int) {
+  if (++times == 2) _exit(times);
+}
+
+TEST_F(FaultsDeathTest, TheProgramMayGoOn) {
+  const auto jump = [] {
+    set_handler(jump_back, nullptr, 0);
+    const Heap heap(wanted());
+    void* const p = tarn_heap_allocate(heap, 16);
+    static int jumps;
+    if (sigsetjmp(back, 1) != 0 && ++jumps == 2) _exit(7);
+    put(p, 16);
+  };
+  EXPECT_EXIT(jump(), testing::ExitedWithCode(7),
+              "^" + beyond(16, 16, written) + beyond(16, 16, written));
+  // A handler that returns has the fault again, unless it was to be called once.
+  const auto again = [](int flags) {
+    set_handler(count, nullptr, flags);
+    const Heap heap(wanted());
+    put(tarn_heap_allocate(heap, 16), 16);
+  };
+  EXPECT_EXIT(again(0), testing::ExitedWithCode(2), beyond(16, 16, written));
+  const auto once = static_cast<int>(SA_RESETHAND);
+  EXPECT_EXIT(again(once), testing::KilledBySignal(SIGSEGV), beyond(16, 16, written));
+}
+
+TEST_F(FaultsDeathTest, TheStackForSignalsIsUsed) {
+  static char stack[1 << 16];
+  const auto on_own = [](int, siginfo_t*, void*) {
+    const char here = 0;
+    _exit(&here >= stack && &here < stack + sizeof stack ? 6 : 7);
+  };
+  const auto fault = [&] {
+    stack_t own{};
+    own.ss_sp = stack;
+    own.ss_size = sizeof stack;
+    EXPECT_EQ(sigaltstack(&own, nullptr), 0);
+    set_handler(nullptr, on_own, SA_ONSTACK);
+    const Heap heap(wanted());
+    put(tarn_heap_allocate(heap, 16), 16);
+  };
+  EXPECT_EXIT(fault(), testing::ExitedWithCode(6), "^" + beyond(16, 16, written));
+}
+
+}  // namespace
+}  // namespace heaps
