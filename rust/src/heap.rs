@@ -109,7 +109,22 @@ impl HeapOptions {
 }
 
 /// What a heap has. The numbers are exact when no other thread is inside it.
-pub type HeapStats = sys::tarn_rust_heap_stats;
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeapStats {
+    /// Blocks that were allocated and not freed yet.
+    pub live_blocks: u64,
+    /// Their bytes, as they were rounded up.
+    pub live_bytes: u64,
+    /// The most that these have been.
+    pub live_bytes_peak: u64,
+    /// The bytes that the heap has taken.
+    pub committed_bytes: u64,
+    /// The most that these have been.
+    pub committed_bytes_peak: u64,
+    /// Places for a block that are free in its pages.
+    pub free_blocks: u64,
+}
 
 impl Heap {
     /// Makes a heap for any thread, without limits.

@@ -7,6 +7,8 @@
 
 use std::os::raw::{c_char, c_int, c_void};
 
+use crate::HeapStats;
+
 /// The handle of a heap: two words, which may be copied.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -24,17 +26,6 @@ pub struct tarn_rust_heap_options {
     pub floor_bytes: usize,
     pub class_bytes: *const usize,
     pub class_count: usize,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct tarn_rust_heap_stats {
-    pub live_blocks: u64,
-    pub live_bytes: u64,
-    pub live_bytes_peak: u64,
-    pub committed_bytes: u64,
-    pub committed_bytes_peak: u64,
-    pub free_blocks: u64,
 }
 
 /// The first fields of an arena, which must stay where `tarn_rust_arena_make` put it.
@@ -83,7 +74,10 @@ extern "C" {
         alignment: usize,
         size: usize,
     ) -> *mut c_void;
+    pub fn tarn_heap_allocate_zeroed(heap: tarn_heap, count: usize, size: usize) -> *mut c_void;
+    pub fn tarn_heap_reallocate(heap: tarn_heap, p: *mut c_void, size: usize) -> *mut c_void;
     pub fn tarn_heap_deallocate(p: *mut c_void);
+    pub fn tarn_heap_deallocate_sized(p: *mut c_void, size: usize);
     pub fn tarn_heap_clear(heap: tarn_heap) -> c_int;
     pub fn tarn_heap_destroy(heap: tarn_heap) -> c_int;
     pub fn tarn_heap_trim(heap: tarn_heap, keep_bytes: usize) -> usize;
@@ -116,7 +110,7 @@ extern "C" {
         options: *const tarn_rust_heap_options,
         heap: *mut tarn_heap,
     ) -> c_int;
-    pub fn tarn_rust_heap_stats_of(heap: tarn_heap, stats: *mut tarn_rust_heap_stats);
+    pub fn tarn_rust_heap_stats_of(heap: tarn_heap, stats: *mut HeapStats);
     pub fn tarn_rust_arena_make(
         chunk_bytes: usize,
         limit_bytes: usize,

@@ -21,6 +21,6 @@ void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* fu
                       const void* site) noexcept;
 
 // As tarn_heap_try_expand(), called at `site`.
-bool heap_try_expand(void* p, std::size_t bytes, const void* site) noexcept;
+bool heap_try_expand(void* p, std::size_t bytes, const void* site = nullptr) noexcept;
 
 }  // namespace tarn

@@ -13,11 +13,13 @@ namespace tarn::os {
 
 namespace {
 
+using Action = struct ::sigaction;
+
 std::atomic<void (*)(const Fault&)> explainer{nullptr};
 // What the program has set; written before our handler is.
-struct sigaction programs {};
+Action programs{};
 
-bool has_function(const struct sigaction& action) noexcept {
+bool has_function(const Action& action) noexcept {
   return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
 }
 
@@ -39,7 +41,7 @@ Fault fault_of(const siginfo_t& info, const void* context) noexcept {
 }
 
 void reset(int signal) noexcept {
-  struct sigaction standard {};
+  Action standard{};
   standard.sa_handler = SIG_DFL;
   sigaction(signal, &standard, nullptr);
 }
@@ -71,7 +73,7 @@ void on_fault(int signal, siginfo_t* info, void* context) noexcept {
 
 // A part of the program that has the library in it may be unloaded.
 __attribute__((destructor)) void end_faults() {
-  struct sigaction now {};
+  Action now{};
   if (explainer.load(std::memory_order_relaxed) == nullptr) return;
   if (sigaction(SIGSEGV, nullptr, &now) == 0 && now.sa_sigaction == on_fault) {
     sigaction(SIGSEGV, &programs, nullptr);
@@ -88,7 +90,7 @@ void explain_faults(void (*explain)(const Fault& fault)) noexcept {
     return;
   }
   // With the program's own mask, and on its stack for signals if that is where it would be.
-  struct sigaction ours {};
+  Action ours{};
   ours.sa_flags = SA_ONSTACK;
   if (has_function(programs)) ours = programs;
   ours.sa_sigaction = on_fault;

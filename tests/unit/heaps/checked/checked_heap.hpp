@@ -39,6 +39,8 @@ class NothingFree {
   std::vector<Span*> spans_;
 };
 
+inline constexpr FreeCall test{"test", nullptr};  // Who calls.
+
 class CheckedHeapTest : public testing::Test {
  protected:
   explicit CheckedHeapTest(int mode) {

@@ -76,7 +76,7 @@ TEST_F(ChecksTest, ABlockHasWhatWasAskedForAndACanaryBehind) {
   for (const std::size_t bytes : {0u, 1u, 7u, 8u, 100u, 1000u, 5000u, 200'000u}) {
     auto* const p = static_cast<std::byte*>(allocate(bytes));
     ASSERT_NE(p, nullptr);
-    EXPECT_EQ(checks_bytes(page_of(p), p, "test"), bytes);
+    EXPECT_EQ(checks_bytes(page_of(p), p, test), bytes);
     EXPECT_TRUE(checks_has(page_of(p), p));
     EXPECT_FALSE(checks_has(page_of(p), p + 1));
     const Place place = place_around(page_of(p), p);
@@ -153,13 +153,13 @@ TEST_F(ChecksTest, ResizedInPlaceAsFarAsTheCanaryFits) {
   void* const p = allocate(100);
   const std::size_t place = place_around(page_of(p), p).bytes;
   const auto resize = [&](std::size_t bytes, Resize how) {
-    return checks_resize(page_of(p), p, bytes, "test", how);
+    return checks_resize(page_of(p), p, bytes, test, how);
   };
   EXPECT_TRUE(resize(place - canary_bytes, Resize::if_near));
   EXPECT_EQ(checks().live_bytes, place - canary_bytes);
   EXPECT_FALSE(resize(place - canary_bytes + 1, Resize::if_near));
   EXPECT_FALSE(resize(place - canary_bytes + 1, Resize::if_fits));
-  EXPECT_EQ(checks_bytes(page_of(p), p, "test"), place - canary_bytes) << "nothing has changed";
+  EXPECT_EQ(checks_bytes(page_of(p), p, test), place - canary_bytes) << "nothing has changed";
   EXPECT_FALSE(resize(1, Resize::if_near)) << "most of the place would be unused";
   EXPECT_TRUE(resize(1, Resize::if_fits));
   EXPECT_EQ(checks().live_bytes, 1u);
@@ -207,7 +207,7 @@ TEST_F(ChecksTest, OutOfMemoryTakesNothing) {
           EXPECT_EQ(checks().charged, 0u);
           EXPECT_EQ(record().limits.committed, 0u);
         } else {
-          EXPECT_EQ(checks_bytes(page_of(got.block), got.block, "test"), bytes);
+          EXPECT_EQ(checks_bytes(page_of(got.block), got.block, test), bytes);
           free(got.block);
           checks_collect(record());
         }

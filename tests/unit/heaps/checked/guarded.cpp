@@ -54,7 +54,7 @@ TEST_F(GuardedTest, ABlockEndsAtTheGuard) {
     ASSERT_NE(p, nullptr);
     ASSERT_TRUE(is_guarded(p));
     EXPECT_EQ(p + align_up(bytes, block_align), page_of(p)->end() - slice_bytes);
-    EXPECT_EQ(checks_bytes(page_of(p), p, "test"), bytes);
+    EXPECT_EQ(checks_bytes(page_of(p), p, test), bytes);
     std::memset(p, 1, bytes);
     checks_verify(record(), "test");
     free(p);
@@ -99,7 +99,7 @@ TEST_F(GuardedTest, WhereNoGuardIsLeftABlockIsChecked) {
   ASSERT_NE(p, nullptr);
   EXPECT_FALSE(is_guarded(p));
   EXPECT_EQ(page_of(p)->kind_now(), SpanKind::checked);
-  EXPECT_EQ(checks_bytes(page_of(p), p, "test"), 32u);
+  EXPECT_EQ(checks_bytes(page_of(p), p, test), 32u);
   free(p);
 }
 
@@ -144,7 +144,7 @@ TEST_F(GuardedTest, RefusedCallsTakeNoGuard) {
       nulls += p == nullptr;
       unguarded += p != nullptr && !is_guarded(p);
       if (p != nullptr) {
-        EXPECT_EQ(checks_bytes(page_of(p), p, "test"), 100u);
+        EXPECT_EQ(checks_bytes(page_of(p), p, test), 100u);
         free(p);
       }
       checks_collect(record());
