@@ -5,17 +5,13 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
 #include <vector>
 
 #include "tarn/detail/array_indices.hpp"
 
 #ifdef __x86_64__
-#include <signal.h>
-#include <ucontext.h>
-
-#include "../support/trap_flag.hpp"
+#include "../support/pauses.hpp"
 
 namespace array_pools {
 namespace {
@@ -105,31 +101,14 @@ const Work other_works[] = {
     },
 };
 
-World* stepped_world;
-Work stepped_work;
-std::size_t steps, first_pause, second_pause;
-
-void on_step(int, siginfo_t*, void* context) {
-  ++steps;
-  if (steps == first_pause || steps == second_pause) {
-    TwoThreads::now = 1;
-    stepped_work(*stepped_world);
-    TwoThreads::now = 0;
-  }
-  if (steps < std::max(first_pause, second_pause)) return;
-  auto* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  registers[REG_EFL] &= ~static_cast<greg_t>(support::trap_flag);  // The rest at full speed.
-}
-
 // False when the work ended before its first pause.
 bool run(World& world, Work work, Work meanwhile, std::size_t first, std::size_t second) {
-  stepped_world = &world;
-  stepped_work = meanwhile;
-  steps = 0;
-  first_pause = first;
-  second_pause = second;
-  support::in_steps([&] { work(world); });
-  const bool was_paused = steps >= first;
+  const auto paused = [&world, meanwhile] {
+    TwoThreads::now = 1;
+    meanwhile(world);
+    TwoThreads::now = 0;
+  };
+  const bool was_paused = support::Pauses::run(first, second, paused, [&] { work(world); });
 
   // What is live is what the two have, each number once.
   std::set<std::size_t> held(world.mine.begin(), world.mine.end());
@@ -149,12 +128,7 @@ bool run(World& world, Work work, Work meanwhile, std::size_t first, std::size_t
 
 class ListPauses : public testing::Test {
  protected:
-  void SetUp() override {
-    struct sigaction action {};
-    action.sa_sigaction = on_step;
-    action.sa_flags = SA_SIGINFO;
-    ASSERT_EQ(sigaction(SIGTRAP, &action, nullptr), 0);
-  }
+  support::Pauses handler;
 
   // At each instruction, and again some later.
   static void run_all(std::size_t in_use, std::size_t mine_free, std::size_t theirs_free) {

@@ -11,10 +11,7 @@
 #include "shared_memory.hpp"
 
 #ifdef __x86_64__
-#include <signal.h>
-#include <ucontext.h>
-
-#include "../support/trap_flag.hpp"
+#include "../support/pauses.hpp"
 
 namespace array_pools {
 namespace {
@@ -125,31 +122,15 @@ const Work other_works[] = {
     },
 };
 
-World* stepped_world;
-Work stepped_work;
-std::size_t steps, first_pause, second_pause;
-
-void on_step(int, siginfo_t*, void* context) {
-  ++steps;
-  if (steps == first_pause || steps == second_pause) {
-    stepped_world->end_claim();
-    if (!stepped_world->is_other_dead) stepped_work(*stepped_world);
-  }
-  if (steps < std::max(first_pause, second_pause)) return;
-  auto* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  registers[REG_EFL] &= ~static_cast<greg_t>(support::trap_flag);  // The rest at full speed.
-}
-
 // False when the work ended before its first pause.
 bool run(Work work, Work meanwhile, std::size_t first, std::size_t second) {
   World world;
   world.held.reserve(64);
-  stepped_world = &world;
-  stepped_work = meanwhile;
-  steps = 0;
-  first_pause = first;
-  second_pause = second;
-  support::in_steps([&] { work(world); });
+  const auto paused = [&world, meanwhile] {
+    world.end_claim();
+    if (!world.is_other_dead) meanwhile(world);
+  };
+  const bool was_paused = support::Pauses::run(first, second, paused, [&] { work(world); });
 
   world.end_claim();
   tarn::SharedArrayPool pool = world.memory.attach(later);
@@ -168,15 +149,11 @@ bool run(Work work, Work meanwhile, std::size_t first, std::size_t second) {
   std::size_t taken = 0;
   while (pool.try_allocate() != nullptr) ++taken;
   EXPECT_EQ(taken, capacity);
-  return steps >= first;
+  return was_paused;
 }
 
 TEST(SharedPauses, AnotherWorksBetweenAnyTwoInstructions) {
-  struct sigaction action {};
-  struct sigaction before {};
-  action.sa_sigaction = on_step;
-  action.sa_flags = SA_SIGINFO;
-  ASSERT_EQ(sigaction(SIGTRAP, &action, &before), 0);
+  const support::Pauses handler;
   for (const Work& work : paused_works) {
     for (const Work& meanwhile : other_works) {
       // Traps take some 20 microseconds on virtual machines, so long works are paused less often.
@@ -197,7 +174,6 @@ TEST(SharedPauses, AnotherWorksBetweenAnyTwoInstructions) {
       }
     }
   }
-  sigaction(SIGTRAP, &before, nullptr);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "../support/threads.hpp"
+#include "churn.hpp"
 #include "shared_memory.hpp"
 
 namespace array_pools {
@@ -17,39 +18,12 @@ namespace {
 constexpr int steps = 200000 / TARN_TEST_DIVISOR;
 constexpr unsigned threads = 4;
 
-// Plain numbers, so that the thread sanitizer sees a missing order.
-struct Message {
-  unsigned owner;
-  unsigned text[7];
-};
-
-void churn(tarn::SharedArrayPool& pool, unsigned self, std::atomic<bool>* is_sound) {
-  std::minstd_rand random(self + 1);
-  Message* held[6] = {};
-  for (int step = 0; step != steps; ++step) {
-    Message*& place = held[random() % 6];
-    if (place == nullptr) {
-      place = static_cast<Message*>(pool.try_allocate());
-      if (place == nullptr) continue;
-      place->owner = self;
-      for (unsigned& word : place->text) word = self;
-      continue;
-    }
-    bool is_mine = place->owner == self;
-    for (const unsigned word : place->text) is_mine = is_mine && word == self;
-    if (!is_mine) *is_sound = false;
-    pool.deallocate(place);
-    place = nullptr;
-  }
-  for (Message* p : held) pool.deallocate(p);
-}
-
 TEST(SharedThreads, OneHandleServesAllThreadsOfAProcess) {
   const SharedPoolMemory memory(12, sizeof(Message), 2);  // Fewer blocks than they want.
   tarn::SharedArrayPool pool = memory.attach(1);
   ASSERT_TRUE(pool);
   std::atomic<bool> is_sound{true};
-  support::in_threads(threads, [&](unsigned t) { churn(pool, t, &is_sound); });
+  support::in_threads(threads, [&](unsigned t) { churn(pool, t, 6, steps, &is_sound); });
   EXPECT_TRUE(is_sound);
   EXPECT_TRUE(pool.check());
   EXPECT_TRUE(pool.is_empty());
@@ -68,7 +42,7 @@ TEST(SharedThreads, MembersComeAndGoWhileOthersWork) {
         is_sound = false;
         break;
       }
-      churn(pool, t, &is_sound);
+      churn(pool, t, 6, steps, &is_sound);
       (void)pool.try_allocate();  // Left behind.
       pool.leave();
     }

@@ -9,12 +9,12 @@
 #include <list>
 #include <map>
 #include <numeric>
-#include <random>
 #include <thread>
 #include <vector>
 
 #include "../support/child.hpp"
 #include "../support/threads.hpp"
+#include "churn.hpp"
 #include "tarn/standard/array_allocator.hpp"
 
 namespace array_pools {
@@ -29,12 +29,6 @@ using tarn::ThreadSafe;
 constexpr int steps = 100000 / TARN_TEST_DIVISOR;
 constexpr unsigned threads = 4;
 
-// Plain numbers, so that the thread sanitizer sees a missing order.
-struct Message {
-  unsigned owner;
-  unsigned text[3];
-};
-
 template <class Pool>
 class ThreadsPool : public testing::Test {
  public:
@@ -48,33 +42,11 @@ using Pools =
                    Of<20, ArrayChecks::exact, tarn::SpinLock>>;
 TYPED_TEST_SUITE(ThreadsPool, Pools);
 
-template <class Pool>
-void churn(Pool& pool, unsigned self, std::size_t most, std::atomic<bool>* is_sound) {
-  std::minstd_rand random(self + 1);
-  std::vector<Message*> held(most);
-  for (int step = 0; step != steps; ++step) {
-    Message*& place = held[random() % most];
-    if (place == nullptr) {
-      place = static_cast<Message*>(pool.try_allocate());
-      if (place == nullptr) continue;
-      place->owner = self;
-      for (unsigned& word : place->text) word = self;
-      continue;
-    }
-    bool is_mine = place->owner == self;
-    for (const unsigned word : place->text) is_mine = is_mine && word == self;
-    if (!is_mine) *is_sound = false;
-    pool.deallocate(place);
-    place = nullptr;
-  }
-  for (Message* p : held) pool.deallocate(p);
-}
-
 TYPED_TEST(ThreadsPool, ABlockIsOneThreadsAtATime) {
   auto& pool = this->pool;
   for (const std::size_t most : {pool.capacity() / threads, pool.capacity()}) {
     std::atomic<bool> is_sound{true};
-    support::in_threads(threads, [&](unsigned t) { churn(pool, t, most, &is_sound); });
+    support::in_threads(threads, [&](unsigned t) { churn(pool, t, most, steps, &is_sound); });
     EXPECT_TRUE(is_sound);
     EXPECT_TRUE(pool.check());
     EXPECT_EQ(pool.in_use(), 0u);
@@ -161,7 +133,7 @@ TEST(ThreadsPoolForks, TheChildGoesOn) {
   std::atomic<bool> is_over{false};
   std::atomic<bool> is_sound{true};
   support::Threads busy(2u, [&](unsigned t) {
-    while (!is_over) churn(pool, t, 40, &is_sound);
+    while (!is_over) churn(pool, t, 40, steps, &is_sound);
   });
   for (int round = 0; round != 100 / TARN_TEST_DIVISOR + 3; ++round) {
     const int status = support::status_of_child([&] {

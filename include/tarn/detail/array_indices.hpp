@@ -54,6 +54,20 @@ class LiveBits<count, false> {
   static void begin(std::size_t) noexcept {}
 };
 
+// Calls visit(i) for each number below `carved` that is not free, ascending. mark(first, window)
+// marks those that are, and is false when it cannot. visit may change `carved`.
+template <class Count, class Mark, class Visit>
+void for_each_unmarked(const Count& carved, const Mark& mark, Visit& visit) {
+  tarn_index_window window;
+  for (std::size_t first = 0; first < carved; first += TARN_INDEX_WINDOW) {
+    if (!mark(first, &window)) return;
+    const std::size_t rest = carved - first;
+    for (std::size_t i = 0; i != (rest < TARN_INDEX_WINDOW ? rest : TARN_INDEX_WINDOW); ++i) {
+      if (tarn_index_is_free(&window, i) == 0) visit(first + i);
+    }
+  }
+}
+
 template <std::size_t count, bool exact>
 class StackedIndices {
  public:
@@ -100,14 +114,10 @@ class StackedIndices {
   // must not take any.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    tarn_index_window window;
-    for (std::size_t first = 0; first < carved_; first += TARN_INDEX_WINDOW) {
-      if (!tarn_index_mark_free(stack(), first, &window)) return;
-      const std::size_t rest = carved_ - first;
-      for (std::size_t i = 0; i != (rest < TARN_INDEX_WINDOW ? rest : TARN_INDEX_WINDOW); ++i) {
-        if (tarn_index_is_free(&window, i) == 0) visit(first + i);
-      }
-    }
+    const auto mark = [this](std::size_t first, tarn_index_window* window) {
+      return tarn_index_mark_free(stack(), first, window) != 0;
+    };
+    for_each_unmarked(carved_, mark, visit);
   }
 
   bool check() const noexcept {
@@ -236,14 +246,10 @@ class ListedIndices {
   // As StackedIndices has it, while no other thread is at it.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    tarn_index_window window;
-    for (std::size_t first = 0; first < carved_; first += TARN_INDEX_WINDOW) {
-      if (!mark_free(first, &window)) return;
-      const std::size_t rest = carved_ - first;
-      for (std::size_t i = 0; i != (rest < TARN_INDEX_WINDOW ? rest : TARN_INDEX_WINDOW); ++i) {
-        if (tarn_index_is_free(&window, i) == 0) visit(first + i);
-      }
-    }
+    const auto mark = [this](std::size_t first, tarn_index_window* window) {
+      return mark_free(first, window);
+    };
+    for_each_unmarked(carved_, mark, visit);
   }
 
   // While no thread is at it.

@@ -240,14 +240,13 @@ bool heap_stats(tarn_heap heap, tarn_heap_stats* stats) noexcept {
   stats->bytes = bytes;
   if (record == &main_record) {
     fill_main(*stats);
-    fill_ratio(*stats);
-    return true;
+  } else {
+    ExclusiveSection exclusive(*record);
+    if (record->id.load(std::memory_order_relaxed) != heap.id) {
+      live_record(heap, "tarn_heap_get_stats");
+    }
+    fill_closed(*record, *stats);
   }
-  ExclusiveSection exclusive(*record);
-  if (record->id.load(std::memory_order_relaxed) != heap.id) {
-    live_record(heap, "tarn_heap_get_stats");
-  }
-  fill_closed(*record, *stats);
   fill_ratio(*stats);
   return true;
 }
