@@ -25,16 +25,12 @@ struct Blocks {
 class OfTarn {
  public:
   explicit OfTarn(const char* path) {
-    void* const library = open_library(path);
-    find(library, "tarn_heap_create", create_);
-    find(library, "tarn_heap_allocate", allocate_);
-    find(library, "tarn_heap_deallocate", deallocate_);
-    find(library, "tarn_heap_get_stats", get_stats_);
-    const tarn_heap_options options = TARN_HEAP_OPTIONS();
-    heap_ = create_(&options);
+    find(open_library(path), "tarn_heap_get_stats", get_stats_);
+    Maker::open(path);
+    heap_ = Maker::create();
   }
-  void* allocate(std::size_t bytes) { return allocate_(heap_, bytes); }
-  void deallocate(void* p) { deallocate_(p); }
+  void* allocate(std::size_t bytes) { return Maker::allocate(heap_, bytes); }
+  void deallocate(void* p) { Maker::deallocate(p); }
   Blocks blocks() const {
     tarn_heap_stats stats = TARN_HEAP_STATS();
     if (get_stats_(heap_, &stats) != 0) fail("no statistics");
@@ -42,9 +38,7 @@ class OfTarn {
   }
 
  private:
-  decltype(&tarn_heap_create) create_;
-  decltype(&tarn_heap_allocate) allocate_;
-  decltype(&tarn_heap_deallocate) deallocate_;
+  using Maker = TarnHeaps<TARN_HEAP_SHARED>;
   decltype(&tarn_heap_get_stats) get_stats_;
   tarn_heap heap_{};
 };

@@ -18,7 +18,8 @@ struct Figure {
 };
 
 // What is not a number was not measured, and is not printed.
-inline void print(std::initializer_list<Figure> figures) {
+template <class Figures = std::initializer_list<Figure>>
+void print(const Figures& figures) {
   const char* separator = "{";
   for (const Figure& figure : figures) {
     if (std::isnan(figure.value)) continue;

@@ -118,9 +118,10 @@ class Model {
   static std::size_t class_of(const unsigned char* p) {
     const std::size_t bytes = tarn_xalloc_usable_bytes(p);
     if (bytes == 400) return 396;
+    if (bytes == 48 || bytes == 768) return bytes;
     std::size_t power = 16;
     while (power < bytes) power *= 2;
-    return bytes == 768 ? bytes : power;
+    return power;
   }
   Counts in_use() const {
     Counts counts;

@@ -2,7 +2,7 @@
  * Fixed Block Memory Allocator"), in C and C++, over tarn/pool/xalloc.h, which says what each
  * function promises. The library exports none of the names: a program compiles with this folder
  * among its include paths, and links with tarn. docs/xallocator.md says what differs from the
- * source.
+ * source. (compat/xallocator.c makes functions of them, for who needs their names.)
  *
  * With STATIC_POOLS, defined in all files alike, nothing of the library is linked: compile
  * xallocator_static.c, which lies beside this file, with the program.
@@ -19,7 +19,11 @@
 #include "../detail/api.h"
 #include "DataTypes.h"
 
-#ifdef __cplusplus
+#if defined(TARN_XALLOCATOR_FUNCTIONS) && defined(__cplusplus)
+#define TARN_XALLOCATOR_INLINE extern "C"
+#elif defined(TARN_XALLOCATOR_FUNCTIONS)
+#define TARN_XALLOCATOR_INLINE extern
+#elif defined(__cplusplus)
 #define TARN_XALLOCATOR_INLINE TARN_NOTES_CALLER inline
 #else
 #define TARN_XALLOCATOR_INLINE TARN_NOTES_CALLER static inline

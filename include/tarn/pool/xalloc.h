@@ -2,10 +2,10 @@
  * compat/xallocator.h offers it as xmalloc and its sisters. (After D. Lafreniere, "Replace
  * malloc/free with a Fast Fixed Block Memory Allocator", 2016.)
  *
- * A request is rounded up to a class: powers of two from 16 bytes to 128 KiB, 396 and 768, or those
- * that tarn_xalloc_init names. Blocks of a class come from malloc's own heap and its pages for that
- * size, and are counted, so that each class says how many blocks were made and are in use. Larger
- * requests are large blocks, in whole pages of 4 KiB, counted by powers of two.
+ * A request is rounded up to a class: powers of two from 16 bytes to 128 KiB, 48, 396 and 768, or
+ * powers of two and those that tarn_xalloc_init names. Blocks of a class come from malloc's pages
+ * for that size, and are counted, so that each class says how many blocks were made and are in use.
+ * Larger requests are large blocks, in whole pages of 4 KiB, counted by powers of two.
  *
  * Any thread, without a lock; usable before main and to the end of the process, and in the child of
  * a fork as in its parent. Allocating and freeing take constant time, apart from calls of the

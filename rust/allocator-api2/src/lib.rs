@@ -55,6 +55,31 @@ pub struct InHeap<'heap>(pub &'heap Heap);
 #[derive(Clone, Copy, Debug)]
 pub struct InArena<'arena>(pub &'arena Arena);
 
+// The two resizes that grow() does as well: it never looks which size is larger.
+macro_rules! resizes_by_grow {
+    () => {
+        unsafe fn grow_zeroed(
+            &self,
+            block: NonNull<u8>,
+            old: Layout,
+            new: Layout,
+        ) -> Result<NonNull<[u8]>, AllocError> {
+            // SAFETY: as grow().
+            unsafe { zero_behind(self.grow(block, old, new)?, old) }
+        }
+
+        unsafe fn shrink(
+            &self,
+            block: NonNull<u8>,
+            old: Layout,
+            new: Layout,
+        ) -> Result<NonNull<[u8]>, AllocError> {
+            // SAFETY: as grow().
+            unsafe { self.grow(block, old, new) }
+        }
+    };
+}
+
 // SAFETY: blocks have the layout's size and alignment, and live until they are freed or the heap
 // ends, which is borrowed. Copies are the same allocator.
 unsafe impl Allocator for InHeap<'_> {
@@ -110,25 +135,7 @@ unsafe impl Allocator for InHeap<'_> {
         block_at(grown.cast(), new)
     }
 
-    unsafe fn grow_zeroed(
-        &self,
-        block: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: as grow().
-        unsafe { zero_behind(self.grow(block, old, new)?, old) }
-    }
-
-    unsafe fn shrink(
-        &self,
-        block: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: as grow(), which never looks which size is larger.
-        unsafe { self.grow(block, old, new) }
-    }
+    resizes_by_grow!();
 }
 
 // SAFETY: as above. Nothing frees an arena's blocks while it is borrowed.
@@ -165,25 +172,7 @@ unsafe impl Allocator for InArena<'_> {
         block_at(grown.cast(), new)
     }
 
-    unsafe fn grow_zeroed(
-        &self,
-        block: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: as grow().
-        unsafe { zero_behind(self.grow(block, old, new)?, old) }
-    }
-
-    unsafe fn shrink(
-        &self,
-        block: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: as grow(), which never looks which size is larger.
-        unsafe { self.grow(block, old, new) }
-    }
+    resizes_by_grow!();
 }
 
 // For no bytes: an aligned address that is not null.

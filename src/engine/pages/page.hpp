@@ -232,4 +232,11 @@ inline std::uint32_t live_blocks_seen(const Page& page) noexcept {
   return known > freed ? known - freed : 0;
 }
 
+// The number of its blocks that were made and are not among so many live ones, which were counted
+// at another moment.
+inline std::uint32_t free_blocks_beside(const Page& page, std::uint32_t live) noexcept {
+  const std::uint32_t made = page.carved;
+  return made > live ? made - live : 0;
+}
+
 }  // namespace tarn

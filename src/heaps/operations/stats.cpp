@@ -81,16 +81,15 @@ class Tally {
   }
 
   void page(const Page& page) noexcept {
-    const std::uint64_t live = live_blocks_seen(page);
+    const std::uint32_t live = live_blocks_seen(page);
     ++stats_.pages;
-    const std::uint64_t made = page.carved;
-    stats_.free_blocks += made < live ? 0 : made - live;  // A free may be seen late.
-    add_blocks(live, live * page.block_bytes);
+    stats_.free_blocks += free_blocks_beside(page, live);
+    add_blocks(live, std::uint64_t{live} * page.block_bytes);
     residence_.add(page.base, page.bytes());
     if (page.size_class < estimated_) {
       classes_[page.size_class].live += live;
     } else {
-      stats_.requested_bytes += live * page.block_bytes;
+      stats_.requested_bytes += std::uint64_t{live} * page.block_bytes;
     }
   }
 

@@ -1,8 +1,10 @@
 // xalloc: the family of xmalloc (tarn/pool/xalloc.h). A request is rounded up to a class of the
 // family, and malloc's own heap serves it from the pages of the class of its own that has the size:
 //
-//   request    1 ... 16 | 17 ... 32 | 33 ... 64 | ...  257 ... 396  ...
-//   malloc's      16    |    32     |    64     |          400           its own 48 is not used
+//   request    1 ... 16 | 17 ... 32 | 33 ... 48 | 49 ... 64 | 65 ... 128 | ...  257 ... 396  ...
+//   malloc's      16    |    32     |    48     |    64     |    128     |          400
+//
+// Its classes in between (80, 96, 112) are not used.
 //
 // So a hit is malloc's and a count (xalloc_counts.hpp), without a lock. In the other modes the
 // family has a heap of its own, and no hits. docs/decisions/0013-xmalloc-on-malloc.md
@@ -60,6 +62,7 @@ constexpr Classes doublings() noexcept {
 }
 constexpr Classes usual_classes() noexcept {
   Classes classes = doublings();
+  classes.add(48);   // Nodes of maps and sets of numbers, and of lists of strings.
   classes.add(396);  // As Lafreniere's xallocator has them.
   classes.add(768);
   return classes;

@@ -31,23 +31,15 @@ void fill_classes(tarn_account* account) noexcept {
     const bool checked = span->kind_now() == SpanKind::checked;
     if (span->kind_now() != SpanKind::page && !checked) return;
     const auto* const page = static_cast<const Page*>(span);
-    tarn_account_class& row = account->classes[class_of(page->block_bytes)];
-    if (checked) {
-      row.live_blocks += page->live_seen;
-      live_blocks += page->live_seen;
-      free_blocks += page->carved - page->live_seen;
-      live_bytes += std::uint64_t{page->live_seen} * page->block_bytes;
-      return;
-    }
     // The owner may be between two writes: then the numbers are of different moments.
-    const std::uint64_t live = live_blocks_seen(*page);
-    const std::uint64_t made = page->carved;
+    const std::uint32_t live = checked ? page->live_seen : live_blocks_seen(*page);
+    tarn_account_class& row = account->classes[class_of(page->block_bytes)];
     row.live_blocks += live;
     live_blocks += live;
-    free_blocks += made < live ? 0 : made - live;  // A free may be seen late.
-    live_bytes += live * page->block_bytes;
+    free_blocks += free_blocks_beside(*page, live);
+    live_bytes += std::uint64_t{live} * page->block_bytes;
     const bool mine = page->owner.load(std::memory_order_relaxed) == current_thread;
-    if (mine) row.allocations -= page_untaken(page);  // Handed to malloc, not taken.
+    if (mine && !checked) row.allocations -= page_untaken(page);  // Handed to malloc, not taken.
   };
   store.for_each_span(add);
   registry.for_each_region_span(add);

@@ -1,22 +1,19 @@
-// xallocator CONTESTANT bare|used BLOCKS: the measurement of the xallocator article (S4.10) with
-// one contestant, three runs in one process: BLOCKS blocks of 2048 bytes, every other one freed;
-// as many of 4096; the other half of the first freed; those of 4096 freed, the last one first.
-// used: the program writes a word to each block. bench/xallocator calls it, and says whose malloc
-// it is. Prints one JSON object.
+// bare, used: the measurement of the xallocator article (S4.10), three runs in one process: as many
+// blocks of 2048 bytes as `number` says, every other one freed; as many of 4096; the other half of
+// the first freed; those of 4096 freed, the last one first. used: the program writes a word to each
+// block.
 //
 // SPDX-License-Identifier: MIT
 #include <sys/resource.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <vector>
 
-#include "meter/process.h"
+#include "../meter/process.h"
 #include "tarn/compat/Allocator.h"
-#include "tarn/compat/xallocator.h"
+#include "task.hpp"
 
+namespace tarn {
 namespace {
 
 constexpr std::size_t small_bytes = 2048;
@@ -32,14 +29,6 @@ struct Floor {
     return p;
   }
   static void deallocate(void* p, std::size_t) { asm volatile("" : : "r"(p) : "memory"); }
-};
-struct Malloc {
-  static void* allocate(std::size_t bytes) { return std::malloc(bytes); }
-  static void deallocate(void* p, std::size_t) { std::free(p); }
-};
-struct Xmalloc {
-  static void* allocate(std::size_t bytes) { return xmalloc(bytes); }
-  static void deallocate(void* p, std::size_t) { xfree(p); }
 };
 struct Allocators {
   static inline Allocator small{small_bytes};
@@ -57,7 +46,7 @@ struct Measured {
   }
   static void* allocate(std::size_t bytes, bool is_used) {
     void* const p = Body::allocate(bytes);
-    if (p == nullptr) std::exit(3);
+    if (p == nullptr) std::exit(no_memory);
     if (is_used) std::memcpy(p, &bytes, sizeof bytes);
     return p;
   }
@@ -87,29 +76,28 @@ struct Measured {
   }
 };
 
-struct Contestant {
-  const char* name;
-  void (*print)(std::size_t blocks, bool is_used);
-};
-constexpr Contestant contestants[] = {
-    {"floor", Measured<Floor>::print},
-    {"malloc", Measured<Malloc>::print},
-    {"xmalloc", Measured<Xmalloc>::print},
-    {"Allocator", Measured<Allocators>::print},
-};
+bool run(std::string_view contestant, std::size_t blocks, bool is_used) {
+  if (contestant == "floor") {
+    Measured<Floor>::print(blocks, is_used);
+  } else if (contestant == "malloc") {
+    Measured<Malloc>::print(blocks, is_used);
+  } else if (contestant == "xmalloc") {
+    Measured<Xmalloc>::print(blocks, is_used);
+  } else if (contestant == "Allocator") {
+    Measured<Allocators>::print(blocks, is_used);
+  } else {
+    return false;
+  }
+  return true;
+}
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const bool is_used = argc == 4 && std::strcmp(argv[2], "used") == 0;
-  if (argc == 4 && (is_used || std::strcmp(argv[2], "bare") == 0)) {
-    const std::size_t blocks = std::strtoul(argv[3], nullptr, 10);
-    for (const Contestant& contestant : contestants) {
-      if (std::strcmp(contestant.name, argv[1]) != 0 || blocks == 0) continue;
-      contestant.print(blocks, is_used);
-      return 0;
-    }
-  }
-  std::fputs("usage: xallocator CONTESTANT bare|used BLOCKS\n", stderr);
-  return 2;
+bool task_bare(std::string_view contestant, std::size_t number) {
+  return run(contestant, number, false);
 }
+bool task_used(std::string_view contestant, std::size_t number) {
+  return run(contestant, number, true);
+}
+
+}  // namespace tarn
