@@ -186,7 +186,7 @@ TEST_F(SmrtHeap, ManyPools) {
   for (const MEM_POOL each : pools) ASSERT_EQ(MemPoolFree(each), 1);
 }
 
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(TARN_SANITIZED)
 // Runs in a child that may not have much more address space than it has.
 template <class Body>
 void without_memory(Body body) {

@@ -8,7 +8,7 @@
 #include "child.hpp"
 #include "survey.hpp"
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(TARN_SANITIZED)
 #include <x86intrin.h>
 
 #include <atomic>
