@@ -33,17 +33,32 @@ else
   echo "sources: no clang here: only ${CXX:-c++} was tried"
 fi
 
-run() {  # PROGRAM COMPILER STANDARD LINE
-  local program=$1 compiler=$2 standard=$3 line=$4
-  local -a language=(-x c++) more=()
-  [[ $standard == c++* ]] || language=(-x c)
-  [ "$line" != functions ] || more=(-DAS_FUNCTIONS "$project/include/tarn/compat/$program")
-  # shellcheck disable=SC2086
-  "$compiler" "${language[@]}" "-std=$standard" "${flags[@]}" \
-    "$project/tests/compat/sources/$program" "${more[@]}" -x none \
-    -o "$work/program" -L "$libraries" "-Wl,-rpath,$libraries" ${link[$line]} &&
-    timeout 60 "$work/program" "$line" >/dev/null ||
-    { echo "sources: $program: $compiler -std=$standard, $line" >&2; exit 1; }
+failed() {  # PROGRAM COMPILER STANDARD LINE
+  echo "sources: $1: $2 -std=$3, $4" >&2
+  exit 1
+}
+
+# Compiles a program once for all lines, and once more for `functions`.
+run() {  # PROGRAM COMPILER STANDARD
+  local program=$1 compiler=$2 standard=$3 line
+  local source=$project/tests/compat/sources/$program
+  local -a compile=("$compiler" -x c++ "-std=$standard" "${flags[@]}" -c)
+  [[ $standard == c++* ]] || compile[2]=c
+  "${compile[@]}" "$source" -o "$work/program.o" || failed "$@" "each line"
+  for line in ${lines[$program]}; do
+    local -a objects=("$work/program.o")
+    if [ "$line" = functions ]; then
+      objects=("$work/with_names.o" "$work/names.o")
+      "${compile[@]}" -DAS_FUNCTIONS "$source" -o "${objects[0]}" &&
+        "${compile[@]}" "$project/include/tarn/compat/$program" -o "${objects[1]}" ||
+        failed "$@" "$line"
+    fi
+    # shellcheck disable=SC2086
+    "$compiler" "${objects[@]}" -pthread -o "$work/program" -L "$libraries" \
+      "-Wl,-rpath,$libraries" ${link[$line]} &&
+      timeout 60 "$work/program" "$line" >/dev/null || failed "$@" "$line"
+    count=$((count + 1))
+  done
 }
 
 programs=("$@")
@@ -55,10 +70,7 @@ for program in "${programs[@]}"; do
     for standard in ${standards[${program##*.}]}; do
       compiler=$cpp
       [[ $standard == c++* ]] || compiler=$c
-      for line in ${lines[$program]}; do
-        run "$program" "$compiler" "$standard" "$line"
-        count=$((count + 1))
-      done
+      run "$program" "$compiler" "$standard"
     done
   done
 done
