@@ -24,6 +24,7 @@ struct TwoThreads {
   static inline unsigned now = 0;
   static unsigned mine() noexcept { return now; }
   static unsigned count() noexcept { return 2; }
+  static bool wait(unsigned) noexcept { return false; }  // The other one stands.
 };
 using Indices = tarn::ListedIndices<capacity, true, false, TwoThreads>;
 
@@ -154,6 +155,21 @@ TEST_F(ListPauses, WithOneNumberLeft) { run_all(capacity, 1, 0); }
 TEST_F(ListPauses, WithNoNumberLeft) { run_all(capacity, 0, 0); }
 TEST_F(ListPauses, WithNumbersThatWereNeverUsed) { run_all(32, 0, 0); }
 TEST_F(ListPauses, WithTheLastNumbersThatWereNeverUsed) { run_all(capacity - 2, 0, 0); }
+
+// A library that counts its threads by itself finds what those of others have freed.
+TEST(ListedIndices, NumbersOfThreadsThatAreNotCountedAreFound) {
+  struct Uncounted : TwoThreads {
+    static unsigned count() noexcept { return 0; }
+  };
+  tarn::ListedIndices<capacity, true, false, Uncounted> indices;
+  std::size_t i = 0;
+  Uncounted::now = 1;
+  for (std::size_t n = 0; n != capacity; ++n) ASSERT_TRUE(indices.take(&i));
+  ASSERT_EQ(indices.give(i), tarn::Given::yes);
+  Uncounted::now = 0;
+  EXPECT_TRUE(indices.take(&i));
+  EXPECT_FALSE(indices.take(&i));
+}
 
 // Two frees of one number, the second at any instruction of the first: one of them is refused.
 TEST_F(ListPauses, OfTwoFreesOneIsRefused) {

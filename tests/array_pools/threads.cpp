@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <numeric>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -61,8 +62,6 @@ TYPED_TEST(ThreadsPool, TheCapacityIsStrict) {
     support::in_threads(threads, [&](unsigned t) {
       while (void* p = pool.try_allocate()) taken[t].push_back(p);
     });
-    // Others may have had the last ones in hand, one each.
-    while (void* p = pool.try_allocate()) taken[0].push_back(p);
     std::size_t n = 0;
     for (const auto& some : taken) n += some.size();
     EXPECT_EQ(n, pool.capacity());
@@ -75,6 +74,52 @@ TYPED_TEST(ThreadsPool, TheCapacityIsStrict) {
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_TRUE(pool.check());
   }
+}
+
+// Blocks change hands near the capacity: a thread that may have one more gets it.
+TYPED_TEST(ThreadsPool, NoAllocationFailsWhileABlockIsFree) {
+  auto& pool = this->pool;
+  constexpr int places = 3;
+  std::vector<void*> rest;
+  for (std::size_t n = 0; n != pool.capacity() - places; ++n) rest.push_back(pool.try_allocate());
+  std::atomic<int> permits{places};
+  std::atomic<void*> held[places] = {};
+  std::atomic<int> refused{0};
+  const auto give = [&](void* p) {
+    if (p == nullptr) return;
+    pool.deallocate(p);
+    ++permits;
+  };
+  support::in_threads(2u, [&](unsigned t) {
+    std::minstd_rand random(t + 1);
+    for (int step = 0; step != 10 * steps; ++step) {
+      give(held[random() % places].exchange(nullptr));
+      if (permits.fetch_sub(1) <= 0) {
+        ++permits;
+        continue;
+      }
+      void* const p = pool.try_allocate();
+      if (p == nullptr) ++refused, ++permits;
+      give(held[random() % places].exchange(p));
+    }
+  });
+  EXPECT_EQ(refused, 0);
+  for (auto& p : held) pool.deallocate(p);
+  for (void* p : rest) pool.deallocate(p);
+  EXPECT_EQ(pool.in_use(), 0u);
+}
+
+// Whoever asks how many there are meanwhile gets a number.
+TYPED_TEST(ThreadsPool, ItCanBeAskedMeanwhile) {
+  auto& pool = this->pool;
+  std::atomic<bool> is_sound{true};
+  std::atomic<bool> is_over{false};
+  support::Threads busy(2u, [&](unsigned t) {
+    while (!is_over) churn(pool, t, pool.capacity() / 2, steps, &is_sound);
+  });
+  for (int n = 0; n != steps; ++n) ASSERT_LE(pool.in_use(), pool.capacity());
+  is_over = true;
+  busy.join();
 }
 
 // One thread allocates what another frees.
@@ -103,6 +148,21 @@ TYPED_TEST(ThreadsPool, BlocksAreHandedOver) {
   consumer.join();
   EXPECT_EQ(pool.in_use(), 0u);
   EXPECT_TRUE(pool.check());
+}
+
+// The block that a thread has freed last, which costs nothing to see.
+TEST(ThreadsPoolMisuseDeathTest, ACheapOneSeesTheLastFreeAgain) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  static Of<300, ArrayChecks::cheap, ThreadSafe> pool;
+  const auto free_twice = [] {
+    support::in_threads(1u, [&](unsigned) {
+      void* const p = pool.try_allocate();
+      pool.deallocate(p);
+      pool.deallocate(p);
+    });
+  };
+  EXPECT_EXIT(free_twice(), testing::KilledBySignal(SIGABRT),
+              "tarn: double free: tarn::ArrayPool::deallocate");
 }
 
 // Two threads free each block at the same time: one of the two is always told.

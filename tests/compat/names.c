@@ -1,4 +1,4 @@
-/* names: runs the programs of smrtheap.c and fixed_pool.c.
+/* names: runs the programs of smrtheap.c, smrtheap_walks.c and fixed_pool.c.
  *
  * SPDX-License-Identifier: MIT */
 #include "names.h"
@@ -11,6 +11,7 @@ int main(void) {
   CHECK(MemPoolFirst(&info) && info.pool == pool && !MemPoolNext(&info));
   CHECK(MemPoolFree(pool));
   smrtheap();
+  smrtheap_walks();
   fixed_pool();
   return 0;
 }

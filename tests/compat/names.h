@@ -7,6 +7,7 @@
 #include "../check.h"
 
 void smrtheap(void);
+void smrtheap_walks(void);
 void fixed_pool(void);
 
 #endif

@@ -48,6 +48,22 @@ TEST_F(SmrtHeapThreads, ThePoolOfABlock) {
   threads.join();
 }
 
+// A pool is shown when it is complete.
+TEST_F(SmrtHeapThreads, AllPoolsAreWhole) {
+  std::atomic<int> makers{2};
+  support::Threads threads(2, [&] {
+    for (int i = 0; i < 500; ++i) EXPECT_EQ(MemPoolFree(MemPoolInitFS(64, 0, 0)), 1);
+    --makers;
+  });
+  // What another thread may be freeing is not asked for what it has.
+  for (unsigned n = 0; makers != 0; n = (n + 1) % 8) {
+    if (n >= __atomic_load_n(&tarn_mem_all.used, __ATOMIC_ACQUIRE)) continue;
+    const struct tarn_mem_pool* const place = tarn_mem_place(n);
+    if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != 1) continue;
+    EXPECT_EQ(place->block_size, 64u);
+  }
+}
+
 // In the child of a fork pools that another thread was ending are none.
 TEST_F(SmrtHeapThreads, PoolsInTheChildOfAFork) {
   std::atomic<bool> over{false};

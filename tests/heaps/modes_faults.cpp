@@ -2,10 +2,15 @@
 // none.
 //
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <csetjmp>
 #include <csignal>
+#include <cstring>
+#include <pthread.h>
 #include <string>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 
 #include "modes.hpp"
@@ -172,6 +177,53 @@ TEST_F(FaultsDeathTest, TheStackForSignalsIsUsed) {
     put(tarn_heap_allocate(heap, 16), 16);
   };
   EXPECT_EXIT(fault(), testing::ExitedWithCode(6), "^" + beyond(16, 16, written));
+}
+
+#ifndef TARN_SANITIZED  // Their handlers take stacks of their own.
+// The report goes no further than the stack goes; it has room in the usual 8 KiB.
+TEST_F(FaultsDeathTest, SmallStacksForSignalsAreNotOverrun) {
+  const auto fault = [](std::size_t bytes) {
+    static char memory[1 << 16];
+    memset(memory, 'x', sizeof memory);
+    stack_t own{};
+    own.ss_sp = memory + sizeof memory / 2;
+    own.ss_size = bytes;
+    if (sigaltstack(&own, nullptr) != 0) _exit(9);
+    set_handler(jump_back, nullptr, SA_ONSTACK);
+    const Heap heap(wanted());
+    void* const p = tarn_heap_allocate(heap, 16);
+    if (sigsetjmp(back, 1) == 0) siglongjmp(back, 1);  // It is bound at its first call.
+    if (sigsetjmp(back, 1) == 0) put(p, 16);
+    const bool is_whole =
+        std::all_of(memory, static_cast<char*>(own.ss_sp), [](char c) { return c == 'x'; });
+    _exit(is_whole ? 7 : 8);
+  };
+  const std::size_t frame = getauxval(AT_MINSIGSTKSZ);
+  EXPECT_EXIT(fault(8192), testing::ExitedWithCode(7), "^" + beyond(16, 16, written));
+  EXPECT_EXIT(fault(frame + 2048), testing::ExitedWithCode(7), "^$");
+}
+#endif
+
+// A signal that is ignored does not interrupt a call of the system.
+TEST_F(FaultsDeathTest, WhatIsIgnoredInterruptsNothing) {
+  const auto read_through_a_signal = [] {
+    signal(SIGSEGV, SIG_IGN);
+    const Heap heap(wanted());
+    int ends[2];
+    if (pipe(ends) != 0) _exit(9);
+    const pthread_t reader = pthread_self();
+    std::thread sender([&] {
+      usleep(100'000);
+      pthread_kill(reader, SIGSEGV);
+      usleep(100'000);
+      if (::write(ends[1], "a", 1) != 1) _exit(9);
+    });
+    char letter = 0;
+    const ssize_t got = ::read(ends[0], &letter, 1);
+    sender.join();
+    _exit(got == 1 && letter == 'a' ? 3 : 4);
+  };
+  EXPECT_EXIT(read_through_a_signal(), testing::ExitedWithCode(3), "^$");
 }
 
 }  // namespace

@@ -81,7 +81,9 @@ TARN_SMRTHEAP_INLINE int MemUnregisterTask(void) { return 1; }
 
 /* --- Pools ---------------------------------------------------------------------------------- */
 
-TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, unsigned flags) {
+TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, size_t block_size,
+                                            unsigned flags) {
+  const size_t low_bit = block_size & (~block_size + 1);
   struct tarn_mem_pool* const pool = tarn_mem_take_place();
   tarn_heap_options options = TARN_HEAP_OPTIONS();
   tarn_heap heap;
@@ -96,10 +98,19 @@ TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, u
   __atomic_store_n(&pool->heap.record, heap.record, __ATOMIC_RELAXED);
   __atomic_store_n(&pool->heap.id, heap.id, __ATOMIC_RELAXED);
   pool->fixed.record = NULL;
-  pool->block_size = pool->ceiling = pool->floor = 0;
+  if (heap.record != NULL && block_size != 0) {
+    pool->fixed = tarn_heap_fixed(heap, block_size, low_bit > 16 ? 16 : low_bit);
+    if (pool->fixed.record == NULL) {
+      tarn_heap_destroy(heap);
+      heap.record = NULL;
+    }
+  }
+  pool->block_size = block_size;
+  pool->ceiling = pool->floor = 0;
   pool->region_bytes = region == NULL ? 0 : region_bytes;
   pool->flags = flags | (region == NULL ? 0 : (unsigned)MEM_POOL_REGION);
   pool->walks = NULL;
+  pool->walks_begun = 0;
   pool->objects = NULL;
   pool->end_objects = NULL;
   __atomic_store_n(&pool->state, heap.record != NULL ? 1U : 0U, __ATOMIC_RELEASE);
@@ -110,12 +121,14 @@ TARN_SMRTHEAP_INLINE MEM_POOL tarn_mem_make(void* region, size_t region_bytes, u
 
 /* Makes a pool for blocks of any size. flags: MEM_SERIALIZE, MEM_ZEROINIT. Null when there is no
  * memory. Constant time, however many pools there are. */
-TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInit(unsigned flags) { return tarn_mem_make(NULL, 0, flags); }
+TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInit(unsigned flags) {
+  return tarn_mem_make(NULL, 0, 0, flags);
+}
 
 /* Makes a pool whose blocks all lie in the program's memory, which must outlive the pool. Null for
  * null, for less than 32 KiB, and when there is no memory for the pool itself. */
 TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitRegion(void* address, size_t size, unsigned flags) {
-  return address == NULL ? NULL : tarn_mem_make(address, size, flags);
+  return address == NULL ? NULL : tarn_mem_make(address, size, 0, flags);
 }
 
 TARN_SMRTHEAP_INLINE int tarn_mem_end(struct tarn_mem_pool* pool) {
@@ -159,15 +172,8 @@ TARN_SMRTHEAP_INLINE int MemPoolSetCeiling(MEM_POOL pool, size_t size) {
  * have no header and are aligned as their size allows, to 16 at most. `count`, how many there will
  * be, is a hint. */
 TARN_SMRTHEAP_INLINE MEM_POOL MemPoolInitFS(size_t block_size, size_t count, unsigned flags) {
-  const size_t low_bit = block_size & (~block_size + 1);
-  const MEM_POOL pool = block_size == 0 ? NULL : tarn_mem_make(NULL, 0, flags);
   (void)count;
-  if (pool == NULL) return NULL;
-  pool->fixed = tarn_heap_fixed(pool->heap, block_size, low_bit > 16 ? 16 : low_bit);
-  pool->block_size = block_size;
-  if (pool->fixed.record != NULL) return pool;
-  tarn_mem_end(pool);
-  return NULL;
+  return block_size == 0 ? NULL : tarn_mem_make(NULL, 0, block_size, flags);
 }
 
 /* Ends the pool with all its blocks, of either kind, without looking at any. Fails, and nothing has
@@ -317,11 +323,11 @@ TARN_SMRTHEAP_INLINE int tarn_mem_may_have(size_t bytes) {
   return promised != NULL;
 }
 
-/* Takes memory now for `size` bytes of the pool's blocks of one size, so that these need none
- * later; in a pool without such blocks for `size` bytes of any. The pool's floor rises by it, so
- * the memory stays the pool's, with what it has already. Returns `size`; or 0, with nothing
- * changed, when there is not that much memory. Where the ceiling, the region or the system has not
- * enough for what the pool lacks, that is said at once, and no memory is touched. */
+/* Takes memory now for `size` bytes of the pool's blocks of one size, so that the calling thread
+ * needs none for these later; in a pool without such blocks for `size` bytes of any. The pool's
+ * floor rises by it, so the memory stays the pool's, with what it has already. Returns `size`; or
+ * 0, with nothing changed, when there is not that much memory. Where the ceiling, the region or the
+ * system has not enough for what the pool lacks, that is said at once, and no memory is touched. */
 TARN_SMRTHEAP_INLINE size_t MemPoolPreAllocate(MEM_POOL pool, size_t size) {
   tarn_heap_stats stats = TARN_HEAP_STATS();
   size_t had = 0;
@@ -334,7 +340,7 @@ TARN_SMRTHEAP_INLINE size_t MemPoolPreAllocate(MEM_POOL pool, size_t size) {
   lacks = size > lacks ? size - lacks : 0;
   if (tarn_mem_is_beyond(pool, had, lacks)) return 0;
   if (pool->region_bytes == 0 && lacks >= (size_t)1 << 20 && !tarn_mem_may_have(lacks)) return 0;
-  count = size / tarn_mem_taken_bytes(pool);
+  count = size / tarn_mem_taken_bytes(pool) + (size % tarn_mem_taken_bytes(pool) != 0);
   if (tarn_mem_take_blocks(pool, count) != count) {
     tarn_heap_trim(pool->heap, had);
     return 0;

@@ -116,14 +116,10 @@ typedef struct MEM_POOL_ENTRY {
   void* reserved_ptr; /* MemPoolWalk's. */
 } MEM_POOL_ENTRY;
 
-/* The blocks that a MemPoolWalk shows, in malloc's heap; behind it lie `count` of tarn_mem_block.
- */
-typedef struct tarn_mem_block {
-  void* start;
-  size_t bytes;
-} tarn_mem_block;
+/* The blocks that a MemPoolWalk shows, in malloc's heap; behind it lie their `count` addresses. */
 struct tarn_mem_walked {
   struct tarn_mem_walked* older;
+  uintptr_t number; /* Of the pool's walks, from 1. */
   size_t count;
   size_t next;
 };
@@ -137,12 +133,14 @@ struct tarn_mem_pool {
   size_t ceiling; /* As set last. Atomic. */
   size_t floor;   /* As set last. Atomic. */
   unsigned flags;
-  unsigned state;                /* 0: free, 1: in use, 2: being made, 3: ending. Atomic. */
-  unsigned number;               /* Of its place. */
-  unsigned below;                /* On the stack: as in `reusable`. Atomic. */
-  unsigned long freed_at;        /* Which pool in a row this was when it was freed. Atomic. */
-  struct tarn_mem_walked* walks; /* Walks that have begun, the youngest first; under its lock. */
-  void* objects;                 /* C++: the youngest of the objects that the pool destroys. */
+  unsigned state;         /* 0: free, 1: in use, 2: being made, 3: ending. Atomic. */
+  unsigned number;        /* Of its place. */
+  unsigned below;         /* On the stack: as in `reusable`. Atomic. */
+  unsigned long freed_at; /* Which pool in a row this was when it was freed. Atomic. */
+  /* Walks that have begun, the youngest first, and how many have. Under its lock. */
+  struct tarn_mem_walked* walks;
+  uintptr_t walks_begun;
+  void* objects; /* C++: the youngest of the objects that the pool destroys. */
   /* C++: destroys them. */
   void (*end_objects)(struct tarn_mem_pool* pool);
 };

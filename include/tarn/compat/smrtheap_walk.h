@@ -126,11 +126,9 @@ TARN_SMRTHEAP_INLINE int MemPoolVisit(MEM_POOL pool, MEM_POOL_VISIT visit, void*
 
 TARN_SMRTHEAP_INLINE int tarn_mem_note(const tarn_heap_item* item, void* context) {
   struct tarn_mem_walked* const walk = (struct tarn_mem_walked*)context;
-  tarn_mem_block* const blocks = (tarn_mem_block*)(void*)(walk + 1);
   if (item->kind == TARN_HEAP_PAGE) return 0;
   if (walk->next == walk->count) return 1; /* As others freed meanwhile, or had not yet. */
-  blocks[walk->next].start = item->start;
-  blocks[walk->next++].bytes = item->bytes;
+  ((void**)(void*)(walk + 1))[walk->next++] = item->start;
   return 0;
 }
 
@@ -138,19 +136,20 @@ TARN_SMRTHEAP_INLINE int tarn_mem_note(const tarn_heap_item* item, void* context
  * is locked */
 TARN_SMRTHEAP_INLINE struct tarn_mem_walked* tarn_mem_begin(MEM_POOL pool) {
   const size_t count = MemPoolCount(pool);
-  const size_t most = (PTRDIFF_MAX - sizeof(struct tarn_mem_walked)) / sizeof(tarn_mem_block);
+  const size_t most = (PTRDIFF_MAX - sizeof(struct tarn_mem_walked)) / sizeof(void*);
   struct tarn_mem_walked* walk = NULL;
   struct tarn_mem_walked** link = &pool->walks;
   unsigned begun = 0;
   if (count > most) return NULL;
   walk = (struct tarn_mem_walked*)tarn_heap_allocate(tarn_heap_main(),
-                                                     sizeof *walk + count * sizeof(tarn_mem_block));
+                                                     sizeof *walk + count * sizeof(void*));
   if (walk == NULL) return NULL;
   walk->count = count;
   walk->next = 0;
   tarn_heap_walk(pool->heap, 0, tarn_mem_note, walk);
   walk->count = walk->next;
   walk->next = 0;
+  walk->number = ++pool->walks_begun;
   walk->older = pool->walks;
   pool->walks = walk;
   for (; *link != NULL && begun < TARN_MEM_WALKS; ++begun) link = &(*link)->older;
@@ -168,16 +167,17 @@ TARN_SMRTHEAP_INLINE MEM_POOL_STATUS tarn_mem_step(MEM_POOL pool, MEM_POOL_ENTRY
   if (entry->entry == NULL) {
     walk = tarn_mem_begin(pool);
     if (walk == NULL) return MEM_POOL_NO_MEMORY;
-    entry->reserved_ptr = walk;
+    entry->reserved_ptr = (void*)walk->number;
   }
-  while (*link != NULL && *link != entry->reserved_ptr) link = &(*link)->older;
+  while (*link != NULL && (*link)->number != (uintptr_t)entry->reserved_ptr) {
+    link = &(*link)->older;
+  }
   walk = *link;
   if (walk == NULL) return MEM_POOL_END;
   while (walk->next < walk->count) {
-    const tarn_mem_block* const blocks = (const tarn_mem_block*)(const void*)(walk + 1);
-    const tarn_mem_block* const next = &blocks[walk->next++];
-    if (tarn_heap_look(pool->heap, next->start) != TARN_HEAP_LIVE) continue;
-    tarn_mem_show(pool, next->start, next->bytes, entry);
+    void* const* const next = (void* const*)(const void*)(walk + 1) + walk->next++;
+    if (tarn_heap_look(pool->heap, *next) != TARN_HEAP_LIVE) continue;
+    tarn_mem_show(pool, *next, tarn_heap_usable_bytes(*next), entry);
     return MEM_POOL_OK;
   }
   *link = walk->older;
@@ -188,7 +188,7 @@ TARN_SMRTHEAP_INLINE MEM_POOL_STATUS tarn_mem_step(MEM_POOL pool, MEM_POOL_ENTRY
 
 /* Shows the next block: the first one when entry->entry is null. MEM_POOL_OK, or MEM_POOL_END after
  * the last one. What is shown are the blocks that were live when the walk began and still are; any
- * of them may be freed meanwhile. Until the end the walk has 16 bytes of malloc's heap for each
+ * of them may be freed meanwhile. Until the end the walk has 8 bytes of malloc's heap for each
  * block: MEM_POOL_NO_MEMORY when there is none. Of walks that are not walked to their end the last
  * eight of a pool are kept, until it is freed; an older one ends. Null, and MemDefaultPool:
  * MEM_POOL_END. Constant time, but for the first call and MemCheckPtr's. */

@@ -156,6 +156,7 @@ class ThreadNumbers {
     return mine_ - 1;
   }
   static unsigned count() noexcept { return __atomic_load_n(&count_, __ATOMIC_RELAXED); }
+  static bool wait(unsigned n) noexcept { return let_others_work(n); }
 
  private:
   static __thread unsigned mine_;  // One more; 0: it has not asked.
@@ -171,7 +172,8 @@ unsigned ThreadNumbers<Unused>::count_ = 0;
 // stack's tag, so a thread that has read a link finds out when the number was taken and came back
 // meanwhile, unless exactly 2^32 pops came between. A thread whose stack is empty takes some of
 // another's, else numbers that were never used. Lock-free: it stays whole in the child of a fork,
-// and nobody waits for a thread that was interrupted.
+// and nobody waits for a thread that was interrupted, but where no number is left except what such
+// a thread is putting on its stack: then for a tenth of a second.
 //
 // exact: each free finds out whether the number is live, also when two come at once. alone: while
 // the program has one thread, that one has a stack as StackedIndices has; later threads take from
@@ -194,7 +196,9 @@ class ListedIndices {
     const std::size_t carved = load(&carved_), free = load(&free_);
     std::size_t listed = 0;
     for (const Head& head : heads_) {
-      for (std::uint32_t i = first_of(load(&head.word)); i != 0 && listed < carved; ++listed) {
+      std::uint32_t i = first_of(load(&head.word));
+      while (i != 0 && i <= carved && listed < carved) {  // Others may have taken it meanwhile.
+        ++listed;
         i = load(&next(i - 1));
       }
     }
@@ -237,8 +241,8 @@ class ListedIndices {
         peak_ = static_cast<std::uint32_t>(peak());
         free_ = carved_ = 0;
       }
-    } else {
-      push(own_head(), i, i);
+    } else if (TARN_UNLIKELY(!push(own_head(), i, i))) {
+      return Given::free_already;
     }
     return Given::yes;
   }
@@ -278,7 +282,8 @@ class ListedIndices {
   // Two cache lines, as processors fetch them in pairs.
   struct Head {
     std::uint64_t word = 0;
-    unsigned char beside[120] = {};
+    std::uint32_t moving = 0;  // So many of its threads have free numbers in hand.
+    unsigned char beside[116] = {};
   };
 
   static bool is_alone() noexcept { return alone && TARN_HAS_ONE_THREAD; }
@@ -332,18 +337,50 @@ class ListedIndices {
       }
     }
   }
-  // Puts numbers that are linked from `first` to `last` on the stack.
-  void push(Head& head, std::size_t first, std::size_t last) noexcept {
+  // Puts numbers that are linked from `first` to `last` on the stack. False: the first one is on
+  // top already.
+  bool push(Head& head, std::size_t first, std::size_t last) noexcept {
     std::uint64_t seen = load(&head.word);
     do {
+      if (TARN_UNLIKELY(first_of(seen) == first + 1)) return false;
       store(&next(last), first_of(seen));
     } while (!exchange(&head.word, &seen, seen >> 32 << 32 | (first + 1), __ATOMIC_RELEASE));
+    return true;
   }
 
+  // While this lives, the thread may have free numbers in hand. Who sees that they are nowhere sees
+  // this, too: what takes them off releases.
+  class Moving {
+   public:
+    explicit Moving(Head& own) noexcept : moving_(own.moving) {
+      if (batch_ != 1) __atomic_add_fetch(&moving_, 1, __ATOMIC_RELAXED);
+    }
+    ~Moving() {
+      std::uint32_t seen = batch_ != 1 ? load(&moving_) : 0;
+      while (seen != 0 && !__atomic_compare_exchange_n(&moving_, &seen, seen - 1, false,
+                                                       __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+      }  // It is 0 if somebody has waited long enough.
+    }
+    Moving(const Moving&) = delete;
+    Moving& operator=(const Moving&) = delete;
+
+   private:
+    std::uint32_t& moving_;
+  };
+
   __attribute__((noinline)) bool take_elsewhere(Head& own, std::size_t* i) noexcept {
-    for (;;) {
-      if (take_over(own, i) || take_from_lone(i) || carve(own, i)) return true;
-      if (are_all_empty()) return false;
+    unsigned heads = heads_used();
+    for (unsigned waits = 0;;) {
+      if (take_over(own, heads, i) || take_from_lone(i) || carve(own, i)) return true;
+      heads = heads_count_;  // Another library of the process may count other threads.
+      switch (look_for_any()) {
+        case Left::none: return false;
+        case Left::some: break;
+        case Left::in_hand:
+          if (Threads::wait(waits++)) break;
+          for (Head& head : heads_) store(&head.moving, 0);  // Gone in a fork, it may be.
+          return false;
+      }
       if (pop(own, i)) return true;
     }
   }
@@ -356,9 +393,10 @@ class ListedIndices {
 
   // Takes numbers of another thread's stack, one after the other, so that an ended thread, in the
   // child of a fork, has no more than one in hand. Returns one.
-  bool take_over(Head& own, std::size_t* i) noexcept {
-    for (unsigned h = 0; h != heads_used(); ++h) {
+  bool take_over(Head& own, unsigned heads, std::size_t* i) noexcept {
+    for (unsigned h = 0; h != heads; ++h) {
       if (!pop(heads_[h], i)) continue;
+      const Moving moving(own);
       for (std::size_t more, n = 1; n != batch_ && pop(heads_[h], &more); ++n) {
         push(own, more, more);
       }
@@ -380,7 +418,9 @@ class ListedIndices {
 
   // Takes the lowest numbers that were never used, and returns one.
   bool carve(Head& own, std::size_t* i) noexcept {
-    std::uint32_t first = load(&carved_);
+    const Moving moving(own);
+    // Acquire: partner of the release in exchange().
+    std::uint32_t first = __atomic_load_n(&carved_, __ATOMIC_ACQUIRE);
     std::uint32_t n;
     do {
       if (first == count) return false;
@@ -392,17 +432,24 @@ class ListedIndices {
     return true;
   }
 
-  // Whether no number was free at some time: no stack has changed since all were seen to be empty.
-  bool are_all_empty() const noexcept {
+  enum class Left : unsigned char { none, some, in_hand };
+
+  // none: at some time no number was free. No stack has changed since all were seen to be empty,
+  // and meanwhile no thread had any in hand. pre: all have been carved
+  Left look_for_any() const noexcept {
     std::uint64_t seen[heads_count_];
     for (unsigned h = 0; h != heads_count_; ++h) {
       seen[h] = __atomic_load_n(&heads_[h].word, __ATOMIC_ACQUIRE);
-      if (first_of(seen[h]) != 0) return false;
+      if (first_of(seen[h]) != 0) return Left::some;
+    }
+    bool in_hand = false;
+    for (const Head& head : heads_) {
+      if (__atomic_load_n(&head.moving, __ATOMIC_ACQUIRE) != 0) in_hand = true;
     }
     for (unsigned h = 0; h != heads_count_; ++h) {
-      if (__atomic_load_n(&heads_[h].word, __ATOMIC_ACQUIRE) != seen[h]) return false;
+      if (__atomic_load_n(&heads_[h].word, __ATOMIC_ACQUIRE) != seen[h]) return Left::some;
     }
-    return true;
+    return in_hand ? Left::in_hand : Left::none;
   }
 
   // Exchanges what was seen; false, with what is there now, when another thread was first.
@@ -416,7 +463,7 @@ class ListedIndices {
       return __atomic_compare_exchange_n(word, seen, desired, false, __ATOMIC_RELEASE,
                                          __ATOMIC_RELAXED);
     }
-    return __atomic_compare_exchange_n(word, seen, desired, false, __ATOMIC_ACQUIRE,
+    return __atomic_compare_exchange_n(word, seen, desired, false, __ATOMIC_ACQ_REL,
                                        __ATOMIC_ACQUIRE);
   }
 

@@ -11,6 +11,11 @@
 
 #include <type_traits>
 
+#if __STDC_HOSTED__ && defined(__unix__)
+#define TARN_HAS_POSIX_WAITS 1
+#include <sched.h>
+#include <time.h>
+#endif
 #if __STDC_HOSTED__ && defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
@@ -51,6 +56,15 @@ using DefaultLock = ThreadSafe;
 #else
 using DefaultLock = NoLock;
 #endif
+
+// Lets other threads work, for the n-th time in a row. False: they have had a tenth of a second.
+inline bool let_others_work(unsigned n) noexcept {
+#if defined(TARN_HAS_POSIX_WAITS)
+  const struct timespec some = {0, 50000};
+  n < 64 ? sched_yield() : nanosleep(&some, nullptr);
+#endif
+  return n < 1000;
+}
 
 // Whether a lock stands for atomic operations.
 template <class Lock>

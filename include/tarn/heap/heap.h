@@ -93,7 +93,8 @@ typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* con
  * a checked heap. All that a checked heap finds is found here. A fault is reported (`overrun`, `use
  * after free`) with the instruction's address, and then it is the program's: its handler for
  * SIGSEGV is called if it was there before the first guarded heap, or the process ends. A handler
- * that is set later is called alone.
+ * that is set later is called alone. On an alternate stack with less than 4 KiB left nothing is
+ * reported.
  *
  * Passthrough: blocks come from malloc as the program sees it, so that AddressSanitizer, Valgrind
  * or a heap profiler watches each of them. Where tarn is the process's malloc they come from libc's

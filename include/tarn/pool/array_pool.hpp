@@ -84,8 +84,8 @@ struct OverflowNew {
 
 // What each free checks. cheap: p is the start of a block that has been handed out at some time,
 // which takes a multiplication and a comparison; a double free is found only when all blocks are
-// free. exact: the block is live, which takes a bit for each block, or four bytes where threads
-// share the pool.
+// free, or in a pool for threads if the block is the one that the thread has freed last. exact: the
+// block is live, which takes a bit for each block, or four bytes where threads share the pool.
 enum class ArrayChecks : unsigned char { cheap, exact };
 
 // Returns the same pointer, but the compiler no longer knows it to be a constant and keeps it in a
@@ -166,10 +166,17 @@ class ArrayPool : private Overflow, private Lock {
 
   static constexpr std::size_t capacity() noexcept { return block_count; }
   // Those of the pool alone. (Among threads it counts, O(freed), and is exact while none is at it.)
-  std::size_t in_use() const noexcept { return indices_.in_use(); }
-  // The largest in_use() so far: how many blocks a pool for such work needs.
-  std::size_t peak() const noexcept { return indices_.peak(); }
-  bool is_empty() const noexcept { return indices_.is_empty(); }     // No block is in use.
+  std::size_t in_use() const noexcept {
+    const LockScope<Lock> scope(lock());
+    return indices_.in_use();
+  }
+  // The largest in_use() so far: how many blocks a pool for such work needs. (A thread of several
+  // takes 32 at a time that were never used, so it may be so much more for each.)
+  std::size_t peak() const noexcept {
+    const LockScope<Lock> scope(lock());
+    return indices_.peak();
+  }
+  bool is_empty() const noexcept { return in_use() == 0; }           // No block is in use.
   bool is_full() const noexcept { return in_use() == block_count; }  // No block is left.
 
   // The fallback; and memory from it, or back to it, under this pool's lock. (Where Lock stands for
@@ -213,6 +220,9 @@ class ArrayPool : private Overflow, private Lock {
     None none;
     alignas(alignment) unsigned char blocks[block_count * stride];
   };
+
+  // No part of the pool's value.
+  Lock& lock() const noexcept { return const_cast<ArrayPool&>(*this); }
 
   const unsigned char* blocks() const noexcept { return memory_.blocks; }
   void* block_at(std::size_t i) noexcept { return memory_.blocks + i * stride; }

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 namespace tarn::os {
 
@@ -46,15 +48,29 @@ void reset(int signal) noexcept {
   sigaction(signal, &standard, nullptr);
 }
 
+// Sends the thread the signal as it was. (Where only the instruction would be tried again, another
+// thread may have opened the memory meanwhile.)
+void resend(int signal, siginfo_t* info) noexcept {
+  const long thread = syscall(SYS_gettid);
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, signal, info) != 0) raise(signal);
+}
+
+// Whether the stack that the handler is on has room for an explanation.
+bool has_room() noexcept {
+  constexpr std::uintptr_t wanted = 4096;
+  stack_t now{};
+  if (sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_ONSTACK) == 0) return true;
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  return here - reinterpret_cast<std::uintptr_t>(now.ss_sp) >= wanted;
+}
+
 // What happens without our handler.
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
   if (!has_function(programs)) {
     const bool is_sent = info->si_code <= 0;
     if (is_sent && programs.sa_handler == SIG_IGN) return;
-    reset(signal);
-    // Else the instruction is tried again, and the process ends there: no fault can be ignored.
-    if (is_sent) raise(signal);
-    return;
+    reset(signal);  // No fault can be ignored: the process ends.
+    return resend(signal, info);
   }
   if ((programs.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) reset(signal);
   if ((programs.sa_flags & SA_SIGINFO) != 0) {
@@ -66,7 +82,9 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
 
 void on_fault(int signal, siginfo_t* info, void* context) noexcept {
   const int saved = errno;
-  if (info->si_code > 0) explainer.load(std::memory_order_relaxed)(fault_of(*info, context));
+  if (info->si_code > 0 && has_room()) {
+    explainer.load(std::memory_order_relaxed)(fault_of(*info, context));
+  }
   errno = saved;
   pass_on(signal, info, context);
 }
@@ -91,7 +109,7 @@ void explain_faults(void (*explain)(const Fault& fault)) noexcept {
   }
   // With the program's own mask, and on its stack for signals if that is where it would be.
   Action ours{};
-  ours.sa_flags = SA_ONSTACK;
+  ours.sa_flags = SA_ONSTACK | SA_RESTART;  // A signal that is ignored interrupts nothing.
   if (has_function(programs)) ours = programs;
   ours.sa_sigaction = on_fault;
   ours.sa_flags = (ours.sa_flags | SA_SIGINFO) & ~static_cast<int>(SA_RESETHAND);

@@ -23,11 +23,18 @@ void put_name(char* to, std::size_t bytes, const char* path) noexcept {
   to[length] = '\0';
 }
 
+// Tells paths apart, in place of a copy on a stack that may be small.
+std::uint64_t hash_of(const char* path) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo).
+  for (; *path != '\0'; ++path) hash = (hash ^ static_cast<unsigned char>(*path)) * 0x100000001b3;
+  return hash;
+}
+
 // start-end rights offset device inode path. A module's lines follow each other.
 bool find_in(Lines& lines, std::uintptr_t address, char* name, std::size_t bytes,
              std::uintptr_t* offset) noexcept {
   char line[line_bytes];
-  char module[line_bytes] = "";
+  std::uint64_t module = 0;
   std::uintptr_t begin = 0;
   while (lines.next(line)) {
     const char* text = line;
@@ -35,10 +42,9 @@ bool find_in(Lines& lines, std::uintptr_t address, char* name, std::size_t bytes
     if (*text == '-') ++text;
     const std::uintptr_t end = read_hexadecimal(&text);
     const char* const path = strchr(text, '/');
-    if (path != nullptr && strcmp(path, module) != 0) {
-      memcpy(module, path, strlen(path) + 1);
-      begin = start;
-    }
+    const std::uint64_t hash = path == nullptr ? module : hash_of(path);
+    if (hash != module) begin = start;
+    module = hash;
     if (address < start || address >= end) continue;
     if (path == nullptr) return false;
     put_name(name, bytes, path);
