@@ -200,35 +200,40 @@ void use(tarn_heap heap) {
   ::_exit(0);
 }
 
+// A thread's work, with at_stand() whenever it stands; how many instructions it took. The work
+// tells when its steps are over.
+long step_through(long wanted_stride, const std::function<void()>& work,
+                  const std::function<void()>& at_stand) {
+  struct sigaction action = {};
+  action.sa_handler = on_step;
+  EXPECT_EQ(::sigaction(SIGTRAP, &action, nullptr), 0);
+  steps = 0;
+  stepping = Stepping::moves;
+  stride = wanted_stride;
+  std::thread thread(work);
+  for (;;) {
+    stepping.wait(Stepping::moves);
+    if (stepping == Stepping::is_over) break;
+    at_stand();
+    tell(Stepping::moves);
+  }
+  thread.join();
+  return steps;
+}
+
 class ForkSteps : public testing::TestWithParam<std::tuple<Operation, int>> {
  protected:
-  void SetUp() override {
-    struct sigaction action = {};
-    action.sa_handler = on_step;
-    ASSERT_EQ(::sigaction(SIGTRAP, &action, nullptr), 0);
-  }
-
   // The operation once, by a thread of its own; how many instructions it took.
-  long run(long wanted_stride, const std::function<void()>& at_stand) {
-    const auto& [operation, threads] = GetParam();
-    steps = 0;
-    stepping = Stepping::moves;
-    stride = wanted_stride;
-    std::thread steps_through([&, &op = operation, mode = threads] {
-      BlockRange ground(mode);
-      op.prepare(ground);
-      support::in_steps([&] { op.act(ground); });
+  static long run(long wanted_stride, const std::function<void()>& at_stand) {
+    const auto work = [] {
+      const auto& [operation, threads] = GetParam();
+      BlockRange ground(threads);
+      operation.prepare(ground);
+      support::in_steps([&op = operation, &ground] { op.act(ground); });
       tell(Stepping::is_over);
       if (!is_none(ground.heap())) tarn_heap_destroy(ground.heap());
-    });
-    for (;;) {
-      stepping.wait(Stepping::moves);
-      if (stepping == Stepping::is_over) break;
-      at_stand();
-      tell(Stepping::moves);
-    }
-    steps_through.join();
-    return steps;
+    };
+    return step_through(wanted_stride, work, at_stand);
   }
 };
 
@@ -243,6 +248,32 @@ TEST_P(ForkSteps, TheChildFindsHeapsInOrder) {
         << "after instruction " << steps << " of " << all;
   });
   EXPECT_GT(forks, 0);
+}
+
+// The span for a checked heap's first block is the heap's when its blocks can be found by it.
+TEST(CheckedForkSteps, TheChildFindsItsBlocks) {
+  static tarn_heap heap;
+  const auto first_block = [] {
+    tarn_heap_options wanted = options(TARN_HEAP_SHARED, "checked");
+    wanted.mode = TARN_MODE_CHECKED;
+    heap = tarn_heap_create(&wanted);
+    support::in_steps([] { leave_block(heap, 3000); });
+    tell(Stepping::is_over);
+    tarn_heap_destroy(heap);
+  };
+  const auto live = [] {
+    void* const p = tarn_heap_allocate(heap, 3000);
+    require(p != nullptr && tarn_heap_usable_bytes(p) >= 3000, "not found");
+    tarn_heap_deallocate(p);
+    require(tarn_heap_check(heap) == 1, "not in order");
+    return 0;
+  };
+  const long all = step_through(0, first_block, [] {});
+  if (all == 0) GTEST_SKIP() << "no single steps here";
+  step_through(all / 600 + 1, first_block, [&] {
+    if (HasFailure()) return;
+    EXPECT_EQ(support::status_of_child(live), 0) << "after instruction " << steps << " of " << all;
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Operations, ForkSteps,

@@ -50,9 +50,9 @@ Page* make_checked(HeapRecord& record, std::size_t size_class, Attempt* failed) 
   page->carved = 0;
   page->size_class = static_cast<SizeClass>(size_class);
   page->queued = true;
-  TARN_FORK_FENCE();
-  page->set_kind(SpanKind::checked);
   page_map.set(page->base, page->slices, page);
+  TARN_FORK_FENCE();  // What the child of a fork finds to be the heap's is found by its blocks.
+  page->set_kind(SpanKind::checked);
   ++places.spans;
   places.roomy.push_back(page);
   TARN_ASSERT_EVERY(16, places_check(record));
