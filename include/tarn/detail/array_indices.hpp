@@ -172,13 +172,13 @@ unsigned ThreadNumbers<Unused>::count_ = 0;
 // stack's tag, so a thread that has read a link finds out when the number was taken and came back
 // meanwhile, unless exactly 2^32 pops came between. A thread whose stack is empty takes some of
 // another's, else numbers that were never used. Lock-free: it stays whole in the child of a fork,
-// and nobody waits for a thread that was interrupted, but where no number is left except what such
-// a thread is putting on its stack: then for a tenth of a second.
+// and nobody waits for a thread that was interrupted. Where no number is left but up to 32 that
+// such a thread is moving, others are refused; with `threads` they wait, at most 0.1 s.
 //
-// exact: each free finds out whether the number is live, also when two come at once. alone: while
-// the program has one thread, that one has a stack as StackedIndices has; later threads take from
-// it, and nobody gives to it. Threads numbers them.
-template <std::size_t count, bool exact, bool alone, class Threads = ThreadNumbers<>>
+// exact: each free finds out whether the number is live, also when two come at once. threads: no
+// handlers; and while the program has one thread, that one has a stack as StackedIndices has; later
+// threads take from it, and nobody gives to it. Threads numbers them.
+template <std::size_t count, bool exact, bool threads, class Threads = ThreadNumbers<>>
 class ListedIndices {
   static_assert(count < UINT32_MAX, "a pool for threads has less than 2^32 - 1 blocks");
   static_assert(__GCC_ATOMIC_LLONG_LOCK_FREE == 2,
@@ -286,7 +286,7 @@ class ListedIndices {
     unsigned char beside[116] = {};
   };
 
-  static bool is_alone() noexcept { return alone && TARN_HAS_ONE_THREAD; }
+  static bool is_alone() noexcept { return threads && TARN_HAS_ONE_THREAD; }
   Head& own_head() noexcept {
     return heads_count_ == 1 ? heads_[0] : heads_[Threads::mine() % heads_count_];
   }
@@ -377,6 +377,7 @@ class ListedIndices {
         case Left::none: return false;
         case Left::some: break;
         case Left::in_hand:
+          if (!threads) return false;
           if (Threads::wait(waits++)) break;
           for (Head& head : heads_) store(&head.moving, 0);  // Gone in a fork, it may be.
           return false;
@@ -387,8 +388,8 @@ class ListedIndices {
 
   // How many stacks may have numbers.
   static unsigned heads_used() noexcept {
-    const unsigned threads = Threads::count();
-    return threads == 0 ? 1 : threads < heads_count_ ? threads : heads_count_;
+    const unsigned known = Threads::count();
+    return known == 0 ? 1 : known < heads_count_ ? known : heads_count_;
   }
 
   // Takes numbers of another thread's stack, one after the other, so that an ended thread, in the
@@ -468,7 +469,7 @@ class ListedIndices {
   }
 
   struct Parts {
-    Index free_indices[alone ? count : 1];
+    Index free_indices[threads ? count : 1];
     std::uint32_t next[count];
   };
   union Memory {

@@ -36,7 +36,8 @@ struct NoLock {
 };
 
 // No lock either. Allocators that know this name use atomic operations instead, and are safe for
-// use by several threads and in interrupt and signal handlers.
+// use by several threads and in interrupt and signal handlers. Nobody waits: one that is nearly
+// empty may refuse a block while another thread is moving the last free ones.
 struct LockFree {
   TARN_CONSTANT void lock() noexcept {}
   TARN_CONSTANT void unlock() noexcept {}
