@@ -9,6 +9,7 @@
 #include <new>
 
 #include "engine/records/thread.hpp"
+#include "engine/records/thread_default.hpp"
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
 #include "platform/base/check.hpp"
@@ -116,6 +117,7 @@ ThreadStacks* take_known() noexcept {
 }
 
 ThreadStacks* make() noexcept {
+  const WithoutDefaultHeap malloc_itself;  // They outlive it.
   void* const memory = allocate(sizeof(ThreadStacks));
   if (memory == nullptr) return nullptr;
   auto* const made = new (memory) ThreadStacks;
@@ -145,6 +147,7 @@ TARN_COLD bool join() noexcept {
 TARN_COLD bool grow(BlockStack& stack) noexcept {
   const std::uint32_t room = stack.room == 0 ? first_room : stack.room * 2;
   if (room <= stack.room) return false;
+  const WithoutDefaultHeap malloc_itself;
   auto** const blocks = static_cast<void**>(allocate(room * sizeof(void*)));
   if (blocks == nullptr) return false;
   if (stack.count != 0) memcpy(blocks, stack.blocks, stack.count * sizeof(void*));

@@ -2,6 +2,7 @@
 // first use, and end with the thread.
 //
 // SPDX-License-Identifier: MIT
+#include "engine/records/thread_default.hpp"
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
 #include "platform/base/check.hpp"
@@ -32,6 +33,7 @@ void end(void* value) noexcept {
 
 ScratchArenas* arenas_of_thread() noexcept {
   if (scratch_arenas != nullptr) return scratch_arenas;
+  const WithoutDefaultHeap malloc_itself;  // They may outlive it.
   auto* const own = static_cast<ScratchArenas*>(allocate(sizeof(ScratchArenas)));
   if (own == nullptr) return nullptr;
   tarn_arena_options options = TARN_ARENA_OPTIONS();

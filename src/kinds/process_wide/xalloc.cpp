@@ -229,11 +229,12 @@ TARN_NOINLINE void free_slow(void* p, Page* page, std::size_t size_class,
                              const void* site) noexcept {
   if (p == nullptr) return;
   const bool in_page = page->kind_now() == SpanKind::page;
-  if (in_page && size_class >= class_count) report_misuse(Misuse::invalid_free, "xfree", p);
-  const std::size_t row = in_page ? size_class : row_of(usable_bytes(p, "xfree", site));
+  const bool is_common = in_page && size_class < class_count;  // Not of a heap's own classes.
+  const std::size_t row = is_common ? size_class : row_of(usable_bytes(p, "xfree", site));
   if (in_page && page->owner.load(std::memory_order_relaxed) == current_thread) {
     report_if_just_freed(p, "xfree");
-    const bool stacks = is_stacked(size_class) && hooks.lock == nullptr;
+    const bool is_mallocs = page->heap_now() == &current_thread->heap;
+    const bool stacks = is_stacked(size_class) && is_mallocs && hooks.lock == nullptr;
     if (stacks) span_of_block(p, "xfree");  // Reports what is no block.
     if (!stacks || !stack_block(xmalloc_row(size_class), p, "xfree")) deallocate_in(page, p);
   } else {
@@ -388,6 +389,10 @@ void tarn_xalloc_set_lock(const tarn_xalloc_hooks* given) {
 }
 
 void tarn_xalloc_lock(void) {
+  static constinit std::atomic<bool> knows_forks{false};
+  if (!knows_forks.exchange(true, std::memory_order_relaxed)) {
+    os::process_on_fork_also([] { program_lock.recover_after_fork(); });
+  }
   if (program_lock.held_by_this_thread()) {
     ++program_locks;
   } else {

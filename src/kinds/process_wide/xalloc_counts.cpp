@@ -122,7 +122,9 @@ void count_request(std::size_t row, std::size_t bytes) noexcept {
 
 void read_counts(std::size_t row, tarn_xalloc_class_stats& stats) noexcept {
   const Row& counts = rows[row];
-  const std::uint64_t made = made_of(row) - counts.forgotten.load(std::memory_order_relaxed);
+  const std::uint64_t all = made_of(row);
+  const std::uint64_t forgotten = counts.forgotten.load(std::memory_order_relaxed);
+  const std::uint64_t made = all > forgotten ? all - forgotten : 0;  // Others' blocks spoil counts.
   const std::uint64_t spare = spare_of(row);
   stats.in_use = made > spare ? made - spare : 0;
   stats.in_use_peak = made;
