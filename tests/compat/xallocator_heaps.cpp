@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <thread>
 
@@ -75,6 +76,35 @@ TEST(XallocatorHeaps, CountsStaySmall) {
   for (std::size_t i = 0; tarn_xalloc_get_class_stats(i, &stats) == 0; ++i) {
     EXPECT_LT(stats.in_use_peak, 1000u) << stats.block_bytes;
   }
+}
+
+// Blocks that were freed serve again, whoever asks.
+TEST(XallocatorHeaps, FreedBlocksServeEveryKindOfRequest) {
+  std::thread([] {
+    const auto committed = [] {
+      tarn_heap_stats stats = TARN_HEAP_STATS();
+      EXPECT_EQ(tarn_heap_get_stats(tarn_heap_main(), &stats), 0);
+      return stats.committed_bytes;
+    };
+    for (const bool is_aligned : {false, true}) {
+      const auto once = [is_aligned] {
+        void* p = is_aligned ? tarn_xmalloc_aligned(64, 100000) : xmalloc(100);
+        ASSERT_NE(p, nullptr);
+        if (!is_aligned) {
+          memset(p, 7, 100);
+          p = xrealloc(p, 100000);
+          ASSERT_NE(p, nullptr);
+          ASSERT_EQ(static_cast<char*>(p)[99], 7);
+        }
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(p) % (is_aligned ? 64 : 16), 0u);
+        xfree(p);
+      };
+      once();
+      const std::size_t before = committed();
+      for (int i = 0; i < 200; ++i) once();
+      EXPECT_LE(committed(), before + (4 << 20)) << is_aligned;
+    }
+  }).join();
 }
 
 TEST(XallocatorHeaps, TheLockOfAnotherThreadIsFreeInTheChild) {

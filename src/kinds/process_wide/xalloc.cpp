@@ -163,13 +163,24 @@ TARN_INLINE HeapRecord* the_family() noexcept {
   return TARN_LIKELY(known != nullptr) ? known : make_family();
 }
 
+// One of the calling thread's stacked blocks for that, the size of a class; null when it has none.
+void* take_stacked_of(std::size_t class_bytes, std::size_t alignment) noexcept {
+  if (class_bytes > block_bytes_max || alignment > slice_bytes) return nullptr;
+  const std::size_t size_class = class_of(class_bytes);
+  if (!is_stacked(size_class) || class_block_bytes[size_class] % alignment != 0) return nullptr;
+  return take_stacked(xmalloc_row(size_class));
+}
+
 void* allocate_by_request(const Request& request) noexcept {
   HeapRecord* const heap = the_family();
   void* block = nullptr;
   if (heap != nullptr) {
     Request wanted = request;
-    if (heap == &main_record) wanted.bytes = class_bytes_for(request.bytes, request.alignment);
-    block = heap_allocate_slow(heap->handle(), wanted);
+    if (heap == &main_record) {
+      wanted.bytes = class_bytes_for(request.bytes, request.alignment);
+      block = take_stacked_of(wanted.bytes, wanted.alignment);
+    }
+    if (block == nullptr) block = heap_allocate_slow(heap->handle(), wanted);
     if (block == nullptr && give_stacked()) block = heap_allocate_slow(heap->handle(), wanted);
   }
   const Hooked hooked;  // Programs see their lock held once for each request.
@@ -257,7 +268,18 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site
   const std::size_t wanted = heap == &main_record ? class_bytes_for(bytes) : bytes;
   const bool stays = heap == &main_record && bytes <= before && before <= block_bytes_max;
   void* resized = p;
-  if (!stays) resized = heap_reallocate(heap->handle(), p, wanted, "xrealloc", site);
+  if (!stays) {
+    resized = heap == &main_record ? take_stacked_of(wanted, block_align) : nullptr;
+    if (resized != nullptr) {
+      memcpy(resized, p, before < bytes ? before : bytes);
+      deallocate(p);
+    } else {
+      resized = heap_reallocate(heap->handle(), p, wanted, "xrealloc", site);
+    }
+    if (resized == nullptr && give_stacked()) {
+      resized = heap_reallocate(heap->handle(), p, wanted, "xrealloc", site);
+    }
+  }
   const Hooked hooked;
   if (resized == nullptr || stays) return resized;
   const std::size_t after = row_of(usable_bytes(resized, "xrealloc"));
