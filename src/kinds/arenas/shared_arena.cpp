@@ -59,10 +59,7 @@ int tarn_shared_arena_init(tarn_shared_arena* shared, const tarn_arena_options* 
   new (&shared->lock) os::Lock;
   // An arena that could not be made is not on the list, so it need not be destroyed.
   if (tarn_arena_init(&shared->arena, options) != 0) return -1;
-  // Relaxed: the first thread registers the function, and no thread waits for that.
-  if (!prepared.exchange(true, std::memory_order_relaxed)) {
-    os::process_on_fork_also(recover_after_fork);
-  }
+  os::process_on_fork_once(prepared, recover_after_fork);
   os::Locked locked(all_lock);
   all.push_front(shared);
   return 0;

@@ -130,9 +130,7 @@ ThreadStacks* make() noexcept {
 
 TARN_COLD bool join() noexcept {
   if (thread_is_ending) return false;
-  if (!knows_forks.exchange(true, std::memory_order_relaxed)) {
-    os::process_on_fork_also(after_fork);
-  }
+  os::process_on_fork_once(knows_forks, after_fork);
   ThreadStacks* stacks = take_known();
   if (stacks == nullptr) stacks = make();
   if (stacks == nullptr) return false;

@@ -163,12 +163,14 @@ TARN_INLINE HeapRecord* the_family() noexcept {
   return TARN_LIKELY(known != nullptr) ? known : make_family();
 }
 
-// One of the calling thread's stacked blocks for that, the size of a class; null when it has none.
-void* take_stacked_of(std::size_t class_bytes, std::size_t alignment) noexcept {
+// One of the blocks that the calling thread has stacked; null when there is none of the class.
+TARN_INLINE void* take_stacked_of(std::size_t size_class) noexcept {
+  return is_stacked(size_class) ? take_stacked(xmalloc_row(size_class)) : nullptr;
+}
+// The same for what class_bytes_for() says.
+void* take_stacked_for(std::size_t class_bytes, std::size_t alignment = block_align) noexcept {
   if (class_bytes > block_bytes_max || alignment > slice_bytes) return nullptr;
-  const std::size_t size_class = class_of(class_bytes);
-  if (!is_stacked(size_class) || class_block_bytes[size_class] % alignment != 0) return nullptr;
-  return take_stacked(xmalloc_row(size_class));
+  return class_bytes % alignment == 0 ? take_stacked_of(class_of(class_bytes)) : nullptr;
 }
 
 void* allocate_by_request(const Request& request) noexcept {
@@ -178,7 +180,7 @@ void* allocate_by_request(const Request& request) noexcept {
     Request wanted = request;
     if (heap == &main_record) {
       wanted.bytes = class_bytes_for(request.bytes, request.alignment);
-      block = take_stacked_of(wanted.bytes, wanted.alignment);
+      block = take_stacked_for(wanted.bytes, wanted.alignment);
     }
     if (block == nullptr) block = heap_allocate_slow(heap->handle(), wanted);
     if (block == nullptr && give_stacked()) block = heap_allocate_slow(heap->handle(), wanted);
@@ -198,11 +200,9 @@ TARN_NOINLINE void* xmalloc_slow(std::size_t bytes, const void* site) noexcept {
       &thread != no_thread()) {
     const std::size_t size_class = served[class_of(bytes)];
     Page* const page = thread.heap.current[size_class];
-    void* block = is_stacked(size_class) ? take_stacked(xmalloc_row(size_class)) : nullptr;
-    if (block != nullptr) {
-    } else if (page->free != nullptr) {
-      block = page_pop(page);
-    } else {
+    void* block = take_stacked_of(size_class);
+    if (block == nullptr && page->free != nullptr) block = page_pop(page);
+    if (block == nullptr) {
       thread.inside.store(true, std::memory_order_relaxed);
       block = refill_inside(page, bytes);
     }
@@ -255,6 +255,22 @@ TARN_NOINLINE void free_slow(void* p, Page* page, std::size_t size_class,
   count_given(row);
 }
 
+// A block of `bytes` with what p has of them, in malloc's heap. Null: p is as it was.
+void* reallocate_in_main(void* p, std::size_t before, std::size_t bytes,
+                         const void* site) noexcept {
+  const std::size_t wanted = class_bytes_for(bytes);
+  void* const taken = take_stacked_for(wanted);
+  if (taken != nullptr) {
+    memcpy(taken, p, before < bytes ? before : bytes);
+    deallocate(p);
+    return taken;
+  }
+  const tarn_heap heap = main_record.handle();
+  void* const resized = heap_reallocate(heap, p, wanted, "xrealloc", site);
+  if (resized != nullptr || !give_stacked()) return resized;
+  return heap_reallocate(heap, p, wanted, "xrealloc", site);
+}
+
 TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
   if (p == nullptr) return tarn_xmalloc(bytes);
   if (bytes == 0) {
@@ -265,21 +281,11 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site
   report_if_just_freed(p, "xrealloc");
   HeapRecord* const heap = the_family();
   if (heap == nullptr) return nullptr;
-  const std::size_t wanted = heap == &main_record ? class_bytes_for(bytes) : bytes;
-  const bool stays = heap == &main_record && bytes <= before && before <= block_bytes_max;
-  void* resized = p;
-  if (!stays) {
-    resized = heap == &main_record ? take_stacked_of(wanted, block_align) : nullptr;
-    if (resized != nullptr) {
-      memcpy(resized, p, before < bytes ? before : bytes);
-      deallocate(p);
-    } else {
-      resized = heap_reallocate(heap->handle(), p, wanted, "xrealloc", site);
-    }
-    if (resized == nullptr && give_stacked()) {
-      resized = heap_reallocate(heap->handle(), p, wanted, "xrealloc", site);
-    }
-  }
+  const bool is_mallocs = heap == &main_record;
+  const bool stays = is_mallocs && bytes <= before && before <= block_bytes_max;
+  void* const resized = stays        ? p
+                        : is_mallocs ? reallocate_in_main(p, before, bytes, site)
+                                     : heap_reallocate(heap->handle(), p, bytes, "xrealloc", site);
   const Hooked hooked;
   if (resized == nullptr || stays) return resized;
   const std::size_t after = row_of(usable_bytes(resized, "xrealloc"));
@@ -412,9 +418,7 @@ void tarn_xalloc_set_lock(const tarn_xalloc_hooks* given) {
 
 void tarn_xalloc_lock(void) {
   static constinit std::atomic<bool> knows_forks{false};
-  if (!knows_forks.exchange(true, std::memory_order_relaxed)) {
-    os::process_on_fork_also([] { program_lock.recover_after_fork(); });
-  }
+  os::process_on_fork_once(knows_forks, [] { program_lock.recover_after_fork(); });
   if (program_lock.held_by_this_thread()) {
     ++program_locks;
   } else {

@@ -171,6 +171,16 @@ inline bool await_fork() noexcept {
 // May allocate.
 void process_on_fork_also(void (*child)()) noexcept;
 
+// The same for the first of several callers, which `known` tells: true for that one. The others do
+// not wait for it.
+inline bool process_on_fork_once(std::atomic<bool>& known, void (*child)()) noexcept {
+  if (known.load(std::memory_order_relaxed) || known.exchange(true, std::memory_order_relaxed)) {
+    return false;
+  }
+  process_on_fork_also(child);
+  return true;
+}
+
 // Has `before` called in the parent before each fork, and one of the others after it.
 void process_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 

@@ -99,9 +99,7 @@ bool complete_options(const tarn_unreachable_options* given, const char* functio
 }
 
 bool Search::run(const tarn_unreachable_options& options, const os::Standing& self) noexcept {
-  if (!forks_are_known.exchange(true, std::memory_order_relaxed)) {
-    os::process_on_fork_also(child_of_fork);
-  }
+  os::process_on_fork_once(forks_are_known, child_of_fork);
   if (searching.held_by_this_thread() || registered_roots.lock().held_by_this_thread() ||
       Scratch::lock().held_by_this_thread() || !is_outside()) {
     return fail_with(EBUSY);

@@ -51,8 +51,7 @@ void reset(int signal) noexcept {
 // Sends the thread the signal as it was. (Where only the instruction would be tried again, another
 // thread may have opened the memory meanwhile.)
 void resend(int signal, siginfo_t* info) noexcept {
-  const long thread = syscall(SYS_gettid);
-  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, signal, info) != 0) raise(signal);
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), signal, info) != 0) raise(signal);
 }
 
 // Whether the stack that the handler is on has room for an explanation.

@@ -98,9 +98,7 @@ void watch_freed(const void* pool, const void* block, std::size_t bytes) noexcep
 }
 
 void watch_add(Watched* watched) noexcept {
-  // Relaxed: the first one to come does it, and nobody waits for that.
-  if (!prepared.exchange(true, std::memory_order_relaxed)) {
-    process_on_fork_also([] { all_lock.recover_after_fork(); });
+  if (process_on_fork_once(prepared, [] { all_lock.recover_after_fork(); })) {
     if (__asan_set_error_report_callback != nullptr) {
       __asan_set_error_report_callback(explain_report);
     }
