@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <vector>
 
 #include "../support/child.hpp"
 #include "../support/threads.hpp"
@@ -48,19 +49,24 @@ TEST_F(SmrtHeapThreads, ThePoolOfABlock) {
   threads.join();
 }
 
-// A pool is shown when it is complete.
+// A pool is shown when it is complete. None ends meanwhile: what is being freed is not to be asked.
 TEST_F(SmrtHeapThreads, AllPoolsAreWhole) {
+  std::vector<MEM_POOL> made[2];
   std::atomic<int> makers{2};
-  support::Threads threads(2, [&] {
-    for (int i = 0; i < 500; ++i) EXPECT_EQ(MemPoolFree(MemPoolInitFS(64, 0, 0)), 1);
+  support::Threads threads(std::size_t{2}, [&](std::size_t t) {
+    for (int i = 0; i < 500; ++i) made[t].push_back(MemPoolInitFS(64, 0, 0));
     --makers;
   });
-  // What another thread may be freeing is not asked for what it has.
-  for (unsigned n = 0; makers != 0; n = (n + 1) % 8) {
-    if (n >= __atomic_load_n(&tarn_mem_all.used, __ATOMIC_ACQUIRE)) continue;
-    const struct tarn_mem_pool* const place = tarn_mem_place(n);
+  for (unsigned n = 0; makers != 0; n = (n + 1) % 8) {  // The newest ones.
+    const unsigned used = __atomic_load_n(&tarn_mem_all.used, __ATOMIC_ACQUIRE);
+    if (n >= used) continue;
+    const struct tarn_mem_pool* const place = tarn_mem_place(used - 1 - n);
     if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != 1) continue;
     EXPECT_EQ(place->block_size, 64u);
+  }
+  threads.join();
+  for (const std::vector<MEM_POOL>& pools : made) {
+    for (MEM_POOL own : pools) EXPECT_EQ(MemPoolFree(own), 1);
   }
 }
 
