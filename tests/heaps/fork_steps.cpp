@@ -9,12 +9,9 @@
 #include "heap.hpp"
 
 #if defined(__x86_64__) && TARN_TEST_DIVISOR == 1
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <thread>
@@ -27,25 +24,6 @@ namespace {
 
 constexpr int forks_wanted = 120;
 constexpr std::size_t ceiling = 512 * kib;
-
-// One thread steps, the other forks; each waits for the other.
-std::atomic<long> steps{0};
-enum class Stepping { moves, stands, is_over };
-std::atomic<Stepping> stepping{Stepping::moves};
-long stride = 0;  // 0: count the steps only.
-
-void tell(Stepping now) {
-  stepping.store(now);
-  stepping.notify_one();
-}
-
-void on_step(int /*signal*/) {
-  const long step = steps.load(std::memory_order_relaxed) + 1;
-  steps.store(step, std::memory_order_relaxed);
-  if (stride == 0 || step % stride != 0) return;
-  tell(Stepping::stands);
-  stepping.wait(Stepping::stands);
-}
 
 using support::require;
 
@@ -200,27 +178,6 @@ void use(tarn_heap heap) {
   ::_exit(0);
 }
 
-// A thread's work, with at_stand() whenever it stands; how many instructions it took. The work
-// tells when its steps are over.
-long step_through(long wanted_stride, const std::function<void()>& work,
-                  const std::function<void()>& at_stand) {
-  struct sigaction action = {};
-  action.sa_handler = on_step;
-  EXPECT_EQ(::sigaction(SIGTRAP, &action, nullptr), 0);
-  steps = 0;
-  stepping = Stepping::moves;
-  stride = wanted_stride;
-  std::thread thread(work);
-  for (;;) {
-    stepping.wait(Stepping::moves);
-    if (stepping == Stepping::is_over) break;
-    at_stand();
-    tell(Stepping::moves);
-  }
-  thread.join();
-  return steps;
-}
-
 class ForkSteps : public testing::TestWithParam<std::tuple<Operation, int>> {
  protected:
   // The operation once, by a thread of its own; how many instructions it took.
@@ -230,10 +187,10 @@ class ForkSteps : public testing::TestWithParam<std::tuple<Operation, int>> {
       BlockRange ground(threads);
       operation.prepare(ground);
       support::in_steps([&op = operation, &ground] { op.act(ground); });
-      tell(Stepping::is_over);
+      support::end_steps();
       if (!is_none(ground.heap())) tarn_heap_destroy(ground.heap());
     };
-    return step_through(wanted_stride, work, at_stand);
+    return support::steps_of(wanted_stride, work, at_stand);
   }
 };
 
@@ -245,7 +202,7 @@ TEST_P(ForkSteps, TheChildFindsHeapsInOrder) {
     if (HasFailure()) return;
     ++forks;
     EXPECT_EQ(support::status_of_child(live_as_child), 0)
-        << "after instruction " << steps << " of " << all;
+        << "after instruction " << support::steps << " of " << all;
   });
   EXPECT_GT(forks, 0);
 }
@@ -258,7 +215,7 @@ TEST(CheckedForkSteps, TheChildFindsItsBlocks) {
     wanted.mode = TARN_MODE_CHECKED;
     heap = tarn_heap_create(&wanted);
     support::in_steps([] { leave_block(heap, 3000); });
-    tell(Stepping::is_over);
+    support::end_steps();
     tarn_heap_destroy(heap);
   };
   const auto live = [] {
@@ -268,11 +225,12 @@ TEST(CheckedForkSteps, TheChildFindsItsBlocks) {
     require(tarn_heap_check(heap) == 1, "not in order");
     return 0;
   };
-  const long all = step_through(0, first_block, [] {});
+  const long all = support::steps_of(0, first_block, [] {});
   if (all == 0) GTEST_SKIP() << "no single steps here";
-  step_through(all / 600 + 1, first_block, [&] {
+  support::steps_of(all / 600 + 1, first_block, [&] {
     if (HasFailure()) return;
-    EXPECT_EQ(support::status_of_child(live), 0) << "after instruction " << steps << " of " << all;
+    EXPECT_EQ(support::status_of_child(live), 0)
+        << "after instruction " << support::steps << " of " << all;
   });
 }
 

@@ -13,6 +13,7 @@
 namespace tarn {
 
 constinit IdlePurge idle_purge;
+constinit std::atomic<const KeptBlocks*> kept_blocks{nullptr};
 
 namespace {
 

@@ -1,10 +1,11 @@
 // idle_purge: purging for threads that do not read their mail. Pages in the mail that have no live
 // block lose their contents where they are; docs/design/pages.md says how the owner comes to know.
-// One thread at a time does it for all.
+// One thread at a time does it for all. And what else threads keep, which a higher room gives back.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "engine/records/thread.hpp"
@@ -44,5 +45,22 @@ class IdlePurge {
 };
 
 extern IdlePurge idle_purge;
+
+// Freed blocks that a higher room keeps for the threads that freed them, instead of giving them
+// back to their pages (kinds/process_wide/block_stacks.hpp).
+struct KeptBlocks {
+  // Gives back what has not been wanted for the purge delay; at_once: all of it. False when there
+  // was nothing. Calls nothing of the program. pre: the calling thread is not busy,
+  // holds no lock and is inside no heap
+  bool (*give)(bool at_once) noexcept;
+  void (*give_own)() noexcept;  // All that is the calling thread's.
+  bool (*is_there)() noexcept;
+};
+extern std::atomic<const KeptBlocks*> kept_blocks;  // Null: there are none.
+
+inline bool give_kept_blocks(bool at_once) noexcept {
+  const KeptBlocks* const kept = kept_blocks.load(std::memory_order_acquire);
+  return TARN_UNLIKELY(kept != nullptr) && kept->give(at_once);
+}
 
 }  // namespace tarn

@@ -50,6 +50,7 @@ std::size_t look_at_mail(std::uint64_t now_ms) noexcept {
   if (TARN_LIKELY(now_ms < mail_due_ms.load(std::memory_order_relaxed))) return 0;
   const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
   mail_due_ms.store(now_ms + delay, std::memory_order_relaxed);
+  give_kept_blocks(false);
   return idle_purge.purge(false);
 }
 
@@ -78,6 +79,12 @@ void give_rest_when_due(std::uint64_t now_ms) noexcept {
   store.purge(now_ms, 0, 0);
 }
 
+// Memory that may become free without a word.
+bool is_any_away() noexcept {
+  const KeptBlocks* const kept = kept_blocks.load(std::memory_order_acquire);
+  return IdlePurge::is_there() || (kept != nullptr && kept->is_there());
+}
+
 std::uint64_t next_due_ms() noexcept {
   const std::uint64_t due = store.purge_due_ms();
   const std::uint64_t rest = store.rest_due_ms();
@@ -97,8 +104,7 @@ void Background::run() noexcept {
     store.purger.lie_down();
     const std::uint64_t due = next_due_ms();
     std::uint64_t pause = due == UINT64_MAX ? due : due > now ? due - now : 0;
-    // What lies in the mail may become free at any time without a word.
-    mail_pause = IdlePurge::is_there() ? longer(mail_pause) : 0;
+    mail_pause = is_any_away() ? longer(mail_pause) : 0;
     const bool for_mail = pause == UINT64_MAX && mail_pause >= doze_ms_least;
     if (mail_pause != 0 && mail_pause < pause) pause = mail_pause;
     if (pause == UINT64_MAX) {

@@ -6,6 +6,7 @@
 #include "engine/layout/geometry.hpp"
 #include "engine/records/gate.hpp"
 #include "engine/records/thread.hpp"
+#include "engine/threads/idle_purge.hpp"
 #include "platform/base/check.hpp"
 
 namespace tarn {
@@ -37,8 +38,9 @@ std::size_t wanted_for(const RecoveryScope& scope, std::size_t bytes, int tries)
 }  // namespace
 
 bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexcept {
+  if (bytes > request_bytes_max) return false;
   const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
-  if (hooks == nullptr || bytes > request_bytes_max) return false;
+  if (hooks == nullptr) return scope.top == nullptr && tries == 0 && give_kept_blocks(true);
   // No recovery makes room for more than there is, nor in a heap that is being looked at.
   if (scope.top != nullptr && (bytes > scope.top->limits.ceiling.load(std::memory_order_relaxed) ||
                                (exclusive_to_this_thread(*scope.top) && scope.top->walking))) {

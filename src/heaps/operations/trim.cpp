@@ -63,6 +63,8 @@ std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept {
 
 void thread_idle() noexcept {
   if (current_thread == no_thread()) return;
+  const KeptBlocks* const kept = kept_blocks.load(std::memory_order_acquire);
+  if (kept != nullptr) kept->give_own();
   Thread& thread = *current_thread;
   Busy busy(thread);
   flush_all(thread);
@@ -76,6 +78,7 @@ namespace {
 
 // What nobody else is at work with goes back to the store.
 void flush_everywhere() noexcept {
+  give_kept_blocks(true);
   if (current_thread != no_thread()) {
     Busy busy(*current_thread);
     flush_all(*current_thread);

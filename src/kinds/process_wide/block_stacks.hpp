@@ -4,8 +4,9 @@
 // but the program.
 //
 // A thread stacks blocks of its own pages alone; those of other threads go back to these. What was
-// not wanted again for purge_delay_ms goes back to the heap when the thread stacks or takes a block
-// of the class, and all of it when the thread ends, or memory is short.
+// not wanted again for purge_delay_ms goes back to the heap when the thread stacks or takes some
+// more blocks of the class, or when memory is looked after (engine/threads/idle_purge.hpp), by any
+// thread; and all of it when the thread ends, at a trim, and when memory is short.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -35,11 +36,9 @@ constexpr StackRow unalloc_row(std::size_t at) noexcept { return StackRow{xmallo
 // The block that the calling thread has stacked last; null: none.
 void* take_stacked(StackRow row) noexcept;
 
-// False, with nothing done, when there is no memory for that. A block that is on the top already is
-// reported as freed twice by `function`. pre: a block of one of the calling thread's own pages
+// False, with nothing done, when there is no memory for that. Calls nothing of the program, and
+// keeps errno. A block that is among the last four is reported as freed twice by `function`. pre:
+// a block of one of the calling thread's own pages
 bool stack_block(StackRow row, void* p, const char* function) noexcept;
-
-// Gives all blocks that the calling thread has stacked back to the heap. False: there were none.
-bool give_stacked() noexcept;
 
 }  // namespace tarn

@@ -135,8 +135,6 @@ TARN_NOINLINE void* allocate_slow(std::size_t bytes, const char* function,
         size_class == no_class ? nullptr : take_stacked(unalloc_row(size_class - class_count));
     if (block != nullptr) return block;
   }
-  void* const block = heap_allocate(heap, bytes, function, site);
-  if (block != nullptr || !give_stacked()) return block;
   return heap_allocate(heap, bytes, function, site);
 }
 TARN_INLINE void* allocate_any(std::size_t bytes, const char* function, const void* site) noexcept {
@@ -171,11 +169,11 @@ TARN_INLINE void give(void* p) noexcept {
   deallocate(p);
 }
 
-// A larger block in place of p, each from and to its stack.
+// Another block in place of p, each from and to its stack.
 void* move_lifo(void* p, std::size_t usable, std::size_t bytes, const void* site) noexcept {
   void* const block = allocate_slow(bytes, "unrealloc", site);
   if (block == nullptr) return nullptr;
-  memcpy(block, p, usable);
+  memcpy(block, p, usable < bytes ? usable : bytes);
   give(p);
   return block;
 }
@@ -190,7 +188,10 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site
   if (heap.record == nullptr) return nullptr;
   if (is_lifo() && bytes <= TARN_HEAP_CLASS_BYTES_MAX) {
     const std::size_t usable = usable_bytes(p, "unrealloc", site);
+    const bool is_of_class = usable <= TARN_HEAP_CLASS_BYTES_MAX;
     if (bytes > usable) return move_lifo(p, usable, bytes, site);
+    void* const moved = is_of_class ? nullptr : move_lifo(p, usable, bytes, site);
+    if (moved != nullptr) return moved;
   }
   return heap_reallocate(heap, p, bytes, "unrealloc", site);
 }

@@ -183,7 +183,6 @@ void* allocate_by_request(const Request& request) noexcept {
       block = take_stacked_for(wanted.bytes, wanted.alignment);
     }
     if (block == nullptr) block = heap_allocate_slow(heap->handle(), wanted);
-    if (block == nullptr && give_stacked()) block = heap_allocate_slow(heap->handle(), wanted);
   }
   const Hooked hooked;  // Programs see their lock held once for each request.
   if (block == nullptr) return nullptr;
@@ -265,10 +264,7 @@ void* reallocate_in_main(void* p, std::size_t before, std::size_t bytes,
     deallocate(p);
     return taken;
   }
-  const tarn_heap heap = main_record.handle();
-  void* const resized = heap_reallocate(heap, p, wanted, "xrealloc", site);
-  if (resized != nullptr || !give_stacked()) return resized;
-  return heap_reallocate(heap, p, wanted, "xrealloc", site);
+  return heap_reallocate(main_record.handle(), p, wanted, "xrealloc", site);
 }
 
 TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
@@ -369,10 +365,10 @@ void tarn_xfree(void* p) {
 }
 
 std::size_t tarn_xalloc_usable_bytes(const void* p) {
-  HeapRecord* const heap = family.load(std::memory_order_acquire);
-  return p != nullptr && heap != nullptr && heap_of(p).record == heap
-             ? usable_bytes(p, "tarn_xalloc_usable_bytes")
-             : 0;
+  const HeapRecord* const known = family.load(std::memory_order_acquire);
+  const HeapRecord* const heap = known != nullptr ? known : &main_record;
+  return p != nullptr && heap_of(p).record == heap ? usable_bytes(p, "tarn_xalloc_usable_bytes")
+                                                   : 0;
 }
 
 int tarn_xalloc_init(const tarn_xalloc_options* options) {
@@ -405,7 +401,6 @@ int tarn_xalloc_init(const tarn_xalloc_options* options) {
 }
 
 void tarn_xalloc_destroy(void) {
-  give_stacked();
   trim(0);
   const Hooked hooked;
   forget_counts();

@@ -171,14 +171,12 @@ inline bool await_fork() noexcept {
 // May allocate.
 void process_on_fork_also(void (*child)()) noexcept;
 
-// The same for the first of several callers, which `known` tells: true for that one. The others do
-// not wait for it.
+// The same for several callers, which `known` tells of each other: true for the first. Where two
+// come at once, `child` may be called twice after each fork.
 inline bool process_on_fork_once(std::atomic<bool>& known, void (*child)()) noexcept {
-  if (known.load(std::memory_order_relaxed) || known.exchange(true, std::memory_order_relaxed)) {
-    return false;
-  }
+  if (known.load(std::memory_order_acquire)) return false;
   process_on_fork_also(child);
-  return true;
+  return !known.exchange(true, std::memory_order_acq_rel);
 }
 
 // Has `before` called in the parent before each fork, and one of the others after it.

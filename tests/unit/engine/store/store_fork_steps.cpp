@@ -9,32 +9,10 @@
 #include "survey.hpp"
 
 #if defined(__x86_64__) && !defined(TARN_SANITIZED)
-#include <x86intrin.h>
-
-#include <atomic>
-#include <csignal>
-#include <thread>
+#include "../../../support/trap_flag.hpp"
 
 namespace tarn {
 namespace {
-
-// One thread steps, the other forks; each waits for the other.
-enum class Stepping { moves, stands, is_over };
-std::atomic<Stepping> stepping{Stepping::moves};
-long steps = 0;
-
-void tell(Stepping now) {
-  stepping.store(now);
-  stepping.notify_one();
-}
-
-void on_step(int /*signal*/) {
-  ++steps;
-  tell(Stepping::stands);
-  stepping.wait(Stepping::stands);
-}
-
-constexpr unsigned long long trap_flag = 0x100;
 
 struct Free {
   std::size_t slices = 0;
@@ -55,9 +33,6 @@ class StoreForkSteps : public testing::Test {
   static constexpr std::size_t span_slices[] = {20, 300, (std::size_t{130} << 20) >> slice_shift};
 
   void SetUp() override {
-    struct sigaction action = {};
-    action.sa_handler = on_step;
-    ASSERT_EQ(sigaction(SIGTRAP, &action, nullptr), 0);
     store.configure(3600000, std::size_t{1} << 40);
     store.purge(time_in(0), 0, 0);
     std::vector<Span*> spans;
@@ -99,27 +74,17 @@ TEST_F(StoreForkSteps, APurgeLosesNothingToTheChild) {
   const Free before = free_now();
   metadata_ = store.totals().reserved_bytes - ((before.slices + between_.size()) << slice_shift);
   most_lost = before.most;
-  steps = 0;
-  stepping = Stepping::moves;
-  const std::uint64_t now = time_in(0);
-  std::thread steps_through([now] {
-    __writeeflags(__readeflags() | trap_flag);
-    store.purge(now, 0, 0);
-    __writeeflags(__readeflags() & ~trap_flag);
-    tell(Stepping::is_over);
+  const auto purge = [now = time_in(0)] {
+    support::in_steps([now] { store.purge(now, 0, 0); });
+    support::end_steps();
+  };
+  const long all = support::steps_of(1, purge, [this] {
+    if (HasFailure()) return;
+    in_unrepaired_child([this] { expect_all_there(); });
+    if (HasFailure()) ADD_FAILURE() << "after instruction " << support::steps;
   });
-  for (;;) {
-    stepping.wait(Stepping::moves);
-    if (stepping == Stepping::is_over) break;
-    if (!HasFailure()) {
-      in_unrepaired_child([this] { expect_all_there(); });
-      if (HasFailure()) ADD_FAILURE() << "after instruction " << steps;
-    }
-    tell(Stepping::moves);
-  }
-  steps_through.join();
-  if (steps == 0) GTEST_SKIP() << "no single steps here";
-  EXPECT_GT(steps, 500);
+  if (all == 0) GTEST_SKIP() << "no single steps here";
+  EXPECT_GT(all, 500);
   EXPECT_EQ(free_slices(SpanKind::dirty), 0u);
 }
 
