@@ -31,9 +31,10 @@ class Allocator {
  public:
   // size: of a block, at least 1; a block is no smaller than a pointer. objects: how many blocks
   // there are; 0: as many as the heap has memory for. memory: objects * size bytes (or
-  // memory_bytes), aligned; null: from the heap. name: not copied. alignment: a power of two. 0
-  // stands for 16; in the caller's memory, for what an object of that size can need, at most a
-  // pointer's, so that there are `objects` blocks.
+  // memory_bytes), aligned; null: from the heap. Below a pointer's size it has room for fewer
+  // blocks (the source wrote beyond it). name: not copied. alignment: a power of two. 0 stands for
+  // 16; in the caller's memory, for what an object of that size can need, at most a pointer's, so
+  // that there are `objects` blocks.
   constexpr Allocator(std::size_t size, std::size_t objects = 0, void* memory = nullptr,
                       const char* name = nullptr, std::size_t alignment = 0,
                       std::size_t memory_bytes = 0) noexcept

@@ -43,14 +43,20 @@ TARN_API TARN_ALLOCATES_SHARED(1, 2) void* tarn_xcalloc(size_t count, size_t byt
  * was. */
 TARN_API TARN_MUST_USE void* tarn_xrealloc(void* p, size_t bytes);
 
-/* Frees a block, from any thread; null is ignored, and errno is kept. A pointer that is no block of
- * tarn's is reported (`tarn: invalid free: xfree(...)`), and ends the process; so is the block that
- * was freed last from the same page (`tarn: double free: ...`). Other double frees are found as
- * tarn_free finds them, and all of them in a checked mode. */
+/* Frees a block, from any thread; null is ignored, and errno is kept. A pointer that is not the
+ * start of a block is reported (`tarn: invalid free: xfree(...)`) where tarn_free tells that, too,
+ * and above 1 KiB always, and ends the process. So is what the calling thread has just freed
+ * (`tarn: double free: ...`): the last block of the same page, above 1 KiB one of the last four of
+ * the class. A checked mode finds all wrong frees.
+ *
+ * Blocks above 1 KiB are kept for the calling thread to take again, last in, first out, and then
+ * cost no touch of their memory. They go back like other free memory: what was not wanted for
+ * purge_delay_ms when memory is next looked after, all of them at a trim, when the thread says that
+ * it is idle or ends, and before any allocation fails. */
 TARN_API void tarn_xfree(void* p);
 
 /* How many bytes of the block may be used: the size of its class. 0 for null and for what is no
- * block of malloc's heap. */
+ * block of malloc's heap; in a mode that is not fast, of the family's. */
 TARN_API size_t tarn_xalloc_usable_bytes(const void* p);
 
 /* A lock of the program's own. */
@@ -83,8 +89,8 @@ typedef struct tarn_xalloc_options {
  * or are larger than 128 KiB, and as tarn_heap_create. */
 TARN_API int tarn_xalloc_init(const tarn_xalloc_options* options);
 
-/* Gives back what holds no live block (as tarn_trim), and counts from then on as if only the live
- * blocks had ever been made. Live blocks stay, and may be freed later, for instance by the
+/* Gives back what holds no live block (as tarn_malloc_trim), and counts from then on as if only the
+ * live blocks had ever been made. Live blocks stay, and may be freed later, for instance by the
  * destructor of a static object. What other threads do meanwhile may be miscounted. */
 TARN_API void tarn_xalloc_destroy(void);
 
