@@ -182,7 +182,7 @@ TEST(XallocatorStacks, AreEmptiedWhileTheyAreUsed) {
     const auto value = static_cast<unsigned char>(number + 1);
     std::vector<unsigned char*> blocks;
     unsigned draw = number;
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < 100000; ++i) {
       draw = draw * 1664525 + 1013904223;
       const std::size_t bytes = 1100 + (draw >> 8) % 6000;
       auto* const p = static_cast<unsigned char*>(xmalloc(bytes));

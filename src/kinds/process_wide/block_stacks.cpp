@@ -319,6 +319,19 @@ std::uint32_t count_of(ThreadStacks& stacks, const BlockStack& stack) noexcept {
   return section.is_open() ? stack.slots->count() : 0;
 }
 
+// The stack has its blocks in `larger` from now on. Returns the slots that are of no use any more:
+// `larger` itself if they are not larger.
+Slots* move_to(BlockStack& stack, Slots* larger) noexcept {
+  Slots* const before = stack.slots;
+  const std::uint32_t count = before->count();
+  if (count >= larger->room - remembered) return larger;
+  memcpy(&larger->at(remembered), &before->at(before->bottom), count * sizeof(void*));
+  larger->top = remembered + count;
+  TARN_FORK_FENCE();
+  stack.slots = larger;
+  return before;
+}
+
 // False when there is no memory for more.
 TARN_COLD bool grow(ThreadStacks& stacks, BlockStack& stack) noexcept {
   const std::uint32_t count = count_of(stacks, stack);
@@ -330,15 +343,7 @@ TARN_COLD bool grow(ThreadStacks& stacks, BlockStack& stack) noexcept {
   memset(&spare->at(0), 0, remembered * sizeof(void*));
   {
     const Section section(stacks);
-    Slots& before = *stack.slots;
-    const std::uint32_t moved = before.count();  // Perhaps fewer than before the allocation.
-    if (section.is_open() && moved < room - remembered) {
-      memcpy(&spare->at(remembered), &before.at(before.bottom), moved * sizeof(void*));
-      spare->top = remembered + moved;
-      TARN_FORK_FENCE();
-      stack.slots = spare;
-      spare = &before;
-    }
+    if (section.is_open()) spare = move_to(stack, spare);
   }
   stacks.has_slots.store(true, std::memory_order_relaxed);
   if (spare != no_slots) deallocate(spare);
