@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -33,21 +34,6 @@ namespace {
 constexpr std::size_t block_bytes = 4096;
 constexpr std::size_t many = 8192;  // 32 MiB.
 constexpr std::size_t most_of_it = 24 << 20;
-
-// Of the process: what is mapped, and what is resident.
-struct Memory {
-  std::size_t mapped = 0;
-  std::size_t resident = 0;
-};
-Memory memory() {
-  Memory pages;
-  std::FILE* const file = std::fopen("/proc/self/statm", "r");
-  EXPECT_NE(file, nullptr);
-  EXPECT_EQ(std::fscanf(file, "%zu %zu", &pages.mapped, &pages.resident), 2);
-  std::fclose(file);
-  const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return {pages.mapped * page_bytes, pages.resident * page_bytes};
-}
 
 void use_and_free(std::size_t count, std::size_t bytes = block_bytes) {
   std::vector<void*> blocks;
@@ -93,6 +79,21 @@ TEST(XallocatorStacks, AThreadThatSaysThatItIsIdleGivesItsOwn) {
 }
 
 #if !defined(TARN_SANITIZED)  // Which keep memory of their own, and need more addresses.
+// Of the process: what is mapped, and what is resident.
+struct Memory {
+  std::size_t mapped = 0;
+  std::size_t resident = 0;
+};
+Memory memory() {
+  Memory pages;
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  EXPECT_NE(file, nullptr);
+  EXPECT_EQ(std::fscanf(file, "%zu %zu", &pages.mapped, &pages.resident), 2);
+  std::fclose(file);
+  const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return {pages.mapped * page_bytes, pages.resident * page_bytes};
+}
+
 TEST(XallocatorStacks, ATrimGivesWhatOthersHaveFreed) {
   tarn_malloc_trim(0);
   const std::size_t before = memory().resident;
@@ -174,6 +175,12 @@ TEST(XallocatorStacks, AFreeAsksNobodyForMemory) {
 }
 #endif
 
+// Registered before anything of the family's: such a handler runs first in a child.
+std::atomic<bool> trims_in_children{false};
+const int registered = pthread_atfork(nullptr, nullptr, [] {
+  if (trims_in_children) tarn_malloc_trim(0);
+});
+
 // Threads work at their stacks while others empty these, and while some fork.
 TEST(XallocatorStacks, AreEmptiedWhileTheyAreUsed) {
   std::atomic<int> working{2};
@@ -199,6 +206,7 @@ TEST(XallocatorStacks, AreEmptiedWhileTheyAreUsed) {
     for (unsigned char* const block : blocks) xfree(block);
     --working;
   });
+  trims_in_children = registered == 0;
   while (working != 0) {
     tarn_malloc_trim(0);
     const int status = support::status_of_child([] {
@@ -209,6 +217,7 @@ TEST(XallocatorStacks, AreEmptiedWhileTheyAreUsed) {
     EXPECT_EQ(status, 0);
   }
   threads.join();
+  trims_in_children = false;
   EXPECT_EQ(wrong, 0);
 }
 
@@ -352,10 +361,30 @@ INSTANTIATE_TEST_SUITE_P(Operations, XallocatorSteps,
                          testing::Values(Step::take, Step::put, Step::grow));
 #endif
 
-// Last in, first out: a block that shrinks into a class takes one that was freed.
-TEST(XallocatorStacks, UnallocsBlocksThatShrinkAreTakenFromThem) {
+// Last in, first out, each in a process of its own, in which unalloc has made its heap.
+tarn_heap heap_in_order() {
+  ::alarm(60);
+  support::require(tarn_unalloc_use_lifo(1) == 0, "in order");
+  void* const p = tarn_unalloc(100);
+  const tarn_heap heap = tarn_heap_of(p);
+  tarn_unfree(p);
+  return heap;
+}
+std::size_t committed_bytes(tarn_heap heap) {
+  tarn_heap_stats stats = TARN_HEAP_STATS();
+  support::require(tarn_heap_get_stats(heap, &stats) == 0, "statistics");
+  return stats.committed_bytes;
+}
+void unalloc_and_free(std::size_t count) {
+  std::vector<void*> blocks;
+  for (std::size_t i = 0; i < count; ++i) blocks.push_back(tarn_unalloc(block_bytes));
+  for (void* const p : blocks) tarn_unfree(p);
+}
+
+// A block that shrinks into a class takes one that was freed.
+TEST(UnallocStacks, BlocksThatShrinkAreTakenFromThem) {
   const int status = support::status_of_child([] {
-    support::require(tarn_unalloc_use_lifo(1) == 0, "in order");
+    const tarn_heap heap = heap_in_order();
     std::size_t before = 0;
     for (int i = 0; i < 2000; ++i) {
       auto* p = static_cast<char*>(tarn_unalloc(200000));
@@ -364,9 +393,78 @@ TEST(XallocatorStacks, UnallocsBlocksThatShrinkAreTakenFromThem) {
       p = static_cast<char*>(tarn_unrealloc(p, 3000));
       support::require(p != nullptr && p[0] == 7 && p[2999] == 7, "its contents");
       tarn_unfree(p);
-      if (i == 100) before = memory().resident;
+      if (i == 100) before = committed_bytes(heap);
     }
-    support::require(memory().resident < before + (2 << 20), "no growth");
+    support::require(committed_bytes(heap) < before + (2 << 20), "no growth");
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(UnallocStacks, ATrimOfTheHeapGivesThem) {
+  const int status = support::status_of_child([] {
+    const tarn_heap heap = heap_in_order();
+    unalloc_and_free(many);
+    support::require(committed_bytes(heap) > most_of_it, "kept");
+    tarn_heap_trim(heap, 0);
+    support::require(committed_bytes(heap) < (1 << 20), "given");
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(UnallocStacks, ACeilingIsNoHigherThanWhatIsInUse) {
+  const int status = support::status_of_child([] {
+    const tarn_heap heap = heap_in_order();
+    support::require(tarn_heap_set_ceiling(heap, 32 << 20) == 0, "a ceiling");
+    unalloc_and_free(many - 512);
+    for (int i = 0; i < 100; ++i) support::require(tarn_unalloc(8192) != nullptr, "served");
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(UnallocStacks, AFrozenHeapKeepsThem) {
+  const int status = support::status_of_child([] {
+    const tarn_heap heap = heap_in_order();
+    unalloc_and_free(2000);
+    support::require(tarn_heap_freeze(heap) == 0, "frozen");
+    tarn_malloc_trim(0);
+    support::require(tarn_unalloc(block_bytes) == nullptr && errno == EPERM, "none while frozen");
+    support::require(tarn_heap_thaw(heap) == 0, "thawed");
+    unalloc_and_free(2000);
+    tarn_malloc_trim(0);
+    support::require(tarn_heap_check(heap) == 1, "in order");
+  });
+  EXPECT_EQ(status, 0);
+}
+
+// Nobody waits for a heap that another thread holds, in order to give back what is kept of it.
+TEST(UnallocStacks, ALockedHeapKeepsThem) {
+  const int status = support::status_of_child([] {
+    const tarn_heap heap = heap_in_order();
+    std::atomic<int> step{0};
+    std::thread keeper([&step] {
+      unalloc_and_free(2000);
+      for (step = 1; step != 2;) std::this_thread::yield();
+      tarn_malloc_trim(0);
+      step = 3;
+    });
+    while (step != 1) std::this_thread::yield();
+    support::require(tarn_heap_lock(heap) == 0, "locked");
+    for (step = 2; step != 3;) std::this_thread::yield();
+    tarn_malloc_trim(0);
+    support::require(tarn_heap_unlock(heap) == 0, "unlocked");
+    keeper.join();
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(UnallocStacks, TheHeapIsNotTheProgramsToEnd) {
+  const int status = support::status_of_child([] {
+    const tarn_heap heap = heap_in_order();
+    for (const auto end : {tarn_heap_destroy, tarn_heap_clear, tarn_heap_delete}) {
+      errno = 0;
+      support::require(end(heap) == -1 && errno == EINVAL, "refused");
+    }
+    unalloc_and_free(10);
   });
   EXPECT_EQ(status, 0);
 }

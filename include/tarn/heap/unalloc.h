@@ -8,7 +8,7 @@
  * is no memory, and for sizes or products above PTRDIFF_MAX, an allocation returns a null pointer
  * with errno ENOMEM and changes nothing. Constant time, apart from calls to the operating system
  * and from zeroing or copying contents. tarn_heap_of(block) is the heap; use it for statistics,
- * walks and trimming.
+ * walks, ceilings and trimming. It cannot be destroyed, deleted or cleared (EINVAL).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TARN_UNALLOC_H

@@ -52,7 +52,8 @@ TARN_API TARN_MUST_USE void* tarn_xrealloc(void* p, size_t bytes);
  * Blocks above 1 KiB are kept for the calling thread to take again, last in, first out, and then
  * cost no touch of their memory. They go back like other free memory: what was not wanted for
  * purge_delay_ms when memory is next looked after, all of them at a trim, when the thread says that
- * it is idle or ends, and before any allocation fails. */
+ * it is idle or ends, and before an allocation fails. What other threads keep gives its memory up
+ * then, but serves no other thread before its own allocates or frees again. */
 TARN_API void tarn_xfree(void* p);
 
 /* How many bytes of the block may be used: the size of its class. 0 for null and for what is no

@@ -88,7 +88,8 @@ struct HeapRecord {
   bool gone = false;       // The heap was destroyed and its memory given back.
   // The lists of its thread heaps are being changed: see EditingLists (exclusive_pages.hpp).
   bool editing_lists = false;
-  bool secret = false;  // Blocks are wiped when they are freed.
+  bool secret = false;       // Blocks are wiped when they are freed.
+  bool everlasting = false;  // A room's that serves the process: no program ends or empties it.
   std::atomic<Frozen> frozen{Frozen::no};
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.
   // Held by the thread that makes the heap, and by the thread that holds it exclusively.

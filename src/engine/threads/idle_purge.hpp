@@ -27,7 +27,11 @@ class IdlePurge {
   static bool is_there() noexcept;
 
   // In the child of a fork: true when the thread that was purging is gone, and had taken mail.
-  bool recover_after_fork() noexcept { return lock_.recover_after_fork(); }
+  bool recover_after_fork() noexcept {
+    if (!lock_.recover_after_fork()) return false;
+    served_ = nullptr;
+    return true;
+  }
 
   // In the child of a fork: true when this thread was purging, and has taken the mail of `owner`.
   bool is_in_hand(const Thread& owner) const noexcept {
@@ -55,6 +59,7 @@ struct KeptBlocks {
   bool (*give)(bool at_once) noexcept;
   void (*give_own)() noexcept;  // All that is the calling thread's.
   bool (*is_there)() noexcept;
+  void (*recover_after_fork)() noexcept;
 };
 extern std::atomic<const KeptBlocks*> kept_blocks;  // Null: there are none.
 

@@ -62,6 +62,8 @@ std::uint64_t longer(std::uint64_t pause_ms) noexcept {
 
 }  // namespace
 
+void note_kept_blocks() noexcept { store.purger.ring(); }
+
 void upkeep() noexcept {
   TARN_ASSERT(!store.lock().held_by_this_thread());
   const std::uint64_t now = os::clock_coarse_ms();

@@ -61,6 +61,9 @@ extern Background background;
 // allocate. pre: the calling thread is not busy, holds no lock and is inside no heap
 void upkeep() noexcept;
 
+// There are kept blocks (idle_purge.hpp) from now on: the background thread looks at them.
+void note_kept_blocks() noexcept;
+
 // Counts refills of the thread, or what is worth so many. pre: as upkeep()
 inline constexpr std::uint32_t refills_between = 64;
 TARN_INLINE void count_refills(Thread& thread, std::uint32_t refills = 1) noexcept {

@@ -9,6 +9,7 @@
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
 #include "engine/threads/ending_threads.hpp"
+#include "engine/threads/idle_purge.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/upkeep.hpp"
 #include "heaps/heap/recovery.hpp"
@@ -36,6 +37,8 @@ void repair_after_fork() noexcept {
   orphans.recover_after_fork(current_thread, in_use);
   repair_heaps(current_thread, in_use);
   repair_recovery();
+  const KeptBlocks* const kept = kept_blocks.load(std::memory_order_acquire);
+  if (kept != nullptr) kept->recover_after_fork();
   background.recover_after_fork();
   TARN_ASSERT(in_use == nullptr || in_use != current_thread);
   TARN_ASSERT(!thread_heaps.lock().is_held() || thread_heaps.lock().held_by_this_thread());

@@ -40,7 +40,10 @@ std::size_t wanted_for(const RecoveryScope& scope, std::size_t bytes, int tries)
 bool recover_for(const RecoveryScope& scope, std::size_t bytes, int tries) noexcept {
   if (bytes > request_bytes_max) return false;
   const RecoveryHooks* const hooks = recovery_hooks.load(std::memory_order_acquire);
-  if (hooks == nullptr) return scope.top == nullptr && tries == 0 && give_kept_blocks(true);
+  if (hooks == nullptr) {
+    const bool may_be_kept = scope.top == nullptr || scope.top->everlasting;
+    return may_be_kept && tries == 0 && bytes >> address_bits == 0 && give_kept_blocks(true);
+  }
   // No recovery makes room for more than there is, nor in a heap that is being looked at.
   if (scope.top != nullptr && (bytes > scope.top->limits.ceiling.load(std::memory_order_relaxed) ||
                                (exclusive_to_this_thread(*scope.top) && scope.top->walking))) {

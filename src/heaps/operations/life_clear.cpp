@@ -74,7 +74,7 @@ void remember_extent(std::uint64_t id, const Span* chain) noexcept {
 
 bool heap_clear(tarn_heap heap, bool ends, const char* function) noexcept {
   HeapRecord* const record = live_record(heap, function);
-  if (record == nullptr || record == &main_record) {
+  if (record == nullptr || record == &main_record || record->everlasting) {
     errno = EINVAL;
     return false;
   }

@@ -61,8 +61,11 @@ Page* take_mixed_page_off(HeapRecord& record) noexcept {
 bool heap_delete(tarn_heap heap) noexcept {
   HeapRecord* const record = heap_lock(heap, "tarn_heap_delete");
   if (record == nullptr) return false;
-  if (record->walking || is_frozen(*record) || !record->source.is_store()) {
-    errno = record->walking ? EBUSY : is_frozen(*record) ? EPERM : ENOTSUP;
+  if (record->walking || is_frozen(*record) || !record->source.is_store() || record->everlasting) {
+    errno = record->everlasting  ? EINVAL
+            : record->walking    ? EBUSY
+            : is_frozen(*record) ? EPERM
+                                 : ENOTSUP;
     leave_exclusive(*record);
     return false;
   }

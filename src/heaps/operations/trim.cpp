@@ -55,6 +55,7 @@ std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept {
   HeapRecord* const record = live_record(heap, "tarn_heap_trim");
   if (record == nullptr) return 0;
   if (record == &main_record) return trim(keep_bytes);
+  if (record->everlasting) give_kept_blocks(true);
   const std::size_t given = give_empty_pages(*record, heap.id, {true, keep_bytes});
   if (!trim_zone(*record, heap.id, true)) live_record(heap, "tarn_heap_trim");  // Reports.
   if (given != 0) store.purge(os::clock_coarse_ms(), 0, 0);
@@ -120,6 +121,7 @@ std::size_t give_spare(std::size_t wanted) noexcept {
 }
 
 std::size_t give_spare_below(HeapRecord& top) noexcept {
+  if (top.everlasting) give_kept_blocks(true);
   std::size_t given = give_spare_of(top, top.id.load(std::memory_order_relaxed), true);
   for (tarn_heap next = registry.next_after({}, &top); next.record != nullptr;
        next = registry.next_after(next, &top)) {

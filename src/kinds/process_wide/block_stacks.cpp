@@ -24,6 +24,7 @@
 #include "engine/records/thread.hpp"
 #include "engine/records/thread_default.hpp"
 #include "engine/threads/idle_purge.hpp"
+#include "engine/threads/upkeep.hpp"
 #include "heaps/heap/recovery.hpp"
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
@@ -79,14 +80,15 @@ struct ThreadStacks {
   BlockStack of[stack_rows];
   std::atomic<bool> inside{false};
   std::atomic<bool> wanted{false};
-  std::atomic<bool> has_slots{false};  // Some stack has any.
+  std::atomic<std::uint32_t> with_slots{0};  // So many stacks have any.
   std::atomic<bool> taken{true};
   ThreadStacks* next_known = nullptr;
 };
 
 constinit std::atomic<ThreadStacks*> known_stacks{nullptr};
-constinit std::atomic<bool> knows_forks{false};
+constinit std::atomic<bool> refused{false};  // The OS tells of no further thread's end.
 constinit os::Lock giving;  // Of the thread that gives back what others have stacked.
+constinit std::atomic<std::uint64_t> gifts{0};  // How often a thread has given what others had.
 TARN_INITIAL_EXEC __thread ThreadStacks* stacks_here = nullptr;
 
 // While this lives, the stacks are the calling thread's alone, if is_open(). Those of another
@@ -102,7 +104,7 @@ class Section {
     }
     stacks.inside.store(true, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    is_open_ = !stacks.wanted.load(std::memory_order_acquire);  // Pairs with give_of().
+    is_open_ = !stacks.wanted.load(std::memory_order_acquire);  // Pairs with the giver.
   }
   ~Section() {
     if (is_mine_) stacks_.inside.store(false, std::memory_order_release);  // Pairs with is_left().
@@ -118,13 +120,20 @@ class Section {
   bool is_open_ = true;
 };
 
+// pre: in a section
+void count_slots(ThreadStacks& stacks, int change) noexcept {
+  const std::uint32_t before = stacks.with_slots.load(std::memory_order_relaxed);
+  // Sequentially consistent: see Sleeper::ring().
+  stacks.with_slots.store(before + static_cast<std::uint32_t>(change), std::memory_order_seq_cst);
+}
+
 // A look that is due: says how many of the oldest blocks are to go. False when none is due.
 bool begin_look(BlockStack& stack, bool at_once, std::uint32_t* unwanted) noexcept {
   const std::uint64_t now = os::clock_coarse_ms();
   if (!at_once && now - stack.looked_at_ms < settings[Option::purge_delay_ms]) return false;
   const std::uint32_t count = stack.slots->count();
-  *unwanted = at_once ? count : stack.least;
-  TARN_ASSERT(*unwanted <= count);
+  // After a fork that has interrupted a take, the least may be one too many.
+  *unwanted = at_once || stack.least > count ? count : stack.least;
   stack.looked_at_ms = now;
   stack.least = count - *unwanted;
   return true;
@@ -143,49 +152,48 @@ std::uint32_t take_oldest(Slots& slots, std::uint32_t most, void** batch) noexce
   return taken;
 }
 
-struct Looked {
-  bool gave = false;
-  bool has_slots = true;  // As far as is known.
-};
+// A heap that another thread holds, or that is frozen, is left alone: a free would wait for that
+// thread, or be misuse.
+bool is_left_alone(const void* block) noexcept {
+  const auto* const page = static_cast<const Page*>(page_map.span_of(block));
+  if (page->kind_now() != SpanKind::page) return false;
+  const HeapRecord& record = *page->heap_now()->record;
+  return &record != &main_record && keeps_off(record);
+}
 
-// Gives back the oldest blocks that are to go, and then the slots if they are empty.
-Looked look(ThreadStacks& stacks, BlockStack& stack, bool at_once) noexcept {
-  Looked looked;
+// Gives back the oldest blocks that are to go, and then the slots if they are empty. False: none.
+bool look(ThreadStacks& stacks, BlockStack& stack, bool at_once) noexcept {
+  bool gave = false;
   std::uint32_t left = 0;
-  for (bool begun = false; looked.has_slots && (left != 0 || !begun); begun = true) {
+  Slots* spare = no_slots;
+  for (bool begun = false; spare == no_slots && (left != 0 || !begun); begun = true) {
     void* batch[batch_blocks];
     std::uint32_t taken = 0;
-    Slots* spare = no_slots;
     {
       const Section section(stacks);
-      if (!section.is_open()) return looked;
-      if (!begun && !begin_look(stack, at_once, &left)) return looked;
-      taken = take_oldest(*stack.slots, left, batch);
+      if (!section.is_open() || stack.slots == no_slots) return gave;
+      if (!begun && !begin_look(stack, at_once, &left)) return gave;
+      Slots& slots = *stack.slots;
+      if (left != 0 && slots.count() != 0 && is_left_alone(slots.at(slots.bottom))) return gave;
+      taken = take_oldest(slots, left, batch);
       left = taken == batch_blocks ? left - taken : 0;
-      if (left == 0 && stack.slots->count() == 0) {
-        spare = stack.slots;
+      if (left == 0 && slots.count() == 0) {
+        spare = &slots;
         stack.slots = no_slots;
-        looked.has_slots = false;
+        count_slots(stacks, -1);
       }
     }
     for (std::uint32_t i = 0; i < taken; ++i) deallocate(batch[i]);
     if (spare != no_slots) deallocate(spare);
-    looked.gave = looked.gave || taken != 0;
+    gave = gave || taken != 0;
   }
-  return looked;
+  return gave;
 }
 
 bool look_at_all(ThreadStacks& stacks, bool at_once) noexcept {
-  if (!stacks.has_slots.load(std::memory_order_relaxed)) return false;
   bool gave = false;
-  bool has_slots = false;
-  stacks.has_slots.store(false, std::memory_order_relaxed);  // So is what grow() says meanwhile.
-  for (BlockStack& stack : stacks.of) {
-    const Looked looked = look(stacks, stack, at_once);
-    gave = gave || looked.gave;
-    has_slots = has_slots || looked.has_slots;
-  }
-  if (has_slots) stacks.has_slots.store(true, std::memory_order_relaxed);
+  if (stacks.with_slots.load(std::memory_order_relaxed) == 0) return false;
+  for (BlockStack& stack : stacks.of) gave = look(stacks, stack, at_once) || gave;
   return gave;
 }
 
@@ -198,35 +206,48 @@ bool is_left(const ThreadStacks& stacks) noexcept {
   return true;
 }
 
-// pre: giving is held
-bool give_of(ThreadStacks& stacks, bool at_once) noexcept {
-  if (!stacks.taken.exchange(true, std::memory_order_acquire)) {  // Its thread has ended.
-    const bool any = look_at_all(stacks, at_once);
-    stacks.taken.store(false, std::memory_order_release);
-    return any;
+// Another thread that gives may be waiting for a heap that this one holds.
+bool begin_giving(bool at_once) noexcept {
+  if (giving.held_by_this_thread()) return false;  // In a signal handler.
+  for (int i = 0; !giving.try_lock(); ++i) {
+    if (!at_once || i == waits_most) return false;
+    os::yield();
   }
-  stacks.wanted.store(true, std::memory_order_relaxed);
-  barrier_for_exclusive();
-  const bool any = is_left(stacks) && look_at_all(stacks, at_once);
-  stacks.wanted.store(false, std::memory_order_release);
-  return any;
+  return true;
 }
 
+bool is_of_another(const ThreadStacks& stacks) noexcept {
+  return &stacks != stacks_here && stacks.with_slots.load(std::memory_order_relaxed) != 0;
+}
+
+// pre: giving is held
+bool give_of_others_now(bool at_once) noexcept {
+  ThreadStacks* const first = known_stacks.load(std::memory_order_acquire);
+  bool any_wanted = false;
+  for (ThreadStacks* s = first; s != nullptr; s = s->next_known) {
+    if (!is_of_another(*s)) continue;
+    s->wanted.store(true, std::memory_order_relaxed);
+    any_wanted = true;
+  }
+  if (!any_wanted) return false;
+  barrier_for_exclusive();
+  bool gave = false;
+  for (ThreadStacks* s = first; s != nullptr; s = s->next_known) {
+    if (!s->wanted.load(std::memory_order_relaxed)) continue;
+    if (is_left(*s)) gave = look_at_all(*s, at_once) || gave;
+    s->wanted.store(false, std::memory_order_release);
+  }
+  return gave;
+}
+
+// True also when another thread has given something while this one waited for it.
 bool give_of_others(bool at_once) noexcept {
-  if (giving.held_by_this_thread()) return false;  // In a signal handler.
-  if (at_once) {
-    giving.lock();
-  } else if (!giving.try_lock()) {
-    return false;
+  const std::uint64_t before = gifts.load(std::memory_order_relaxed);
+  if (begin_giving(at_once)) {
+    if (give_of_others_now(at_once)) gifts.fetch_add(1, std::memory_order_relaxed);
+    giving.unlock();
   }
-  bool any = false;
-  ThreadStacks* s = known_stacks.load(std::memory_order_acquire);
-  for (; s != nullptr; s = s->next_known) {
-    if (s == stacks_here || !s->has_slots.load(std::memory_order_relaxed)) continue;
-    any = give_of(*s, at_once) || any;
-  }
-  giving.unlock();
-  return any;
+  return gifts.load(std::memory_order_relaxed) != before;
 }
 
 bool give_all(bool at_once) noexcept {
@@ -234,39 +255,48 @@ bool give_all(bool at_once) noexcept {
   return give_of_others(at_once) || own;
 }
 
+void give_own() noexcept {
+  if (stacks_here != nullptr) look_at_all(*stacks_here, true);
+}
+
 bool any_has_slots() noexcept {
   const ThreadStacks* s = known_stacks.load(std::memory_order_acquire);
-  while (s != nullptr && !s->has_slots.load(std::memory_order_relaxed)) s = s->next_known;
+  while (s != nullptr && s->with_slots.load(std::memory_order_seq_cst) == 0) s = s->next_known;
   return s != nullptr;
 }
 
-constexpr KeptBlocks hooks{.give = give_all,
-                           .give_own =
-                               []() noexcept {
-                                 if (stacks_here != nullptr) look_at_all(*stacks_here, true);
-                               },
-                           .is_there = any_has_slots};
-
 // Threads that have vanished in the fork leave their stacks to others. What a thread was giving
-// back is lost.
-void after_fork() noexcept {
+// back is lost. Others' memory is written where it must be: the child gets a copy of each page.
+void recover_after_fork() noexcept {
   giving.recover_after_fork();
   ThreadStacks* s = known_stacks.load(std::memory_order_acquire);
   for (; s != nullptr; s = s->next_known) {
-    if (!giving.held_by_this_thread()) s->wanted.store(false, std::memory_order_relaxed);
-    if (s == stacks_here) continue;
+    const bool is_vanished = s != stacks_here && s->taken.load(std::memory_order_relaxed);
+    const bool was_given =
+        s->wanted.load(std::memory_order_relaxed) && !giving.held_by_this_thread();
+    if (was_given) s->wanted.store(false, std::memory_order_relaxed);
+    if (is_vanished || was_given) {
+      std::uint32_t with_slots = 0;
+      for (const BlockStack& stack : s->of) with_slots += stack.slots != no_slots ? 1 : 0;
+      s->with_slots.store(with_slots, std::memory_order_relaxed);
+    }
+    if (!is_vanished) continue;
     s->inside.store(false, std::memory_order_relaxed);
-    s->has_slots.store(true, std::memory_order_relaxed);
     s->taken.store(false, std::memory_order_relaxed);
   }
 }
+
+constexpr KeptBlocks hooks{.give = give_all,
+                           .give_own = give_own,
+                           .is_there = any_has_slots,
+                           .recover_after_fork = recover_after_fork};
 
 void end(void* value) noexcept {
   auto* const stacks = static_cast<ThreadStacks*>(value);
   if (stacks_here != stacks) return;
   look_at_all(*stacks, true);
   stacks_here = nullptr;
-  stacks->taken.store(false, std::memory_order_release);  // Pairs with take_known(), give_of().
+  stacks->taken.store(false, std::memory_order_release);  // Pairs with take_known().
 }
 
 ThreadStacks* take_known() noexcept {
@@ -301,17 +331,24 @@ ThreadStacks* make() noexcept {
   return made;
 }
 
+// Also what the OS needs for it is no heap's of the program's, and asks nobody.
 TARN_COLD bool join() noexcept {
-  if (thread_is_ending) return false;
-  os::process_on_fork_once(knows_forks, after_fork);
+  if (thread_is_ending || refused.load(std::memory_order_relaxed)) return false;
+  const int saved = errno;
+  const WithoutDefaultHeap malloc_itself;
+  const WithoutOwners quiet;
   kept_blocks.store(&hooks, std::memory_order_release);
   ThreadStacks* stacks = take_known();
   if (stacks == nullptr) stacks = make();
-  if (stacks == nullptr) return false;
-  stacks_here = stacks;
-  if (os::thread_on_end(end, stacks, os::ThreadEndFor::block_stacks)) return true;
-  end(stacks);
-  return false;
+  if (stacks != nullptr) {
+    stacks_here = stacks;
+    if (!os::thread_on_end(end, stacks, os::ThreadEndFor::block_stacks)) {
+      refused.store(true, std::memory_order_relaxed);
+      end(stacks);
+    }
+  }
+  errno = saved;
+  return stacks_here != nullptr;
 }
 
 std::uint32_t count_of(ThreadStacks& stacks, const BlockStack& stack) noexcept {
@@ -321,7 +358,7 @@ std::uint32_t count_of(ThreadStacks& stacks, const BlockStack& stack) noexcept {
 
 // The stack has its blocks in `larger` from now on. Returns the slots that are of no use any more:
 // `larger` itself if they are not larger.
-Slots* move_to(BlockStack& stack, Slots* larger) noexcept {
+Slots* move_to(ThreadStacks& stacks, BlockStack& stack, Slots* larger) noexcept {
   Slots* const before = stack.slots;
   const std::uint32_t count = before->count();
   if (count >= larger->room - remembered) return larger;
@@ -329,6 +366,7 @@ Slots* move_to(BlockStack& stack, Slots* larger) noexcept {
   larger->top = remembered + count;
   TARN_FORK_FENCE();
   stack.slots = larger;
+  if (before == no_slots) count_slots(stacks, 1);
   return before;
 }
 
@@ -343,10 +381,13 @@ TARN_COLD bool grow(ThreadStacks& stacks, BlockStack& stack) noexcept {
   memset(&spare->at(0), 0, remembered * sizeof(void*));
   {
     const Section section(stacks);
-    if (section.is_open()) spare = move_to(stack, spare);
+    if (section.is_open()) spare = move_to(stacks, stack, spare);
   }
-  stacks.has_slots.store(true, std::memory_order_relaxed);
-  if (spare != no_slots) deallocate(spare);
+  if (spare == no_slots) {
+    note_kept_blocks();
+  } else {
+    deallocate(spare);
+  }
   return true;
 }
 
@@ -376,7 +417,7 @@ Pushed push(BlockStack& stack, void* p) noexcept {
 }
 
 TARN_INLINE void count_move(BlockStack& stack) noexcept {
-  if (TARN_LIKELY(++stack.moves != look_every)) return;
+  if (TARN_LIKELY(++stack.moves < look_every)) return;
   stack.moves = 0;
   look(*stacks_here, stack, false);
 }

@@ -67,6 +67,7 @@ bool offer(tarn_heap made) noexcept {
     heap_clear(made, true, "unalloc");
     return false;
   }
+  record->everlasting = true;
   publish(*record);
   return true;
 }
@@ -128,8 +129,8 @@ TARN_NOINLINE void* allocate_slow(std::size_t bytes, const char* function,
                                   const void* site) noexcept {
   const tarn_heap heap = the_heap();
   if (heap.record == nullptr) return nullptr;
-  if (is_lifo()) {
-    HeapRecord& record = *static_cast<HeapRecord*>(heap.record);
+  HeapRecord& record = *static_cast<HeapRecord*>(heap.record);
+  if (is_lifo() && !is_frozen(record)) {
     const std::size_t size_class = table_class_of(record, bytes, block_align);
     void* const block =
         size_class == no_class ? nullptr : take_stacked(unalloc_row(size_class - class_count));
@@ -148,16 +149,10 @@ std::size_t place_to_stack(void* p) noexcept {
   constexpr std::size_t none = TARN_HEAP_CLASSES_MAX;
   auto* const page = static_cast<Page*>(page_map.span_of(p));
   HeapRecord* const record = heap_record.load(std::memory_order_relaxed);
-  if (page->kind_now() == SpanKind::mixed && page->record_now() == record) {
-    const std::size_t bytes = usable_bytes(p, "unfree");
-    const std::size_t size_class = table_class_of(*record, bytes, block_align);
-    if (size_class == no_class) return none;
-    const std::size_t at = size_class - class_count;
-    return record->fixed(at).block_bytes == bytes ? at : none;
-  }
   const bool is_mine = page->kind_now() == SpanKind::page &&
                        page->owner.load(std::memory_order_relaxed) == current_thread &&
-                       page->heap_now()->record == record && page->is_block(p);
+                       page->heap_now()->record == record && page->is_block(p) &&
+                       !is_frozen(*record);
   return is_mine ? page->size_class - std::size_t{class_count} : none;
 }
 bool stack_freed(void* p) noexcept {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/threads/idle_purge.hpp"
 #include "heaps/checked/places.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/registry.hpp"
@@ -104,6 +105,7 @@ bool Search::run(const tarn_unreachable_options& options, const os::Standing& se
       Scratch::lock().held_by_this_thread() || !is_outside()) {
     return fail_with(EBUSY);
   }
+  give_kept_blocks(true);  // They are free, but look live.
   os::Locked locked(searching);
   const os::Undisturbed undisturbed;
   return run_held(options, self);
