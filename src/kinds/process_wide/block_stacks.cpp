@@ -308,20 +308,24 @@ ThreadStacks* take_known() noexcept {
   return nullptr;
 }
 
-// Memory for what is kept here: malloc's itself, as it outlives a default heap of the thread; and
-// no callback of the program is asked for it, which a free is no place for. Null when there is
-// none, with errno as it was.
-void* allocate_quietly(std::size_t bytes) noexcept {
-  const int saved = errno;
-  const WithoutDefaultHeap malloc_itself;
-  const WithoutOwners quiet;
-  void* const memory = allocate(bytes);
-  errno = saved;
-  return memory;
-}
+// While this lives, what is allocated is malloc's own, as it outlives a default heap of the thread,
+// and no callback of the program is asked for it, which a free is no place for. errno is kept.
+class Quietly {
+ public:
+  Quietly() noexcept : saved_errno_(errno) {}
+  ~Quietly() { errno = saved_errno_; }
+  Quietly(const Quietly&) = delete;
+  Quietly& operator=(const Quietly&) = delete;
 
+ private:
+  const int saved_errno_;
+  const WithoutDefaultHeap malloc_itself_;
+  const WithoutOwners nobody_asked_;
+};
+
+// pre: Quietly
 ThreadStacks* make() noexcept {
-  void* const memory = allocate_quietly(sizeof(ThreadStacks));
+  void* const memory = allocate(sizeof(ThreadStacks));
   if (memory == nullptr) return nullptr;
   auto* const made = new (memory) ThreadStacks;
   made->next_known = known_stacks.load(std::memory_order_relaxed);
@@ -331,12 +335,9 @@ ThreadStacks* make() noexcept {
   return made;
 }
 
-// Also what the OS needs for it is no heap's of the program's, and asks nobody.
 TARN_COLD bool join() noexcept {
   if (thread_is_ending || refused.load(std::memory_order_relaxed)) return false;
-  const int saved = errno;
-  const WithoutDefaultHeap malloc_itself;
-  const WithoutOwners quiet;
+  const Quietly quietly;  // What libc allocates for the end of the thread, too.
   kept_blocks.store(&hooks, std::memory_order_release);
   ThreadStacks* stacks = take_known();
   if (stacks == nullptr) stacks = make();
@@ -347,7 +348,6 @@ TARN_COLD bool join() noexcept {
       end(stacks);
     }
   }
-  errno = saved;
   return stacks_here != nullptr;
 }
 
@@ -375,7 +375,8 @@ TARN_COLD bool grow(ThreadStacks& stacks, BlockStack& stack) noexcept {
   const std::uint32_t count = count_of(stacks, stack);
   if (count > UINT32_MAX / 4) return false;
   const std::uint32_t room = count < room_least / 2 ? room_least : 2 * (count + remembered);
-  void* const memory = allocate_quietly(Slots::header_bytes + room * sizeof(void*));
+  const Quietly quietly;
+  void* const memory = allocate(Slots::header_bytes + room * sizeof(void*));
   if (memory == nullptr) return false;
   auto* spare = new (memory) Slots{.room = room};
   memset(&spare->at(0), 0, remembered * sizeof(void*));
