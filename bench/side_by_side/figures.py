@@ -12,9 +12,10 @@ import math
 import random
 from statistics import median
 
-METRICS = ("wall", "cpu", "rss", "faults")
+TIMED = ("wall", "cpu", "rss", "faults")  # Of a run of bench/run; the first is what it is about.
 # Added to both sides, so that a task which takes almost nothing of something has no wild ratio.
-FLOORS = {"wall": 0.001, "cpu": 0.001, "rss": 0, "faults": 50}
+FLOORS = {"wall": 0.001, "cpu": 0.001, "faults": 50, "first": 1000, "last": 1000,
+          "mispredicted": 1000, "calls": 20}
 DRAWS = 1000
 
 
@@ -90,24 +91,42 @@ def mean_over(rows_by_task, seed):
 
 
 def task_ratios(rounds, task, allocator, base, metric):
-  return ratios(rounds, (task, allocator), (task, base), metric, FLOORS[metric])
+  return ratios(rounds, (task, allocator), (task, base), metric, FLOORS.get(metric, 0))
 
 
-def compare(rounds, tasks, allocator, base):
+def ratio_of_minima(rounds, task, allocator, base, metric):
+  """None where one of them never ran. What disturbs a run only makes it slower."""
+  least = [min(values_of(rounds, (task, name), metric), default=None) for name in (allocator, base)]
+  if None in least:
+    return None
+  floor = FLOORS.get(metric, 0)
+  return (least[0] + floor) / (least[1] + floor)
+
+
+def mean_of_minima(rounds, tasks, allocator, base, metric):
+  found = [ratio_of_minima(rounds, task, allocator, base, metric) for task in tasks]
+  found = [ratio for ratio in found if ratio is not None]
+  return geometric_mean(found) if found else None
+
+
+def compare(rounds, tasks, allocator, base, metrics):
   """Of each metric the mean over the tasks that both ran."""
   rows = {metric: [task_ratios(rounds, task, allocator, base, metric) for task in tasks]
-          for metric in METRICS}
-  return {metric: mean_over([row for row in of_one if row], f"{allocator}/{base}/{metric}")
-          for metric, of_one in rows.items()}
+          for metric in metrics}
+  return {**{metric: mean_over([row for row in of_one if row], f"{allocator}/{base}/{metric}")
+             for metric, of_one in rows.items()},
+          "minima": mean_of_minima(rounds, tasks, allocator, base, metrics[0])}
 
 
-def summarise(rounds, failures, tasks, allocators):
+def summarise(rounds, failures, tasks, allocators, metrics=TIMED):
   """Every figure of the report, as plain data.
 
   per_task[task][allocator][metric]   median ratio against glibc, with interval and spread
   means[allocator][metric]            over all tasks that this allocator ran
   common[allocator][metric]           over the tasks that all of them ran
   against[peer][metric]               tarn / peer, over the tasks that both ran
+
+  "minima" beside a metric: of the first metric, the ratio of the least figures of all rounds.
   """
   lost = {name: {f["task"] for f in failures if f["allocator"] == name} for name in allocators}
   shared = [task for task in tasks if not any(task in of_one for of_one in lost.values())]
@@ -115,15 +134,17 @@ def summarise(rounds, failures, tasks, allocators):
   for task in tasks:
     summary["per_task"][task] = {}
     for name in allocators:
-      rows = {metric: task_ratios(rounds, task, name, "glibc", metric) for metric in METRICS}
-      if task not in lost[name] and rows["wall"]:
+      rows = {metric: task_ratios(rounds, task, name, "glibc", metric) for metric in metrics}
+      if task not in lost[name] and any(rows.values()):
         summary["per_task"][task][name] = {
-            metric: median_ratio(rows[metric], f"{task}/{name}/{metric}") for metric in METRICS}
+            "minima": ratio_of_minima(rounds, task, name, "glibc", metrics[0]),
+            **{metric: median_ratio(of_one, f"{task}/{name}/{metric}")
+               for metric, of_one in rows.items() if of_one}}
   for name in allocators:
     own = [task for task in tasks if task not in lost[name]]
-    summary["means"][name] = compare(rounds, own, name, "glibc")
-    summary["common"][name] = compare(rounds, shared, name, "glibc")
+    summary["means"][name] = compare(rounds, own, name, "glibc", metrics)
+    summary["common"][name] = compare(rounds, shared, name, "glibc", metrics)
     if "tarn" in allocators and name != "tarn":
       both = [task for task in own if task not in lost["tarn"]]
-      summary["against"][name] = compare(rounds, both, "tarn", name)
+      summary["against"][name] = compare(rounds, both, "tarn", name, metrics)
   return summary

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from .driver import Failure
 
@@ -20,6 +20,7 @@ class Sample:
   cpu: float   # Seconds, user and system.
   rss: int     # KiB, peak.
   faults: int
+  user: float  # Seconds, of `cpu`.
 
   def as_dict(self):
     return asdict(self)
@@ -37,7 +38,7 @@ def read_result(path, errors):
     lines = errors.strip().splitlines()
     said = f": {lines[-1][:100]}" if lines else ""
     raise Failure(f"exit status {os.WEXITSTATUS(status)}{said}")
-  return Sample(wall / 1e9, (user + system) / 1e6, rss, minor + major)
+  return Sample(wall / 1e9, (user + system) / 1e6, rss, minor + major, user / 1e6)
 
 
 def c_library():
@@ -63,10 +64,11 @@ class Meter:
         "HOME": str(place.scratch), "TMPDIR": str(place.scratch),
         "GIT_CONFIG_NOSYSTEM": "1"}
 
-  def launch(self, task, allocator, stdout):
+  def launch(self, task, allocator, stdout, within=()):
+    """`within`: a program, with its options, that runs the task."""
     preload = allocator.library or (c_library() if task.linked_allocator else "-")
     command = [str(self.place.binaries / "launcher"), str(self.result), preload,
-               *map(str, task.command(self.place))]
+               *within, *map(str, task.command(self.place))]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout,
                             stderr=subprocess.PIPE, cwd=self.place.scratch,
                             env={**self.environment, **task.environment}, start_new_session=True)
@@ -85,12 +87,12 @@ class Meter:
         raise Failure(f"{who}did not end within {self.timeout:g} s") from None
       raise
 
-  def run(self, task, allocator):
+  def run(self, task, allocator, within=()):
     self.result.unlink(missing_ok=True)
     task.freshen(self.place)
     if task.client:
       return self.run_server(task, allocator)
-    process = self.launch(task, allocator, subprocess.PIPE)
+    process = self.launch(task, allocator, subprocess.PIPE, within)
     with self.ending(process, ""):
       output, errors = process.communicate(timeout=self.timeout)
     sample = read_result(self.result, errors.decode(errors="replace"))
@@ -118,4 +120,4 @@ class Meter:
     sample = read_result(self.result, errors.decode(errors="replace"))
     if client.returncode != 0:
       raise Failure(f"the client failed with status {client.returncode}")
-    return Sample(wall, sample.cpu, sample.rss, sample.faults)
+    return replace(sample, wall=wall)

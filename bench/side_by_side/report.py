@@ -6,6 +6,7 @@ SPDX-License-Identifier: MIT
 """
 from statistics import median
 
+from . import counts
 from .figures import relative_spread, values_of
 from .machine import in_words
 from .tables import NOTHING, colours, drawing, listed, table
@@ -19,6 +20,10 @@ def mean_cell(figure):
   return f"{figure['mean']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
 
 
+def number_cell(value):
+  return NOTHING if value is None else f"{value:.3f}"
+
+
 def summary_table(record):
   summary = record["summary"]
   rows = []
@@ -26,20 +31,22 @@ def summary_table(record):
     name = entry["name"]
     means, common = summary["means"][name], summary["common"][name]
     if means["wall"] is None:
-      rows.append([name, entry["version"], *[NOTHING] * 6])
+      rows.append([name, entry["version"], *[NOTHING] * 7])
       continue
     both = [f"{common[metric]['mean']:.3f}" if common["wall"] else NOTHING
             for metric in ("wall", "rss")]
-    rows.append([name, entry["version"], mean_cell(means["wall"]), mean_cell(means["cpu"]),
-                 mean_cell(means["rss"]), *both, str(means["wall"]["tasks"])])
-  return table(["allocator", "version", "time", "CPU", "peak RSS", "time (common)",
-                "RSS (common)", "tasks"], rows)
+    rows.append([name, entry["version"], mean_cell(means["wall"]), number_cell(means["minima"]),
+                 mean_cell(means["cpu"]), mean_cell(means["rss"]), *both,
+                 str(means["wall"]["tasks"])])
+  return table(["allocator", "version", "time", "time (minima)", "CPU", "peak RSS",
+                "time (common)", "RSS (common)", "tasks"], rows)
 
 
 def against_table(record):
-  rows = [[name, mean_cell(row["wall"]), mean_cell(row["cpu"]), mean_cell(row["rss"])]
-          for name, row in record["summary"]["against"].items()]
-  return table(["peer", "time tarn / peer", "CPU tarn / peer", "peak RSS tarn / peer"], rows)
+  rows = [[name, mean_cell(row["wall"]), number_cell(row["minima"]), mean_cell(row["cpu"]),
+           mean_cell(row["rss"])] for name, row in record["summary"]["against"].items()]
+  return table(["peer", "time tarn / peer", "of minima", "CPU tarn / peer", "peak RSS tarn / peer"],
+               rows)
 
 
 def base_cell(record, task, metric):
@@ -47,8 +54,13 @@ def base_cell(record, task, metric):
   if not rows:
     return NOTHING
   middle = median(rows)
-  shown = {"rss": f"{middle / 1024:.1f} MiB", "faults": f"{middle:.0f}"}
-  return f"{shown.get(metric, f'{middle:.2f} s')} ±{relative_spread(rows):.0%}"
+  shown = {"rss": f"{middle / 1024:.1f} MiB", "wall": f"{middle:.2f} s"}
+  return shown.get(metric, f"{middle:,.0f}") + spread_word(relative_spread(rows))
+
+
+def spread_word(spread):
+  """Half the range; nothing where it is nothing, as with what is counted once."""
+  return f" ±{spread:.0%}" if spread else ""
 
 
 def task_table(record, metric):
@@ -57,18 +69,31 @@ def task_table(record, metric):
   failed = {(failure["task"], failure["allocator"]) for failure in record["failures"]}
   rows = []
   for task, figures in record["summary"]["per_task"].items():
-    shown = [figures[name][metric]["median"] for name in names if name in figures]
-    best = min(shown, default=None)
+    found = {name: figures[name][metric] for name in names if metric in figures.get(name, {})}
+    best = min((figure["median"] for figure in found.values()), default=None)
     row = [task, base_cell(record, task, metric)]
     for name in names:
-      if name not in figures:
+      if name not in found:
         row.append("**failed**" if (task, name) in failed else NOTHING)
         continue
-      figure = figures[name][metric]
-      text = f"{figure['median']:.2f}"
-      row.append((f"**{text}**" if figure["median"] == best else text)
-                 + f" ±{figure['spread']:.0%}")
+      text = f"{found[name]['median']:.2f}"
+      row.append((f"**{text}**" if found[name]["median"] == best else text)
+                 + spread_word(found[name]["spread"]))
     rows.append(row)
+  return table(["task", "glibc", *names], rows)
+
+
+def minima_table(record):
+  """As task_table() of the time, by the least of all rounds."""
+  names = [entry["name"] for entry in record["allocators"] if entry["name"] != "glibc"]
+  rows = []
+  for task, figures in record["summary"]["per_task"].items():
+    found = {name: figures[name]["minima"] for name in names if name in figures}
+    best = min(found.values(), default=None)
+    rows.append([task, f"{min(values_of(record['samples'], (task, 'glibc'), 'wall')):.2f} s",
+                 *[NOTHING if name not in found else
+                   f"**{found[name]:.2f}**" if found[name] == best else f"{found[name]:.2f}"
+                   for name in names]])
   return table(["task", "glibc", *names], rows)
 
 
@@ -101,10 +126,44 @@ the tasks; in brackets 95 % intervals (bootstrap over rounds).
 {against_table(record)}
 ## Time, ratio to glibc (median ± half the range)
 {task_table(record, 'wall')}
+## Time, ratio to glibc of the least of all rounds
+{minima_table(record)}
 ## Peak RSS, ratio to glibc (median ± half the range)
 {task_table(record, 'rss')}
 ## Page faults, ratio to glibc (median ± half the range)
 {task_table(record, 'faults')}
+## What failed or was left out
+{failures_section(record)}"""
+
+
+def counts_means_table(record):
+  rows = []
+  for entry in record["allocators"]:
+    means = record["summary"]["means"][entry["name"]]
+    rows.append([entry["name"], entry["version"],
+                 *[NOTHING if means[metric] is None else f"{means[metric]['mean']:.3f}"
+                   for metric in counts.METRICS],
+                 str(max((means[metric]["tasks"] for metric in counts.METRICS if means[metric]),
+                         default=0))])
+  return table(["allocator", "version", *counts.TITLES.values(), "tasks"], rows)
+
+
+def counts_markdown(record):
+  model = ", ".join(f"{name} {weight:g}" for name, weight in counts.COST.items())
+  tables = "".join(f"\n## {title}, ratio to glibc\n{task_table(record, metric)}"
+                   for metric, title in counts.TITLES.items())
+  return f"""# Allocators side by side: counts
+
+What noise cannot touch. cachegrind executes each task, one thread at a time, on one model of a
+processor; docs/design/bench.md ("Counts") says how, and what *cost* is: nanoseconds of {model}.
+
+- Machine: {in_words(record['machine'])}
+- Command: `{record['command']}`; {record['date']}; a {record['part']}th of the work
+
+Below 1 is better. Means are geometric, over the tasks.
+
+## Means, ratio to glibc
+{counts_means_table(record)}{tables}
 ## What failed or was left out
 {failures_section(record)}"""
 

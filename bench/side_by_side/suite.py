@@ -22,10 +22,10 @@ class Place:
   binaries: Path
   inputs: Path
   scratch: Path
-  quick: bool = False
+  part: int = 1  # How much of the work is done: this part.
 
   def scaled(self, amount):
-    return max(1, amount // 4) if self.quick else amount
+    return max(1, amount // self.part)
 
 
 @dataclass

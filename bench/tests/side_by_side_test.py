@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 import subject
-from side_by_side import driver, figures, hook_report, inputs, report, tables
+from side_by_side import counts, driver, figures, hook_report, inputs, report, tables
 from side_by_side.driver import Contestant, Failure
 from side_by_side.measure import Meter
 from side_by_side.suite import Place, Task
@@ -92,6 +92,14 @@ class Figures(unittest.TestCase):
     self.assertEqual(summary["means"]["peer"]["wall"]["tasks"], 1)
     self.assertNotIn("peer", summary["per_task"]["b"])
     self.assertAlmostEqual(summary["against"]["peer"]["wall"]["mean"], 2.0, places=1)
+
+  def test_minima_are_compared_whatever_their_rounds(self):
+    rounds = rounds_of({"a": {"glibc": [2.0, 1.0, 3.0], "tarn": [0.5, 0.9, 0.8],
+                              "peer": [None] * 3}})
+    summary = figures.summarise(rounds, [], ["a"], ["glibc", "tarn", "peer"])
+    self.assertAlmostEqual(summary["per_task"]["a"]["tarn"]["minima"], 0.5, places=2)
+    self.assertAlmostEqual(summary["means"]["tarn"]["minima"], 0.5, places=2)
+    self.assertIsNone(summary["means"]["peer"]["minima"])
 
 
 class Tables(unittest.TestCase):
@@ -241,6 +249,67 @@ class Report(unittest.TestCase):
         "summary": figures.summarise(rounds, failures, ["a", "b"], ["glibc", "tarn"])})
     for part in ("Quick 9000", "bench/run -x", "Rounds: 7", "tarn on b, round 1: killed by SIGBUS",
                  "lost was not measured: not in the registry", "c was not run", "**failed**"):
+      self.assertIn(part, text)
+
+
+class Counts(unittest.TestCase):
+
+  def test_events_of_all_processes_are_added(self):
+    events = "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim\n"
+    with tempfile.TemporaryDirectory() as folder:
+      paths = [Path(folder, name) for name in "ab"]
+      for path, factor in zip(paths, (1, 1000)):
+        row = " ".join(str(factor * n) for n in range(1, 14))
+        path.write_text(f"desc: I1 cache: x\n{events}fl=x\n0 1 2\nsummary: {row}\n")
+      self.assertEqual(counts.totals(paths), {"instructions": 1001, "first": 13013,
+                                              "last": 15015, "mispredicted": 24024})
+      self.assertEqual(counts.totals(paths[:1])["first"], 13)
+      paths[1].write_text(events)
+      with self.assertRaisesRegex(Failure, "did not finish b"):
+        counts.totals(paths)
+    with self.assertRaisesRegex(Failure, "written nothing"):
+      counts.totals([])
+
+  def test_system_calls_are_the_sum_of_the_table(self):
+    self.assertEqual(counts.calls_in("    calls syscall\n-----\n   12 read\n-----\n   17 total\n"),
+                     17)
+    with self.assertRaisesRegex(Failure, "counted nothing"):
+      counts.calls_in("")
+
+  def test_the_cost_fits_what_was_made_by_it_and_no_weight_is_negative(self):
+    truth = {**dict.fromkeys(counts.IN_USER, 0.0), "instructions": 0.2, "first": 3.0}
+    rows = []
+    for seed in range(12):
+      found = {name: 1000 + (seed * 7919 + at * 104729) % 9973 for at, name in
+               enumerate(counts.IN_USER)}
+      rows.append((found, counts.cost(found, truth)))
+    for name, weight in counts.fitted(counts.IN_USER, rows).items():
+      self.assertAlmostEqual(weight, truth[name], places=3)
+    for found, _ in rows:  # Who has more of it is faster.
+      found["last"] = 20000 - found["first"]
+    self.assertGreaterEqual(min(counts.fitted(counts.IN_USER, rows).values()), 0)
+
+  def test_a_run_that_cannot_be_counted_keeps_what_could(self):
+    def measure(task, allocator, number):
+      if allocator.name == "none":
+        raise Failure("no")
+      return {"rss": number}, Failure("half") if allocator.name == "half" else None
+    said = {}
+    found = counts.count_all(
+        [Task("t", "program", "", None)], [Contestant(name) for name in ("all", "half", "none")],
+        measure, lambda task, allocator, failure: said.update({allocator.name: str(failure)}))
+    self.assertEqual(sorted(found), [("t", "all"), ("t", "half")])
+    self.assertEqual(said, {"all": "None", "half": "half", "none": "no"})
+
+  def test_the_page_has_a_table_for_each_count(self):
+    rounds = [{("a", "glibc"): {"instructions": 100, "rss": 10},
+               ("a", "tarn"): {"instructions": 50, "rss": 20}}]
+    text = report.counts_markdown({
+        **subject.RECORD, "command": "bench/run --counts", "part": 16, "samples": rounds,
+        "failures": [], "missing": [], "skipped": [],
+        "allocators": [{"name": "glibc", "version": "1"}, {"name": "tarn", "version": "2"}],
+        "summary": figures.summarise(rounds, [], ["a"], ["glibc", "tarn"], counts.METRICS)})
+    for part in ("| a | 100 | **0.50** |", "| tarn | 2 | 0.500 |", "a 16th of the work"):
       self.assertIn(part, text)
 
 

@@ -22,7 +22,7 @@
 namespace heaps {
 namespace {
 
-constexpr int forks_wanted = 120;
+constexpr int forks_wanted = 20 + TARN_PERCENT;
 constexpr std::size_t ceiling = 512 * kib;
 
 using support::require;
@@ -227,7 +227,7 @@ TEST(CheckedForkSteps, TheChildFindsItsBlocks) {
   };
   const long all = support::steps_of(0, first_block, [] {});
   if (all == 0) GTEST_SKIP() << "no single steps here";
-  support::steps_of(all / 600 + 1, first_block, [&] {
+  support::steps_of(all / (5 * forks_wanted) + 1, first_block, [&] {
     if (HasFailure()) return;
     EXPECT_EQ(support::status_of_child(live), 0)
         << "after instruction " << support::steps << " of " << all;

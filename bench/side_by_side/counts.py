@@ -1,0 +1,155 @@
+"""What noise cannot touch: what a run executes and misses, asks of the OS, and keeps.
+
+cachegrind executes a task on one model of a processor, the same on every machine, and one thread at
+a time; strace counts system calls; the launcher reads page faults and peak memory of a run by
+itself. Each of the three is a run of its own.
+
+SPDX-License-Identifier: MIT
+"""
+import operator
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from .driver import Failure
+from .measure import Meter
+
+# Caches as those of today's server cores: 32 KiB and 48 KiB of the first level, 2 MiB of the last
+# one that a core has to itself. The predictor is cachegrind's own.
+MODEL = ("--cache-sim=yes", "--branch-sim=yes", "--I1=32768,8,64", "--D1=49152,12,64",
+         "--LL=2097152,16,64")
+METRICS = ("instructions", "first", "last", "mispredicted", "calls", "faults", "rss", "cost")
+TITLES = {
+    "instructions": "Instructions",
+    "first": "First-level misses (48 KiB, data)",
+    "last": "Last-level misses (2 MiB, data)",
+    "mispredicted": "Mispredicted branches",
+    "calls": "System calls",
+    "faults": "Page faults",
+    "rss": "Peak RSS",
+    "cost": "Cost",
+}
+# Nanoseconds of each, by `bench/run --counts --fit`: see there which machine and day.
+COST = {"instructions": 0.08, "first": 1.5, "last": 10.0, "mispredicted": 4.0, "calls": 200.0,
+        "faults": 500.0}
+# Tasks whose threads wait for each other: their times say little about what they do.
+WAITING = ("server", "handover", "thread_churn", "startup", "batches_threads", "mixture_threads",
+           "lifetimes_pair")
+# What user time is made of, and what the system's is.
+IN_USER = ("instructions", "first", "last", "mispredicted")
+IN_SYSTEM = ("calls", "faults")
+SLOWDOWN = 200  # How many times as long as by itself a run may take.
+
+
+def cost(found, weights=COST):
+  """Nanoseconds, as far as the model says."""
+  return sum(weight * found[name] for name, weight in weights.items())
+
+
+def totals(paths):
+  """Of all processes of a run: cachegrind's events and their sums."""
+  sums = {}
+  for path in paths:
+    lines = dict(line.split(": ", 1) for line in path.read_text().splitlines()
+                 if line.startswith(("events: ", "summary: ")))
+    if len(lines) != 2:
+      raise Failure(f"cachegrind did not finish {path.name}")
+    for name, count in zip(lines["events"].split(), map(int, lines["summary"].split())):
+      sums[name] = sums.get(name, 0) + count
+  if not sums:
+    raise Failure("cachegrind has written nothing")
+  return {"instructions": sums["Ir"], "first": sums["D1mr"] + sums["D1mw"],
+          "last": sums["DLmr"] + sums["DLmw"], "mispredicted": sums["Bcm"] + sums["Bim"]}
+
+
+def calls_in(text):
+  """The sum of strace's table."""
+  found = re.search(r"^\s*(\d+) total$", text, re.M)
+  if not found:
+    raise Failure("strace has counted nothing")
+  return int(found[1])
+
+
+class Counter:
+  """Counts runs, several at a time: each has a scratch folder of its own."""
+
+  def __init__(self, place, timeout):
+    self.place, self.timeout, self.outputs = place, timeout, {}
+
+  def meter(self, number, slowdown=1):
+    scratch = self.place.scratch / f"count-{number}"
+    scratch.mkdir(parents=True, exist_ok=True)
+    meter = Meter(replace(self.place, scratch=scratch), self.timeout * slowdown)
+    meter.outputs = self.outputs
+    return meter
+
+  def events(self, task, allocator, number):
+    meter = self.meter(number, SLOWDOWN)
+    for path in meter.place.scratch.glob("cachegrind.*"):
+      path.unlink()
+    meter.run(task, allocator, ["valgrind", "-q", "--tool=cachegrind", "--trace-children=yes",
+                                f"--cachegrind-out-file={meter.place.scratch}/cachegrind.%p",
+                                *MODEL])
+    return totals(sorted(meter.place.scratch.glob("cachegrind.*")))
+
+  def calls(self, task, allocator, number):
+    meter = self.meter(number, SLOWDOWN)
+    said = Path(meter.place.scratch, "strace.out")
+    meter.run(task, allocator, ["strace", "-f", "-qq", "-c", "-U", "calls,name", "-o", said.name])
+    return calls_in(said.read_text())
+
+  def count(self, task, allocator, number):
+    """All figures of a task on an allocator. What cannot be counted is left out; a task that does
+    not run at all is a Failure."""
+    alone = self.meter(number).run(task, allocator)
+    found = {"faults": alone.faults, "rss": alone.rss}
+    try:
+      found["calls"] = self.calls(task, allocator, number)
+      found.update(self.events(task, allocator, number))
+      found["cost"] = cost(found)
+    except Failure as failure:
+      return found, failure
+    return found, None
+
+
+def count_all(tasks, allocators, measure, note):
+  """One round: {(task, allocator): figures}. `measure` is as Counter.count; `note` is told of each,
+  with its failure or None."""
+  pairs = [(task, allocator) for task in tasks for allocator in allocators]
+  workers = os.cpu_count() or 1
+  free = list(range(workers))
+
+  def one(pair):
+    number = free.pop()
+    try:
+      return measure(*pair, number)
+    except Failure as failure:
+      return None, failure
+    finally:
+      free.append(number)
+
+  found = {}
+  with ThreadPoolExecutor(workers) as pool:
+    for (task, allocator), (figures, failure) in zip(pairs, pool.map(one, pairs)):
+      if figures:
+        found[task.name, allocator.name] = figures
+      note(task, allocator, failure)
+  return found
+
+
+def fitted(names, rows, passes=5000):
+  """The weights of these names, none below zero, whose sums are nearest to the times of rows:
+  (figures, nanoseconds) each. What counts is the difference as a part of the time. Coordinate
+  descent: each weight in turn becomes the best one beside the others, cut off at zero."""
+  columns = {name: [found[name] / time for found, time in rows] for name in names}
+  weights, rest = dict.fromkeys(names, 0.0), [1.0] * len(rows)
+  for _ in range(passes):
+    for name, column in columns.items():
+      square = sum(each * each for each in column)
+      step = sum(map(operator.mul, column, rest)) / square if square else 0.0
+      step = max(step, -weights[name])
+      weights[name] += step
+      rest = [left - step * each for left, each in zip(rest, column)]
+  return weights
