@@ -6,7 +6,6 @@ itself. Each of the three is a run of its own.
 
 SPDX-License-Identifier: MIT
 """
-import operator
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +19,7 @@ from .measure import Meter
 # one that a core has to itself. The predictor is cachegrind's own.
 MODEL = ("--cache-sim=yes", "--branch-sim=yes", "--I1=32768,8,64", "--D1=49152,12,64",
          "--LL=2097152,16,64")
-METRICS = ("instructions", "first", "last", "mispredicted", "calls", "faults", "rss", "cost")
+METRICS = ("instructions", "first", "last", "mispredicted", "calls", "faults", "rss")
 TITLES = {
     "instructions": "Instructions",
     "first": "First-level misses (48 KiB, data)",
@@ -29,23 +28,8 @@ TITLES = {
     "calls": "System calls",
     "faults": "Page faults",
     "rss": "Peak RSS",
-    "cost": "Cost",
 }
-# Nanoseconds of each, by `bench/run --counts --fit`: see there which machine and day.
-COST = {"instructions": 0.08, "first": 1.5, "last": 10.0, "mispredicted": 4.0, "calls": 200.0,
-        "faults": 500.0}
-# Tasks whose threads wait for each other: their times say little about what they do.
-WAITING = ("server", "handover", "thread_churn", "startup", "batches_threads", "mixture_threads",
-           "lifetimes_pair")
-# What user time is made of, and what the system's is.
-IN_USER = ("instructions", "first", "last", "mispredicted")
-IN_SYSTEM = ("calls", "faults")
 SLOWDOWN = 200  # How many times as long as by itself a run may take.
-
-
-def cost(found, weights=COST):
-  """Nanoseconds, as far as the model says."""
-  return sum(weight * found[name] for name, weight in weights.items())
 
 
 def totals(paths):
@@ -108,7 +92,6 @@ class Counter:
     try:
       found["calls"] = self.calls(task, allocator, number)
       found.update(self.events(task, allocator, number))
-      found["cost"] = cost(found)
     except Failure as failure:
       return found, failure
     return found, None
@@ -116,7 +99,7 @@ class Counter:
 
 def count_all(tasks, allocators, measure, note):
   """One round: {(task, allocator): figures}. `measure` is as Counter.count; `note` is told of each,
-  with its failure or None."""
+  with its failure or None, and whether it has figures all the same."""
   pairs = [(task, allocator) for task in tasks for allocator in allocators]
   workers = os.cpu_count() or 1
   free = list(range(workers))
@@ -135,21 +118,5 @@ def count_all(tasks, allocators, measure, note):
     for (task, allocator), (figures, failure) in zip(pairs, pool.map(one, pairs)):
       if figures:
         found[task.name, allocator.name] = figures
-      note(task, allocator, failure)
+      note(task, allocator, failure, bool(figures))
   return found
-
-
-def fitted(names, rows, passes=5000):
-  """The weights of these names, none below zero, whose sums are nearest to the times of rows:
-  (figures, nanoseconds) each. What counts is the difference as a part of the time. Coordinate
-  descent: each weight in turn becomes the best one beside the others, cut off at zero."""
-  columns = {name: [found[name] / time for found, time in rows] for name in names}
-  weights, rest = dict.fromkeys(names, 0.0), [1.0] * len(rows)
-  for _ in range(passes):
-    for name, column in columns.items():
-      square = sum(each * each for each in column)
-      step = sum(map(operator.mul, column, rest)) / square if square else 0.0
-      step = max(step, -weights[name])
-      weights[name] += step
-      rest = [left - step * each for left, each in zip(rest, column)]
-  return weights

@@ -20,7 +20,6 @@ class Sample:
   cpu: float   # Seconds, user and system.
   rss: int     # KiB, peak.
   faults: int
-  user: float  # Seconds, of `cpu`.
 
   def as_dict(self):
     return asdict(self)
@@ -38,7 +37,7 @@ def read_result(path, errors):
     lines = errors.strip().splitlines()
     said = f": {lines[-1][:100]}" if lines else ""
     raise Failure(f"exit status {os.WEXITSTATUS(status)}{said}")
-  return Sample(wall / 1e9, (user + system) / 1e6, rss, minor + major, user / 1e6)
+  return Sample(wall / 1e9, (user + system) / 1e6, rss, minor + major)
 
 
 def c_library():

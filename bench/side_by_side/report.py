@@ -149,13 +149,12 @@ def counts_means_table(record):
 
 
 def counts_markdown(record):
-  model = ", ".join(f"{name} {weight:g}" for name, weight in counts.COST.items())
   tables = "".join(f"\n## {title}, ratio to glibc\n{task_table(record, metric)}"
                    for metric, title in counts.TITLES.items())
   return f"""# Allocators side by side: counts
 
 What noise cannot touch. cachegrind executes each task, one thread at a time, on one model of a
-processor; docs/design/bench.md ("Counts") says how, and what *cost* is: nanoseconds of {model}.
+processor; docs/design/bench.md ("Counts") says how.
 
 - Machine: {in_words(record['machine'])}
 - Command: `{record['command']}`; {record['date']}; a {record['part']}th of the work
