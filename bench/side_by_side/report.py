@@ -52,7 +52,7 @@ def against_table(record):
 def base_cell(record, task, metric):
   rows = values_of(record["samples"], (task, "glibc"), metric)
   if not rows:
-    return NOTHING
+    return None
   middle = median(rows)
   shown = {"rss": f"{middle / 1024:.1f} MiB", "wall": f"{middle:.2f} s"}
   return shown.get(metric, f"{middle:,.0f}") + spread_word(relative_spread(rows))
@@ -63,50 +63,58 @@ def spread_word(spread):
   return f" ±{spread:.0%}" if spread else ""
 
 
-def task_table(record, metric):
-  """Ratios against glibc, median ± half the range; the best of a row is bold."""
+def ratio_table(record, base_of, read):
+  """A row a task: base_of(task) for glibc, and of each other allocator the ratio and its spread
+  that `read` finds in its figures of the task. Either may be None. The best ratio is bold."""
   names = [entry["name"] for entry in record["allocators"] if entry["name"] != "glibc"]
   failed = {(failure["task"], failure["allocator"]) for failure in record["failures"]}
+
+  def absent(task, name):
+    return "**failed**" if (task, name) in failed else NOTHING
   rows = []
   for task, figures in record["summary"]["per_task"].items():
-    found = {name: figures[name][metric] for name in names if metric in figures.get(name, {})}
-    best = min((figure["median"] for figure in found.values()), default=None)
-    row = [task, base_cell(record, task, metric)]
+    found = {name: read(figures[name]) for name in names if name in figures}
+    best = min((ratio for ratio, _ in filter(None, found.values())), default=None)
+    row = [task, base_of(task) or absent(task, "glibc")]
     for name in names:
-      if name not in found:
-        row.append("**failed**" if (task, name) in failed else NOTHING)
+      if not found.get(name):
+        row.append(absent(task, name))
         continue
-      text = f"{found[name]['median']:.2f}"
-      row.append((f"**{text}**" if found[name]["median"] == best else text)
-                 + spread_word(found[name]["spread"]))
+      ratio, spread = found[name]
+      row.append((f"**{ratio:.2f}**" if ratio == best else f"{ratio:.2f}") + spread_word(spread))
     rows.append(row)
   return table(["task", "glibc", *names], rows)
 
 
+def task_table(record, metric):
+  """Ratios against glibc, median ± half the range."""
+  def read(figures):
+    return (figures[metric]["median"], figures[metric]["spread"]) if metric in figures else None
+  return ratio_table(record, lambda task: base_cell(record, task, metric), read)
+
+
 def minima_table(record):
-  """As task_table() of the time, by the least of all rounds."""
-  names = [entry["name"] for entry in record["allocators"] if entry["name"] != "glibc"]
-  rows = []
-  for task, figures in record["summary"]["per_task"].items():
-    found = {name: figures[name]["minima"] for name in names if name in figures}
-    best = min(found.values(), default=None)
-    rows.append([task, f"{min(values_of(record['samples'], (task, 'glibc'), 'wall')):.2f} s",
-                 *[NOTHING if name not in found else
-                   f"**{found[name]:.2f}**" if found[name] == best else f"{found[name]:.2f}"
-                   for name in names]])
-  return table(["task", "glibc", *names], rows)
+  """Ratios against glibc of the least time of all rounds."""
+  def base_of(task):
+    least = min(values_of(record["samples"], (task, "glibc"), "wall"), default=None)
+    return None if least is None else f"{least:.2f} s"
+  return ratio_table(record, base_of,
+                     lambda figures: (figures["minima"], 0) if figures["minima"] else None)
 
 
-def failures_section(record):
+def failures_section(record, has_common=True):
+  """`has_common`: whether the page has columns of the tasks that all allocators ran."""
   lines = [f"{failure['allocator']} on {failure['task']}, round {failure['round']}: "
            f"{failure['reason']}" for failure in record["failures"]]
   lines += [f"{row['name']} was not measured: {row['reason']}" for row in record["missing"]]
   lines += [f"{row['task']} was not run: {row['reason']}" for row in record["skipped"]]
   if not lines:
     return "None: every allocator ran every task, with the same output.\n"
+  if not record["failures"]:
+    return listed(lines)
+  common = "; the columns marked *common* hold only the tasks that all allocators ran"
   return listed(lines) + ("\nA task that an allocator failed is left out of that allocator's "
-                          "means; the columns marked *common* hold only the tasks that all "
-                          "allocators ran.\n")
+                          f"means{common if has_common else ''}.\n")
 
 
 def markdown(record):
@@ -141,8 +149,7 @@ def counts_means_table(record):
   for entry in record["allocators"]:
     means = record["summary"]["means"][entry["name"]]
     rows.append([entry["name"], entry["version"],
-                 *[NOTHING if means[metric] is None else f"{means[metric]['mean']:.3f}"
-                   for metric in counts.METRICS],
+                 *[mean_cell(means[metric]) for metric in counts.METRICS],
                  str(max((means[metric]["tasks"] for metric in counts.METRICS if means[metric]),
                          default=0))])
   return table(["allocator", "version", *counts.TITLES.values(), "tasks"], rows)
@@ -164,7 +171,7 @@ Below 1 is better. Means are geometric, over the tasks.
 ## Means, ratio to glibc
 {counts_means_table(record)}{tables}
 ## What failed or was left out
-{failures_section(record)}"""
+{failures_section(record, has_common=False)}"""
 
 
 def plot_times(panel, summary, colour):

@@ -35,6 +35,18 @@ def rounds_of(rows):
            for name, walls in row.items() if walls[turn]} for turn in range(count)]
 
 
+def record_of(rounds, names, failures=(), metrics=figures.TIMED, **more):
+  """What a report is made of."""
+  tasks = sorted({key[0] for row in rounds for key in row} | {row["task"] for row in failures})
+  return {**subject.RECORD, "samples": rounds, "failures": list(failures), "missing": [],
+          "skipped": [], "part": 16,
+          "allocators": [{"name": name, "version": str(at)} for at, name in enumerate(names, 1)],
+          "summary": figures.summarise(rounds, failures, tasks, names, metrics), **more}
+
+
+def failure_of(task, allocator):
+  return {"task": task, "allocator": allocator, "round": 1, "reason": "killed by SIGBUS"}
+
 
 class Figures(unittest.TestCase):
 
@@ -239,17 +251,39 @@ class Report(unittest.TestCase):
   def test_names_machine_command_rounds_and_every_failure(self):
     rounds = rounds_of({"a": {"glibc": [1.0], "tarn": [0.5]}, "b": {"glibc": [1.0],
                                                                     "tarn": [None]}})
-    failures = [{"task": "b", "allocator": "tarn", "round": 1, "reason": "killed by SIGBUS"}]
-    text = report.markdown({
-        **subject.RECORD, "machine": {**subject.MACHINE, "processor": "Quick 9000"},
-        "command": "bench/run -x", "repetitions": 7, "samples": rounds, "failures": failures,
-        "missing": [{"name": "lost", "reason": "not in the registry"}],
-        "skipped": [{"task": "c", "reason": "c is not installed"}],
-        "allocators": [{"name": "glibc", "version": "1"}, {"name": "tarn", "version": "2"}],
-        "summary": figures.summarise(rounds, failures, ["a", "b"], ["glibc", "tarn"])})
+    text = report.markdown(record_of(
+        rounds, ["glibc", "tarn"], [failure_of("b", "tarn")],
+        machine={**subject.MACHINE, "processor": "Quick 9000"}, command="bench/run -x",
+        repetitions=7, missing=[{"name": "lost", "reason": "not in the registry"}],
+        skipped=[{"task": "c", "reason": "c is not installed"}]))
     for part in ("Quick 9000", "bench/run -x", "Rounds: 7", "tarn on b, round 1: killed by SIGBUS",
                  "lost was not measured: not in the registry", "c was not run", "**failed**"):
       self.assertIn(part, text)
+
+  def test_a_task_that_glibc_failed_has_no_ratios(self):
+    rounds = rounds_of({"a": {"glibc": [2.0, 1.0], "tarn": [0.5, 0.9], "peer": [1.0, 1.0]},
+                        "b": {"glibc": [None, None], "tarn": [0.5, 0.5], "peer": [None, None]}})
+    record = record_of(rounds, ["glibc", "tarn", "peer"],
+                       [failure_of("b", "glibc"), failure_of("b", "peer")])
+    for text in (report.task_table(record, "wall"), report.minima_table(record)):
+      self.assertIn("| b | **failed** | – | **failed** |", text)
+    self.assertIn("| a | 1.00 s | **0.50** | 1.00 |", report.minima_table(record))
+    self.assertIn("| a | 1.50 s ±33% | **0.58** ±56% | 0.75 ±33% |",
+                  report.task_table(record, "wall"))
+    report.markdown(record)
+
+  def test_what_failures_mean_is_said_where_there_are_some(self):
+    rounds = [{("a", name): {**sample(1.0), "instructions": 1} for name in ("glibc", "tarn")}]
+    names, skipped = ["glibc", "tarn"], [{"task": "c", "reason": "c is not installed"}]
+    calm = record_of(rounds, names, skipped=skipped)
+    for text in (report.markdown(calm), report.counts_markdown(
+        record_of(rounds, names, metrics=counts.METRICS, skipped=skipped))):
+      self.assertTrue(text.endswith("- c was not run: c is not installed\n"), text)
+    failed = [failure_of("b", "tarn")]
+    self.assertIn("allocator's means; the columns marked *common*",
+                  report.markdown(record_of(rounds, names, failed)))
+    text = report.counts_markdown(record_of(rounds, names, failed, counts.METRICS))
+    self.assertTrue(text.endswith("is left out of that allocator's means.\n"), text)
 
 
 class Counts(unittest.TestCase):
@@ -291,11 +325,7 @@ class Counts(unittest.TestCase):
   def test_the_page_has_a_table_for_each_count(self):
     rounds = [{("a", "glibc"): {"instructions": 100, "rss": 10},
                ("a", "tarn"): {"instructions": 50, "rss": 20}}]
-    text = report.counts_markdown({
-        **subject.RECORD, "command": "bench/run --counts", "part": 16, "samples": rounds,
-        "failures": [], "missing": [], "skipped": [],
-        "allocators": [{"name": "glibc", "version": "1"}, {"name": "tarn", "version": "2"}],
-        "summary": figures.summarise(rounds, [], ["a"], ["glibc", "tarn"], counts.METRICS)})
+    text = report.counts_markdown(record_of(rounds, ["glibc", "tarn"], (), counts.METRICS))
     for part in ("| a | 100 | **0.50** |", "| tarn | 2 | 0.500 |", "a 16th of the work"):
       self.assertIn(part, text)
 
