@@ -29,7 +29,8 @@ TITLES = {
     "faults": "Page faults",
     "rss": "Peak RSS",
 }
-SLOWDOWN = 200  # How many times as long as by itself a run may take.
+# Times the limit of a run by itself. The slowest of bench/run --counts, z3, takes 150 s of 2,400.
+SLOWDOWN = 20
 
 
 def totals(paths):
@@ -57,20 +58,22 @@ def calls_in(text):
 
 
 class Counter:
-  """Counts runs, several at a time: each has a scratch folder of its own."""
+  """Counts runs, several at a time: each has a scratch folder of its own. What they print must be
+  what `meter` has seen, or what the first of them prints."""
 
-  def __init__(self, place, timeout):
-    self.place, self.timeout, self.outputs = place, timeout, {}
+  def __init__(self, meter):
+    self.meter = meter
 
-  def meter(self, number, slowdown=1):
-    scratch = self.place.scratch / f"count-{number}"
+  def meter_of(self, number, slowdown=1):
+    place = self.meter.place
+    scratch = place.scratch / f"count-{number}"
     scratch.mkdir(parents=True, exist_ok=True)
-    meter = Meter(replace(self.place, scratch=scratch), self.timeout * slowdown)
-    meter.outputs = self.outputs
+    meter = Meter(replace(place, scratch=scratch), self.meter.timeout * slowdown)
+    meter.outputs = self.meter.outputs
     return meter
 
   def events(self, task, allocator, number):
-    meter = self.meter(number, SLOWDOWN)
+    meter = self.meter_of(number, SLOWDOWN)
     for path in meter.place.scratch.glob("cachegrind.*"):
       path.unlink()
     meter.run(task, allocator, ["valgrind", "-q", "--tool=cachegrind", "--trace-children=yes",
@@ -79,27 +82,28 @@ class Counter:
     return totals(sorted(meter.place.scratch.glob("cachegrind.*")))
 
   def calls(self, task, allocator, number):
-    meter = self.meter(number, SLOWDOWN)
+    meter = self.meter_of(number, SLOWDOWN)
     said = Path(meter.place.scratch, "strace.out")
+    said.unlink(missing_ok=True)
     meter.run(task, allocator, ["strace", "-f", "-qq", "-c", "-U", "calls,name", "-o", said.name])
-    return calls_in(said.read_text())
+    return {"calls": calls_in(said.read_text() if said.exists() else "")}
 
   def count(self, task, allocator, number):
-    """All figures of a task on an allocator. What cannot be counted is left out; a task that does
-    not run at all is a Failure."""
-    alone = self.meter(number).run(task, allocator)
-    found = {"faults": alone.faults, "rss": alone.rss}
-    try:
-      found["calls"] = self.calls(task, allocator, number)
-      found.update(self.events(task, allocator, number))
-    except Failure as failure:
-      return found, failure
-    return found, None
+    """All figures of a task on an allocator, and what of it cannot be counted: {what it does: why}.
+    A task that does not run at all is a Failure."""
+    alone = self.meter_of(number).run(task, allocator)
+    found, lost = {"faults": alone.faults, "rss": alone.rss}, {}
+    for what, part in (("asks of the OS", self.calls), ("executes and misses", self.events)):
+      try:
+        found.update(part(task, allocator, number))
+      except Failure as failure:
+        lost[what] = failure
+    return found, lost
 
 
 def count_all(tasks, allocators, measure, note):
   """One round: {(task, allocator): figures}. `measure` is as Counter.count; `note` is told of each,
-  with its failure or None, and whether it has figures all the same."""
+  with its failure or None, and with what could not be counted."""
   pairs = [(task, allocator) for task in tasks for allocator in allocators]
   workers = os.cpu_count() or 1
   free = list(range(workers))
@@ -107,16 +111,16 @@ def count_all(tasks, allocators, measure, note):
   def one(pair):
     number = free.pop()
     try:
-      return measure(*pair, number)
+      return *measure(*pair, number), None
     except Failure as failure:
-      return None, failure
+      return None, {}, failure
     finally:
       free.append(number)
 
   found = {}
   with ThreadPoolExecutor(workers) as pool:
-    for (task, allocator), (figures, failure) in zip(pairs, pool.map(one, pairs)):
+    for (task, allocator), (figures, lost, failure) in zip(pairs, pool.map(one, pairs)):
       if figures:
         found[task.name, allocator.name] = figures
-      note(task, allocator, failure, bool(figures))
+      note(task, allocator, failure, lost)
   return found

@@ -11,6 +11,8 @@ import sys
 import tempfile
 import unittest
 from argparse import ArgumentTypeError
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -314,13 +316,16 @@ class Counts(unittest.TestCase):
     def measure(task, allocator, number):
       if allocator.name == "none":
         raise Failure("no")
-      return {"rss": number}, Failure("half") if allocator.name == "half" else None
+      return {"rss": number}, {"works": Failure("half")} if allocator.name == "half" else {}
     said = {}
+
+    def note(_, allocator, failure, lost):
+      said[allocator.name] = [str(failure), list(lost)]
     found = counts.count_all(
         [Task("t", "program", "", None)], [Contestant(name) for name in ("all", "half", "none")],
-        measure, lambda task, allocator, *how: said.update({allocator.name: [str(how[0]), how[1]]}))
+        measure, note)
     self.assertEqual(sorted(found), [("t", "all"), ("t", "half")])
-    self.assertEqual(said, {"all": ["None", True], "half": ["half", True], "none": ["no", False]})
+    self.assertEqual(said, {"all": ["None", []], "half": ["None", ["works"]], "none": ["no", []]})
 
   def test_the_page_has_a_table_for_each_count(self):
     rounds = [{("a", "glibc"): {"instructions": 100, "rss": 10},
@@ -328,6 +333,57 @@ class Counts(unittest.TestCase):
     text = report.counts_markdown(record_of(rounds, ["glibc", "tarn"], (), counts.METRICS))
     for part in ("| a | 100 | **0.50** |", "| tarn | 2 | 0.500 |", "a 16th of the work"):
       self.assertIn(part, text)
+
+
+class Runner(unittest.TestCase):
+  """bench/run, whose allocators and runs are made up."""
+
+  def setUp(self):
+    loader = SourceFileLoader("bench_run", str(subject.BENCH / "run"))
+    self.runner = module_from_spec(spec_from_loader("bench_run", loader))
+    loader.exec_module(self.runner)
+
+  def session(self, folder, *tasks):
+    options = SimpleNamespace(output=Path(folder), no_install=True, rounds=1, part=16, timeout=2.0)
+    place = Place(*[Path(folder)] * 4)
+    found = [Contestant("glibc"), Contestant("tarn")], []
+    with mock.patch.object(self.runner, "find_allocators", return_value=found):
+      return self.runner.Count(options, place, [*tasks])
+
+  def test_servers_are_not_prepared_to_be_counted(self):
+    task = Task("a", "program", "", None)
+    server = Task("b", "program", "", None, needs=(("no such program", ""),), client=list)
+    with tempfile.TemporaryDirectory() as folder:
+      session = self.session(folder, task, server)
+      self.assertEqual((session.tasks, session.progress.total), ([task], 2))
+      self.assertEqual([row["task"] for row in session.skipped], ["b"])
+      self.assertIn("client's time", session.skipped[0]["reason"])
+      with self.assertRaisesRegex(Failure, "no task is left"):
+        self.session(folder, server)
+
+  def test_what_is_not_counted_is_named_with_its_tasks_unless_it_is_all(self):
+    def count(self, task, allocator, number):
+      if (task.name, allocator.name) == ("a", "tarn"):
+        return {"rss": 1}, {"works": Failure("no")}
+      return {"rss": 2}, {"idles": Failure("never")} if allocator.name == "glibc" else {}
+    tasks = [Task(name, "program", "", None) for name in "ab"]
+    with (tempfile.TemporaryDirectory() as folder, mock.patch.object(Meter, "run") as alone,
+          mock.patch.object(counts.Counter, "count", count),
+          contextlib.redirect_stderr(io.StringIO())):
+      session = self.session(folder, *tasks)
+      self.assertTrue(session.run())
+    self.assertEqual([call.args for call in alone.call_args_list],
+                     [(task, Contestant("glibc")) for task in tasks])
+    self.assertEqual(session.samples[0]["a", "tarn"], {"rss": 1})
+    self.assertEqual(session.failures, [])
+    self.assertEqual(session.missing, [{"name": "What glibc idles", "reason": "never"},
+                                       {"name": "What tarn works in a", "reason": "no"}])
+
+  def test_rounds_and_counts_are_refused_together(self):
+    for words in (["--quick"], ["--repetitions", "3"]):
+      done = driver.start([sys.executable, "-B", subject.BENCH / "run", "--counts", *words])
+      self.assertEqual(done.returncode, 2)
+      self.assertIn("leave out --quick and --repetitions", done.stderr)
 
 
 class Hooks(unittest.TestCase):
@@ -384,6 +440,22 @@ class Measuring(unittest.TestCase):
     output, _ = process.communicate(timeout=10)
     self.assertIn(b"/nowhere/libother.so", output)
     self.assertNotIn("LD_PRELOAD", self.meter.environment)
+
+
+  def test_counts_hold_for_the_output_that_the_meter_has_seen(self):
+    counter = counts.Counter(self.meter)
+    self.assertEqual(counter.meter_of(0, 10).timeout, 20.0)
+    self.meter.run(self.task("echo 1"), self.plain)
+    with self.assertRaisesRegex(Failure, "something else"):
+      counter.count(self.task("echo 2"), self.plain, 0)
+
+  def test_one_tool_that_fails_leaves_the_counts_of_the_other(self):
+    for lost, kept, what in (("calls", "events", "asks of the OS"),
+                             ("events", "calls", "executes and misses")):
+      with (mock.patch.object(counts.Counter, lost, side_effect=Failure("no")),
+            mock.patch.object(counts.Counter, kept, return_value={"kept": 7})):
+        found, reasons = counts.Counter(self.meter).count(self.task("echo 1"), self.plain, 0)
+      self.assertEqual((sorted(found), list(reasons)), (["faults", "kept", "rss"], [what]))
 
 
 class Inputs(unittest.TestCase):
