@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/store/store.hpp"
-#include "engine/threads/orphan_care.hpp"
+#include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "engine/threads/thread_life.hpp"
@@ -45,8 +45,13 @@ class Actor {
     run([&] { p = tarn::allocate(bytes); });
     return p;
   }
+  // The block goes to its page.
   void free(void* p) {
-    run([&] { deallocate(p); });
+    run([&] {
+      deallocate(p);
+      Busy busy(*current_thread);
+      empty_magazines(*current_thread);
+    });
   }
   void trim() {
     run([&] { tarn::trim(0); });
@@ -55,7 +60,9 @@ class Actor {
   // As a real thread's end (engine/records/thread.cpp); nothing when it has ended.
   void end() {
     Thread* const record = std::exchange(record_, nullptr);
-    if (record != nullptr) orphan_give(*record);
+    if (record == nullptr) return;
+    Busy::begin(*record);
+    thread_give(*record);
   }
 
   Thread& record() { return *record_; }
@@ -101,6 +108,7 @@ inline void expect_nothing_in_use() {
   EXPECT_EQ(store.totals().committed_bytes, 0u);
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     EXPECT_TRUE(thread_heap_check(t->heap));
+    EXPECT_TRUE(magazines_check(*t));
   }
 }
 

@@ -74,7 +74,13 @@ __attribute__((noinline, no_sanitize("address"))) static void apart(void (*f)(vo
   scrub();
 }
 
-static void lose(void* hidden) { *(uintptr_t*)hidden = ~(uintptr_t)cleared(leak_bytes); }
+/* Not the first block of its page: registers of other threads may still have the page's address,
+ * from when it was theirs. */
+static void lose(void* hidden) {
+  void* first = cleared(leak_bytes);
+  *(uintptr_t*)hidden = ~(uintptr_t)cleared(leak_bytes);
+  release(first);
+}
 static void give(void* hidden) { release((void*)~*(uintptr_t*)hidden); }
 
 typedef struct seen {

@@ -1,7 +1,7 @@
 // geometry: the address space as the library divides it. Every number of the layout is here, in
 // platform/base/slice.hpp, size_class.hpp or page_plan.hpp; nothing else in the project spells one.
 //
-//   address    46            30 29                 12 11           0
+//   address    46            32 31                 12 11           0
 //             +----------------+---------------------+--------------+
 //             |  root index    |     leaf index      |   in slice   |
 //             +----------------+---------------------+--------------+
@@ -23,7 +23,8 @@ inline constexpr unsigned address_bits = 48;
 #else
 inline constexpr unsigned address_bits = 47;
 #endif
-inline constexpr unsigned leaf_shift = 30;  // A leaf of the page map covers 1 GiB.
+// A leaf of the page map covers 4 GiB: the low 32 bits of an address are its own, without a mask.
+inline constexpr unsigned leaf_shift = 32;
 inline constexpr std::size_t root_entries = std::size_t{1} << (address_bits - leaf_shift);
 inline constexpr std::size_t leaf_entries = std::size_t{1} << (leaf_shift - slice_shift);
 

@@ -9,6 +9,7 @@
 namespace tarn {
 
 constinit const Page empty_page{};
+constinit Block* const no_slots[2]{};
 
 namespace {
 constexpr std::array<Page*, class_count> no_pages() noexcept {
@@ -18,15 +19,20 @@ constexpr std::array<Page*, class_count> no_pages() noexcept {
 }
 }  // namespace
 
-constinit Thread empty_thread{.heap = {.current = no_pages(), .record = &main_record}};
-constinit ThreadHeap empty_view{.current = no_pages(), .record = &main_record};
-constinit Thread locked_owner{.heap = {.current = no_pages(), .record = &main_record}};
-constinit Thread frozen_owner{.heap = {.current = no_pages(), .record = &main_record}};
-constinit Thread lost_owner{.heap = {.current = no_pages(), .record = &main_record},
-                            .state = ThreadState::lost};
+constinit Serving empty_view{{}, {.current = no_pages(), .record = &main_record}};
+constinit Thread empty_thread{{{}, {.current = no_pages(), .record = &main_record}}};
+// The next three serve nobody. Pointers to what is empty would be memory that the dynamic linker
+// writes to at each start.
+constinit Thread locked_owner{{{.top = {}, .end = {}}, {.current = {}, .record = &main_record}}};
+constinit Thread frozen_owner{{{.top = {}, .end = {}}, {.current = {}, .record = &main_record}}};
+constinit Thread lost_owner{{{.top = {}, .end = {}}, {.current = {}, .record = &main_record}},
+                            0,
+                            {},
+                            {},
+                            ThreadState::lost};
 
 __thread Thread* current_thread = &empty_thread;
-__thread ThreadHeap* current_heap = &empty_thread.heap;
+__thread Serving* current_serving = &empty_thread;
 
 __thread bool thread_is_ending = false;
 

@@ -1,9 +1,10 @@
 // thread: the part of a heap that one thread owns (ThreadHeap), and the record of a thread
 // (Thread).
 //
-//   Thread  | heap: current page of each class | groups -> bins | mail | state | links |
+//   Thread  | magazines | heap: current page of each class | groups -> bins | mail | state | links
+//   |
 //             ^ current_thread (TLS) points here; it is also the owner tag of the thread's pages
-//               current_heap (TLS): what malloc serves from
+//               current_serving (TLS): what malloc serves from, the first two
 //
 // Records are never freed. A thread that ends leaves its record as an orphan, with its pages. A new
 // thread takes a record over as it stands; threads that run out of a class take single pages from
@@ -18,9 +19,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "engine/layout/size_class.hpp"
 #include "engine/pages/mailbox.hpp"
 #include "engine/pages/page.hpp"
+#include "engine/records/magazines.hpp"
 #include "engine/spans/record_memory.hpp"
 #include "platform/base/config.hpp"
 #include "platform/base/counter.hpp"
@@ -174,8 +175,13 @@ struct MailLook {
   std::uint32_t passed = 0;          // How often this mail was passed over since.
 };
 
-struct alignas(cache_line_bytes) Thread {
+// What malloc serves a thread from.
+struct Serving {
+  Magazines magazines;
   ThreadHeap heap;
+};
+
+struct alignas(cache_line_bytes) Thread : Serving {
   std::uint32_t refills = 0;  // See upkeep.hpp.
   // The thread is on a slow path, and its lists may be half-changed. A fork looks at this.
   std::atomic<bool> busy{false};
@@ -208,8 +214,8 @@ struct alignas(cache_line_bytes) Thread {
 extern Thread empty_thread;
 inline Thread* no_thread() noexcept { return &empty_thread; }
 
-// What malloc's hit path reads in a thread that has a default heap: no class has a page.
-extern ThreadHeap empty_view;
+// What malloc's hit path reads in a thread that has a default heap: no class has a block.
+extern Serving empty_view;
 
 // The owner of pages that are used under a lock: no thread is equal to it.
 extern Thread locked_owner;
@@ -221,8 +227,8 @@ extern Thread frozen_owner;
 extern Thread lost_owner;
 
 extern TARN_INITIAL_EXEC __thread Thread* current_thread;
-// The thread heap of current_thread that malloc serves from.
-extern TARN_INITIAL_EXEC __thread ThreadHeap* current_heap;
+// That of current_thread, or empty_view.
+extern TARN_INITIAL_EXEC __thread Serving* current_serving;
 
 // True when the calling thread is on no path of the library that changes lists, so that it may call
 // the program and wait for other threads.
@@ -236,7 +242,7 @@ inline bool is_at_rest() noexcept {
 inline void set_current_thread(Thread* thread) noexcept {
   TARN_ASSERT(thread->group < thread_groups && thread->heap.record == &main_record);
   current_thread = thread;
-  current_heap = &thread->heap;
+  current_serving = thread;
   thread_group = thread->group;
 }
 

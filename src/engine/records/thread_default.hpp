@@ -1,6 +1,6 @@
 // thread_default: the default heap of a thread, which serves its malloc in place of malloc's own.
 // The hit path asks nothing: in a thread with a default heap it reads a view in which no class has
-// a page, so each call takes the slow path, which looks here.
+// a block, so each call takes the slow path, which looks here.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,7 +15,7 @@ namespace tarn {
 extern TARN_INITIAL_EXEC __thread tarn_heap default_heap;
 
 // True when the calling thread has a default heap other than malloc's own.
-inline bool has_default_heap() noexcept { return current_heap == &empty_view; }
+inline bool has_default_heap() noexcept { return current_serving == &empty_view; }
 
 // While this lives, malloc's own heap serves the thread. Callbacks of the program that run
 // meanwhile may set a default heap and set malloc's again; afterwards the thread has the default
@@ -25,13 +25,13 @@ class WithoutDefaultHeap {
   WithoutDefaultHeap() noexcept : had_default_heap_(has_default_heap()) {
     if (!had_default_heap_) return;
     outer_ = default_heap;
-    current_heap = &current_thread->heap;
+    current_serving = current_thread;
   }
   ~WithoutDefaultHeap() {
     if (!had_default_heap_) return;
     TARN_ASSERT(outer_.record != nullptr);
     default_heap = outer_;
-    current_heap = &empty_view;
+    current_serving = &empty_view;
   }
   WithoutDefaultHeap(const WithoutDefaultHeap&) = delete;
   WithoutDefaultHeap& operator=(const WithoutDefaultHeap&) = delete;

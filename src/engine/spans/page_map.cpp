@@ -11,7 +11,7 @@ namespace tarn {
 constinit PageMap page_map;
 
 namespace {
-constexpr std::size_t leaf_bytes = leaf_entries * sizeof(PageMap::Entry);
+constexpr std::size_t leaf_bytes = sizeof(PageMap::Leaf);
 
 // Entries worth a call of the OS: those of 8 MiB.
 constexpr std::size_t forget_bytes_min = 4 * slice_bytes;
@@ -22,10 +22,10 @@ std::size_t last_index(const std::byte* start, std::size_t bytes) noexcept {
 }
 }  // namespace
 
-void PageMap::set_leaf(std::size_t index, const Entry* leaf) noexcept {
+void PageMap::set_leaf(std::size_t index, const Leaf* leaf) noexcept {
   TARN_ASSERT(index < root_entries && root_[index].load() == 0);
-  TARN_ASSERT(leaf != nullptr && leaf != empty_leaf_);
-  root_[index].store(address_of(leaf) - address_of(empty_leaf_));
+  TARN_ASSERT(leaf != nullptr && leaf != &empty_leaf_);
+  root_[index].store(address_of(leaf) - address_of(&empty_leaf_));
 }
 
 bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
@@ -34,7 +34,7 @@ bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
   if (last >= root_entries) return false;  // The OS gave an address that no hint asked for.
   for (std::size_t i = first_index(start); i <= last; ++i) {
     if (root_[i].load() != 0) continue;
-    void* leaf = first_leaf_;
+    void* leaf = &first_leaf_;
     if (first_leaf_used_) {
       leaf = os::vm_reserve_sparse(leaf_bytes);
       if (leaf == nullptr) return false;
@@ -42,7 +42,7 @@ bool PageMap::cover(const std::byte* start, std::size_t bytes) noexcept {
     }
     first_leaf_used_ = true;
     TARN_FORK_FENCE();
-    set_leaf(i, static_cast<const Entry*>(leaf));
+    set_leaf(i, static_cast<const Leaf*>(leaf));
   }
   return true;
 }
@@ -56,7 +56,7 @@ bool PageMap::cover_from_static(const std::byte* start, std::size_t bytes) noexc
   for (std::size_t i = first; i <= last; ++i) missing += root_[i].load() == 0 ? 1 : 0;
   if (missing > static_leaves_ - leaves_used_) return false;
   for (std::size_t i = first; i <= last; ++i) {
-    if (root_[i].load() == 0) set_leaf(i, leaves_[leaves_used_++]);
+    if (root_[i].load() == 0) set_leaf(i, &leaves_[leaves_used_++]);
   }
   TARN_ASSERT(leaves_used_ <= static_leaves_);
   return true;
@@ -67,7 +67,7 @@ PageMap::Reserve PageMap::reserve_leaves(std::size_t bytes) noexcept {
   void* const leaves = os::vm_reserve_sparse(count * leaf_bytes);
   if (leaves == nullptr) return {};
   os::vm_name(leaves, count * leaf_bytes, "tarn: page map");
-  return {static_cast<Entry*>(leaves), count};
+  return {static_cast<Leaf*>(leaves), count};
 }
 
 void PageMap::release(Reserve reserve) noexcept {
@@ -80,34 +80,51 @@ void PageMap::cover(const std::byte* start, std::size_t bytes, Reserve& reserve)
     if (root_[i].load() != 0) continue;
     TARN_CHECK(reserve.count != 0 && i < root_entries);
     TARN_ASSERT(reserve.leaves != nullptr);
-    set_leaf(i, reserve.leaves);
-    reserve.leaves += leaf_entries;
+    set_leaf(i, reserve.leaves++);
     --reserve.count;
   }
 }
 
-void PageMap::set(const std::byte* start, std::size_t slices, const Span* span) noexcept {
-  const std::uint64_t value = distance(span);
-  TARN_ASSERT(slices != 0 && address_of(start) % slice_bytes == 0);
-  TARN_ASSERT(span != foreign() && address_of(span) % cache_line_bytes == 0);
-  std::uintptr_t address = address_of(start);
-  for (std::size_t i = 0; i < slices; ++i, address += slice_bytes) {
-    entry_of(address)->store(value);
+// Calls visit(leaf, first, end) with the indices of the range in each leaf.
+template <class Visit>
+void PageMap::for_each_part(const std::byte* start, std::size_t slices, Visit visit) noexcept {
+  TARN_ASSERT(address_of(start) % slice_bytes == 0);
+  for (std::uintptr_t address = address_of(start); slices != 0;) {
+    const std::size_t first = index_of(address);
+    const std::size_t in_leaf = leaf_entries - first;
+    const std::size_t count = slices < in_leaf ? slices : in_leaf;
+    visit(*leaf_at(address), first, first + count);
+    slices -= count;
+    address += count << slice_shift;
   }
 }
 
+void PageMap::set_all(const std::byte* start, std::size_t slices, std::uint64_t value) noexcept {
+  for_each_part(start, slices, [&](Leaf& leaf, std::size_t i, std::size_t end) noexcept {
+    for (; i != end; ++i) leaf.entries[i].store(value);
+  });
+}
+
+void PageMap::set(const std::byte* start, std::size_t slices, const Span* span) noexcept {
+  TARN_ASSERT(slices != 0);
+  TARN_ASSERT(span != foreign() && address_of(span) % cache_line_bytes == 0);
+  set_all(start, slices, distance(span));
+}
+
 void PageMap::clear(const std::byte* start, std::size_t slices) noexcept {
-  TARN_ASSERT(address_of(start) % slice_bytes == 0);
-  std::uintptr_t address = address_of(start);
-  for (std::size_t i = 0; i < slices; ++i, address += slice_bytes) {
-    entry_of(address)->store(0);
-  }
+  set_all(start, slices, 0);
+}
+
+void PageMap::tag(const std::byte* start, std::size_t slices, SliceTag tag) noexcept {
+  for_each_part(start, slices, [&](Leaf& leaf, std::size_t i, std::size_t end) noexcept {
+    for (; i != end; ++i) __atomic_store_n(&leaf.tags[i], tag, __ATOMIC_RELAXED);
+  });
 }
 
 void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
   while (slices != 0) {
     const std::uintptr_t address = address_of(start);
-    const std::size_t in_leaf = leaf_entries - ((address >> slice_shift) & (leaf_entries - 1));
+    const std::size_t in_leaf = leaf_entries - index_of(address);
     const std::size_t count = slices < in_leaf ? slices : in_leaf;
     const std::uintptr_t first = address_of(entry_of(address));
     const std::uintptr_t whole = align_up(first, slice_bytes);
@@ -129,8 +146,11 @@ void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
 
 #ifdef TARN_DEBUG
 bool PageMap::check() const noexcept {
-  for (const Entry& entry : empty_leaf_) {
+  for (const Entry& entry : empty_leaf_.entries) {
     if (entry.load() != 0) return false;
+  }
+  for (const SliceTag tag : empty_leaf_.tags) {
+    if (tag != 0) return false;
   }
   for (const std::byte byte : foreign_.zeros) {
     if (byte != std::byte{0}) return false;
@@ -141,10 +161,14 @@ bool PageMap::check() const noexcept {
 bool PageMap::is_clear(const std::byte* start, std::size_t slices) const noexcept {
   constexpr std::size_t looks_max = 32;
   const std::size_t step = slices <= looks_max ? 1 : slices / looks_max;
+  const auto is_clear_at = [&](std::size_t i) noexcept {
+    const std::byte* const p = start + (i << slice_shift);
+    return span_of(p) == foreign() && tag_of(p) == 0;
+  };
   for (std::size_t i = 0; i < slices; i += step) {
-    if (span_of(start + (i << slice_shift)) != foreign()) return false;
+    if (!is_clear_at(i)) return false;
   }
-  return slices == 0 || span_of(start + ((slices - 1) << slice_shift)) == foreign();
+  return slices == 0 || is_clear_at(slices - 1);
 }
 #endif
 

@@ -1,16 +1,15 @@
-// page_map: finds the descriptor of any address's span, in two loads and without a branch.
+// page_map: finds the descriptor of any address's span, and the tag of any address's slice, in two
+// loads and without a branch.
 //
-//   root (bss, 1 MiB, touched where used)      leaf (2 MiB reserved per GiB of addresses in use)
-//   +------------------------+                 +--------------------------------+
-//   | leaf - empty_leaf, or 0| --------------> | descriptor - foreign, or 0 ... |
-//   +------------------------+                 +--------------------------------+
+//   root (bss, 256 KiB)                        leaf (10 MiB reserved for 4 GiB of addresses in use)
+//   +------------------------+                 +---------+--------------------------------+
+//   | leaf - empty_leaf, or 0| --------------> | tag ... | descriptor - foreign, or 0 ... |
+//   +------------------------+                 +---------+--------------------------------+
 //
-// Both levels hold distances, so zero memory is a valid map: an unknown GiB leads to empty_leaf, an
-// unknown slice to the foreign span, which no thread owns. Null and foreign pointers thus take the
-// slow path of free() by the same test as blocks of other threads.
-//
-// Entries are written by the thread that holds the span, or under the store's lock for free spans.
-// They are read without order: a pointer that reaches another thread brings its entry along.
+// Both hold distances, so zero memory is a valid map: unknown addresses lead to empty_leaf, unknown
+// slices to the foreign span, which no thread owns. Entries are written by the thread that holds
+// the span, or under the store's lock for free spans; tags by the thread that owns the page. They
+// are read without order: a pointer that reaches another thread brings its entry along.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -26,6 +25,9 @@
 
 namespace tarn {
 
+// Says whose page a slice is, and of which class (engine/records/magazines.hpp). 0: nothing.
+using SliceTag = std::uint16_t;
+
 class PageMap {
  public:
   // A distance, read and written without order. Plain zero is its initial value, so that compilers
@@ -36,17 +38,20 @@ class PageMap {
     void store(std::uint64_t d) noexcept { __atomic_store_n(&distance, d, __ATOMIC_RELAXED); }
   };
 
-  // pre: address < 2^address_bits
-  TARN_INLINE Span* span_of(const void* p) const noexcept {
-    const std::uintptr_t address = address_of(p);
-    const std::uint64_t leaf = root_[address >> leaf_shift].load();
-    const Entry* entries =
-        reinterpret_cast<const Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf);
-    // Keeps the sum as it stands: gcc would scale the index by hand, an instruction more.
-    __asm__("" : "+r"(entries));
-    const std::uint64_t entry = entries[(address >> slice_shift) & (leaf_entries - 1)].load();
-    return reinterpret_cast<Span*>(reinterpret_cast<std::uintptr_t>(&foreign_) + entry);
+  // A slice of the address space: its tag and its span are found from one look at the root.
+  struct Leaf;
+  struct Slice {
+    const Leaf* leaf;
+    std::uint32_t index;
+    TARN_INLINE SliceTag tag() const noexcept;
+  };
+  // pre, also of the next ones: address < 2^address_bits
+  TARN_INLINE Slice slice_of(const void* p) const noexcept {
+    return {leaf_of(address_of(p)), index_of(address_of(p))};
   }
+  TARN_INLINE Span* span_of(Slice slice) const noexcept;
+  TARN_INLINE Span* span_of(const void* p) const noexcept { return span_of(slice_of(p)); }
+  TARN_INLINE SliceTag tag_of(const void* p) const noexcept { return slice_of(p).tag(); }
 
   const Span* foreign() const noexcept { return reinterpret_cast<const Span*>(&foreign_); }
 
@@ -59,7 +64,7 @@ class PageMap {
 
   // Leaves for a range whose address is not known yet. Any thread.
   struct Reserve {
-    Entry* leaves = nullptr;
+    Leaf* leaves = nullptr;
     std::size_t count = 0;
   };
   // Enough for any range of `bytes`; none when out of memory.
@@ -84,6 +89,9 @@ class PageMap {
     entry_of(address_of(span->base))->store(distance(span));
     entry_of(address_of(span->end()) - slice_bytes)->store(distance(span));
   }
+  // pre: as set(), and the range lies in one leaf or in several that were covered
+  void tag(const std::byte* start, std::size_t slices, SliceTag tag) noexcept;
+
   void clear_ends(const std::byte* start, std::size_t slices) noexcept {
     TARN_ASSERT(slices != 0);
     entry_of(address_of(start))->store(0);
@@ -94,7 +102,8 @@ class PageMap {
   //
   // True when nothing has been written to what is never written: the empty leaf, the foreign span.
   bool check() const noexcept;
-  // True when no address of the range leads to a span. Of a long range only some are looked at.
+  // True when no address of the range leads to a span or has a tag. Of a long range only some are
+  // looked at.
   bool is_clear(const std::byte* start, std::size_t slices) const noexcept;
 
   // Calls visit(start, bytes) for the leaves that the OS gave.
@@ -103,24 +112,47 @@ class PageMap {
     for (const Entry& root : root_) {
       if (root.load() == 0) continue;
       const auto* const leaf = reinterpret_cast<const std::byte*>(
-          reinterpret_cast<std::uintptr_t>(empty_leaf_) + root.load());
+          reinterpret_cast<std::uintptr_t>(&empty_leaf_) + root.load());
       const auto* const own = reinterpret_cast<const std::byte*>(this);
       if (leaf >= own && leaf < own + sizeof *this) continue;
-      visit(leaf, leaf_entries * sizeof(Entry));
+      visit(leaf, sizeof(Leaf));
     }
   }
+
+  struct Leaf {
+    SliceTag tags[leaf_entries];  // In front: hits read these, and so without adding an offset.
+    Entry entries[leaf_entries];
+  };
 
  private:
   friend struct PageMapAccess;  // Of the tests.
 
-  // The entry to write. pre: the address is covered, so the entry is none of the empty leaf
-  Entry* entry_of(std::uintptr_t address) noexcept {
+  // The index within the leaf. The compiler takes the low half of the register.
+  static TARN_INLINE std::uint32_t index_of(std::uintptr_t address) noexcept {
+    static_assert(leaf_shift == 32 && leaf_entries << slice_shift == std::size_t{1} << 32);
+    return static_cast<std::uint32_t>(address) >> slice_shift;
+  }
+  TARN_INLINE const Leaf* leaf_of(std::uintptr_t address) const noexcept {
+    const std::uint64_t leaf = root_[address >> leaf_shift].load();
+    auto* found =
+        reinterpret_cast<const Leaf*>(reinterpret_cast<std::uintptr_t>(&empty_leaf_) + leaf);
+    // Keeps the sum as it stands: gcc would scale the index by hand, an instruction more.
+    __asm__("" : "+r"(found));
+    return found;
+  }
+  // As leaf_of(), to write there. pre: the address is covered, so it is not the empty leaf
+  Leaf* leaf_at(std::uintptr_t address) noexcept {
     const std::uint64_t leaf = root_[address >> leaf_shift].load();
     TARN_ASSERT(leaf != 0);
-    return reinterpret_cast<Entry*>(reinterpret_cast<std::uintptr_t>(empty_leaf_) + leaf) +
-           ((address >> slice_shift) & (leaf_entries - 1));
+    return reinterpret_cast<Leaf*>(reinterpret_cast<std::uintptr_t>(&empty_leaf_) + leaf);
   }
-  void set_leaf(std::size_t index, const Entry* leaf) noexcept;
+  Entry* entry_of(std::uintptr_t address) noexcept {
+    return &leaf_at(address)->entries[index_of(address)];
+  }
+  template <class Visit>
+  void for_each_part(const std::byte* start, std::size_t slices, Visit visit) noexcept;
+  void set_all(const std::byte* start, std::size_t slices, std::uint64_t value) noexcept;
+  void set_leaf(std::size_t index, const Leaf* leaf) noexcept;
   std::uint64_t distance(const Span* span) const noexcept {
     return reinterpret_cast<std::uintptr_t>(span) - reinterpret_cast<std::uintptr_t>(&foreign_);
   }
@@ -130,14 +162,23 @@ class PageMap {
   };
 
   Entry root_[root_entries] = {};
-  Entry empty_leaf_[leaf_entries] = {};  // Never written.
-  Entry first_leaf_[leaf_entries] = {};  // For the first GiB in use: saves a mapping.
+  Leaf empty_leaf_ = {};  // Never written.
+  Leaf first_leaf_ = {};  // For the first 4 GiB in use: saves a mapping.
   bool first_leaf_used_ = false;
   static constexpr std::size_t static_leaves_ = 2;
-  Entry leaves_[static_leaves_][leaf_entries] = {};
+  Leaf leaves_[static_leaves_] = {};
   std::size_t leaves_used_ = 0;
   Foreign foreign_ = {};  // Never written.
 };
+
+inline SliceTag PageMap::Slice::tag() const noexcept {
+  return __atomic_load_n(&leaf->tags[index], __ATOMIC_RELAXED);
+}
+
+inline Span* PageMap::span_of(Slice slice) const noexcept {
+  const std::uint64_t entry = slice.leaf->entries[slice.index].load();
+  return reinterpret_cast<Span*>(reinterpret_cast<std::uintptr_t>(&foreign_) + entry);
+}
 
 extern PageMap page_map;
 

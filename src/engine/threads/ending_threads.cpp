@@ -5,6 +5,7 @@
 
 #include "engine/records/thread_heaps.hpp"
 #include "engine/threads/orphans.hpp"
+#include "engine/threads/refill.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "platform/base/check.hpp"
 

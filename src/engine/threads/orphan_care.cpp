@@ -73,6 +73,14 @@ void orphan_tend(ThreadHeap& thread_heap) noexcept {
   TARN_ASSERT_EVERY(64, counts_may_be_off() || thread_heap_check(thread_heap));
 }
 
+void orphans_tend_left_over() noexcept {
+  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    thread_heaps.for_each(*t, [](ThreadHeap& thread_heap) noexcept {
+      if (thread_heap.record == &main_record) orphan_tend(thread_heap);
+    });
+  }
+}
+
 void orphans_trim() noexcept {
   TARN_ASSERT(!orphans.lock().held_by_this_thread());
   os::Locked locked(orphans.lock());

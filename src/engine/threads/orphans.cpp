@@ -28,6 +28,18 @@ constexpr int thread_heaps_looked_at = 16;
 constexpr int pages_looked_at = 4;
 
 std::atomic<std::uint8_t> groups_given{0};
+std::atomic<std::uint32_t> keys_given{0};
+
+// The key of a new record's magazines. There are fewer keys than there may be threads.
+std::uint32_t next_key() noexcept {
+  std::uint32_t given = keys_given.load(std::memory_order_relaxed);
+  while (given + 2 < magazine_keys) {
+    if (keys_given.compare_exchange_weak(given, given + 1, std::memory_order_relaxed)) {
+      return (given + 1) << magazine_key_shift;
+    }
+  }
+  return no_magazine_key;
+}
 
 // The thread's record is the first of its records to lie in the pieces of its group.
 Thread* make_thread() noexcept {
@@ -36,6 +48,7 @@ Thread* make_thread() noexcept {
   void* const record = store.allocate_record(sizeof(Thread));
   if (record == nullptr) return nullptr;
   auto* const thread = new (record) Thread;
+  thread->magazines.key = next_key();
   thread->heap.current.fill(no_page());
   thread->heap.thread = thread;
   thread->heap.record = &main_record;

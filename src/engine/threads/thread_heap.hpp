@@ -1,4 +1,5 @@
-// thread_heap: the slow paths of a thread's pages: refill, wake, retire, mail. All of these are
+// thread_heap: the slow paths of a thread's pages: wake, retire, mail, flush; refill.hpp has the
+// others. All of these are
 // called by the owner, with the thread marked busy; for an orphan, by the thread that holds the
 // orphans' lock.
 //
@@ -21,15 +22,26 @@ inline void set_current(ThreadHeap& heap, std::size_t size_class, Page* page) no
   heap.current[size_class] = page;
 }
 
-// Makes a page with a block on its free list the current one of the class, and returns it. Null
-// when out of memory.
-Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept;
+// Puts a page that is not current into the queue of its class, unless it is there, and takes it
+// out.
+void page_enqueue(Page& page) noexcept;
+void page_dequeue(Page& page) noexcept;
 
-// As refill(), for a request of `bytes`, which is counted.
-Page* refill_for(ThreadHeap& heap, std::size_t size_class, std::size_t bytes) noexcept;
+// Takes the pin off a page that is not current any more.
+void page_unpin(Page& page) noexcept;
+
+// Puts a settled page where it belongs: into the queue, or, without a live block, into the store.
+void page_place(Page& page) noexcept;
+
+// Lets frees of the page's blocks go to magazines, or not any more. Does nothing for thread heaps
+// other than malloc's own.
+void page_tag(const Page& page, bool on) noexcept;
 
 // Called when the countdown of a page reaches zero: the page wakes or retires.
 void page_attention(Page& page) noexcept;
+
+// The owner frees `count` blocks of the page, linked from `first` to `last`.
+void page_freed(Page& page, Block* first, Block* last, std::uint32_t count) noexcept;
 
 // Settles every page in the thread's mail.
 void read_mail(Thread& thread) noexcept;
@@ -40,8 +52,8 @@ void flush_current_pages(ThreadHeap& heap) noexcept;
 // Collects remote frees of queued pages, and retires the pages that are empty.
 void settle_queues(ThreadHeap& heap) noexcept;
 
-// Reads the mail, flushes current pages and settles queues. What is empty afterwards has gone to
-// the store.
+// Reads the mail, flushes current pages and settles queues. What is empty
+// afterwards has gone to the store.
 void flush_all(Thread& thread) noexcept;
 
 // Like flush_all(), for one thread heap: it belongs to the calling thread, which is busy, or it is

@@ -4,6 +4,7 @@
 #include "engine/threads/thread_life.hpp"
 
 #include "engine/store/store.hpp"
+#include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphan_care.hpp"
 #include "engine/threads/orphans.hpp"
 #include "platform/base/check.hpp"
@@ -23,11 +24,16 @@ void thread_ended(void* value) noexcept {
   Busy::begin(*thread);  // A fork in a signal handler must not give it away as well.
   set_current_thread(no_thread());
   thread_is_ending = true;
-  orphan_give(*thread);
+  thread_give(*thread);
   store.purge_when_due(os::clock_coarse_ms());
 }
 
 }  // namespace
+
+void thread_give(Thread& thread) noexcept {
+  empty_magazines(thread);
+  orphan_give(thread);
+}
 
 Thread* thread_start() noexcept {
   Thread* const thread = orphans.take(Orphans::Counted::yes);

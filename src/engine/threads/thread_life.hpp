@@ -10,4 +10,8 @@ namespace tarn {
 // The calling thread's record, made or adopted when it has none; null when out of memory.
 Thread* thread_start() noexcept;
 
+// What the record's thread has goes to its pages, and they and the record to whoever wants them.
+// The record is busy before, and not any longer afterwards. pre: its thread has ended, or is none
+void thread_give(Thread& thread) noexcept;
+
 }  // namespace tarn

@@ -9,6 +9,7 @@
 #include "engine/records/thread_default.hpp"
 #include "engine/store/store.hpp"
 #include "engine/threads/idle_purge.hpp"
+#include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphan_care.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
@@ -69,6 +70,10 @@ void upkeep() noexcept {
   const std::uint64_t now = os::clock_coarse_ms();
   store.purge_when_due(now);
   look_at_mail(now);
+  if (current_thread != no_thread()) {
+    Busy busy(*current_thread);
+    age_magazines(*current_thread);
+  }
   background.provide();
 }
 

@@ -109,6 +109,9 @@ Span* Zone::take_descriptor_locked() noexcept {
 void Zone::map(const Span* span, bool all) noexcept {
   TARN_ASSERT(span->slices != 0 && chunk_of(span->base) != nullptr);
   if (table_ == nullptr) {
+    // The host may be a page of malloc's own heap, whose tags would send the region's blocks there.
+    // They stay 0 afterwards, which costs the host's blocks no more than the longer way.
+    if (host_ != nullptr) page_map.tag(span->base, span->slices, 0);
     if (all) return page_map.set(span->base, span->slices, span);
     return page_map.set_ends(span);
   }

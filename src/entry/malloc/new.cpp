@@ -131,11 +131,8 @@ TARN_COLD void release_slow(void* p, const void* site, Size bytes) noexcept {
 
 // Like tarn::deallocate_sized(); what is not tarn's is the program's malloc's.
 TARN_INLINE void release(void* p, Size bytes = tarn::FreeCall::any_bytes) noexcept {
-  auto* const page = static_cast<tarn::Page*>(tarn::page_map.span_of(p));
-  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != tarn::current_thread)) {
-    return release_slow(p, __builtin_return_address(0), bytes);
-  }
-  if (tarn::deallocate_local(p, page)) tarn::deallocate_attention(page);
+  if (TARN_LIKELY(tarn::deallocate_tagged(p))) return;
+  release_slow(p, __builtin_return_address(0), bytes);
 }
 
 #else

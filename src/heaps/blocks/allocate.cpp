@@ -10,7 +10,7 @@
 #include "engine/records/class_table.hpp"
 #include "engine/records/gate.hpp"
 #include "engine/records/thread_heaps.hpp"
-#include "engine/threads/thread_heap.hpp"
+#include "engine/threads/refill.hpp"
 #include "engine/threads/upkeep.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/blocks/relief.hpp"

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #include "heaps/operations/stats.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -132,6 +133,17 @@ class Tally {
     }
   }
 
+  // What a thread has at hand was counted with its page. After all pages.
+  void at_hand(const Magazines& magazines) noexcept {
+    for (std::size_t c = 0; c < class_count; ++c) {
+      const std::uint64_t count = std::min<std::uint64_t>(magazines.count(c), classes_[c].live);
+      classes_[c].live -= count;
+      stats_.live_blocks -= count;
+      stats_.live_bytes -= count * class_block_bytes[c];
+      stats_.free_blocks += count;
+    }
+  }
+
   // After all pages and samples.
   void estimate_requested() noexcept {
     for (std::size_t c = 0; c < estimated_; ++c) {
@@ -197,6 +209,7 @@ void fill_main(tarn_heap_stats& stats) noexcept {
     });
     for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
       tally.samples(t->heap);
+      tally.at_hand(t->magazines);
     }
     tally.estimate_requested();
   }

@@ -7,8 +7,8 @@
 #include "engine/records/thread_heaps.hpp"
 #include "engine/threads/ending_threads.hpp"
 #include "engine/threads/idle_purge.hpp"
+#include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphan_care.hpp"
-#include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "heaps/blocks/empty_pages.hpp"
 #include "heaps/checked/checks.hpp"
@@ -41,12 +41,7 @@ void trim_heaps() noexcept {
     if (record.checks != nullptr) checks_collect(record);
     record.source.purge(true);
   });
-  // What deleted heaps have left to threads that have ended since.
-  for (Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
-    thread_heaps.for_each(*t, [](ThreadHeap& thread_heap) noexcept {
-      if (thread_heap.record == &main_record) orphan_tend(thread_heap);
-    });
-  }
+  orphans_tend_left_over();
 }
 
 }  // namespace
@@ -68,6 +63,7 @@ void thread_idle() noexcept {
   if (kept != nullptr) kept->give_own();
   Thread& thread = *current_thread;
   Busy busy(thread);
+  empty_magazines(thread);
   flush_all(thread);
   flush_left_over(thread);
   thread_heaps.for_each(thread,
@@ -82,6 +78,7 @@ void flush_everywhere() noexcept {
   give_kept_blocks(true);
   if (current_thread != no_thread()) {
     Busy busy(*current_thread);
+    empty_magazines(*current_thread);
     flush_all(*current_thread);
     flush_left_over(*current_thread);
   }

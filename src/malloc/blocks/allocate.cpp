@@ -8,7 +8,7 @@
 
 #include "engine/records/thread_default.hpp"
 #include "engine/threads/ending_threads.hpp"
-#include "engine/threads/thread_heap.hpp"
+#include "engine/threads/refill.hpp"
 #include "engine/threads/thread_life.hpp"
 #include "engine/threads/upkeep.hpp"
 #include "heaps/heap/large.hpp"
@@ -69,7 +69,7 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   count_refills(*thread);
   os::await_fork();
   Busy busy(*thread);
-  ThreadHeap& heap = *current_heap;
+  ThreadHeap& heap = current_serving->heap;
   Page* const page = refill_for(heap, size_class, bytes);
   if (page == nullptr) return nullptr;
   TARN_ASSERT(page->size_class == size_class && page->free != nullptr);
@@ -95,7 +95,9 @@ TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t byt
 }
 
 TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {
-  Page* const page = current_heap->current[size_class];
+  Serving& serving = *current_serving;
+  if (void* const block = magazine_take(serving.magazines, size_class)) return block;
+  Page* const page = serving.heap.current[size_class];
   if (TARN_UNLIKELY(page->free == nullptr)) {
     return allocate_class_slow(size_class, bytes, __builtin_return_address(0));
   }
@@ -127,7 +129,11 @@ void* allocate_zeroed(std::size_t bytes) noexcept {
   }
   const std::size_t size_class =
       TARN_LIKELY(bytes <= linear_bytes_max) ? linear_class_of(bytes) : stepped_class_of(bytes);
-  Page* const page = current_heap->current[size_class];
+  Serving& serving = *current_serving;
+  if (void* const block = magazine_take(serving.magazines, size_class)) {
+    return memset(block, 0, class_block_bytes[size_class]);
+  }
+  Page* const page = serving.heap.current[size_class];
   if (TARN_UNLIKELY(page->free == nullptr)) {
     return allocate_zeroed_slow(size_class, bytes, __builtin_return_address(0));
   }

@@ -17,10 +17,13 @@ namespace tarn {
 void* allocate_stepped(std::size_t bytes) noexcept;  // Above linear_bytes_max.
 // Any size, when the hit path found no block.
 void* allocate_slow(std::size_t bytes, const void* site) noexcept;
-// 15 instructions and 2 branches to the return, as malloc.
+// 14 instructions and 2 branches to the return, as malloc; 19 and 3 past an empty magazine.
 TARN_INLINE void* allocate(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > linear_bytes_max)) return allocate_stepped(bytes);
-  Page* const page = current_heap->current[linear_class_of(bytes)];
+  const std::size_t size_class = linear_class_of(bytes);
+  Serving& serving = *current_serving;
+  if (void* const block = magazine_take(serving.magazines, size_class)) return block;
+  Page* const page = serving.heap.current[size_class];
   if (TARN_UNLIKELY(page->free == nullptr)) {
     return allocate_slow(bytes, __builtin_return_address(0));
   }

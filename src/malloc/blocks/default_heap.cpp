@@ -26,7 +26,7 @@ void* default_heap_allocate(std::size_t bytes, std::size_t alignment, bool zero,
 tarn_heap heap_set_default(tarn_heap heap) noexcept {
   const tarn_heap before = has_default_heap() ? default_heap : main_record.handle();
   if (heap.record == nullptr || heap.record == &main_record) {
-    current_heap = &current_thread->heap;
+    current_serving = current_thread;
     return before;
   }
   if (live_record(heap, "tarn_heap_set_default") == nullptr) return {};
@@ -34,7 +34,7 @@ tarn_heap heap_set_default(tarn_heap heap) noexcept {
   if (!thread_is_ending) process.start();
   if (current_thread == no_thread() && !thread_is_ending) thread_start();
   default_heap = heap;
-  current_heap = &empty_view;
+  current_serving = &empty_view;
   return before;
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/records/gate.hpp"
 #include "engine/records/thread_heaps.hpp"
+#include "engine/threads/magazine_care.hpp"
 #include "engine/threads/post.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "heaps/blocks/lookup.hpp"
@@ -44,8 +45,20 @@ void free_locked(Page* page, void* p) noexcept {
 
 }  // namespace
 
-void deallocate_slow(void* p, const void* site, std::size_t bytes) noexcept {
-  if (p != nullptr) deallocate_slow(p, {"free", site, bytes});
+void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
+  if (p == nullptr) return;
+  auto* const page = static_cast<Page*>(page_map.span_of(p));
+  if (page->owner.load(std::memory_order_relaxed) != current_thread) {
+    return deallocate_slow(p, {"free", site, bytes});
+  }
+  if (deallocate_local(p, page)) deallocate_attention(page);
+}
+
+void deallocate_full(void* p) noexcept {
+  Thread& thread = *current_thread;
+  const std::size_t size_class = page_map.tag_of(p) ^ thread.magazines.key;
+  Busy busy(thread);
+  magazine_put_full(thread, size_class, static_cast<Block*>(p));
 }
 
 void deallocate_slow(void* p, const FreeCall& given) noexcept {
@@ -63,6 +76,7 @@ void deallocate_slow(void* p, const FreeCall& given) noexcept {
   }
   TARN_ASSERT(kind == SpanKind::page);
   const Thread* const owner = page->owner.load(std::memory_order_relaxed);
+  if (owner == current_thread) return deallocate_in(page, p);
   if (owner == &locked_owner) return free_locked(page, p);
   if (TARN_UNLIKELY(owner == &frozen_owner)) report_if_frozen(*record_of(page, p));
   switch (page_free_remote(page, static_cast<Block*>(p))) {

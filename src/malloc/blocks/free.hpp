@@ -12,12 +12,14 @@
 
 namespace tarn {
 
-// Frees any block but those of the calling thread's own pages; null is none. `site` is the return
-// address of the function that the program called; where none is passed it is that of the callee,
-// to which the compiler jumps. `bytes` is the size that the program says it asked for.
-void deallocate_slow(void* p, const void* site, std::size_t bytes) noexcept;
+// Frees any block; null is none. `site` is the return address of the function that the program
+// called; where none is passed it is that of the callee, to which the compiler jumps. `bytes` is
+// the size that the program says it asked for.
+void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept;
 // As above. The pointer is not null.
 void deallocate_slow(void* p, const FreeCall& given) noexcept;
+// Frees a block that belongs into a magazine of the calling thread, which is full.
+void deallocate_full(void* p) noexcept;
 void deallocate_attention(Page* page) noexcept;  // The countdown reached zero.
 
 // True: the countdown has reached zero, and deallocate_attention() is due. pre: the page is the
@@ -33,25 +35,43 @@ TARN_INLINE bool deallocate_local(void* p, Page* page) noexcept {
   return TARN_UNLIKELY(--page->countdown == 0);
 }
 
-// `bytes`: as deallocate_slow(). pre: the page is that of p
-TARN_INLINE void deallocate_in(Page* page, void* p,
-                               std::size_t bytes = FreeCall::any_bytes) noexcept {
+// Past the magazines. pre: the page is that of p
+TARN_INLINE void deallocate_in(Page* page, void* p) noexcept {
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
-    return deallocate_slow(p, __builtin_return_address(0), bytes);
+    return deallocate_slow(p, FreeCall::any_bytes, __builtin_return_address(0));
   }
   if (deallocate_local(p, page)) deallocate_attention(page);
 }
 
-// 20 instructions and 2 branches to the return; null takes the slow path by the owner's test.
+// True: p was put into a magazine, or went past it to its page. False: its slice's tag is not that
+// of a page of malloc's own heap that the calling thread owns; null is such a pointer.
+TARN_INLINE bool deallocate_tagged(void* p) noexcept {
+  Magazines& magazines = current_thread->magazines;
+  const PageMap::Slice slice = page_map.slice_of(p);
+  const std::size_t size_class = slice.tag() ^ magazines.key;
+  if (TARN_UNLIKELY(size_class >= class_count)) return false;
+  if (TARN_LIKELY(magazine_put(magazines, size_class, p))) return true;
+  if (magazines.rests(size_class)) {
+    auto* const page = static_cast<Page*>(page_map.span_of(slice));
+    if (deallocate_local(p, page)) deallocate_attention(page);
+  } else {
+    deallocate_full(p);
+  }
+  return true;
+}
+
+// 20 instructions and 2 branches to the return.
 TARN_INLINE void deallocate(void* p) noexcept {
-  deallocate_in(static_cast<Page*>(page_map.span_of(p)), p);
+  if (TARN_LIKELY(deallocate_tagged(p))) return;
+  deallocate_slow(p, FreeCall::any_bytes, __builtin_return_address(0));
 }
 
 // As above, with the size that the program asked for: checked heaps compare it.
 TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
+  if (TARN_LIKELY(deallocate_tagged(p))) return;
   // No block has the largest size, which stands for none said.
   const std::size_t said = bytes == FreeCall::any_bytes ? bytes - 1 : bytes;
-  deallocate_in(static_cast<Page*>(page_map.span_of(p)), p, said);
+  deallocate_slow(p, said, __builtin_return_address(0));
 }
 
 }  // namespace tarn

@@ -134,7 +134,7 @@ TARN_NOINLINE void* move(Page* page, void* p, std::size_t bytes) noexcept {
   void* const moved = allocate(bytes);
   if (TARN_UNLIKELY(moved == nullptr)) return stay(p, bytes <= size, saved);
   memcpy(moved, p, bytes < size ? bytes : size);
-  deallocate_in(page, p);
+  deallocate(p);
   return moved;
 }
 
@@ -164,13 +164,14 @@ bool keeps_place(std::size_t size, std::size_t bytes) noexcept {
 }
 
 // In the common case the page belongs to the heap from which malloc serves the thread. That is
-// malloc's own heap then: a thread with a default heap reads a view that has no pages.
+// malloc's own heap then: a thread with a default heap reads a view whose key no page has.
 void* reallocate(void* p, std::size_t bytes) noexcept {
-  auto* const page = static_cast<Page*>(page_map.span_of(p));
-  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread) ||
-      TARN_UNLIKELY(page->heap_now() != current_heap) || TARN_UNLIKELY(!page->is_block(p))) {
+  const PageMap::Slice slice = page_map.slice_of(p);
+  if (TARN_UNLIKELY((slice.tag() ^ current_serving->magazines.key) >= class_count)) {
     return reallocate_slow(p, bytes);
   }
+  auto* const page = static_cast<Page*>(page_map.span_of(slice));
+  if (TARN_UNLIKELY(!page->is_block(p))) return reallocate_slow(p, bytes);
   if (TARN_LIKELY(keeps_place(page->block_bytes, bytes))) return p;
   return move(page, p, bytes);
 }

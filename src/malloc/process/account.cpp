@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "malloc/process/account.hpp"
 
+#include <algorithm>
+
 #include "engine/records/thread_heaps.hpp"
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
@@ -43,6 +45,18 @@ void fill_classes(tarn_account* account) noexcept {
   };
   store.for_each_span(add);
   registry.for_each_region_span(add);
+  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    for (std::size_t c = 0; c < class_count; ++c) {
+      tarn_account_class& row = account->classes[c];
+      row.allocations += t->magazines.taken[c];
+      // What is at hand was counted with its page.
+      const std::uint64_t count = std::min<std::uint64_t>(t->magazines.count(c), row.live_blocks);
+      row.live_blocks -= count;
+      live_blocks -= count;
+      free_blocks += count;
+      live_bytes -= count * class_block_bytes[c];
+    }
+  }
   account->live_bytes = live_bytes + account->large_live_bytes;
   account->live_blocks = live_blocks;
   account->free_blocks = free_blocks;

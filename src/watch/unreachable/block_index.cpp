@@ -207,6 +207,7 @@ bool BlockIndex::begin(Scratch& scratch) noexcept {
   lowest_ = UINTPTR_MAX;
   // The memory of a heap may lie in a block of another one, so what is inside is added last.
   if (!add_all_own() || !add_ranges(false) || !add_chunks() || !add_ranges(true)) return false;
+  strike_magazines();
   if (!make_descriptors()) return false;
   for (std::uint64_t i = 0; i < bit_count_ / 64; ++i) {
     live_count_ += static_cast<std::uint64_t>(__builtin_popcountll(bits_[2 * i]));
@@ -405,11 +406,27 @@ std::uint32_t BlockIndex::strike_list(const BlockRange& range, const Block* bloc
     const std::size_t i = range.page->offset_of(block) / range.place_bytes;
     if (i >= range.places || !is_live(range, static_cast<std::uint32_t>(i))) break;
     TARN_ASSERT(count < range.places);
-    const std::uint64_t bit = range.first_bit + i;
-    bits_[bit / 64 * 2] &= ~(std::uint64_t{1} << (bit % 64));
+    strike(range, static_cast<std::uint32_t>(i));
     ++count;
   }
   return count;
+}
+
+// What threads have at hand is free. A thread that is at work may be changing that; its pages are
+// not wanted.
+void BlockIndex::strike_magazines() noexcept {
+  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    for (std::size_t c = 0; c < class_count && !is_at_work(*t); ++c) {
+      t->magazines.for_each(c, [&](const Block* block) noexcept {
+        Spot spot{};
+        if (!find_start(address_of(block), &spot)) return;
+        const BlockRange& range = ranges_[spot.range];
+        if (range.kind != BlockRangeKind::page || !is_live(range, spot.place)) return;
+        strike(range, spot.place);
+        live_bytes_ -= range.place_bytes;
+      });
+    }
+  }
 }
 
 bool BlockIndex::find_in(const BlockRange& range, std::uint32_t number, std::uintptr_t address,

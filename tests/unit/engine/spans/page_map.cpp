@@ -13,7 +13,10 @@
 namespace tarn {
 
 struct PageMapAccess {
-  static PageMap::Entry& empty_entry(PageMap& map) { return map.empty_leaf_[leaf_entries / 2]; }
+  static PageMap::Entry& empty_entry(PageMap& map) {
+    return map.empty_leaf_.entries[leaf_entries / 2];
+  }
+  static SliceTag& empty_tag(PageMap& map) { return map.empty_leaf_.tags[leaf_entries / 2]; }
   static std::byte& foreign_byte(PageMap& map) { return map.foreign_.zeros[100]; }
 };
 
@@ -29,6 +32,7 @@ class PageMapTest : public testing::Test {
 };
 
 constexpr std::uintptr_t gib = std::uintptr_t{1} << 30;
+constexpr std::uintptr_t leaf = std::uintptr_t{1} << leaf_shift;
 
 TEST_F(PageMapTest, UnknownAddressesLeadToTheForeignSpan) {
   const int local = 0;
@@ -59,6 +63,27 @@ TEST_F(PageMapTest, SetCoversExactlyItsRange) {
   }
 }
 
+TEST_F(PageMapTest, TagsAreOfTheirSlicesAndBesideTheEntries) {
+  std::byte* const start = at(leaf - 2 * slice_bytes);
+  ASSERT_TRUE(map_->cover(start, 4 * slice_bytes))
+      << "the last slices of one leaf, and of the next";
+  EXPECT_EQ(map_->tag_of(nullptr), 0);
+  map_->set(start, 4, &page_);
+  map_->tag(start + slice_bytes, 2, 0xabcd);
+  const auto expect_tags = [&](SliceTag inner) {
+    for (std::size_t offset = 0; offset < 4 * slice_bytes; offset += 1024) {
+      const bool is_inner = offset / slice_bytes == 1 || offset / slice_bytes == 2;
+      const PageMap::Slice slice = map_->slice_of(start + offset);
+      EXPECT_EQ(slice.tag(), is_inner ? inner : 0) << offset;
+      EXPECT_EQ(slice.tag(), map_->tag_of(start + offset));
+      EXPECT_EQ(map_->span_of(slice), &page_);
+    }
+  };
+  expect_tags(0xabcd);
+  map_->tag(start + slice_bytes, 2, 0);
+  expect_tags(0);
+}
+
 TEST_F(PageMapTest, EndsOnly) {
   page_.base = at(9 * gib);
   for (const std::uint32_t slices : {1u, 2u, 3u, 100u}) {
@@ -78,20 +103,20 @@ TEST_F(PageMapTest, EndsOnly) {
 }
 
 TEST_F(PageMapTest, ARangeAcrossLeaves) {
-  std::byte* const start = at(12 * gib - slice_bytes);
+  std::byte* const start = at(3 * leaf - slice_bytes);
   os::fake::fail_at(0, false);
-  ASSERT_TRUE(map_->cover(start, gib + 2 * slice_bytes));
+  ASSERT_TRUE(map_->cover(start, leaf + 2 * slice_bytes));
   EXPECT_EQ(os::fake::calls(), 2u) << "three leaves, one of them the map's own";
   ASSERT_TRUE(map_->cover(start, 2 * slice_bytes));
   EXPECT_EQ(os::fake::calls(), 2u) << "they are there already";
   map_->set(start, 2, &page_);
   EXPECT_EQ(map_->span_of(start), &page_);
-  EXPECT_EQ(map_->span_of(at(12 * gib)), &page_);
-  EXPECT_EQ(map_->span_of(at(12 * gib) + slice_bytes), map_->foreign());
+  EXPECT_EQ(map_->span_of(at(3 * leaf)), &page_);
+  EXPECT_EQ(map_->span_of(at(3 * leaf) + slice_bytes), map_->foreign());
 }
 
 TEST_F(PageMapTest, CoverSaysWhenALeafCannotBeHad) {
-  std::byte* const start = at(20 * gib - slice_bytes);
+  std::byte* const start = at(5 * leaf - slice_bytes);
   ASSERT_TRUE(map_->cover(at(3 * gib), slice_bytes)) << "with the map's own leaf";
   os::fake::fail_at(2, false);
   EXPECT_FALSE(map_->cover(start, 2 * slice_bytes));
@@ -115,6 +140,9 @@ TEST_F(PageMapTest, CheckFindsWhatWasWrittenToWhatIsNeverWritten) {
   PageMapAccess::empty_entry(*map_).store(8);
   EXPECT_FALSE(map_->check());
   PageMapAccess::empty_entry(*map_).store(0);
+  PageMapAccess::empty_tag(*map_) = 1;
+  EXPECT_FALSE(map_->check());
+  PageMapAccess::empty_tag(*map_) = 0;
   PageMapAccess::foreign_byte(*map_) = std::byte{1};
   EXPECT_FALSE(map_->check());
   PageMapAccess::foreign_byte(*map_) = std::byte{0};
@@ -136,6 +164,9 @@ TEST_F(PageMapTest, IsClearSeesEachEntryOfAShortRangeAndTheEndsOfALongOne) {
     EXPECT_FALSE(map_->is_clear(start, slices)) << i;
     map_->clear(start + i * slice_bytes, 1);
   }
+  map_->tag(start, 1, 7);
+  EXPECT_FALSE(map_->is_clear(start, slices)) << "a tag alone";
+  map_->tag(start, 1, 0);
   EXPECT_TRUE(map_->is_clear(start, slices));
 }
 

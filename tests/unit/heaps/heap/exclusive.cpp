@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include "heaps/heap/exclusive.hpp"
+#include "engine/threads/orphan_care.hpp"
 
 #include <atomic>
 #include <thread>
