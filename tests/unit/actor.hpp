@@ -49,8 +49,9 @@ class Actor {
   void free(void* p) {
     run([&] {
       deallocate(p);
+      if (current_thread == no_thread()) return;
       Busy busy(*current_thread);
-      empty_magazines(*current_thread);
+      give_at_hand(*current_thread);
     });
   }
   void trim() {

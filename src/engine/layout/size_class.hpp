@@ -64,6 +64,22 @@ constexpr std::array<std::uint32_t, class_count> make_block_bytes() noexcept {
 
 inline constexpr auto class_block_bytes = make_block_bytes();
 
+// 2^64 / size, rounded up: a number is a multiple of the size if its product with this wraps to
+// less than this. (Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019; for n, size <
+// 2^32.)
+constexpr std::array<std::uint64_t, class_count> make_block_inverses() noexcept {
+  std::array<std::uint64_t, class_count> table{};
+  for (std::size_t c = 0; c < class_count; ++c) table[c] = UINT64_MAX / class_block_bytes[c] + 1;
+  return table;
+}
+
+inline constexpr auto class_block_inverses = make_block_inverses();
+
+// pre: n < 2^32
+constexpr bool is_multiple_of_block(std::size_t n, std::size_t size_class) noexcept {
+  return n * class_block_inverses[size_class] <= class_block_inverses[size_class] - 1;
+}
+
 // The smallest class whose blocks hold `bytes` and lie at multiples of `alignment` from an aligned
 // page; class_count when there is none. pre: alignment is a power of two, bytes <= block_bytes_max
 constexpr std::size_t aligned_class_of(std::size_t bytes, std::size_t alignment) noexcept {

@@ -225,16 +225,17 @@ bool page_kill(Page* page) noexcept {
                                               std::memory_order_acq_rel, std::memory_order_relaxed);
 }
 
-RemoteFree page_free_remote(Page* page, Block* block) noexcept {
-  const std::size_t offset = page->offset_of(block);
+RemoteFree page_free_remote(Page* page, Block* first, Block* last, std::uint32_t added) noexcept {
+  TARN_ASSERT(added != 0 && (added != 1 || first == last));
+  const std::size_t offset = page->offset_of(first);
   Remote seen{page->remote.load(std::memory_order_acquire)};
   for (;;) {
     if (TARN_UNLIKELY(seen.state() == RemoteState::dead)) return RemoteFree::dead;
     if (TARN_UNLIKELY(seen.state() == RemoteState::purged)) return RemoteFree::dead;
-    TARN_ASSERT(page->is_block(block));
-    block->next = seen.count() == 0 ? nullptr : page->block_at(decode_head(seen.head()));
-    TARN_ASSERT(seen.count() < page->capacity);
-    const std::uint32_t count = seen.count() + 1;
+    TARN_ASSERT(page->is_block(first) && page->is_block(last));
+    last->next = seen.count() == 0 ? nullptr : page->block_at(decode_head(seen.head()));
+    const std::uint32_t count = seen.count() + added;
+    TARN_ASSERT(count <= page->capacity);
     const bool posts = seen.state() == RemoteState::listed && count >= seen.threshold();
     const Remote pushed = Remote::make(posts ? RemoteState::mailed : seen.state(), seen.threshold(),
                                        count, encode_head(offset));

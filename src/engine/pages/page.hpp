@@ -111,6 +111,12 @@ struct alignas(cache_line_bytes) Page : Span {
     const std::size_t offset = offset_of(p);
     return offset % block_bytes == 0 && offset / block_bytes < capacity;
   }
+  // As above, for a page of a common class, without the cache line that the owner writes to.
+  bool is_block_of(const void* p, std::size_t common_class) const noexcept {
+    const std::size_t offset = offset_of(p);
+    return is_multiple_of_block(offset, common_class) &&
+           offset + class_block_bytes[common_class] <= bytes();
+  }
 };
 static_assert(sizeof(Page) == descriptor_bytes);
 
@@ -190,8 +196,12 @@ bool page_kill(Page* page) noexcept;
 
 enum class RemoteFree : std::uint8_t { done, post, dead };
 
-// Any thread: gives `block` back. `post`: the caller put the page in state mailed and must post it.
-RemoteFree page_free_remote(Page* page, Block* block) noexcept;
+// Any thread: gives `added` blocks back, linked from `first` to `last`. `post`: the caller put the
+// page in state mailed and must post it.
+RemoteFree page_free_remote(Page* page, Block* first, Block* last, std::uint32_t added) noexcept;
+inline RemoteFree page_free_remote(Page* page, Block* block) noexcept {
+  return page_free_remote(page, block, block, 1);
+}
 
 // Any thread that has taken the page out of its owner's mail: mailed -> purging, if every block is
 // free. False, with nothing done, when one is not, or when that is not certain. The contents may go

@@ -34,6 +34,9 @@ using SlotPointer = Block**;
 inline constexpr unsigned magazine_key_shift = 7;
 inline constexpr std::uint32_t magazine_keys = 1u << (16 - magazine_key_shift);
 static_assert(class_count <= std::size_t{1} << magazine_key_shift);
+constexpr std::size_t class_of_tag(SliceTag tag) noexcept {
+  return tag & ((1u << magazine_key_shift) - 1);
+}
 // The key of threads that have no magazines: no tag has it. Key 0 is that of tags that say nothing.
 inline constexpr std::uint32_t no_magazine_key = (magazine_keys - 1) << magazine_key_shift;
 
@@ -79,6 +82,7 @@ struct Magazines {
   std::array<Watched<std::uint64_t>, class_count> taken{};  // How many blocks malloc has taken.
   std::uint32_t key = no_magazine_key;
   std::array<std::atomic<MagazineGroup*>, magazine_groups> groups{};  // As ThreadHeap::groups.
+  std::array<std::uint64_t, (class_count + 63) / 64> open{};  // The classes that do not rest.
 
   bool is_served() const noexcept { return key != no_magazine_key; }
   SliceTag tag(std::size_t size_class) const noexcept {

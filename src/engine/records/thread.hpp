@@ -181,6 +181,45 @@ struct Serving {
   ThreadHeap heap;
 };
 
+// Large blocks that a thread keeps (span_cache.hpp). Any thread reads how many.
+struct SpanCache {
+  static constexpr std::size_t places = 8;
+  std::array<std::atomic<Span*>, places> spans{};
+  std::array<std::uint8_t, places> looks{};  // How often a span was passed over.
+  std::size_t next = 0;                      // Where room is made next.
+  Counter taken;                             // Blocks that came from here.
+
+  // Calls visit(span).
+  template <class Visit>
+  void for_each(Visit visit) const noexcept {
+    for (const std::atomic<Span*>& place : spans) {
+      const Span* const span = place.load(std::memory_order_relaxed);
+      if (span != nullptr) visit(*span);
+    }
+  }
+};
+
+// Blocks of another thread's page that this thread has freed (gathering.hpp). Any thread reads the
+// page and the count.
+struct GatheredChain {
+  Watched<Page*> page = nullptr;  // Null: none.
+  Block* first = nullptr;         // Linked to `last`, whose link is null.
+  Block* last = nullptr;
+  Watched<std::uint32_t> count;
+  std::uint16_t most = 0;  // How long the chain may get.
+  SizeClass size_class = 0;
+
+  // In the child of a fork: the thread may have vanished before it counted a block.
+  void recount() noexcept {
+    std::uint32_t blocks = 0;
+    for (const Block* block = page == nullptr ? nullptr : first; block != nullptr; ++blocks) {
+      block = block->next;
+    }
+    count = blocks;
+  }
+};
+inline constexpr std::size_t gathered_chains = 32;  // As many as gathered_used has bits.
+
 struct alignas(cache_line_bytes) Thread : Serving {
   std::uint32_t refills = 0;  // See upkeep.hpp.
   // The thread is on a slow path, and its lists may be half-changed. A fork looks at this.
@@ -204,10 +243,26 @@ struct alignas(cache_line_bytes) Thread : Serving {
 
   std::array<Credit, class_count> credits{};
 
+  SpanCache span_cache{};
+
+  std::array<GatheredChain, gathered_chains> gathered{};  // By page.
+  std::uint32_t gathered_used = 0;                        // A bit for each that has blocks.
+  std::uint32_t gathered_turn = 0;
+
   // Pages of which other threads have freed blocks.
   alignas(cache_line_bytes) Mailbox mail{};
   MailLook mail_look{};  // Written by other threads: see idle_purge.hpp.
 };
+
+// How many blocks of the class the thread has freed and not given to their pages, for which they
+// are live. Any thread; of another moment than what else it reads.
+inline std::size_t blocks_at_hand(const Thread& thread, std::size_t size_class) noexcept {
+  std::size_t count = thread.magazines.count(size_class);
+  for (const GatheredChain& chain : thread.gathered) {
+    if (chain.page != nullptr && chain.size_class == size_class) count += chain.count;
+  }
+  return count;
+}
 
 // The record of threads that have none of their own yet. It has no page to give, so an allocation
 // takes the slow path without asking first. Only `inside` is ever written.

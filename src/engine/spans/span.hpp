@@ -26,6 +26,7 @@ enum class SpanKind : std::uint8_t {
   page,       // Blocks of one class.
   mixed,      // The first blocks of a heap, of all sizes.
   large,      // One block.
+  kept,       // A large block that was freed, and that its last thread keeps.
   moving,     // A large block that the OS is moving: no address leads to it.
   checked,    // Places of one size for checked blocks (heaps/checked/checks.hpp).
   lone,       // One checked block, perhaps before an inaccessible page.
@@ -46,6 +47,7 @@ constexpr bool may_become(SpanKind from, SpanKind to) noexcept {
     case SpanKind::checked:
     case SpanKind::lone:
     case SpanKind::notes:
+    case SpanKind::kept:
     case SpanKind::moving: return from == SpanKind::large;
     case SpanKind::unmapping: return from == SpanKind::purging;
     case SpanKind::lost: return from == SpanKind::clean || from == SpanKind::dirty;

@@ -103,6 +103,7 @@ void Store::repair_span(Span* span) noexcept {
     case SpanKind::page:
     case SpanKind::mixed:
     case SpanKind::large:
+    case SpanKind::kept:
     case SpanKind::moving:
     case SpanKind::checked:
     case SpanKind::lone:

@@ -118,6 +118,13 @@ bool grow(Magazines& magazines, std::size_t size_class, MagazineCare& care) noex
   return true;
 }
 
+void put_to_rest(Thread& thread, std::size_t size_class, const MagazineCare& care) noexcept {
+  Magazines& magazines = thread.magazines;
+  give_oldest(thread, size_class, care, magazines.count(size_class));
+  magazines.end[size_class] = magazines.top[size_class];
+  magazines.open[size_class / 64] &= ~(std::uint64_t{1} << size_class % 64);
+}
+
 // pre: the magazine is full
 void make_room(Thread& thread, std::size_t size_class, MagazineCare& care) noexcept {
   Magazines& magazines = thread.magazines;
@@ -126,27 +133,19 @@ void make_room(Thread& thread, std::size_t size_class, MagazineCare& care) noexc
   care.run = taken == care.taken_before ? care.run + care.places : 0;
   care.taken_before = taken;
   if (care.run >= run_blocks && care.places >= run_blocks) {
-    give_oldest(thread, size_class, care, care.places);
-    magazines.end[size_class] = magazines.top[size_class];  // It rests.
-    return;
+    return put_to_rest(thread, size_class, care);
   }
   if (++care.fills == fills_to_grow && grow(magazines, size_class, care)) return;
   give_oldest(thread, size_class, care, care.places - care.places / kept_part);
 }
 
-void empty(Thread& thread, std::size_t size_class, const MagazineCare& care) noexcept {
-  const std::size_t count = thread.magazines.count(size_class);
-  if (count != 0) give_oldest(thread, size_class, care, count);
-}
-
+// Calls visit(size_class, care) for the classes that do not rest; it may put one to rest.
 template <class Visit>
-void for_each_used(Thread& thread, Visit visit) noexcept {
-  for (std::size_t g = 0; g < magazine_groups; ++g) {
-    MagazineGroup* const group = thread.magazines.groups[g].load(std::memory_order_relaxed);
-    if (group == nullptr) continue;
-    const std::size_t first = g * magazine_group;
-    for (std::size_t i = 0; i < magazine_group && first + i < class_count; ++i) {
-      visit(first + i, group->care[i]);
+void for_each_open(Magazines& magazines, Visit visit) noexcept {
+  for (std::size_t i = 0; i < magazines.open.size(); ++i) {
+    for (std::uint64_t rest = magazines.open[i]; rest != 0; rest &= rest - 1) {
+      const std::size_t c = i * 64 + static_cast<std::size_t>(__builtin_ctzll(rest));
+      visit(c, *magazines.find_care(c));
     }
   }
 }
@@ -161,6 +160,7 @@ void magazine_wake(Thread& thread, std::size_t size_class) noexcept {
   care->taken_before = magazines.taken[size_class];
   care->run = 0;
   magazines.end[size_class] = SlotPointer{care->bottom} + 1 + care->places;
+  magazines.open[size_class / 64] |= std::uint64_t{1} << size_class % 64;
 }
 
 void magazine_put_full(Thread& thread, std::size_t size_class, Block* block) noexcept {
@@ -172,30 +172,34 @@ void magazine_put_full(Thread& thread, std::size_t size_class, Block* block) noe
 }
 
 void empty_magazines(Thread& thread) noexcept {
-  for_each_used(thread,
-                [&](std::size_t c, const MagazineCare& care) noexcept { empty(thread, c, care); });
+  for_each_open(thread.magazines, [&](std::size_t c, const MagazineCare& care) noexcept {
+    put_to_rest(thread, c, care);
+  });
 }
 
 void age_magazines(Thread& thread) noexcept {
-  for_each_used(thread, [&](std::size_t c, MagazineCare& care) noexcept {
+  for_each_open(thread.magazines, [&](std::size_t c, MagazineCare& care) noexcept {
     const std::uint64_t taken = thread.magazines.taken[c];
-    if (taken == care.taken && SlotPointer{thread.magazines.top[c]} == care.seen)
-      empty(thread, c, care);
+    const SlotPointer top = thread.magazines.top[c];
+    if (taken == care.taken && top == care.seen) return put_to_rest(thread, c, care);
     care.taken = taken;
-    care.seen = thread.magazines.top[c];
+    care.seen = top;
   });
 }
 
 bool magazines_check(const Thread& thread) noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
     const MagazineCare* const care = thread.magazines.find_care(c);
+    const bool is_open = (thread.magazines.open[c / 64] >> c % 64 & 1) != 0;
     if (care == nullptr) {
       if (thread.magazines.top[c] != no_top() || thread.magazines.end[c] != no_top()) return false;
+      if (is_open) return false;
       continue;
     }
     const SlotPointer bottom = care->bottom;
     const SlotPointer top = thread.magazines.top[c];
     const SlotPointer end = thread.magazines.end[c];
+    if (is_open == thread.magazines.rests(c)) return false;
     if (*bottom != nullptr || top <= bottom || top > end) return false;
     if (static_cast<std::size_t>(end - bottom) > blocks_most(c) + 1) return false;
     for (SlotPointer slot = bottom + 1; slot != top; ++slot) {

@@ -19,10 +19,10 @@ void magazine_wake(Thread& thread, std::size_t size_class) noexcept;
 // rest yet
 void magazine_put_full(Thread& thread, std::size_t size_class, Block* block) noexcept;
 
-// Gives the blocks of all magazines to their pages.
+// Gives the blocks of all magazines to their pages. They rest then.
 void empty_magazines(Thread& thread) noexcept;
 
-// Likewise of those that nobody has used since the last call.
+// Likewise for those that nobody has used since the last call.
 void age_magazines(Thread& thread) noexcept;
 
 // True when each magazine is in its slots, and has blocks of its class.

@@ -4,9 +4,11 @@
 #include "engine/threads/thread_life.hpp"
 
 #include "engine/store/store.hpp"
+#include "engine/threads/gathering.hpp"
 #include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphan_care.hpp"
 #include "engine/threads/orphans.hpp"
+#include "engine/threads/span_cache.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/thread.hpp"
@@ -30,8 +32,14 @@ void thread_ended(void* value) noexcept {
 
 }  // namespace
 
-void thread_give(Thread& thread) noexcept {
+void give_at_hand(Thread& thread) noexcept {
   empty_magazines(thread);
+  give_gathered(thread);
+  span_cache_empty(thread);
+}
+
+void thread_give(Thread& thread) noexcept {
+  give_at_hand(thread);
   orphan_give(thread);
 }
 

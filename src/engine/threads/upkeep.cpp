@@ -8,9 +8,11 @@
 #include "engine/records/thread.hpp"
 #include "engine/records/thread_default.hpp"
 #include "engine/store/store.hpp"
+#include "engine/threads/gathering.hpp"
 #include "engine/threads/idle_purge.hpp"
 #include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphan_care.hpp"
+#include "engine/threads/span_cache.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 
@@ -73,6 +75,8 @@ void upkeep() noexcept {
   if (current_thread != no_thread()) {
     Busy busy(*current_thread);
     age_magazines(*current_thread);
+    give_gathered(*current_thread);
+    span_cache_age(*current_thread);
   }
   background.provide();
 }

@@ -46,6 +46,7 @@ Span* span_of_other_block(const void* p, const char* function) noexcept {
     case SpanKind::clean:
     case SpanKind::purging:
     case SpanKind::unmapping:
+    case SpanKind::kept:
     case SpanKind::lost: tombstones.report(Misuse::double_free, function, p);
     case SpanKind::moving:
     case SpanKind::notes: break;
@@ -116,6 +117,7 @@ tarn_heap heap_of(const void* p) noexcept {
     case SpanKind::dirty:
     case SpanKind::purging:
     case SpanKind::unmapping:
+    case SpanKind::kept:
     case SpanKind::lost: break;
   }
   return {};

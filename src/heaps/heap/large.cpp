@@ -7,6 +7,7 @@
 
 #include "engine/records/live_bytes.hpp"
 #include "engine/records/totals.hpp"
+#include "engine/threads/span_cache.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/vm.hpp"
 #include "platform/settings/settings.hpp"
@@ -110,7 +111,23 @@ void large_give(Span* span, SpanSource source) noexcept {
   give_large(span, source);
 }
 
+namespace {
+
+// A block that the thread has freed, as large_allocate() wants it; or null.
+void* take_kept(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  if (bytes > kept_slices_most << slice_shift || alignment > slice_bytes) return nullptr;
+  if (bytes == 0 || current_thread == no_thread()) return nullptr;
+  Span* const span = span_cache_take(*current_thread, slices_for(bytes));
+  if (span == nullptr) return nullptr;
+  static_cast<Page*>(span)->set_requested(bytes);
+  if (zero) memset(span->base, 0, span->bytes());
+  return span->base;
+}
+
+}  // namespace
+
 void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
+  if (void* const kept = take_kept(bytes, alignment, zero)) return kept;
   Span* const span = large_take(bytes, alignment, zero, {});
   if (span == nullptr) return nullptr;
   add_live(main_record, static_cast<std::int64_t>(span->bytes()));
@@ -118,8 +135,8 @@ void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexce
 }
 
 void large_free(Span* span) noexcept {
-  add_live(main_record, -static_cast<std::int64_t>(span->bytes()));
-  large_give(span, {});
+  if (current_thread != no_thread() && span_cache_keep(*current_thread, span)) return;
+  span_give(span);
 }
 
 bool large_resize(Span* span, std::size_t slices, SpanSource source) noexcept {

@@ -134,9 +134,10 @@ class Tally {
   }
 
   // What a thread has at hand was counted with its page. After all pages.
-  void at_hand(const Magazines& magazines) noexcept {
+  void at_hand(const Thread& thread) noexcept {
     for (std::size_t c = 0; c < class_count; ++c) {
-      const std::uint64_t count = std::min<std::uint64_t>(magazines.count(c), classes_[c].live);
+      const std::uint64_t count =
+          std::min<std::uint64_t>(blocks_at_hand(thread, c), classes_[c].live);
       classes_[c].live -= count;
       stats_.live_blocks -= count;
       stats_.live_bytes -= count * class_block_bytes[c];
@@ -209,7 +210,7 @@ void fill_main(tarn_heap_stats& stats) noexcept {
     });
     for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
       tally.samples(t->heap);
-      tally.at_hand(t->magazines);
+      tally.at_hand(*t);
     }
     tally.estimate_requested();
   }

@@ -7,9 +7,9 @@
 #include "engine/records/thread_heaps.hpp"
 #include "engine/threads/ending_threads.hpp"
 #include "engine/threads/idle_purge.hpp"
-#include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphan_care.hpp"
 #include "engine/threads/thread_heap.hpp"
+#include "engine/threads/thread_life.hpp"
 #include "heaps/blocks/empty_pages.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/heap/exclusive.hpp"
@@ -63,7 +63,7 @@ void thread_idle() noexcept {
   if (kept != nullptr) kept->give_own();
   Thread& thread = *current_thread;
   Busy busy(thread);
-  empty_magazines(thread);
+  give_at_hand(thread);
   flush_all(thread);
   flush_left_over(thread);
   thread_heaps.for_each(thread,
@@ -78,7 +78,7 @@ void flush_everywhere() noexcept {
   give_kept_blocks(true);
   if (current_thread != no_thread()) {
     Busy busy(*current_thread);
-    empty_magazines(*current_thread);
+    give_at_hand(*current_thread);
     flush_all(*current_thread);
     flush_left_over(*current_thread);
   }

@@ -38,9 +38,15 @@ TARN_COLD void* allocate_large_again(std::size_t bytes, std::size_t alignment, b
 // Of large blocks 4 MiB are worth a look at what is due, as 64 refills are.
 constexpr std::size_t bytes_of_a_refill = (std::size_t{4} << 20) / refills_between;
 
-// A thread that has no record has nowhere to count.
+Thread* this_thread() noexcept {
+  if (current_thread != no_thread()) return current_thread;
+  process.start();  // May allocate, and so come here.
+  return current_thread != no_thread() ? current_thread : thread_start();
+}
+
+// A thread that has no record has nowhere to count, or to keep what it frees.
 void count_large(std::size_t bytes) noexcept {
-  if (current_thread == no_thread()) return upkeep();
+  if (TARN_UNLIKELY(thread_is_ending) || this_thread() == nullptr) return upkeep();
   const std::size_t refills = bytes / bytes_of_a_refill;
   count_refills(*current_thread,
                 static_cast<std::uint32_t>(refills < refills_between ? refills : refills_between));
@@ -51,12 +57,6 @@ TARN_INLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool 
   TARN_ASSERT(is_power_of_two(alignment) && !has_default_heap());
   void* const block = large_allocate(bytes, alignment, zero);
   return TARN_LIKELY(block != nullptr) ? block : allocate_large_again(bytes, alignment, zero);
-}
-
-Thread* this_thread() noexcept {
-  if (current_thread != no_thread()) return current_thread;
-  process.start();  // May allocate, and so come here.
-  return current_thread != no_thread() ? current_thread : thread_start();
 }
 
 // Null when out of memory. pre: size_class < class_count

@@ -5,6 +5,7 @@
 
 #include "engine/records/gate.hpp"
 #include "engine/records/thread_heaps.hpp"
+#include "engine/threads/gathering.hpp"
 #include "engine/threads/magazine_care.hpp"
 #include "engine/threads/post.hpp"
 #include "engine/threads/thread_heap.hpp"
@@ -47,7 +48,16 @@ void free_locked(Page* page, void* p) noexcept {
 
 void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
   if (p == nullptr) return;
-  auto* const page = static_cast<Page*>(page_map.span_of(p));
+  const PageMap::Slice slice = page_map.slice_of(p);
+  auto* const page = static_cast<Page*>(page_map.span_of(slice));
+  const SliceTag tag = slice.tag();
+  if (tag != 0 && current_thread != no_thread()) {
+    const std::size_t size_class = class_of_tag(tag);
+    if (page->is_block_of(p, size_class) &&
+        gather(*current_thread, page, static_cast<Block*>(p), size_class)) {
+      return;
+    }
+  }
   if (page->owner.load(std::memory_order_relaxed) != current_thread) {
     return deallocate_slow(p, {"free", site, bytes});
   }

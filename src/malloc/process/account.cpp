@@ -49,13 +49,20 @@ void fill_classes(tarn_account* account) noexcept {
     for (std::size_t c = 0; c < class_count; ++c) {
       tarn_account_class& row = account->classes[c];
       row.allocations += t->magazines.taken[c];
-      // What is at hand was counted with its page.
-      const std::uint64_t count = std::min<std::uint64_t>(t->magazines.count(c), row.live_blocks);
+      // What a thread has at hand was counted with its page.
+      const std::uint64_t count = std::min<std::uint64_t>(blocks_at_hand(*t, c), row.live_blocks);
       row.live_blocks -= count;
       live_blocks -= count;
       free_blocks += count;
       live_bytes -= count * class_block_bytes[c];
     }
+    account->large_allocations += t->span_cache.taken.read();
+    t->span_cache.for_each([&](const Span& span) noexcept {
+      account->large_live_blocks -= 1;
+      account->large_live_bytes -= span.bytes();
+      live_blocks -= 1;
+      free_blocks += 1;
+    });
   }
   account->live_bytes = live_bytes + account->large_live_bytes;
   account->live_blocks = live_blocks;

@@ -207,7 +207,7 @@ bool BlockIndex::begin(Scratch& scratch) noexcept {
   lowest_ = UINTPTR_MAX;
   // The memory of a heap may lie in a block of another one, so what is inside is added last.
   if (!add_all_own() || !add_ranges(false) || !add_chunks() || !add_ranges(true)) return false;
-  strike_magazines();
+  strike_at_hand();
   if (!make_descriptors()) return false;
   for (std::uint64_t i = 0; i < bit_count_ / 64; ++i) {
     live_count_ += static_cast<std::uint64_t>(__builtin_popcountll(bits_[2 * i]));
@@ -412,19 +412,26 @@ std::uint32_t BlockIndex::strike_list(const BlockRange& range, const Block* bloc
   return count;
 }
 
-// What threads have at hand is free. A thread that is at work may be changing that; its pages are
-// not wanted.
-void BlockIndex::strike_magazines() noexcept {
+// What threads have at hand is free. A thread that is at work may be changing its magazines; its
+// pages are not wanted.
+void BlockIndex::strike_at_hand() noexcept {
+  const auto strike_one = [&](const Block* block) noexcept {
+    Spot spot{};
+    if (!find_start(address_of(block), &spot)) return false;
+    const BlockRange& range = ranges_[spot.range];
+    if (range.kind != BlockRangeKind::page || !is_live(range, spot.place)) return false;
+    strike(range, spot.place);
+    live_bytes_ -= range.place_bytes;
+    return true;
+  };
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     for (std::size_t c = 0; c < class_count && !is_at_work(*t); ++c) {
-      t->magazines.for_each(c, [&](const Block* block) noexcept {
-        Spot spot{};
-        if (!find_start(address_of(block), &spot)) return;
-        const BlockRange& range = ranges_[spot.range];
-        if (range.kind != BlockRangeKind::page || !is_live(range, spot.place)) return;
-        strike(range, spot.place);
-        live_bytes_ -= range.place_bytes;
-      });
+      t->magazines.for_each(c, strike_one);
+    }
+    // These are whole at any moment, and of other threads' pages.
+    for (const GatheredChain& chain : t->gathered) {
+      const Block* block = chain.page == nullptr ? nullptr : chain.first;
+      while (block != nullptr && strike_one(block)) block = block->next;
     }
   }
 }

@@ -192,7 +192,7 @@ class BlockIndex {
   void fill(BlockRange& range) noexcept;
   void fill_page(BlockRange& range) noexcept;
   std::uint32_t strike_list(const BlockRange& range, const Block* block) noexcept;
-  void strike_magazines() noexcept;
+  void strike_at_hand() noexcept;
   void strike(const BlockRange& range, std::uint32_t place) noexcept {
     TARN_ASSERT(is_live(range, place));
     const std::uint64_t i = range.first_bit + place;

@@ -169,9 +169,10 @@ ThreadId ask_thread_id() noexcept {
 
 void Lock::lock_slow(ThreadId me) noexcept {
   for (int i = 0; i < spins_before_sleep; ++i) {
-    std::uint32_t expected = free_;
-    if (word_.compare_exchange_weak(expected, me, std::memory_order_acquire,
-                                    std::memory_order_relaxed)) {
+    // Looks before it writes: a failing exchange would take the line from the lock's holder.
+    std::uint32_t expected = word_.load(std::memory_order_relaxed);
+    if (expected == free_ && word_.compare_exchange_weak(expected, me, std::memory_order_acquire,
+                                                         std::memory_order_relaxed)) {
       return;
     }
 #if defined(__x86_64__)

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "actor.hpp"
+#include "engine/threads/gathering.hpp"
 #include "malloc/blocks/resize.hpp"
 #include "malloc/process/account.hpp"
 #include "platform/os/fake/fake.hpp"
@@ -207,7 +208,7 @@ TEST_F(MagazineTest, ClassesOfFewPlacesDoNotRest) {
   EXPECT_LE(count(c) * class_block_bytes[c], magazine_bytes_most);
 }
 
-TEST_F(MagazineTest, WhatIsNotUsedBetweenTwoLooksGoesToItsPage) {
+TEST_F(MagazineTest, WhatIsNotUsedBetweenTwoLooksGoesToItsPageAndItRests) {
   wake();
   allocate(4);
   Page* const page = Actor::page_of(live_[0]);
@@ -220,13 +221,14 @@ TEST_F(MagazineTest, WhatIsNotUsedBetweenTwoLooksGoesToItsPage) {
   EXPECT_EQ(count(), 3u) << "used, though it has what it had";
   age();
   EXPECT_EQ(count(), 0u);
+  EXPECT_TRUE(rests());
   EXPECT_EQ(page->live(), 1u);
 }
 
 TEST_F(MagazineTest, AnEmptyPageIsRetired) {
-  wake();
   allocate(1);
   actor_.trim();
+  wake();
   Page* const page = Actor::page_of(live_[0]);
   EXPECT_EQ(page_map.tag_of(live_[0]), magazines().tag(size_class));
   void* const where = live_[0];
@@ -268,6 +270,7 @@ TEST_F(MagazineTest, BlocksOfOthersGoToTheirOwners) {
       magazine_wake(*current_thread, size_class);
     }
     deallocate(live_.back());
+    give_gathered(*current_thread);
   });
   live_.pop_back();
   EXPECT_EQ(other.record().magazines.count(size_class), 0u);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actor.hpp"
+#include "engine/threads/gathering.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/operations/life.hpp"
 #include "platform/os/system_malloc.hpp"
@@ -54,6 +55,7 @@ TEST_F(FreeTest, OfAnotherThreadsBlockWaitsForItsOwner) {
   Page* const page = page_of(p);
   const std::uint32_t pending = pending_of(page);
   deallocate(p);
+  give_gathered(*current_thread);
   EXPECT_EQ(pending_of(page), pending + 1);
   owner.end();
 }

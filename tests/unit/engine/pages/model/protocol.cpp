@@ -31,6 +31,7 @@ Task<void> Run::perform(Thread& t, Do what) {
   switch (what.action) {
     case Action::allocate: co_await allocate(t); break;
     case Action::free_block: co_await deallocate(t, what.page, what.block); break;
+    case Action::free_chain: co_await free_chain(t, what.page, what.block); break;
     case Action::free_hand: ref = take_from_hand(t); break;
     case Action::pass: shared_.passed = take_from_hand(t); break;
     case Action::free_passed: ref = std::exchange(shared_.passed, none); break;

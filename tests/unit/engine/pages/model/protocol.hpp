@@ -60,6 +60,9 @@ enum class Mistake {
   uses_purging_page,      // page_use() does not mind state purging.
   collects_purging_page,  // page_collect_unless_mailed() likewise.
   purged_keeps_lists,     // The owner goes on with the lists of a purged page.
+  chain_counts_one,       // page_free_remote() counts a chain as a block.
+  chain_drops_rest,       // ... or links its first block to the list.
+  chain_meets_threshold,  // ... or posts when the count is the threshold, not when it is above.
   purger_serves_nobody,   // The purger does not look whether the owner has ended.
   purger_keeps_mail,      // ... or does not put what it did not purge back.
 };
@@ -118,6 +121,7 @@ enum class Action : Byte {
   allocate,    // Into the hand.
   free_hand,   // The oldest block in the hand; nothing when it is empty.
   free_block,  // The given one.
+  free_chain,  // The given one and the next one, by one swap.
   pass,        // The oldest block in the hand to whoever frees what is passed.
   free_passed,
   start,  // The thread gets a record.
@@ -165,8 +169,9 @@ class Run {
   // heap/blocks
   Task<void> allocate(Thread& t);
   Task<void> deallocate(Thread& t, Byte page, Byte block);
+  Task<void> free_chain(Thread& t, Byte page, Byte first);
   // pages/page
-  Task<bool> page_free_remote(Thread& t, Byte page, Byte block);
+  Task<bool> page_free_remote(Thread& t, Byte page, Byte first, Byte last, Byte added);
   Task<Word> page_collect_unless_mailed(Thread& t, Byte page, State state);
   Task<bool> page_list(Thread& t, Byte page, Byte threshold);
   Task<bool> page_open(Thread& t, Byte page);

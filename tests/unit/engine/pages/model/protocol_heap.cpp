@@ -38,7 +38,7 @@ Task<void> Run::deallocate(Thread& t, Byte page, Byte block) {
   co_await t.step();
   const bool mine = t.saw(at(page).owner) == t.record && t.record != none;
   if (!mine) {
-    const bool posts = co_await page_free_remote(t, page, block);
+    const bool posts = co_await page_free_remote(t, page, block, block, 1);
     if (posts) co_await post(t, page, none);
     co_return;
   }
@@ -49,6 +49,17 @@ Task<void> Run::deallocate(Thread& t, Byte page, Byte block) {
   p.next[block] = p.local_free;
   p.local_free = block;
   if (--p.countdown == 0) co_await page_attention(t, page);
+}
+
+// gather and give_gathered: linked before, by a thread that need not know who owns the page now.
+Task<void> Run::free_chain(Thread& t, Byte page, Byte first) {
+  Scope scope(t);
+  const auto last = static_cast<Byte>(first + 1);
+  const unsigned both = 1u << first | 1u << last;
+  require((at(page).live & both) == both, "the program frees what it does not have");
+  at(page).next[first] = last;
+  const bool posts = co_await page_free_remote(t, page, first, last, 2);
+  if (posts) co_await post(t, page, none);
 }
 
 // refill

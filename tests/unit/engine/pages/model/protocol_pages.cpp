@@ -5,9 +5,9 @@
 
 namespace tarn::model {
 
-// page_free_remote, and the call of post that follows in take_back (malloc/blocks/free.cpp). True:
-// post the page.
-Task<bool> Run::page_free_remote(Thread& t, Byte page, Byte block) {
+// page_free_remote, and the call of post that follows in deallocate_slow (malloc/blocks/free.cpp)
+// and in give_chain (engine/threads/gathering.cpp). True: post the page.
+Task<bool> Run::page_free_remote(Thread& t, Byte page, Byte first, Byte last, Byte added) {
   Scope scope(t);
   co_await t.step();
   Word seen = at(page).word;
@@ -15,9 +15,12 @@ Task<bool> Run::page_free_remote(Thread& t, Byte page, Byte block) {
     scope.again(seen.packed());
     require(seen.state != dead, "the page of a live block is dead");
     require(seen.state != purged, "the page of a live block is purged");
-    at(page).next[block] = seen.head;
-    const auto count = static_cast<Byte>(seen.count + 1);
+    at(page).next[is(Mistake::chain_drops_rest) ? first : last] = seen.head;
+    const auto count = static_cast<Byte>(seen.count + (is(Mistake::chain_counts_one) ? 1 : added));
     bool posts = seen.state == listed && count >= seen.threshold;
+    if (is(Mistake::chain_meets_threshold)) {
+      posts = seen.state == listed && count == seen.threshold;
+    }
     if (seen.state == listed && is(Mistake::threshold_apart)) {
       co_await t.step();
       posts = t.saw(count >= at(page).threshold);
@@ -28,8 +31,8 @@ Task<bool> Run::page_free_remote(Thread& t, Byte page, Byte block) {
     co_await t.step();
     if (at(page).word == seen) {
       const Byte threshold = posts ? Byte{0} : seen.threshold;
-      at(page).word = {posts ? mailed : seen.state, count, block, threshold};
-      at(page).live &= static_cast<Byte>(~(1u << block));
+      at(page).word = {posts ? mailed : seen.state, count, first, threshold};
+      at(page).live &= static_cast<Byte>(~(1u << first | 1u << last));
       if (posts && is(Mistake::owner_before_swap)) co_await post(t, page, owner);
       co_return scope.result(posts && !is(Mistake::post_before_swap) &&
                              !is(Mistake::owner_before_swap));

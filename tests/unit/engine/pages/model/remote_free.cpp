@@ -91,6 +91,9 @@ constexpr Wrong mistakes[] = {
     {"uses_purging_page", Mistake::uses_purging_page},
     {"collects_purging_page", Mistake::collects_purging_page},
     {"purged_keeps_lists", Mistake::purged_keeps_lists},
+    {"chain_counts_one", Mistake::chain_counts_one},
+    {"chain_drops_rest", Mistake::chain_drops_rest},
+    {"chain_meets_threshold", Mistake::chain_meets_threshold},
     {"purger_serves_nobody", Mistake::purger_serves_nobody},
     {"purger_keeps_mail", Mistake::purger_keeps_mail},
 };

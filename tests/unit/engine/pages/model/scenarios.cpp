@@ -110,6 +110,7 @@ class Collection {
   void add_ends();
   void add_adoptions();
   void add_purges();
+  void add_chains();
 
   std::vector<Scenario> all;
 
@@ -272,6 +273,45 @@ void Collection::add_purges() {
        .started = {0}});
 }
 
+void Collection::add_chains() {
+  add({.name = "chain_beside_the_owner",
+       .prepare = asleep_full,
+       .programs = {{{free_block, 0, 0}, {allocate}, {allocate}, {free_hand}},
+                    {{free_chain, 0, 1}}},
+       .started = {0}});
+  add({.name = "chain_beside_a_free",
+       .capacity = 4,
+       .prepare = asleep_full,
+       .programs = {{{allocate}, {allocate}}, {{free_chain, 0, 0}}, {{free_block, 0, 3}}},
+       .started = {0}});
+  add({.name = "two_chains",
+       .capacity = 4,
+       .prepare = current_full,
+       .programs = {{{allocate}, {free_hand}, {allocate}},
+                    {{free_chain, 0, 0}},
+                    {{free_chain, 0, 2}}},
+       .started = {0}});
+  add({.name = "chain_and_end",
+       .prepare = asleep_full,
+       .programs = {{{free_block, 0, 0}, {end}}, {{free_chain, 0, 1}}, {{start}, {allocate}}},
+       .started = {0}});
+  add({.name = "chain_and_adoption",
+       .pages = 1,
+       .prepare = orphaned_page,
+       .programs = {{{allocate}, {free_hand}}, {{free_chain, 0, 1}}, {{start}, {allocate}}},
+       .started = {1}});
+  // The page may be the thread's own by the time that it gives the chain.
+  add({.name = "chain_of_a_page_that_was_adopted",
+       .pages = 1,
+       .prepare = orphaned_page,
+       .programs = {{{allocate}, {free_chain, 0, 1}, {allocate}}, {{allocate}}},
+       .started = {1, 2}});
+  add({.name = "chain_beside_a_purge",
+       .prepare = asleep_full,
+       .programs = {{{free_block, 0, 0}, {allocate}}, {{free_chain, 0, 1}}, {{purge}}},
+       .started = {0}});
+}
+
 std::vector<Scenario> make_scenarios() {
   std::vector<Scenario> all;
   for (const Byte threshold : {Byte{1}, Byte{2}}) {
@@ -280,6 +320,7 @@ std::vector<Scenario> make_scenarios() {
     collection.add_ends();
     collection.add_adoptions();
     collection.add_purges();
+    collection.add_chains();
     all.insert(all.end(), collection.all.begin(), collection.all.end());
   }
   return all;

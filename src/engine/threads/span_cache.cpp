@@ -1,0 +1,115 @@
+// span_cache: see span_cache.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "engine/threads/span_cache.hpp"
+
+#include "engine/records/live_bytes.hpp"
+#include "engine/records/record.hpp"
+#include "engine/records/totals.hpp"
+#include "engine/store/store.hpp"
+#include "platform/base/check.hpp"
+
+namespace tarn {
+
+namespace {
+
+// A span may be longer than what is asked for by this part.
+constexpr std::size_t excess_part = 8;
+
+// How often a span is passed over by span_cache_age() before it goes.
+constexpr std::uint8_t looks_most = 2;
+
+// Takes a span out of its place; null when the place is empty.
+Span* take_out(SpanCache& cache, std::size_t i) noexcept {
+  Span* const span = cache.spans[i].load(std::memory_order_relaxed);
+  if (span == nullptr) return nullptr;
+  TARN_ASSERT(span->kind_now() == SpanKind::kept);
+  cache.spans[i].store(nullptr, std::memory_order_relaxed);
+  TARN_FORK_FENCE();
+  span->set_kind(SpanKind::large);
+  return span;
+}
+
+void give_place(SpanCache& cache, std::size_t i) noexcept {
+  if (Span* const span = take_out(cache, i)) span_give(span);
+}
+
+// Makes room for so many slices, and returns an empty place. Those that came first go first.
+std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
+  TARN_ASSERT(slices <= kept_slices_most);
+  std::size_t kept = 0;
+  std::size_t empty = SpanCache::places;
+  for (std::size_t i = 0; i < SpanCache::places; ++i) {
+    const Span* const span = cache.spans[i].load(std::memory_order_relaxed);
+    if (span == nullptr) {
+      empty = i;
+    } else {
+      kept += span->slices;
+    }
+  }
+  while (empty == SpanCache::places || kept + slices > kept_slices_most) {
+    const std::size_t i = cache.next++ % SpanCache::places;
+    Span* const span = take_out(cache, i);
+    if (span == nullptr) continue;
+    kept -= span->slices;
+    span_give(span);
+    empty = i;
+  }
+  return empty;
+}
+
+}  // namespace
+
+Span* span_cache_take(Thread& thread, std::size_t slices) noexcept {
+  TARN_ASSERT(slices != 0 && &thread != no_thread());
+  SpanCache& cache = thread.span_cache;
+  std::size_t longer = SpanCache::places;
+  for (std::size_t i = 0; i < SpanCache::places; ++i) {
+    const Span* const span = cache.spans[i].load(std::memory_order_relaxed);
+    if (span == nullptr || span->slices < slices) continue;
+    if (span->slices - slices <= slices / excess_part) {
+      cache.taken.add(1);
+      return take_out(cache, i);
+    }
+    longer = i;
+  }
+  // The store may cut what is needed from it, which is warm.
+  if (longer != SpanCache::places) give_place(cache, longer);
+  return nullptr;
+}
+
+bool span_cache_keep(Thread& thread, Span* span) noexcept {
+  TARN_ASSERT(span->kind_now() == SpanKind::large && &thread != no_thread());
+  if (span->slices > kept_slices_most) return false;
+  SpanCache& cache = thread.span_cache;
+  const std::size_t place = make_room(cache, span->slices);
+  span->zeroed = false;
+  span->set_kind(SpanKind::kept);
+  TARN_FORK_FENCE();
+  cache.looks[place] = 0;
+  cache.spans[place].store(span, std::memory_order_relaxed);
+  return true;
+}
+
+void span_cache_empty(Thread& thread) noexcept {
+  for (std::size_t i = 0; i < SpanCache::places; ++i) give_place(thread.span_cache, i);
+}
+
+void span_cache_age(Thread& thread) noexcept {
+  SpanCache& cache = thread.span_cache;
+  for (std::size_t i = 0; i < SpanCache::places; ++i) {
+    if (cache.spans[i].load(std::memory_order_relaxed) == nullptr) continue;
+    if (++cache.looks[i] == looks_most) give_place(cache, i);
+  }
+}
+
+void span_give(Span* span) noexcept {
+  TARN_ASSERT(span->kind_now() == SpanKind::large);
+  const auto bytes = static_cast<std::int64_t>(span->bytes());
+  add_live(main_record, -bytes);
+  totals.add_large(-bytes);
+  page_map.clear_ends(span->base, span->slices);
+  store.give(span);
+}
+
+}  // namespace tarn

@@ -1,0 +1,31 @@
+// span_cache: large blocks that a thread has freed, kept for its next ones: without a lock, and
+// without the page map, where they stay. Whoever freed a block keeps it: spans have no owner. All
+// of these are called by the thread itself; a kept span is of kind `kept`, so a second free tells.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "engine/records/thread.hpp"
+
+namespace tarn {
+
+// The most that a thread keeps.
+inline constexpr std::size_t kept_slices_most = (std::size_t{2} << 20) >> slice_shift;
+
+// A kept span of malloc's own heap of so many slices, or a few more, of kind large; or null.
+Span* span_cache_take(Thread& thread, std::size_t slices) noexcept;
+
+// Keeps the span of a large block of malloc's own heap, and gives others back for it if need be.
+// False, with nothing done, when it is too large.
+bool span_cache_keep(Thread& thread, Span* span) noexcept;
+
+// Gives back what is kept; or what was not taken between the last two calls of this.
+void span_cache_empty(Thread& thread) noexcept;
+void span_cache_age(Thread& thread) noexcept;
+
+// Gives the span of a large block of malloc's own heap back to the store.
+void span_give(Span* span) noexcept;
+
+}  // namespace tarn

@@ -1,0 +1,195 @@
+// Large blocks that a thread has freed: which serve again, how many are kept and for how long
+// (engine/threads/span_cache.cpp).
+//
+// SPDX-License-Identifier: MIT
+#include "engine/threads/span_cache.hpp"
+
+#include <cstring>
+
+#include "actor.hpp"
+#include "heaps/heap/large.hpp"
+#include "malloc/process/account.hpp"
+
+namespace tarn {
+namespace {
+
+class SpanCacheTest : public testing::Test {
+ protected:
+  static constexpr std::size_t bytes = 200 * 1024;
+  static constexpr std::size_t kept_bytes_most = kept_slices_most << slice_shift;
+
+  ~SpanCacheTest() override {
+    for (void* block : live_) free(block);
+    actor_.end();
+    expect_nothing_in_use();
+  }
+  void* take(std::size_t size = bytes, bool zero = false) {
+    void* p = nullptr;
+    actor_.run([&] { p = large_allocate(size, 1, zero); });
+    return p;
+  }
+  void free(void* p) {
+    actor_.run([&] { large_free(page_map.span_of(p)); });
+  }
+  void age() {
+    actor_.run([] { span_cache_age(*current_thread); });
+  }
+  std::size_t count() {
+    std::size_t count = 0;
+    actor_.record().span_cache.for_each([&](const Span&) { ++count; });
+    return count;
+  }
+  std::size_t bytes_kept() {
+    std::size_t kept = 0;
+    actor_.record().span_cache.for_each([&](const Span& span) { kept += span.bytes(); });
+    return kept;
+  }
+  static SpanKind kind_of(const void* p) { return page_map.span_of(p)->kind_now(); }
+
+  Actor actor_;
+  std::vector<void*> live_;
+};
+
+TEST_F(SpanCacheTest, WhatWasFreedServesTheNextBlockOfItsSize) {
+  void* const p = take();
+  Span* const span = page_map.span_of(p);
+  free(p);
+  EXPECT_EQ(span->kind_now(), SpanKind::kept);
+  EXPECT_EQ(count(), 1u);
+  EXPECT_EQ(take(), p);
+  EXPECT_EQ(span->kind_now(), SpanKind::large);
+  EXPECT_EQ(static_cast<Page*>(span)->requested_now(), bytes);
+  EXPECT_EQ(count(), 0u);
+  live_.push_back(p);
+}
+
+TEST_F(SpanCacheTest, ABlockMayBeLongerByAnEighth) {
+  void* const p = take(9 * 64 * 1024);
+  free(p);
+  live_.push_back(take(8 * 64 * 1024));
+  EXPECT_EQ(live_.back(), p);
+  EXPECT_EQ(static_cast<Page*>(page_map.span_of(p))->requested_now(), 8u * 64 * 1024);
+}
+
+TEST_F(SpanCacheTest, OneThatIsLongerStillGoesToTheStoreThatCutsIt) {
+  void* const p = take(16 * 64 * 1024);
+  free(p);
+  live_.push_back(take(8 * 64 * 1024));
+  EXPECT_EQ(count(), 0u);
+  EXPECT_EQ(live_.back(), p) << "it was warm";
+}
+
+TEST_F(SpanCacheTest, AShorterOneStays) {
+  live_.push_back(take(3 * bytes));
+  free(take());
+  live_.push_back(take(2 * bytes));
+  EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(SpanCacheTest, ZeroedBlocksAreZero) {
+  void* const p = take();
+  memset(p, 0xff, page_map.span_of(p)->bytes());
+  free(p);
+  auto* const again = static_cast<const unsigned char*>(take(bytes - 4096, true));
+  EXPECT_EQ(again, p);
+  live_.push_back(p);
+  for (std::size_t i = 0; i < page_map.span_of(p)->bytes(); ++i) ASSERT_EQ(again[i], 0) << i;
+}
+
+TEST_F(SpanCacheTest, AlignedRequestsGoToTheStore) {
+  free(take());
+  actor_.run([&] { live_.push_back(large_allocate(bytes, 1 << 20, false)); });
+  EXPECT_TRUE(is_aligned(live_.back(), 1 << 20));
+  EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(SpanCacheTest, ItsBytesAreBounded) {
+  for (int i = 0; i < 30; ++i) live_.push_back(take(600 * 1024));
+  while (!live_.empty()) {
+    free(live_.back());
+    live_.pop_back();
+    EXPECT_LE(bytes_kept(), kept_bytes_most);
+  }
+  EXPECT_EQ(count(), 3u);
+}
+
+TEST_F(SpanCacheTest, ItsPlacesAreBoundedAndTheFirstOnesGoFirst) {
+  for (std::size_t i = 0; i < 2 * SpanCache::places; ++i) live_.push_back(take());
+  const std::vector<void*> blocks = live_;
+  for (void* block : blocks) free(block);
+  live_.clear();
+  EXPECT_EQ(count(), SpanCache::places);
+  EXPECT_NE(kind_of(blocks.front()), SpanKind::kept);
+  EXPECT_EQ(kind_of(blocks.back()), SpanKind::kept);
+}
+
+TEST_F(SpanCacheTest, WhatIsTooLargeGoesToTheStore) {
+  void* const p = take(kept_bytes_most + 1);
+  free(p);
+  EXPECT_EQ(count(), 0u);
+  EXPECT_NE(kind_of(p), SpanKind::kept);
+  free(take(kept_bytes_most));
+  EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(SpanCacheTest, WhatIsNotTakenForTwoLooksGoes) {
+  free(take());
+  age();
+  EXPECT_EQ(count(), 1u);
+  free(take());
+  age();
+  EXPECT_EQ(count(), 1u) << "it was taken meanwhile";
+  age();
+  EXPECT_EQ(count(), 0u);
+}
+
+TEST_F(SpanCacheTest, TheThreadsEndATrimAndIdlenessLeaveNone) {
+  free(take());
+  actor_.trim();
+  EXPECT_EQ(count(), 0u);
+  free(take());
+  actor_.run([] { thread_idle(); });
+  EXPECT_EQ(count(), 0u);
+  void* const p = take();
+  free(p);
+  actor_.end();
+  EXPECT_NE(kind_of(p), SpanKind::kept);
+}
+
+TEST_F(SpanCacheTest, AThreadWithoutARecordKeepsNone) {
+  void* const p = take();
+  Thread* const before = current_thread;
+  set_current_thread(no_thread());
+  large_free(page_map.span_of(p));
+  set_current_thread(before);
+  EXPECT_NE(kind_of(p), SpanKind::kept);
+}
+
+TEST_F(SpanCacheTest, WhatIsKeptIsNotLiveInTheAccount) {
+  tarn_account before{}, live{}, kept{}, again{};
+  fill_account(&before);
+  void* const p = take();
+  fill_account(&live);
+  free(p);
+  fill_account(&kept);
+  EXPECT_EQ(live.large_live_blocks, before.large_live_blocks + 1);
+  EXPECT_EQ(kept.large_live_blocks, before.large_live_blocks);
+  EXPECT_EQ(kept.large_live_bytes, before.large_live_bytes);
+  EXPECT_EQ(kept.live_bytes, before.live_bytes);
+  EXPECT_EQ(kept.large_allocations, before.large_allocations + 1);
+  live_.push_back(take());
+  fill_account(&again);
+  EXPECT_EQ(again.large_allocations, before.large_allocations + 2);
+  EXPECT_EQ(again.large_live_blocks, before.large_live_blocks + 1);
+}
+
+using SpanCacheDeathTest = SpanCacheTest;
+TEST_F(SpanCacheDeathTest, ASecondFreeOfAKeptBlockIsReported) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  void* const p = take();
+  free(p);
+  EXPECT_DEATH(actor_.run([&] { deallocate(p); }), "double free");
+}
+
+}  // namespace
+}  // namespace tarn
