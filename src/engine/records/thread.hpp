@@ -183,7 +183,7 @@ struct Serving {
 
 // Large blocks that a thread keeps (span_cache.hpp). Any thread reads how many.
 struct SpanCache {
-  static constexpr std::size_t places = 8;
+  static constexpr std::size_t places = 3;
   std::array<std::atomic<Span*>, places> spans{};
   std::array<std::uint8_t, places> looks{};  // How often a span was passed over.
   std::size_t next = 0;                      // Where room is made next.

@@ -11,8 +11,10 @@
 
 namespace tarn {
 
-// The most that a thread keeps.
-inline constexpr std::size_t kept_slices_most = (std::size_t{2} << 20) >> slice_shift;
+// The most that a thread keeps: one span of up to a MiB, or several of half of that together. More
+// would be memory that other sizes lack.
+inline constexpr std::size_t kept_slices_most = (std::size_t{1} << 20) >> slice_shift;
+inline constexpr std::size_t kept_together_most = kept_slices_most / 2;
 
 // A kept span of malloc's own heap of so many slices, or a few more, of kind large; or null.
 Span* span_cache_take(Thread& thread, std::size_t slices) noexcept;

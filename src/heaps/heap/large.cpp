@@ -164,6 +164,8 @@ void* large_reallocate(Span* span, std::size_t bytes) noexcept {
   TARN_ASSERT(bytes > block_bytes_max && span->kind_now() == SpanKind::large);
   if (bytes > request_bytes_max) return nullptr;
   const std::size_t slices = slices_for(bytes);
+  // What is kept may be what the block could grow over, and is of sizes that blocks grow out of.
+  if (slices > span->slices && current_thread != no_thread()) span_cache_empty(*current_thread);
   void* const p = large_resize(span, slices, {}) ? span->base : grow_elsewhere(span, slices);
   TARN_ASSERT(p == nullptr || page_map.span_of(p)->bytes() >= bytes);
   if (p != nullptr) static_cast<Page*>(page_map.span_of(p))->set_requested(bytes);

@@ -104,17 +104,22 @@ TEST_F(SpanCacheTest, AlignedRequestsGoToTheStore) {
 }
 
 TEST_F(SpanCacheTest, ItsBytesAreBounded) {
-  for (int i = 0; i < 30; ++i) live_.push_back(take(600 * 1024));
+  for (int i = 0; i < 30; ++i) live_.push_back(take(bytes));
   while (!live_.empty()) {
     free(live_.back());
     live_.pop_back();
-    EXPECT_LE(bytes_kept(), kept_bytes_most);
+    EXPECT_LE(bytes_kept(), kept_together_most << slice_shift);
   }
-  EXPECT_EQ(count(), 3u);
+  EXPECT_EQ(count(), 2u);
+  free(take(4 * bytes));
+  EXPECT_EQ(count(), 1u) << "a large one is alone";
+  free(take(bytes));
+  EXPECT_EQ(count(), 1u);
+  EXPECT_EQ(bytes_kept(), bytes);
 }
 
-TEST_F(SpanCacheTest, ItsPlacesAreBoundedAndTheFirstOnesGoFirst) {
-  for (std::size_t i = 0; i < 2 * SpanCache::places; ++i) live_.push_back(take());
+TEST_F(SpanCacheTest, ThoseThatCameFirstGoFirst) {
+  for (std::size_t i = 0; i < 2 * SpanCache::places; ++i) live_.push_back(take(140 * 1024));
   const std::vector<void*> blocks = live_;
   for (void* block : blocks) free(block);
   live_.clear();
