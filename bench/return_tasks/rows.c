@@ -12,7 +12,7 @@
 enum { GIBIBYTE_BITS = 30, SERVED_BITS_MAX = 47, ZEROS_GIBIBYTES = 2 };
 enum { ENDED_THREADS = 64, KEPT_OF = 20, ENDED_BYTES = 200 };
 enum { PAIRS = 100000, PAIR_BYTES = 200000, PAIR_THREADS = 2 };
-enum { RING = 4096, BATCH = 64, HANDED = 4000000, HANDED_BYTES = 64 };
+enum { RING = 4096, BATCH = 64, HANDED = 4000000, HANDED_BYTES = 64, HANDED_MIXED = 512 };
 
 /* What is resident of a program that has done next to nothing. */
 static void row_resident(task* asked) {
@@ -125,12 +125,15 @@ static char* ring[RING];
 static _Alignas(64) atomic_int made; /* Stored with release after a batch; the consumer acquires. */
 static _Alignas(64) atomic_int used; /* The other way round. */
 
-static void* produce(void* argument) {
-  (void)argument;
+/* Blocks of HANDED_BYTES, or of sizes from there to HANDED_MIXED. */
+static void* produce(void* is_mixed) {
+  unsigned random = 1;
   for (int i = 0; i < HANDED;) {
     while (i - atomic_load_explicit(&used, memory_order_acquire) > RING - BATCH) sched_yield();
     for (int k = 0; k < BATCH; ++k, ++i) {
-      ring[i % RING] = malloc(HANDED_BYTES);
+      random = random * 1664525u + 1013904223u;
+      const size_t more = is_mixed == NULL ? 0 : (random >> 16) % (HANDED_MIXED - HANDED_BYTES);
+      ring[i % RING] = malloc(HANDED_BYTES + more);
       ring[i % RING][0] = 1;
     }
     atomic_store_explicit(&made, i, memory_order_release);
@@ -139,11 +142,12 @@ static void* produce(void* argument) {
 }
 
 /* Nanoseconds a block that one thread makes and another one frees. */
-static void row_handover(task* asked) {
-  (void)asked;
+static double hand_over(void* is_mixed) {
   pthread_t producer;
+  atomic_store(&made, 0);
+  atomic_store(&used, 0);
   const double start = seconds_now();
-  thread_start(produce, NULL, &producer);
+  thread_start(produce, is_mixed, &producer);
   for (int i = 0; i < HANDED;) {
     const int until = atomic_load_explicit(&made, memory_order_acquire);
     if (until == i) sched_yield();
@@ -151,7 +155,13 @@ static void row_handover(task* asked) {
     atomic_store_explicit(&used, i, memory_order_release);
   }
   pthread_join(producer, NULL);
-  printf("{\"ns\": %.1f}\n", (seconds_now() - start) * 1e9 / HANDED);
+  return (seconds_now() - start) * 1e9 / HANDED;
+}
+
+static void row_handover(task* asked) {
+  (void)asked;
+  const double same = hand_over(NULL);
+  printf("{\"ns\": %.1f, \"mixed_ns\": %.1f}\n", same, hand_over(ring));
 }
 
 const choice rows[] = {

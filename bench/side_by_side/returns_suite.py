@@ -24,7 +24,8 @@ ROWS = {  # Name to what it is called, and its figures: key, title, divisor, dig
                ("kib", "peak at the end, MiB", 1024, 0))),
     "pairs": ("a malloc and a free of 200,000 bytes",
               (("ns", "ns", 1, 0), ("two_ns", "ns, two threads at once", 1, 0))),
-    "handover": ("a block of 64 bytes, freed by another thread", (("ns", "ns", 1, 1),)),
+    "handover": ("a block freed by another thread",
+                 (("ns", "ns, of 64 bytes", 1, 1), ("mixed_ns", "ns, of 64 to 511 bytes", 1, 1))),
 }
 
 OURS = "tarn"
