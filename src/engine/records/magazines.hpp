@@ -137,8 +137,8 @@ TARN_INLINE bool magazine_put(Magazines& magazines, std::size_t size_class, void
   const SlotPointer top = magazines.top[size_class];
   if (TARN_UNLIKELY(top == magazines.end[size_class])) return false;
   *top = static_cast<Block*>(block);
-  // A fork finds the block there before the magazine says so.
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  // A fork finds the block there before the magazine says so. (What is read before is read again.)
+  TARN_FORK_FENCE();
   magazines.top[size_class] = SlotPointer{magazines.top[size_class]} + 1;
   return true;
 }

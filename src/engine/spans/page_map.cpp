@@ -121,6 +121,18 @@ void PageMap::tag(const std::byte* start, std::size_t slices, SliceTag tag) noex
   });
 }
 
+void PageMap::retag(const std::byte* start, std::size_t slices, SliceTag tag) noexcept {
+  for_each_part(start, slices, [&](Leaf& leaf, std::size_t i, std::size_t end) noexcept {
+    for (; i != end; ++i) {
+      SliceTag seen = __atomic_load_n(&leaf.tags[i], __ATOMIC_RELAXED);
+      while (seen != hosted_tag &&
+             !__atomic_compare_exchange_n(&leaf.tags[i], &seen, tag, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED)) {
+      }
+    }
+  });
+}
+
 void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
   while (slices != 0) {
     const std::uintptr_t address = address_of(start);

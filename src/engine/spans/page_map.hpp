@@ -27,6 +27,8 @@ namespace tarn {
 
 // Says whose page a slice is, and of which class (engine/records/magazines.hpp). 0: nothing.
 using SliceTag = std::uint16_t;
+// Of a region in a block of the page, whatever becomes of the page meanwhile: as 0 to all threads.
+inline constexpr SliceTag hosted_tag = 0xffff;
 
 class PageMap {
  public:
@@ -91,6 +93,9 @@ class PageMap {
   }
   // pre: as set(), and the range lies in one leaf or in several that were covered
   void tag(const std::byte* start, std::size_t slices, SliceTag tag) noexcept;
+  // As above, for a page with live blocks: leaves alone what is tagged as hosted, or is so
+  // meanwhile.
+  void retag(const std::byte* start, std::size_t slices, SliceTag tag) noexcept;
 
   void clear_ends(const std::byte* start, std::size_t slices) noexcept {
     TARN_ASSERT(slices != 0);

@@ -4,6 +4,7 @@
 #include "engine/threads/ending_threads.hpp"
 
 #include "engine/records/thread_heaps.hpp"
+#include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/refill.hpp"
 #include "engine/threads/thread_heap.hpp"
@@ -45,6 +46,7 @@ void EndingThreads::trim() noexcept {
   os::Locked locked(lock_);
   if (thread_ == nullptr) return;
   Busy busy(*thread_);
+  empty_magazines(*thread_);  // A record that a fork left may have some.
   flush_all(*thread_);
   thread_heaps.for_each(*thread_,
                         [](ThreadHeap& thread_heap) noexcept { flush_thread_heap(thread_heap); });

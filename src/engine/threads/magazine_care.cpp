@@ -17,8 +17,10 @@ namespace {
 // A class gets as many slots as it may have when its magazine was full for this time.
 constexpr std::uint32_t fills_to_grow = 4;
 
-// A class is being freed in bulk when so many blocks have come and none was taken.
+// A class is being freed in bulk when so many blocks have come and none was taken. A magazine of
+// few places is full again and again between two allocations.
 constexpr std::size_t run_blocks = magazine_blocks_first;
+constexpr std::size_t run_blocks_of_few = 4 * run_blocks;
 
 // Of a full magazine so much stays, the newest: its blocks are warm.
 constexpr std::size_t kept_part = 4;
@@ -132,7 +134,7 @@ void make_room(Thread& thread, std::size_t size_class, MagazineCare& care) noexc
   const std::uint64_t taken = magazines.taken[size_class];
   care.run = taken == care.taken_before ? care.run + care.places : 0;
   care.taken_before = taken;
-  if (care.run >= run_blocks && care.places >= run_blocks) {
+  if (care.run >= (care.places < run_blocks ? run_blocks_of_few : run_blocks)) {
     return put_to_rest(thread, size_class, care);
   }
   if (++care.fills == fills_to_grow && grow(magazines, size_class, care)) return;

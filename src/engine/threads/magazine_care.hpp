@@ -1,6 +1,6 @@
 // magazine_care: the slow paths of magazines: what they have goes to its pages when one is full,
 // has rested, or its thread rests. All of these are called by the owner, with the thread marked
-// busy; for an orphan, by the thread that holds the orphans' lock.
+// busy, and without the orphans' lock.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

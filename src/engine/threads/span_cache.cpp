@@ -34,9 +34,6 @@ void give_place(SpanCache& cache, std::size_t i) noexcept {
   if (Span* const span = take_out(cache, i)) span_give(span);
 }
 
-// There is an empty place whenever the bytes are within their bounds.
-static_assert((SpanCache::places + 1) * (block_bytes_max / slice_bytes + 1) > kept_together_most);
-
 // Makes room for so many slices, and returns an empty place. Those that came first go first.
 std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
   TARN_ASSERT(slices <= kept_slices_most);
@@ -50,7 +47,7 @@ std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
       kept += span->slices;
     }
   }
-  while (kept != 0 && kept + slices > kept_together_most) {
+  while (empty == SpanCache::places || (kept != 0 && kept + slices > kept_together_most)) {
     const std::size_t i = cache.next++ % SpanCache::places;
     Span* const span = take_out(cache, i);
     if (span == nullptr) continue;

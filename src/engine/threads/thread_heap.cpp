@@ -69,8 +69,8 @@ void page_unpin(Page& page) noexcept {
 void page_tag(const Page& page, bool on) noexcept {
   const Thread& thread = *page.heap->thread;
   if (page.heap != &thread.heap) return;
-  const SliceTag tag = on ? thread.magazines.tag(page.size_class) : SliceTag{0};
-  page_map.tag(page.base, page.slices, tag);
+  if (!on) return page_map.tag(page.base, page.slices, 0);
+  page_map.retag(page.base, page.slices, thread.magazines.tag(page.size_class));
 }
 
 namespace {

@@ -57,8 +57,9 @@ class Background {
 
 extern Background background;
 
-// Purges what is due, and makes the background thread if it is wanted and does not exist. May
-// allocate. pre: the calling thread is not busy, holds no lock and is inside no heap
+// Purges what is due, gives what the thread has at hand and does not use back, and makes the
+// background thread if it is wanted and does not exist. May allocate. pre: the calling thread is
+// not busy, holds no lock and is inside no heap
 void upkeep() noexcept;
 
 // There are kept blocks (idle_purge.hpp) from now on: the background thread looks at them.

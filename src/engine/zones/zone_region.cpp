@@ -110,8 +110,7 @@ void Zone::map(const Span* span, bool all) noexcept {
   TARN_ASSERT(span->slices != 0 && chunk_of(span->base) != nullptr);
   if (table_ == nullptr) {
     // The host may be a page of malloc's own heap, whose tags would send the region's blocks there.
-    // They stay 0 afterwards, which costs the host's blocks no more than the longer way.
-    if (host_ != nullptr) page_map.tag(span->base, span->slices, 0);
+    if (host_ != nullptr) page_map.tag(span->base, span->slices, hosted_tag);
     if (all) return page_map.set(span->base, span->slices, span);
     return page_map.set_ends(span);
   }
@@ -126,6 +125,7 @@ void Zone::restore_host(const std::byte* start, std::size_t slices) noexcept {
   TARN_ASSERT(host_ != nullptr && host_->kind_now() != SpanKind::idle);
   const SpanKind kind = host_->kind_now();
   const bool has_ends = kind == SpanKind::large || kind == SpanKind::lone;
+  page_map.tag(start, slices, 0);  // Which costs the host's blocks no more than the longer way.
   for (; slices != 0; --slices, start += slice_bytes) {
     const bool has_entry = has_ends ? start == host_->end() - slice_bytes
                                     : start >= host_->base && start < host_->end();

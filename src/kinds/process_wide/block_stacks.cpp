@@ -183,7 +183,10 @@ bool look(ThreadStacks& stacks, BlockStack& stack, bool at_once) noexcept {
         count_slots(stacks, -1);
       }
     }
-    for (std::uint32_t i = 0; i < taken; ++i) deallocate(batch[i]);
+    // To their pages at once: this is what is done when memory is short.
+    for (std::uint32_t i = 0; i < taken; ++i) {
+      deallocate_in(static_cast<Page*>(page_map.span_of(batch[i])), batch[i]);
+    }
     if (spare != no_slots) deallocate(spare);
     gave = gave || taken != 0;
   }

@@ -225,10 +225,13 @@ TARN_NOINLINE void free_attention(Page* page) noexcept {
   share_credits(*current_thread, size_class);
 }
 
-// The page knows which of its blocks its thread has freed last.
+// The page knows which of its blocks its thread has freed last, and so does the magazine.
 void report_if_just_freed(void* p, const char* function) noexcept {
   const auto* const page = static_cast<const Page*>(page_map.span_of(p));
-  if (page->kind_now() != SpanKind::page || page->local_free != p) return;
+  if (page->kind_now() != SpanKind::page) return;
+  SlotPointer top = no_top();
+  if (page->size_class < class_count) top = current_thread->magazines.top[page->size_class];
+  if (page->local_free != p && *(top - 1) != p) return;
   if (page->owner.load(std::memory_order_relaxed) != current_thread) return;
   report_misuse(Misuse::double_free, function, p);
 }
@@ -261,7 +264,7 @@ void* reallocate_in_main(void* p, std::size_t before, std::size_t bytes,
   void* const taken = take_stacked_for(wanted);
   if (taken != nullptr) {
     memcpy(taken, p, before < bytes ? before : bytes);
-    deallocate(p);
+    deallocate_in(static_cast<Page*>(page_map.span_of(p)), p);
     return taken;
   }
   return heap_reallocate(main_record.handle(), p, wanted, "xrealloc", site);
@@ -301,7 +304,6 @@ using namespace tarn;
 
 extern "C" {
 
-// A thread's record begins with the current pages of malloc's heap.
 void* tarn_xmalloc(std::size_t bytes) {
   if (TARN_UNLIKELY(bytes >= hit_bytes_end.load(std::memory_order_relaxed))) {
     return xmalloc_slow(bytes, __builtin_return_address(0));

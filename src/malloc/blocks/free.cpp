@@ -51,17 +51,19 @@ void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
   const PageMap::Slice slice = page_map.slice_of(p);
   auto* const page = static_cast<Page*>(page_map.span_of(slice));
   const SliceTag tag = slice.tag();
-  if (tag != 0 && current_thread != no_thread()) {
+  if (tag == 0) {  // Another heap's page, perhaps the thread's own.
+    if (page->owner.load(std::memory_order_relaxed) == current_thread) {
+      if (deallocate_local(p, page)) deallocate_attention(page);
+      return;
+    }
+  } else if (class_of_tag(tag) < class_count && current_thread != no_thread()) {
     const std::size_t size_class = class_of_tag(tag);
     if (page->is_block_of(p, size_class) &&
         gather(*current_thread, page, static_cast<Block*>(p), size_class)) {
       return;
     }
   }
-  if (page->owner.load(std::memory_order_relaxed) != current_thread) {
-    return deallocate_slow(p, {"free", site, bytes});
-  }
-  if (deallocate_local(p, page)) deallocate_attention(page);
+  deallocate_slow(p, {"free", site, bytes});
 }
 
 void deallocate_full(void* p) noexcept {

@@ -116,7 +116,7 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   if (moved != nullptr) {
     TARN_ASSERT(usable_bytes(moved, wanted.function) >= bytes);
     memcpy(moved, p, bytes < size ? bytes : size);
-    deallocate(p);
+    deallocate_in(static_cast<Page*>(span), p);
     return stay(moved, true, saved);  // Some way may have failed before another one did it.
   }
   if (!at_home) return nullptr;

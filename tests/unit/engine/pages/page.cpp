@@ -281,7 +281,7 @@ TEST_F(PageTest, StepsThatTheProtocolDoesNotHaveAreDefects) {
   ASSERT_TRUE(page_list(page_, page_threshold(page_)));
   EXPECT_DEATH(page_kill(page_), "live.. == 0");
   for (Block* const block : blocks) page_free_remote(page_, block);
-  EXPECT_DEATH(page_free_remote(page_, blocks[0]), "count.. < page->capacity") << "one too many";
+  EXPECT_DEATH(page_free_remote(page_, blocks[0]), "count <= page->capacity") << "one too many";
 }
 #endif
 

@@ -128,6 +128,16 @@ TEST_F(SpanCacheTest, ThoseThatCameFirstGoFirst) {
   EXPECT_EQ(kind_of(blocks.back()), SpanKind::kept);
 }
 
+TEST_F(SpanCacheTest, ItsPlacesAreBounded) {
+  // Aligned blocks have spans of their own, however small.
+  for (std::size_t i = 0; i < 2 * SpanCache::places; ++i) {
+    actor_.run([&] { live_.push_back(large_allocate(100, 1 << 16, false)); });
+  }
+  for (void* block : live_) free(block);
+  live_.clear();
+  EXPECT_EQ(count(), SpanCache::places);
+}
+
 TEST_F(SpanCacheTest, WhatIsTooLargeGoesToTheStore) {
   void* const p = take(kept_bytes_most + 1);
   free(p);
