@@ -84,6 +84,19 @@ TEST_F(PageMapTest, TagsAreOfTheirSlicesAndBesideTheEntries) {
   expect_tags(0);
 }
 
+TEST_F(PageMapTest, HostedSlicesKeepTheirTagWhenThePageGetsAnother) {
+  std::byte* const start = at(21 * gib);
+  ASSERT_TRUE(map_->cover(start, 4 * slice_bytes));
+  map_->tag(start, 4, 0x81);
+  map_->tag(start + 2 * slice_bytes, 1, hosted_tag);
+  for (const SliceTag tag : {SliceTag{0}, SliceTag{0x101}}) {
+    map_->retag(start, 4, tag);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(map_->tag_of(start + i * slice_bytes), i == 2 ? hosted_tag : tag) << i;
+    }
+  }
+}
+
 TEST_F(PageMapTest, EndsOnly) {
   page_.base = at(9 * gib);
   for (const std::uint32_t slices : {1u, 2u, 3u, 100u}) {

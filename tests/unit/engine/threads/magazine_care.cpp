@@ -8,6 +8,7 @@
 
 #include "actor.hpp"
 #include "engine/threads/gathering.hpp"
+#include "engine/threads/orphan_care.hpp"
 #include "malloc/blocks/resize.hpp"
 #include "malloc/process/account.hpp"
 #include "platform/os/fake/fake.hpp"
@@ -289,6 +290,36 @@ TEST_F(MagazineTest, ABlockWhosePageWasAdoptedIsFreedAsAnothersBlock) {
   EXPECT_EQ(count(), 0u);
   EXPECT_EQ(pending_of(page), 1u);
   page->owner.store(&actor_.record());
+}
+
+// A new thread may take the record over, and its key, while others have the page.
+TEST_F(MagazineTest, AnAdoptedPageHasNoTagsOfTheThreadThatEnded) {
+  Actor adopter;
+  allocate(2);
+  actor_.free(live_.back());
+  void* const live = live_.front();
+  live_.clear();
+  Page* const page = Actor::page_of(live);
+  const Magazines& ended = magazines();
+  EXPECT_EQ(page_map.tag_of(live), ended.tag(size_class));
+  actor_.end();
+  orphans_trim();  // Its current pages wait for adopters.
+  Page* adopted = nullptr;
+  adopter.run([&] {
+    Busy busy(*current_thread);
+    adopted = orphans.adopt_page(current_thread->heap, size_class);
+  });
+  ASSERT_EQ(adopted, page);
+  EXPECT_EQ(page_map.tag_of(live), 0) << "until the adopter writes its own";
+  adopter.run([&] { deallocate(live); });
+  EXPECT_EQ(page->live(), 0u);
+  // As refill() does with a page that it has adopted, and the last free then.
+  adopter.run([&] {
+    Busy busy(*current_thread);
+    ++current_thread->heap.bin(size_class).pages;
+    current_thread->heap.pages.push_front(page);
+    page_place(*page);
+  });
 }
 
 TEST_F(MagazineTest, AnEndingThreadLeavesNone) {
