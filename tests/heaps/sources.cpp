@@ -220,6 +220,35 @@ TEST_P(Sources, MayUseOtherHeaps) {
   EXPECT_EQ(tarn_heap_clear(heap), 0);
 }
 
+// Chunks of this size lie in pages of malloc's heap, where frees of malloc's blocks go another way.
+TEST_P(Sources, KeepTheirBlocksApartFromMallocs) {
+  constexpr std::size_t bytes = 48;
+  tarn_source small = tarn_source_default();
+  small.chunk_bytes = 64 * kib;
+  std::vector<void*> own;  // So that malloc's class of 48 bytes is in use, too.
+  for (int i = 0; i < 1000; ++i) own.push_back(tarn_malloc(bytes));
+  while (!own.empty()) {
+    tarn_free(own.back());
+    own.pop_back();
+  }
+  {
+    const Heap heap(from(small, GetParam()));
+    std::vector<void*> live;
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 3000; ++i) live.push_back(tarn_heap_allocate(heap, bytes));
+      for (void* const p : live) tarn_free(p);
+      EXPECT_EQ(stats_of(heap).live_blocks, 0u);
+      for (std::size_t i = 0; i < live.size(); ++i) {
+        void* const p = tarn_malloc(bytes);
+        ASSERT_FALSE(same(tarn_heap_of(p), heap));
+        own.push_back(p);
+      }
+      live.clear();
+    }
+  }
+  for (void* const p : own) tarn_free(p);
+}
+
 TEST_P(Sources, CeilingsCountPagesNotChunks) {
   Source source;
   const tarn_source made = source.made();

@@ -9,7 +9,6 @@
 namespace tarn {
 
 constinit const Page empty_page{};
-constinit Block* const no_slots[2]{};
 
 namespace {
 constexpr std::array<Page*, class_count> no_pages() noexcept {

@@ -178,6 +178,7 @@ class Zone {
   const Span* span_of(const void* p) const noexcept {  // For assertions.
     return table_ != nullptr ? span_at(p) : page_map.span_of(p);
   }
+  bool may_have_host() const noexcept;
   void restore_host(const std::byte* start, std::size_t slices) noexcept;
 
   os::Lock lock_;

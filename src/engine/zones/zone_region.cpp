@@ -109,8 +109,7 @@ Span* Zone::take_descriptor_locked() noexcept {
 void Zone::map(const Span* span, bool all) noexcept {
   TARN_ASSERT(span->slices != 0 && chunk_of(span->base) != nullptr);
   if (table_ == nullptr) {
-    // The host may be a page of malloc's own heap, whose tags would send the region's blocks there.
-    if (host_ != nullptr) page_map.tag(span->base, span->slices, hosted_tag);
+    if (may_have_host()) page_map.tag(span->base, span->slices, hosted_tag);
     if (all) return page_map.set(span->base, span->slices, span);
     return page_map.set_ends(span);
   }
@@ -120,12 +119,16 @@ void Zone::map(const Span* span, bool all) noexcept {
   }
 }
 
+// A page of malloc's own heap has tags that would send the zone's blocks there.
+bool Zone::may_have_host() const noexcept {
+  return host_ != nullptr || traits_.source.acquire != nullptr;
+}
+
 // Makes the entries what they were before the region was there.
 void Zone::restore_host(const std::byte* start, std::size_t slices) noexcept {
   TARN_ASSERT(host_ != nullptr && host_->kind_now() != SpanKind::idle);
   const SpanKind kind = host_->kind_now();
   const bool has_ends = kind == SpanKind::large || kind == SpanKind::lone;
-  page_map.tag(start, slices, 0);  // Which costs the host's blocks no more than the longer way.
   for (; slices != 0; --slices, start += slice_bytes) {
     const bool has_entry = has_ends ? start == host_->end() - slice_bytes
                                     : start >= host_->base && start < host_->end();
@@ -143,7 +146,14 @@ void Zone::unmap(const std::byte* start, std::size_t slices, bool all) noexcept 
     for (std::size_t i = 0; i < slices; ++i) {
       table_[first + i].store(nullptr, std::memory_order_relaxed);
     }
-  } else if (host_ != nullptr) {
+    return;
+  }
+  // A host may itself lie in a host. No tag at all costs other blocks the longer way and no more.
+  if (may_have_host()) {
+    const bool nested = host_ != nullptr && page_map.tag_of(host_->base) == hosted_tag;
+    page_map.tag(start, slices, nested ? hosted_tag : SliceTag{0});
+  }
+  if (host_ != nullptr) {
     restore_host(start, slices);
   } else if (all) {
     page_map.clear(start, slices);

@@ -383,6 +383,23 @@ TEST_F(MagazineTest, WhatIsAtHandIsNotLiveInTheAccount) {
   EXPECT_EQ(live(after), live(before) + 3);
 }
 
+TEST_F(MagazineTest, BlocksOfNoBytesAreCountedWithTheSmallest) {
+  wake(0);
+  const auto live = [] {
+    tarn_account account{};
+    fill_account(&account);
+    return account.classes[class_of(1)].live_blocks;
+  };
+  const std::uint64_t before = live();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 5; ++i) live_.push_back(actor_.allocate(0));
+    EXPECT_EQ(live(), before + 5);
+    free_last(5);
+    EXPECT_NE(count(0), 0u);
+    EXPECT_EQ(live(), before);
+  }
+}
+
 TEST_F(MagazineTest, CheckFindsWhatIsNoBlockOfTheClass) {
   wake();
   allocate(3);
