@@ -12,7 +12,7 @@
 enum { GIBIBYTE_BITS = 30, SERVED_BITS_MAX = 47, ZEROS_GIBIBYTES = 2 };
 enum { ENDED_THREADS = 64, KEPT_OF = 20, ENDED_BYTES = 200 };
 enum { PAIRS = 100000, PAIR_BYTES = 200000, PAIR_THREADS = 2 };
-enum { RING = 4096, BATCH = 64, HANDED = 4000000, HANDED_BYTES = 64, HANDED_MIXED = 512 };
+enum { RING = 4096, BATCH = 64, HANDED = 4000000, HANDED_BYTES = 64, HANDED_MIXED = 511 };
 
 /* What is resident of a program that has done next to nothing. */
 static void row_resident(task* asked) {
@@ -125,15 +125,15 @@ static char* ring[RING];
 static _Alignas(64) atomic_int made; /* Stored with release after a batch; the consumer acquires. */
 static _Alignas(64) atomic_int used; /* The other way round. */
 
-/* Blocks of HANDED_BYTES, or of sizes from there to HANDED_MIXED. */
-static void* produce(void* is_mixed) {
+/* Blocks of sizes from HANDED_BYTES to this. */
+static void* produce(void* size_most) {
+  const size_t sizes = *(const size_t*)size_most - HANDED_BYTES + 1;
   unsigned random = 1;
   for (int i = 0; i < HANDED;) {
     while (i - atomic_load_explicit(&used, memory_order_acquire) > RING - BATCH) sched_yield();
     for (int k = 0; k < BATCH; ++k, ++i) {
       random = random * 1664525u + 1013904223u;
-      const size_t more = is_mixed == NULL ? 0 : (random >> 16) % (HANDED_MIXED - HANDED_BYTES);
-      ring[i % RING] = malloc(HANDED_BYTES + more);
+      ring[i % RING] = malloc(HANDED_BYTES + (random >> 16) % sizes);
       ring[i % RING][0] = 1;
     }
     atomic_store_explicit(&made, i, memory_order_release);
@@ -142,12 +142,12 @@ static void* produce(void* is_mixed) {
 }
 
 /* Nanoseconds a block that one thread makes and another one frees. */
-static double hand_over(void* is_mixed) {
+static double hand_over(size_t most) {
   pthread_t producer;
   atomic_store(&made, 0);
   atomic_store(&used, 0);
   const double start = seconds_now();
-  thread_start(produce, is_mixed, &producer);
+  thread_start(produce, &most, &producer);
   for (int i = 0; i < HANDED;) {
     const int until = atomic_load_explicit(&made, memory_order_acquire);
     if (until == i) sched_yield();
@@ -160,8 +160,8 @@ static double hand_over(void* is_mixed) {
 
 static void row_handover(task* asked) {
   (void)asked;
-  const double same = hand_over(NULL);
-  printf("{\"ns\": %.1f, \"mixed_ns\": %.1f}\n", same, hand_over(ring));
+  const double same = hand_over(HANDED_BYTES);
+  printf("{\"ns\": %.1f, \"mixed_ns\": %.1f}\n", same, hand_over(HANDED_MIXED));
 }
 
 const choice rows[] = {

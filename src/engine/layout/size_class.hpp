@@ -64,9 +64,8 @@ constexpr std::array<std::uint32_t, class_count> make_block_bytes() noexcept {
 
 inline constexpr auto class_block_bytes = make_block_bytes();
 
-// 2^64 / size, rounded up: a number is a multiple of the size if its product with this wraps to
-// less than this. (Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019; for n, size <
-// 2^32.)
+// 2^64 / size, rounded up: a number below 2^32 is a multiple of the size if its product with this
+// wraps to less than this. (Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019.)
 constexpr std::array<std::uint64_t, class_count> make_block_inverses() noexcept {
   std::array<std::uint64_t, class_count> table{};
   for (std::size_t c = 0; c < class_count; ++c) table[c] = UINT64_MAX / class_block_bytes[c] + 1;

@@ -1,8 +1,7 @@
 // thread: the part of a heap that one thread owns (ThreadHeap), and the record of a thread
 // (Thread).
 //
-//   Thread  | magazines | heap: current page of each class | groups -> bins | mail | state | links
-//   |
+//   Thread  | magazines | heap: current page of each class, groups -> bins | mail | state | links |
 //             ^ current_thread (TLS) points here; it is also the owner tag of the thread's pages
 //               current_serving (TLS): what malloc serves from, the first two
 //

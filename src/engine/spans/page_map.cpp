@@ -134,26 +134,21 @@ void PageMap::retag(const std::byte* start, std::size_t slices, SliceTag tag) no
 }
 
 void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
-  while (slices != 0) {
-    const std::uintptr_t address = address_of(start);
-    const std::size_t in_leaf = leaf_entries - index_of(address);
-    const std::size_t count = slices < in_leaf ? slices : in_leaf;
-    const std::uintptr_t first = address_of(entry_of(address));
+  for_each_part(start, slices, [&](Leaf& leaf, std::size_t i, std::size_t end) noexcept {
+    const std::uintptr_t first = address_of(&leaf.entries[i]);
     const std::uintptr_t whole = align_up(first, slice_bytes);
-    const std::uintptr_t whole_end = (first + count * sizeof(Entry)) & ~(slice_bytes - 1);
+    const std::uintptr_t whole_end = address_of(&leaf.entries[end]) & ~(slice_bytes - 1);
+    std::size_t cleared = i;  // Up to here, and from `rest` on, entries are written.
+    std::size_t rest = i;
     if (whole + forget_bytes_min <= whole_end &&
         os::vm_purge(reinterpret_cast<void*>(whole), whole_end - whole)) {
-      const std::size_t before = (whole - first) / sizeof(Entry);
-      const std::size_t after = (whole_end - first) / sizeof(Entry);
-      clear(start, before);
-      clear(start + (after << slice_shift), count - after);
-    } else {
-      clear(start, count);
+      cleared += (whole - first) / sizeof(Entry);
+      rest += (whole_end - first) / sizeof(Entry);
     }
-    start += count << slice_shift;
-    slices -= count;
-    TARN_ASSERT(is_clear(start - (count << slice_shift), count));
-  }
+    for (; i != cleared; ++i) leaf.entries[i].store(0);
+    for (; rest != end; ++rest) leaf.entries[rest].store(0);
+  });
+  TARN_ASSERT(is_clear(start, slices));
 }
 
 #ifdef TARN_DEBUG

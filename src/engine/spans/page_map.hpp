@@ -8,8 +8,9 @@
 //
 // Both hold distances, so zero memory is a valid map: unknown addresses lead to empty_leaf, unknown
 // slices to the foreign span, which no thread owns. Entries are written by the thread that holds
-// the span, or under the store's lock for free spans; tags by the thread that owns the page. They
-// are read without order: a pointer that reaches another thread brings its entry along.
+// the span, or under the store's lock for free spans, and read without order: a pointer that
+// reaches another thread brings its entry along. Tags change while blocks are live
+// (docs/design/magazines.md).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -91,17 +92,16 @@ class PageMap {
     entry_of(address_of(span->base))->store(distance(span));
     entry_of(address_of(span->end()) - slice_bytes)->store(distance(span));
   }
-  // pre: as set(), and the range lies in one leaf or in several that were covered
-  void tag(const std::byte* start, std::size_t slices, SliceTag tag) noexcept;
-  // As above, for a page with live blocks: leaves alone what is tagged as hosted, or is so
-  // meanwhile.
-  void retag(const std::byte* start, std::size_t slices, SliceTag tag) noexcept;
-
   void clear_ends(const std::byte* start, std::size_t slices) noexcept {
     TARN_ASSERT(slices != 0);
     entry_of(address_of(start))->store(0);
     entry_of(address_of(start) + (slices - 1) * slice_bytes)->store(0);
   }
+
+  // pre, also of retag(): the range was covered
+  void tag(const std::byte* start, std::size_t slices, SliceTag tag) noexcept;
+  // For a page with live blocks: leaves alone what is tagged as hosted, or is so meanwhile.
+  void retag(const std::byte* start, std::size_t slices, SliceTag tag) noexcept;
 
   // The next two are for assertions, in debug builds alone.
   //

@@ -26,10 +26,6 @@ std::uint32_t most_of(const Page* page, std::size_t size_class) noexcept {
   return static_cast<std::uint32_t>(most < chain_blocks_most ? most : chain_blocks_most);
 }
 
-void give_chain(Page* page, Block* first, Block* last, std::uint32_t count) noexcept {
-  if (page_free_remote(page, first, last, count) == RemoteFree::post) post(page);
-}
-
 void give(Thread& thread, std::size_t i) noexcept {
   GatheredChain& chain = thread.gathered[i];
   Page* const page = chain.page;
@@ -38,7 +34,7 @@ void give(Thread& thread, std::size_t i) noexcept {
   chain.page = nullptr;
   thread.gathered_used &= ~(1u << i);
   TARN_FORK_FENCE();
-  give_chain(page, chain.first, chain.last, chain.count);
+  free_remote(*page, chain.first, chain.last, chain.count);
 }
 
 }  // namespace
@@ -64,7 +60,7 @@ bool gather(Thread& thread, Page* page, Block* block, std::size_t size_class) no
   give(thread, i);
   const std::uint32_t most = most_of(page, size_class);
   if (most < 2) {
-    give_chain(page, block, block, 1);
+    free_remote(*page, block, block, 1);
     return true;
   }
   chain.most = static_cast<std::uint16_t>(most);

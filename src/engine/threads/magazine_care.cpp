@@ -60,14 +60,10 @@ MagazineCare* provide_care(Magazines& magazines, std::size_t size_class) noexcep
 void give_chain(const Thread& thread, Page& page, Block* first, Block* last,
                 std::uint32_t count) noexcept {
   if (TARN_LIKELY(page.owner.load(std::memory_order_relaxed) == &thread)) {
-    return page_freed(page, first, last, count);
-  }
-  // Its thread vanished in a fork, and another one has adopted the page before the record was
-  // taken over.
-  for (Block* block = first; count != 0; --count) {
-    Block* const next = block->next;
-    if (page_free_remote(&page, block) == RemoteFree::post) post(&page);
-    block = next;
+    page_freed(page, first, last, count);
+  } else {  // Its thread vanished in a fork, and another one adopted the page before the record
+            // was taken over.
+    free_remote(page, first, last, count);
   }
 }
 
@@ -86,7 +82,6 @@ void give(const Thread& thread, Block* const* slots, std::size_t count) noexcept
       last->next = *slots;
       last = *slots;
     }
-    last->next = nullptr;
     give_chain(thread, *page, first, last, static_cast<std::uint32_t>(slots - chain));
   }
 }

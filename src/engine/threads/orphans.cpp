@@ -233,7 +233,7 @@ Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
     TARN_ASSERT(adopted->size_class == size_class && !adopted->queued);
     // Under the lock: a new thread may take the orphan next, and must not find its own pages here,
     // nor its key in their tags.
-    page_map.retag(adopted->base, adopted->slices, 0);
+    if (heap.record == &main_record) page_map.retag(adopted->base, adopted->slices, 0);
     TARN_FORK_FENCE();
     adopted->set_heap(&heap);
     adopted->owner.store(heap.thread, std::memory_order_relaxed);

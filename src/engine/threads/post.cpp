@@ -31,6 +31,10 @@ void post(Page* page) noexcept {
   serve_if_ended(*owner);
 }
 
+void free_remote(Page& page, Block* first, Block* last, std::uint32_t count) noexcept {
+  if (page_free_remote(&page, first, last, count) == RemoteFree::post) post(&page);
+}
+
 void return_mail(Thread& owner, Page* pages) noexcept {
   TARN_ASSERT(pages != nullptr);
   TARN_ASSERT_EVERY(16, mail_check(owner, pages));

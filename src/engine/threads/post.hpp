@@ -11,6 +11,9 @@ namespace tarn {
 // when the owner has ended.
 void post(Page* page) noexcept;
 
+// page_free_remote(), and posts the page if need be. Any thread.
+void free_remote(Page& page, Block* first, Block* last, std::uint32_t count) noexcept;
+
 // Puts pages, linked by `newer`, back into the mail from which the calling thread has taken them.
 void return_mail(Thread& owner, Page* pages) noexcept;
 

@@ -136,7 +136,9 @@ Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
   TARN_ASSERT(page->size_class == size_class && page->heap == &heap && !page->queued);
   ++heap.bin(size_class).pages;
   heap.pages.push_front(page);
-  page_tag(*page, true);
+  if (&heap == &heap.thread->heap) {
+    page_map.retag(page->base, page->slices, heap.thread->magazines.tag(size_class));
+  }
   make_current(*page);
   return page;
 }

@@ -6,7 +6,6 @@
 #include "engine/records/live_bytes.hpp"
 #include "engine/records/record.hpp"
 #include "engine/records/totals.hpp"
-#include "engine/store/store.hpp"
 #include "platform/base/check.hpp"
 
 namespace tarn {
@@ -31,7 +30,7 @@ Span* take_out(SpanCache& cache, std::size_t i) noexcept {
 }
 
 void give_place(SpanCache& cache, std::size_t i) noexcept {
-  if (Span* const span = take_out(cache, i)) span_give(span);
+  if (Span* const span = take_out(cache, i)) large_give(span);
 }
 
 // Makes room for so many slices, and returns an empty place. Those that came first go first.
@@ -52,7 +51,7 @@ std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
     Span* const span = take_out(cache, i);
     if (span == nullptr) continue;
     kept -= span->slices;
-    span_give(span);
+    large_give(span);
     empty = i;
   }
   TARN_ASSERT(empty != SpanCache::places);
@@ -104,13 +103,16 @@ void span_cache_age(Thread& thread) noexcept {
   }
 }
 
-void span_give(Span* span) noexcept {
+void large_give(Span* span, SpanSource source) noexcept {
   TARN_ASSERT(span->kind_now() == SpanKind::large);
-  const auto bytes = static_cast<std::int64_t>(span->bytes());
-  add_live(main_record, -bytes);
-  totals.add_large(-bytes);
-  page_map.clear_ends(span->base, span->slices);
-  store.give(span);
+  totals.add_large(-static_cast<std::int64_t>(span->bytes()));
+  source.unmap(span, false);
+  source.give(span);
+}
+
+void large_give(Span* span) noexcept {
+  add_live(main_record, -static_cast<std::int64_t>(span->bytes()));
+  large_give(span, {});
 }
 
 }  // namespace tarn

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "engine/records/thread.hpp"
+#include "engine/zones/span_source.hpp"
 
 namespace tarn {
 
@@ -27,7 +28,9 @@ bool span_cache_keep(Thread& thread, Span* span) noexcept;
 void span_cache_empty(Thread& thread) noexcept;
 void span_cache_age(Thread& thread) noexcept;
 
-// Gives the span of a large block of malloc's own heap back to the store.
-void span_give(Span* span) noexcept;
+// Gives the span of a large block back to where it came from, and counts it in the totals; the
+// second one is for malloc's own heap, and counts it there, too.
+void large_give(Span* span, SpanSource source) noexcept;
+void large_give(Span* span) noexcept;
 
 }  // namespace tarn

@@ -11,10 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <initializer_list>
-#include <new>
 
-#include "engine/layout/page_plan.hpp"
 #include "engine/records/class_table.hpp"
 #include "engine/records/gate.hpp"
 #include "engine/records/limits.hpp"
@@ -69,8 +66,8 @@ void page_unpin(Page& page) noexcept {
 void page_tag(const Page& page, bool on) noexcept {
   const Thread& thread = *page.heap->thread;
   if (page.heap != &thread.heap) return;
-  if (!on) return page_map.tag(page.base, page.slices, 0);
-  page_map.retag(page.base, page.slices, thread.magazines.tag(page.size_class));
+  const SliceTag tag = on ? thread.magazines.tag(page.size_class) : SliceTag{0};
+  page_map.tag(page.base, page.slices, tag);
 }
 
 namespace {
@@ -145,12 +142,7 @@ void page_freed(Page& page, Block* first, Block* last, std::uint32_t count) noex
   }
   page_count_all(&page);  // Not the current page: that has a pin.
   page.countdown -= count;
-  note_live(*page.heap, page, page.countdown);
-  if (page.countdown == 0) {
-    retire(page);
-  } else {
-    page_enqueue(page);
-  }
+  page_place(page);
 }
 
 void read_mail(Thread& thread) noexcept {

@@ -1,7 +1,6 @@
 // thread_heap: the slow paths of a thread's pages: wake, retire, mail, flush; refill.hpp has the
-// others. All of these are
-// called by the owner, with the thread marked busy; for an orphan, by the thread that holds the
-// orphans' lock.
+// others. All of these are called by the owner, with the thread marked busy; for an orphan, by the
+// thread that holds the orphans' lock.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -34,7 +33,7 @@ void page_unpin(Page& page) noexcept;
 void page_place(Page& page) noexcept;
 
 // Lets frees of the page's blocks go to magazines, or not any more. Does nothing for thread heaps
-// other than malloc's own.
+// other than malloc's own. pre: no block of the page is live
 void page_tag(const Page& page, bool on) noexcept;
 
 // Called when the countdown of a page reaches zero: the page wakes or retires.
@@ -52,8 +51,8 @@ void flush_current_pages(ThreadHeap& heap) noexcept;
 // Collects remote frees of queued pages, and retires the pages that are empty.
 void settle_queues(ThreadHeap& heap) noexcept;
 
-// Reads the mail, flushes current pages and settles queues. What is empty
-// afterwards has gone to the store.
+// Reads the mail, flushes current pages and settles queues. What is empty afterwards has gone to
+// the store.
 void flush_all(Thread& thread) noexcept;
 
 // Like flush_all(), for one thread heap: it belongs to the calling thread, which is busy, or it is

@@ -63,6 +63,15 @@ std::uint64_t longer(std::uint64_t pause_ms) noexcept {
   return pause_ms < mail_pause_ms_most ? 2 * pause_ms : pause_ms;
 }
 
+void tend_what_is_at_hand(Thread& thread) noexcept {
+  {
+    Busy busy(thread);
+    age_magazines(thread);
+  }
+  give_gathered(thread);
+  span_cache_age(thread);
+}
+
 }  // namespace
 
 void note_kept_blocks() noexcept { store.purger.ring(); }
@@ -72,12 +81,7 @@ void upkeep() noexcept {
   const std::uint64_t now = os::clock_coarse_ms();
   store.purge_when_due(now);
   look_at_mail(now);
-  if (current_thread != no_thread()) {
-    Busy busy(*current_thread);
-    age_magazines(*current_thread);
-    give_gathered(*current_thread);
-    span_cache_age(*current_thread);
-  }
+  if (current_thread != no_thread()) tend_what_is_at_hand(*current_thread);
   background.provide();
 }
 

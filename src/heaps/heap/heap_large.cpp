@@ -6,6 +6,7 @@
 #include "engine/records/gate.hpp"
 #include "engine/records/limits.hpp"
 #include "engine/records/live_bytes.hpp"
+#include "engine/threads/span_cache.hpp"
 #include "heaps/heap/large.hpp"
 #include "heaps/heap/soft_marks.hpp"
 #include "heaps/heap/zone_chunks.hpp"

@@ -37,11 +37,6 @@ Span* take_large(std::size_t slices, Fit fit) noexcept {
   return make_large(store.take(slices, 1, fit), {});
 }
 
-void give_large(Span* span, SpanSource source) noexcept {
-  source.unmap(span, false);
-  source.give(span);
-}
-
 // The contents in a new span, the old one given back; null when there is none.
 void* grow_by_copy(Span* span, std::size_t slices, Fit fit) noexcept {
   Span* const target = take_large(slices, fit);
@@ -49,7 +44,9 @@ void* grow_by_copy(Span* span, std::size_t slices, Fit fit) noexcept {
   TARN_ASSERT(target->bytes() >= span->bytes());
   memcpy(target->base, span->base, span->bytes());
   count_resized(target, span->bytes());
-  give_large(span, {});
+  const SpanSource source;
+  source.unmap(span, false);
+  source.give(span);
   return target->base;
 }
 
@@ -105,12 +102,6 @@ Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, SpanSource
   return span;
 }
 
-void large_give(Span* span, SpanSource source) noexcept {
-  TARN_ASSERT(span->kind_now() == SpanKind::large);
-  totals.add_large(-static_cast<std::int64_t>(span->bytes()));
-  give_large(span, source);
-}
-
 namespace {
 
 // A block that the thread has freed, as large_allocate() wants it; or null.
@@ -136,7 +127,7 @@ void* large_allocate(std::size_t bytes, std::size_t alignment, bool zero) noexce
 
 void large_free(Span* span) noexcept {
   if (current_thread != no_thread() && span_cache_keep(*current_thread, span)) return;
-  span_give(span);
+  large_give(span);
 }
 
 bool large_resize(Span* span, std::size_t slices, SpanSource source) noexcept {

@@ -13,7 +13,6 @@ namespace tarn {
 // as in large_allocate(). source: that of the heap that the block is for. The caller puts the block
 // on its heap's list.
 Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, SpanSource source) noexcept;
-void large_give(Span* span, SpanSource source) noexcept;
 
 // Makes the block longer or shorter in place; false when that cannot be. A small excess may stay.
 bool large_resize(Span* span, std::size_t slices, SpanSource source) noexcept;
