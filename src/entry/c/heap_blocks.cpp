@@ -58,9 +58,9 @@ int tarn_heap_try_expand(void* p, std::size_t size) {
   return tarn::heap_try_expand(p, size, __builtin_return_address(0));
 }
 
-void tarn_heap_deallocate(void* p) { tarn::deallocate(p); }
+void tarn_heap_deallocate(void* p) { tarn::heap_deallocate(p); }
 
-void tarn_heap_deallocate_sized(void* p, std::size_t size) { tarn::deallocate_sized(p, size); }
+void tarn_heap_deallocate_sized(void* p, std::size_t size) { tarn::heap_deallocate_sized(p, size); }
 
 std::size_t tarn_heap_usable_bytes(const void* p) {
   return tarn::usable_bytes(p, "tarn_heap_usable_bytes", __builtin_return_address(0));

@@ -16,7 +16,6 @@ namespace tarn {
 namespace {
 
 std::size_t usable_size(void*, const void* p) noexcept { return tarn_malloc_usable_size(p); }
-void give(void*, void* p) noexcept { tarn_free(p); }
 
 tarn_malloc_table empty_table(const void* context) noexcept {
   tarn_malloc_table made = TARN_MALLOC_TABLE_FIELDS();
@@ -85,7 +84,7 @@ tarn_malloc_table tarn_malloc_table_default(void) {
     return tarn_aligned_alloc(alignment, bytes);
   };
   made.reallocate = [](void*, void* p, std::size_t bytes) { return tarn_realloc(p, bytes); };
-  made.deallocate = give;
+  made.deallocate = [](void*, void* p) { tarn_free(p); };
   made.usable_size = usable_size;
   return made;
 }
@@ -105,7 +104,7 @@ tarn_malloc_table tarn_heap_malloc_table(const tarn_heap* heap) {
   made.reallocate = [](void* self, void* p, std::size_t bytes) {
     return tarn_heap_reallocate(*static_cast<const tarn_heap*>(self), p, bytes);
   };
-  made.deallocate = give;
+  made.deallocate = [](void*, void* p) { tarn_heap_deallocate(p); };
   made.usable_size = usable_size;
   return made;
 }

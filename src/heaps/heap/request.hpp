@@ -47,7 +47,10 @@ struct FreeCall {
   const char* function;           // The public function that was called, for reports.
   const void* site;               // Return address of the public function.
   std::size_t bytes = any_bytes;  // The size that the program says it asked for.
-  static constexpr std::size_t any_bytes = SIZE_MAX;
+  static constexpr std::size_t any_bytes = SIZE_MAX;  // None said: no block has this size.
+  static constexpr std::size_t said(std::size_t bytes) noexcept {
+    return bytes == any_bytes ? bytes - 1 : bytes;
+  }
 };
 
 }  // namespace tarn

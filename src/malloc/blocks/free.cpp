@@ -44,19 +44,13 @@ void free_locked(Page* page, void* p) noexcept {
   tend_zone(*record);
 }
 
-}  // namespace
-
-void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
+// Of pages that the calling thread does not own.
+TARN_NOINLINE void deallocate_elsewhere(void* p, std::size_t bytes, const void* site) noexcept {
   if (p == nullptr) return;
   const PageMap::Slice slice = page_map.slice_of(p);
-  auto* const page = static_cast<Page*>(page_map.span_of(slice));
   const SliceTag tag = slice.tag();
-  if (tag == 0) {  // Another heap's page, perhaps the thread's own.
-    if (page->owner.load(std::memory_order_relaxed) == current_thread) {
-      if (deallocate_local(p, page)) deallocate_attention(page);
-      return;
-    }
-  } else if (class_of_tag(tag) < class_count && current_thread != no_thread()) {
+  if (tag != 0 && class_of_tag(tag) < class_count && current_thread != no_thread()) {
+    auto* const page = static_cast<Page*>(page_map.span_of(slice));
     const std::size_t size_class = class_of_tag(tag);
     if (page->is_block_of(p, size_class) &&
         gather(*current_thread, page, static_cast<Block*>(p), size_class)) {
@@ -64,6 +58,13 @@ void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
     }
   }
   deallocate_slow(p, {"free", site, bytes});
+}
+
+}  // namespace
+
+void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
+  if (TARN_LIKELY(deallocate_own(static_cast<Page*>(page_map.span_of(p)), p))) return;
+  deallocate_elsewhere(p, bytes, site);
 }
 
 void deallocate_full(void* p) noexcept {

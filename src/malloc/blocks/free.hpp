@@ -35,12 +35,16 @@ TARN_INLINE bool deallocate_local(void* p, Page* page) noexcept {
   return TARN_UNLIKELY(--page->countdown == 0);
 }
 
-// Past the magazines. pre: the page is that of p
-TARN_INLINE void deallocate_in(Page* page, void* p) noexcept {
-  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) {
-    return deallocate_slow(p, FreeCall::any_bytes, __builtin_return_address(0));
-  }
+// True: p went past the magazines to its page. False: its page is not the calling thread's; null
+// has no page. pre: the page is that of p
+TARN_INLINE bool deallocate_own(Page* page, void* p) noexcept {
+  if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) return false;
   if (deallocate_local(p, page)) deallocate_attention(page);
+  return true;
+}
+TARN_INLINE void deallocate_in(Page* page, void* p) noexcept {
+  if (TARN_LIKELY(deallocate_own(page, p))) return;
+  deallocate_slow(p, FreeCall::any_bytes, __builtin_return_address(0));
 }
 
 // True: p was put into a magazine, or went past it to its page. False: its slice's tag is not that
@@ -69,9 +73,17 @@ TARN_INLINE void deallocate(void* p) noexcept {
 // As above, with the size that the program asked for: checked heaps compare it.
 TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
   if (TARN_LIKELY(deallocate_tagged(p))) return;
-  // No block has the largest size, which stands for none said.
-  const std::size_t said = bytes == FreeCall::any_bytes ? bytes - 1 : bytes;
-  deallocate_slow(p, said, __builtin_return_address(0));
+  deallocate_slow(p, FreeCall::said(bytes), __builtin_return_address(0));
+}
+
+// As deallocate(), past the magazines: the shortest way for blocks of other heaps than malloc's
+// own.
+TARN_INLINE void heap_deallocate(void* p) noexcept {
+  deallocate_in(static_cast<Page*>(page_map.span_of(p)), p);
+}
+TARN_INLINE void heap_deallocate_sized(void* p, std::size_t bytes) noexcept {
+  if (TARN_LIKELY(deallocate_own(static_cast<Page*>(page_map.span_of(p)), p))) return;
+  deallocate_slow(p, FreeCall::said(bytes), __builtin_return_address(0));
 }
 
 }  // namespace tarn
