@@ -118,19 +118,21 @@ def compare(rounds, tasks, allocator, base, metrics):
           "minima": mean_of_minima(rounds, tasks, allocator, base, metrics[0])}
 
 
-def summarise(rounds, failures, tasks, allocators, metrics=TIMED):
-  """Every figure of the report, as plain data.
+def summarise(rounds, failures, tasks, allocators, metrics=TIMED, groups=None):
+  """Every figure of the report, as plain data. `groups`: {task: group}.
 
   per_task[task][allocator][metric]   median ratio against glibc, with interval and spread
   means[allocator][metric]            over all tasks that this allocator ran
   common[allocator][metric]           over the tasks that all of them ran
   against[peer][metric]               tarn / peer, over the tasks that both ran
+  groups[group][allocator][metric]    as means, over the tasks of the group
 
   "minima" beside a metric: of the first metric, the ratio of the least figures of all rounds.
   """
   lost = {name: {f["task"] for f in failures if f["allocator"] == name} for name in allocators}
   shared = [task for task in tasks if not any(task in of_one for of_one in lost.values())]
-  summary = {"per_task": {}, "means": {}, "common": {}, "against": {}, "common_tasks": shared}
+  summary = {"per_task": {}, "means": {}, "common": {}, "against": {}, "common_tasks": shared,
+             "groups": {group: {} for group in dict.fromkeys((groups or {}).values())}}
   for task in tasks:
     summary["per_task"][task] = {}
     for name in allocators:
@@ -144,6 +146,9 @@ def summarise(rounds, failures, tasks, allocators, metrics=TIMED):
     own = [task for task in tasks if task not in lost[name]]
     summary["means"][name] = compare(rounds, own, name, "glibc", metrics)
     summary["common"][name] = compare(rounds, shared, name, "glibc", metrics)
+    for group, of_group in summary["groups"].items():
+      of_group[name] = compare(rounds, [task for task in own if groups.get(task) == group], name,
+                               "glibc", metrics)
     if "tarn" in allocators and name != "tarn":
       both = [task for task in own if task not in lost["tarn"]]
       summary["against"][name] = compare(rounds, both, "tarn", name, metrics)

@@ -126,3 +126,114 @@ def history(path, files, commits):
   subprocess.run(["git", "init", "-q", "--bare", str(path)], check=True)
   subprocess.run(["git", "-C", str(path), "fast-import", "--quiet"], check=True,
                  input="".join(stream).encode())
+
+
+def json_records(path, records, seed):
+  numbers = Numbers(seed + 100)
+  kinds, names = numbers.below(300) + 50, numbers.below(20000) + 1000
+  rows = [f'{{"id": {i}, "kind": "k{numbers.below(kinds)}", "name": "{"n" * numbers.below(24)}'
+          f'{numbers.below(names)}", "amount": {numbers.below(100000)}, '
+          f'"tags": [{", ".join(str(numbers.below(50)) for _ in range(numbers.below(5)))}]}}'
+          for i in range(records)]
+  path.write_text("[" + ",\n".join(rows) + "]\n")
+
+
+def xml_records(path, records, seed):
+  """A document, and beside it the stylesheet that sorts and groups it."""
+  numbers = Numbers(seed + 200)
+  kinds = numbers.below(100) + 20
+  rows = [f'<item id="{i}" kind="k{numbers.below(kinds)}"><name>{"word " * numbers.below(8)}'
+          f'{numbers.below(99999)}</name><price>{numbers.below(9999)}</price></item>'
+          for i in range(records)]
+  path.write_text("<list>\n" + "\n".join(rows) + "\n</list>\n")
+  path.with_suffix(".xsl").write_text("""<xsl:stylesheet version="1.0"
+ xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
+<xsl:output method="xml" indent="yes"/>
+<xsl:key name="by-kind" match="item" use="@kind"/>
+<xsl:template match="/list"><groups>
+<xsl:for-each select="item[generate-id() = generate-id(key('by-kind', @kind)[1])]">
+<xsl:sort select="@kind"/>
+<group kind="{@kind}" sum="{sum(key('by-kind', @kind)/price)}">
+<xsl:for-each select="key('by-kind', @kind)"><xsl:sort select="price" data-type="number"/>
+<name id="{@id}"><xsl:value-of select="translate(name, 'word', 'WORD')"/></name>
+</xsl:for-each></group></xsl:for-each></groups></xsl:template>
+</xsl:stylesheet>
+""")
+
+
+def pdf_pages(path, pages, seed):
+  """A document of one font, with text, curves and filled shapes on each page."""
+  numbers = Numbers(seed + 300)
+  parts = ["<< /Type /Catalog /Pages 2 0 R >>",
+           f"<< /Type /Pages /Count {pages} /Kids "
+           f"[{' '.join(f'{4 + 2 * i} 0 R' for i in range(pages))}] >>",
+           "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+  for i in range(pages):
+    drawn = []
+    for _ in range(200 + numbers.below(600)):
+      x, y, size = numbers.below(550), numbers.below(780), numbers.below(18) + 5
+      drawn += [f"{numbers.below(100) / 100} {numbers.below(100) / 100} 0.4 rg",
+                f"BT /F1 {size} Tf {x} {y} Td (text {numbers.below(99999)} of a page) Tj ET",
+                f"{x} {y} m {numbers.below(600)} {numbers.below(800)} {numbers.below(600)} "
+                f"{numbers.below(800)} {x + 20} {y + 9} c {'f' if x % 3 == 0 else 'S'}"]
+    content = "\n".join(drawn)
+    parts += [f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {5 + 2 * i} 0 R "
+              "/Resources << /Font << /F1 3 0 R >> >> >>",
+              f"<< /Length {len(content)} >>\nstream\n{content}\nendstream"]
+  text, places = "%PDF-1.4\n", []
+  for i, part in enumerate(parts):
+    places.append(len(text))
+    text += f"{i + 1} 0 obj\n{part}\nendobj\n"
+  table = "".join(f"{place:010} 00000 n \n" for place in places)
+  path.write_text(f"{text}xref\n0 {len(parts) + 1}\n0000000000 65535 f \n{table}trailer\n"
+                  f"<< /Size {len(parts) + 1} /Root 1 0 R >>\nstartxref\n{len(text)}\n%%EOF\n")
+
+
+def graph(path, nodes, seed):
+  """Directed: most edges are between neighbours."""
+  numbers = Numbers(seed + 400)
+  lines = ["digraph g {"]
+  for i in range(1, nodes):
+    for _ in range(1 + numbers.below(2)):
+      near = max(0, i - 1 - numbers.below(12))
+      lines.append(f"  n{near} -> n{i} [label=\"{numbers.below(1000)}\"];")
+  path.write_text("\n".join([*lines, "}"]) + "\n")
+
+
+def words(path, count, seed):
+  """A text in which few words are frequent."""
+  numbers = Numbers(seed + 500)
+  known = 5000 + numbers.below(60000)
+  line, lines = [], []
+  for _ in range(count):
+    line.append(f"w{numbers.below(numbers.below(known) + 1)}")
+    if len(line) == 12:
+      lines.append(" ".join(line))
+      line = []
+  path.write_text("\n".join(lines) + "\n")
+
+
+def php_script(path, records, seed):
+  numbers = Numbers(seed + 600)
+  path.write_text(f"""<?php
+$state = {numbers.below(100000) + 1};
+function number($most) {{ global $state; $state = ($state * 48271) % 2147483647;
+  return $state % $most; }}
+class Entry {{ public $name; public $tags = []; public $next = null;
+  function __construct($name) {{ $this->name = $name; }} }}
+$byName = []; $last = null; $sum = 0;
+for ($i = 0; $i < {records}; $i++) {{
+  $entry = new Entry('name' . number({numbers.below(40000) + 5000}) . str_repeat('x', number(30)));
+  for ($k = number(5); $k > 0; $k--) $entry->tags[] = 'tag' . number(100);
+  if (number(3) == 0) $entry->next = $last;
+  $last = number(50) == 0 ? null : $entry;
+  $byName[$entry->name][] = $entry;
+  if (number(4) == 0) unset($byName[array_key_first($byName)]);
+}}
+foreach ($byName as $name => $entries) {{
+  usort($entries, fn($a, $b) => count($a->tags) <=> count($b->tags));
+  $sum += strlen(implode(',', array_merge(...array_map(fn($e) => $e->tags, $entries))));
+}}
+ksort($byName);
+echo count($byName), ' ', $sum, ' ', strlen(json_encode($byName, 0, 5000)), "\\n";
+""")

@@ -42,6 +42,18 @@ def summary_table(record):
                 "time (common)", "RSS (common)", "tasks"], rows)
 
 
+def groups_section(record):
+  """Time and memory of each allocator over the tasks of each group, where there are several."""
+  groups = record["summary"]["groups"]
+  if len(groups) < 2:
+    return ""
+  rows = [[entry["name"], *[mean_cell(groups[group][entry["name"]][metric]) for group in groups
+                            for metric in ("wall", "rss")]] for entry in record["allocators"]]
+  return "## By groups of tasks, against glibc\n" + table(
+      ["allocator", *[f"{word}, {group}" for group in groups for word in ("time", "RSS")]],
+      rows) + "\n"
+
+
 def against_table(record):
   rows = [[name, mean_cell(row["wall"]), number_cell(row["minima"]), mean_cell(row["cpu"]),
            mean_cell(row["rss"])] for name, row in record["summary"]["against"].items()]
@@ -130,7 +142,7 @@ the tasks; in brackets 95 % intervals (bootstrap over rounds).
 
 ## Against glibc
 {summary_table(record)}
-## tarn against each
+{groups_section(record)}## tarn against each
 {against_table(record)}
 ## Time, ratio to glibc (median ± half the range)
 {task_table(record, 'wall')}

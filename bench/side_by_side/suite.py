@@ -15,6 +15,10 @@ from . import inputs
 from .packages import need
 
 
+VALIDATION = "validation"
+THREADS = 2  # Of the tasks of the validation set: a count that every machine of ours has.
+
+
 @dataclass
 class Place:
   """Where things lie: the sources of the benchmarks, built programs, inputs, scratch."""
@@ -23,6 +27,7 @@ class Place:
   inputs: Path
   scratch: Path
   part: int = 1  # How much of the work is done: this part.
+  seed: int = 1  # Of the validation set.
 
   def scaled(self, amount):
     return max(1, amount // self.part)
@@ -51,13 +56,15 @@ class Task:
 
 
 def workloads(place):
-  """The workloads of our own, as the executable lists them."""
+  """The workloads of our own and those of the validation set, as the executable lists them."""
   listing = subprocess.run([place.binaries / "workloads", "--list"], capture_output=True,
                            text=True, check=True).stdout
   for line in listing.splitlines():
-    name, size, stress = line.split("\t")
+    name, group, size, stress = line.split("\t")
     arguments = ["workloads", name, str(place.scaled(int(size)))]
-    yield Task(name, "workload", stress,
+    if group == VALIDATION:
+      arguments += [str(THREADS), str(place.seed)]
+    yield Task(name, group, stress,
                lambda place, arguments=arguments: [str(place.binaries / arguments[0]),
                                                    *arguments[1:]])
 
@@ -111,7 +118,8 @@ def git_gc():
               needs=(("git", "git"),), prepare=prepare, freshen=freshen)
 
 
-def generated(name, packages, suffix, write, command, stress):
+def generated(name, packages, suffix, write, command, stress, group="program",
+              environment=None):
   """A program on one generated file."""
   def prepare(place):
     write(place.inputs / f"{name}.{suffix}", place)
@@ -119,7 +127,8 @@ def generated(name, packages, suffix, write, command, stress):
   def full(place):
     return command(str(place.inputs / f"{name}.{suffix}"))
   program = command("")[0]
-  return Task(name, "program", stress, full, needs=((program, *packages),), prepare=prepare)
+  return Task(name, group, stress, full, needs=((program, *packages),), prepare=prepare,
+              environment=environment or {})
 
 
 def redis():
@@ -162,5 +171,38 @@ def programs():
   yield redis()
 
 
+def validation_programs():
+  """Programs of Debian that are never looked into, on inputs that the seed varies."""
+  def row(name, package, suffix, write, command, stress, environment=None):
+    return generated(name, (package,), suffix, write, command, stress, VALIDATION, environment)
+  yield row("jq", "jq", "json",
+            lambda path, place: inputs.json_records(path, place.scaled(60000), place.seed),
+            lambda path: ["jq", "-c", "group_by(.kind) | map({kind: .[0].kind, "
+                          "sum: (map(.amount) | add), names: (map(.name) | unique | length)})",
+                          path],
+            "JSON read, grouped and written")
+  yield row("xsltproc", "xsltproc", "xml",
+            lambda path, place: inputs.xml_records(path, place.scaled(12000), place.seed),
+            lambda path: ["xsltproc", path.removesuffix("xml") + "xsl", path],
+            "libxml2 and libxslt: a document sorted and grouped by keys")
+  yield row("pdftoppm", "poppler-utils", "pdf",
+            lambda path, place: inputs.pdf_pages(path, place.scaled(16), place.seed),
+            lambda path: ["pdftoppm", "-r", "60", path],
+            "poppler: pages of text and curves rendered")
+  yield row("dot", "graphviz", "dot",
+            lambda path, place: inputs.graph(path, place.scaled(420), place.seed),
+            lambda path: ["dot", "-Tplain", path], "graphviz: a layered drawing of a graph")
+  yield row("gawk", "gawk", "txt",
+            lambda path, place: inputs.words(path, place.scaled(1200000), place.seed),
+            lambda path: ["gawk", "{ for (i = 1; i <= NF; i++) { n[$i]++; at[$i] = at[$i] NR FS } }"
+                          " END { for (w in n) if (n[w] > m) m = n[w]; print m, length(n) }",
+                          path],
+            "an index of words: associative arrays, strings that grow")
+  yield row("php", "php-cli", "php",
+            lambda path, place: inputs.php_script(path, place.scaled(150000), place.seed),
+            lambda path: ["php", "-n", path],
+            "PHP with every object in malloc (USE_ZEND_ALLOC=0)", {"USE_ZEND_ALLOC": "0"})
+
+
 def tasks(place):
-  return [*workloads(place), *programs()]
+  return [*workloads(place), *programs(), *validation_programs()]

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 import subject
-from side_by_side import counts, driver, figures, hook_report, inputs, report, tables
+from side_by_side import counts, driver, figures, hook_report, report, tables
 from side_by_side.driver import Contestant, Failure
 from side_by_side.measure import Meter
 from side_by_side.suite import Place, Task
@@ -106,6 +106,13 @@ class Figures(unittest.TestCase):
     self.assertEqual(summary["means"]["peer"]["wall"]["tasks"], 1)
     self.assertNotIn("peer", summary["per_task"]["b"])
     self.assertAlmostEqual(summary["against"]["peer"]["wall"]["mean"], 2.0, places=1)
+
+  def test_groups_have_means_of_their_own(self):
+    rounds = rounds_of({"a": {"glibc": [1.0], "tarn": [0.5]}, "b": {"glibc": [1.0], "tarn": [2.0]}})
+    summary = figures.summarise(rounds, [], ["a", "b"], ["glibc", "tarn"],
+                                groups={"a": "workload", "b": "validation"})
+    self.assertAlmostEqual(summary["groups"]["workload"]["tarn"]["wall"]["mean"], 0.5, delta=0.01)
+    self.assertAlmostEqual(summary["groups"]["validation"]["tarn"]["wall"]["mean"], 2.0, delta=0.01)
 
   def test_minima_are_compared_whatever_their_rounds(self):
     rounds = rounds_of({"a": {"glibc": [2.0, 1.0, 3.0], "tarn": [0.5, 0.9, 0.8],
@@ -261,6 +268,16 @@ class Report(unittest.TestCase):
     for part in ("Quick 9000", "bench/run -x", "Rounds: 7", "tarn on b, round 1: killed by SIGBUS",
                  "lost was not measured: not in the registry", "c was not run", "**failed**"):
       self.assertIn(part, text)
+
+  def test_a_page_of_several_groups_has_the_means_of_each(self):
+    rounds = rounds_of({"a": {"glibc": [2.0], "tarn": [1.0]}, "b": {"glibc": [1.0], "tarn": [2.0]}})
+    record = record_of(rounds, ["glibc", "tarn"])
+    self.assertNotIn("By groups", report.markdown(record))
+    record["summary"] = figures.summarise(rounds, [], ["a", "b"], ["glibc", "tarn"],
+                                          groups={"a": "workload", "b": "program"})
+    text = report.markdown(record)
+    self.assertIn("| allocator | time, workload | RSS, workload | time, program |", text)
+    self.assertIn("| tarn | 0.500 | 1.000 | 1.99", text)
 
   def test_a_task_that_glibc_failed_has_no_ratios(self):
     rounds = rounds_of({"a": {"glibc": [2.0, 1.0], "tarn": [0.5, 0.9], "peer": [1.0, 1.0]},
@@ -456,19 +473,6 @@ class Measuring(unittest.TestCase):
             mock.patch.object(counts.Counter, kept, return_value={"kept": 7})):
         found, reasons = counts.Counter(self.meter).count(self.task("echo 1"), self.plain, 0)
       self.assertEqual((sorted(found), list(reasons)), (["faults", "kept", "rss"], [what]))
-
-
-class Inputs(unittest.TestCase):
-
-  def test_inputs_are_the_same_every_time(self):
-    with tempfile.TemporaryDirectory() as folder:
-      for write, size in ((inputs.cxx_source, 3), (inputs.sql_script, 50),
-                          (inputs.solver_puzzle, 9)):
-        first, second = Path(folder, "first"), Path(folder, "second")
-        write(first, size)
-        write(second, size)
-        self.assertEqual(first.read_bytes(), second.read_bytes())
-        self.assertGreater(first.stat().st_size, 500)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,20 @@
 # Runs every workload twice at a small size: both runs end well and print the same checksum, and
-# no two workloads print the same, which a workload that does nothing would.
+# no two workloads print the same, which a workload that does nothing would. Those of the validation
+# set print another one with another seed.
 # SPDX-License-Identifier: MIT
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${WORKLOADS} --list OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "[a-z_]+\t[0-9]+" rows "${listing}")
+string(REGEX MATCHALL "[a-z_]+\t[a-z]+\t[0-9]+" rows "${listing}")
 list(LENGTH rows count)
-if(count LESS 19)
+if(count LESS 38)
   message(FATAL_ERROR "only ${count} workloads are listed:\n${listing}")
 endif()
 set(seen)
 foreach(row IN LISTS rows)
   string(REPLACE "\t" ";" row "${row}")
   list(GET row 0 name)
-  list(GET row 1 size)
+  list(GET row 1 group)
+  list(GET row 2 size)
   math(EXPR size "${size} / 100 + 1")
   foreach(run IN ITEMS first second)
     execute_process(COMMAND ${WORKLOADS} ${name} ${size} OUTPUT_VARIABLE ${run}
@@ -28,4 +30,11 @@ foreach(row IN LISTS rows)
     message(FATAL_ERROR "${name} ${size} printed the checksum of another workload, ${first}")
   endif()
   list(APPEND seen "${first}")
+  if(group STREQUAL "validation")
+    execute_process(COMMAND ${WORKLOADS} ${name} ${size} 2 2 OUTPUT_VARIABLE other
+                    COMMAND_ERROR_IS_FATAL ANY)
+    if(other IN_LIST seen)
+      message(FATAL_ERROR "${name} ${size} prints the same with another seed")
+    endif()
+  endif()
 endforeach()

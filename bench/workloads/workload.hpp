@@ -1,9 +1,9 @@
 // What a workload is: a name, a default size, and a function from size to checksum.
 //
 // Every workload allocates with plain malloc, free, realloc, new and delete, so that the preloaded
-// library decides whose they are. Its checksum depends on the size and the number of threads
-// only, never on addresses or on timing: bench/run compares it between allocators, and a library
-// that loses or mixes up data shows.
+// library decides whose they are. Its checksum depends on the size, the number of threads and the
+// seed only, never on addresses or on timing: bench/run compares it between allocators, and a
+// library that loses or mixes up data shows.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,12 +16,14 @@ namespace tarn {
 struct Request {
   std::uint64_t size;  // How much work; the unit is the workload's own.
   unsigned threads;    // For the workloads that use as many as the machine has.
+  std::uint64_t seed;  // For those of the validation set.
 };
 
 using WorkloadBody = std::uint64_t (*)(const Request&);
 
 struct Workload {
   const char* name;
+  const char* group;
   std::uint64_t size;  // Half a second to a second and a half on glibc, on the project's machines.
   WorkloadBody body;
   const char* stress;  // What it stresses, for --list.
