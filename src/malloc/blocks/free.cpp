@@ -63,7 +63,9 @@ TARN_NOINLINE void deallocate_elsewhere(void* p, std::size_t bytes, const void* 
 }  // namespace
 
 void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
-  if (TARN_LIKELY(deallocate_own(static_cast<Page*>(page_map.span_of(p)), p))) return;
+  // With a tag it is another thread's, whose line of the descriptor is left alone.
+  const PageMap::Slice slice = page_map.slice_of(p);
+  if (slice.tag() == 0 && deallocate_own(static_cast<Page*>(page_map.span_of(slice)), p)) return;
   deallocate_elsewhere(p, bytes, site);
 }
 
