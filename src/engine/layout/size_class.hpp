@@ -74,9 +74,12 @@ constexpr std::array<std::uint64_t, class_count> make_block_inverses() noexcept 
 
 inline constexpr auto class_block_inverses = make_block_inverses();
 
-// pre: n < 2^32
+// pre, here and for the next one: n < 2^32
+constexpr bool is_multiple_by(std::uint64_t n, std::uint64_t inverse) noexcept {
+  return n * inverse <= inverse - 1;
+}
 constexpr bool is_multiple_of_block(std::size_t n, std::size_t size_class) noexcept {
-  return n * class_block_inverses[size_class] <= class_block_inverses[size_class] - 1;
+  return is_multiple_by(n, class_block_inverses[size_class]);
 }
 
 // The smallest class whose blocks hold `bytes` and lie at multiples of `alignment` from an aligned

@@ -19,7 +19,7 @@
 #include <type_traits>
 
 #include "engine/pages/mailbox.hpp"
-#include "engine/pages/page.hpp"
+#include "engine/records/gathered.hpp"
 #include "engine/records/magazines.hpp"
 #include "engine/spans/record_memory.hpp"
 #include "platform/base/config.hpp"
@@ -198,27 +198,6 @@ struct SpanCache {
   }
 };
 
-// Blocks of another thread's page that this thread has freed (gathering.hpp). Any thread reads the
-// page and the count.
-struct GatheredChain {
-  Watched<Page*> page = nullptr;  // Null: none.
-  Block* first = nullptr;         // Linked to `last`, whose link is null.
-  Block* last = nullptr;
-  Watched<std::uint32_t> count;
-  std::uint16_t most = 0;  // How long the chain may get.
-  SizeClass size_class = 0;
-
-  // In the child of a fork: the thread may have vanished before it counted a block.
-  void recount() noexcept {
-    std::uint32_t blocks = 0;
-    for (const Block* block = page == nullptr ? nullptr : first; block != nullptr; ++blocks) {
-      block = block->next;
-    }
-    count = blocks;
-  }
-};
-inline constexpr std::size_t gathered_chains = 32;  // As many as gathered_used has bits.
-
 struct alignas(cache_line_bytes) Thread : Serving {
   std::uint32_t refills = 0;  // See upkeep.hpp.
   // The thread is on a slow path, and its lists may be half-changed. A fork looks at this.
@@ -244,9 +223,7 @@ struct alignas(cache_line_bytes) Thread : Serving {
 
   SpanCache span_cache{};
 
-  std::array<GatheredChain, gathered_chains> gathered{};  // By page.
-  std::uint32_t gathered_used = 0;                        // A bit for each that has blocks.
-  std::uint32_t gathered_turn = 0;
+  Gathered gathered{};
 
   // Pages of which other threads have freed blocks.
   alignas(cache_line_bytes) Mailbox mail{};
@@ -256,11 +233,7 @@ struct alignas(cache_line_bytes) Thread : Serving {
 // How many blocks of the class the thread has freed and not given to their pages, for which they
 // are live. Any thread; of another moment than what else it reads.
 inline std::size_t blocks_at_hand(const Thread& thread, std::size_t size_class) noexcept {
-  std::size_t count = thread.magazines.count(size_class);
-  for (const GatheredChain& chain : thread.gathered) {
-    if (chain.page != nullptr && chain.size_class == size_class) count += chain.count;
-  }
-  return count;
+  return thread.magazines.count(size_class) + thread.gathered.count(size_class);
 }
 
 // The record of threads that have none of their own yet. It has no page to give, so an allocation

@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include "engine/threads/gathering.hpp"
 
+#include <new>
+
+#include "engine/store/store.hpp"
 #include "engine/threads/post.hpp"
 #include "platform/base/check.hpp"
 
@@ -11,53 +14,75 @@ namespace tarn {
 namespace {
 
 // The most that a chain may have: blocks, bytes, and a part of the page's blocks, since a page that
-// waits for a chain cannot become empty.
+// waits for a chain cannot become empty. And the most that all chains of a thread may.
 constexpr std::size_t chain_blocks_most = 16;
-constexpr std::size_t chain_bytes_most = slice_bytes;
+constexpr std::size_t chain_bytes_most = 2 * slice_bytes;
 constexpr std::size_t chain_part = 4;
+constexpr std::size_t gathered_block_most = 2048;  // Larger ones are not waited for.
+constexpr std::size_t gathered_bytes_most = 256 * 1024;
 
-// After so many chains were given one more is, whose page may not come again.
-constexpr std::uint32_t turns_between = 4;
+// After so many full chains one more is given, whose page may not come again.
+constexpr std::uint32_t gives_between = 4;
 
 std::uint32_t most_of(const Page* page, std::size_t size_class) noexcept {
   const std::size_t size = class_block_bytes[size_class];
+  if (size > gathered_block_most) return 1;
   std::size_t most = page->bytes() / size / chain_part;
   if (most > chain_bytes_most / size) most = chain_bytes_most / size;
   return static_cast<std::uint32_t>(most < chain_blocks_most ? most : chain_blocks_most);
 }
 
-void give(Thread& thread, std::size_t i) noexcept {
-  GatheredChain& chain = thread.gathered[i];
+// Null when out of memory.
+Gathered::Chains* provide_chains(Gathered& gathered) noexcept {
+  Gathered::Chains* const known = gathered.chains.load(std::memory_order_relaxed);
+  if (TARN_LIKELY(known != nullptr)) return known;
+  void* const memory = store.allocate_record(sizeof(Gathered::Chains));
+  if (memory == nullptr) return nullptr;
+  auto* const made = new (memory) Gathered::Chains{};
+  gathered.chains.store(made, std::memory_order_release);  // Pairs with for_each().
+  return made;
+}
+
+void give(Gathered& gathered, std::size_t place) noexcept {
+  GatheredChain& chain = (*gathered.chains.load(std::memory_order_relaxed))[place];
   Page* const page = chain.page;
   if (page == nullptr) return;
   // Before they are the page's: what a fork finds in between is lost in the child, not freed twice.
   chain.page = nullptr;
-  thread.gathered_used &= ~(1u << i);
+  gathered.set_used(place, false);
+  gathered.bytes_most -= chain.bytes_most();
   TARN_FORK_FENCE();
   free_remote(*page, chain.first, chain.last, chain.count);
+}
+
+// One after the other, so that each is given in the end.
+void give_one_in_turn(Gathered& gathered) noexcept {
+  give(gathered, gathered.turn++ % Gathered::places);
 }
 
 }  // namespace
 
 bool gather(Thread& thread, Page* page, Block* block, std::size_t size_class) noexcept {
   TARN_ASSERT(&thread == current_thread && page->is_block(block));
-  const RemoteState state = Remote{page->remote.load(std::memory_order_relaxed)}.state();
-  if (TARN_UNLIKELY(state == RemoteState::dead || state == RemoteState::purged)) return false;
-  const std::size_t i = address_of(page) / descriptor_bytes % gathered_chains;
-  GatheredChain& chain = thread.gathered[i];
+  Gathered& gathered = thread.gathered;
+  Gathered::Chains* const chains = provide_chains(gathered);
+  if (TARN_UNLIKELY(chains == nullptr)) return false;
+  const std::size_t place = Gathered::place_of(page);
+  GatheredChain& chain = (*chains)[place];
   if (chain.page == page) {
     block->next = chain.first;
     TARN_FORK_FENCE();
     chain.first = block;
     TARN_FORK_FENCE();
-    if (++chain.count < chain.most) return true;
-    give(thread, i);
-    if (++thread.gathered_turn % turns_between == 0) {
-      give(thread, thread.gathered_turn / turns_between % gathered_chains);
-    }
+    ++chain.count;
+    if (chain.count < chain.most) return true;
+    give(gathered, place);
+    if (++gathered.gives % gives_between == 0) give_one_in_turn(gathered);
     return true;
   }
-  give(thread, i);
+  const RemoteState state = Remote{page->remote.load(std::memory_order_relaxed)}.state();
+  if (TARN_UNLIKELY(state == RemoteState::dead || state == RemoteState::purged)) return false;
+  give(gathered, place);
   const std::uint32_t most = most_of(page, size_class);
   if (most < 2) {
     free_remote(*page, block, block, 1);
@@ -65,18 +90,27 @@ bool gather(Thread& thread, Page* page, Block* block, std::size_t size_class) no
   }
   chain.most = static_cast<std::uint16_t>(most);
   chain.size_class = static_cast<SizeClass>(size_class);
+  chain.base = page->base;
+  chain.inverse = class_block_inverses[size_class];
+  chain.end = static_cast<std::uint32_t>(page->bytes() / class_block_bytes[size_class] *
+                                         class_block_bytes[size_class]);
   chain.count = 1;
   chain.first = chain.last = block;
   block->next = nullptr;
   TARN_FORK_FENCE();
   chain.page = page;
-  thread.gathered_used |= 1u << i;
+  gathered.set_used(place, true);
+  gathered.bytes_most += chain.bytes_most();
+  while (gathered.bytes_most > gathered_bytes_most) give_one_in_turn(gathered);
   return true;
 }
 
 void give_gathered(Thread& thread) noexcept {
-  for (std::uint32_t rest = thread.gathered_used; rest != 0; rest &= rest - 1) {
-    give(thread, static_cast<std::size_t>(__builtin_ctz(rest)));
+  for (std::size_t word = 0; word < thread.gathered.used.size(); ++word) {
+    std::uint64_t rest = thread.gathered.used[word];
+    for (; rest != 0; rest &= rest - 1) {
+      give(thread.gathered, word * 64 + static_cast<std::size_t>(__builtin_ctzll(rest)));
+    }
   }
 }
 

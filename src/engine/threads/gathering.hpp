@@ -1,6 +1,7 @@
 // gathering: frees of other threads' blocks, gathered by page, so that a chain of them takes one
 // compare-and-swap. Only blocks of malloc's own heap; how many is bounded in number and in bytes.
-// To its page a gathered block is live. All of these are called by the thread itself.
+// To its page a gathered block is live, so the page stays what it is. All of these are called by
+// the thread itself.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,6 +11,22 @@
 #include "engine/records/thread.hpp"
 
 namespace tarn {
+
+// True: the block is on the chain of its page, which has room for another one. pre: the page is
+// that of p, whatever p is
+TARN_INLINE bool gather_more(Thread& thread, Page* page, void* p) noexcept {
+  Gathered::Chains* const chains = thread.gathered.chains.load(std::memory_order_relaxed);
+  if (TARN_UNLIKELY(chains == nullptr)) return false;
+  GatheredChain& chain = (*chains)[Gathered::place_of(page)];
+  if (chain.page != page || !chain.has_block(p) || chain.count + 1 >= chain.most) return false;
+  auto* const block = static_cast<Block*>(p);
+  block->next = chain.first;
+  TARN_FORK_FENCE();
+  chain.first = block;
+  TARN_FORK_FENCE();
+  ++chain.count;
+  return true;
+}
 
 // Frees a block of another thread's page. False, with nothing done, when the page has no live
 // block. pre: its slice's tag says that it is one of `size_class`, and it is a block

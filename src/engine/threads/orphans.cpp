@@ -246,10 +246,7 @@ Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
 void Orphans::add_vanished(Thread& thread) noexcept {
   TARN_ASSERT(&thread != current_thread && !thread.busy.load(std::memory_order_relaxed));
   thread.warm = false;
-  for (std::size_t i = 0; i < gathered_chains; ++i) {
-    thread.gathered[i].recount();
-    if (thread.gathered[i].page != nullptr) thread.gathered_used |= 1u << i;
-  }
+  thread.gathered.recount();
   thread.state.store(ThreadState::orphan, std::memory_order_relaxed);
   list_.push_back(&thread);
   if (unoffered_ == nullptr) unoffered_ = &thread;

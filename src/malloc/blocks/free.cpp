@@ -44,7 +44,7 @@ void free_locked(Page* page, void* p) noexcept {
   tend_zone(*record);
 }
 
-// Of pages that the calling thread does not own.
+// Of pages that the calling thread does not own, and what no chain takes.
 TARN_NOINLINE void deallocate_elsewhere(void* p, std::size_t bytes, const void* site) noexcept {
   if (p == nullptr) return;
   const PageMap::Slice slice = page_map.slice_of(p);
@@ -63,9 +63,11 @@ TARN_NOINLINE void deallocate_elsewhere(void* p, std::size_t bytes, const void* 
 }  // namespace
 
 void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
-  // With a tag it is another thread's, whose line of the descriptor is left alone.
   const PageMap::Slice slice = page_map.slice_of(p);
-  if (slice.tag() == 0 && deallocate_own(static_cast<Page*>(page_map.span_of(slice)), p)) return;
+  auto* const page = static_cast<Page*>(page_map.span_of(slice));
+  if (gather_more(*current_thread, page, p)) return;
+  // With a tag it is another thread's, whose line of the descriptor is left alone.
+  if (slice.tag() == 0 && deallocate_own(page, p)) return;
   deallocate_elsewhere(p, bytes, site);
 }
 

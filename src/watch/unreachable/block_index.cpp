@@ -429,10 +429,10 @@ void BlockIndex::strike_at_hand() noexcept {
       t->magazines.for_each(c, strike_one);
     }
     // These are whole at any moment, and of other threads' pages.
-    for (const GatheredChain& chain : t->gathered) {
-      const Block* block = chain.page == nullptr ? nullptr : chain.first;
+    t->gathered.for_each([&](const GatheredChain& chain) noexcept {
+      const Block* block = chain.first;
       while (block != nullptr && strike_one(block)) block = block->next;
-    }
+    });
   }
 }
 

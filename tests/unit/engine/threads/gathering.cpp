@@ -7,6 +7,7 @@
 #include "actor.hpp"
 #include "engine/threads/upkeep.hpp"
 #include "malloc/process/account.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {
@@ -39,9 +40,7 @@ class GatheringTest : public testing::Test {
   }
   std::uint32_t gathered() {
     std::uint32_t sum = 0;
-    for (const GatheredChain& chain : other_.record().gathered) {
-      if (chain.page != nullptr) sum += chain.count;
-    }
+    other_.record().gathered.for_each([&](const GatheredChain& chain) { sum += chain.count; });
     return sum;
   }
   // Blocks of one page, of which there are enough for a whole chain.
@@ -69,7 +68,8 @@ TEST_F(GatheringTest, AChainReachesItsPageAsOne) {
   free_by_other(1);
   EXPECT_EQ(pending_of(page), chain_most);
   EXPECT_EQ(gathered(), 0u);
-  EXPECT_EQ(other_.record().gathered_used, 0u);
+  EXPECT_EQ(other_.record().gathered.used, decltype(Gathered::used){});
+  EXPECT_EQ(other_.record().gathered.bytes_most, 0u);
 }
 
 TEST_F(GatheringTest, TheOwnerFindsAllOfThem) {
@@ -102,14 +102,13 @@ TEST_F(GatheringTest, OneThatWaitsForItsLastBlocksIsPostedByTheChain) {
 TEST_F(GatheringTest, AnotherPageInItsPlacePushesAChain) {
   const Page* const page = allocate(40);
   free_by_other(3);
-  const std::size_t place = address_of(page) / descriptor_bytes % gathered_chains;
+  const std::size_t place = Gathered::place_of(page);
   std::vector<void*> more;  // Until a page comes that has the same place.
   const Page* other_page = nullptr;
   do {
     more.push_back(owner_.allocate(bytes));
     other_page = Actor::page_of(more.back());
-  } while (other_page == page ||
-           address_of(other_page) / descriptor_bytes % gathered_chains != place);
+  } while (other_page == page || Gathered::place_of(other_page) != place);
   free_by_other(more.back());
   more.pop_back();
   EXPECT_EQ(pending_of(page), 3u);
@@ -131,7 +130,7 @@ TEST_F(GatheringTest, ChainsOfLargeBlocksAreShort) {
   free_by_other(3);
   EXPECT_EQ(gathered(), 3u);
   free_by_other(1);
-  EXPECT_EQ(pending_of(page), 4u) << "4 KiB";
+  EXPECT_EQ(pending_of(page), 4u) << "a quarter of the page's blocks";
 }
 
 TEST_F(GatheringTest, UpkeepAndTheEndOfTheThreadGiveWhatWasGathered) {
@@ -151,7 +150,7 @@ TEST_F(GatheringTest, UpkeepAndTheEndOfTheThreadGiveWhatWasGathered) {
 TEST_F(GatheringTest, EachChainGoesInTheEndThoughItsPageDoesNotComeAgain) {
   const Page* const page = allocate(40);
   free_by_other(2);
-  const std::size_t turns = 4 * gathered_chains * chain_most;
+  const std::size_t turns = 4 * Gathered::places * chain_most;
   std::vector<void*> others;
   for (std::size_t i = 0; i < turns && pending_of(page) == 0; ++i) {
     do {
@@ -162,6 +161,33 @@ TEST_F(GatheringTest, EachChainGoesInTheEndThoughItsPageDoesNotComeAgain) {
   }
   EXPECT_EQ(pending_of(page), 2u);
   for (void* block : others) owner_.free(block);
+}
+
+TEST_F(GatheringTest, AllChainsTogetherAreBounded) {
+  constexpr std::size_t most = 256 * 1024;
+  std::vector<void*> all;
+  for (std::size_t i = 0; i < 2 * most / bytes; ++i) all.push_back(owner_.allocate(bytes));
+  for (std::size_t part = 0; part < 100; ++part) {  // A block of one page after the other.
+    for (std::size_t i = part; i < all.size(); i += 100) free_by_other(all[i]);
+    EXPECT_LE(other_.record().gathered.bytes_most, most);
+  }
+  EXPECT_NE(gathered(), 0u);
+}
+
+// Its blocks go one by one then.
+TEST_F(GatheringTest, WithoutMemoryForChainsNothingIsGathered) {
+  const Page* const page = allocate(40);
+  other_.record().gathered.chains = nullptr;  // The record may have served another test.
+  other_.run([] {
+    os::fake::fail_at(1, true);
+    while (store.allocate_record(64) != nullptr) {
+    }
+  });
+  free_by_other(2);
+  os::fake::fail_at(0, false);
+  EXPECT_EQ(pending_of(page), 2u);
+  free_by_other(2);
+  EXPECT_EQ(gathered(), 2u);
 }
 
 TEST_F(GatheringTest, AThreadWithoutARecordGathersNothing) {
@@ -189,14 +215,15 @@ TEST_F(GatheringTest, WhatIsGatheredIsNotLiveInTheAccount) {
 TEST_F(GatheringTest, AChainIsCountedAnew) {
   const Page* const page = allocate(40);
   free_by_other(5);
-  GatheredChain* chain = nullptr;
-  for (GatheredChain& each : other_.record().gathered) {
-    if (each.page == page) chain = &each;
-  }
-  ASSERT_NE(chain, nullptr);
-  chain->count = 4;
-  chain->recount();
-  EXPECT_EQ(std::uint32_t{chain->count}, 5u);
+  Gathered& all = other_.record().gathered;
+  GatheredChain& chain = (*all.chains.load())[Gathered::place_of(page)];
+  ASSERT_EQ(chain.page, page);
+  chain.count = 4;
+  all.used = {};
+  all.bytes_most = 0;
+  all.recount();
+  EXPECT_EQ(std::uint32_t{chain.count}, 5u);
+  EXPECT_EQ(all.bytes_most, chain_most * bytes);
   give();
   EXPECT_EQ(pending_of(page), 5u);
 }

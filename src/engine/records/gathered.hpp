@@ -1,0 +1,80 @@
+// gathered: the frees of other threads' blocks that a thread has not given to their pages yet
+// (engine/threads/gathering.hpp).
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/pages/page.hpp"
+#include "platform/base/watched.hpp"
+
+namespace tarn {
+
+// Blocks of one page. Any thread reads the page and the count.
+struct alignas(cache_line_bytes) GatheredChain {
+  Watched<Page*> page = nullptr;  // Null: none.
+  Block* first = nullptr;         // Linked to `last`, whose link is null.
+  Block* last = nullptr;
+  // What says whether a pointer is a block of the page, without a line of its descriptor.
+  const std::byte* base = nullptr;
+  std::uint64_t inverse = 0;  // Of the class's blocks.
+  std::uint32_t end = 0;      // Of the blocks, from the base.
+  Watched<std::uint32_t> count;
+  std::uint16_t most = 0;  // How long the chain may get.
+  SizeClass size_class = 0;
+
+  // pre: p is in the page
+  TARN_INLINE bool has_block(const void* p) const noexcept {
+    const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base);
+    return offset < end && is_multiple_by(offset, inverse);
+  }
+  std::size_t bytes_most() const noexcept { return most * class_block_bytes[size_class]; }
+};
+
+struct Gathered {
+  static constexpr std::size_t places = 128;
+  using Chains = std::array<GatheredChain, places>;
+
+  // Made when the thread frees another one's block for the first time, and never freed.
+  std::atomic<Chains*> chains{nullptr};
+  std::array<std::uint64_t, places / 64> used{};  // A bit for each place that has a chain.
+  std::uint32_t gives = 0;                        // Of full chains.
+  std::uint32_t turn = 0;                         // Of those that are given before they are full.
+  std::size_t bytes_most = 0;                     // What all of the chains may come to hold.
+
+  static std::size_t place_of(const Page* page) noexcept {
+    return address_of(page) / descriptor_bytes % places;
+  }
+  void set_used(std::size_t place, bool is_used) noexcept {
+    const std::uint64_t bit = std::uint64_t{1} << place % 64;
+    used[place / 64] = is_used ? used[place / 64] | bit : used[place / 64] & ~bit;
+  }
+
+  // Calls visit(chain) for each that has blocks. Any thread.
+  template <class Visit>
+  void for_each(Visit visit) const noexcept {
+    const Chains* const all = chains.load(std::memory_order_acquire);
+    if (all == nullptr) return;
+    for (const GatheredChain& chain : *all) {
+      if (chain.page != nullptr) visit(chain);
+    }
+  }
+
+  // The number of blocks of the class. Any thread; of another moment than what else it reads.
+  std::size_t count(std::size_t size_class) const noexcept {
+    std::size_t blocks = 0;
+    for_each([&](const GatheredChain& chain) noexcept {
+      if (chain.size_class == size_class) blocks += chain.count;
+    });
+    return blocks;
+  }
+
+  // In the child of a fork: the thread may have vanished before it counted a block, or a chain.
+  void recount() noexcept;
+};
+
+}  // namespace tarn
