@@ -30,6 +30,7 @@ constexpr Workload workloads[] = {
      "threads that live for some dozens of blocks"},
     {"growth", workload, 70, run_growth, "realloc: strings, arrays and one big buffer that grow"},
     {"large", workload, 450, run_large, "blocks of 5..25 MB in turn, each page written"},
+    {"zeros", workload, 2000, run_zeros, "calloc of 4..24 MB, used wholly or hardly"},
     {"drift", workload, 100, run_drift, "fragmentation: sizes drift while the live amount stays"},
     {"holes", workload, 70000000, run_holes,
      "S1.9: small holes everywhere, then requests of 512 bytes"},

@@ -38,6 +38,7 @@ std::uint64_t run_handover(const Request&);
 std::uint64_t run_thread_churn(const Request&);
 std::uint64_t run_growth(const Request&);
 std::uint64_t run_large(const Request&);
+std::uint64_t run_zeros(const Request&);
 std::uint64_t run_drift(const Request&);
 std::uint64_t run_holes(const Request&);
 std::uint64_t run_batches(const Request&);

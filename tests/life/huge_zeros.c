@@ -1,11 +1,14 @@
-/* huge_zeros: blocks that are large and hardly used cost what is used of them. Zeros are not
- * written where the kernel would give them, also when memory of the size has just been freed; a
+/* huge_zeros: blocks that are large and hardly used cost what is used of them. Zeros are written
+ * only over memory that is there, also when memory of the size has just been freed; a
  * block that doubles up to a GiB moves without being copied; and all of it reads right.
  *
  * SPDX-License-Identifier: MIT */
 #include "peak.h"
 
-enum { ROUNDS = 10 };
+#include <malloc.h>
+#include <sys/mman.h>
+
+enum { ROUNDS = 10, PAGE = 4096, TABLE_BYTES = 8 << 20 };
 
 static const size_t huge_bytes = 1024 * MEBIBYTE;
 static const size_t used_bytes = 32 * MEBIBYTE;
@@ -13,6 +16,36 @@ static const size_t warm_bytes = 48 * MEBIBYTE; /* That the library keeps at lea
 
 static void expect_zeros(const char* zeros, size_t size, size_t step) {
   for (size_t i = 0; i < size; i += step) CHECK(zeros[i] == 0);
+}
+
+/* Pages of a block that are there, before it is used. */
+static size_t resident_pages_of_zeros(size_t bytes) {
+  char* const zeros = calloc(1, bytes);
+  CHECK(zeros != NULL);
+  char* const start = (char*)(((uintptr_t)zeros + PAGE - 1) / PAGE * PAGE);
+  static unsigned char pages[TABLE_BYTES / PAGE];
+  CHECK(mincore(start, bytes - PAGE, pages) == 0);
+  size_t resident = 0;
+  for (size_t i = 0; i < bytes / PAGE - 1; ++i) resident += pages[i] & 1;
+  expect_zeros(zeros, bytes, PAGE);
+  free(zeros);
+  return resident;
+}
+
+/* Zeros are written over memory that is there; no more becomes resident than was. */
+static void take_zeros_over_warm_and_over_absent_memory(void) {
+  char* const used = malloc(TABLE_BYTES);
+  CHECK(used != NULL);
+  memset(used, 0xA5, TABLE_BYTES);
+  free(used);
+  CHECK(resident_pages_of_zeros(TABLE_BYTES) == TABLE_BYTES / PAGE - 1);
+  malloc_trim(0);
+  char* const hardly_used = malloc(TABLE_BYTES);
+  CHECK(hardly_used != NULL);
+  hardly_used[TABLE_BYTES / 3] = 1;
+  free(hardly_used);
+  CHECK(resident_pages_of_zeros(TABLE_BYTES) < TABLE_BYTES / PAGE / 8);
+  malloc_trim(0);
 }
 
 static void take_sparse_zeros(void) {
@@ -67,6 +100,7 @@ static void expect_peak(const char* phase, size_t most) {
 
 int main(void) {
   begin(120);
+  take_zeros_over_warm_and_over_absent_memory();
   take_sparse_zeros();
   expect_peak("sparse zeros", 16 * MEBIBYTE);
   free_ends_and_take_zeros();

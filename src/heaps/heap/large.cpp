@@ -74,14 +74,29 @@ void* grow_elsewhere(Span* span, std::size_t slices) noexcept {
   return p;
 }
 
-// From this size on memory that is to read as zero is better fresh from the OS than written: the
-// program may use little of it.
-constexpr std::size_t fresh_bytes_min = std::size_t{4} << 20;
+// To write zeros over memory that is there takes a fifteenth of the time of a purge and its page
+// faults, and a third of that of the purge alone. What is not there becomes resident when it is
+// written, though the program may use little of it; and so much never stays for long.
+constexpr std::size_t looked_at_bytes_min = std::size_t{4} << 20;
+constexpr std::size_t written_bytes_most = std::size_t{48} << 20;
+
+bool is_better_written(const Span& span) noexcept {
+  if (span.bytes() < looked_at_bytes_min) return true;
+  if (span.bytes() > written_bytes_most) return false;
+  constexpr std::size_t looks = 16;
+  const std::size_t apart = span.slices / looks;
+  std::size_t absent = 0;
+  for (std::size_t i = 0; i < looks && absent < 2; ++i) {
+    const std::byte* const at = span.base + ((i * apart + apart / 2) << slice_shift);
+    absent += os::vm_resident(at, slice_bytes) == 0 ? 1 : 0;
+  }
+  return absent < 2;
+}
 
 void make_zero(Span* span, SpanSource source) noexcept {
   if (span->zeroed) return;
-  const bool fresh = source.is_store() && span->bytes() >= fresh_bytes_min &&
-                     os::vm_purge(span->base, span->bytes());
+  const bool fresh =
+      source.is_store() && !is_better_written(*span) && os::vm_purge(span->base, span->bytes());
   if (!fresh) memset(span->base, 0, span->bytes());
 }
 
@@ -91,7 +106,7 @@ Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, SpanSource
   if (bytes > request_bytes_max || alignment > request_bytes_max) return nullptr;
   const std::size_t slices = bytes == 0 ? 1 : slices_for(bytes);
   const std::size_t aligned = alignment <= slice_bytes ? 1 : alignment >> slice_shift;
-  const bool fresh = zero && slices >= slices_for(fresh_bytes_min);
+  const bool fresh = zero && slices > slices_for(written_bytes_most);
   Span* const span =
       make_large(source.take(slices, aligned, fresh ? Fit::zero : Fit::warm), source);
   if (span == nullptr) return nullptr;
