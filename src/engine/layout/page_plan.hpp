@@ -1,7 +1,7 @@
 // page_plan: how many slices a page of a class takes. A class that is little used gets small pages,
 // a busy one large ones: the n-th page of a class in a thread heap is four times as large as the
 // one before, up to the full size. Pages are carved lazily, so slices that are not reached cost
-// address space only.
+// address space only, unless their memory was used before.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -17,7 +17,11 @@
 namespace tarn {
 
 inline constexpr std::size_t page_slices_full = 4;  // 16 KiB, the least size of a busy page.
-inline constexpr std::size_t page_blocks_min = 8;   // The fewest blocks of a page.
+inline constexpr std::size_t page_blocks_min = 8;   // The fewest blocks of a busy page.
+// The first page of a class has as many, but no more than two of them once they have more bytes
+// than this: memory that was used before is resident, reached or not.
+inline constexpr std::size_t first_bytes = 32 * 1024;
+inline constexpr std::size_t page_blocks_first = 2;
 // The fewest of a busy page with blocks above wide_bytes_min: what is not reached costs nothing.
 inline constexpr std::size_t page_blocks_wide = 16;
 inline constexpr std::size_t wide_bytes_min = 8192;
@@ -56,7 +60,10 @@ constexpr std::size_t frugal_slices(std::size_t block_bytes, std::size_t least) 
 // The plan for blocks of so many bytes. Its full size is a power of two.
 constexpr PagePlan make_page_plan(std::size_t block_bytes) noexcept {
   const std::size_t blocks = block_bytes > wide_bytes_min ? page_blocks_wide : page_blocks_min;
-  std::size_t first = power_of_two_slices(block_bytes * page_blocks_min);
+  std::size_t first_blocks = first_bytes / block_bytes;
+  if (first_blocks > page_blocks_min) first_blocks = page_blocks_min;
+  if (first_blocks < page_blocks_first) first_blocks = page_blocks_first;
+  std::size_t first = power_of_two_slices(block_bytes * first_blocks);
   std::size_t full = power_of_two_slices(block_bytes * blocks);
   if (full < page_slices_full) full = page_slices_full;
   if (first > full) first = full;
@@ -113,7 +120,7 @@ consteval std::size_t page_blocks_most() noexcept {
 consteval bool page_plans_are_sound() noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
     const PagePlan plan = page_plans[c];
-    if (plan.first * slice_bytes < class_block_bytes[c] * page_blocks_min) return false;
+    if (plan.first * slice_bytes < class_block_bytes[c] * page_blocks_first) return false;
     if (plan.first > plan.full || page_slices(c, 0) != plan.first) return false;
     if (page_slices(c, 100) != plan.full) return false;
   }

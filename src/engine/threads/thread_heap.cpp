@@ -156,26 +156,49 @@ void read_mail(Thread& thread) noexcept {
   }
 }
 
+namespace {
+
+// The pages of smaller blocks are small.
+constexpr std::size_t idle_bytes_min = 2048;
+
+void flush_current_page(ThreadHeap& heap, std::size_t size_class) noexcept {
+  Page* const page = heap.current_of(size_class);
+  set_current(heap, size_class, no_page());
+  page_unpin(*page);
+  TARN_ASSERT(page->heap == &heap);
+  std::uint64_t unused = 0;  // Handed to `free` and never allocated: not an allocation.
+  for (Block* block = page->free; block != nullptr;) {
+    Block* const next = block->next;
+    block->next = page->local_free;
+    page->local_free = block;
+    block = next;
+    ++unused;
+  }
+  page->free = nullptr;
+  heap.bin(size_class).counts.handed.add(~unused + 1);
+  page_settle(page, false);
+  page_place(*page);  // A full one is queued too: its first refill puts it to sleep.
+}
+
+}  // namespace
+
 void flush_current_pages(ThreadHeap& heap) noexcept {
   for (std::size_t c = 0; c < bin_count; ++c) {
     if (heap.find_bin(c) == nullptr) continue;
-    Page* const page = heap.current_of(c);
+    const Page* const page = heap.current_of(c);
     if (page == no_page() || page->size_class != c) continue;  // Or it is its table class's entry.
-    set_current(heap, c, no_page());
-    page_unpin(*page);
-    TARN_ASSERT(page->heap == &heap);
-    std::uint64_t unused = 0;  // Handed to `free` and never allocated: not an allocation.
-    for (Block* block = page->free; block != nullptr;) {
-      Block* const next = block->next;
-      block->next = page->local_free;
-      page->local_free = block;
-      block = next;
-      ++unused;
-    }
-    page->free = nullptr;
-    heap.bin(c).counts.handed.add(~unused + 1);
-    page_settle(page, false);
-    page_place(*page);  // A full one is queued too: its first refill puts it to sleep.
+    flush_current_page(heap, c);
+  }
+}
+
+void retire_idle_pages(ThreadHeap& heap) noexcept {
+  TARN_ASSERT(heap.record == &main_record);
+  for (std::size_t c = class_of(idle_bytes_min); c < class_count; ++c) {
+    const Page* const page = heap.current[c];
+    if (page == no_page()) continue;
+    std::uint32_t in_use = page->countdown - 1;  // All but the pin: live, or in `free`.
+    for (const Block* block = page->free; block != nullptr; block = block->next) --in_use;
+    if (in_use == 0) flush_current_page(heap, c);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphan_care.hpp"
 #include "engine/threads/span_cache.hpp"
+#include "engine/threads/thread_heap.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 
@@ -67,6 +68,7 @@ void tend_what_is_at_hand(Thread& thread) noexcept {
   {
     Busy busy(thread);
     age_magazines(thread);
+    retire_idle_pages(thread.heap);
   }
   give_gathered(thread);
   span_cache_age(thread);

@@ -7,6 +7,9 @@
 
 #include "actor.hpp"
 #include "engine/layout/page_plan.hpp"
+#include "engine/threads/magazine_care.hpp"
+#include "engine/threads/thread_heap.hpp"
+#include "engine/threads/upkeep.hpp"
 #include "platform/os/fake/fake.hpp"
 
 namespace tarn {
@@ -98,6 +101,42 @@ TEST_F(RefillTest, AnEmptyPageRetiresUnlessItIsCurrent) {
   actor_.free_extra();
   EXPECT_EQ(current->live(), 0u);
   EXPECT_EQ(actor_.current(300), current) << "kept for the next request";
+}
+
+TEST_F(RefillTest, UpkeepRetiresIdlePagesOfLargerBlocks) {
+  void* const kept = actor_.allocate(40000);
+  for (const std::size_t bytes : {300u, 3000u, 20000u}) actor_.free(actor_.allocate(bytes));
+  Page* const small = actor_.current(300);
+  Page* const in_use = Actor::page_of(kept);
+  actor_.run([] { upkeep(); });
+  EXPECT_EQ(actor_.current(300), small);
+  EXPECT_EQ(actor_.current(40000), in_use);
+  for (const std::size_t bytes : {3000u, 20000u}) {
+    EXPECT_EQ(actor_.current(bytes), no_page()) << bytes;
+    EXPECT_EQ(actor_.pages(bytes), 0u) << bytes;
+  }
+  actor_.free(kept);
+}
+
+// Some of its blocks wait in the list that malloc pops.
+TEST_F(RefillTest, UpkeepRetiresAnIdlePageWithBlocksInHand) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 4; ++i) blocks.push_back(actor_.allocate(3000));
+  for (void* block : blocks) actor_.free(block);
+  actor_.run([&] {  // What was freed becomes the list.
+    Busy busy(*current_thread);
+    flush_current_pages(current_thread->heap);
+  });
+  void* const again = actor_.allocate(3000);
+  const Page* const page = Actor::page_of(again);
+  actor_.run([] { upkeep(); });
+  EXPECT_EQ(actor_.current(3000), page) << "in use";
+  actor_.free(again);
+  actor_.run([] {
+    empty_magazines(*current_thread);
+    upkeep();
+  });
+  EXPECT_EQ(actor_.pages(3000), 0u);
 }
 
 TEST_F(RefillTest, PagesGrowWithTheirNumber) {
