@@ -33,7 +33,9 @@ void check_plan(Input& input) {
   const std::size_t slices = page_slices(c, pages);
   TARN_REQUIRE(is_power_of_two(slices) || slices == page_slices(c, SIZE_MAX));
   TARN_REQUIRE(slices <= page_slices(c, pages + 1));
-  TARN_REQUIRE(slices * slice_bytes / class_block_bytes[c] >= page_blocks_min);
+  const std::size_t bytes = class_block_bytes[c];
+  TARN_REQUIRE(slices * slice_bytes / bytes >=
+               (pages == 0 ? first_page_blocks(bytes) : page_blocks_min));
 }
 
 void check_arithmetic(Input& input) {

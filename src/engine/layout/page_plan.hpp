@@ -18,10 +18,13 @@ namespace tarn {
 
 inline constexpr std::size_t page_slices_full = 4;  // 16 KiB, the least size of a busy page.
 inline constexpr std::size_t page_blocks_min = 8;   // The fewest blocks of a busy page.
-// The first page of a class has as many, but no more than two of them once they have more bytes
-// than this: memory that was used before is resident, reached or not.
-inline constexpr std::size_t first_bytes = 32 * 1024;
-inline constexpr std::size_t page_blocks_first = 2;
+// The fewest of the first page of a class: as many, where they have no more bytes than this, or
+// two. Memory that was used before is resident, reached or not.
+constexpr std::size_t first_page_blocks(std::size_t block_bytes) noexcept {
+  constexpr std::size_t bytes_most = 32 * 1024;
+  const std::size_t fit = bytes_most / block_bytes;
+  return fit > page_blocks_min ? page_blocks_min : fit < 2 ? 2 : fit;
+}
 // The fewest of a busy page with blocks above wide_bytes_min: what is not reached costs nothing.
 inline constexpr std::size_t page_blocks_wide = 16;
 inline constexpr std::size_t wide_bytes_min = 8192;
@@ -60,10 +63,7 @@ constexpr std::size_t frugal_slices(std::size_t block_bytes, std::size_t least) 
 // The plan for blocks of so many bytes. Its full size is a power of two.
 constexpr PagePlan make_page_plan(std::size_t block_bytes) noexcept {
   const std::size_t blocks = block_bytes > wide_bytes_min ? page_blocks_wide : page_blocks_min;
-  std::size_t first_blocks = first_bytes / block_bytes;
-  if (first_blocks > page_blocks_min) first_blocks = page_blocks_min;
-  if (first_blocks < page_blocks_first) first_blocks = page_blocks_first;
-  std::size_t first = power_of_two_slices(block_bytes * first_blocks);
+  std::size_t first = power_of_two_slices(block_bytes * first_page_blocks(block_bytes));
   std::size_t full = power_of_two_slices(block_bytes * blocks);
   if (full < page_slices_full) full = page_slices_full;
   if (first > full) first = full;
@@ -120,7 +120,8 @@ consteval std::size_t page_blocks_most() noexcept {
 consteval bool page_plans_are_sound() noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
     const PagePlan plan = page_plans[c];
-    if (plan.first * slice_bytes < class_block_bytes[c] * page_blocks_first) return false;
+    const std::size_t bytes = class_block_bytes[c];
+    if (plan.first * slice_bytes < bytes * first_page_blocks(bytes)) return false;
     if (plan.first > plan.full || page_slices(c, 0) != plan.first) return false;
     if (page_slices(c, 100) != plan.full) return false;
   }

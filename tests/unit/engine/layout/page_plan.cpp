@@ -10,17 +10,12 @@
 namespace tarn {
 namespace {
 
-// The fewest blocks of a class's first page.
-std::size_t first_blocks(std::size_t size_class) {
-  const std::size_t fit = first_bytes / class_block_bytes[size_class];
-  return std::clamp(fit, page_blocks_first, page_blocks_min);
-}
-
 TEST(PagePlan, PagesHoldEnoughBlocks) {
   for (std::size_t c = 0; c < class_count; ++c) {
-    EXPECT_GE(page_slices(c, 0) * slice_bytes / class_block_bytes[c], first_blocks(c)) << c;
+    const std::size_t bytes = class_block_bytes[c];
+    EXPECT_GE(page_slices(c, 0) * slice_bytes / bytes, first_page_blocks(bytes)) << c;
     for (std::size_t pages = 1; pages < 5; ++pages) {
-      EXPECT_GE(page_slices(c, pages) * slice_bytes / class_block_bytes[c], page_blocks_min) << c;
+      EXPECT_GE(page_slices(c, pages) * slice_bytes / bytes, page_blocks_min) << c;
     }
     EXPECT_GE(page_slices(c, 99), page_slices_full) << c;
   }
@@ -31,9 +26,11 @@ TEST(PagePlan, TheFirstPageIsTheSmallestThatDoes) {
     const std::size_t first = page_slices(c, 0);
     EXPECT_TRUE(is_power_of_two(first));
     if (first == 1 || first == page_slices(c, 99)) continue;
-    EXPECT_LT(first / 2 * slice_bytes / class_block_bytes[c], first_blocks(c)) << c;
+    const std::size_t bytes = class_block_bytes[c];
+    EXPECT_LT(first / 2 * slice_bytes / bytes, first_page_blocks(bytes)) << c;
   }
   EXPECT_EQ(page_slices(class_of(16), 0), 1u) << "a class that is hardly used takes little";
+  EXPECT_EQ(page_slices(class_of(100'000), 0) * slice_bytes / 100'000, 2u);
 }
 
 TEST(PagePlan, EachPageIsFourTimesTheOneBeforeUpToTheFullSize) {
