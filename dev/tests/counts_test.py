@@ -13,7 +13,8 @@ WORKLOADS = """
 #include <string.h>
 unsigned long amount(void);
 int main(int argc, char** argv) {
-  if (argc > 1 && strcmp(argv[1], "--list") == 0) return puts("slots\\t64\\tnothing") < 0;
+  if (argc > 1 && strcmp(argv[1], "--list") == 0)
+    return puts("slots\\tworkload\\t64\\tnothing") < 0;
   volatile unsigned long sum = 0;
   for (unsigned long i = 0; i < amount(); ++i) sum += i;
   return puts("0") < 0;
