@@ -42,6 +42,7 @@ struct Gathered {
   // Made when the thread frees another one's block for the first time, and never freed.
   std::atomic<Chains*> chains{nullptr};
   std::array<std::uint64_t, places / 64> used{};  // A bit for each place that has a chain.
+  bool refused = false;                           // There was no memory for chains; until upkeep.
   std::uint32_t gives = 0;                        // Of full chains.
   std::uint32_t turn = 0;                         // Of those that are given before they are full.
   std::size_t bytes_most = 0;                     // What all of the chains may come to hold.

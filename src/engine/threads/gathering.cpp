@@ -35,9 +35,10 @@ std::uint32_t most_of(const Page* page, std::size_t size_class) noexcept {
 // Null when out of memory.
 Gathered::Chains* provide_chains(Gathered& gathered) noexcept {
   Gathered::Chains* const known = gathered.chains.load(std::memory_order_relaxed);
-  if (TARN_LIKELY(known != nullptr)) return known;
+  if (TARN_LIKELY(known != nullptr) || gathered.refused) return known;
   void* const memory = store.allocate_record(sizeof(Gathered::Chains));
-  if (memory == nullptr) return nullptr;
+  gathered.refused = memory == nullptr;
+  if (gathered.refused) return nullptr;
   auto* const made = new (memory) Gathered::Chains{};
   gathered.chains.store(made, std::memory_order_release);  // Pairs with for_each().
   return made;
@@ -65,7 +66,8 @@ void give_one_in_turn(Gathered& gathered) noexcept {
 bool gather(Thread& thread, Page* page, Block* block, std::size_t size_class) noexcept {
   TARN_ASSERT(&thread == current_thread && page->is_block(block));
   Gathered& gathered = thread.gathered;
-  Gathered::Chains* const chains = provide_chains(gathered);
+  const std::uint32_t most = most_of(page, size_class);
+  Gathered::Chains* const chains = most < 2 ? nullptr : provide_chains(gathered);
   if (TARN_UNLIKELY(chains == nullptr)) return false;
   const std::size_t place = Gathered::place_of(page);
   GatheredChain& chain = (*chains)[place];
@@ -83,11 +85,6 @@ bool gather(Thread& thread, Page* page, Block* block, std::size_t size_class) no
   const RemoteState state = Remote{page->remote.load(std::memory_order_relaxed)}.state();
   if (TARN_UNLIKELY(state == RemoteState::dead || state == RemoteState::purged)) return false;
   give(gathered, place);
-  const std::uint32_t most = most_of(page, size_class);
-  if (most < 2) {
-    free_remote(*page, block, block, 1);
-    return true;
-  }
   chain.most = static_cast<std::uint16_t>(most);
   chain.size_class = static_cast<SizeClass>(size_class);
   chain.base = page->base;
@@ -106,6 +103,7 @@ bool gather(Thread& thread, Page* page, Block* block, std::size_t size_class) no
 }
 
 void give_gathered(Thread& thread) noexcept {
+  thread.gathered.refused = false;
   for (std::size_t word = 0; word < thread.gathered.used.size(); ++word) {
     std::uint64_t rest = thread.gathered.used[word];
     for (; rest != 0; rest &= rest - 1) {

@@ -29,7 +29,8 @@ TARN_INLINE bool gather_more(Thread& thread, Page* page, void* p) noexcept {
 }
 
 // Frees a block of another thread's page. False, with nothing done, when the page has no live
-// block. pre: its slice's tag says that it is one of `size_class`, and it is a block
+// block, or nothing of it is gathered. pre: its slice's tag says that it is one of `size_class`,
+// and it is a block
 bool gather(Thread& thread, Page* page, Block* block, std::size_t size_class) noexcept;
 
 // Gives everything that was gathered to its pages.

@@ -196,9 +196,9 @@ void retire_idle_pages(ThreadHeap& heap) noexcept {
   for (std::size_t c = class_of(idle_bytes_min); c < class_count; ++c) {
     const Page* const page = heap.current[c];
     if (page == no_page()) continue;
-    std::uint32_t in_use = page->countdown - 1;  // All but the pin: live, or in `free`.
-    for (const Block* block = page->free; block != nullptr; block = block->next) --in_use;
-    if (in_use == 0) flush_current_page(heap, c);
+    // Some may have been freed by others since it was looked at.
+    const Remote seen{page->remote.load(std::memory_order_relaxed)};
+    if (page->live() == seen.count()) flush_current_page(heap, c);
   }
 }
 

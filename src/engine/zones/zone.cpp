@@ -198,7 +198,7 @@ void Zone::give_all(Span* chain) noexcept {
     Span* const span = chain;
     chain = span->next;
     span->next = nullptr;
-    if (traits_.region || may_have_host()) {
+    if (may_have_host()) {
       unmap(span->base, span->slices, true);
     } else {
       page_map.forget(span->base, span->slices);

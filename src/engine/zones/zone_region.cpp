@@ -119,9 +119,10 @@ void Zone::map(const Span* span, bool all) noexcept {
   }
 }
 
-// A page of malloc's own heap has tags that would send the zone's blocks there.
+// A page of malloc's own heap has tags that would send the zone's blocks there. It may be a host
+// that is not known: a zone that lay there before does not put entries back.
 bool Zone::may_have_host() const noexcept {
-  return host_ != nullptr || traits_.source.acquire != nullptr;
+  return traits_.region || traits_.source.acquire != nullptr;
 }
 
 // Makes the entries what they were before the region was there.
@@ -148,9 +149,10 @@ void Zone::unmap(const std::byte* start, std::size_t slices, bool all) noexcept 
     }
     return;
   }
-  // A host may itself lie in a host. No tag at all costs other blocks the longer way and no more.
+  // A host may itself lie in a host, as the head's slice says then, which no span covers. No tag at
+  // all costs other blocks the longer way and no more.
   if (may_have_host()) {
-    const bool nested = host_ != nullptr && page_map.tag_of(host_->base) == hosted_tag;
+    const bool nested = page_map.tag_of(first_->base) == hosted_tag;
     page_map.tag(start, slices, nested ? hosted_tag : SliceTag{0});
   }
   if (host_ != nullptr) {

@@ -125,6 +125,15 @@ TEST_F(GatheringTest, PagesOfFewBlocksAreNotWaitedFor) {
   }
 }
 
+TEST_F(GatheringTest, WhatIsNotGatheredLeavesChainsAlone) {
+  allocate(40);
+  free_by_other(3);
+  std::vector<void*> large;
+  for (std::size_t i = 0; i < 2 * Gathered::places; ++i) large.push_back(owner_.allocate(20000));
+  for (void* block : large) free_by_other(block);
+  EXPECT_EQ(gathered(), 3u);
+}
+
 TEST_F(GatheringTest, ChainsOfLargeBlocksAreShort) {
   const Page* const page = allocate(10, 1024);
   free_by_other(3);
@@ -184,8 +193,13 @@ TEST_F(GatheringTest, WithoutMemoryForChainsNothingIsGathered) {
     }
   });
   free_by_other(2);
-  os::fake::fail_at(0, false);
   EXPECT_EQ(pending_of(page), 2u);
+  const std::uint64_t calls = os::fake::calls();
+  free_by_other(2);
+  EXPECT_EQ(os::fake::calls(), calls) << "asked again before the next upkeep";
+  os::fake::fail_at(0, false);
+  EXPECT_EQ(pending_of(page), 4u);
+  give();
   free_by_other(2);
   EXPECT_EQ(gathered(), 2u);
 }

@@ -118,25 +118,41 @@ TEST_F(RefillTest, UpkeepRetiresIdlePagesOfLargerBlocks) {
   actor_.free(kept);
 }
 
-// Some of its blocks wait in the list that malloc pops.
-TEST_F(RefillTest, UpkeepRetiresAnIdlePageWithBlocksInHand) {
-  std::vector<void*> blocks;
-  for (int i = 0; i < 4; ++i) blocks.push_back(actor_.allocate(3000));
-  for (void* block : blocks) actor_.free(block);
-  actor_.run([&] {  // What was freed becomes the list.
-    Busy busy(*current_thread);
-    flush_current_pages(current_thread->heap);
-  });
-  void* const again = actor_.allocate(3000);
-  const Page* const page = Actor::page_of(again);
+// Whatever waits in the list that malloc pops.
+TEST_F(RefillTest, UpkeepRetiresAPageOnlyWhenNothingOfItIsInUse) {
+  constexpr std::size_t bytes = 8192;
+  for (std::size_t freed = 1; freed <= 4; ++freed) {
+    for (std::size_t live = 0; live <= freed; ++live) {
+      std::vector<void*> blocks;
+      for (std::size_t i = 0; i < freed; ++i) blocks.push_back(actor_.allocate(bytes));
+      for (void* block : blocks) actor_.free(block);
+      blocks.clear();
+      for (std::size_t i = 0; i < live; ++i) blocks.push_back(actor_.allocate(bytes));
+      actor_.run([] {
+        Busy busy(*current_thread);
+        empty_magazines(*current_thread);
+      });
+      const Page* const page = live == 0 ? no_page() : Actor::page_of(blocks.back());
+      actor_.run([] { upkeep(); });
+      EXPECT_EQ(actor_.current(bytes), page) << freed << " were freed, " << live << " are live";
+      for (void* block : blocks) actor_.free(block);
+      actor_.run([] {
+        Busy busy(*current_thread);
+        empty_magazines(*current_thread);
+      });
+      actor_.run([] { upkeep(); });
+      EXPECT_EQ(actor_.pages(bytes), 0u);
+    }
+  }
+}
+
+TEST_F(RefillTest, UpkeepRetiresAPageWhoseBlocksOthersHaveFreed) {
+  Actor other;
+  void* const block = actor_.allocate(5000);
+  other.free(block);
   actor_.run([] { upkeep(); });
-  EXPECT_EQ(actor_.current(3000), page) << "in use";
-  actor_.free(again);
-  actor_.run([] {
-    empty_magazines(*current_thread);
-    upkeep();
-  });
-  EXPECT_EQ(actor_.pages(3000), 0u);
+  EXPECT_EQ(actor_.pages(5000), 0u);
+  other.end();
 }
 
 TEST_F(RefillTest, PagesGrowWithTheirNumber) {

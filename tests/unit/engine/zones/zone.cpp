@@ -235,6 +235,31 @@ TEST(ZoneRegions, OverlapsAreRefusedAndNestingIsNot) {
   regions.remove(*outer);
 }
 
+// A host that gave slices to another zone before is not known as one, and its tags may come back.
+TEST(ZoneRegions, TheirSlicesAreTaggedWhetherAHostIsKnownOrNot) {
+  Memory memory(std::size_t{4} << 20);
+  Zone* const outer = Zone::begin(memory.piece(), region);
+  ASSERT_NE(outer, nullptr);
+  Span* const span = take(*outer, 300);
+  ASSERT_NE(span, nullptr);
+  const std::byte* const first = span->base;
+  EXPECT_EQ(page_map.tag_of(first), hosted_tag);
+  EXPECT_EQ(page_map.tag_of(span->end() - 1), hosted_tag);
+  Zone* const inner = Zone::begin({span->base, span->bytes()}, region);
+  ASSERT_NE(inner, nullptr);
+  Span* const nested = take(*inner, 10);
+  ASSERT_NE(nested, nullptr);
+  const std::byte* const second = nested->base;
+  EXPECT_EQ(page_map.tag_of(second), hosted_tag);
+  give(*inner, nested);
+  EXPECT_EQ(page_map.tag_of(second), hosted_tag) << "as its host has it";
+  regions.remove(*inner);
+  give(*outer, span);
+  EXPECT_EQ(page_map.tag_of(first), 0u);
+  EXPECT_EQ(page_map.tag_of(second), 0u);
+  regions.remove(*outer);
+}
+
 TEST(ZoneRegions, RecordsAreZeroAndStay) {
   Memory memory(std::size_t{1} << 20);
   for (std::byte& byte : memory.block) byte = std::byte{0xee};
