@@ -6,17 +6,15 @@
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "../meter/process.h"
+#include "../workloads/queue.hpp"
 #include "../workloads/random.hpp"
 #include "validation.hpp"
 
@@ -191,28 +189,7 @@ struct Plane {
 
 using PlanePointer = std::unique_ptr<Plane>;
 
-class Stage {
- public:
-  void push(PlanePointer plane) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return planes_.size() < 4; });
-    planes_.push_back(std::move(plane));
-    changed_.notify_all();
-  }
-  PlanePointer pop() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !planes_.empty(); });
-    PlanePointer plane = std::move(planes_.front());
-    planes_.pop_front();
-    changed_.notify_all();
-    return plane;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<PlanePointer> planes_;
-};
+using Stage = BoundedQueue<PlanePointer, 4>;
 
 PlanePointer load(Random& random, std::size_t width) {
   auto plane = std::make_unique<Plane>();

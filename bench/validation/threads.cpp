@@ -8,13 +8,13 @@
 // a message frees it.
 //
 // SPDX-License-Identifier: MIT
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "../workloads/block.hpp"
+#include "../workloads/queue.hpp"
 #include "../workloads/random.hpp"
 #include "validation.hpp"
 
@@ -113,42 +113,24 @@ std::uint64_t end_message(Message* message) {
   return sum;
 }
 
-// A queue of a few batches, each a chain.
-class Channel {
+// Answers, each batch a chain. Nobody waits here: the other side may be waiting for this one.
+class Answers {
  public:
-  void send(Message* batch) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return batches_.size() < batches_max; });
+  void push(Message* batch) {
+    const std::lock_guard lock(mutex_);
     batches_.push_back(batch);
-    changed_.notify_all();
   }
-  // Null: a sender has ended.
-  Message* receive() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !batches_.empty(); });
-    Message* const batch = batches_.front();
-    batches_.pop_front();
-    changed_.notify_all();
-    return batch;
-  }
-  // Null, too, when nothing is there.
-  Message* poll() {
-    std::unique_lock lock(mutex_);
+  // Null when nothing is there.
+  Message* pop() {
+    const std::lock_guard lock(mutex_);
     if (batches_.empty()) return nullptr;
     Message* const batch = batches_.front();
     batches_.pop_front();
     return batch;
   }
-  // Never waits: the other side may be waiting for this one.
-  void answer(Message* batch) {
-    std::unique_lock lock(mutex_);
-    batches_.push_back(batch);
-  }
 
  private:
-  static constexpr std::size_t batches_max = 6;
   std::mutex mutex_;
-  std::condition_variable changed_;
   std::deque<Message*> batches_;
 };
 
@@ -160,7 +142,8 @@ struct Traffic {
 };
 
 struct Link {
-  Channel forth, back;
+  BoundedQueue<Message*, 6> forth;  // Batches, each a chain; null: the sender has ended.
+  Answers back;
 };
 
 std::uint64_t end_all(Message* batch) {
@@ -183,16 +166,16 @@ std::uint64_t send_all(Link& link, const Traffic& traffic, std::uint64_t batches
       message->next = batch;
       batch = message;
     }
-    link.forth.send(batch);
-    while (Message* const answers = link.back.poll()) sum += end_all(answers);
+    link.forth.push(batch);
+    while (Message* const answers = link.back.pop()) sum += end_all(answers);
   }
-  link.forth.send(nullptr);
+  link.forth.push(nullptr);
   return sum;
 }
 
 std::uint64_t receive_all(Link& link, const Traffic& traffic) {
   std::uint64_t sum = 0;
-  while (Message* batch = link.forth.receive()) {
+  while (Message* batch = link.forth.pop()) {
     Message* answers = nullptr;
     while (batch != nullptr) {
       Message* const next = batch->next;
@@ -204,7 +187,7 @@ std::uint64_t receive_all(Link& link, const Traffic& traffic) {
       sum += end_message(batch);
       batch = next;
     }
-    if (answers != nullptr) link.back.answer(answers);
+    if (answers != nullptr) link.back.push(answers);
   }
   return sum;
 }
@@ -255,7 +238,7 @@ std::uint64_t run_messages(const Request& request) {
   std::uint64_t sum = 0;
   for (const std::uint64_t each : sums) sum += each;
   for (Link& link : links) {
-    while (Message* const answers = link.back.poll()) sum += end_all(answers);
+    while (Message* const answers = link.back.pop()) sum += end_all(answers);
   }
   return sum;
 }

@@ -8,13 +8,11 @@
 // some dozens of allocations, so their set-up and the fate of their pages is what counts.
 //
 // SPDX-License-Identifier: MIT
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "block.hpp"
+#include "queue.hpp"
 #include "random.hpp"
 #include "workload.hpp"
 
@@ -55,33 +53,7 @@ void keep_session(Session& session) {
 
 using Batch = std::vector<Block>;
 
-// A queue of at most eight batches: a producer that runs ahead waits.
-class BatchQueue {
- public:
-  void push(Batch batch) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return batches_.size() < batches_max; });
-    batches_.push_back(std::move(batch));
-    lock.unlock();
-    changed_.notify_all();
-  }
-
-  Batch pop() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !batches_.empty(); });
-    Batch batch = std::move(batches_.front());
-    batches_.pop_front();
-    lock.unlock();
-    changed_.notify_all();
-    return batch;
-  }
-
- private:
-  static constexpr std::size_t batches_max = 8;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Batch> batches_;
-};
+using BatchQueue = BoundedQueue<Batch, 8>;
 
 void produce(BatchQueue& queue, std::uint64_t batch_count) {
   constexpr std::size_t batch_blocks = 1000;

@@ -32,6 +32,14 @@ struct alignas(cache_line_bytes) GatheredChain {
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base);
     return offset < end && is_multiple_by(offset, inverse);
   }
+  // pre: it has a page, and the block is of it
+  TARN_INLINE void push(Block* block) noexcept {
+    block->next = first;
+    TARN_FORK_FENCE();
+    first = block;
+    TARN_FORK_FENCE();
+    ++count;
+  }
   std::size_t bytes_most() const noexcept { return most * class_block_bytes[size_class]; }
 };
 

@@ -72,11 +72,7 @@ bool gather(Thread& thread, Page* page, Block* block, std::size_t size_class) no
   const std::size_t place = Gathered::place_of(page);
   GatheredChain& chain = (*chains)[place];
   if (chain.page == page) {
-    block->next = chain.first;
-    TARN_FORK_FENCE();
-    chain.first = block;
-    TARN_FORK_FENCE();
-    ++chain.count;
+    chain.push(block);
     if (chain.count < chain.most) return true;
     give(gathered, place);
     if (++gathered.gives % gives_between == 0) give_one_in_turn(gathered);

@@ -19,12 +19,7 @@ TARN_INLINE bool gather_more(Thread& thread, Page* page, void* p) noexcept {
   if (TARN_UNLIKELY(chains == nullptr)) return false;
   GatheredChain& chain = (*chains)[Gathered::place_of(page)];
   if (chain.page != page || !chain.has_block(p) || chain.count + 1 >= chain.most) return false;
-  auto* const block = static_cast<Block*>(p);
-  block->next = chain.first;
-  TARN_FORK_FENCE();
-  chain.first = block;
-  TARN_FORK_FENCE();
-  ++chain.count;
+  chain.push(static_cast<Block*>(p));
   return true;
 }
 

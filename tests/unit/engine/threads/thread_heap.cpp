@@ -23,6 +23,12 @@ class RefillTest : public testing::Test {
     actor_.end();
     expect_nothing_in_use();
   }
+  void empty_magazines_of_actor() {
+    actor_.run([] {
+      Busy busy(*current_thread);
+      empty_magazines(*current_thread);
+    });
+  }
   bool is_queued(const Page* page) {
     for (const Span* s = actor_.record().heap.bin(page->size_class).queue.head(); s; s = s->next) {
       if (s == page) return true;
@@ -128,18 +134,12 @@ TEST_F(RefillTest, UpkeepRetiresAPageOnlyWhenNothingOfItIsInUse) {
       for (void* block : blocks) actor_.free(block);
       blocks.clear();
       for (std::size_t i = 0; i < live; ++i) blocks.push_back(actor_.allocate(bytes));
-      actor_.run([] {
-        Busy busy(*current_thread);
-        empty_magazines(*current_thread);
-      });
+      empty_magazines_of_actor();
       const Page* const page = live == 0 ? no_page() : Actor::page_of(blocks.back());
       actor_.run([] { upkeep(); });
       EXPECT_EQ(actor_.current(bytes), page) << freed << " were freed, " << live << " are live";
       for (void* block : blocks) actor_.free(block);
-      actor_.run([] {
-        Busy busy(*current_thread);
-        empty_magazines(*current_thread);
-      });
+      empty_magazines_of_actor();
       actor_.run([] { upkeep(); });
       EXPECT_EQ(actor_.pages(bytes), 0u);
     }
