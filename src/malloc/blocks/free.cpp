@@ -65,9 +65,11 @@ TARN_NOINLINE void deallocate_elsewhere(void* p, std::size_t bytes, const void* 
 void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
   const PageMap::Slice slice = page_map.slice_of(p);
   auto* const page = static_cast<Page*>(page_map.span_of(slice));
-  if (gather_more(*current_thread, page, p)) return;
-  // With a tag it is another thread's, whose line of the descriptor is left alone.
-  if (slice.tag() == 0 && deallocate_own(page, p)) return;
+  if (slice.tag() == 0) {  // Another heap's page, perhaps the thread's own.
+    if (deallocate_own(page, p)) return;
+  } else if (gather_more(*current_thread, page, p)) {  // Its owner's line is left alone.
+    return;
+  }
   deallocate_elsewhere(p, bytes, site);
 }
 
