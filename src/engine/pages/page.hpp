@@ -69,7 +69,7 @@ inline constexpr std::size_t block_bytes_min = sizeof(Block);
 // second.
 struct alignas(cache_line_bytes) Page : Span {
   union {
-    Block* free = nullptr;  // What malloc pops. Owner.
+    Block* free = nullptr;  // What is taken next, or moved to a thread's cache. Owner.
     std::size_t requested;  // For a large block: the bytes that were asked for.
     Note* notes;            // For checked blocks: a note for each place.
   };

@@ -1,7 +1,7 @@
 // thread: the part of a heap that one thread owns (ThreadHeap), and the record of a thread
 // (Thread).
 //
-//   Thread  | magazines | heap: current page of each class, groups -> bins | mail | state | links |
+//   Thread  | cache | heap: current page of each class, groups -> bins | mail | state | links |
 //             ^ current_thread (TLS) points here; it is also the owner tag of the thread's pages
 //               current_serving (TLS): what malloc serves from, the first two
 //
@@ -20,7 +20,7 @@
 
 #include "engine/pages/mailbox.hpp"
 #include "engine/records/gathered.hpp"
-#include "engine/records/magazines.hpp"
+#include "engine/records/thread_cache.hpp"
 #include "engine/spans/record_memory.hpp"
 #include "platform/base/config.hpp"
 #include "platform/base/counter.hpp"
@@ -176,7 +176,7 @@ struct MailLook {
 
 // What malloc serves a thread from.
 struct Serving {
-  Magazines magazines;
+  ThreadCache cache;
   ThreadHeap heap;
 };
 
@@ -230,10 +230,10 @@ struct alignas(cache_line_bytes) Thread : Serving {
   MailLook mail_look{};  // Written by other threads: see idle_purge.hpp.
 };
 
-// How many blocks of the class the thread has freed and not given to their pages, for which they
-// are live. Any thread; of another moment than what else it reads.
+// How many free blocks of the class the thread has at hand, which are live to their pages. Any
+// thread; of another moment than what else it reads.
 inline std::size_t blocks_at_hand(const Thread& thread, std::size_t size_class) noexcept {
-  return thread.magazines.count(size_class) + thread.gathered.count(size_class);
+  return thread.cache.count(size_class) + thread.gathered.count(size_class);
 }
 
 // The record of threads that have none of their own yet. It has no page to give, so an allocation

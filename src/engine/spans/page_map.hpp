@@ -10,7 +10,7 @@
 // slices to the foreign span, which no thread owns. Entries are written by the thread that holds
 // the span, or under the store's lock for free spans, and read without order: a pointer that
 // reaches another thread brings its entry along. Tags change while blocks are live
-// (docs/design/magazines.md).
+// (docs/design/thread_cache.md).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace tarn {
 
-// Says whose page a slice is, and of which class (engine/records/magazines.hpp). 0: nothing.
+// Says whose page a slice is, and of which class (engine/records/thread_cache.hpp). 0: nothing.
 using SliceTag = std::uint16_t;
 // Of a region in a block of the page, whatever becomes of the page meanwhile: as 0 to all threads.
 inline constexpr SliceTag hosted_tag = 0xffff;

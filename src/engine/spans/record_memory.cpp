@@ -14,7 +14,7 @@ __thread std::uint8_t thread_group = 0;
 void* Records::allocate(std::size_t bytes) noexcept {
   TARN_ASSERT(bytes != 0 && thread_group < thread_groups);
   const std::size_t size = align_up(bytes, cache_line_bytes);
-  if (size > piece_bytes / 2) return memory_.allocate(size);
+  if (size > piece_bytes) return memory_.allocate(size);
   Metadata::Piece& piece = pieces_[thread_group];
   while (piece.bytes() < size) {  // A piece may be shorter than its grain.
     const Metadata::Piece next = memory_.allocate_piece(piece_bytes);

@@ -4,10 +4,10 @@
 #include "engine/threads/ending_threads.hpp"
 
 #include "engine/records/thread_heaps.hpp"
-#include "engine/threads/magazine_care.hpp"
+#include "engine/threads/flush.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/refill.hpp"
-#include "engine/threads/thread_heap.hpp"
+#include "engine/threads/thread_life.hpp"
 #include "platform/base/check.hpp"
 
 namespace tarn {
@@ -18,7 +18,7 @@ Thread* EndingThreads::begin() noexcept {
   TARN_ASSERT(!lock_.held_by_this_thread());
   lock_.lock();
   if (thread_ == nullptr) {
-    thread_ = orphans.take(Orphans::Counted::no);
+    thread_ = thread_take(Orphans::Counted::no);
     if (thread_ == nullptr) {
       lock_.unlock();
       return nullptr;
@@ -46,7 +46,6 @@ void EndingThreads::trim() noexcept {
   os::Locked locked(lock_);
   if (thread_ == nullptr) return;
   Busy busy(*thread_);
-  empty_magazines(*thread_);  // A record that a fork left may have some.
   flush_all(*thread_);
   thread_heaps.for_each(*thread_,
                         [](ThreadHeap& thread_heap) noexcept { flush_thread_heap(thread_heap); });

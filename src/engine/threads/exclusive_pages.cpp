@@ -6,6 +6,7 @@
 #include "engine/records/gate.hpp"
 #include "engine/records/limits.hpp"
 #include "engine/records/live_bytes.hpp"
+#include "engine/threads/flush.hpp"
 #include "engine/threads/post.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "platform/base/check.hpp"

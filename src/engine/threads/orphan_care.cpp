@@ -7,6 +7,7 @@
 #include "engine/records/live_bytes.hpp"
 #include "engine/records/thread_heaps.hpp"
 #include "engine/records/totals.hpp"
+#include "engine/threads/flush.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "platform/base/check.hpp"

@@ -8,8 +8,8 @@
 
 namespace tarn {
 
-// Makes the record of the calling thread, which ends, an orphan. pre: its magazines are empty. The
-// thread is no longer busy then.
+// Makes the record of the calling thread, which ends, an orphan. pre: nothing that it freed is at
+// hand. The thread is no longer busy then.
 void orphan_give(Thread& thread) noexcept;
 
 // Reads the mail of an orphan. Does nothing when the record is no orphan any longer.

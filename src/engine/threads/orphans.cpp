@@ -30,15 +30,15 @@ constexpr int pages_looked_at = 4;
 std::atomic<std::uint8_t> groups_given{0};
 std::atomic<std::uint32_t> keys_given{0};
 
-// The key of a new record's magazines. There are fewer keys than there may be threads.
+// The key of a new record's cache. There are fewer keys than there may be threads.
 std::uint32_t next_key() noexcept {
   std::uint32_t given = keys_given.load(std::memory_order_relaxed);
-  while (given + 2 < magazine_keys) {
+  while (given + 2 < cache_keys) {
     if (keys_given.compare_exchange_weak(given, given + 1, std::memory_order_relaxed)) {
-      return (given + 1) << magazine_key_shift;
+      return cache_key(given + 1);
     }
   }
-  return no_magazine_key;
+  return no_cache_key;
 }
 
 // The thread's record is the first of its records to lie in the pieces of its group.
@@ -48,7 +48,7 @@ Thread* make_thread() noexcept {
   void* const record = store.allocate_record(sizeof(Thread));
   if (record == nullptr) return nullptr;
   auto* const thread = new (record) Thread;
-  thread->magazines.key = next_key();
+  thread->cache.key = next_key();
   thread->heap.current.fill(no_page());
   thread->heap.thread = thread;
   thread->heap.record = &main_record;
@@ -246,6 +246,7 @@ Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
 void Orphans::add_vanished(Thread& thread) noexcept {
   TARN_ASSERT(&thread != current_thread && !thread.busy.load(std::memory_order_relaxed));
   thread.warm = false;
+  thread.cache.torn = true;
   thread.gathered.recount();
   thread.state.store(ThreadState::orphan, std::memory_order_relaxed);
   list_.push_back(&thread);

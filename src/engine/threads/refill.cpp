@@ -11,7 +11,7 @@
 #include "engine/layout/page_plan.hpp"
 #include "engine/records/limits.hpp"
 #include "engine/records/live_bytes.hpp"
-#include "engine/threads/magazine_care.hpp"
+#include "engine/threads/flush.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "platform/base/check.hpp"
@@ -137,7 +137,7 @@ Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
   ++heap.bin(size_class).pages;
   heap.pages.push_front(page);
   if (&heap == &heap.thread->heap) {
-    page_map.retag(page->base, page->slices, heap.thread->magazines.tag(size_class));
+    page_map.retag(page->base, page->slices, heap.thread->cache.tag(size_class));
   }
   make_current(*page);
   return page;
@@ -222,10 +222,7 @@ Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
   for (int put_backs = 0;;) {
     if (page != no_page()) {
       const bool left = is_better_left(*page);
-      if (!left && reuse_freed(*page)) {
-        if (&heap == &thread.heap) magazine_wake(thread, size_class);
-        return page;
-      }
+      if (!left && reuse_freed(*page)) return page;
       if (left || page->carved == page->capacity) {
         if (!put_to_sleep(*page)) continue;
       } else if (heap.bin(size_class).queue.empty() || put_backs == put_backs_max) {

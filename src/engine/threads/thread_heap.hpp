@@ -1,6 +1,6 @@
-// thread_heap: the slow paths of a thread's pages: wake, retire, mail, flush; refill.hpp has the
-// others. All of these are called by the owner, with the thread marked busy; for an orphan, by the
-// thread that holds the orphans' lock.
+// thread_heap: the slow paths of a thread's pages: wake, retire, mail; flush.hpp and refill.hpp
+// have the others. All of these are called by the owner, with the thread marked busy; for an
+// orphan, by the thread that holds the orphans' lock.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -32,8 +32,8 @@ void page_unpin(Page& page) noexcept;
 // Puts a settled page where it belongs: into the queue, or, without a live block, into the store.
 void page_place(Page& page) noexcept;
 
-// Lets frees of the page's blocks go to magazines, or not any more. Does nothing for thread heaps
-// other than malloc's own. pre: no block of the page is live
+// Lets frees of the page's blocks go to its thread's cache, or not any more. Does nothing for
+// thread heaps other than malloc's own. pre: no block of the page is live
 void page_tag(const Page& page, bool on) noexcept;
 
 // Called when the countdown of a page reaches zero: the page wakes or retires.
@@ -45,31 +45,9 @@ void page_freed(Page& page, Block* first, Block* last, std::uint32_t count) noex
 // Settles every page in the thread's mail.
 void read_mail(Thread& thread) noexcept;
 
-// Makes every current page an ordinary one, so that remote frees of it are posted.
-void flush_current_pages(ThreadHeap& heap) noexcept;
-
-// Gives back the current pages of malloc's heap that have larger blocks, none of which is in use or
-// at hand: they are resident, reached or not, where their memory was used before.
-void retire_idle_pages(ThreadHeap& heap) noexcept;
-
-// Collects remote frees of queued pages, and retires the pages that are empty.
-void settle_queues(ThreadHeap& heap) noexcept;
-
-// Reads the mail, flushes current pages and settles queues. What is empty afterwards has gone to
-// the store.
-void flush_all(Thread& thread) noexcept;
-
-// Like flush_all(), for one thread heap: it belongs to the calling thread, which is busy, or it is
-// used under a lock.
-void flush_thread_heap(ThreadHeap& heap) noexcept;
-
 // True when an empty page must stay: its heap is being walked, or has no more than its floor.
 // going: bytes that are about to be given back.
 bool stays(const Page& page, std::size_t going) noexcept;
-
-// Flushes the thread's thread heaps of deleted heaps. What they have is given back as it becomes
-// empty.
-void flush_left_over(Thread& thread) noexcept;
 
 // True when the thread heap's lists, its current pages and its counts agree. Walks all pages, and
 // the free lists of those that serve. pre: no other thread changes them

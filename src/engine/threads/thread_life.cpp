@@ -4,11 +4,12 @@
 #include "engine/threads/thread_life.hpp"
 
 #include "engine/store/store.hpp"
+#include "engine/threads/cache_care.hpp"
 #include "engine/threads/gathering.hpp"
-#include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphan_care.hpp"
-#include "engine/threads/orphans.hpp"
+#include "engine/threads/post.hpp"
 #include "engine/threads/span_cache.hpp"
+#include "engine/threads/thread_heap.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/thread.hpp"
@@ -33,7 +34,7 @@ void thread_ended(void* value) noexcept {
 }  // namespace
 
 void give_at_hand(Thread& thread) noexcept {
-  empty_magazines(thread);
+  cache_empty(thread);
   give_gathered(thread);
   span_cache_empty(thread);
 }
@@ -43,8 +44,42 @@ void thread_give(Thread& thread) noexcept {
   orphan_give(thread);
 }
 
+namespace {
+
+// Other threads may have adopted pages meanwhile.
+void give_what_a_fork_left(Thread& thread) noexcept {
+  for (CachedList& list : thread.cache.lists) {
+    Block* block = list.first;
+    list.first = nullptr;
+    list.reached_at = 0;
+    while (block != nullptr) {
+      Block* const next = block->next;
+      auto* const page = static_cast<Page*>(page_map.span_of(block));
+      if (page->owner.load(std::memory_order_relaxed) == &thread) {
+        page_freed(*page, block, block, 1);
+      } else {
+        free_remote(*page, block, block, 1);
+      }
+      block = next;
+    }
+  }
+  for (std::size_t c = 0; c < class_count; ++c) {
+    thread.cache.care[c].most = 0;
+    thread.cache.lists[c].room = 0;
+  }
+  thread.cache.torn = false;
+}
+
+}  // namespace
+
+Thread* thread_take(Orphans::Counted counted) noexcept {
+  Thread* const thread = orphans.take(counted);
+  if (thread != nullptr && TARN_UNLIKELY(thread->cache.torn)) give_what_a_fork_left(*thread);
+  return thread;
+}
+
 Thread* thread_start() noexcept {
-  Thread* const thread = orphans.take(Orphans::Counted::yes);
+  Thread* const thread = thread_take(Orphans::Counted::yes);
   if (thread == nullptr) return nullptr;
   // Lost: the thread has forked on its way here, in a signal handler, and this is the child.
   TARN_ASSERT(thread->state.load(std::memory_order_relaxed) != ThreadState::orphan);

@@ -8,9 +8,10 @@
 #include "engine/records/thread.hpp"
 #include "engine/records/thread_default.hpp"
 #include "engine/store/store.hpp"
+#include "engine/threads/cache_care.hpp"
+#include "engine/threads/flush.hpp"
 #include "engine/threads/gathering.hpp"
 #include "engine/threads/idle_purge.hpp"
-#include "engine/threads/magazine_care.hpp"
 #include "engine/threads/orphan_care.hpp"
 #include "engine/threads/span_cache.hpp"
 #include "engine/threads/thread_heap.hpp"
@@ -67,7 +68,7 @@ std::uint64_t longer(std::uint64_t pause_ms) noexcept {
 void tend_what_is_at_hand(Thread& thread) noexcept {
   {
     Busy busy(thread);
-    age_magazines(thread);
+    cache_age(thread);
     retire_idle_pages(thread.heap);
   }
   give_gathered(thread);

@@ -117,6 +117,12 @@ TARN_COLD void* nothrow_slow(std::size_t bytes, std::size_t alignment,
   }
 }
 
+// What is not at hand: in a function of its own, so that a hit needs no stack.
+TARN_NOINLINE void* new_past_hand(std::size_t bytes, const void* caller) {
+  void* const p = tarn::allocate_past_hand(bytes, caller);
+  return TARN_LIKELY(p != nullptr) ? p : new_slow(bytes, 1, caller);
+}
+
 using Nothrow = std::nothrow_t;
 using Align = std::align_val_t;
 using Size = std::size_t;
@@ -148,8 +154,8 @@ TARN_INLINE void release(void* p, Size bytes) noexcept { tarn::deallocate_sized(
 
 // The plain pair, and the aligned one.
 TARN_REPLACEABLE void* operator new(Size n) {
-  void* const p = tarn::allocate(n);
-  return TARN_LIKELY(p != nullptr) ? p : new_slow(n, 1, __builtin_return_address(0));
+  if (void* const p = tarn::allocate_at_hand(n)) return p;
+  return new_past_hand(n, __builtin_return_address(0));
 }
 TARN_REPLACEABLE void operator delete(void* p) noexcept { release(p); }
 TARN_REPLACEABLE void* operator new(Size n, Align a) {

@@ -225,13 +225,13 @@ TARN_NOINLINE void free_attention(Page* page) noexcept {
   share_credits(*current_thread, size_class);
 }
 
-// The page knows which of its blocks its thread has freed last, and so does the magazine.
+// The page knows which of its blocks its thread has freed last, and so does the cache.
 void report_if_just_freed(void* p, const char* function) noexcept {
   const auto* const page = static_cast<const Page*>(page_map.span_of(p));
   if (page->kind_now() != SpanKind::page) return;
-  SlotPointer top = no_top();
-  if (page->size_class < class_count) top = current_thread->magazines.top[page->size_class];
-  if (page->local_free != p && *(top - 1) != p) return;
+  const Block* top = nullptr;
+  if (page->size_class < class_count) top = current_thread->cache.lists[page->size_class].first;
+  if (page->local_free != p && top != p) return;
   if (page->owner.load(std::memory_order_relaxed) != current_thread) return;
   report_misuse(Misuse::double_free, function, p);
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "engine/records/thread_default.hpp"
+#include "engine/threads/cache_care.hpp"
 #include "engine/threads/ending_threads.hpp"
 #include "engine/threads/refill.hpp"
 #include "engine/threads/thread_life.hpp"
@@ -66,6 +67,8 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
   TARN_ASSERT(thread == current_thread && !has_default_heap());
+  // A record that has just been taken over may have some at hand.
+  if (void* const block = cache_take(thread->cache, size_class)) return block;
   count_refills(*thread);
   os::await_fork();
   Busy busy(*thread);
@@ -73,7 +76,8 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   Page* const page = refill_for(heap, size_class, bytes);
   if (page == nullptr) return nullptr;
   TARN_ASSERT(page->size_class == size_class && page->free != nullptr);
-  return page_pop(page);
+  cache_fill(*thread, *page);
+  return cache_take(thread->cache, size_class);
 }
 
 TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes) noexcept {
@@ -96,12 +100,8 @@ TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t byt
 
 TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {
   Serving& serving = *current_serving;
-  if (void* const block = magazine_take(serving.magazines, size_class)) return block;
-  Page* const page = serving.heap.current[size_class];
-  if (TARN_UNLIKELY(page->free == nullptr)) {
-    return allocate_class_slow(size_class, bytes, __builtin_return_address(0));
-  }
-  return page_pop(page);
+  if (void* const block = cache_take(serving.cache, size_class)) return block;
+  return allocate_class_slow(size_class, bytes, __builtin_return_address(0));
 }
 
 }  // namespace
@@ -120,24 +120,33 @@ void* allocate_stepped(std::size_t bytes) noexcept {
   return allocate_class(stepped_class_of(bytes), bytes);
 }
 
-void* allocate_zeroed(std::size_t bytes) noexcept {
+namespace {
+
+// Of what is not at hand, and of no bytes.
+TARN_NOINLINE void* allocate_zeroed_past_hand(std::size_t bytes, const void* site) noexcept {
   if (TARN_UNLIKELY(bytes > block_bytes_max)) {
-    if (TARN_UNLIKELY(has_default_heap())) {
-      return default_heap_allocate(bytes, 1, true, __builtin_return_address(0));
-    }
+    if (TARN_UNLIKELY(has_default_heap())) return default_heap_allocate(bytes, 1, true, site);
     return allocate_large(bytes, 1, true);
   }
-  const std::size_t size_class =
-      TARN_LIKELY(bytes <= linear_bytes_max) ? linear_class_of(bytes) : stepped_class_of(bytes);
-  Serving& serving = *current_serving;
-  if (void* const block = magazine_take(serving.magazines, size_class)) {
+  const std::size_t size_class = class_of(bytes);
+  if (void* const block = cache_take(current_serving->cache, size_class)) {
     return memset(block, 0, class_block_bytes[size_class]);
   }
-  Page* const page = serving.heap.current[size_class];
-  if (TARN_UNLIKELY(page->free == nullptr)) {
-    return allocate_zeroed_slow(size_class, bytes, __builtin_return_address(0));
+  return allocate_zeroed_slow(size_class, bytes, site);
+}
+
+}  // namespace
+
+void* allocate_zeroed(std::size_t bytes) noexcept {
+  if (TARN_LIKELY(bytes - 1 < linear_bytes_max)) {
+    std::size_t usable = align_up(bytes, block_align);
+    if (void* const block = cache_take(current_serving->cache, linear_class_of(usable))) {
+      // Of unknown size: gcc would write its own loop, a slow one.
+      __asm__("" : "+r"(usable));
+      return memset(block, 0, usable);
+    }
   }
-  return memset(page_pop(page), 0, page->block_bytes);
+  return allocate_zeroed_past_hand(bytes, __builtin_return_address(0));
 }
 
 void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {

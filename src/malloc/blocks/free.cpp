@@ -5,8 +5,8 @@
 
 #include "engine/records/gate.hpp"
 #include "engine/records/thread_heaps.hpp"
+#include "engine/threads/cache_care.hpp"
 #include "engine/threads/gathering.hpp"
-#include "engine/threads/magazine_care.hpp"
 #include "engine/threads/post.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "heaps/blocks/lookup.hpp"
@@ -73,13 +73,6 @@ void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
   deallocate_elsewhere(p, bytes, site);
 }
 
-void deallocate_full(void* p) noexcept {
-  Thread& thread = *current_thread;
-  const std::size_t size_class = page_map.tag_of(p) ^ thread.magazines.key;
-  Busy busy(thread);
-  magazine_put_full(thread, size_class, static_cast<Block*>(p));
-}
-
 void deallocate_slow(void* p, const FreeCall& given) noexcept {
   Span* const span = span_of_block(p, given.function);
   const SpanKind kind = span->kind_now();
@@ -111,7 +104,12 @@ void deallocate_attention(Page* page) noexcept {
   for (;;) {
     {
       Busy busy(*current_thread);
-      if (TARN_LIKELY(&record == &main_record)) return page_attention(*page);
+      if (TARN_LIKELY(&record == &main_record)) {
+        if (page->kept == 0 && page->heap == &current_thread->heap) {
+          cache_note_emptied(*current_thread, page->size_class, page->capacity);
+        }
+        return page_attention(*page);
+      }
       if (!exclusive_to_another(record)) {
         page_attention(*page);
         break;

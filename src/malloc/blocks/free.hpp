@@ -18,8 +18,6 @@ namespace tarn {
 void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept;
 // As above. The pointer is not null.
 void deallocate_slow(void* p, const FreeCall& given) noexcept;
-// Frees a block that belongs into a magazine of the calling thread, which is full.
-void deallocate_full(void* p) noexcept;
 void deallocate_attention(Page* page) noexcept;  // The countdown reached zero.
 
 // True: the countdown has reached zero, and deallocate_attention() is due. pre: the page is the
@@ -35,7 +33,7 @@ TARN_INLINE bool deallocate_local(void* p, Page* page) noexcept {
   return TARN_UNLIKELY(--page->countdown == 0);
 }
 
-// True: p went past the magazines to its page. False: its page is not the calling thread's; null
+// True: p went past the cache to its page. False: its page is not the calling thread's; null
 // has no page. pre: the page is that of p
 TARN_INLINE bool deallocate_own(Page* page, void* p) noexcept {
   if (TARN_UNLIKELY(page->owner.load(std::memory_order_relaxed) != current_thread)) return false;
@@ -47,20 +45,15 @@ TARN_INLINE void deallocate_in(Page* page, void* p) noexcept {
   deallocate_slow(p, FreeCall::any_bytes, __builtin_return_address(0));
 }
 
-// True: p was put into a magazine, or went past it to its page. False: its slice's tag is not that
+// True: p was put into the cache, or went past it to its page. False: its slice's tag is not that
 // of a page of malloc's own heap that the calling thread owns; null is such a pointer.
 TARN_INLINE bool deallocate_tagged(void* p) noexcept {
-  Magazines& magazines = current_thread->magazines;
   const PageMap::Slice slice = page_map.slice_of(p);
-  const std::size_t size_class = slice.tag() ^ magazines.key;
-  if (TARN_UNLIKELY(size_class >= class_count)) return false;
-  if (TARN_LIKELY(magazine_put(magazines, size_class, p))) return true;
-  if (magazines.rests(size_class)) {
-    auto* const page = static_cast<Page*>(page_map.span_of(slice));
-    if (deallocate_local(p, page)) deallocate_attention(page);
-  } else {
-    deallocate_full(p);
-  }
+  CachedList* const list = cache_find(current_thread->cache, slice.tag());
+  if (TARN_UNLIKELY(list == nullptr)) return false;
+  if (TARN_LIKELY(cache_put(*list, p))) return true;
+  auto* const page = static_cast<Page*>(page_map.span_of(slice));
+  if (deallocate_local(p, page)) deallocate_attention(page);
   return true;
 }
 
@@ -76,7 +69,7 @@ TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
   deallocate_slow(p, FreeCall::said(bytes), __builtin_return_address(0));
 }
 
-// As deallocate(), past the magazines: the shortest way for blocks of other heaps than malloc's
+// As deallocate(), past the cache: the shortest way for blocks of other heaps than malloc's
 // own.
 TARN_INLINE void heap_deallocate(void* p) noexcept {
   deallocate_in(static_cast<Page*>(page_map.span_of(p)), p);

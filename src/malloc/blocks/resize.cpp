@@ -167,7 +167,7 @@ bool keeps_place(std::size_t size, std::size_t bytes) noexcept {
 // malloc's own heap then: a thread with a default heap reads a view whose key no page has.
 void* reallocate(void* p, std::size_t bytes) noexcept {
   const PageMap::Slice slice = page_map.slice_of(p);
-  if (TARN_UNLIKELY((slice.tag() ^ current_serving->magazines.key) >= class_count)) {
+  if (TARN_UNLIKELY(!current_serving->cache.has(slice.tag()))) {
     return reallocate_slow(p, bytes);
   }
   auto* const page = static_cast<Page*>(page_map.span_of(slice));

@@ -48,7 +48,7 @@ void fill_classes(tarn_account* account) noexcept {
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     for (std::size_t c = 0; c < class_count; ++c) {
       tarn_account_class& row = account->classes[class_of(class_block_bytes[c])];
-      row.allocations += t->magazines.taken[c];
+      row.allocations += t->cache.lists[c].taken;
       // What a thread has at hand was counted with its page.
       const std::uint64_t count = std::min<std::uint64_t>(blocks_at_hand(*t, c), row.live_blocks);
       row.live_blocks -= count;

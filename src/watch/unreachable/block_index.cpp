@@ -412,7 +412,7 @@ std::uint32_t BlockIndex::strike_list(const BlockRange& range, const Block* bloc
   return count;
 }
 
-// What threads have at hand is free. A thread that is at work may be changing its magazines; its
+// What threads have at hand is free. A thread that is at work may be changing its cache; its
 // pages are not wanted.
 void BlockIndex::strike_at_hand() noexcept {
   const auto strike_one = [&](const Block* block) noexcept {
@@ -426,7 +426,7 @@ void BlockIndex::strike_at_hand() noexcept {
   };
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     for (std::size_t c = 0; c < class_count && !is_at_work(*t); ++c) {
-      t->magazines.for_each(c, strike_one);
+      t->cache.for_each(c, strike_one);
     }
     // These are whole at any moment, and of other threads' pages.
     t->gathered.for_each([&](const GatheredChain& chain) noexcept {

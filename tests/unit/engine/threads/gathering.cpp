@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "engine/threads/gathering.hpp"
 
+#include "engine/threads/flush.hpp"
+
 #include "actor.hpp"
 #include "engine/threads/upkeep.hpp"
 #include "malloc/process/account.hpp"

@@ -7,7 +7,7 @@
 
 #include "actor.hpp"
 #include "engine/layout/page_plan.hpp"
-#include "engine/threads/magazine_care.hpp"
+#include "engine/threads/cache_care.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "engine/threads/upkeep.hpp"
 #include "platform/os/fake/fake.hpp"
@@ -23,10 +23,10 @@ class RefillTest : public testing::Test {
     actor_.end();
     expect_nothing_in_use();
   }
-  void empty_magazines_of_actor() {
+  void empty_cache_of_actor() {
     actor_.run([] {
       Busy busy(*current_thread);
-      empty_magazines(*current_thread);
+      cache_empty(*current_thread);
     });
   }
   bool is_queued(const Page* page) {
@@ -134,12 +134,12 @@ TEST_F(RefillTest, UpkeepRetiresAPageOnlyWhenNothingOfItIsInUse) {
       for (void* block : blocks) actor_.free(block);
       blocks.clear();
       for (std::size_t i = 0; i < live; ++i) blocks.push_back(actor_.allocate(bytes));
-      empty_magazines_of_actor();
+      empty_cache_of_actor();
       const Page* const page = live == 0 ? no_page() : Actor::page_of(blocks.back());
       actor_.run([] { upkeep(); });
       EXPECT_EQ(actor_.current(bytes), page) << freed << " were freed, " << live << " are live";
       for (void* block : blocks) actor_.free(block);
-      empty_magazines_of_actor();
+      empty_cache_of_actor();
       actor_.run([] { upkeep(); });
       EXPECT_EQ(actor_.pages(bytes), 0u);
     }

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/records/thread_heaps.hpp"
+#include "engine/threads/flush.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/blocks/fixed.hpp"
