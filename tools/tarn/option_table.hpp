@@ -15,7 +15,7 @@ struct LibraryOption {
 };
 
 // clang-format off
-inline constexpr std::array<LibraryOption, 10> library_options = {{
+inline constexpr std::array<LibraryOption, 11> library_options = {{
     {"account", "FOLDER", "",
      "each process keeps a file named by its process number there, with the account of its "
      "heap (tarn/diagnose/account.h)"},
@@ -24,6 +24,9 @@ inline constexpr std::array<LibraryOption, 10> library_options = {{
     {"check_tree_threads", "0 to 1", "0",
      "1: reports subtrees (tarn/tree/tree.h) that a thread uses although they are another "
      "one's"},
+    {"huge_from_kib", "0 to 4294967296", "65536",
+     "from this size on the heap grows by huge pages, where the OS gives them for the "
+     "asking; 0: never"},
     {"large_move_kib", "64 to 4294967296", "256",
      "from this size on a growing large block may move by page tables"},
     {"mode", "fast", "",

@@ -190,8 +190,14 @@ class Store {
     std::size_t most_slices;  // No more than so many.
   };
 
-  Span* take_locked(std::size_t slices, std::size_t alignment, Fit fit,
+  // A span, and the window that it begins to use and that is to be a huge page, or null.
+  struct Taken {
+    Span* span = nullptr;
+    std::byte* window = nullptr;
+  };
+  Taken take_locked(std::size_t slices, std::size_t alignment, Fit fit,
                     std::size_t* excess) noexcept;
+  std::byte* window_locked(const Span* taken, const std::byte* clean_end) noexcept;
   static Span* find_locked(const SpanBins& bins, std::size_t slices,
                            std::size_t alignment) noexcept;
   Span* find_clean_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
@@ -262,9 +268,11 @@ class Store {
   std::atomic<std::size_t> committed_slices_peak_{0};
   std::size_t in_use_slices_peak_ = 0;
   std::size_t purging_slices_ = 0;
-  EarlyPurges surplus_;         // Purges of more than is likely to be wanted again.
-  EarlyPurges room_;            // Purges that had to make room for clean memory.
-  bool purge_refused_ = false;  // The OS refused the last purge: of locked memory, perhaps.
+  EarlyPurges surplus_;            // Purges of more than is likely to be wanted again.
+  EarlyPurges room_;               // Purges that had to make room for clean memory.
+  bool purge_refused_ = false;     // The OS refused the last purge: of locked memory, perhaps.
+  std::uintptr_t window_end_ = 0;  // Where the last window for a huge page ends,
+  std::size_t windows_apart_ = 0;  // and how many were not beside the one before.
   std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // What zones have from the OS.
   std::atomic<std::uint64_t> map_calls_{0};
   std::uint64_t purge_calls_ = 0;
@@ -279,6 +287,8 @@ extern Store store;
 struct PurgePolicy {
   std::atomic<std::uint64_t> delay_ms{500};
   std::atomic<std::size_t> keep_slices{256};
+  // From this size on the store grows by huge pages; 0: never.
+  std::atomic<std::size_t> huge_from_slices{(std::size_t{64} << 20) >> slice_shift};
 };
 extern PurgePolicy policy;
 

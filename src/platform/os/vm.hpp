@@ -31,6 +31,11 @@ bool vm_release(void* start, std::size_t bytes) noexcept;
 // Asks for huge pages in a range that was just reserved. False when the OS has none.
 bool vm_prefer_huge(void* start, std::size_t bytes) noexcept;
 
+// Has a range backed by a huge page now, if the OS gives one, and by small ones what is dropped of
+// it. False when the OS has none. pre: the first page is the caller's, and none is backed; of the
+// length of a huge page, and at a multiple of that
+bool vm_fill_huge(void* start, std::size_t bytes) noexcept;
+
 // Asks for small pages, also in static memory.
 void vm_avoid_huge(void* start, std::size_t bytes) noexcept;
 

@@ -21,8 +21,9 @@ enum class Option : std::uint8_t {
   unalloc_lifo,
   xalloc_mode,
   background_purge,
+  huge_from_kib,
 };
-inline constexpr std::size_t option_count = 8;
+inline constexpr std::size_t option_count = 9;
 
 struct OptionRow {
   const char* name;
@@ -48,6 +49,9 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
      "2 guarded, 3 passthrough"},
     {"background_purge", 0, 0, 1,
      "1: a thread of tarn's own gives freed memory back while the program sleeps"},
+    {"huge_from_kib", 65536, 0, std::uint64_t{1} << 32,
+     "from this size on the heap grows by huge pages, where the OS gives them for the asking; "
+     "0: never"},
 }};
 
 // An option whose value is no number. Without it, the library does not do what it asks for.

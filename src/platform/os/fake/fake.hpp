@@ -22,5 +22,6 @@ void limit_file_bytes(std::size_t bytes) noexcept;
 std::uint64_t calls() noexcept;         // Calls that could have failed, since the last fail_at().
 std::size_t bytes_reserved() noexcept;  // Reserved and not released.
 std::size_t bytes_purged() noexcept;    // Sum over all purges.
+void* filled_huge() noexcept;           // Where vm_fill_huge() was wanted last.
 
 }  // namespace tarn::os::fake

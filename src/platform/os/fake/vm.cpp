@@ -22,6 +22,7 @@ std::atomic<bool> failing_onwards{false};
 std::atomic<std::size_t> reserved_bytes{0};
 std::atomic<std::size_t> purged_bytes{0};
 std::atomic<std::size_t> limit{0};
+std::atomic<void*> last_filled{nullptr};
 
 bool call_fails() noexcept {
   const std::uint64_t call = call_count.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -56,6 +57,7 @@ void fail_at(std::uint64_t n, bool onwards) noexcept {
 std::uint64_t calls() noexcept { return call_count.load(); }
 std::size_t bytes_reserved() noexcept { return reserved_bytes.load(); }
 std::size_t bytes_purged() noexcept { return purged_bytes.load(); }
+void* filled_huge() noexcept { return last_filled.load(); }
 
 }  // namespace fake
 
@@ -81,6 +83,7 @@ bool vm_release(void* start, std::size_t bytes) noexcept {
 
 bool vm_prefer_huge(void*, std::size_t) noexcept { return !call_fails(); }
 void vm_avoid_huge(void*, std::size_t) noexcept {}
+bool vm_fill_huge(void* at, std::size_t) noexcept { return last_filled.store(at), !call_fails(); }
 bool vm_populate(void*, std::size_t) noexcept { return !call_fails(); }
 bool vm_bind(void*, std::size_t, unsigned node) noexcept { return !call_fails() && node == 0; }
 

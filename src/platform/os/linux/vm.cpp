@@ -88,6 +88,13 @@ void vm_avoid_huge(void* start, std::size_t bytes) noexcept {
   succeeds([=] { return madvise(reinterpret_cast<void*>(first), end - first, MADV_NOHUGEPAGE); });
 }
 
+bool vm_fill_huge(void* start, std::size_t bytes) noexcept {
+  if (!vm_prefer_huge(start, bytes)) return false;
+  *static_cast<volatile char*>(start) = 0;
+  vm_avoid_huge(start, bytes);  // Else khugepaged fills up what is dropped later.
+  return true;
+}
+
 bool vm_populate(void* start, std::size_t bytes) noexcept {
   TARN_ASSERT(is_whole(start, bytes));
   const int saved = errno;

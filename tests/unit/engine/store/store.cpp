@@ -309,5 +309,65 @@ TEST_F(StoreTest, WhatASpanIsForBeginsWithNothing) {
 }
 #endif
 
+// What is taken of memory that was never used, from some size on.
+class HugeStoreTest : public StoreTest {
+ protected:
+  static constexpr std::size_t window_slices = (std::size_t{2} << 20) / slice_bytes;
+
+  void SetUp() override {
+    StoreTest::SetUp();
+    policy.huge_from_slices.store(4 * window_slices);
+  }
+  void TearDown() override {
+    for (Span* span : spans_) give_span(span);
+    policy.huge_from_slices.store(before_);
+    StoreTest::TearDown();
+  }
+  // The number of windows that were to be huge while the store grew to `slices` by spans of `each`.
+  std::size_t grow(std::size_t slices, std::size_t each) {
+    std::size_t windows = 0;
+    const void* last = os::fake::filled_huge();
+    while (store.totals().committed_bytes < slices * slice_bytes) {
+      spans_.push_back(take_span(each));
+      const void* const filled = os::fake::filled_huge();
+      if (filled == last) continue;
+      EXPECT_EQ(address_of(filled) % (window_slices * slice_bytes), 0u);
+      EXPECT_GE(filled, spans_.back()->base);
+      EXPECT_LT(filled, spans_.back()->end());
+      last = filled;
+      ++windows;
+    }
+    return windows;
+  }
+
+  std::vector<Span*> spans_;
+
+ private:
+  std::size_t before_ = policy.huge_from_slices.load();
+};
+
+TEST_F(HugeStoreTest, FromItsSizeOnItGrowsByWindows) {
+  EXPECT_EQ(grow(4 * window_slices, 16), 0u);
+  const std::size_t windows = grow(24 * window_slices, 16);
+  EXPECT_GE(windows, 15u);
+  EXPECT_LE(windows, 20u);
+}
+
+TEST_F(HugeStoreTest, NotForLongSpansNorForWhatIsWarm) {
+  grow(4 * window_slices, 16);
+  EXPECT_EQ(grow(24 * window_slices, window_slices), 0u) << "of these much may never be used";
+  for (Span* span : std::exchange(spans_, {})) give_span(span);
+  EXPECT_EQ(grow(24 * window_slices, 16), 0u);
+}
+
+TEST_F(HugeStoreTest, NeverWhenItIsOffOrTheOsHasNone) {
+  policy.huge_from_slices.store(0);
+  EXPECT_EQ(grow(16 * window_slices, 16), 0u);
+  policy.huge_from_slices.store(4 * window_slices);
+  os::fake::fail_at(1, true);
+  EXPECT_LE(grow(20 * window_slices, 16), 1u);
+  EXPECT_EQ(policy.huge_from_slices.load(), 0u);
+}
+
 }  // namespace
 }  // namespace tarn
