@@ -8,7 +8,7 @@
 
 #include "peak.h"
 
-static const size_t from = 64 * (size_t)MEBIBYTE;
+static const size_t from = 32 * (size_t)MEBIBYTE;
 static const size_t to = 192 * (size_t)MEBIBYTE;
 static const size_t window = 2 * (size_t)MEBIBYTE;
 

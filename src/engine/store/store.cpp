@@ -1,5 +1,5 @@
-// store: taking and giving. Resizing is in store_resize.cpp, purging in store_purge.cpp, what the
-// child of a fork does in store_fork.cpp.
+// store: taking and giving. Resizing is in store_resize.cpp, purging in store_purge.cpp, huge pages
+// in store_huge.cpp, what the child of a fork does in store_fork.cpp.
 //
 // SPDX-License-Identifier: MIT
 #include "engine/store/store.hpp"
@@ -20,13 +20,6 @@ namespace {
 // heap, little address space for a small one.
 constexpr std::size_t chunk_slices_min = (std::size_t{4} << 20) >> slice_shift;
 constexpr std::size_t chunk_slices_max = (std::size_t{64} << 20) >> slice_shift;
-
-// What may become a huge page; and the longest span for which it does, since of a longer one much
-// may never be used. Each window apart from the others splits a mapping, of which the OS allows
-// 65,530.
-constexpr std::size_t window_bytes = std::size_t{2} << 20;
-constexpr std::size_t window_span_slices_max = (std::size_t{512} << 10) >> slice_shift;
-constexpr std::size_t windows_apart_max = 4096;
 
 // A free span is found from both of its ends.
 bool leads_to(const Span* span) noexcept {
@@ -329,25 +322,12 @@ std::size_t Store::excess_locked(std::size_t slices) const noexcept {
   return excess < least ? (least < most ? least : most) : (excess < most ? excess : most);
 }
 
-// The window whose first bytes are among those taken, if all of it was clean and the store is large
-// enough.
-std::byte* Store::window_locked(const Span* taken, const std::byte* clean_end) noexcept {
-  const std::size_t from = policy.huge_from_slices.load(std::memory_order_relaxed);
-  if (TARN_LIKELY(from == 0 || reserved_slices_ - clean_.slices() < from)) return nullptr;
-  if (clean_end == nullptr || taken->slices > window_span_slices_max) return nullptr;
-  const std::uintptr_t window = align_up(address_of(taken->base), window_bytes);
-  if (window >= address_of(taken->end())) return nullptr;
-  if (address_of(clean_end) - window < window_bytes) return nullptr;
-  if (window != window_end_ && windows_apart_++ >= windows_apart_max) return nullptr;
-  window_end_ = window + window_bytes;
-  return reinterpret_cast<std::byte*>(window);
-}
-
 // Null, with nothing done and *excess set, when so many slices have to be purged first.
 Store::Taken Store::take_locked(std::size_t slices, std::size_t alignment, Fit fit,
                                 std::size_t* excess) noexcept {
   TARN_ASSERT(lock_.held_by_this_thread() && change_start_ == nullptr);
-  // Two to cut, one for a new chunk. Giving free memory back makes spares where none can be had.
+  // Two to cut, one for a new chunk or for what is left of a window. Giving free memory back makes
+  // spares where none can be had.
   if (!descriptors_.provide(3) && !(release_free_locked() && descriptors_.provide(3))) return {};
   Span* span = find_dirty_locked(slices, alignment, fit);
   if (span == nullptr) {
@@ -357,17 +337,18 @@ Store::Taken Store::take_locked(std::size_t slices, std::size_t alignment, Fit f
     }
     span = find_clean_locked(slices, alignment, fit);
   }
-  if (span == nullptr || !descriptors_.provide(2)) return {};
+  if (span == nullptr || !descriptors_.provide(3)) return {};
   // Not after room was made for it: dirty memory could not have served.
   const bool could_be_warm = fit != Fit::zero && excess != nullptr;
   if (span->kind_now() == SpanKind::clean && could_be_warm) note_taken_clean_locked(slices);
   const std::byte* const clean_end = span->kind_now() == SpanKind::clean ? span->end() : nullptr;
   remove_locked(span);
   Span* const taken = cut_locked(span, slices, alignment);
+  std::byte* const window = window_locked(taken, clean_end);
   settle_locked();
   TARN_ASSERT(page_map.is_clear(taken->base, slices));
   note_committed_locked();
-  return {taken, window_locked(taken, clean_end)};
+  return {taken, window};
 }
 
 void Store::note_committed_locked() noexcept {
@@ -395,9 +376,7 @@ Span* Store::take(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
     os::Locked locked(lock_);
     taken = take_locked(slices, alignment, fit, nullptr);
   }
-  if (TARN_UNLIKELY(taken.window != nullptr) && !os::vm_fill_huge(taken.window, window_bytes)) {
-    policy.huge_from_slices.store(0, std::memory_order_relaxed);
-  }
+  if (TARN_UNLIKELY(taken.window != nullptr)) fill_window(taken.window);
   return taken.span;
 }
 

@@ -198,6 +198,7 @@ class Store {
   Taken take_locked(std::size_t slices, std::size_t alignment, Fit fit,
                     std::size_t* excess) noexcept;
   std::byte* window_locked(const Span* taken, const std::byte* clean_end) noexcept;
+  static void fill_window(std::byte* window) noexcept;
   static Span* find_locked(const SpanBins& bins, std::size_t slices,
                            std::size_t alignment) noexcept;
   Span* find_clean_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
@@ -288,7 +289,7 @@ struct PurgePolicy {
   std::atomic<std::uint64_t> delay_ms{500};
   std::atomic<std::size_t> keep_slices{256};
   // From this size on the store grows by huge pages; 0: never.
-  std::atomic<std::size_t> huge_from_slices{(std::size_t{64} << 20) >> slice_shift};
+  std::atomic<std::size_t> huge_from_slices{(std::size_t{32} << 20) >> slice_shift};
 };
 extern PurgePolicy policy;
 
