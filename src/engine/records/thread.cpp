@@ -20,12 +20,9 @@ constexpr std::array<Page*, class_count> no_pages() noexcept {
 
 constinit Serving empty_view{{}, {.current = no_pages(), .record = &main_record}};
 constinit Thread empty_thread{{{}, {.current = no_pages(), .record = &main_record}}};
-// The next three serve nobody. Pointers to what is empty would be memory that the dynamic linker
-// writes to at each start.
-constinit Thread locked_owner{{{}, {.current = {}, .record = &main_record}}};
-constinit Thread frozen_owner{{{}, {.current = {}, .record = &main_record}}};
-constinit Thread lost_owner{
-    {{}, {.current = {}, .record = &main_record}}, 0, {}, {}, ThreadState::lost};
+constinit Nobody locked_nobody;
+constinit Nobody frozen_nobody;
+constinit Nobody lost_nobody;
 
 __thread Thread* current_thread = &empty_thread;
 __thread Serving* current_serving = &empty_thread;

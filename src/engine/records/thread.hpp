@@ -244,14 +244,20 @@ inline Thread* no_thread() noexcept { return &empty_thread; }
 // What malloc's hit path reads in a thread that has a default heap: no class has a block.
 extern Serving empty_view;
 
-// The owner of pages that are used under a lock: no thread is equal to it.
-extern Thread locked_owner;
+// Owners to which no thread is equal. All of one is zero, so that it takes no room in the file.
+union Nobody {
+  constexpr Nobody() noexcept : zeros{} {}
+  std::byte zeros[sizeof(Thread)];
+  Thread thread;
+};
+extern Nobody locked_nobody;
+extern Nobody frozen_nobody;
+extern Nobody lost_nobody;
 
-// The owner of pages of frozen heaps: no thread is equal to it.
-extern Thread frozen_owner;
-
-// The owner of pages that a fork has left half-changed. Only remote frees reach these pages.
-extern Thread lost_owner;
+inline constexpr Thread& locked_owner = locked_nobody.thread;  // Of pages used under a lock.
+inline constexpr Thread& frozen_owner = frozen_nobody.thread;  // Of pages of frozen heaps.
+// Of pages that a fork has left half-changed. Only remote frees reach these.
+inline constexpr Thread& lost_owner = lost_nobody.thread;
 
 extern TARN_INITIAL_EXEC __thread Thread* current_thread;
 // That of current_thread, or empty_view.

@@ -344,7 +344,9 @@ Store::Taken Store::take_locked(std::size_t slices, std::size_t alignment, Fit f
   const std::byte* const clean_end = span->kind_now() == SpanKind::clean ? span->end() : nullptr;
   remove_locked(span);
   Span* const taken = cut_locked(span, slices, alignment);
-  std::byte* const window = window_locked(taken, clean_end);
+  const std::size_t from = policy.huge_from_slices.load(std::memory_order_relaxed);
+  const bool is_large = from != 0 && reserved_slices_ - clean_.slices() >= from;
+  std::byte* const window = TARN_UNLIKELY(is_large) ? window_locked(taken, clean_end) : nullptr;
   settle_locked();
   TARN_ASSERT(page_map.is_clear(taken->base, slices));
   note_committed_locked();

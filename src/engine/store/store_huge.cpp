@@ -19,11 +19,9 @@ constexpr std::size_t windows_apart_max = 4096;
 
 }  // namespace
 
-// The window whose first bytes are among those taken, if all of it was clean and the store is large
-// enough. What is left of it is dirty from now on, so that it is taken next, and purged in time.
+// The window whose first bytes are among those taken, if all of it was clean. What is left of it is
+// dirty from now on, so that it is taken next, and purged in time.
 std::byte* Store::window_locked(const Span* taken, const std::byte* clean_end) noexcept {
-  const std::size_t from = policy.huge_from_slices.load(std::memory_order_relaxed);
-  if (TARN_LIKELY(from == 0 || reserved_slices_ - clean_.slices() < from)) return nullptr;
   if (clean_end == nullptr || taken->slices > window_span_slices_max) return nullptr;
   const std::uintptr_t window = align_up(address_of(taken->base), window_bytes);
   if (window >= address_of(taken->end())) return nullptr;

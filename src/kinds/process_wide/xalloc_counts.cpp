@@ -18,14 +18,14 @@ namespace {
 constexpr std::uint32_t credits_most = 256;
 
 struct Row {
-  std::atomic<std::uint64_t> made{
-      0};  // By threads without pages of the class; the rest is in bins.
-  std::atomic<std::uint64_t> shared{0};     // Credits.
+  // All zero at first, so that they take no room in the file.
+  std::atomic<std::uint64_t> made{0};    // By threads without pages of the class; others: in bins.
+  std::atomic<std::uint64_t> shared{0};  // Credits.
   std::atomic<std::uint64_t> forgotten{0};  // Made, and not counted any more.
   std::atomic<std::uint64_t> requests{0};
   std::atomic<std::uint64_t> requested_bytes{0};
   std::atomic<std::size_t> requested_max{0};
-  std::atomic<std::size_t> requested_min{SIZE_MAX};
+  std::atomic<std::size_t> requested_below{0};  // By how much the least is below SIZE_MAX.
 };
 constinit Row rows[row_count]{};
 
@@ -114,10 +114,7 @@ void count_request(std::size_t row, std::size_t bytes) noexcept {
   counts.requests.fetch_add(1, std::memory_order_relaxed);
   counts.requested_bytes.fetch_add(bytes, std::memory_order_relaxed);
   raise_to(counts.requested_max, bytes);
-  std::size_t least = counts.requested_min.load(std::memory_order_relaxed);
-  while (bytes < least &&
-         !counts.requested_min.compare_exchange_weak(least, bytes, std::memory_order_relaxed)) {
-  }
+  raise_to(counts.requested_below, SIZE_MAX - bytes);
 }
 
 void read_counts(std::size_t row, tarn_xalloc_class_stats& stats) noexcept {
@@ -132,7 +129,7 @@ void read_counts(std::size_t row, tarn_xalloc_class_stats& stats) noexcept {
   stats.requested_bytes = counts.requested_bytes.load(std::memory_order_relaxed);
   stats.requested_bytes_max = counts.requested_max.load(std::memory_order_relaxed);
   stats.requested_bytes_min =
-      stats.requests == 0 ? 0 : counts.requested_min.load(std::memory_order_relaxed);
+      stats.requests == 0 ? 0 : SIZE_MAX - counts.requested_below.load(std::memory_order_relaxed);
 }
 
 void forget_counts() noexcept {
@@ -143,7 +140,7 @@ void forget_counts() noexcept {
     counts.requests.store(0, std::memory_order_relaxed);
     counts.requested_bytes.store(0, std::memory_order_relaxed);
     counts.requested_max.store(0, std::memory_order_relaxed);
-    counts.requested_min.store(SIZE_MAX, std::memory_order_relaxed);
+    counts.requested_below.store(0, std::memory_order_relaxed);
   }
   for_each_thread([](Thread& thread) {
     for (Credit& credit : thread.credits) credit.taken = credit.given;

@@ -15,6 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+extern "C" int __register_atfork(void (*)(), void (*)(), void (*)(), void*) noexcept;
+extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
+
 namespace tarn::os {
 
 constinit std::atomic<std::uint32_t> forks{0};
@@ -238,24 +241,21 @@ bool thread_on_end(ThreadEnded ended, void* value, ThreadEndFor whom) noexcept {
   return ok && pthread_setspecific(key, value) == 0;
 }
 
+// As pthread_atfork(), of which each library has a copy at its end, where a start would load it.
+void process_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
+  const int saved = errno;
+  __register_atfork(before, in_parent, in_child, __dso_handle);
+  errno = saved;
+}
+void process_on_fork_also(void (*child)()) noexcept {
+  process_around_fork(nullptr, nullptr, child);
+}
 void process_on_fork(void (*child)()) noexcept {
   const int saved = errno;
   fork_child = child;
   fork_mark = make_fork_mark();
-  pthread_atfork(fork_begins, fork_is_over, repair_after_fork);
   errno = saved;
-}
-
-void process_on_fork_also(void (*child)()) noexcept {
-  const int saved = errno;
-  pthread_atfork(nullptr, nullptr, child);
-  errno = saved;
-}
-
-void process_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
-  const int saved = errno;
-  pthread_atfork(before, in_parent, in_child);
-  errno = saved;
+  process_around_fork(fork_begins, fork_is_over, repair_after_fork);
 }
 
 }  // namespace tarn::os
