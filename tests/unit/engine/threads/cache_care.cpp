@@ -117,7 +117,7 @@ TEST_F(CacheTest, TakesMoreWhenFreedBlocksAreTakenAgainAndFewerWhenNot) {
   allocate(1);
   const CachedListCare& care = cache().care[size_class];
   EXPECT_EQ(care.freed, freed_first);
-  for (std::size_t expected : {30, 60, 63, 63}) {
+  for (std::size_t expected : {30u, 60u, 63u, 63u}) {
     for (std::size_t i = 0; i < 2u * care.freed; ++i) {
       free_last(1);
       allocate(1);
@@ -125,7 +125,7 @@ TEST_F(CacheTest, TakesMoreWhenFreedBlocksAreTakenAgainAndFewerWhenNot) {
     fill_again();
     EXPECT_EQ(care.freed, expected);
   }
-  for (std::size_t expected : {31, 15, 8, 8}) {
+  for (std::size_t expected : {31u, 15u, 8u, 8u}) {
     fill_again();
     EXPECT_EQ(care.freed, expected);
   }
