@@ -40,6 +40,8 @@ bool serves_nothing(const ThreadHeap& heap) noexcept {
   return true;
 }
 
+constinit std::atomic<bool> is_child_of_fork{false};
+
 #ifdef TARN_DEBUG
 bool mail_check(const Thread& thread, const Page* first) noexcept {
   constexpr int pages_max = 64;
@@ -54,14 +56,11 @@ bool mail_check(const Thread& thread, const Page* first) noexcept {
 }
 
 namespace {
-constexpr std::uint64_t a_child = UINT64_MAX;
-constinit std::atomic<std::uint64_t> first_process{0};  // The first one that asked, or a_child.
+constinit std::atomic<std::uint64_t> first_process{0};  // The first one that asked.
 }  // namespace
 
-void note_counts_may_be_off() noexcept { first_process.store(a_child, std::memory_order_relaxed); }
-
-// By the process's id too, for children that are not repaired whole.
 bool counts_may_be_off() noexcept {
+  if (is_child_of_fork.load(std::memory_order_relaxed)) return true;
   const std::uint64_t now = os::process_id();
   std::uint64_t known = 0;
   return !first_process.compare_exchange_strong(known, now, std::memory_order_relaxed) &&

@@ -127,19 +127,18 @@ static_assert(std::is_standard_layout_v<ThreadHeap>);
 // True when no class has a current page, so that the thread heap may become another heap's.
 bool serves_nothing(const ThreadHeap& heap) noexcept;
 
+// Set in the child of a fork: a thread that vanished on a hit path may have left a page whose count
+// is one off ("Fork" in docs/design/heap.md).
+extern std::atomic<bool> is_child_of_fork;
+
 // The next two are for assertions, in debug builds alone.
 //
 // True when all pages of a chain (by `newer`), which was taken out of the thread's mail, belong
 // there. Of a long chain only the first pages are looked at.
 bool mail_check(const Thread& thread, const Page* first) noexcept;
-// True in the child of a fork: a thread that vanished on a hit path may have left a page whose
-// count is one off, as thread_heap_check() would find ("Fork" in docs/design/heap.md).
+// True in the child of a fork, also in one that was not repaired whole: counts may be off, as
+// thread_heap_check() would find.
 bool counts_may_be_off() noexcept;
-#ifdef TARN_DEBUG
-void note_counts_may_be_off() noexcept;  // Called in the child of a fork.
-#else
-inline void note_counts_may_be_off() noexcept {}
-#endif
 
 enum class ThreadState : std::uint8_t {
   live,

@@ -39,11 +39,12 @@ std::uint32_t freed_next(const CachedList& list, std::uint32_t now, std::uint32_
 }
 
 // Gives `count` blocks from `block` on to their pages, neighbours of one page together.
-void give(Block* block, std::size_t count) noexcept {
+void give([[maybe_unused]] const Thread& thread, Block* block, std::size_t count) noexcept {
   while (count != 0) {
     Block* const first = block;
     auto* const page = static_cast<Page*>(page_map.span_of(first));
     TARN_ASSERT(page->kind_now() == SpanKind::page && page->is_block(first));
+    TARN_ASSERT(page->owner.load(std::memory_order_relaxed) == &thread);
     const std::uintptr_t base = address_of(page->base);
     const std::size_t bytes = page->bytes();
     Block* last = first;
@@ -60,7 +61,7 @@ void give(Block* block, std::size_t count) noexcept {
 
 // Takes the freed blocks out of the list, and gives them to their pages. `room` is what the list
 // has then.
-void give_freed(Thread& thread, std::size_t size_class, std::uint32_t room) noexcept {
+void give_freed(Thread& thread, std::size_t size_class, std::int64_t room) noexcept {
   CachedList& list = thread.cache.lists[size_class];
   const std::size_t unreached = thread.cache.count_unreached(size_class);
   const std::size_t all = thread.cache.count(size_class);
@@ -69,9 +70,10 @@ void give_freed(Thread& thread, std::size_t size_class, std::uint32_t room) noex
   Block* rest = first;
   for (std::size_t i = unreached; i != all; ++i) rest = rest->next;
   list.first = rest;
-  list.room = std::int64_t{room};
-  thread.cache.care[size_class].most = static_cast<std::int32_t>(room + unreached);
-  give(first, all - unreached);
+  list.room = room;
+  thread.cache.care[size_class].most =
+      static_cast<std::int32_t>(room + static_cast<std::int64_t>(unreached));
+  give(thread, first, all - unreached);
 }
 
 // Gives what is left of a page's list back to it: as it is, when the page is at hand and its list
@@ -87,7 +89,7 @@ void give_unreached(Thread& thread, std::size_t size_class) noexcept {
   list.reached_at = list.taken;
   auto* const page = static_cast<Page*>(page_map.span_of(first));
   if (page->free != nullptr || page != thread.heap.current_of(size_class)) {
-    return give(first, count);
+    return give(thread, first, count);
   }
   page->free = first;
   page->countdown -= static_cast<std::uint32_t>(count);
@@ -101,9 +103,11 @@ void cache_fill(Thread& thread, Page& page) noexcept {
   CachedList& list = thread.cache.lists[size_class];
   TARN_ASSERT(list.first == nullptr && page.free != nullptr && page.kept == -1);
   std::uint32_t count = 0;
-  if (TARN_LIKELY(page.local_free == nullptr)) {
+  if (TARN_LIKELY(page.local_free == nullptr &&
+                  !is_child_of_fork.load(std::memory_order_relaxed))) {
     count = page.carved + 1 - page.countdown;  // All that is not live; and the page's pin.
-  } else {                                     // Somebody allocates of malloc's heap by its handle.
+  } else {
+    // Somebody allocates of malloc's heap by its handle, or a fork left the page half-changed.
     for (const Block* b = page.free; b != nullptr; b = b->next) ++count;
   }
   Block* const first = page.free;
@@ -127,7 +131,10 @@ void cache_note_emptied(Thread& thread, std::size_t size_class, std::size_t bloc
     return;
   }
   care.emptied_blocks += static_cast<std::uint32_t>(blocks);
-  if (care.emptied_blocks >= emptied_blocks_most) give_freed(thread, size_class, 0);
+  if (care.emptied_blocks < emptied_blocks_most) return;
+  // What its page gave beyond the room it had takes no freed blocks now, either.
+  const std::int64_t room = thread.cache.lists[size_class].room;
+  give_freed(thread, size_class, std::min(room, std::int64_t{0}));
 }
 
 namespace {
@@ -158,6 +165,14 @@ void cache_age(Thread& thread) noexcept {
       care.seen_taken = taken;
       care.seen_room = room;
     }
+  }
+}
+
+void cache_give_strays(Thread& thread) noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const Block* const first = thread.cache.lists[c].first;
+    if (first == nullptr || page_map.span_of(first) == thread.heap.current_of(c)) continue;
+    cache_give_back(thread, c);
   }
 }
 

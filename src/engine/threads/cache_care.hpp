@@ -27,6 +27,9 @@ void cache_empty(Thread& thread) noexcept;
 // Likewise for those that nobody has used since the last call.
 void cache_age(Thread& thread) noexcept;
 
+// Gives back what is at hand of pages that are not. pre: nothing that was freed is at hand
+void cache_give_strays(Thread& thread) noexcept;
+
 // Gives all blocks of a class back: the thread is to have no page at hand for it. Those of a record
 // that a fork has left stay until it is taken over (take_over_cache()).
 void cache_give_back(Thread& thread, std::size_t size_class) noexcept;

@@ -34,9 +34,12 @@ void* EndingThreads::allocate(std::size_t size_class) noexcept {
   Thread* const thread = begin();
   if (thread == nullptr) return nullptr;
   Busy::begin(*thread);
-  Page* const page = refill(thread->heap, size_class);
-  TARN_ASSERT(page == nullptr || page->owner.load(std::memory_order_relaxed) == thread);
-  void* const block = page == nullptr ? nullptr : page_pop(page);
+  void* block = cache_take(thread->cache, size_class);  // Of the thread that had the record.
+  if (block == nullptr) {
+    Page* const page = refill(thread->heap, size_class);
+    TARN_ASSERT(page == nullptr || page->owner.load(std::memory_order_relaxed) == thread);
+    if (page != nullptr) block = page_pop(page);
+  }
   Busy::end(*thread);
   end();
   return block;

@@ -61,7 +61,10 @@ void retire_idle_pages(ThreadHeap& heap) noexcept {
     if (page == no_page()) continue;
     // Some may have been freed by others since it was looked at.
     const Remote seen{page->remote.load(std::memory_order_relaxed)};
-    if (page->live() != seen.count() + heap.thread->cache.count_unreached(c)) continue;
+    const Block* const first = heap.thread->cache.lists[c].first;
+    const bool is_its = first != nullptr && page_map.span_of(first) == page;
+    const std::size_t at_hand = is_its ? heap.thread->cache.count_unreached(c) : 0;
+    if (page->live() != seen.count() + at_hand) continue;
     cache_give_back(*heap.thread, c);
     flush_current_page(heap, c);
   }

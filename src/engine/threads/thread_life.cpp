@@ -41,6 +41,7 @@ void give_at_hand(Thread& thread) noexcept {
 
 void thread_give(Thread& thread) noexcept {
   give_at_hand(thread);
+  cache_give_strays(thread);  // Others may adopt those pages.
   orphan_give(thread);
 }
 

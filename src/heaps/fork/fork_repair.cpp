@@ -31,7 +31,7 @@ void repair_recovery() noexcept {
 }  // namespace
 
 void repair_after_fork() noexcept {
-  note_counts_may_be_off();
+  is_child_of_fork.store(true, std::memory_order_relaxed);
   store.recover_after_fork();
   const Thread* const in_use = ending_threads.recover_after_fork();
   orphans.recover_after_fork(current_thread, in_use);

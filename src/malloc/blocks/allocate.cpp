@@ -67,11 +67,11 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
   TARN_ASSERT(thread == current_thread && !has_default_heap());
-  // A record that has just been taken over may have some at hand.
-  if (void* const block = cache_take(thread->cache, size_class)) return block;
   count_refills(*thread);
   os::await_fork();
   Busy busy(*thread);
+  // A record that has just been taken over may have some at hand, and upkeep may have allocated.
+  if (void* const block = cache_take(thread->cache, size_class)) return block;
   ThreadHeap& heap = current_serving->heap;
   Page* const page = refill_for(heap, size_class, bytes);
   if (page == nullptr) return nullptr;

@@ -2,76 +2,13 @@
 // to its pages (engine/threads/cache_care.cpp).
 //
 // SPDX-License-Identifier: MIT
-#include "engine/threads/cache_care.hpp"
-
-#include "actor.hpp"
+#include "cache_test.hpp"
 #include "engine/threads/flush.hpp"
-#include "engine/threads/gathering.hpp"
-#include "engine/threads/orphan_care.hpp"
 #include "malloc/blocks/resize.hpp"
 #include "malloc/process/account.hpp"
-#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {
-
-class CacheTest : public testing::Test {
- protected:
-  static constexpr std::size_t bytes = 96;
-  static constexpr std::size_t size_class = class_of(bytes);
-  static constexpr std::size_t carved = slice_bytes / bytes;  // What a fresh page gives at a time.
-  static constexpr std::size_t freed_first = 15;
-  static constexpr std::size_t freed_least = 8;
-  static constexpr std::size_t large_bytes = 48 * 1024;  // Of which 128 KiB hold two.
-
-  // The record may have served another test.
-  CacheTest() {
-    cache().care = {};
-    for (CachedList& list : cache().lists) list.room = 0;
-  }
-  ~CacheTest() override {
-    os::fake::fail_at(0, false);
-    for (void* block : live_) free(block);
-    actor_.end();
-    expect_nothing_in_use();
-  }
-
-  ThreadCache& cache() { return actor_.record().cache; }
-  std::size_t count(std::size_t c = size_class) { return cache().count(c); }
-  std::size_t unreached(std::size_t c = size_class) { return cache().count_unreached(c); }
-  std::size_t freed(std::size_t c = size_class) { return count(c) - unreached(c); }
-  Page* at_hand() { return actor_.current(bytes); }
-
-  // As a program does, through the cache.
-  void allocate(std::size_t blocks, std::size_t each = bytes) {
-    actor_.run([&] {
-      for (; blocks != 0; --blocks) live_.push_back(tarn::allocate(each));
-    });
-  }
-  void free(void* block) {
-    actor_.run([&] { deallocate(block); });
-  }
-  void free_last(std::size_t blocks) {
-    for (; blocks != 0; --blocks) {
-      free(live_.back());
-      live_.pop_back();
-    }
-  }
-  template <class Body>
-  void run_busy(Body body) {
-    actor_.run([&] {
-      Busy busy(*current_thread);
-      body(*current_thread);
-    });
-  }
-  void age() { run_busy(cache_age); }
-  void empty() { run_busy(cache_empty); }
-  // Until malloc finds nothing at hand, and once more, so that the list is filled again.
-  void fill_again() { allocate(count() + 1); }
-
-  Actor actor_;
-  std::vector<void*> live_;
-};
 
 TEST_F(CacheTest, APageGivesAllItHas) {
   allocate(1);
@@ -253,86 +190,6 @@ TEST_F(CacheTest, WhatIsLeftOfAPageThatIsNotAtHandAnyMoreGoesToIt) {
   for (void* block : others) actor_.free(block);
 }
 
-TEST_F(CacheTest, BlocksOfOthersGoToTheirOwners) {
-  allocate(2);
-  Page* const page = Actor::page_of(live_[0]);
-  Actor other;
-  EXPECT_NE(other.record().cache.key, cache().key);
-  other.run([&] {
-    deallocate(live_.back());
-    give_gathered(*current_thread);
-  });
-  live_.pop_back();
-  EXPECT_EQ(other.record().cache.count(size_class), 0u);
-  EXPECT_EQ(pending_of(page), 1u);
-}
-
-// A new thread may take the record over, and its key, while others have the page.
-TEST_F(CacheTest, AnAdoptedPageHasNoTagsOfTheThreadThatEnded) {
-  Actor adopter;
-  adopter.free(adopter.allocate(bytes));  // So that it knows the class.
-  allocate(2);
-  actor_.free(live_.back());
-  void* const live = live_.front();
-  live_.clear();
-  Page* const page = Actor::page_of(live);
-  const ThreadCache& ended = cache();
-  EXPECT_EQ(page_map.tag_of(live), ended.tag(size_class));
-  actor_.end();
-  orphans_trim();  // Its current pages wait for adopters.
-  Page* adopted = nullptr;
-  adopter.run([&] {
-    Busy busy(*current_thread);
-    adopted = orphans.adopt_page(current_thread->heap, size_class);
-  });
-  ASSERT_EQ(adopted, page);
-  EXPECT_EQ(page_map.tag_of(live), 0) << "until the adopter writes its own";
-  adopter.run([&] { deallocate(live); });
-  EXPECT_EQ(page->live(), 0u);
-  // As refill() does with a page that it has adopted, and the last free then.
-  adopter.run([&] {
-    Busy busy(*current_thread);
-    ++current_thread->heap.bin(size_class).pages;
-    current_thread->heap.pages.push_front(page);
-    page_place(*page);
-  });
-}
-
-TEST_F(CacheTest, TheNextThreadGoesOnWhereOneHasEnded) {
-  allocate(3);
-  Page* const page = Actor::page_of(live_[0]);
-  free_last(2);
-  Thread* const record = &actor_.record();
-  actor_.end();
-  EXPECT_EQ(record->cache.count(size_class), carved - 3) << "what was freed is with its page";
-  EXPECT_EQ(page->live(), carved - 2);
-  {
-    Actor next;
-    ASSERT_EQ(&next.record(), record);
-    void* block = nullptr;
-    next.run([&] { block = tarn::allocate(bytes); });
-    EXPECT_EQ(record->cache.count(size_class), carved - 4);
-    next.free(block);
-    next.free(live_.back());
-    live_.pop_back();
-  }
-  orphans_trim();
-  EXPECT_EQ(record->cache.count(size_class), 0u);
-  EXPECT_EQ(record->heap.pages.head(), nullptr);
-}
-
-// Malloc finds nothing at hand for a thread that has no record, and then something in the one that
-// it gets.
-TEST_F(CacheTest, AThreadThatBeginsWithAllocatingTakesWhatIsAtHand) {
-  allocate(1);
-  actor_.end();
-  void* block = nullptr;
-  actor_.run([&] { block = tarn::allocate(bytes); });
-  EXPECT_EQ(unreached(), carved - 2);
-  free(block);
-  EXPECT_TRUE(cache_check(actor_.record()));
-}
-
 TEST_F(CacheTest, ATrimLeavesNone) {
   allocate(2);
   free_last(2);
@@ -407,42 +264,6 @@ TEST_F(CacheTest, EachAllocationIsCountedOnce) {
   EXPECT_EQ(allocations(), before + carved + 16);
   actor_.trim();
   EXPECT_EQ(allocations(), before + carved + 16);
-}
-
-// A vanished thread may have been anywhere in malloc or free, and its pages may be others' by now.
-TEST_F(CacheTest, WhatAForkLeftIsCountedAnew) {
-  allocate(6);
-  Page* const page = at_hand();
-  Thread* const record = &actor_.record();
-  actor_.end();
-  record->cache.torn = true;
-  ++record->cache.lists[size_class].taken;
-  orphans_trim();
-  EXPECT_EQ(page->live(), carved) << "it stays until the record is taken over";
-  Actor other;  // Which takes it over.
-  ASSERT_EQ(&other.record(), record);
-  EXPECT_FALSE(record->cache.torn);
-  EXPECT_EQ(record->cache.count(size_class), 0u);
-  EXPECT_EQ(page->live(), 6u);
-  --record->cache.lists[size_class].taken;
-  for (void* block : std::exchange(live_, {})) other.free(block);
-}
-
-TEST_F(CacheTest, WhatAForkLeftOfPagesThatOthersHaveAdoptedIsFreedAsTheirs) {
-  allocate(6);
-  Page* const page = at_hand();
-  Thread* const record = &actor_.record();
-  Actor other;
-  actor_.end();
-  record->cache.torn = true;
-  page->owner.store(&other.record());
-  Actor next;
-  ASSERT_EQ(&next.record(), record);
-  EXPECT_EQ(record->cache.count(size_class), 0u);
-  EXPECT_EQ(page->live(), carved);
-  EXPECT_EQ(pending_of(page), carved - 6);
-  page->owner.store(record);
-  for (void* block : std::exchange(live_, {})) next.free(block);
 }
 
 TEST_F(CacheTest, CheckFindsWhatIsNoBlockOfTheClass) {
