@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "engine/store/store.hpp"
-#include "engine/threads/orphan_care.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
+#include "engine/threads/thread_life.hpp"
 #include "input.hpp"
 #include "platform/os/fake/fake.hpp"
 #include "tarn/tarn.h"
@@ -209,8 +209,9 @@ void Program::end(std::size_t actor) {
   turn(actor);
   Thread* const thread = current_thread;
   if (thread == no_thread()) return;
+  Busy::begin(*thread);
   set_current_thread(no_thread());
-  orphan_give(*thread);
+  thread_give(*thread);
 }
 
 void Program::check() {
