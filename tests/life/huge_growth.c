@@ -14,19 +14,10 @@ static const size_t window = 2 * (size_t)MEBIBYTE;
 
 static size_t huge_bytes(void) { return peak_read("/proc/self/smaps_rollup", "AnonHugePages:"); }
 
-/* They are given for the asking: not never, and not always. */
-static bool kernel_gives_huge_pages(void) {
-  char text[128] = "";
-  const int file = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const ssize_t length = read(file, text, sizeof text - 1);
-  close(file);
-  return length > 0 && strstr(text, "[madvise]") != NULL;
-}
-
 int main(int count, char** words) {
   (void)words;
-  if (!kernel_gives_huge_pages()) skip("this kernel gives no huge pages for the asking");
+  /* Not never, and not always, where they are nobody's doing. */
+  if (!huge_pages_are("[madvise]")) skip("this kernel gives no huge pages for the asking");
   alarm(120);
   const bool off = count > 1;
   peak_block* blocks = peak_fill(from / 2, 48, 20);

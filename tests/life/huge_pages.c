@@ -25,15 +25,6 @@ void* mmap(void* at, size_t size, int protection, int flags, int file, off_t off
   return mapped;
 }
 
-static bool kernel_has_huge_pages(void) {
-  char text[128] = "";
-  const int file = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const ssize_t length = read(file, text, sizeof text - 1);
-  close(file);
-  return length > 0 && strstr(text, "[never]") == NULL;
-}
-
 __attribute__((constructor(101))) static void advise_zeroed_data(void) {
   const uintptr_t page = os_page_bytes();
   const uintptr_t begin_at = ((uintptr_t)__bss_start + page - 1) & ~(page - 1);
@@ -42,7 +33,9 @@ __attribute__((constructor(101))) static void advise_zeroed_data(void) {
 }
 
 int main(void) {
-  if (!kernel_has_huge_pages()) skip("this kernel has no transparent huge pages");
+  if (!huge_pages_are("[always]") && !huge_pages_are("[madvise]")) {
+    skip("this kernel has no transparent huge pages");
+  }
   alarm(60);
   const size_t before = resident_bytes();
   for (int i = 0; i < BLOCKS; ++i) {

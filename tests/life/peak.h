@@ -7,6 +7,7 @@
 #ifndef TARN_TESTS_LIFE_PEAK_H
 #define TARN_TESTS_LIFE_PEAK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "check.h"
@@ -15,14 +16,26 @@ typedef struct peak_block {
   struct peak_block* next;
 } peak_block;
 
+/* Reads a file of the kernel's; false, with an empty text, where there is none. */
+static inline bool peak_text(const char* path, char text[4096]) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t length = file < 0 ? -1 : read(file, text, 4095);
+  if (file >= 0) close(file);
+  text[length > 0 ? length : 0] = '\0';
+  return length > 0;
+}
+
+/* Whether transparent huge pages are set to `choice`: "[always]", "[madvise]" or "[never]". */
+static inline bool huge_pages_are(const char* choice) {
+  char text[4096];
+  return peak_text("/sys/kernel/mm/transparent_hugepage/enabled", text) &&
+         strstr(text, choice) != NULL;
+}
+
 /* The number of KiB after `key` in a file of /proc, as bytes; 0 where it is not said. */
 static inline size_t peak_read(const char* path, const char* key) {
   char text[4096];
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-  if (file >= 0) close(file);
-  if (length <= 0) return 0;
-  text[length] = '\0';
+  if (!peak_text(path, text)) return 0;
   const char* at = strstr(text, key);
   return at == NULL ? 0 : strtoul(at + strlen(key), NULL, 10) * 1024;
 }

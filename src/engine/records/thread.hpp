@@ -229,6 +229,9 @@ struct alignas(cache_line_bytes) Thread : Serving {
   MailLook mail_look{};  // Written by other threads: see idle_purge.hpp.
 };
 
+// True for the thread heap from which malloc serves a thread.
+inline bool is_mallocs(const ThreadHeap& heap) noexcept { return &heap == &heap.thread->heap; }
+
 // How many free blocks of the class the thread has at hand, which are live to their pages. Any
 // thread; of another moment than what else it reads.
 inline std::size_t blocks_at_hand(const Thread& thread, std::size_t size_class) noexcept {

@@ -144,11 +144,19 @@ bool has_freed(const ThreadCache& cache, std::size_t size_class) noexcept {
          cache.count(size_class) != cache.count_unreached(size_class);
 }
 
+void give_freed_if_any(Thread& thread, std::size_t size_class) noexcept {
+  if (!has_freed(thread.cache, size_class)) return;
+  give_freed(thread, size_class, thread.cache.care[size_class].freed);
+}
+
 }  // namespace
 
 void cache_empty(Thread& thread) noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
-    if (has_freed(thread.cache, c)) give_freed(thread, c, thread.cache.care[c].freed);
+    give_freed_if_any(thread, c);
+    const Block* const first = thread.cache.lists[c].first;
+    if (first == nullptr || page_map.span_of(first) == thread.heap.current_of(c)) continue;
+    give_unreached(thread, c);
   }
 }
 
@@ -168,18 +176,9 @@ void cache_age(Thread& thread) noexcept {
   }
 }
 
-void cache_give_strays(Thread& thread) noexcept {
-  for (std::size_t c = 0; c < class_count; ++c) {
-    const Block* const first = thread.cache.lists[c].first;
-    if (first == nullptr || page_map.span_of(first) == thread.heap.current_of(c)) continue;
-    cache_give_back(thread, c);
-  }
-}
-
 void cache_give_back(Thread& thread, std::size_t size_class) noexcept {
   if (TARN_UNLIKELY(thread.cache.torn)) return;
-  if (has_freed(thread.cache, size_class))
-    give_freed(thread, size_class, thread.cache.care[size_class].freed);
+  give_freed_if_any(thread, size_class);
   give_unreached(thread, size_class);
 }
 

@@ -20,15 +20,12 @@ void cache_fill(Thread& thread, Page& page) noexcept;
 // those that are freed from now on, until the class is filled again.
 void cache_note_emptied(Thread& thread, std::size_t size_class, std::size_t blocks) noexcept;
 
-// Gives the freed blocks of all classes to their pages. What was not reached stays, for pages at
-// hand stay as well.
+// Gives the freed blocks of all classes to their pages. What was not reached of a page at hand
+// stays, as that does; of another page, which others may adopt once the thread has ended, it goes.
 void cache_empty(Thread& thread) noexcept;
 
 // Likewise for those that nobody has used since the last call.
 void cache_age(Thread& thread) noexcept;
-
-// Gives back what is at hand of pages that are not. pre: nothing that was freed is at hand
-void cache_give_strays(Thread& thread) noexcept;
 
 // Gives all blocks of a class back: the thread is to have no page at hand for it. Those of a record
 // that a fork has left stay until it is taken over (take_over_cache()).

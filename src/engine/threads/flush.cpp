@@ -16,8 +16,6 @@ namespace tarn {
 
 namespace {
 
-bool is_mallocs(const ThreadHeap& heap) noexcept { return &heap == &heap.thread->heap; }
-
 // The pages of smaller blocks are small.
 constexpr std::size_t idle_bytes_min = 2048;
 

@@ -115,7 +115,7 @@ void Orphans::cool_all_locked() noexcept {
 
 void Orphans::offer(ThreadHeap& orphan, std::size_t size_class) noexcept {
   TARN_ASSERT(lock_.held_by_this_thread());
-  if (&orphan != &orphan.thread->heap) return;  // Its heap is not malloc's: see adopt_in().
+  if (!is_mallocs(orphan)) return;  // Its heap is not malloc's: see adopt_in().
   TARN_ASSERT(size_class < class_count);
   Bin& bin = orphan.bin(size_class);
   if (bin.offered) return;

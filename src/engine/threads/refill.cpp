@@ -136,7 +136,7 @@ Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
   TARN_ASSERT(page->size_class == size_class && page->heap == &heap && !page->queued);
   ++heap.bin(size_class).pages;
   heap.pages.push_front(page);
-  if (&heap == &heap.thread->heap) {
+  if (is_mallocs(heap)) {
     page_map.retag(page->base, page->slices, heap.thread->cache.tag(size_class));
   }
   make_current(*page);

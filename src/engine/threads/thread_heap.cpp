@@ -64,9 +64,8 @@ void page_unpin(Page& page) noexcept {
 }
 
 void page_tag(const Page& page, bool on) noexcept {
-  const Thread& thread = *page.heap->thread;
-  if (page.heap != &thread.heap) return;
-  const SliceTag tag = on ? thread.cache.tag(page.size_class) : SliceTag{0};
+  if (!is_mallocs(*page.heap)) return;
+  const SliceTag tag = on ? page.heap->thread->cache.tag(page.size_class) : SliceTag{0};
   page_map.tag(page.base, page.slices, tag);
 }
 

@@ -41,7 +41,6 @@ void give_at_hand(Thread& thread) noexcept {
 
 void thread_give(Thread& thread) noexcept {
   give_at_hand(thread);
-  cache_give_strays(thread);  // Others may adopt those pages.
   orphan_give(thread);
 }
 
@@ -49,10 +48,13 @@ namespace {
 
 // Other threads may have adopted pages meanwhile.
 void give_what_a_fork_left(Thread& thread) noexcept {
-  for (CachedList& list : thread.cache.lists) {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    CachedList& list = thread.cache.lists[c];
     Block* block = list.first;
     list.first = nullptr;
+    list.room = 0;
     list.reached_at = 0;
+    thread.cache.care[c].most = 0;
     while (block != nullptr) {
       Block* const next = block->next;
       auto* const page = static_cast<Page*>(page_map.span_of(block));
@@ -63,10 +65,6 @@ void give_what_a_fork_left(Thread& thread) noexcept {
       }
       block = next;
     }
-  }
-  for (std::size_t c = 0; c < class_count; ++c) {
-    thread.cache.care[c].most = 0;
-    thread.cache.lists[c].room = 0;
   }
   thread.cache.torn = false;
 }

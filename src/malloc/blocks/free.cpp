@@ -105,7 +105,7 @@ void deallocate_attention(Page* page) noexcept {
     {
       Busy busy(*current_thread);
       if (TARN_LIKELY(&record == &main_record)) {
-        if (page->kept == 0 && page->heap == &current_thread->heap) {
+        if (page->kept == 0 && is_mallocs(*page->heap)) {
           cache_note_emptied(*current_thread, page->size_class, page->capacity);
         }
         return page_attention(*page);
