@@ -1,6 +1,7 @@
 /* blocks: lists of blocks of random sizes, all written.
  *
  * SPDX-License-Identifier: MIT */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,13 @@ block* block_take(size_t size) {
   return taken;
 }
 
+static atomic_long lists_taken;
+
+long blocks_of_lists(void) { return atomic_load_explicit(&lists_taken, memory_order_relaxed); }
+
 void list_fill(list* to, size_t bytes, sizes range, uint64_t* random) {
-  for (size_t filled = 0; filled < bytes;) {
+  long count = 0;
+  for (size_t filled = 0; filled < bytes; ++count) {
     size_t size = range.least + random_next(random) % (range.most - range.least + 1);
     if (size > bytes - filled && bytes - filled >= sizeof(block)) size = bytes - filled;
     block* taken = block_take(size);
@@ -44,6 +50,7 @@ void list_fill(list* to, size_t bytes, sizes range, uint64_t* random) {
     to->last = taken;
     filled += size;
   }
+  atomic_fetch_add_explicit(&lists_taken, count, memory_order_relaxed);
 }
 
 void list_free(list* from) {

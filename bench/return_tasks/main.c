@@ -77,8 +77,8 @@ static int run(task_function* peak, task_function* demand, task* asked) {
   const long left = resident_kib();
   printf(
       "{\"filled_kib\": %ld, \"peak_kib\": %ld, \"wall_s\": %.3f, \"work_s\": %.4f, "
-      "\"faults\": %ld, ",
-      filled, most, wall, work_seconds(), taken);
+      "\"faults\": %ld, \"blocks\": %ld, ",
+      filled, most, wall, work_seconds(), taken, blocks_of_lists());
   if (call != NULL) printf("\"given_back_by\": \"%s\", \"given_back_kib\": %ld, ", call, left);
   printf("\"samples\": [");
   samples_print();

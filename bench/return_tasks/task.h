@@ -44,6 +44,7 @@ uint64_t random_next(uint64_t* state);
 block* block_take(size_t size); /* Written. Ends the program if there is no memory. */
 void list_fill(list* to, size_t bytes, sizes range, uint64_t* random);
 void list_free(list* from); /* The oldest first. */
+long blocks_of_lists(void); /* How many list_fill() has taken so far, in all threads. */
 extern const sizes small_sizes, large_sizes;
 
 typedef void task_function(task*);

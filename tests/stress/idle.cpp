@@ -46,9 +46,12 @@ void burst(stress::Random& random, std::size_t blocks) {
   left_count = left.size();
 }
 
+// Whether the purging thread meets a page that rests is the scheduler's: on until it has, with
+// patience.
 void produce(unsigned id, int count) {
+  constexpr int patience = 20;
   stress::Random random(id + 7);
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count || (purged == 0 && i < patience * count); ++i) {
     while (left_count > 10'000) ::usleep(100);
     // A thread of its own now and then: it ends with mail that is in somebody's hands.
     if (random.below(8) == 0) {
