@@ -1,6 +1,7 @@
 /* huge_growth: a heap that grows beyond huge_from_kib does so by huge pages, takes hardly more
- * memory than without them, and has given it back when it is empty: what is dropped of a huge page
- * is not filled up again.
+ * memory and no more mappings than without them, and has given it back when it is empty: what is
+ * dropped of a huge page is not filled up again. `off`: without them. `long`: in long blocks that
+ * are written to. `unwritten`: in long blocks that are not, which stay out of memory.
  *
  * SPDX-License-Identifier: MIT */
 #include <malloc.h>
@@ -8,27 +9,57 @@
 
 #include "peak.h"
 
-static const size_t from = 32 * (size_t)MEBIBYTE;
+static const size_t from = 8 * (size_t)MEBIBYTE;
 static const size_t to = 192 * (size_t)MEBIBYTE;
 static const size_t window = 2 * (size_t)MEBIBYTE;
+static const size_t long_block = 6 * (size_t)MEBIBYTE;
 
 static size_t huge_bytes(void) { return peak_read("/proc/self/smaps_rollup", "AnonHugePages:"); }
 
+static size_t mappings(void) {
+  FILE* file = fopen("/proc/self/maps", "r");
+  CHECK(file != NULL);
+  size_t lines = 0;
+  for (int c = fgetc(file); c != EOF; c = fgetc(file)) lines += c == '\n';
+  fclose(file);
+  return lines;
+}
+
+static void check_unwritten(void) {
+  peak_block* little = peak_fill(2 * from, 48, 20);
+  const size_t before = huge_bytes();
+  void* blocks[32];
+  for (int i = 0; i < 32; ++i) CHECK((blocks[i] = malloc(long_block)) != NULL);
+  CHECK(huge_bytes() == before);
+  CHECK_RESIDENT_BELOW(5 * from);
+  for (int i = 0; i < 32; ++i) free(blocks[i]);
+  peak_free(little);
+}
+
 int main(int count, char** words) {
-  (void)words;
+  const char* mode = count > 1 ? words[1] : "";
   /* Not never, and not always, where they are nobody's doing. */
   if (!huge_pages_are("[madvise]")) skip("this kernel gives no huge pages for the asking");
   alarm(120);
-  const bool off = count > 1;
+  const bool off = strcmp(mode, "off") == 0;
+  const size_t least = strcmp(mode, "long") == 0 ? long_block : 48;
   peak_block* blocks = peak_fill(from / 2, 48, 20);
   CHECK(huge_bytes() == 0);
-  peak_block* more = peak_fill(to, 48, 20);
+  if (strcmp(mode, "unwritten") == 0) {
+    check_unwritten();
+    peak_free(blocks);
+    return 0;
+  }
+  const size_t mappings_before = mappings();
+  peak_block* more = peak_fill(to, least, 20);
   const size_t huge = huge_bytes();
   const size_t peak = peak_bytes();
-  dprintf(STDERR_FILENO, "%zu MiB in huge pages, %zu MiB at most\n", huge / MEBIBYTE,
-          peak / MEBIBYTE);
+  const size_t mappings_now = mappings();
+  dprintf(STDERR_FILENO, "%zu MiB in huge pages, %zu MiB at most, %zu mappings\n", huge / MEBIBYTE,
+          peak / MEBIBYTE, mappings_now);
   CHECK(off ? huge == 0 : huge > to / 2);
   CHECK(peak < from / 2 + to + (from + to) / 8 + 4 * window);
+  CHECK(mappings_now < mappings_before + 24);
   peak_free(blocks);
   peak_free(more);
   CHECK(malloc_trim(0) == 1);

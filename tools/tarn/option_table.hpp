@@ -24,7 +24,7 @@ inline constexpr std::array<LibraryOption, 11> library_options = {{
     {"check_tree_threads", "0 to 1", "0",
      "1: reports subtrees (tarn/tree/tree.h) that a thread uses although they are another "
      "one's"},
-    {"huge_from_kib", "0 to 4294967296", "32768",
+    {"huge_from_kib", "0 to 4294967296", "8192",
      "from this size on the heap grows by huge pages, where the OS gives them for the "
      "asking; 0: never"},
     {"large_move_kib", "64 to 4294967296", "256",

@@ -94,6 +94,14 @@ constexpr std::size_t page_slices(std::size_t size_class, std::size_t pages) noe
   return page_slices(page_plans[size_class], pages);
 }
 
+// The fewest slices of a page of malloc's own heap that fills a hole: room for four blocks, as with
+// fewer it would be full, and empty, all the time.
+constexpr std::size_t page_slices_least(std::size_t block_bytes, std::size_t slices) noexcept {
+  constexpr std::size_t blocks_least = 4;
+  const std::size_t least = slices_for(blocks_least * block_bytes);
+  return least < slices ? least : slices;
+}
+
 inline constexpr std::size_t page_blocks_max = (1u << 14) - 1;  // The most blocks of a page.
 
 // Slices of a page in a heap other than malloc's. Such a heap gives all of its pages back at once,

@@ -49,14 +49,15 @@ Collected received(Page* page, Remote seen) noexcept {
 
 }  // namespace
 
-Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
+Page* page_take(std::size_t size_class, std::size_t block_bytes, PageLength length,
                 SpanSource source) noexcept {
-  TARN_ASSERT(slices != 0 && block_bytes <= slices * slice_bytes);
-  Span* const span = source.take(slices, 1);
+  TARN_ASSERT(length.least != 0 && length.least <= length.most);
+  TARN_ASSERT(block_bytes <= length.least * slice_bytes);
+  Span* const span = source.take_page(length.least, length.most);
   if (span == nullptr) return nullptr;
   auto* const page = static_cast<Page*>(span);
   page->free = page->local_free = nullptr;
-  TARN_ASSERT(span->slices >= slices && block_bytes >= block_bytes_min);
+  TARN_ASSERT(span->slices >= length.least && block_bytes >= block_bytes_min);
   page->countdown = 0;
   page->kept = 0;
   page->block_bytes = static_cast<std::uint32_t>(block_bytes);

@@ -135,13 +135,23 @@ struct Collected {
   std::uint32_t count = 0;
 };
 
+// How many slices a page is to have: `most`, or a hole of fewer. See Store::take_page().
+struct PageLength {
+  std::size_t least;
+  std::size_t most;
+
+  constexpr explicit PageLength(std::size_t slices) noexcept : least(slices), most(slices) {}
+  constexpr PageLength(std::size_t shortest, std::size_t longest) noexcept
+      : least(shortest), most(longest) {}
+};
+
 // Takes a page for blocks of a class, in state open, none of them handed out. Null when out of
 // memory. The class says which lists the page goes on; a class of the heap's own has blocks of a
 // size of its own. source: of the heap that the page is for.
-Page* page_take(std::size_t size_class, std::size_t block_bytes, std::size_t slices,
+Page* page_take(std::size_t size_class, std::size_t block_bytes, PageLength length,
                 SpanSource source = {}) noexcept;
 inline Page* page_take(std::size_t size_class, std::size_t slices) noexcept {
-  return page_take(size_class, class_block_bytes[size_class], slices);
+  return page_take(size_class, class_block_bytes[size_class], PageLength(slices));
 }
 
 // pre: live() == 0, not queued, remote state dead (page_kill).

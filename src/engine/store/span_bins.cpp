@@ -45,6 +45,17 @@ Span* SpanBins::find(std::size_t slices, std::size_t alignment) const noexcept {
   return nullptr;
 }
 
+Span* SpanBins::find_less(std::size_t slices, std::size_t least) const noexcept {
+  TARN_ASSERT(least != 0 && least < slices);
+  if (least > slices_) return nullptr;
+  const std::size_t last = bin_of(least);
+  for (std::size_t bin = bin_of(slices - 1) + 1; bin-- > last;) {
+    Span* const span = bins_[bin].head();  // Of unequal sizes above the exact bins.
+    if (span != nullptr && span->slices >= least && span->slices < slices) return span;
+  }
+  return nullptr;
+}
+
 bool SpanBins::check(SpanKind kind) const noexcept {
   std::size_t total = 0;
   for (std::size_t bin = 0; bin < bin_count; ++bin) {

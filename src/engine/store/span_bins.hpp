@@ -53,6 +53,9 @@ class SpanBins {
   // when none is found. pre: slices != 0, alignment is a power of two
   Span* find(std::size_t slices, std::size_t alignment) const noexcept;
 
+  // A span of less than `slices` and at least `least`, one of the longest; null when none is found.
+  Span* find_less(std::size_t slices, std::size_t least) const noexcept;
+
   std::size_t slices() const noexcept { return slices_; }
   bool check(SpanKind kind) const noexcept;
 

@@ -16,11 +16,6 @@ constinit PurgePolicy policy;
 
 namespace {
 
-// A chunk is a quarter of what is reserved already, within these bounds: few mappings for a large
-// heap, little address space for a small one.
-constexpr std::size_t chunk_slices_min = (std::size_t{4} << 20) >> slice_shift;
-constexpr std::size_t chunk_slices_max = (std::size_t{64} << 20) >> slice_shift;
-
 // A free span is found from both of its ends.
 bool leads_to(const Span* span) noexcept {
   return page_map.span_of(span->base) == span && page_map.span_of(span->end() - 1) == span;
@@ -131,6 +126,7 @@ bool Store::grow_locked(std::size_t slices) noexcept {
   if (wanted < chunk_slices_min) wanted = chunk_slices_min;
   if (wanted > chunk_slices_max) wanted = chunk_slices_max;
   if (wanted < slices) wanted = slices;
+  wanted = align_up(wanted, os::huge_page_bytes >> slice_shift);
 
   void* chunk = os::vm_reserve(wanted << slice_shift);
   if (chunk == nullptr && wanted > slices) {
@@ -146,8 +142,7 @@ bool Store::grow_locked(std::size_t slices) noexcept {
     return false;
   }
   os::vm_name(chunk, wanted << slice_shift, "tarn: heap");
-  // A small program has little more than this chunk.
-  if (reserved_slices_ == 0) os::vm_avoid_huge(chunk, wanted << slice_shift);
+  choose_pages_locked(base, wanted);
   Span* const span = make_span_locked(base, wanted);
   begin_growth_locked(span);
   reserved_slices_ = grown_slices_;
@@ -341,16 +336,16 @@ Store::Taken Store::take_locked(std::size_t slices, std::size_t alignment, Fit f
   // Not after room was made for it: dirty memory could not have served.
   const bool could_be_warm = fit != Fit::zero && excess != nullptr;
   if (span->kind_now() == SpanKind::clean && could_be_warm) note_taken_clean_locked(slices);
-  const std::byte* const clean_end = span->kind_now() == SpanKind::clean ? span->end() : nullptr;
+  const std::byte* const end = span->end();
   remove_locked(span);
   Span* const taken = cut_locked(span, slices, alignment);
   const std::size_t from = policy.huge_from_slices.load(std::memory_order_relaxed);
-  const bool is_large = from != 0 && reserved_slices_ - clean_.slices() >= from;
-  std::byte* const window = TARN_UNLIKELY(is_large) ? window_locked(taken, clean_end) : nullptr;
+  const bool grows_large = from != 0 && taken->zeroed && reserved_slices_ - clean_.slices() >= from;
+  const Windows windows = TARN_UNLIKELY(grows_large) ? windows_locked(taken, end) : Windows{};
   settle_locked();
   TARN_ASSERT(page_map.is_clear(taken->base, slices));
   note_committed_locked();
-  return {taken, window};
+  return {taken, windows};
 }
 
 void Store::note_committed_locked() noexcept {
@@ -364,13 +359,26 @@ void Store::note_committed_locked() noexcept {
   TARN_ASSERT(in_use <= committed && committed <= committed_slices_peak());
 }
 
-Span* Store::take(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
-  if (slices > span_slices_max || alignment > span_slices_max - slices) return nullptr;
-  TARN_ASSERT(slices != 0 && is_power_of_two(alignment));
+// How long a page is to be: as long as a shorter dirty span, unless one is there that is as long as
+// wanted, or not much longer.
+std::size_t Store::page_slices_locked(std::size_t least, std::size_t most) const noexcept {
+  TARN_ASSERT(lock_.held_by_this_thread() && least != 0 && least < most);
+  const Span* const longer = dirty_.find(most, 1);
+  if (longer != nullptr && longer->slices <= 2 * most) return most;
+  const Span* const shorter = dirty_.find_less(most, least);
+  return shorter != nullptr ? shorter->slices : most;
+}
+
+Span* Store::take_between(std::size_t least, std::size_t most, std::size_t alignment,
+                          Fit fit) noexcept {
+  if (most > span_slices_max || alignment > span_slices_max - most) return nullptr;
+  TARN_ASSERT(least != 0 && least <= most && is_power_of_two(alignment));
+  std::size_t slices = most;
   std::size_t excess = 0;
   Taken taken{};
   {
     os::Locked locked(lock_);
+    if (least != most) slices = page_slices_locked(least, most);
     taken = take_locked(slices, alignment, fit, &excess);
   }
   if (TARN_UNLIKELY(excess != 0)) {
@@ -378,7 +386,7 @@ Span* Store::take(std::size_t slices, std::size_t alignment, Fit fit) noexcept {
     os::Locked locked(lock_);
     taken = take_locked(slices, alignment, fit, nullptr);
   }
-  if (TARN_UNLIKELY(taken.window != nullptr)) fill_window(taken.window);
+  if (TARN_UNLIKELY(taken.windows.bytes != 0)) fill(taken.windows);
   return taken.span;
 }
 

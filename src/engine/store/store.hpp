@@ -76,7 +76,15 @@ class Store {
   // A span of exactly `slices`, aligned to `alignment` slices (a power of two, 1: any); null when
   // out of memory, or when nothing fits as wanted. The caller sets its kind and its entries in the
   // page map.
-  Span* take(std::size_t slices, std::size_t alignment, Fit fit = Fit::warm) noexcept;
+  Span* take(std::size_t slices, std::size_t alignment, Fit fit = Fit::warm) noexcept {
+    return take_between(slices, slices, alignment, fit);
+  }
+
+  // A span of `most` slices; or of fewer, but at least `least`, where that is what lies free and is
+  // dirty: such a span would serve nobody else, and clean memory costs page faults.
+  Span* take_page(std::size_t least, std::size_t most) noexcept {
+    return take_between(least, most, 1, Fit::warm);
+  }
 
   // pre: the span's interior entries in the page map are cleared.
   void give(Span* span) noexcept;
@@ -182,6 +190,12 @@ class Store {
  private:
   friend struct StoreAccess;  // Of the tests.
 
+  // A chunk is a quarter of what is reserved already, within these bounds: few mappings for a large
+  // heap, little address space for a small one. It consists of whole huge pages: Linux places it at
+  // the start of one then.
+  static constexpr std::size_t chunk_slices_min = (std::size_t{4} << 20) >> slice_shift;
+  static constexpr std::size_t chunk_slices_max = (std::size_t{64} << 20) >> slice_shift;
+
   // What a purge takes.
   struct Purge {
     std::uint64_t now_ms;
@@ -190,15 +204,27 @@ class Store {
     std::size_t most_slices;  // No more than so many.
   };
 
-  // A span, and the window that it begins to use and that is to be a huge page, or null.
+  // Windows side by side that are to be huge pages; or none.
+  struct Windows {
+    std::byte* start = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  // A span, and the windows that it begins to use.
   struct Taken {
     Span* span = nullptr;
-    std::byte* window = nullptr;
+    Windows windows;
   };
+  Span* take_between(std::size_t least, std::size_t most, std::size_t alignment, Fit fit) noexcept;
+  std::size_t page_slices_locked(std::size_t least, std::size_t most) const noexcept;
   Taken take_locked(std::size_t slices, std::size_t alignment, Fit fit,
                     std::size_t* excess) noexcept;
-  std::byte* window_locked(const Span* taken, const std::byte* clean_end) noexcept;
-  static void fill_window(std::byte* window) noexcept;
+  bool gives_huge_unasked_locked(std::byte* chunk, std::size_t slices) noexcept;
+  void choose_pages_locked(std::byte* chunk, std::size_t slices) noexcept;
+  bool will_be_written_locked(const Span* taken) noexcept;
+  void warm_locked(Span* clean, std::size_t slices) noexcept;
+  Windows windows_locked(const Span* taken, const std::byte* clean_end) noexcept;
+  static void fill(Windows windows) noexcept;
   static Span* find_locked(const SpanBins& bins, std::size_t slices,
                            std::size_t alignment) noexcept;
   Span* find_clean_locked(std::size_t slices, std::size_t alignment, Fit fit) noexcept;
@@ -269,11 +295,12 @@ class Store {
   std::atomic<std::size_t> committed_slices_peak_{0};
   std::size_t in_use_slices_peak_ = 0;
   std::size_t purging_slices_ = 0;
-  EarlyPurges surplus_;            // Purges of more than is likely to be wanted again.
-  EarlyPurges room_;               // Purges that had to make room for clean memory.
-  bool purge_refused_ = false;     // The OS refused the last purge: of locked memory, perhaps.
-  std::uintptr_t window_end_ = 0;  // Where the last window for a huge page ends,
-  std::size_t windows_apart_ = 0;  // and how many were not beside the one before.
+  EarlyPurges surplus_;         // Purges of more than is likely to be wanted again.
+  EarlyPurges room_;            // Purges that had to make room for clean memory.
+  bool purge_refused_ = false;  // The OS refused the last purge: of locked memory, perhaps.
+  bool huge_known_ = false;     // Whether huge_from_slices is 0 where the OS needs no asking.
+  const std::byte* long_base_ = nullptr;  // The last long span of clean memory; it may have gone.
+  std::size_t long_slices_ = 0;
   std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // What zones have from the OS.
   std::atomic<std::uint64_t> map_calls_{0};
   std::uint64_t purge_calls_ = 0;
@@ -289,7 +316,7 @@ struct PurgePolicy {
   std::atomic<std::uint64_t> delay_ms{500};
   std::atomic<std::size_t> keep_slices{256};
   // From this size on the store grows by huge pages; 0: never.
-  std::atomic<std::size_t> huge_from_slices{(std::size_t{32} << 20) >> slice_shift};
+  std::atomic<std::size_t> huge_from_slices{(std::size_t{8} << 20) >> slice_shift};
 };
 extern PurgePolicy policy;
 

@@ -149,13 +149,16 @@ Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t block_b
   TARN_ASSERT(slices != 0);
   heap.refused_by = charge(*heap.record, slices << slice_shift);
   if (heap.refused_by != nullptr) return nullptr;
-  Page* const page = page_take(size_class, block_bytes, slices, heap.record->source);
+  Page* const page = page_take(size_class, block_bytes, PageLength(slices), heap.record->source);
   if (page == nullptr) cancel_charge(*heap.record, slices << slice_shift);
   return page;
 }
 
 Page* take_for_main(std::size_t size_class, std::size_t pages) noexcept {
-  Page* const page = page_take(size_class, page_slices(size_class, pages));
+  const std::size_t bytes = class_block_bytes[size_class];
+  const std::size_t slices = page_slices(size_class, pages);
+  const PageLength length(page_slices_least(bytes, slices), slices);
+  Page* const page = page_take(size_class, bytes, length);
   return page != nullptr ? page : page_take(size_class, page_slices(size_class, 0));
 }
 

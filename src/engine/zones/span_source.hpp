@@ -33,6 +33,11 @@ class SpanSource {
     return is_store() ? store.take(slices, alignment, fit) : zone_->take(slices, alignment);
   }
 
+  // As Store::take_page(). A zone gives the most.
+  Span* take_page(std::size_t least, std::size_t most) const noexcept {
+    return is_store() ? store.take_page(least, most) : zone_->take(most, 1);
+  }
+
   // As Store::give(). pre: the span's entries in the page map are cleared (unmap)
   void give(Span* span) const noexcept { is_store() ? store.give(span) : zone_->give(span); }
 

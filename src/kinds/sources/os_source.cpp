@@ -20,7 +20,6 @@ namespace tarn {
 
 namespace {
 
-constexpr std::size_t huge_bytes = std::size_t{2} << 20;
 constexpr std::size_t bytes_max = PTRDIFF_MAX / 2;
 
 struct Kept {
@@ -42,7 +41,7 @@ bool has(const tarn_os_source& source, unsigned flag) noexcept {
 }
 
 std::size_t grain_of(const tarn_os_source& source) noexcept {
-  if (has(source, TARN_OS_SOURCE_HUGE)) return huge_bytes;
+  if (has(source, TARN_OS_SOURCE_HUGE)) return os::huge_page_bytes;
   const std::size_t page = os::page_bytes();
   return page < slice_bytes ? slice_bytes : page;
 }
@@ -154,7 +153,7 @@ TARN_EXPORT int tarn_os_source_init(tarn_os_source* source, const tarn_os_source
   source->options = wanted;
   if (wanted.flags == 0) return 0;
   if (wanted.chunk_bytes == 0 && has(*source, TARN_OS_SOURCE_HUGE)) {
-    source->options.chunk_bytes = huge_bytes;
+    source->options.chunk_bytes = os::huge_page_bytes;
   }
   const std::size_t grain = grain_of(*source);
   char* const start = reserve(*source, grain, grain);

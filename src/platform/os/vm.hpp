@@ -28,16 +28,22 @@ std::size_t vm_bytes_there_can_be() noexcept;
 // range is still the caller's.
 bool vm_release(void* start, std::size_t bytes) noexcept;
 
+inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
 // Asks for huge pages in a range that was just reserved. False when the OS has none.
 bool vm_prefer_huge(void* start, std::size_t bytes) noexcept;
 
-// Has a range backed by a huge page now, if the OS gives one, and by small ones what is dropped of
-// it. False when the OS has none. pre: the first page is the caller's, and none is backed; of the
-// length of a huge page, and at a multiple of that
-bool vm_fill_huge(void* start, std::size_t bytes) noexcept;
-
 // Asks for small pages, also in static memory.
 void vm_avoid_huge(void* start, std::size_t bytes) noexcept;
+
+// Whether the OS gives huge pages unasked, as one of all that could be backed by one shows. Its
+// first page is backed afterwards. pre: none of it is, nor may be used
+bool vm_is_huge_unasked(void* start) noexcept;
+
+// Has a range where small pages were asked for backed by huge pages now, if the OS gives them, and
+// by small ones what is dropped of it later. False when the OS has none. pre: the first page of
+// each huge one is the caller's, none is backed, and it starts and ends as huge pages do
+bool vm_fill_huge(void* start, std::size_t bytes) noexcept;
 
 // Has a range backed by memory now. False when the OS cannot.
 bool vm_populate(void* start, std::size_t bytes) noexcept;

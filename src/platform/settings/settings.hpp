@@ -49,7 +49,7 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
      "2 guarded, 3 passthrough"},
     {"background_purge", 0, 0, 1,
      "1: a thread of tarn's own gives freed memory back while the program sleeps"},
-    {"huge_from_kib", 32768, 0, std::uint64_t{1} << 32,
+    {"huge_from_kib", 8192, 0, std::uint64_t{1} << 32,
      "from this size on the heap grows by huge pages, where the OS gives them for the asking; "
      "0: never"},
 }};

@@ -88,10 +88,18 @@ void vm_avoid_huge(void* start, std::size_t bytes) noexcept {
   succeeds([=] { return madvise(reinterpret_cast<void*>(first), end - first, MADV_NOHUGEPAGE); });
 }
 
+bool vm_is_huge_unasked(void* start) noexcept {
+  auto* const first = static_cast<volatile char*>(start);
+  *first = 0;
+  return vm_resident(static_cast<char*>(start) + huge_page_bytes / 2, slice_bytes) != 0;
+}
+
 bool vm_fill_huge(void* start, std::size_t bytes) noexcept {
   if (!vm_prefer_huge(start, bytes)) return false;
-  *static_cast<volatile char*>(start) = 0;
-  vm_avoid_huge(start, bytes);  // Else khugepaged fills up what is dropped later.
+  auto* const at = static_cast<volatile char*>(start);
+  for (std::size_t i = 0; i < bytes; i += huge_page_bytes) at[i] = 0;
+  // Else khugepaged fills up what is dropped later, and the mapping would be split.
+  vm_avoid_huge(start, bytes);
   return true;
 }
 

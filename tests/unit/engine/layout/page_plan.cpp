@@ -44,6 +44,20 @@ TEST(PagePlan, EachPageIsFourTimesTheOneBeforeUpToTheFullSize) {
   }
 }
 
+TEST(PagePlan, AHoleHoldsFourBlocksOrAsManyAsThePage) {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const std::size_t bytes = class_block_bytes[c];
+    for (const std::size_t slices : {page_slices(c, 0), page_slices(c, 99)}) {
+      const std::size_t least = page_slices_least(bytes, slices);
+      EXPECT_LE(least, slices);
+      EXPECT_GE(least * slice_bytes / bytes,
+                std::min<std::size_t>(4, slices * slice_bytes / bytes));
+    }
+  }
+  EXPECT_EQ(page_slices_least(64, 4), 1u);
+  EXPECT_EQ(page_slices_least(4096, 8), 4u);
+}
+
 // Of random small sizes, as a program has that asks for whatever its strings and nodes need.
 TEST(PagePlan, LittleIsTouchedBesideTheBlocks) {
   double wasted = 0;

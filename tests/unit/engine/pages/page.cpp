@@ -11,7 +11,7 @@
 
 #include "engine/layout/page_plan.hpp"
 #include "engine/store/store.hpp"
-#include "platform/os/fake/fake.hpp"
+#include "platform/fake/fake.hpp"
 
 namespace tarn {
 namespace {

@@ -85,6 +85,21 @@ TEST_F(SpanBinsTest, ASpanInALaterBinThatFitsIsFoundBeyondAnyNumberThatDoNot) {
   EXPECT_EQ(bins_.find(1040, 1), next);
 }
 
+TEST_F(SpanBinsTest, TheLongestOfThoseThatAreShorter) {
+  EXPECT_EQ(bins_.find_less(20, 1), nullptr);
+  Span* const five = insert(5);
+  Span* const nine = insert(9);
+  insert(20);
+  EXPECT_EQ(bins_.find_less(20, 1), nine);
+  EXPECT_EQ(bins_.find_less(9, 1), five) << "less, not as long";
+  EXPECT_EQ(bins_.find_less(9, 6), nullptr);
+  EXPECT_EQ(bins_.find_less(5, 4), nullptr);
+  Span* const large = insert(1060);
+  EXPECT_EQ(bins_.find_less(1100, 1050), large);
+  EXPECT_EQ(bins_.find_less(1100, 1061), nullptr) << "of its bin, and too short";
+  EXPECT_NE(bins_.find_less(1060, 1), large) << "of its bin, and too long";
+}
+
 TEST_F(SpanBinsTest, Alignment) {
   Span* const odd = insert(8, 1025);
   EXPECT_EQ(bins_.find(8, 2), nullptr);

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/os/fake/fake.hpp"
+#include "platform/fake/fake.hpp"
 #include "survey.hpp"
 
 namespace tarn {
@@ -97,6 +97,49 @@ TEST_F(StoreTest, WarmMemoryFirst) {
   give_span(larger);
 }
 
+// Holes of so many slices, with something in use between them.
+class StoreHolesTest : public StoreTest {
+ protected:
+  void make_holes(std::initializer_list<std::size_t> sizes) {
+    std::vector<Span*> holes;
+    for (const std::size_t slices : sizes) {
+      holes.push_back(take_span(slices));
+      between_.push_back(take_span(1));
+    }
+    for (Span* span : holes) give_span(span);
+  }
+  void TearDown() override {
+    for (Span* span : between_) give_span(span);
+    StoreTest::TearDown();
+  }
+  static std::size_t page_slices(std::size_t least, std::size_t most) {
+    Span* const span = store.take_page(least, most);
+    const std::size_t slices = span->slices;
+    give_span(span);
+    return slices;
+  }
+
+ private:
+  std::vector<Span*> between_;
+};
+
+TEST_F(StoreHolesTest, APageFillsAHoleBeforeCleanMemoryIsTaken) {
+  make_holes({3, 5});
+  EXPECT_EQ(page_slices(1, 8), 5u) << "the longest that is there";
+  EXPECT_EQ(page_slices(4, 5), 5u);
+  EXPECT_EQ(page_slices(3, 4), 4u) << "part of one that is not much longer";
+  EXPECT_EQ(page_slices(1, 2), 2u);
+  EXPECT_EQ(page_slices(6, 8), 8u) << "no hole of as many: clean memory";
+}
+
+TEST_F(StoreHolesTest, AHoleIsFilledBeforeALongOneIsCut) {
+  make_holes({3, 40, 9});
+  EXPECT_EQ(page_slices(2, 4), 3u);
+  EXPECT_EQ(page_slices(4, 8), 8u);
+  EXPECT_EQ(page_slices(4, 20), 20u) << "twice as long is not much longer";
+  EXPECT_EQ(page_slices(4, 19), 9u);
+}
+
 TEST_F(StoreTest, ARoomySpanIsFreeAlreadyAndCanGrowByAQuarter) {
   store.purge(time_in(0), 0, 0);
   give_span(take_span(500));
@@ -125,9 +168,10 @@ TEST_F(StoreTest, ARemapWithASpareIsRefusedWhenMuchIsClean) {
   store.purge(time_in(0), 0, 0);
   ASSERT_GT(free_slices(SpanKind::clean), 8000u);
   EXPECT_FALSE(store.remap(span, 100, 100));
-  Span* const used = take_span(free_slices(SpanKind::clean) + 1);
+  std::vector<Span*> used;
+  while (free_slices(SpanKind::clean) > 2048) used.push_back(take_span(1024));
   EXPECT_TRUE(store.remap(span, 100, 100));
-  give_span(used);
+  for (Span* each : used) give_span(each);
   give_span(span);
 }
 
@@ -321,6 +365,7 @@ class HugeStoreTest : public StoreTest {
   void TearDown() override {
     for (Span* span : spans_) give_span(span);
     policy.huge_from_slices.store(before_);
+    os::fake::set_resident(false);
     StoreTest::TearDown();
   }
   // The number of windows that were to be huge while the store grew to `slices` by spans of `each`.
@@ -355,9 +400,40 @@ TEST_F(HugeStoreTest, FromItsSizeOnItGrowsByWindows) {
 
 TEST_F(HugeStoreTest, NotForLongSpansNorForWhatIsWarm) {
   grow(4 * window_slices, 16);
-  EXPECT_EQ(grow(24 * window_slices, window_slices), 0u) << "of these much may never be used";
+  EXPECT_EQ(grow(24 * window_slices, 3 * window_slices), 0u) << "the one before was not written to";
   for (Span* span : std::exchange(spans_, {})) give_span(span);
   EXPECT_EQ(grow(24 * window_slices, 16), 0u);
+}
+
+TEST_F(HugeStoreTest, ForLongSpansIfTheOneBeforeWasWrittenTo) {
+  grow(5 * window_slices, 16);
+  const auto fills = [this](std::size_t slices) {
+    const void* const last = os::fake::filled_huge();
+    spans_.push_back(take_span(slices));
+    return os::fake::filled_huge() != last;
+  };
+  EXPECT_FALSE(fills(3 * window_slices));
+  os::fake::set_resident(true);
+  EXPECT_TRUE(fills(3 * window_slices));
+  EXPECT_GE(os::fake::filled_huge_bytes(), 2 * window_slices * slice_bytes);
+  EXPECT_FALSE(fills(13 * window_slices)) << "more than four times as long";
+  EXPECT_TRUE(fills(20 * window_slices));
+  os::fake::set_resident(false);
+  EXPECT_FALSE(fills(20 * window_slices));
+}
+
+TEST_F(HugeStoreTest, OfALongSpanHardlyMoreThanItTakes) {
+  os::fake::set_resident(true);
+  grow(5 * window_slices, 16);
+  for (const std::size_t half : {3u, 5u, 7u, 19u, 21u, 41u}) {
+    const std::size_t slices = half * window_slices / 2 + 1;
+    const void* const last = os::fake::filled_huge();
+    spans_.push_back(take_span(slices));
+    const auto* const filled = static_cast<std::byte*>(os::fake::filled_huge());
+    if (filled == last) continue;
+    EXPECT_LE(filled + os::fake::filled_huge_bytes(),
+              spans_.back()->end() + spans_.back()->bytes() / 8);
+  }
 }
 
 TEST_F(HugeStoreTest, NeverWhenItIsOffOrTheOsHasNone) {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "platform/os/fake/fake.hpp"
+#include "platform/fake/fake.hpp"
 
 namespace tarn {
 namespace {

@@ -22,6 +22,10 @@ void limit_file_bytes(std::size_t bytes) noexcept;
 std::uint64_t calls() noexcept;         // Calls that could have failed, since the last fail_at().
 std::size_t bytes_reserved() noexcept;  // Reserved and not released.
 std::size_t bytes_purged() noexcept;    // Sum over all purges.
-void* filled_huge() noexcept;           // Where vm_fill_huge() was wanted last.
+void* filled_huge() noexcept;           // Where vm_fill_huge() was wanted last,
+std::size_t filled_huge_bytes() noexcept;  // and how much.
+
+// Whether vm_resident() says that all is in memory, or that nothing is; nothing at first.
+void set_resident(bool all) noexcept;
 
 }  // namespace tarn::os::fake

@@ -10,7 +10,7 @@
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/slice.hpp"
-#include "platform/os/fake/fake.hpp"
+#include "platform/fake/fake.hpp"
 
 namespace tarn::os {
 
@@ -23,6 +23,8 @@ std::atomic<std::size_t> reserved_bytes{0};
 std::atomic<std::size_t> purged_bytes{0};
 std::atomic<std::size_t> limit{0};
 std::atomic<void*> last_filled{nullptr};
+std::atomic<std::size_t> last_filled_bytes{0};
+std::atomic<bool> all_resident{false};
 
 bool call_fails() noexcept {
   const std::uint64_t call = call_count.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -58,6 +60,8 @@ std::uint64_t calls() noexcept { return call_count.load(); }
 std::size_t bytes_reserved() noexcept { return reserved_bytes.load(); }
 std::size_t bytes_purged() noexcept { return purged_bytes.load(); }
 void* filled_huge() noexcept { return last_filled.load(); }
+std::size_t filled_huge_bytes() noexcept { return last_filled_bytes.load(); }
+void set_resident(bool all) noexcept { all_resident.store(all); }
 
 }  // namespace fake
 
@@ -83,7 +87,12 @@ bool vm_release(void* start, std::size_t bytes) noexcept {
 
 bool vm_prefer_huge(void*, std::size_t) noexcept { return !call_fails(); }
 void vm_avoid_huge(void*, std::size_t) noexcept {}
-bool vm_fill_huge(void* at, std::size_t) noexcept { return last_filled.store(at), !call_fails(); }
+bool vm_is_huge_unasked(void*) noexcept { return false; }
+bool vm_fill_huge(void* at, std::size_t bytes) noexcept {
+  last_filled.store(at);
+  last_filled_bytes.store(bytes);
+  return !call_fails();
+}
 bool vm_populate(void*, std::size_t) noexcept { return !call_fails(); }
 bool vm_bind(void*, std::size_t, unsigned node) noexcept { return !call_fails() && node == 0; }
 
@@ -113,7 +122,9 @@ void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
   return grown;
 }
 
-std::size_t vm_resident(const void*, std::size_t) noexcept { return 0; }
+std::size_t vm_resident(const void*, std::size_t bytes) noexcept {
+  return all_resident.load() ? bytes : 0;
+}
 
 void vm_name(void*, std::size_t, const char*) noexcept {}
 
