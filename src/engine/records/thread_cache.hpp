@@ -117,28 +117,37 @@ TARN_INLINE void* cache_take(ThreadCache& cache, std::size_t size_class) noexcep
   return block;
 }
 
-// False when the list is full. pre: the block's tag is of the class and of the calling thread
-TARN_INLINE bool cache_put(CachedList& list, void* p) noexcept {
-  const std::int64_t room = std::int64_t{list.room} - 1;
-  list.room = room;
-  if (TARN_UNLIKELY(room < 0)) {
-    // What is read before is read again, so that both are one instruction in memory.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    list.room = std::int64_t{list.room} + 1;
-    return false;
-  }
-  auto* const block = static_cast<Block*>(p);
-  block->next = list.first;
-  TARN_FORK_FENCE();
-  list.first = block;
-  return true;
-}
+// Which list of a cache: how many bytes it lies from the first one. Each access makes the address
+// anew, since as part of the access it is no instruction.
+class CachedListAt {
+ public:
+  CachedListAt(ThreadCache& cache, std::size_t offset) noexcept
+      : lists_(reinterpret_cast<std::byte*>(cache.lists.data())), offset_(offset) {}
 
-// The list that the tag's class has, when its key is the cache's; else null.
-TARN_INLINE CachedList* cache_find(ThreadCache& cache, SliceTag tag) noexcept {
-  if (TARN_UNLIKELY(!cache.has(tag))) return nullptr;
-  const std::uint32_t offset = tag ^ cache.key;
-  return reinterpret_cast<CachedList*>(reinterpret_cast<std::byte*>(cache.lists.data()) + offset);
+  TARN_INLINE CachedList& operator*() const noexcept {
+    std::size_t offset = offset_;
+    __asm__("" : "+r"(offset));
+    return *reinterpret_cast<CachedList*>(lists_ + offset);
+  }
+  TARN_INLINE CachedList* operator->() const noexcept { return &**this; }
+
+ private:
+  std::byte* lists_;
+  std::size_t offset_;
+};
+
+// False when the list is full. pre: the block's tag is of the class and of the calling thread
+TARN_INLINE bool cache_put(CachedListAt list, void* p) noexcept {
+  if (TARN_UNLIKELY(std::int64_t{list->room} <= 0)) return false;
+  // What was read is read again below, so that reading, changing and writing are one instruction;
+  // the first read waits for no change before.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  --list->room;
+  auto* const block = static_cast<Block*>(p);
+  block->next = list->first;
+  TARN_FORK_FENCE();
+  list->first = block;
+  return true;
 }
 
 }  // namespace tarn

@@ -49,9 +49,10 @@ TARN_INLINE void deallocate_in(Page* page, void* p) noexcept {
 // of a page of malloc's own heap that the calling thread owns; null is such a pointer.
 TARN_INLINE bool deallocate_tagged(void* p) noexcept {
   const PageMap::Slice slice = page_map.slice_of(p);
-  CachedList* const list = cache_find(current_thread->cache, slice.tag());
-  if (TARN_UNLIKELY(list == nullptr)) return false;
-  if (TARN_LIKELY(cache_put(*list, p))) return true;
+  ThreadCache& cache = current_thread->cache;
+  const SliceTag tag = slice.tag();
+  if (TARN_UNLIKELY(!cache.has(tag))) return false;
+  if (TARN_LIKELY(cache_put(CachedListAt(cache, tag ^ cache.key), p))) return true;
   auto* const page = static_cast<Page*>(page_map.span_of(slice));
   if (deallocate_local(p, page)) deallocate_attention(page);
   return true;
