@@ -15,7 +15,7 @@
 #include "engine/threads/thread_heap.hpp"
 #include "engine/threads/thread_life.hpp"
 #include "input.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn::fuzz {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "input.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/vm.hpp"
 

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "engine/store/store.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "recover.hpp"
 
 namespace recovering {

@@ -7,7 +7,7 @@
 
 #include "actor.hpp"
 #include "engine/threads/cache_care.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 

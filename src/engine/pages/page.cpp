@@ -15,10 +15,10 @@ namespace tarn {
 
 namespace {
 
-// A carve makes an OS page of blocks, so that memory which is not reached is not touched. Where it
-// was used before it is resident, and a carve makes as much as a busy page has: fewer refills.
+// A carve makes an OS page of blocks, so that memory which is not reached is not touched. What was
+// used before is resident, for the most part: there the next carves make more, for fewer refills.
 constexpr std::size_t carve_bytes = slice_bytes;
-constexpr std::size_t carve_bytes_used = page_slices_full * slice_bytes;
+constexpr std::size_t carve_bytes_next = page_slices_full * slice_bytes;
 
 // A full page sleeps until this part of it is free again, so that a thread does not return to a
 // page for a single block. Pages of few small blocks wait for more: there the visit is what costs.
@@ -92,7 +92,8 @@ std::uint32_t page_carve(Page* page) noexcept {
   TARN_ASSERT(page->free == nullptr && page->carved < page->capacity);
   TARN_ASSERT(page->kind_now() == SpanKind::page && page->block_bytes >= block_bytes_min);
   const std::size_t size = page->block_bytes;
-  const std::size_t bytes = page->zeroed ? carve_bytes : carve_bytes_used;
+  const bool is_first = page->zeroed || page->carved == 0;
+  const std::size_t bytes = is_first ? carve_bytes : carve_bytes_next;
   std::size_t count = size >= bytes ? 1 : bytes / size;
   const std::size_t rest = page->capacity - page->carved;
   if (count > rest) count = rest;

@@ -59,7 +59,7 @@ struct alignas(cache_line_bytes) Span {
   std::byte* base = nullptr;  // First byte.
   std::uint32_t slices = 0;
   std::atomic<SpanKind> kind{SpanKind::idle};  // The span's owner writes; free() reads racily.
-  bool zeroed = false;                         // The memory was clean when it was taken.
+  bool zeroed = false;     // The memory was clean when it was taken, or has been purged since.
   std::uint8_t group = 0;  // The group of threads whose descriptor it is (descriptors.hpp).
   union {
     std::uint64_t stamp_ms = 0;  // Dirty: when it was given back.

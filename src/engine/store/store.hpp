@@ -219,10 +219,11 @@ class Store {
   std::size_t page_slices_locked(std::size_t least, std::size_t most) const noexcept;
   Taken take_locked(std::size_t slices, std::size_t alignment, Fit fit,
                     std::size_t* excess) noexcept;
-  bool gives_huge_unasked_locked(std::byte* chunk, std::size_t slices) noexcept;
+  bool asks_for_huge_locked(std::byte* chunk, std::size_t slices) noexcept;
   void choose_pages_locked(std::byte* chunk, std::size_t slices) noexcept;
-  bool will_be_written_locked(const Span* taken) noexcept;
   void warm_locked(Span* clean, std::size_t slices) noexcept;
+  Windows window_locked(const Span* taken, const std::byte* clean_end) noexcept;
+  Windows windows_of_long_locked(const Span* taken) noexcept;
   Windows windows_locked(const Span* taken, const std::byte* clean_end) noexcept;
   static void fill(Windows windows) noexcept;
   static Span* find_locked(const SpanBins& bins, std::size_t slices,
@@ -298,7 +299,9 @@ class Store {
   EarlyPurges surplus_;         // Purges of more than is likely to be wanted again.
   EarlyPurges room_;            // Purges that had to make room for clean memory.
   bool purge_refused_ = false;  // The OS refused the last purge: of locked memory, perhaps.
-  bool huge_known_ = false;     // Whether huge_from_slices is 0 where the OS needs no asking.
+  // How the OS gives huge pages: not at all, or for the asking; or by itself.
+  enum class HugePages : std::uint8_t { unknown, asked, unasked };
+  HugePages huge_pages_ = HugePages::unknown;
   const std::byte* long_base_ = nullptr;  // The last long span of clean memory; it may have gone.
   std::size_t long_slices_ = 0;
   std::atomic<std::ptrdiff_t> elsewhere_bytes_{0};  // What zones have from the OS.

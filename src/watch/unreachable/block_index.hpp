@@ -17,7 +17,7 @@
 #include "engine/records/record.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
-#include "platform/os/standstill.hpp"
+#include "platform/standstill/standstill.hpp"
 #include "watch/unreachable/scratch.hpp"
 
 namespace tarn {

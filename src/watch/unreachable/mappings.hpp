@@ -8,7 +8,7 @@
 
 #include "engine/layout/geometry.hpp"
 #include "platform/base/check.hpp"
-#include "platform/os/standstill.hpp"
+#include "platform/standstill/standstill.hpp"
 #include "watch/unreachable/scratch.hpp"
 
 namespace tarn {

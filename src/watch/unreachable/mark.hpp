@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "platform/base/check.hpp"
-#include "platform/os/standstill.hpp"
+#include "platform/standstill/standstill.hpp"
 #include "watch/unreachable/block_index.hpp"
 #include "watch/unreachable/mappings.hpp"
 #include "watch/unreachable/nodes.hpp"

@@ -7,8 +7,8 @@
 
 #include "kinds/trees/domain.hpp"
 #include "platform/base/check.hpp"
-#include "platform/os/standstill.hpp"
 #include "platform/os/watchers.hpp"
+#include "platform/standstill/standstill.hpp"
 #include "watch/unreachable/block_index.hpp"
 
 namespace tarn {

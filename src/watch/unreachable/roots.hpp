@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "platform/base/check.hpp"
-#include "platform/os/standstill.hpp"
 #include "platform/os/thread.hpp"
+#include "platform/standstill/standstill.hpp"
 #include "watch/unreachable/mappings.hpp"
 #include "watch/unreachable/mark.hpp"
 #include "watch/unreachable/scratch.hpp"

@@ -12,7 +12,7 @@
 
 #include "heaps/blocks/lookup.hpp"
 #include "platform/base/check.hpp"
-#include "platform/os/standstill.hpp"
+#include "platform/standstill/standstill.hpp"
 #include "tarn/diagnose/unreachable.h"
 #include "watch/unreachable/mark.hpp"
 #include "watch/unreachable/scratch.hpp"

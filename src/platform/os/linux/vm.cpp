@@ -95,12 +95,15 @@ bool vm_is_huge_unasked(void* start) noexcept {
 }
 
 bool vm_fill_huge(void* start, std::size_t bytes) noexcept {
-  if (!vm_prefer_huge(start, bytes)) return false;
+  const int saved = errno;
+  const bool asked = madvise(start, bytes, MADV_HUGEPAGE) == 0;
+  const bool has_none = !asked && errno == EINVAL;  // Else what others have may just be moved.
+  errno = saved;
   auto* const at = static_cast<volatile char*>(start);
-  for (std::size_t i = 0; i < bytes; i += huge_page_bytes) at[i] = 0;
+  for (std::size_t i = 0; asked && i < bytes; i += huge_page_bytes) at[i] = 0;
   // Else khugepaged fills up what is dropped later, and the mapping would be split.
   vm_avoid_huge(start, bytes);
-  return true;
+  return !has_none;
 }
 
 bool vm_populate(void* start, std::size_t bytes) noexcept {

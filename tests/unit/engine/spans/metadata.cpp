@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "platform/base/bits.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 

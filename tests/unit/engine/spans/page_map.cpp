@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/pages/page.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 

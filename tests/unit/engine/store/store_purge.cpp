@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "survey.hpp"
 
 namespace tarn {

@@ -9,7 +9,7 @@
 #include "actor.hpp"
 #include "engine/threads/upkeep.hpp"
 #include "malloc/process/account.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

@@ -14,7 +14,7 @@
 #include "child.hpp"
 #include "engine/threads/post.hpp"
 #include "heaps/blocks/allocate.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 

@@ -10,7 +10,7 @@
 #include "engine/threads/cache_care.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "engine/threads/upkeep.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

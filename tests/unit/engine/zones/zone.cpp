@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/zones/span_source.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 

@@ -16,7 +16,7 @@
 #include "heaps/blocks/fixed.hpp"
 #include "heaps/operations/life.hpp"
 #include "malloc/blocks/free.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

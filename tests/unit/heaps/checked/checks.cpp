@@ -10,7 +10,7 @@
 #include "checked_heap.hpp"
 #include "heaps/operations/life.hpp"
 #include "platform/base/fill.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

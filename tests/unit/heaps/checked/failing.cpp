@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/store/store.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn {

@@ -10,7 +10,7 @@
 #include "checked_heap.hpp"
 #include "heaps/checked/guard.hpp"
 #include "platform/base/bits.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

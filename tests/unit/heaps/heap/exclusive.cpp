@@ -14,7 +14,7 @@
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/blocks/fixed.hpp"
 #include "heaps/operations/life.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

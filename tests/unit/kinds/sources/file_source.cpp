@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

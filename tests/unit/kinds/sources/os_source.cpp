@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

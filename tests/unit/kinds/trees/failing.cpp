@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "tarn/heap/recover.hpp"
 #include "tarn/tarn.h"
 #include "tarn/tree/tree.h"

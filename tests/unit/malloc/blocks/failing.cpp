@@ -14,7 +14,7 @@
 #include "engine/store/store.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "tarn/tarn.h"
 
 namespace tarn {

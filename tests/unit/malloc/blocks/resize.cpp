@@ -12,7 +12,7 @@
 #include "actor.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/operations/life.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {

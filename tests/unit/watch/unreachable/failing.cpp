@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "tarn/diagnose/unreachable.h"
 #include "tarn/tarn.h"
 

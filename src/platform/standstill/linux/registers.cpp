@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#include "platform/os/linux/system_call.hpp"
-#include "platform/os/standstill.hpp"
+#include "platform/standstill/linux/system_call.hpp"
+#include "platform/standstill/standstill.hpp"
 
 #if defined(__x86_64__)
 

@@ -11,7 +11,7 @@
 
 #include "platform/base/slice.hpp"
 #include "platform/os/linux/lines.hpp"
-#include "platform/os/standstill.hpp"
+#include "platform/standstill/standstill.hpp"
 
 namespace tarn::os {
 

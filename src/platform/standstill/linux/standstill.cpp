@@ -11,7 +11,7 @@
 // not for handlers.
 //
 // SPDX-License-Identifier: MIT
-#include "platform/os/standstill.hpp"
+#include "platform/standstill/standstill.hpp"
 
 #include <cerrno>
 #include <climits>
@@ -26,8 +26,8 @@
 
 #include "platform/base/config.hpp"
 #include "platform/os/linux/lines.hpp"
-#include "platform/os/linux/system_call.hpp"
 #include "platform/os/vm.hpp"
+#include "platform/standstill/linux/system_call.hpp"
 
 #if defined(__x86_64__)
 

@@ -10,7 +10,7 @@
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/slice.hpp"
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn::os {
 
@@ -24,7 +24,7 @@ std::atomic<std::size_t> purged_bytes{0};
 std::atomic<std::size_t> limit{0};
 std::atomic<void*> last_filled{nullptr};
 std::atomic<std::size_t> last_filled_bytes{0};
-std::atomic<bool> all_resident{false};
+std::atomic<bool> tells_resident{false};
 
 bool call_fails() noexcept {
   const std::uint64_t call = call_count.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -61,7 +61,7 @@ std::size_t bytes_reserved() noexcept { return reserved_bytes.load(); }
 std::size_t bytes_purged() noexcept { return purged_bytes.load(); }
 void* filled_huge() noexcept { return last_filled.load(); }
 std::size_t filled_huge_bytes() noexcept { return last_filled_bytes.load(); }
-void set_resident(bool all) noexcept { all_resident.store(all); }
+void tell_resident(bool on) noexcept { tells_resident.store(on); }
 
 }  // namespace fake
 
@@ -91,7 +91,9 @@ bool vm_is_huge_unasked(void*) noexcept { return false; }
 bool vm_fill_huge(void* at, std::size_t bytes) noexcept {
   last_filled.store(at);
   last_filled_bytes.store(bytes);
-  return !call_fails();
+  if (call_fails()) return false;
+  for (std::size_t i = 0; i < bytes; i += slice_bytes) static_cast<volatile char*>(at)[i] = 0;
+  return true;
 }
 bool vm_populate(void*, std::size_t) noexcept { return !call_fails(); }
 bool vm_bind(void*, std::size_t, unsigned node) noexcept { return !call_fails() && node == 0; }
@@ -122,8 +124,15 @@ void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
   return grown;
 }
 
-std::size_t vm_resident(const void*, std::size_t bytes) noexcept {
-  return all_resident.load() ? bytes : 0;
+std::size_t vm_resident(const void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
+  std::size_t resident = 0;
+  for (std::size_t at = 0; tells_resident.load() && at < bytes; at += slice_bytes) {
+    unsigned char there = 0;
+    auto* const page = const_cast<char*>(static_cast<const char*>(start)) + at;
+    if (mincore(page, slice_bytes, &there) == 0 && (there & 1) != 0) resident += slice_bytes;
+  }
+  return resident;
 }
 
 void vm_name(void*, std::size_t, const char*) noexcept {}

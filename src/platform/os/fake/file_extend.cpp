@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <fcntl.h>
 
-#include "platform/fake/fake.hpp"
+#include "platform/os/fake/fake.hpp"
 #include "platform/os/file.hpp"
 
 namespace tarn::os {

@@ -25,7 +25,7 @@ std::size_t bytes_purged() noexcept;    // Sum over all purges.
 void* filled_huge() noexcept;           // Where vm_fill_huge() was wanted last,
 std::size_t filled_huge_bytes() noexcept;  // and how much.
 
-// Whether vm_resident() says that all is in memory, or that nothing is; nothing at first.
-void set_resident(bool all) noexcept;
+// Whether vm_resident() says what is so, or, as at first, that nothing is resident.
+void tell_resident(bool on) noexcept;
 
 }  // namespace tarn::os::fake
