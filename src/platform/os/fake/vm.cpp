@@ -26,6 +26,18 @@ std::atomic<void*> last_filled{nullptr};
 std::atomic<std::size_t> last_filled_bytes{0};
 std::atomic<bool> tells_resident{false};
 
+// While it lives: errno is as it was afterwards, as the contract has it.
+class KeptErrno {
+ public:
+  KeptErrno() = default;
+  ~KeptErrno() { errno = saved_; }
+  KeptErrno(const KeptErrno&) = delete;
+  KeptErrno& operator=(const KeptErrno&) = delete;
+
+ private:
+  int saved_ = errno;
+};
+
 bool call_fails() noexcept {
   const std::uint64_t call = call_count.fetch_add(1, std::memory_order_relaxed) + 1;
   const std::uint64_t failing = failing_call.load(std::memory_order_relaxed);
@@ -66,6 +78,7 @@ void tell_resident(bool on) noexcept { tells_resident.store(on); }
 }  // namespace fake
 
 void* vm_reserve(std::size_t bytes) noexcept {
+  const KeptErrno kept;
   if (call_fails() || exceeds_limit(bytes)) return nullptr;
   void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -79,6 +92,7 @@ void* vm_reserve_sparse(std::size_t bytes) noexcept { return vm_reserve(bytes); 
 std::size_t vm_bytes_there_can_be() noexcept { return SIZE_MAX; }
 
 bool vm_release(void* start, std::size_t bytes) noexcept {
+  const KeptErrno kept;
   TARN_ASSERT(is_whole(start, bytes));
   if (call_fails() || munmap(start, bytes) != 0) return false;
   reserved_bytes.fetch_sub(bytes);
@@ -99,6 +113,7 @@ bool vm_populate(void*, std::size_t) noexcept { return !call_fails(); }
 bool vm_bind(void*, std::size_t, unsigned node) noexcept { return !call_fails() && node == 0; }
 
 bool vm_purge(void* start, std::size_t bytes) noexcept {
+  const KeptErrno kept;
   TARN_ASSERT(is_whole(start, bytes));
   if (call_fails() || madvise(start, bytes, MADV_DONTNEED) != 0) return false;
   purged_bytes.fetch_add(bytes);
@@ -106,16 +121,19 @@ bool vm_purge(void* start, std::size_t bytes) noexcept {
 }
 
 bool vm_close(void* start, std::size_t bytes) noexcept {
+  const KeptErrno kept;
   TARN_ASSERT(is_whole(start, bytes));
   return !call_fails() && mprotect(start, bytes, PROT_NONE) == 0;
 }
 
 bool vm_open(void* start, std::size_t bytes) noexcept {
+  const KeptErrno kept;
   TARN_ASSERT(is_whole(start, bytes));
   return !call_fails() && mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
+  const KeptErrno kept;
   TARN_ASSERT(is_whole(start, bytes) && is_whole(start, wanted) && wanted > bytes);
   if (call_fails() || exceeds_limit(wanted - bytes)) return nullptr;
   void* const grown = mremap(start, bytes, wanted, MREMAP_MAYMOVE);
@@ -125,6 +143,7 @@ void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
 }
 
 std::size_t vm_resident(const void* start, std::size_t bytes) noexcept {
+  const KeptErrno kept;
   TARN_ASSERT(is_whole(start, bytes));
   std::size_t resident = 0;
   for (std::size_t at = 0; tells_resident.load() && at < bytes; at += slice_bytes) {
@@ -138,6 +157,7 @@ std::size_t vm_resident(const void* start, std::size_t bytes) noexcept {
 void vm_name(void*, std::size_t, const char*) noexcept {}
 
 bool vm_protect(void* start, std::size_t bytes, bool writable) noexcept {
+  const KeptErrno kept;
   TARN_ASSERT(is_whole(start, bytes));
   return !call_fails() &&
          mprotect(start, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
