@@ -77,6 +77,21 @@ static inline size_t os_page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE);
 static inline size_t mapped_bytes(void) { return process_pages(0) * os_page_bytes(); }
 static inline size_t resident_bytes(void) { return process_pages(1) * os_page_bytes(); }
 
+/* Read without allocating. */
+static inline size_t mapping_count(void) {
+  static char text[65536];
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  CHECK(file >= 0);
+  size_t count = 0;
+  for (ssize_t length = 1; length > 0;) {
+    length = read(file, text, sizeof text);
+    CHECK(length >= 0);
+    for (ssize_t i = 0; i < length; ++i) count += text[i] == '\n';
+  }
+  close(file);
+  return count;
+}
+
 /* Sanitizers keep shadows and quarantines of their own, so bounds mean nothing under them. */
 #define CHECK_RESIDENT_BELOW(bound) CHECK(TARN_TEST_DIVISOR > 1 || resident_bytes() < (bound))
 

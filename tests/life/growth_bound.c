@@ -10,20 +10,6 @@ enum { BLOCKS = 24, STEPS = 60000, MAPPINGS_MORE = 2000 };
 static const size_t least_bytes = 130000;
 static const size_t spread_bytes = 500000;
 
-static size_t mapping_count(void) {
-  static char text[65536];
-  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  CHECK(file >= 0);
-  size_t count = 0;
-  for (ssize_t length = 1; length > 0;) {
-    length = read(file, text, sizeof text);
-    CHECK(length >= 0);
-    for (ssize_t i = 0; i < length; ++i) count += text[i] == '\n';
-  }
-  close(file);
-  return count;
-}
-
 static void touch(load_block* block, size_t size) {
   block->size = size;
   for (size_t i = sizeof *block; i < size; i += 4096) ((char*)block)[i] = (char)size;

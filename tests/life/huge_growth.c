@@ -17,15 +17,6 @@ static const size_t long_block = 6 * (size_t)MEBIBYTE;
 
 static size_t huge_bytes(void) { return peak_read("/proc/self/smaps_rollup", "AnonHugePages:"); }
 
-static size_t mappings(void) {
-  FILE* file = fopen("/proc/self/maps", "r");
-  CHECK(file != NULL);
-  size_t lines = 0;
-  for (int c = fgetc(file); c != EOF; c = fgetc(file)) lines += c == '\n';
-  fclose(file);
-  return lines;
-}
-
 static void check_unwritten(void) {
   peak_block* little = peak_fill(2 * from, 48, 20);
   peak_block* one = peak_take(2 * from);
@@ -53,11 +44,11 @@ int main(int count, char** words) {
     peak_free(blocks);
     return 0;
   }
-  const size_t mappings_before = mappings();
+  const size_t mappings_before = mapping_count();
   peak_block* more = peak_fill(to, least, 20);
   const size_t huge = huge_bytes();
   const size_t peak = peak_bytes();
-  const size_t mappings_now = mappings();
+  const size_t mappings_now = mapping_count();
   dprintf(STDERR_FILENO, "%zu MiB in huge pages, %zu MiB at most, %zu mappings\n", huge / MEBIBYTE,
           peak / MEBIBYTE, mappings_now);
   CHECK(off ? huge == 0 : huge > to / 2);

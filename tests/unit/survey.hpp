@@ -59,6 +59,20 @@ inline void give_span(Span* span) {
   store.give(span);
 }
 
+// Free spans of so many slices, dirty and each apart from the others. Returns what is in use
+// between them.
+template <class Sizes>
+std::vector<Span*> make_holes(const Sizes& sizes) {
+  std::vector<Span*> holes;
+  std::vector<Span*> between;
+  for (const std::size_t slices : sizes) {
+    holes.push_back(take_span(slices));
+    between.push_back(take_span(1));
+  }
+  for (Span* span : holes) give_span(span);
+  return between;
+}
+
 // A time at which all that was given so far is at least `ms` old.
 inline std::uint64_t time_in(std::uint64_t ms) { return os::clock_coarse_ms() + ms; }
 

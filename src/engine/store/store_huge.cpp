@@ -55,8 +55,8 @@ void Store::warm_locked(Span* clean, std::size_t slices) noexcept {
   remove_locked(clean);
   Span* const warm = make_span_locked(clean->base, slices);
   put_rest_locked(clean, slices);
-  insert_locked(join_locked(warm, SpanKind::dirty), SpanKind::dirty);
-  warm->stamp_ms = os::clock_coarse_ms();
+  join_locked(warm, SpanKind::dirty)->stamp_ms = os::clock_coarse_ms();
+  insert_locked(warm, SpanKind::dirty);
 }
 
 // The window that begins in a short span, if all of it was clean.

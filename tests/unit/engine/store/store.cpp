@@ -97,17 +97,8 @@ TEST_F(StoreTest, WarmMemoryFirst) {
   give_span(larger);
 }
 
-// Holes of so many slices, with something in use between them.
 class StoreHolesTest : public StoreTest {
  protected:
-  void make_holes(std::initializer_list<std::size_t> sizes) {
-    std::vector<Span*> holes;
-    for (const std::size_t slices : sizes) {
-      holes.push_back(take_span(slices));
-      between_.push_back(take_span(1));
-    }
-    for (Span* span : holes) give_span(span);
-  }
   void TearDown() override {
     for (Span* span : between_) give_span(span);
     StoreTest::TearDown();
@@ -119,12 +110,11 @@ class StoreHolesTest : public StoreTest {
     return slices;
   }
 
- private:
   std::vector<Span*> between_;
 };
 
 TEST_F(StoreHolesTest, APageFillsAHoleBeforeCleanMemoryIsTaken) {
-  make_holes({3, 5});
+  between_ = make_holes(std::vector<std::size_t>{3, 5});
   EXPECT_EQ(page_slices(1, 8), 5u) << "the longest that is there";
   EXPECT_EQ(page_slices(4, 5), 5u);
   EXPECT_EQ(page_slices(3, 4), 4u) << "part of one that is not much longer";
@@ -133,7 +123,7 @@ TEST_F(StoreHolesTest, APageFillsAHoleBeforeCleanMemoryIsTaken) {
 }
 
 TEST_F(StoreHolesTest, AHoleIsFilledBeforeALongOneIsCut) {
-  make_holes({3, 40, 9});
+  between_ = make_holes(std::vector<std::size_t>{3, 40, 9});
   EXPECT_EQ(page_slices(2, 4), 3u);
   EXPECT_EQ(page_slices(4, 8), 8u);
   EXPECT_EQ(page_slices(4, 20), 20u) << "twice as long is not much longer";

@@ -35,12 +35,7 @@ class StoreForkSteps : public testing::Test {
   void SetUp() override {
     store.configure(3600000, std::size_t{1} << 40);
     store.purge(time_in(0), 0, 0);
-    std::vector<Span*> spans;
-    for (const std::size_t slices : span_slices) {
-      spans.push_back(take_span(slices));
-      between_.push_back(take_span(1));
-    }
-    for (Span* span : spans) give_span(span);
+    between_ = make_holes(span_slices);
   }
   void TearDown() override {
     for (Span* span : between_) give_span(span);
