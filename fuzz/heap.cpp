@@ -145,8 +145,7 @@ void Program::allocate() {
       const std::size_t alignment = std::size_t{8} << input_.below(12);
       void* p = nullptr;
       const int error = tarn_posix_memalign(&p, alignment, bytes);
-      TARN_REQUIRE(error == (p == nullptr ? ENOMEM : 0) && errno == 0);
-      errno = error;
+      TARN_REQUIRE(error == (p == nullptr ? ENOMEM : 0) && errno == error);
       return add(p, bytes, alignment, false);
     }
     default: return add(tarn_malloc(bytes), bytes, 1, false);
