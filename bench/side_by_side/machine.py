@@ -42,6 +42,12 @@ def describe():
   }
 
 
+def available_bytes():
+  """Memory that programs may have now without swapping."""
+  found = re.search(r"MemAvailable:\s*(\d+)", read("/proc/meminfo"))
+  return int(found.group(1)) * 1024 if found else 0
+
+
 def in_words(about, options=""):
   """One line of what describe() found; options: the compiler's, where all have the same."""
   compiler = ", ".join(filter(None, (about["compiler"], options)))

@@ -58,6 +58,13 @@ std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
   return empty;
 }
 
+bool is_small_enough(const Span& span) noexcept {
+  if (span.slices <= kept_slices_always) return true;
+  const std::int64_t live = main_record.live_bytes.load(std::memory_order_relaxed);
+  return span.slices <= kept_slices_most &&
+         static_cast<std::int64_t>(span.bytes()) <= live / kept_part;
+}
+
 }  // namespace
 
 Span* span_cache_take(Thread& thread, std::size_t slices) noexcept {
@@ -80,7 +87,7 @@ Span* span_cache_take(Thread& thread, std::size_t slices) noexcept {
 
 bool span_cache_keep(Thread& thread, Span* span) noexcept {
   TARN_ASSERT(span->kind_now() == SpanKind::large && &thread != no_thread());
-  if (span->slices > kept_slices_most) return false;
+  if (!is_small_enough(*span)) return false;
   SpanCache& cache = thread.span_cache;
   const std::size_t place = make_room(cache, span->slices);
   span->zeroed = false;

@@ -45,18 +45,27 @@ Thread* this_thread() noexcept {
   return current_thread != no_thread() ? current_thread : thread_start();
 }
 
-// A thread that has no record has nowhere to count, or to keep what it frees.
-void count_large(std::size_t bytes) noexcept {
-  if (TARN_UNLIKELY(thread_is_ending) || this_thread() == nullptr) return upkeep();
-  const std::size_t refills = bytes / bytes_of_a_refill;
-  count_refills(*current_thread,
+// A block that was kept took nothing that upkeep would look at: it is worth one refill.
+void count_large(Thread& thread, std::size_t bytes, bool was_kept) noexcept {
+  const std::size_t refills = was_kept ? 1 : bytes / bytes_of_a_refill;
+  count_refills(thread,
                 static_cast<std::uint32_t>(refills < refills_between ? refills : refills_between));
 }
 
-TARN_INLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
-  count_large(bytes);
+// A thread that has no record has nowhere to count, or to keep what it frees. Not inline: hits of
+// large classes would need a stack frame for it.
+TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
   TARN_ASSERT(is_power_of_two(alignment) && !has_default_heap());
-  void* const block = large_allocate(bytes, alignment, zero);
+  Thread* const thread = TARN_UNLIKELY(thread_is_ending) ? nullptr : this_thread();
+  void* block = nullptr;
+  if (TARN_LIKELY(thread != nullptr)) {
+    const std::uint64_t kept_before = thread->span_cache.taken.read();
+    block = large_allocate(bytes, alignment, zero);
+    count_large(*thread, bytes, thread->span_cache.taken.read() != kept_before);
+  } else {
+    upkeep();
+    block = large_allocate(bytes, alignment, zero);
+  }
   return TARN_LIKELY(block != nullptr) ? block : allocate_large_again(bytes, alignment, zero);
 }
 

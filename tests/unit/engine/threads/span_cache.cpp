@@ -16,7 +16,7 @@ namespace {
 class SpanCacheTest : public testing::Test {
  protected:
   static constexpr std::size_t bytes = 200 * 1024;
-  static constexpr std::size_t kept_bytes_most = kept_slices_most << slice_shift;
+  static constexpr std::size_t kept_bytes_always = kept_slices_always << slice_shift;
 
   ~SpanCacheTest() override {
     for (void* block : live_) free(block);
@@ -139,12 +139,31 @@ TEST_F(SpanCacheTest, ItsPlacesAreBounded) {
 }
 
 TEST_F(SpanCacheTest, WhatIsTooLargeGoesToTheStore) {
-  void* const p = take(kept_bytes_most + 1);
+  void* const p = take(kept_bytes_always + 1);
   free(p);
   EXPECT_EQ(count(), 0u);
   EXPECT_NE(kind_of(p), SpanKind::kept);
-  free(take(kept_bytes_most));
+  free(take(kept_bytes_always));
   EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(SpanCacheTest, ALongerOneIsKeptBesideManyTimesAsMuch) {
+  const std::size_t longer = 2 * kept_bytes_always;
+  const std::size_t many = static_cast<std::size_t>(kept_part);
+  while (live_.size() < many - 2) live_.push_back(take(longer));
+  free(take(longer));
+  EXPECT_EQ(count(), 0u) << "more than a sixteenth of all";
+  live_.push_back(take(longer));
+  free(take(longer));
+  EXPECT_EQ(count(), 1u);
+
+  const std::size_t most = kept_slices_most << slice_shift;
+  while (live_.size() < 2 * many) live_.push_back(take(most));
+  free(take(most));
+  EXPECT_EQ(bytes_kept(), most);
+  live_.push_back(take(most));
+  free(take(most + slice_bytes));
+  EXPECT_EQ(count(), 0u);
 }
 
 TEST_F(SpanCacheTest, WhatIsNotTakenForTwoLooksGoes) {
