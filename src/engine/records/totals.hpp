@@ -27,6 +27,9 @@ class Totals {
   std::uint64_t threads_started() const noexcept {
     return threads_started_.load(std::memory_order_relaxed);
   }
+  std::uint64_t threads_alive() const noexcept {
+    return threads_alive_.load(std::memory_order_relaxed);
+  }
   std::uint64_t threads_peak() const noexcept {
     return threads_peak_.load(std::memory_order_relaxed);
   }

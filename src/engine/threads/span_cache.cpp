@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "engine/threads/span_cache.hpp"
 
+#include <algorithm>
+
 #include "engine/records/live_bytes.hpp"
 #include "engine/records/record.hpp"
 #include "engine/records/totals.hpp"
@@ -60,9 +62,10 @@ std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
 
 bool is_small_enough(const Span& span) noexcept {
   if (span.slices <= kept_slices_always) return true;
+  if (span.slices > kept_slices_most) return false;
   const std::int64_t live = main_record.live_bytes.load(std::memory_order_relaxed);
-  return span.slices <= kept_slices_most &&
-         static_cast<std::int64_t>(span.bytes()) <= live / kept_part;
+  const std::uint64_t share = kept_part * std::max<std::uint64_t>(totals.threads_alive(), 1);
+  return span.bytes() <= static_cast<std::uint64_t>(std::max<std::int64_t>(live, 0)) / share;
 }
 
 }  // namespace

@@ -13,12 +13,13 @@
 
 namespace tarn {
 
-// The most that a thread keeps: one span of up to a MiB, or of a sixteenth of what is live up to
-// four; or several of half a MiB together. More would be memory that other sizes lack.
+// The most that a thread keeps: one span of up to a MiB, or up to four where all threads together
+// keep no more than a sixteenth of what is live so; or several of half a MiB together. More would
+// be memory that other sizes lack.
 inline constexpr std::size_t kept_slices_always = (std::size_t{1} << 20) >> slice_shift;
 inline constexpr std::size_t kept_slices_most = 4 * kept_slices_always;
 inline constexpr std::size_t kept_together_most = kept_slices_always / 2;
-inline constexpr std::int64_t kept_part = 16;
+inline constexpr std::uint64_t kept_part = 16;
 
 // A kept span of malloc's own heap of so many slices, or a few more, of kind large; or null.
 Span* span_cache_take(Thread& thread, std::size_t slices) noexcept;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "actor.hpp"
+#include "engine/records/totals.hpp"
 #include "heaps/heap/large.hpp"
 #include "malloc/process/account.hpp"
 
@@ -149,13 +150,18 @@ TEST_F(SpanCacheTest, WhatIsTooLargeGoesToTheStore) {
 
 TEST_F(SpanCacheTest, ALongerOneIsKeptBesideManyTimesAsMuch) {
   const std::size_t longer = 2 * kept_bytes_always;
-  const std::size_t many = static_cast<std::size_t>(kept_part);
+  const std::size_t many = kept_part * totals.threads_alive();
   while (live_.size() < many - 2) live_.push_back(take(longer));
   free(take(longer));
   EXPECT_EQ(count(), 0u) << "more than a sixteenth of all";
   live_.push_back(take(longer));
   free(take(longer));
   EXPECT_EQ(count(), 1u);
+  {
+    const Actor another;
+    free(take(longer));
+    EXPECT_EQ(count(), 0u) << "it could keep as much";
+  }
 
   const std::size_t most = kept_slices_most << slice_shift;
   while (live_.size() < 2 * many) live_.push_back(take(most));
