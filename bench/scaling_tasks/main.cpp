@@ -44,7 +44,7 @@ struct Block {
 // Zeros that no allocator sees, resident at once.
 template <class T>
 T* table(std::size_t count) {
-  return static_cast<T*>(std::memset(reserve(count * sizeof(T)), 0, count * sizeof(T)));
+  return static_cast<T*>(std::memset(reserve(count * sizeof(T), 0), 0, count * sizeof(T)));
 }
 
 Block taken(void* p, std::size_t bytes) {
@@ -60,11 +60,14 @@ std::size_t small_size(Random& random) { return random.log_size(16, 6); }
 
 double cpu_ns() { return now_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
-// Of everything anonymous beyond `before`: what is resident for each byte that is live.
+// What is resident of anonymous memory beyond `before`.
+double bytes_since(const Footprint& before) {
+  return static_cast<double>(footprint().resident_bytes) -
+         static_cast<double>(before.resident_bytes);
+}
+
 double overhead(const Footprint& before, std::size_t live) {
-  const Footprint now = footprint();
-  return (static_cast<double>(now.resident_bytes) - static_cast<double>(before.resident_bytes)) /
-         static_cast<double>(live);
+  return bytes_since(before) / static_cast<double>(live);
 }
 
 // Blocks of small sizes, of so many bytes together.
@@ -78,17 +81,11 @@ class Population {
       live_ += blocks_[count_++].bytes;
     }
   }
-  void replace(Random& random) {
+  // Calls give(start) with the old block.
+  template <class Give>
+  void replace(Random& random, Give give) {
     Block& block = blocks_[random.below(count_)];
-    std::free(block.start);
-    live_ -= block.bytes;
-    block = take(small_size(random));
-    live_ += block.bytes;
-  }
-  // Through a place that all threads know: what another one has put there is freed here.
-  void hand_over(Random& random, std::atomic<char*>& place) {
-    Block& block = blocks_[random.below(count_)];
-    std::free(place.exchange(block.start, std::memory_order_acq_rel));
+    give(block.start);
     live_ -= block.bytes;
     block = take(small_size(random));
     live_ += block.bytes;
@@ -110,7 +107,7 @@ void live(std::size_t point, std::uint64_t seed) {
   const double start = cpu_ns();
   blocks.fill(bytes, random);
   const double filled = cpu_ns();
-  for (std::size_t i = 0; i < replacements; ++i) blocks.replace(random);
+  for (std::size_t i = 0; i < replacements; ++i) blocks.replace(random, std::free);
   const double replaced = cpu_ns();
   print({{"ns", (replaced - filled) / replacements},
          {"fill_ns", (filled - start) / static_cast<double>(blocks.count())},
@@ -120,10 +117,10 @@ void live(std::size_t point, std::uint64_t seed) {
 void size(std::size_t bytes, std::uint64_t seed) {
   Random random(seed);
   const std::size_t most = 64 * mib;
-  const std::size_t ring = std::clamp<std::size_t>(most / bytes, 1, 64);
   const std::size_t steps = std::clamp<std::size_t>((mib << 17) / bytes, 2'000, replacements);
   const std::size_t count = std::max<std::size_t>(most / bytes, 1);
-  Block* const blocks = table<Block>(std::max(count, ring));
+  const std::size_t ring = std::min<std::size_t>(count, 64);
+  Block* const blocks = table<Block>(count);
   const Footprint before = footprint();
 
   for (std::size_t i = 0; i < ring; ++i) blocks[i] = take(bytes);
@@ -166,9 +163,12 @@ void threads(std::size_t count, std::uint64_t seed) {
       const double start = now_ns(CLOCK_THREAD_CPUTIME_ID);
       for (std::size_t step = 0; step < steps; ++step) {
         if (step % 8 == 0) {
-          blocks.hand_over(random, crowd.places[random.below(Crowd::places_count)]);
+          std::atomic<char*>& place = crowd.places[random.below(Crowd::places_count)];
+          blocks.replace(random, [&](char* block) {
+            std::free(place.exchange(block, std::memory_order_acq_rel));
+          });
         } else {
-          blocks.replace(random);
+          blocks.replace(random, std::free);
         }
       }
       work_ns.fetch_add(now_ns(CLOCK_THREAD_CPUTIME_ID) - start);
@@ -258,25 +258,11 @@ void uptime(std::size_t periods, std::uint64_t seed) {
   print_list("overhead", memory, periods, "}\n");
 }
 
-// tarn's functions, where malloc is tarn's.
-struct Heaps {
-  decltype(&tarn_heap_create) create;
-  decltype(&tarn_heap_allocate) allocate;
-  decltype(&tarn_heap_deallocate) deallocate;
-  decltype(&tarn_heap_destroy) destroy;
-
-  Heaps() {
-    if (dlsym(RTLD_DEFAULT, "tarn_heap_create") == nullptr) std::exit(lacking);
-    find(RTLD_DEFAULT, "tarn_heap_create", create);
-    find(RTLD_DEFAULT, "tarn_heap_allocate", allocate);
-    find(RTLD_DEFAULT, "tarn_heap_deallocate", deallocate);
-    find(RTLD_DEFAULT, "tarn_heap_destroy", destroy);
-  }
-};
-
 void heaps(std::size_t count, std::uint64_t seed) {
   constexpr std::size_t blocks_each = 4;
-  const Heaps tarns;
+  using Maker = TarnHeaps<TARN_HEAP_SHARED>;
+  if (dlsym(RTLD_DEFAULT, "tarn_heap_create") == nullptr) std::exit(lacking);
+  Maker::open(nullptr);  // What is preloaded.
   Random random(seed);
   tarn_heap* const made = table<tarn_heap>(count);
   Block* const blocks = table<Block>(count * blocks_each);
@@ -285,23 +271,23 @@ void heaps(std::size_t count, std::uint64_t seed) {
 
   const double start = cpu_ns();
   for (std::size_t i = 0; i < count; ++i) {
-    made[i] = tarns.create(nullptr);
+    made[i] = Maker::create();
     if (made[i].id == 0) fail("out of memory");
     for (std::size_t b = i * blocks_each; b < (i + 1) * blocks_each; ++b) {
       const std::size_t bytes = random.log_size(16, 4);
-      blocks[b] = taken(tarns.allocate(made[i], bytes), bytes);
+      blocks[b] = taken(Maker::allocate(made[i], bytes), bytes);
       live += bytes;
     }
   }
   const double created = cpu_ns();
   for (std::size_t step = 0; step < replacements; ++step) {
     const std::size_t b = random.below(count * blocks_each);
-    tarns.deallocate(blocks[b].start);
-    blocks[b] = taken(tarns.allocate(made[b / blocks_each], blocks[b].bytes), blocks[b].bytes);
+    Maker::deallocate(blocks[b].start);
+    blocks[b] = taken(Maker::allocate(made[b / blocks_each], blocks[b].bytes), blocks[b].bytes);
   }
   const double replaced = cpu_ns();
-  const double heap_bytes = overhead(before, live) * static_cast<double>(live);
-  for (std::size_t i = 0; i < count; ++i) tarns.destroy(made[i]);
+  const double heap_bytes = bytes_since(before);
+  for (std::size_t i = 0; i < count; ++i) Maker::destroy(made[i]);
   const double destroyed = cpu_ns();
   const double all = static_cast<double>(count);
   print({{"ns", (replaced - created) / replacements},

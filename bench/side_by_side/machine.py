@@ -25,27 +25,27 @@ def first_line(*command):
     return "unknown"
 
 
+def memory_bytes(name):
+  """What /proc/meminfo says; 0 where it does not."""
+  found = re.search(rf"^{name}:\s*(\d+)", read("/proc/meminfo"), re.M)
+  return int(found.group(1)) * 1024 if found else 0
+
+
 def describe():
   processor = re.search(r"model name\s*:\s*(.*)", read("/proc/cpuinfo"))
-  memory = re.search(r"MemTotal:\s*(\d+)", read("/proc/meminfo"))
+  memory = memory_bytes("MemTotal")
   system = re.search(r'PRETTY_NAME="(.*)"', read("/etc/os-release"))
   pages = re.search(r"\[(\w+)\]", read("/sys/kernel/mm/transparent_hugepage/enabled"))
   return {
       "processor": processor.group(1) if processor else platform.machine(),
       "cores": os.cpu_count(),
-      "memory": f"{int(memory.group(1)) / 2**20:.1f} GiB" if memory else "unknown",
+      "memory": f"{memory / 2**30:.1f} GiB" if memory else "unknown",
       "kernel": platform.release(),
       "system": system.group(1) if system else platform.system(),
       "libc": " ".join(platform.libc_ver()),
       "compiler": first_line("c++", "--version"),
       "huge_pages": pages.group(1) if pages else "unknown",
   }
-
-
-def available_bytes():
-  """Memory that programs may have now without swapping."""
-  found = re.search(r"MemAvailable:\s*(\d+)", read("/proc/meminfo"))
-  return int(found.group(1)) * 1024 if found else 0
 
 
 def in_words(about, options=""):

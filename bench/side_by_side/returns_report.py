@@ -9,7 +9,7 @@ from .figures import ratios, values_of
 from .machine import in_words, run_in_words
 from .returns_suite import (BACKGROUND, DEMANDS, LIMIT_FACTOR, OURS, PEAKS, ROWS, SLOW_FACTOR,
                             SLOW_SECONDS, resident_at, tasks)
-from .tables import NOTHING, colours, drawing, listed, met, range_cell, table, with_figures
+from .tables import NOTHING, drawing, line_styles, listed, met, range_cell, table, with_figures
 
 BASELINE = "glibc"
 TIMES = (1, 5, 12)  # Seconds after the peak.
@@ -188,13 +188,12 @@ def markdown(free, limited):
   return "\n".join(parts)
 
 
-def plot_task(panel, peak, demand, first, colour):
+def plot_task(panel, peak, demand, first, styles):
   for (task, name), figures in first.items():
     if task == f"{peak}/{demand}":
       points = figures["samples"]
       panel.plot([ms / 1000 for ms, _ in points], [kib / 1024 for _, kib in points], label=name,
-                 color=colour[name], zorder=3 if name == OURS else 2,
-                 linewidth=2.2 if name == OURS else 1.1)
+                 **styles[name])
   panel.set_title(f"{PEAKS[peak]}; {DEMANDS[demand]}", fontsize=8)
   panel.set_ylim(bottom=0)
   panel.grid(alpha=0.25)
@@ -209,7 +208,7 @@ def plot(path, record):
                                                                                       panels):
       for row, peak in zip(panels, PEAKS):
         for panel, demand in zip(row, DEMANDS):
-          plot_task(panel, peak, demand, record["samples"][0], colours(names))
+          plot_task(panel, peak, demand, record["samples"][0], line_styles(names))
       lines = {label: line for panel in panels.flat
                for line, label in zip(*panel.get_legend_handles_labels())}
       shown = [name for name in names if name in lines]

@@ -1,7 +1,7 @@
 """Tables and plots of what bench/scaling has measured: series of points, for each allocator.
 
 Samples are rounds, a dictionary each: (series, point, contestant) to figures. What a series of one
-run says as a list (uptime) is taken apart into points first.
+run says as a list (uptime) is taken apart into points first; None is of who has no such thing.
 
 SPDX-License-Identifier: MIT
 """
@@ -11,7 +11,7 @@ from typing import Callable
 
 from .figures import contestants_in, values_of
 from .machine import in_words, run_in_words
-from .tables import NOTHING, colours, drawing, listed, table
+from .tables import NOTHING, drawing, line_styles, listed, table
 
 PERIODS = 96
 MIB = 2**20
@@ -31,7 +31,6 @@ class Series:
   points: tuple
   label: Callable = lambda point: f"{point:,}"
   bytes_at: Callable = lambda point: 0  # About what a run takes.
-  of_heaps: bool = False  # Of tarn's heaps, so of tarn alone.
   logarithmic: bool = True
 
 
@@ -43,7 +42,7 @@ SERIES = (
     Series("threads", "threads", (1, 2, 4, 8, 16, 32, 64), bytes_at=lambda point: 4 * MIB * point),
     Series("uptime", "periods of a server", (PERIODS,), logarithmic=False),
     Series("heaps", "heaps", (1, 10, 100, 1000, 10_000, 100_000, 1_000_000),
-           bytes_at=lambda point: 20_000 * point, of_heaps=True),
+           bytes_at=lambda point: 20_000 * point),
 )
 BY_NAME = {series.name: series for series in SERIES}
 FIGURES = {"ns": ("ns", 1), "overhead": ("resident / live", 2)}
@@ -54,7 +53,7 @@ MORE = {"fill_ns": ("ns, filling", 1), "create_ns": ("ns, creating", 0),
 def spread_out(rounds):
   """The same rounds: a list of figures becomes points from 1 on."""
   return [{key: figures for key_, figures_ in row.items()
-           for key, figures in apart(key_, figures_)} for row in rounds]
+           if figures_ is not None for key, figures in apart(key_, figures_)} for row in rounds]
 
 
 def apart(key, figures):
@@ -156,12 +155,11 @@ def plot(path, rounds):
 
 
 def draw(panel, rounds, series, what, heading, names):
-  colour = colours(names)
+  styles = line_styles(names)
   for name in names:
     if found := medians(rounds, series, name, what):
-      panel.plot(list(found), list(found.values()), label=name, color=colour[name],
-                 marker="." if series.logarithmic else None,
-                 linewidth=2.2 if name == "tarn" else 1.1, zorder=3 if name == "tarn" else 2)
+      panel.plot(list(found), list(found.values()), label=name, **styles[name],
+                 marker="." if series.logarithmic else None)
   if series.logarithmic:
     panel.set_xscale("log", base=2)
     points = points_in(rounds, series)

@@ -14,6 +14,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from .machine import memory_bytes
 from .packages import Unavailable
 
 NAME = "tarn-bench-"
@@ -115,8 +116,7 @@ def take_away(path):
 @contextmanager
 def swap_file(folder, size_bytes):
   """Swap space in a file, where the machine has less than that free."""
-  info = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-  if int(info["SwapFree"].split()[0]) * 1024 >= size_bytes:
+  if memory_bytes("SwapFree") >= size_bytes:
     yield
     return
   if os.geteuid() != 0:

@@ -82,6 +82,12 @@ def colours(names):
   return {"tarn": "#d62728", **dict(zip(others, palette * 2))}
 
 
+def line_styles(names):
+  """By name: tarn's line is the thickest, and in front."""
+  return {name: {"color": colour, "linewidth": 2.2 if name == "tarn" else 1.1,
+                 "zorder": 3 if name == "tarn" else 2} for name, colour in colours(names).items()}
+
+
 @contextmanager
 def drawing(path, rows, columns, **settings):
   """(figure, its panels): written as SVG, alike for the same figures. Or ImportError."""

@@ -102,6 +102,15 @@ void exit_4(int, siginfo_t* info, void* context) {
   _exit(info != nullptr && info->si_addr != nullptr && context != nullptr ? 4 : 5);
 }
 
+// Of no bytes: none.
+bool use_signal_stack(char* start, std::size_t bytes) {
+  stack_t own{};
+  own.ss_sp = start;
+  own.ss_size = bytes;
+  own.ss_flags = bytes == 0 ? SS_DISABLE : 0;
+  return sigaltstack(&own, nullptr) == 0;
+}
+
 // The program's handler, which was there before the first heap.
 void set_handler(void (*plain)(int), void (*full)(int, siginfo_t*, void*), int flags) {
   struct sigaction action {};
@@ -167,10 +176,7 @@ TEST_F(FaultsDeathTest, TheStackForSignalsIsUsed) {
     _exit(here >= stack && here < stack + sizeof stack ? 6 : 7);
   };
   const auto fault = [&] {
-    stack_t own{};
-    own.ss_sp = stack;
-    own.ss_size = sizeof stack;
-    EXPECT_EQ(sigaltstack(&own, nullptr), 0);
+    EXPECT_TRUE(use_signal_stack(stack, sizeof stack));
     set_handler(nullptr, on_own, SA_ONSTACK);
     const Heap heap(wanted());
     put(tarn_heap_allocate(heap, 16), 16);
@@ -184,18 +190,14 @@ TEST_F(FaultsDeathTest, TheStackForSignalsIsUsed) {
 std::size_t signal_frame_bytes() {
   static char stack[1 << 16];
   static char* reached;
-  stack_t own{};
-  own.ss_sp = stack;
-  own.ss_size = sizeof stack;
-  EXPECT_EQ(sigaltstack(&own, nullptr), 0);
+  EXPECT_TRUE(use_signal_stack(stack, sizeof stack));
   struct sigaction action {};
   action.sa_handler = [](int) { reached = static_cast<char*>(__builtin_frame_address(0)); };
   action.sa_flags = SA_ONSTACK;
   EXPECT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
   EXPECT_EQ(raise(SIGUSR1), 0);
   signal(SIGUSR1, SIG_DFL);
-  own.ss_flags = SS_DISABLE;
-  EXPECT_EQ(sigaltstack(&own, nullptr), 0);
+  EXPECT_TRUE(use_signal_stack(nullptr, 0));
   return static_cast<std::size_t>(std::end(stack) - reached);
 }
 
@@ -204,17 +206,14 @@ TEST_F(FaultsDeathTest, SmallStacksForSignalsAreNotOverrun) {
   const auto fault = [](std::size_t bytes) {
     static char memory[1 << 16];
     memset(memory, 'x', sizeof memory);
-    stack_t own{};
-    own.ss_sp = memory + sizeof memory / 2;
-    own.ss_size = bytes;
-    if (sigaltstack(&own, nullptr) != 0) _exit(9);
+    char* const own = memory + sizeof memory / 2;
+    if (!use_signal_stack(own, bytes)) _exit(9);
     set_handler(jump_back, nullptr, SA_ONSTACK);
     const Heap heap(wanted());
     void* const p = tarn_heap_allocate(heap, 16);
     if (sigsetjmp(back, 1) == 0) siglongjmp(back, 1);  // It is bound at its first call.
     if (sigsetjmp(back, 1) == 0) put(p, 16);
-    const bool is_whole =
-        std::all_of(memory, static_cast<char*>(own.ss_sp), [](char c) { return c == 'x'; });
+    const bool is_whole = std::all_of(memory, own, [](char c) { return c == 'x'; });
     _exit(is_whole ? 7 : 8);
   };
   EXPECT_EXIT(fault(8192), testing::ExitedWithCode(7), "^" + beyond(16, 16, written));
