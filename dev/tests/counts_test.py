@@ -55,6 +55,12 @@ class Counts(SampleTest):
         self.assert_fails("slots: instructions 1.0", *self.check(1050000))
         self.assert_fails("slots: instructions 0.9", *self.check(950000))
 
+    def test_a_start_that_executes_more_of_the_library_fails(self):
+        self.assert_passes(*self.check(1000000, "--update"))
+        golden = self.root / "golden"
+        golden.write_text(golden.read_text().replace("windows=1", "windows=2"))
+        self.assert_fails("start: windows 0.500 of golden", *self.check(1000000))
+
     def test_counts_of_another_compiler_are_not_compared(self):
         self.assert_passes(*self.check(1000000, "--update"))
         out = self.assert_passes(*self.check(2000000, ident="test compiler 2"))

@@ -18,7 +18,8 @@ constexpr std::array<Page*, class_count> no_pages() noexcept {
 }
 }  // namespace
 
-constinit Serving empty_view{{}, {.current = no_pages(), .record = &main_record}};
+// Nothing asks this one for pages: a pointer in each place would be work at each start.
+constinit Serving empty_view{{}, {.current = {}, .record = &main_record}};
 constinit Thread empty_thread{{{}, {.current = no_pages(), .record = &main_record}}};
 constinit Nobody locked_nobody;
 constinit Nobody frozen_nobody;

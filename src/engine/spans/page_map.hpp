@@ -166,13 +166,15 @@ class PageMap {
     std::byte zeros[descriptor_bytes] = {};  // A span of kind idle whose page nobody owns.
   };
 
+  // What is written lies together: a page each costs every process a fault. Addresses of mappings
+  // have the last entries of the root.
   Entry root_[root_entries] = {};
-  Leaf empty_leaf_ = {};  // Never written.
-  Leaf first_leaf_ = {};  // For the first 4 GiB in use: saves a mapping.
   bool first_leaf_used_ = false;
+  std::size_t leaves_used_ = 0;
+  Leaf first_leaf_ = {};  // For the first 4 GiB in use: saves a mapping.
   static constexpr std::size_t static_leaves_ = 2;
   Leaf leaves_[static_leaves_] = {};
-  std::size_t leaves_used_ = 0;
+  Leaf empty_leaf_ = {};  // Never written.
   Foreign foreign_ = {};  // Never written.
 };
 

@@ -62,9 +62,10 @@ class SpanBins {
  private:
   std::size_t filled_from(std::size_t bin) const noexcept;
 
-  List<Span> bins_[bin_count];
+  // Those of short spans come next: one page of a small process.
   std::uint64_t filled_[(bin_count + 63) / 64] = {};
   std::size_t slices_ = 0;
+  List<Span> bins_[bin_count];
 };
 
 static_assert(SpanBins::bin_of(1) == 0 && SpanBins::bin_of(32) == 31 && SpanBins::bin_of(33) == 32);
