@@ -23,6 +23,13 @@ constexpr std::uint32_t freed_least = 8;
 // And as many as the page gave when it was filled, up to this.
 constexpr std::uint32_t instead_most = 256;
 
+// Up to this size a class takes blocks that are up to an eighth larger.
+constexpr std::size_t larger_bytes_max = linear_bytes_max;
+constexpr std::size_t larger_part = 8;
+
+// After so many it takes memory, once: as much as their slow paths have cost by then.
+constexpr std::uint32_t larger_most = 64;
+
 constexpr std::uint32_t freed_most(std::size_t size_class) noexcept {
   const std::size_t blocks = cached_bytes_most / class_block_bytes[size_class];
   return static_cast<std::uint32_t>(std::min(blocks, cached_blocks_most));
@@ -120,6 +127,43 @@ void cache_fill(Thread& thread, Page& page) noexcept {
   list.room = std::int64_t{care.most} - std::int64_t{count};
   list.reached_at = list.taken + count;
   list.first = first;
+}
+
+namespace {
+
+// True when a refill would find blocks without taking memory: freed ones, or room on a page that
+// was used before.
+bool has_blocks(ThreadHeap& heap, std::size_t size_class) noexcept {
+  const Bin* const bin = heap.find_bin(size_class);
+  if (bin == nullptr) return false;
+  if (!bin->queue.empty()) return true;
+  const Page& page = *heap.current_of(size_class);
+  return page.local_free != nullptr || (page.carved != page.capacity && !page.zeroed) ||
+         Remote{page.remote.load(std::memory_order_relaxed)}.count() != 0;
+}
+
+}  // namespace
+
+void* cache_take_larger(Thread& thread, std::size_t size_class) noexcept {
+  const std::size_t bytes = class_block_bytes[size_class];
+  if (bytes > larger_bytes_max) return nullptr;
+  if (!thread.mail.is_empty()) {
+    Busy busy(thread);
+    read_mail(thread);
+  }
+  CachedListCare& care = thread.cache.care[size_class];
+  if (has_blocks(thread.heap, size_class)) return nullptr;
+  if (care.larger == larger_most) {
+    care.larger = 0;
+    return nullptr;
+  }
+  for (std::size_t c = size_class + 1; class_block_bytes[c] <= bytes + bytes / larger_part; ++c) {
+    // One stays: it is what that class would ask for next.
+    if (thread.cache.count(c) < thread.cache.count_unreached(c) + 2) continue;
+    ++care.larger;
+    return cache_take(thread.cache, c);
+  }
+  return nullptr;
 }
 
 void cache_note_emptied(Thread& thread, std::size_t size_class, std::size_t blocks) noexcept {

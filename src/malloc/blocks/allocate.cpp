@@ -69,13 +69,19 @@ TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment, boo
   return TARN_LIKELY(block != nullptr) ? block : allocate_large_again(bytes, alignment, zero);
 }
 
+// What a block may be instead: an aligned one is of its class.
+enum class Instead : bool { none, larger };
+
 // Null when out of memory. pre: size_class < class_count
-void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
+void* refilled(std::size_t size_class, std::size_t bytes, Instead instead) noexcept {
   TARN_ASSERT(size_class < class_count && bytes <= class_block_bytes[size_class]);
   if (TARN_UNLIKELY(thread_is_ending)) return ending_threads.allocate(size_class);
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
   TARN_ASSERT(thread == current_thread && !has_default_heap());
+  if (instead == Instead::larger) {
+    if (void* const block = cache_take_larger(*thread, size_class)) return block;
+  }
   count_refills(*thread);
   os::await_fork();
   Busy busy(*thread);
@@ -89,28 +95,31 @@ void* refilled(std::size_t size_class, std::size_t bytes) noexcept {
   return cache_take(thread->cache, size_class);
 }
 
-TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes) noexcept {
-  return try_again(bytes, [&] { return refilled(size_class, bytes); });
+TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes,
+                               Instead instead) noexcept {
+  return try_again(bytes, [&] { return refilled(size_class, bytes, instead); });
 }
 
-TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes,
-                                        const void* site) noexcept {
+TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes, const void* site,
+                                        Instead instead = Instead::larger) noexcept {
   if (TARN_UNLIKELY(has_default_heap())) return default_heap_allocate(bytes, 1, false, site);
-  void* const block = refilled(size_class, bytes);
-  return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes);
+  void* const block = refilled(size_class, bytes, instead);
+  return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes, instead);
 }
 
 TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
                                          const void* site) noexcept {
   if (TARN_UNLIKELY(has_default_heap())) return default_heap_allocate(bytes, 1, true, site);
   void* const block = allocate_class_slow(size_class, bytes, site);
-  return block == nullptr ? nullptr : memset(block, 0, class_block_bytes[size_class]);
+  if (TARN_UNLIKELY(block == nullptr)) return nullptr;
+  return memset(block, 0, static_cast<const Page*>(page_map.span_of(block))->block_bytes);
 }
 
-TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes) noexcept {
+TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes,
+                                 Instead instead = Instead::larger) noexcept {
   Serving& serving = *current_serving;
   if (void* const block = cache_take(serving.cache, size_class)) return block;
-  return allocate_class_slow(size_class, bytes, __builtin_return_address(0));
+  return allocate_class_slow(size_class, bytes, __builtin_return_address(0), instead);
 }
 
 }  // namespace
@@ -166,7 +175,7 @@ void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   }
   if (bytes <= block_bytes_max && alignment <= slice_bytes) {
     const std::size_t size_class = aligned_class_of(bytes, alignment);
-    if (size_class < class_count) return allocate_class(size_class, bytes);
+    if (size_class < class_count) return allocate_class(size_class, bytes, Instead::none);
   }
   return allocate_large(bytes, alignment, false);
 }

@@ -2,6 +2,9 @@
 // to its pages (engine/threads/cache_care.cpp).
 //
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstring>
+
 #include "cache_test.hpp"
 #include "engine/threads/flush.hpp"
 #include "malloc/blocks/resize.hpp"
@@ -283,6 +286,127 @@ TEST_F(CacheTest, CheckFindsWhatIsNoBlockOfTheClass) {
   EXPECT_FALSE(cache_check(actor_.record())) << "one too many";
   list.room = std::int64_t{list.room} - 1;
   EXPECT_TRUE(cache_check(actor_.record()));
+}
+
+// Blocks of a class that is a little larger (cache_take_larger).
+class LargerTest : public CacheTest {
+ protected:
+  static constexpr std::size_t own_bytes = 512;
+  static constexpr std::size_t own = class_of(own_bytes);
+  static constexpr std::size_t larger_bytes = own_bytes + own_bytes / 8;
+  static constexpr std::size_t larger = class_of(larger_bytes);
+  static constexpr std::size_t largest_taken = 64;
+
+  // The class has nothing left, the larger one so many freed blocks.
+  void prepare(std::size_t freed_blocks, std::size_t size = own_bytes) {
+    const std::size_t more = size + size / 8;
+    allocate(slice_bytes / size, size);
+    ASSERT_EQ(count(class_of(size)), 0u);
+    allocate(slice_bytes / more, more);
+    ASSERT_EQ(count(class_of(more)), 0u);
+    free_last(freed_blocks);
+  }
+  std::size_t class_of_next(std::size_t size = own_bytes) {
+    allocate(1, size);
+    return Actor::page_of(live_.back())->size_class;
+  }
+};
+
+TEST_F(LargerTest, FreedBlocksOfALargerClassComeBeforeMemory) {
+  prepare(4);
+  const std::uint32_t pages = actor_.pages(own_bytes);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(class_of_next(), larger);
+  EXPECT_EQ(actor_.pages(own_bytes), pages);
+  EXPECT_EQ(freed(larger), 1u) << "one is what that class would want next";
+  EXPECT_EQ(class_of_next(), own);
+  EXPECT_TRUE(cache_check(actor_.record()));
+}
+
+TEST_F(LargerTest, TheyGoBackToTheirOwnClass) {
+  prepare(4);
+  allocate(1, own_bytes);
+  void* const block = live_.back();
+  EXPECT_EQ(freed(larger), 3u);
+  free_last(1);
+  EXPECT_EQ(freed(larger), 4u);
+  EXPECT_EQ(count(own), 0u);
+  allocate(1, larger_bytes);
+  EXPECT_EQ(live_.back(), block);
+}
+
+TEST_F(LargerTest, MemoryIsTakenNowAndThen) {
+  prepare(4);
+  std::size_t taken = 0;
+  while (class_of_next() == larger) {
+    free_last(1);
+    ++taken;
+  }
+  EXPECT_EQ(taken, largest_taken);
+}
+
+TEST_F(LargerTest, WhatIsFreeOnThePagesOfTheClassComesFirst) {
+  allocate(1, own_bytes);
+  void* const block = live_.back();
+  live_.pop_back();
+  allocate(slice_bytes / own_bytes - 1, own_bytes);
+  actor_.free(block);
+  allocate(slice_bytes / larger_bytes, larger_bytes);
+  free_last(4);
+  EXPECT_EQ(count(own), 0u);
+  EXPECT_EQ(class_of_next(), own);
+  EXPECT_EQ(class_of_next(), larger);
+}
+
+TEST_F(LargerTest, BlocksThatWereNotReachedStay) {
+  prepare(0);
+  allocate(1, larger_bytes);
+  EXPECT_NE(unreached(larger), 0u);
+  EXPECT_EQ(class_of_next(), own);
+}
+
+TEST_F(LargerTest, ZeroedBlocksAreZeroToTheirEnd) {
+  prepare(2);
+  allocate(1, larger_bytes);
+  memset(live_.back(), 0xff, larger_bytes);
+  free_last(1);
+  unsigned char* block = nullptr;
+  actor_.run([&] { block = static_cast<unsigned char*>(allocate_zeroed(own_bytes)); });
+  live_.push_back(block);
+  ASSERT_EQ(Actor::page_of(block)->size_class, larger);
+  EXPECT_EQ(std::count(block, block + larger_bytes, 0), std::ptrdiff_t{larger_bytes});
+}
+
+TEST_F(LargerTest, AlignedBlocksAreOfTheirClass) {
+  prepare(4);
+  void* block = nullptr;
+  actor_.run([&] { block = allocate_aligned(own_bytes, own_bytes); });
+  live_.push_back(block);
+  EXPECT_EQ(address_of(block) % own_bytes, 0u);
+  EXPECT_EQ(Actor::page_of(block)->size_class, own);
+}
+
+TEST_F(LargerTest, ClassesAboveAKibibyteTakeNone) {
+  constexpr std::size_t size = 2048;
+  prepare(1, size);
+  allocate(4, size + size / 8);
+  free_last(4);
+  ASSERT_GT(count(class_of(size + size / 8)), 2u);
+  EXPECT_EQ(class_of_next(size), class_of(size));
+}
+
+TEST_F(LargerTest, TheyAreLiveInTheirOwnClass) {
+  prepare(4);
+  const auto row = [this](std::size_t c) {
+    tarn_account account{};
+    actor_.run([&] { fill_account(&account); });
+    return account.classes[c];
+  };
+  const tarn_account_class before = row(larger);
+  const tarn_account_class own_before = row(own);
+  allocate(2, own_bytes);
+  EXPECT_EQ(row(larger).live_blocks, before.live_blocks + 2);
+  EXPECT_EQ(row(larger).allocations, before.allocations + 2);
+  EXPECT_EQ(row(own).live_blocks, own_before.live_blocks);
 }
 
 }  // namespace
