@@ -2,11 +2,13 @@
  * memory and no more mappings than without them, and has given it back when it is empty: what is
  * dropped of a huge page is not filled up again. `off`: without them. `long`: in long blocks that
  * are written to. `unwritten`: in long blocks that are not, after one that was: they stay out of
- * memory.
+ * memory. `heap`: in small blocks of a heap of one's own.
  *
  * SPDX-License-Identifier: MIT */
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdbool.h>
+#include <tarn/heap/heap.h>
 
 #include "peak.h"
 
@@ -30,6 +32,28 @@ static void check_unwritten(void) {
   peak_free(little);
 }
 
+static void* found(const char* name) {
+  void* function = dlsym(RTLD_DEFAULT, name);
+  CHECK(function != NULL);
+  return function;
+}
+
+/* One class, so that its pages become long. */
+static void check_heap(void) {
+  tarn_heap (*create)(const tarn_heap_options*) = NULL;
+  void* (*allocate)(tarn_heap, size_t) = NULL;
+  *(void**)&create = found("tarn_heap_create");
+  *(void**)&allocate = found("tarn_heap_allocate");
+  tarn_heap heap = create(NULL);
+  for (size_t filled = 0; filled < to; filled += 64) {
+    void* block = allocate(heap, 64);
+    CHECK(block != NULL);
+    memset(block, 1, 64);
+  }
+  dprintf(STDERR_FILENO, "%zu MiB in huge pages\n", huge_bytes() / MEBIBYTE);
+  CHECK(huge_bytes() > to / 2);
+}
+
 int main(int count, char** words) {
   const char* mode = count > 1 ? words[1] : "";
   /* Not never, and not always, where they are nobody's doing. */
@@ -42,6 +66,10 @@ int main(int count, char** words) {
   if (strcmp(mode, "unwritten") == 0) {
     check_unwritten();
     peak_free(blocks);
+    return 0;
+  }
+  if (strcmp(mode, "heap") == 0) {
+    check_heap();
     return 0;
   }
   const size_t mappings_before = mapping_count();

@@ -56,7 +56,8 @@ Page* page_take(std::size_t size_class, std::size_t block_bytes, PageLength leng
                 SpanSource source) noexcept {
   TARN_ASSERT(length.least != 0 && length.least <= length.most);
   TARN_ASSERT(block_bytes <= length.least * slice_bytes);
-  Span* const span = source.take_page(length.least, length.most);
+  const Fit fit = block_bytes <= wide_bytes_min ? Fit::small : Fit::warm;
+  Span* const span = source.take_page(length.least, length.most, fit);
   if (span == nullptr) return nullptr;
   auto* const page = static_cast<Page*>(span);
   page->free = page->local_free = nullptr;

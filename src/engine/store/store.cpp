@@ -342,7 +342,7 @@ Store::Taken Store::take_locked(std::size_t slices, std::size_t alignment, Fit f
   const std::size_t from = policy.huge_from_slices.load(std::memory_order_relaxed);
   const bool grows_large = huge_pages_ == HugePages::asked && from != 0 && taken->zeroed &&
                            reserved_slices_ - clean_.slices() >= from;
-  const Windows windows = TARN_UNLIKELY(grows_large) ? windows_locked(taken, end) : Windows{};
+  const Windows windows = TARN_UNLIKELY(grows_large) ? windows_locked(taken, fit, end) : Windows{};
   settle_locked();
   TARN_ASSERT(page_map.is_clear(taken->base, slices));
   note_committed_locked();

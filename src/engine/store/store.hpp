@@ -45,6 +45,7 @@ struct StoreTotals {
 // Which free span is to be taken.
 enum class Fit : std::uint8_t {
   warm,   // The smallest dirty span that fits, else the smallest clean one.
+  small,  // As warm, for a page of small blocks: it is used from its start on.
   zero,   // For a block that is to read as zero: a clean span first, unless twice as much is dirty.
   roomy,  // A dirty span with room behind it, for a block that grows; else none.
   roomy_cold,  // Like roomy, or a clean span.
@@ -82,8 +83,8 @@ class Store {
 
   // A span of `most` slices; or of fewer, but at least `least`, where that is what lies free and is
   // dirty: such a span would serve nobody else, and clean memory costs page faults.
-  Span* take_page(std::size_t least, std::size_t most) noexcept {
-    return take_between(least, most, 1, Fit::warm);
+  Span* take_page(std::size_t least, std::size_t most, Fit fit = Fit::warm) noexcept {
+    return take_between(least, most, 1, fit);
   }
 
   // pre: the span's interior entries in the page map are cleared.
@@ -224,7 +225,7 @@ class Store {
   void warm_locked(Span* clean, std::size_t slices) noexcept;
   Windows window_locked(const Span* taken, const std::byte* clean_end) noexcept;
   Windows windows_of_long_locked(const Span* taken) noexcept;
-  Windows windows_locked(const Span* taken, const std::byte* clean_end) noexcept;
+  Windows windows_locked(const Span* taken, Fit fit, const std::byte* clean_end) noexcept;
   static void fill(Windows windows) noexcept;
   static Span* find_locked(const SpanBins& bins, std::size_t slices,
                            std::size_t alignment) noexcept;

@@ -15,8 +15,11 @@ namespace {
 
 constexpr std::size_t window_bytes = os::huge_page_bytes;  // What may become a huge page.
 
-// Pages of small blocks have at most so many slices. Of a longer span much may never be used.
-constexpr std::size_t short_slices_max = (std::size_t{64} << 10) >> slice_shift;
+// Of a longer span much may never be used. A heap of one's own that has such long pages of small
+// blocks has filled many.
+constexpr std::size_t short_slices_max(Fit fit) noexcept {
+  return (std::size_t{fit == Fit::small ? 256u : 64u} << 10) >> slice_shift;
+}
 
 bool is_written(const std::byte* base, std::size_t slices) noexcept {
   for (const std::size_t at : {slices / 2, slices - 1}) {
@@ -83,9 +86,10 @@ Store::Windows Store::windows_of_long_locked(const Span* taken) noexcept {
 }
 
 // pre: what is taken was clean, as was all up to clean_end
-Store::Windows Store::windows_locked(const Span* taken, const std::byte* clean_end) noexcept {
+Store::Windows Store::windows_locked(const Span* taken, Fit fit,
+                                     const std::byte* clean_end) noexcept {
   TARN_ASSERT(lock_.held_by_this_thread() && taken->zeroed && taken->end() <= clean_end);
-  if (taken->slices > short_slices_max) return windows_of_long_locked(taken);
+  if (taken->slices > short_slices_max(fit)) return windows_of_long_locked(taken);
   return window_locked(taken, clean_end);
 }
 

@@ -34,8 +34,8 @@ class SpanSource {
   }
 
   // As Store::take_page(). A zone gives the most.
-  Span* take_page(std::size_t least, std::size_t most) const noexcept {
-    return is_store() ? store.take_page(least, most) : zone_->take(most, 1);
+  Span* take_page(std::size_t least, std::size_t most, Fit fit) const noexcept {
+    return is_store() ? store.take_page(least, most, fit) : zone_->take(most, 1);
   }
 
   // As Store::give(). pre: the span's entries in the page map are cleared (unmap)

@@ -28,7 +28,7 @@ void Process::start_once() noexcept {
   if (!os::environment_known() || configuring_.exchange(true, std::memory_order_acq_rel)) return;
   settings.read_environment();
   store.configure(settings[Option::purge_delay_ms], settings[Option::purge_keep_kib] * 1024);
-  policy.huge_from_slices.store(settings[Option::huge_from_kib] * 1024 >> slice_shift,
+  policy.huge_from_slices.store(slices_for(settings[Option::huge_from_kib] * 1024),
                                 std::memory_order_relaxed);
   if (settings[Option::background_purge] != 0) background.want();
   totals.open_account();

@@ -376,9 +376,9 @@ class HugeStoreTest : public StoreTest {
   }
 
   // Whether windows were to be huge when such a span was taken.
-  bool fills(std::size_t slices) {
+  bool fills(std::size_t slices, Fit fit = Fit::warm) {
     const void* const last = os::fake::filled_huge();
-    spans_.push_back(take_span(slices));
+    spans_.push_back(store.take_page(slices, slices, fit));
     return os::fake::filled_huge() != last;
   }
   void write_last() { std::memset(spans_.back()->base, 1, spans_.back()->bytes()); }
@@ -415,6 +415,19 @@ TEST_F(HugeStoreTest, ForLongSpansIfTheOneBeforeWasWrittenTo) {
   write_last();
   EXPECT_TRUE(fills(20 * window_slices));
   EXPECT_LE(os::fake::filled_huge_bytes(), 8 * window_slices * slice_bytes) << "not all of it";
+}
+
+TEST_F(HugeStoreTest, ForLongPagesOfSmallBlocks) {
+  constexpr std::size_t longest = (std::size_t{256} << 10) / slice_bytes;
+  grow(5 * window_slices, 16);
+  const auto filled_by = [this](std::size_t slices, Fit fit) {
+    int filled = 0;
+    for (std::size_t i = 0; i < 4 * window_slices / slices; ++i) filled += fills(slices, fit);
+    return filled;
+  };
+  EXPECT_EQ(filled_by(longest, Fit::warm), 0);
+  EXPECT_GE(filled_by(longest, Fit::small), 3);
+  EXPECT_EQ(filled_by(longest + 1, Fit::small), 0);
 }
 
 TEST_F(HugeStoreTest, TheEndOfALongSpanIsLeftOut) {
