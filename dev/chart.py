@@ -1,30 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""chart: draws docs/chart.svg, time and peak memory of each allocator, from bench/BASELINE.md.
-
-  dev/chart [--check] [ROOT]        --check only compares, and fails where the chart is stale
-"""
-import pathlib
+"""chart: time and peak memory of each allocator, drawn as docs/chart.svg (dev/benchmarks)."""
 import re
-import sys
 
-BASELINE, CHART = "bench/BASELINE.md", "docs/chart.svg"
-LEFT_OUT = ("before", "mimalloc2-debian", "jemalloc-debian")  # Other versions of what is there.
-NAMES = {"mimalloc2": "mimalloc 2", "mimalloc3": "mimalloc 3"}
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 400, 60, 30, 30, 70
-TIME, MEMORY = (0.55, 1.05), (1.0, 1.6)
 COLUMNS = ("allocator", "time", "peak RSS", "tasks")
 FIGURE = re.compile(r"([\d.]+)(?: \[([\d.]+), ([\d.]+)\])?")
-
-
-def rows_of(table):
-    """The cells of each row in the order of COLUMNS, wherever these stand."""
-    lines = [line.strip().strip("|") for line in table.splitlines() if line.startswith("|")]
-    header, *rows = [[cell.strip() for cell in line.split("|")] for line in lines] or [[]]
-    for heading in COLUMNS:
-        if heading not in header:
-            sys.exit(f"chart: the table 'Against glibc' in {BASELINE} has no column '{heading}'")
-    return [[row[header.index(heading)] for heading in COLUMNS] for row in rows]
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 400, 60, 30, 30, 70
+TIME, MEMORY = (0.55, 1.05), (1.0, 1.6)
 
 
 def figure(cell):
@@ -33,16 +14,11 @@ def figure(cell):
     return tuple(float(value or middle) for value in (middle, least, most))
 
 
-def allocators(text):
-    """(name, (time, least, most), (memory, least, most)) of each; the machine; how many tasks."""
-    table = re.search(r"^## Against glibc\n(.*?)^## ", text, re.S | re.M)
-    machine = re.search(r"^- Machine: (.*?);", text, re.M)
-    if table is None or machine is None:
-        sys.exit(f"chart: no table 'Against glibc', or no machine, in {BASELINE}")
-    rows = [row for row in rows_of(table[1]) if FIGURE.fullmatch(row[1])]
-    found = [(NAMES.get(name, name), figure(time), figure(memory))
-             for name, time, memory, _ in rows if name not in LEFT_OUT]
-    return found, machine[1], rows[0][-1] if rows else "no"
+def allocators(rows, name_of):
+    """(name, (time, least, most), (memory, least, most)) of each that has figures; name_of(name) is
+    None for those that are left out."""
+    return [(name_of(name), figure(time), figure(memory)) for name, time, memory, _ in rows
+            if FIGURE.fullmatch(time) and name_of(name)]
 
 
 def x(time):
@@ -67,7 +43,7 @@ def text_at(at_x, at_y, words, size=13, anchor="middle", more=""):
 def drawn(found, machine, tasks):
     made = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
             'font-family="sans-serif" fill="#222">',
-            "<!-- Written by dev/chart from bench/BASELINE.md; not edited. "
+            "<!-- Written by dev/benchmarks from bench/BASELINE.md; not edited. "
             "SPDX-License-Identifier: MIT -->",
             f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>']
     for tenth in range(6, 11):
@@ -91,19 +67,3 @@ def drawn(found, machine, tasks):
                  text_at(x(time[0]), y(memory[0]) - 10, name,
                          more=f' fill="{color}"{weight}')]
     return "\n".join([*made, "</svg>", ""])
-
-
-def main():
-    words = [word for word in sys.argv[1:] if word != "--check"]
-    root = pathlib.Path(words[0] if words else pathlib.Path(__file__).resolve().parent.parent)
-    chart = root / CHART
-    wanted = drawn(*allocators((root / BASELINE).read_text()))
-    is_stale = not chart.exists() or chart.read_text() != wanted
-    if "--check" not in sys.argv:
-        chart.write_text(wanted)
-    elif is_stale:
-        sys.exit(f"chart: {CHART} is not that of {BASELINE}; run dev/chart")
-
-
-if __name__ == "__main__":
-    main()
