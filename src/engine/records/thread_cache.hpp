@@ -65,7 +65,8 @@ struct CachedListCare {
   std::uint32_t seen_room = 0;       // and of `room`.
   std::uint32_t emptied_taken = 0;   // That of `taken` when a page of the class had become empty.
   std::uint32_t emptied_blocks = 0;  // The blocks of such pages since a block was taken.
-  std::uint32_t larger = 0;  // Blocks of larger classes that it took since it last took memory.
+  std::uint32_t larger = 0;          // Blocks that it took of larger classes, since
+  std::uint32_t larger_from = 0;     // `taken` was so much: its low part.
 };
 
 struct ThreadCache {

@@ -27,8 +27,10 @@ constexpr std::uint32_t instead_most = 256;
 constexpr std::size_t larger_bytes_max = linear_bytes_max;
 constexpr std::size_t larger_part = 8;
 
-// After so many it takes memory, once: as much as their slow paths have cost by then.
+// After so many it takes memory, once: as much as their slow paths have cost by then. A class that
+// takes so many times as many of its own goes on: its hits hardly notice.
 constexpr std::uint32_t larger_most = 64;
+constexpr std::uint32_t larger_seldom = 16;
 
 constexpr std::uint32_t freed_most(std::size_t size_class) noexcept {
   const std::size_t blocks = cached_bytes_most / class_block_bytes[size_class];
@@ -154,8 +156,11 @@ void* cache_take_larger(Thread& thread, std::size_t size_class) noexcept {
   CachedListCare& care = thread.cache.care[size_class];
   if (has_blocks(thread.heap, size_class)) return nullptr;
   if (care.larger == larger_most) {
+    const auto taken = static_cast<std::uint32_t>(thread.cache.lists[size_class].taken);
+    const std::uint32_t own = taken - care.larger_from;
     care.larger = 0;
-    return nullptr;
+    care.larger_from = taken;
+    if (own < larger_most * larger_seldom) return nullptr;
   }
   for (std::size_t c = size_class + 1; class_block_bytes[c] <= bytes + bytes / larger_part; ++c) {
     // One stays: it is what that class would ask for next.

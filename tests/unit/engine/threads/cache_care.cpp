@@ -344,6 +344,27 @@ TEST_F(LargerTest, MemoryIsTakenNowAndThen) {
   EXPECT_EQ(taken, largest_taken);
 }
 
+TEST_F(LargerTest, NotByAClassThatSeldomTakesThem) {
+  prepare(4);
+  void* const block = live_.front();  // Of the class.
+  ASSERT_EQ(Actor::page_of(block)->size_class, own);
+  live_.erase(live_.begin());
+  const std::uint32_t pages = actor_.pages(own_bytes);
+  for (std::size_t round = 0; round < 4 * largest_taken; ++round) {
+    free(block);
+    for (int i = 0; i < 17; ++i) {
+      allocate(1, own_bytes);
+      ASSERT_EQ(live_.back(), block);
+      if (i != 16) free_last(1);
+    }
+    live_.pop_back();
+    ASSERT_EQ(class_of_next(), larger);
+    free_last(1);
+  }
+  EXPECT_EQ(actor_.pages(own_bytes), pages);
+  live_.push_back(block);
+}
+
 TEST_F(LargerTest, WhatIsFreeOnThePagesOfTheClassComesFirst) {
   allocate(1, own_bytes);
   void* const block = live_.back();
