@@ -3,7 +3,8 @@
 import re
 
 COLUMNS = ("allocator", "time", "peak RSS", "tasks")
-FIGURE = re.compile(r"([\d.]+)(?: \[([\d.]+), ([\d.]+)\])?")
+NUMBER = r"(\d+(?:\.\d+)?)"
+FIGURE = re.compile(rf"{NUMBER}(?: \[{NUMBER}, {NUMBER}\])?")
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 400, 60, 30, 30, 70
 TIME, MEMORY = (0.55, 1.05), (1.0, 1.6)
 

@@ -2,7 +2,7 @@
 """pages: what stands in the pages that the benchmarks write (bench/*.md)."""
 import re
 
-NUMBER = re.compile(r"\*{0,2}([\d.]+)\*{0,2}(?: \[([\d.]+), ([\d.]+)\]| ±[\d.]+%)?")
+NUMBER = re.compile(r"\*{0,2}(\d+(?:\.\d+)?)\*{0,2}(?: \[.*\]| ±[\d.]+%)?")
 
 
 def number(cell):
@@ -18,7 +18,10 @@ class Wrong(Exception):
 class Page:
     def __init__(self, root, name):
         self.name = name
-        self.text = (root / name).read_text()
+        try:
+            self.text = (root / name).read_text()
+        except UnicodeDecodeError as failure:
+            raise Wrong(f"{name}: {failure}") from failure
 
     def title(self):
         return self.text.partition("\n")[0].removeprefix("# ")
@@ -34,7 +37,8 @@ class Page:
         return found[1] if found else ""
 
     def tables(self, heading):
-        """The tables of a section: lists of rows, which are lists of cells; the headings first."""
+        """The tables of a section: lists of rows, which are lists of as many cells; the headings
+        first."""
         made, before = [], ""
         for line in self.section(heading).splitlines():
             if line.startswith("|"):
@@ -43,6 +47,9 @@ class Page:
                 cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
                 if not all(set(cell) <= set("-:") and cell for cell in cells):
                     made[-1].append(cells)
+                    if len(cells) != len(made[-1][0]):
+                        raise Wrong(f"{self.name}: a row has {len(cells)} cells, its table has "
+                                    f"{len(made[-1][0])}: {line}")
             before = line
         return made
 

@@ -87,6 +87,10 @@ MET = OTHER + """
 |---|---|---|---|
 | create | <= 10 | 9 | met |
 | destroy | <= 10 | 11 | **missed** |
+
+| form | target | median |  |
+|---|---|---|---|
+| both missed | <= 10 | 12 | **missed** |
 """
 OTHERS = ("SCALING", "RETURNS", "HEAPS", "POOLS", "TREES", "SLOTS", "XALLOCATOR", "HOOKS")
 
@@ -140,11 +144,15 @@ class Benchmarks(SampleTest):
 
     def test_what_others_do_better_is_said(self):
         text = self.written(BASELINE)
-        self.assertIn("On 1 of 2 tasks it takes more than 1.05 times the time", text)
+        self.assertIn("On 1 of 2 tasks it takes more than 1.05 times the time that", text)
         self.assertIn("| slots | 0.20 | 0.15 | tcmalloc |", text)
         self.assertIn("On 1 of 2 tasks it takes more than 1.3 times the memory", text)
         self.assertIn("| lists | 1.40 | 1.00 | glibc |", text)
         self.assertNotIn("before", text)
+        text = self.written(BASELINE.replace("| **0.40** |", "| 1.10 |"))
+        self.assertIn("| lists | 1.10 | 0.60 | tcmalloc |", text)
+        text = self.written(BASELINE.replace("| 0.20 ±2%", "| 1.20 ±2%").replace("0.15 ±1%", "–"))
+        self.assertIn("| slots | 1.20 | 1.00 | glibc |", text)
         text = self.written(BASELINE.replace("| 0.20 ±2%", "| 0.15 ±2%"))
         self.assertIn("On 0 of 2 tasks it takes more than 1.05 times the time", text)
         self.assertNotIn("| 0.15 | tcmalloc |", text)
@@ -157,7 +165,8 @@ class Benchmarks(SampleTest):
         self.assertNotIn("pools, list", text)
         self.assertNotIn("not one of them", text)
         self.assertIn("(../bench/HEAPS.md) | `bench/other --rounds 3` | Another processor, "
-                      "2026-11-28 12:30 | 1 of 2 |", text)
+                      "2026-11-28 12:30 | 1 of 3 |", text)
+        self.assertIn("both missed, <= 10: median 12", text)
         self.assertIn("destroy, <= 10: median 11", text)
         self.assertIn("| none set |", text)
 
@@ -168,6 +177,16 @@ class Benchmarks(SampleTest):
         text = self.written(BASELINE.replace("## Time,", groups))
         self.assertIn("time, workload |", text)
         self.assertIn("| 0.400 |", text)
+
+    def test_pages_that_cannot_be_read(self):
+        self.write("bench/BASELINE.md", BASELINE.replace("| 0.50 | 0.60 |", "| 0.60 |"), head=False)
+        self.assert_fails("a row has 5 cells, its table has 6", self.root)
+        self.write("bench/BASELINE.md", BASELINE.replace("0.600 [", "0.6.0 ["), head=False)
+        self.assert_passes(self.root)
+        self.write("bench/BASELINE.md", BASELINE, head=False)
+        (self.root / "bench/HOOKS.md").write_bytes(b"\xff")
+        self.assert_fails("HOOKS.md", self.root)
+        self.assert_fails("unrecognized arguments: --chekc", "--chekc")
 
     def test_a_page_that_is_not_there(self):
         self.write("bench/BASELINE.md", BASELINE, head=False)

@@ -78,9 +78,9 @@ inline constexpr std::int64_t live_delta_least = 4 * 1024;
 
 // `current` comes first, so that a slot's pointer to it is one to the whole.
 struct ThreadHeap {
-  // The current page of each common class, for hits. Never null: the empty page where there is
-  // none. In a heap with a class table, each entry holds the page of the table's class that serves
-  // it (Bin::entries).
+  // The current page of each common class, for hits. The empty page where there is none; null only
+  // in empty_view. In a heap with a class table, each entry holds the page of the table's class
+  // that serves it (Bin::entries).
   std::array<Page*, class_count> current;
   // Release when made; other threads acquire.
   std::array<std::atomic<BinGroup*>, group_count> groups{};
@@ -198,7 +198,7 @@ struct SpanCache {
 };
 
 struct alignas(cache_line_bytes) Thread : Serving {
-  std::uint32_t refills = 0;  // See upkeep.hpp.
+  std::uint32_t work = 0;  // See upkeep.hpp.
   // The thread is on a slow path, and its lists may be half-changed. A fork looks at this.
   std::atomic<bool> busy{false};
   // The thread is on a hit path of a heap that another thread may want exclusively.

@@ -133,42 +133,64 @@ void cache_fill(Thread& thread, Page& page) noexcept {
 
 namespace {
 
-// True when a refill would find blocks without taking memory: freed ones, or room on a page that
-// was used before.
+// True when a refill would find blocks without taking memory: freed ones, carved ones, or room on a
+// page that was used before.
 bool has_blocks(ThreadHeap& heap, std::size_t size_class) noexcept {
   const Bin* const bin = heap.find_bin(size_class);
   if (bin == nullptr) return false;
   if (!bin->queue.empty()) return true;
   const Page& page = *heap.current_of(size_class);
-  return page.local_free != nullptr || (page.carved != page.capacity && !page.zeroed) ||
+  return page.free != nullptr || page.local_free != nullptr ||
+         (page.carved != page.capacity && !page.zeroed) ||
          Remote{page.remote.load(std::memory_order_relaxed)}.count() != 0;
+}
+
+// True when a class that has taken so many larger blocks is to take memory.
+bool is_time_for_memory(const CachedList& list, CachedListCare& care) noexcept {
+  if (care.larger < larger_most) return false;
+  const auto taken = static_cast<std::uint32_t>(list.taken);
+  const std::uint32_t own = taken - care.larger_from;
+  care.larger = 0;
+  care.larger_from = taken;
+  return own < larger_most * larger_seldom;
+}
+
+// From the smallest of the larger classes whose list has at least so many blocks that are not known
+// to be unreached.
+void* take_larger(Thread& thread, std::size_t size_class, std::size_t bytes,
+                  std::size_t least) noexcept {
+  ThreadCache& cache = thread.cache;
+  const std::size_t size = class_block_bytes[size_class];
+  for (std::size_t c = size_class + 1; class_block_bytes[c] <= size + size / larger_part; ++c) {
+    if (cache.count(c) < cache.count_unreached(c) + least) continue;
+    void* const block = cache_take(cache, c);
+    if (block == nullptr) continue;
+    ClassCounts& counts = thread.heap.bin(c).counts;
+    counts.sampled.add(1);
+    counts.sampled_bytes.add(bytes);
+    return block;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-void* cache_take_larger(Thread& thread, std::size_t size_class) noexcept {
-  const std::size_t bytes = class_block_bytes[size_class];
-  if (bytes > larger_bytes_max) return nullptr;
-  if (!thread.mail.is_empty()) {
-    Busy busy(thread);
-    read_mail(thread);
-  }
+void* cache_take_larger(Thread& thread, std::size_t size_class, std::size_t bytes) noexcept {
+  TARN_ASSERT(thread.busy.load(std::memory_order_relaxed));
+  if (class_block_bytes[size_class] > larger_bytes_max) return nullptr;
+  if (!thread.mail.is_empty()) read_mail(thread);
   CachedListCare& care = thread.cache.care[size_class];
   if (has_blocks(thread.heap, size_class)) return nullptr;
-  if (care.larger == larger_most) {
-    const auto taken = static_cast<std::uint32_t>(thread.cache.lists[size_class].taken);
-    const std::uint32_t own = taken - care.larger_from;
-    care.larger = 0;
-    care.larger_from = taken;
-    if (own < larger_most * larger_seldom) return nullptr;
-  }
-  for (std::size_t c = size_class + 1; class_block_bytes[c] <= bytes + bytes / larger_part; ++c) {
-    // One stays: it is what that class would ask for next.
-    if (thread.cache.count(c) < thread.cache.count_unreached(c) + 2) continue;
-    ++care.larger;
-    return cache_take(thread.cache, c);
-  }
-  return nullptr;
+  if (is_time_for_memory(thread.cache.lists[size_class], care)) return nullptr;
+  // One stays: it is what that class would ask for next.
+  void* const block = take_larger(thread, size_class, bytes, 2);
+  if (block != nullptr) ++care.larger;
+  return block;
+}
+
+void* cache_take_any_larger(Thread& thread, std::size_t size_class, std::size_t bytes) noexcept {
+  if (class_block_bytes[size_class] > larger_bytes_max) return nullptr;
+  return take_larger(thread, size_class, bytes, 0);
 }
 
 void cache_note_emptied(Thread& thread, std::size_t size_class, std::size_t blocks) noexcept {

@@ -1,7 +1,7 @@
 // cache_care: the slow paths of a thread's cache: it is filled from a page, and what it has goes
-// back to the pages when a list has rested, its class is being freed, or its thread rests. All but
-// cache_take_larger() are called by the owner, with the thread marked busy; for an orphan, by the
-// thread that holds the orphans' lock.
+// back to the pages when a list has rested, its class is being freed, or its thread rests. All of
+// these are called by the owner, with the thread marked busy; for an orphan, by the thread that
+// holds the orphans' lock.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,10 +15,13 @@ namespace tarn {
 // Moves the free list of a page at hand to that of its class. pre: the class's list is empty
 void cache_fill(Thread& thread, Page& page) noexcept;
 
-// A freed block of a class that is a little larger, where the class itself has none on its pages
-// and so would take memory. Null when there is none either, or it is time for memory. Not marked
-// busy.
-void* cache_take_larger(Thread& thread, std::size_t size_class) noexcept;
+// A block for `bytes` from the list of a class that is a little larger, a freed one as far as is
+// known, where the class itself has none on its pages and so would take memory. Null when there is
+// none either, or it is time for memory.
+void* cache_take_larger(Thread& thread, std::size_t size_class, std::size_t bytes) noexcept;
+
+// Likewise when there is no memory: any block of such a class.
+void* cache_take_any_larger(Thread& thread, std::size_t size_class, std::size_t bytes) noexcept;
 
 // A page of the class is empty, `blocks` is what it had. When several have become so and nothing
 // was taken meanwhile, the class is being freed: its freed blocks go to their pages, and so do

@@ -65,12 +65,14 @@ void upkeep() noexcept;
 // There are kept blocks (idle_purge.hpp) from now on: the background thread looks at them.
 void note_kept_blocks() noexcept;
 
-// Counts refills of the thread, or what is worth so many. pre: as upkeep()
-inline constexpr std::uint32_t refills_between = 64;
-TARN_INLINE void count_refills(Thread& thread, std::uint32_t refills = 1) noexcept {
-  const std::uint32_t before = thread.refills;
-  thread.refills = before + refills;
-  if (TARN_UNLIKELY((before ^ thread.refills) >= refills_between)) upkeep();
+// Counts what the thread does, in quarters of a refill; upkeep is due after 64 refills. pre: as
+// upkeep()
+inline constexpr std::uint32_t work_of_refill = 4;
+inline constexpr std::uint32_t work_between = 64 * work_of_refill;
+TARN_INLINE void count_work(Thread& thread, std::uint32_t work = work_of_refill) noexcept {
+  const std::uint32_t before = thread.work;
+  thread.work = before + work;
+  if (TARN_UNLIKELY((before ^ thread.work) >= work_between)) upkeep();
 }
 
 }  // namespace tarn

@@ -145,7 +145,7 @@ void* refill_inside(Page* page, std::size_t bytes) noexcept {
     if (block != nullptr && soft_marks_due(*record)) due_for = record->handle().id;
   }
   thread.inside.store(false, std::memory_order_release);
-  count_refills(thread);
+  count_work(thread);
   if (TARN_UNLIKELY(due_for != 0)) call_due_soft_marks(*record, due_for);
   return block;
 }

@@ -37,7 +37,7 @@ TARN_COLD void* allocate_large_again(std::size_t bytes, std::size_t alignment, b
 }
 
 // Of large blocks 4 MiB are worth a look at what is due, as 64 refills are.
-constexpr std::size_t bytes_of_a_refill = (std::size_t{4} << 20) / refills_between;
+constexpr std::size_t bytes_of_work = (std::size_t{4} << 20) / work_between;
 
 Thread* this_thread() noexcept {
   if (current_thread != no_thread()) return current_thread;
@@ -47,9 +47,8 @@ Thread* this_thread() noexcept {
 
 // A block that was kept took nothing that upkeep would look at: it is worth one refill.
 void count_large(Thread& thread, std::size_t bytes, bool was_kept) noexcept {
-  const std::size_t refills = was_kept ? 1 : bytes / bytes_of_a_refill;
-  count_refills(thread,
-                static_cast<std::uint32_t>(refills < refills_between ? refills : refills_between));
+  const std::size_t work = was_kept ? work_of_refill : bytes / bytes_of_work;
+  count_work(thread, static_cast<std::uint32_t>(work < work_between ? work : work_between));
 }
 
 // A thread that has no record has nowhere to count, or to keep what it frees. Not inline: hits of
@@ -72,6 +71,30 @@ TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment, boo
 // What a block may be instead: an aligned one is of its class.
 enum class Instead : bool { none, larger };
 
+// A block that is at hand, or was made so, and what that is worth to upkeep.
+struct Found {
+  void* block;
+  std::uint32_t work;
+};
+
+Found find(Thread& thread, std::size_t size_class, std::size_t bytes, Instead instead) noexcept {
+  Busy busy(thread);
+  // A record that has just been taken over may have some.
+  if (void* const block = cache_take(thread.cache, size_class)) return {block, 0};
+  if (instead == Instead::larger) {
+    if (void* const block = cache_take_larger(thread, size_class, bytes)) return {block, 1};
+  }
+  Page* const page = refill_for(thread.heap, size_class, bytes);
+  if (TARN_LIKELY(page != nullptr)) {
+    TARN_ASSERT(page->size_class == size_class && page->free != nullptr);
+    cache_fill(thread, *page);
+    return {cache_take(thread.cache, size_class), work_of_refill};
+  }
+  void* const block =
+      instead == Instead::larger ? cache_take_any_larger(thread, size_class, bytes) : nullptr;
+  return {block, work_of_refill};
+}
+
 // Null when out of memory. pre: size_class < class_count
 void* refilled(std::size_t size_class, std::size_t bytes, Instead instead) noexcept {
   TARN_ASSERT(size_class < class_count && bytes <= class_block_bytes[size_class]);
@@ -79,20 +102,10 @@ void* refilled(std::size_t size_class, std::size_t bytes, Instead instead) noexc
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
   TARN_ASSERT(thread == current_thread && !has_default_heap());
-  if (instead == Instead::larger) {
-    if (void* const block = cache_take_larger(*thread, size_class)) return block;
-  }
-  count_refills(*thread);
   os::await_fork();
-  Busy busy(*thread);
-  // A record that has just been taken over may have some at hand, and upkeep may have allocated.
-  if (void* const block = cache_take(thread->cache, size_class)) return block;
-  ThreadHeap& heap = current_serving->heap;
-  Page* const page = refill_for(heap, size_class, bytes);
-  if (page == nullptr) return nullptr;
-  TARN_ASSERT(page->size_class == size_class && page->free != nullptr);
-  cache_fill(*thread, *page);
-  return cache_take(thread->cache, size_class);
+  const Found found = find(*thread, size_class, bytes, instead);
+  count_work(*thread, found.work);
+  return found.block;
 }
 
 TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes,

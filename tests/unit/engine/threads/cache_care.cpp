@@ -7,6 +7,7 @@
 
 #include "cache_test.hpp"
 #include "engine/threads/flush.hpp"
+#include "engine/threads/upkeep.hpp"
 #include "malloc/blocks/resize.hpp"
 #include "malloc/process/account.hpp"
 
@@ -376,6 +377,47 @@ TEST_F(LargerTest, WhatIsFreeOnThePagesOfTheClassComesFirst) {
   EXPECT_EQ(count(own), 0u);
   EXPECT_EQ(class_of_next(), own);
   EXPECT_EQ(class_of_next(), larger);
+}
+
+TEST_F(LargerTest, WhatOthersHaveLeftOnThePageAtHandComesFirst) {
+  void* const past = actor_.allocate(own_bytes);  // Past the cache: the page keeps the others.
+  allocate(slice_bytes / larger_bytes, larger_bytes);
+  free_last(4);
+  EXPECT_EQ(class_of_next(), own);
+  actor_.free(past);
+}
+
+TEST_F(LargerTest, WithoutMemoryAnyWillDo) {
+  allocate(1, larger_bytes);
+  const auto allocate_one = [this](std::size_t size) {
+    void* block = nullptr;
+    actor_.run([&] { block = tarn::allocate(size); });
+    if (block != nullptr) live_.push_back(block);
+    return block != nullptr;
+  };
+  os::fake::fail_at(1, true);
+  for (const std::size_t size : {std::size_t{1} << 20, std::size_t{4096}, own_bytes}) {
+    while (allocate_one(size)) continue;
+  }
+  const auto last = std::find_if(live_.rbegin(), live_.rend(), [](const void* block) {
+    return Actor::page_of(block)->size_class == larger;
+  });
+  std::iter_swap(last, live_.rbegin());
+  for (std::size_t round = 0; round < 2 * largest_taken; ++round) {
+    free_last(1);
+    ASSERT_TRUE(allocate_one(own_bytes)) << round;
+    EXPECT_FALSE(allocate_one(own_bytes)) << "there was one";
+  }
+}
+
+TEST_F(LargerTest, FourAreWorthARefillToUpkeep) {
+  prepare(4);
+  const std::uint32_t before = actor_.record().work;
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_EQ(class_of_next(), larger);
+    free_last(1);
+  }
+  EXPECT_EQ(actor_.record().work - before, 2 * work_of_refill);
 }
 
 TEST_F(LargerTest, BlocksThatWereNotReachedStay) {
