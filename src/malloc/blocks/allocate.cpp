@@ -77,7 +77,8 @@ struct Found {
   std::uint32_t work;
 };
 
-Found find(Thread& thread, std::size_t size_class, std::size_t bytes, Instead instead) noexcept {
+Found find_block(Thread& thread, std::size_t size_class, std::size_t bytes,
+                 Instead instead) noexcept {
   Busy busy(thread);
   // A record that has just been taken over may have some.
   if (void* const block = cache_take(thread.cache, size_class)) return {block, 0};
@@ -103,7 +104,7 @@ void* refilled(std::size_t size_class, std::size_t bytes, Instead instead) noexc
   if (thread == nullptr) return nullptr;
   TARN_ASSERT(thread == current_thread && !has_default_heap());
   os::await_fork();
-  const Found found = find(*thread, size_class, bytes, instead);
+  const Found found = find_block(*thread, size_class, bytes, instead);
   count_work(*thread, found.work);
   return found.block;
 }
