@@ -1,25 +1,7 @@
 # SPDX-License-Identifier: MIT
 """chart: time and peak memory of each allocator, drawn as docs/chart.svg (dev/benchmarks)."""
-import re
-
-COLUMNS = ("allocator", "time", "peak RSS", "tasks")
-NUMBER = r"(\d+(?:\.\d+)?)"
-FIGURE = re.compile(rf"{NUMBER}(?: \[{NUMBER}, {NUMBER}\])?")
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 400, 60, 30, 30, 70
 TIME, MEMORY = (0.55, 1.05), (1.0, 1.6)
-
-
-def figure(cell):
-    """(middle, least, most)"""
-    middle, least, most = FIGURE.fullmatch(cell).groups()
-    return tuple(float(value or middle) for value in (middle, least, most))
-
-
-def allocators(rows, name_of):
-    """(name, (time, least, most), (memory, least, most)) of each that has figures; name_of(name) is
-    None for those that are left out."""
-    return [(name_of(name), figure(time), figure(memory)) for name, time, memory, _ in rows
-            if FIGURE.fullmatch(time) and name_of(name)]
 
 
 def x(time):
@@ -42,6 +24,7 @@ def text_at(at_x, at_y, words, size=13, anchor="middle", more=""):
 
 
 def drawn(found, machine, tasks):
+    """found: (name, time, memory) of each allocator; figures are (middle, least, most)."""
     made = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
             'font-family="sans-serif" fill="#222">',
             "<!-- Written by dev/benchmarks from bench/BASELINE.md; not edited. "

@@ -2,13 +2,20 @@
 """pages: what stands in the pages that the benchmarks write (bench/*.md)."""
 import re
 
-NUMBER = re.compile(r"\*{0,2}(\d+(?:\.\d+)?)\*{0,2}(?: \[.*\]| ±[\d.]+%)?")
+NUMBER = r"(\d+(?:\.\d+)?)"
+FIGURE = re.compile(rf"\*{{0,2}}{NUMBER}\*{{0,2}}(?: \[{NUMBER}, {NUMBER}\]| ±[\d.]+%)?")
+
+
+def figure(cell):
+    """(middle, least, most) of a cell; all the same where it has no interval. None: no figure."""
+    found = FIGURE.fullmatch(cell)
+    return tuple(float(part or found[1]) for part in found.groups()) if found else None
 
 
 def number(cell):
     """The figure of a cell, without its spread; None where the cell has none."""
-    found = NUMBER.fullmatch(cell)
-    return float(found[1]) if found else None
+    found = figure(cell)
+    return found[0] if found else None
 
 
 class Wrong(Exception):

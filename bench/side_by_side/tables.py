@@ -8,6 +8,8 @@ from statistics import median
 from .figures import quartiles, values_of
 
 NOTHING = "–"
+# What is said of a target.
+MET, MISSED, NEARLY = "met", "**missed**", "missed by less than the spread"
 
 
 def table(header, lines):
@@ -47,13 +49,13 @@ def percent_cell(values):
 
 
 def met(is_met):
-  return "met" if is_met else "**missed**"
+  return MET if is_met else MISSED
 
 
 def verdict(values, most):
   """Whether the median is at most that, or misses it by less than the spread."""
   if median(values) > most >= quartiles(values)[0]:
-    return "missed by less than the spread"
+    return NEARLY
   return met(median(values) <= most)
 
 

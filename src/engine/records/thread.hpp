@@ -36,6 +36,10 @@ struct ClassCounts {
   Counter sampled_bytes;  // The bytes that these requests asked for.
   Counter made;           // Blocks that no credit has paid for.
 
+  void sample(std::size_t bytes) noexcept {
+    sampled.add(1);
+    sampled_bytes.add(bytes);
+  }
   void clear() noexcept {
     handed.clear();
     sampled.clear();

@@ -165,9 +165,7 @@ void* take_larger(Thread& thread, std::size_t size_class, std::size_t bytes,
     if (cache.count(c) < cache.count_unreached(c) + least) continue;
     void* const block = cache_take(cache, c);
     if (block == nullptr) continue;
-    ClassCounts& counts = thread.heap.bin(c).counts;
-    counts.sampled.add(1);
-    counts.sampled_bytes.add(bytes);
+    thread.heap.bin(c).counts.sample(bytes);
     return block;
   }
   return nullptr;

@@ -247,9 +247,7 @@ Page* refill(ThreadHeap& heap, std::size_t size_class) noexcept {
 Page* refill_for(ThreadHeap& heap, std::size_t size_class, std::size_t bytes) noexcept {
   Page* const page = refill(heap, size_class);
   if (TARN_UNLIKELY(page == nullptr)) return nullptr;
-  ClassCounts& counts = heap.bin(size_class).counts;
-  counts.sampled.add(1);
-  counts.sampled_bytes.add(bytes);
+  heap.bin(size_class).counts.sample(bytes);
   return page;
 }
 

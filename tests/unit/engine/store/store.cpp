@@ -378,7 +378,7 @@ class HugeStoreTest : public StoreTest {
   // Whether windows were to be huge when such a span was taken.
   bool fills(std::size_t slices, Fit fit = Fit::warm) {
     const void* const last = os::fake::filled_huge();
-    spans_.push_back(store.take_page(slices, slices, fit));
+    spans_.push_back(take_span(slices, 1, fit));
     return os::fake::filled_huge() != last;
   }
   void write_last() { std::memset(spans_.back()->base, 1, spans_.back()->bytes()); }
