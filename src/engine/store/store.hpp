@@ -197,12 +197,13 @@ class Store {
   static constexpr std::size_t chunk_slices_min = (std::size_t{4} << 20) >> slice_shift;
   static constexpr std::size_t chunk_slices_max = (std::size_t{64} << 20) >> slice_shift;
 
-  // What a purge takes.
+  // What a purge takes: the oldest spans; or of the long ones the shortest, with whole windows.
   struct Purge {
     std::uint64_t now_ms;
-    std::uint64_t delay_ms;   // Only spans that have been free for so long.
-    std::size_t keep_slices;  // So many dirty slices stay.
-    std::size_t most_slices;  // No more than so many.
+    std::uint64_t delay_ms;        // Only spans that have been free for so long.
+    std::size_t keep_slices;       // So many dirty slices stay.
+    std::size_t most_slices;       // No more than so many.
+    std::size_t least_slices = 1;  // From so many on a span is a long one.
   };
 
   // Windows side by side that are to be huge pages; or none.
@@ -253,7 +254,7 @@ class Store {
   bool release_for(std::size_t bytes) noexcept;
   Span* begin_remap(Span* span, bool has_spare) noexcept;
   Span* make_span_locked(std::byte* base, std::size_t slices) noexcept;
-  std::size_t spare_locked(std::size_t keep_slices) const noexcept;
+  std::size_t spare_locked(const Span* span, std::size_t keep_slices) const noexcept;
   Span* collect_locked(Purge& purge) noexcept;
   Span* cut_for_purge_locked(Span* span, std::size_t slices) noexcept;
   void begin_purge_locked(Span* span) noexcept;
@@ -261,6 +262,7 @@ class Store {
   bool drop(Span* span, std::uint64_t now_ms) noexcept;
   bool unmap(Span* span) noexcept;
   std::size_t purge(Purge purge) noexcept;
+  std::size_t surplus_least_locked(std::size_t enough) const noexcept;
   std::size_t surplus_locked(std::size_t given) const noexcept;
   std::size_t warm_enough_locked() const noexcept;
   void purge_surplus(std::uint64_t now_ms, std::size_t slices) noexcept;

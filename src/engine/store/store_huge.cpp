@@ -55,6 +55,7 @@ void Store::choose_pages_locked(std::byte* chunk, std::size_t slices) noexcept {
 // What is left of a window is dirty from now on, so that it is taken next, and purged in time.
 void Store::warm_locked(Span* clean, std::size_t slices) noexcept {
   TARN_ASSERT(clean->kind_now() == SpanKind::clean && slices <= clean->slices);
+  note_taken_clean_locked(slices);
   remove_locked(clean);
   Span* const warm = make_span_locked(clean->base, slices);
   put_rest_locked(clean, slices);

@@ -27,6 +27,9 @@ constexpr std::uint64_t step_pause_ms = 10;
 constexpr std::size_t warm_slices_least = (std::size_t{48} << 20) >> slice_shift;
 constexpr std::size_t surplus_slices_least = (std::size_t{1} << 20) >> slice_shift;
 
+// A call for each shorter span costs time, and takes a part out of a huge page.
+constexpr std::size_t long_slices_least = (std::size_t{8} << 20) >> slice_shift;
+
 // After so many delays without a give the program sleeps.
 constexpr std::uint64_t rest_delays = 4;
 
@@ -35,6 +38,15 @@ constexpr std::size_t missed_factor = 8;
 
 // The smallest part of a span that goes alone.
 constexpr std::size_t part_slices_least = (std::size_t{1} << 20) >> slice_shift;
+
+// The last slices of a span, and as many more as make the first window of them a whole one: of a
+// huge page that loses a part the OS takes nothing back before it is short of memory, and the part
+// comes back as small pages. pre: slices <= span->slices
+std::size_t with_whole_window(const Span* span, std::size_t slices) noexcept {
+  const std::uintptr_t end = address_of(span->end());
+  const std::uintptr_t start = (end - (slices << slice_shift)) & ~(os::huge_page_bytes - 1);
+  return start < address_of(span->base) ? slices : (end - start) >> slice_shift;
+}
 
 std::size_t step_slices(std::size_t dirty) noexcept {
   const std::size_t part = dirty / 4;
@@ -53,14 +65,13 @@ void Store::configure(std::uint64_t purge_delay_ms, std::size_t purge_keep_bytes
   room_ = {};
 }
 
-// How many slices of the oldest span can go, if so many are to stay: all of it, or a part that is
+// How many slices of a dirty span can go, if so many are to stay: all of it, or a part that is
 // worth a call. 0: none.
-std::size_t Store::spare_locked(std::size_t keep_slices) const noexcept {
-  const Span* const oldest = by_age_.head();
-  if (oldest == nullptr || dirty_.slices() <= keep_slices) return 0;
+std::size_t Store::spare_locked(const Span* span, std::size_t keep_slices) const noexcept {
+  if (span == nullptr || dirty_.slices() <= keep_slices) return 0;
   const std::size_t spare = dirty_.slices() - keep_slices;
-  TARN_ASSERT(oldest->kind_now() == SpanKind::dirty && oldest->slices <= dirty_.slices());
-  if (oldest->slices <= spare) return oldest->slices;
+  TARN_ASSERT(span->kind_now() == SpanKind::dirty && span->slices <= dirty_.slices());
+  if (span->slices <= spare) return span->slices;
   return spare >= part_slices_least ? spare : 0;
 }
 
@@ -117,13 +128,15 @@ Span* Store::collect_locked(Purge& purge) noexcept {
   TARN_ASSERT(lock_.held_by_this_thread() && change_start_ == nullptr);
   Span* batch = nullptr;
   for (int i = 0; i < batch_spans && purge.most_slices != 0; ++i) {
-    std::size_t going = spare_locked(purge.keep_slices);
+    const bool only_long = purge.least_slices != 1;
+    Span* const next = only_long ? dirty_.find(purge.least_slices, 1) : by_age_.head();
+    std::size_t going = spare_locked(next, purge.keep_slices);
     if (going == 0) break;
-    Span* const oldest = by_age_.head();
     // A stamp may be younger than now_ms.
-    if (purge.delay_ms != 0 && purge.now_ms < oldest->stamp_ms + purge.delay_ms) break;
+    if (purge.delay_ms != 0 && purge.now_ms < next->stamp_ms + purge.delay_ms) break;
     if (going > purge.most_slices) going = purge.most_slices;
-    Span* const span = cut_for_purge_locked(oldest, going);
+    if (only_long) going = with_whole_window(next, going);
+    Span* const span = cut_for_purge_locked(next, going);
     begin_purge_locked(span);
     settle_locked();
     purge.most_slices -= span->slices < purge.most_slices ? span->slices : purge.most_slices;
@@ -275,22 +288,31 @@ std::size_t Store::warm_enough_locked() const noexcept {
   return enough;
 }
 
+// From how many slices on a span of the surplus is to go. While little of it is, or what lies
+// between shorter ones is in use and may be given next, these may grow together yet.
+std::size_t Store::surplus_least_locked(std::size_t enough) const noexcept {
+  const bool may_grow = dirty_.slices() < 2 * enough && dirty_.slices() / 8 < in_use_locked();
+  return may_grow ? long_slices_least : 1;
+}
+
 // How many slices are to be purged, whatever their age, now that so many have been given: a program
 // that has freed most of what it had may not call again in time.
 std::size_t Store::surplus_locked(std::size_t given) const noexcept {
   TARN_ASSERT(given != 0);
   const std::size_t enough = warm_enough_locked();
   if (dirty_.slices() < enough || purge_refused_) return 0;
+  if (dirty_.find(surplus_least_locked(enough), 1) == nullptr) return 0;
   const std::size_t surplus = dirty_.slices() - enough;
   const std::size_t most = given > step_slices_min ? given : step_slices_min;
   return surplus < surplus_slices_least ? 0 : surplus < most ? surplus : most;
 }
 
 void Store::purge_surplus(std::uint64_t now_ms, std::size_t slices) noexcept {
-  Purge surplus{now_ms, 0, 0, slices};
+  Purge surplus{now_ms, 0, 0, slices, 1};
   {
     os::Locked locked(lock_);
     surplus.keep_slices = warm_enough_locked();
+    surplus.least_slices = surplus_least_locked(surplus.keep_slices);
   }
   const std::size_t purged = purge(surplus) >> slice_shift;
   os::Locked locked(lock_);
@@ -301,7 +323,7 @@ void Store::purge_surplus(std::uint64_t now_ms, std::size_t slices) noexcept {
 std::uint64_t Store::due_locked(std::uint64_t now_ms) const noexcept {
   const std::uint64_t delay = policy.delay_ms.load(std::memory_order_relaxed);
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
-  if (spare_locked(keep) == 0) return now_ms + delay;
+  if (spare_locked(by_age_.head(), keep) == 0) return now_ms + delay;
   const std::uint64_t due = by_age_.head()->stamp_ms + delay;
   const std::uint64_t pause = delay < step_pause_ms ? delay : step_pause_ms;
   TARN_ASSERT(by_age_.head()->kind_now() == SpanKind::dirty);
@@ -326,7 +348,7 @@ void Store::purge_step(std::uint64_t now_ms) noexcept {
 std::uint64_t Store::purge_due_ms() noexcept {
   os::Locked locked(lock_);
   const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
-  if (spare_locked(keep) == 0) return UINT64_MAX;
+  if (spare_locked(by_age_.head(), keep) == 0) return UINT64_MAX;
   return by_age_.head()->stamp_ms + policy.delay_ms.load(std::memory_order_relaxed);
 }
 

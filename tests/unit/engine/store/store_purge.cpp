@@ -1,6 +1,7 @@
 // When free memory goes back to the OS, and how much of it.
 //
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -136,6 +137,87 @@ TEST_F(PurgeTest, APartOfASpanGoesWhenThatIsEnough) {
   EXPECT_EQ(store.purge_some(time_in(0), 30 * slice_bytes), 30 * slice_bytes);
   EXPECT_EQ(free_slices(SpanKind::dirty), 70u);
   EXPECT_TRUE(store.check());
+}
+
+// What is free and more than is likely to be wanted again goes at once: see docs/design/source.md.
+class SurplusTest : public PurgeTest {
+ protected:
+  static constexpr std::size_t mib = (std::size_t{1} << 20) >> slice_shift;
+  static constexpr std::size_t enough = 48 * mib;
+
+  void SetUp() override {
+    PurgeTest::SetUp();
+    store.configure(3600000, 0);
+    purged_before_ = store.totals().purged_bytes;
+  }
+  void TearDown() override {
+    store.configure(3600000, keep_everything);
+    PurgeTest::TearDown();
+  }
+
+  // As many spans of 4 MiB, no two of which touch each other, become free.
+  void free_apart(std::size_t count) {
+    std::vector<Span*> spans;
+    while (spans.size() < 2 * count) spans.push_back(take_span(4 * mib));
+    std::sort(spans.begin(), spans.end(), [](Span* a, Span* b) { return a->base < b->base; });
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      if (i % 2 != 0) between_.push_back(spans[i]);
+    }
+    for (std::size_t i = 0; i < spans.size(); i += 2) give_span(spans[i]);
+  }
+
+  std::uint64_t purged_before_ = 0;
+};
+
+TEST_F(SurplusTest, ShortSpansMayGrowTogetherYet) {
+  free_apart(15);
+  EXPECT_EQ(free_slices(SpanKind::dirty), 60 * mib);
+  EXPECT_EQ(store.totals().purged_bytes, purged_before_) << "nothing was due";
+}
+
+TEST_F(SurplusTest, TwiceAsMuchIsTooMuchInAnySpans) {
+  free_apart(25);
+  EXPECT_LT(free_slices(SpanKind::dirty), 2 * enough);
+  EXPECT_GE(free_slices(SpanKind::dirty), enough);
+}
+
+// Of 96 MiB becomes free, in spans of less than 8 MiB, what leaves an eighth of that in use.
+TEST_F(SurplusTest, WhereLittleIsInUseShortSpansGoToo) {
+  free_apart(12);
+  for (std::size_t i = 0; i < 9; ++i) ASSERT_TRUE(store.shrink(between_[i], 1));
+  EXPECT_EQ(free_slices(SpanKind::dirty), 84 * mib - 9);
+  ASSERT_TRUE(store.shrink(between_[9], 1));  // 32 MiB go at a time.
+  ASSERT_TRUE(store.shrink(between_[10], 1));
+  EXPECT_LE(free_slices(SpanKind::dirty), enough);
+  EXPECT_GT(free_slices(SpanKind::dirty), enough - 2 * mib);
+}
+
+TEST_F(SurplusTest, OfALongSpanWholeWindowsGo) {
+  free_apart(11);
+  Span* const span = take_span(12 * mib + 5);
+  const std::byte* const base = span->base;
+  give_span(span);
+  // 56 MiB and five slices were free, so as much as that is above 48 goes, and the rest of a
+  // window.
+  const std::size_t left = free_slices(SpanKind::dirty);
+  EXPECT_LE(left, enough);
+  EXPECT_GT(left, enough - 2 * mib);
+  const Span* const rest = page_map.span_of(base);
+  ASSERT_EQ(rest->kind_now(), SpanKind::dirty);
+  EXPECT_EQ(address_of(rest->end()) % os::huge_page_bytes, 0u);
+}
+
+TEST_F(SurplusTest, WhatIsMissedStaysTheNextTime) {
+  std::size_t purged = 0;
+  for (int round = 0; round < 4; ++round) {
+    const std::uint64_t before = store.totals().purged_bytes;
+    give_span(take_span(70 * mib));
+    purged = store.totals().purged_bytes - before;
+    if (round == 0) {
+      EXPECT_GT(purged, 0u);
+    }
+  }
+  EXPECT_EQ(purged, 0u);
 }
 
 TEST_F(PurgeTest, SaysWhenSomethingIsDue) {
