@@ -1,7 +1,8 @@
 // page_plan: how many slices a page of a class takes. A class that is little used gets small pages,
 // a busy one large ones: the n-th page of a class in a thread heap is four times as large as the
-// one before, up to the full size. Pages are carved lazily, so slices that are not reached cost
-// address space only, unless their memory was used before.
+// one before, up to the full size, and one that has hundreds gets longer ones: they are taken and
+// given less often, and neighbours in memory are neighbours in time. Pages are carved lazily, so
+// slices that are not reached cost address space only, unless their memory was used before.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -104,22 +105,47 @@ constexpr std::size_t page_slices_least(std::size_t block_bytes, std::size_t sli
 
 inline constexpr std::size_t page_blocks_max = (1u << 14) - 1;  // The most blocks of a page.
 
-// Slices of a page in a heap other than malloc's. Such a heap gives all of its pages back at once,
-// so what counts is how few there are.
-constexpr std::size_t heap_page_slices(std::size_t block_bytes, std::size_t pages) noexcept {
-  TARN_ASSERT(block_bytes != 0 && block_bytes <= block_bytes_max);
-  std::size_t slices = page_slices(make_page_plan(block_bytes), pages);
-  const std::size_t wanted = pages < 8 ? slices : pages < 32 ? 16 : 64;
+// How many pages a class has from which on the next one is long, and longest.
+struct LongPages {
+  std::size_t long_from;
+  std::size_t longest_from;
+};
+// A page of malloc's own heap goes back when all of it is free, so it is to be a small part of its
+// class.
+inline constexpr LongPages main_long_pages{128, 256};
+// Another heap gives all of its pages back at once, so what counts is how few there are.
+inline constexpr LongPages heap_long_pages{8, 32};
+
+// A page of at least so many slices, doubled up to 64 or 256 KiB where the class has many.
+constexpr std::size_t long_page_slices(std::size_t block_bytes, std::size_t slices,
+                                       std::size_t pages, LongPages many) noexcept {
+  constexpr std::size_t slices_long = (std::size_t{64} << 10) >> slice_shift;
+  constexpr std::size_t slices_longest = (std::size_t{256} << 10) >> slice_shift;
+  if (pages < many.long_from) return slices;
+  const std::size_t wanted = pages < many.longest_from ? slices_long : slices_longest;
   while (slices < wanted && 2 * slices * slice_bytes / block_bytes <= page_blocks_max) slices *= 2;
-  TARN_ASSERT(slices * slice_bytes >= block_bytes);
   return slices;
 }
 
-// The number of blocks of the page that holds the most.
+// Slices of a page in malloc's own heap.
+constexpr std::size_t main_page_slices(std::size_t size_class, std::size_t pages) noexcept {
+  const std::size_t slices = page_slices(size_class, pages);
+  return long_page_slices(class_block_bytes[size_class], slices, pages, main_long_pages);
+}
+
+// Slices of a page in another heap.
+constexpr std::size_t heap_page_slices(std::size_t block_bytes, std::size_t pages) noexcept {
+  TARN_ASSERT(block_bytes != 0 && block_bytes <= block_bytes_max);
+  const std::size_t slices = page_slices(make_page_plan(block_bytes), pages);
+  TARN_ASSERT(slices * slice_bytes >= block_bytes);
+  return long_page_slices(block_bytes, slices, pages, heap_long_pages);
+}
+
+// The number of blocks of the page of malloc's own heap that holds the most.
 consteval std::size_t page_blocks_most() noexcept {
   std::size_t most = 0;
   for (std::size_t c = 0; c < class_count; ++c) {
-    const std::size_t blocks = page_plans[c].full * slice_bytes / class_block_bytes[c];
+    const std::size_t blocks = main_page_slices(c, SIZE_MAX) * slice_bytes / class_block_bytes[c];
     if (blocks > most) most = blocks;
   }
   return most;

@@ -156,7 +156,7 @@ Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t block_b
 
 Page* take_for_main(std::size_t size_class, std::size_t pages) noexcept {
   const std::size_t bytes = class_block_bytes[size_class];
-  const std::size_t slices = page_slices(size_class, pages);
+  const std::size_t slices = main_page_slices(size_class, pages);
   const PageLength length(page_slices_least(bytes, slices), slices);
   Page* const page = page_take(size_class, bytes, length);
   return page != nullptr ? page : page_take(size_class, page_slices(size_class, 0));

@@ -71,10 +71,26 @@ TEST(PagePlan, LittleIsTouchedBesideTheBlocks) {
   EXPECT_LT(wasted / static_cast<double>(sizes), 0.05);
 }
 
+TEST(PagePlan, AClassWithHundredsOfPagesGetsLongerOnesThatAreASmallPartOfIt) {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const std::size_t bytes = class_block_bytes[c];
+    std::size_t total = 0;
+    for (std::size_t pages = 0; pages < 1000; ++pages) {
+      const std::size_t slices = main_page_slices(c, pages);
+      const bool is_long = slices != page_slices(c, pages);
+      EXPECT_TRUE(!is_long || (pages >= 128 && 30 * slices <= total)) << c << ", page " << pages;
+      EXPECT_LE(slices * slice_bytes / bytes, page_blocks_max) << c;
+      total += slices;
+    }
+    EXPECT_GE(main_page_slices(c, 128), 16u) << c;
+    EXPECT_GE(main_page_slices(c, 256), bytes == 16 ? 32u : 64u) << c;  // 16,383 blocks at most.
+  }
+}
+
 TEST(PagePlan, KnowsTheMostBlocksOfAPage) {
   std::size_t most = 0;
   for (std::size_t c = 0; c < class_count; ++c) {
-    most = std::max(most, page_plans[c].full * slice_bytes / class_block_bytes[c]);
+    most = std::max(most, main_page_slices(c, 1000) * slice_bytes / class_block_bytes[c]);
   }
   EXPECT_EQ(page_blocks_most(), most);
 }
