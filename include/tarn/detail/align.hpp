@@ -21,6 +21,11 @@ constexpr std::size_t align_up(std::size_t n, std::size_t alignment) noexcept {
   return (n + alignment - 1) & ~(alignment - 1);
 }
 
+// The greatest multiple of alignment that is at most n. pre: alignment is a power of two
+constexpr std::size_t align_down(std::size_t n, std::size_t alignment) noexcept {
+  return n & ~(alignment - 1);
+}
+
 // The largest alignment that an object or an array of so many bytes can need: the largest power of
 // two that divides the size, and at most `most`, which may be 1.
 constexpr std::size_t natural_alignment(std::size_t bytes,

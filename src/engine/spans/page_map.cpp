@@ -137,7 +137,7 @@ void PageMap::forget(const std::byte* start, std::size_t slices) noexcept {
   for_each_part(start, slices, [&](Leaf& leaf, std::size_t i, std::size_t end) noexcept {
     const std::uintptr_t first = address_of(&leaf.entries[i]);
     const std::uintptr_t whole = align_up(first, slice_bytes);
-    const std::uintptr_t whole_end = address_of(&leaf.entries[end]) & ~(slice_bytes - 1);
+    const std::uintptr_t whole_end = align_down(address_of(&leaf.entries[end]), slice_bytes);
     std::size_t cleared = i;  // Up to here, and from `rest` on, entries are written.
     std::size_t rest = i;
     if (whole + forget_bytes_min <= whole_end &&

@@ -395,7 +395,7 @@ void Store::give(Span* span) noexcept {
   TARN_ASSERT(span->slices != 0 && is_in_use(span));
   TARN_ASSERT(page_map.is_clear(span->base, span->slices));
   const std::uint64_t now = os::clock_coarse_ms();
-  std::size_t surplus = 0;
+  Purge surplus{};
   {
     const std::size_t slices = span->slices;
     os::Locked locked(lock_);
@@ -404,10 +404,10 @@ void Store::give(Span* span) noexcept {
     span->stamp_ms = now;
     insert_locked(span, SpanKind::dirty);
     settle_locked();
-    surplus = surplus_locked(slices);
+    surplus = surplus_locked(now, slices);
     TARN_ASSERT_EVERY(256, check_locked());
   }
-  if (TARN_UNLIKELY(surplus != 0)) purge_surplus(now, surplus);
+  if (TARN_UNLIKELY(surplus.most_slices != 0)) purge_surplus(surplus);
   purge_when_due(now);
   purger.ring();
 }

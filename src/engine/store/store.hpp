@@ -200,10 +200,10 @@ class Store {
   // What a purge takes: the oldest spans; or of the long ones the shortest, with whole windows.
   struct Purge {
     std::uint64_t now_ms;
-    std::uint64_t delay_ms;        // Only spans that have been free for so long.
-    std::size_t keep_slices;       // So many dirty slices stay.
-    std::size_t most_slices;       // No more than so many.
-    std::size_t least_slices = 1;  // From so many on a span is a long one.
+    std::uint64_t delay_ms;   // Only spans that have been free for so long.
+    std::size_t keep_slices;  // So many dirty slices stay.
+    std::size_t most_slices;  // No more than so many, but for the rest of a window.
+    bool only_long = false;
   };
 
   // Windows side by side that are to be huge pages; or none.
@@ -262,10 +262,10 @@ class Store {
   bool drop(Span* span, std::uint64_t now_ms) noexcept;
   bool unmap(Span* span) noexcept;
   std::size_t purge(Purge purge) noexcept;
-  std::size_t surplus_least_locked(std::size_t enough) const noexcept;
-  std::size_t surplus_locked(std::size_t given) const noexcept;
+  bool may_grow_together_locked(std::size_t enough) const noexcept;
+  Purge surplus_locked(std::uint64_t now_ms, std::size_t given) const noexcept;
   std::size_t warm_enough_locked() const noexcept;
-  void purge_surplus(std::uint64_t now_ms, std::size_t slices) noexcept;
+  void purge_surplus(const Purge& surplus) noexcept;
   void note_taken_clean_locked(std::size_t slices) noexcept;
   void purge_step(std::uint64_t now_ms) noexcept;
   std::uint64_t due_locked(std::uint64_t now_ms) const noexcept;

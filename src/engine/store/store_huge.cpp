@@ -80,9 +80,9 @@ Store::Windows Store::windows_of_long_locked(const Span* taken) noexcept {
   const std::byte* const before = std::exchange(long_base_, taken->base);
   const std::size_t slices = std::exchange(long_slices_, taken->slices);
   const std::uintptr_t start = align_up(address_of(taken->base), window_bytes);
-  const std::uintptr_t end = (address_of(taken->end()) - 1) & ~(window_bytes - 1);
+  const std::uintptr_t end = align_down(address_of(taken->end()) - 1, window_bytes);
   if (start >= end || slices == 0 || !is_written(before, slices)) return {};
-  const std::size_t most = (2 * slices << slice_shift) & ~(window_bytes - 1);
+  const std::size_t most = align_down(2 * slices << slice_shift, window_bytes);
   return {reinterpret_cast<std::byte*>(start), end - start < most ? end - start : most};
 }
 

@@ -44,7 +44,7 @@ constexpr std::size_t part_slices_least = (std::size_t{1} << 20) >> slice_shift;
 // comes back as small pages. pre: slices <= span->slices
 std::size_t with_whole_window(const Span* span, std::size_t slices) noexcept {
   const std::uintptr_t end = address_of(span->end());
-  const std::uintptr_t start = (end - (slices << slice_shift)) & ~(os::huge_page_bytes - 1);
+  const std::uintptr_t start = align_down(end - (slices << slice_shift), os::huge_page_bytes);
   return start < address_of(span->base) ? slices : (end - start) >> slice_shift;
 }
 
@@ -128,14 +128,13 @@ Span* Store::collect_locked(Purge& purge) noexcept {
   TARN_ASSERT(lock_.held_by_this_thread() && change_start_ == nullptr);
   Span* batch = nullptr;
   for (int i = 0; i < batch_spans && purge.most_slices != 0; ++i) {
-    const bool only_long = purge.least_slices != 1;
-    Span* const next = only_long ? dirty_.find(purge.least_slices, 1) : by_age_.head();
+    Span* const next = purge.only_long ? dirty_.find(long_slices_least, 1) : by_age_.head();
     std::size_t going = spare_locked(next, purge.keep_slices);
     if (going == 0) break;
     // A stamp may be younger than now_ms.
     if (purge.delay_ms != 0 && purge.now_ms < next->stamp_ms + purge.delay_ms) break;
     if (going > purge.most_slices) going = purge.most_slices;
-    if (only_long) going = with_whole_window(next, going);
+    if (purge.only_long) going = with_whole_window(next, going);
     Span* const span = cut_for_purge_locked(next, going);
     begin_purge_locked(span);
     settle_locked();
@@ -288,35 +287,30 @@ std::size_t Store::warm_enough_locked() const noexcept {
   return enough;
 }
 
-// From how many slices on a span of the surplus is to go. While little of it is, or what lies
-// between shorter ones is in use and may be given next, these may grow together yet.
-std::size_t Store::surplus_least_locked(std::size_t enough) const noexcept {
-  const bool may_grow = dirty_.slices() < 2 * enough && dirty_.slices() / 8 < in_use_locked();
-  return may_grow ? long_slices_least : 1;
+// While the surplus is not much, and what lies between short spans is in use and may be given next,
+// these may grow together yet.
+bool Store::may_grow_together_locked(std::size_t enough) const noexcept {
+  return dirty_.slices() < 2 * enough && dirty_.slices() / 8 < in_use_locked();
 }
 
-// How many slices are to be purged, whatever their age, now that so many have been given: a program
-// that has freed most of what it had may not call again in time.
-std::size_t Store::surplus_locked(std::size_t given) const noexcept {
+// What is to be purged, whatever its age, now that so many slices have been given: a program that
+// has freed most of what it had may not call again in time. Nothing: most_slices is 0.
+Store::Purge Store::surplus_locked(std::uint64_t now_ms, std::size_t given) const noexcept {
   TARN_ASSERT(given != 0);
   const std::size_t enough = warm_enough_locked();
-  if (dirty_.slices() < enough || purge_refused_) return 0;
-  if (dirty_.find(surplus_least_locked(enough), 1) == nullptr) return 0;
+  if (dirty_.slices() < enough || purge_refused_) return {};
   const std::size_t surplus = dirty_.slices() - enough;
+  if (surplus < surplus_slices_least) return {};
+  const bool only_long = may_grow_together_locked(enough);
+  if (only_long && dirty_.find(long_slices_least, 1) == nullptr) return {};
   const std::size_t most = given > step_slices_min ? given : step_slices_min;
-  return surplus < surplus_slices_least ? 0 : surplus < most ? surplus : most;
+  return {now_ms, 0, enough, surplus < most ? surplus : most, only_long};
 }
 
-void Store::purge_surplus(std::uint64_t now_ms, std::size_t slices) noexcept {
-  Purge surplus{now_ms, 0, 0, slices, 1};
-  {
-    os::Locked locked(lock_);
-    surplus.keep_slices = warm_enough_locked();
-    surplus.least_slices = surplus_least_locked(surplus.keep_slices);
-  }
+void Store::purge_surplus(const Purge& surplus) noexcept {
   const std::size_t purged = purge(surplus) >> slice_shift;
   os::Locked locked(lock_);
-  surplus_.note_purged(purged, now_ms);
+  surplus_.note_purged(purged, surplus.now_ms);
 }
 
 // The time at which the next purge is due. What is given from now on is due later.

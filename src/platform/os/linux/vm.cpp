@@ -83,7 +83,7 @@ bool vm_prefer_huge(void* start, std::size_t bytes) noexcept {
 
 void vm_avoid_huge(void* start, std::size_t bytes) noexcept {
   const std::uintptr_t first = align_up(address_of(start), slice_bytes);
-  const std::uintptr_t end = (address_of(start) + bytes) & ~(slice_bytes - 1);
+  const std::uintptr_t end = align_down(address_of(start) + bytes, slice_bytes);
   if (first >= end) return;
   succeeds([=] { return madvise(reinterpret_cast<void*>(first), end - first, MADV_NOHUGEPAGE); });
 }

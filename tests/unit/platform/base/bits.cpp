@@ -43,6 +43,7 @@ TEST(Bits, AlignUp) {
       std::size_t expected = n;
       while (expected % alignment != 0) ++expected;
       EXPECT_EQ(align_up(n, alignment), expected) << n << " to " << alignment;
+      EXPECT_EQ(align_down(n, alignment), n - n % alignment) << n << " to " << alignment;
     }
   }
 }
