@@ -71,8 +71,11 @@ class Actor {
   Page* current(std::size_t bytes) { return record_->heap.current[class_of(bytes)]; }
   std::uint32_t pages(std::size_t bytes) { return pages_of(*record_, bytes); }
   static std::uint32_t pages_of(const Thread& record, std::size_t bytes) {
-    const Bin* const bin = record.heap.find_bin(class_of(bytes));
-    return bin == nullptr ? 0 : bin->pages;
+    std::uint32_t pages = 0;
+    for (const Span* s = record.heap.pages.head(); s != nullptr; s = s->next_of_heap) {
+      pages += static_cast<const Page*>(s)->size_class == class_of(bytes);
+    }
+    return pages;
   }
 
   // Allocates until a further page of the class is begun; the blocks of the page before it.

@@ -1,8 +1,8 @@
 // page_plan: how many slices a page of a class takes. A class that is little used gets small pages,
-// a busy one large ones: the n-th page of a class in a thread heap is four times as large as the
-// one before, up to the full size, and one that has hundreds gets longer ones: they are taken and
-// given less often, and neighbours in memory are neighbours in time. Pages are carved lazily, so
-// slices that are not reached cost address space only, unless their memory was used before.
+// a busy one large ones: the next page of a class in a thread heap is four times as large as all
+// that it has, up to the full size, and a class of MiBs gets longer ones: they are taken and given
+// less often, and neighbours in memory are neighbours in time. Pages are carved lazily, so slices
+// that are not reached cost address space only, unless their memory was used before.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -84,15 +84,16 @@ constexpr std::array<PagePlan, class_count> make_page_plans() noexcept {
 
 inline constexpr auto page_plans = make_page_plans();
 
-// pages: how many pages of the class the thread heap has already.
-constexpr std::size_t page_slices(PagePlan plan, std::size_t pages) noexcept {
-  const std::size_t grown = pages >= 3 ? plan.full : std::size_t{plan.first} << (2 * pages);
+// has: how many slices the pages have that the class has in the thread heap already.
+constexpr std::size_t page_slices(PagePlan plan, std::size_t has) noexcept {
+  if (has >= plan.full) return plan.full;
+  const std::size_t grown = has == 0 ? plan.first : 4 * has;
   return grown < plan.full ? grown : plan.full;
 }
 
-constexpr std::size_t page_slices(std::size_t size_class, std::size_t pages) noexcept {
+constexpr std::size_t page_slices(std::size_t size_class, std::size_t has) noexcept {
   TARN_ASSERT(size_class < class_count);
-  return page_slices(page_plans[size_class], pages);
+  return page_slices(page_plans[size_class], has);
 }
 
 // The fewest slices of a page of malloc's own heap that fills a hole: room for four blocks, as with
@@ -105,40 +106,38 @@ constexpr std::size_t page_slices_least(std::size_t block_bytes, std::size_t sli
 
 inline constexpr std::size_t page_blocks_max = (1u << 14) - 1;  // The most blocks of a page.
 
-// How many pages a class has from which on the next one is long, and longest.
-struct LongPages {
-  std::size_t long_from;
-  std::size_t longest_from;
-};
-// A page of malloc's own heap goes back when all of it is free, so it is to be a small part of its
-// class.
-inline constexpr LongPages main_long_pages{128, 256};
+// The largest part of its class that a long page may be. A page of malloc's own heap goes back when
+// all of it is free, so it is to be a small one.
+inline constexpr std::size_t main_long_part = 32;
 // Another heap gives all of its pages back at once, so what counts is how few there are.
-inline constexpr LongPages heap_long_pages{8, 32};
+inline constexpr std::size_t heap_long_part = 4;
 
-// A page of at least so many slices, doubled up to 64 or 256 KiB where the class has many.
-constexpr std::size_t long_page_slices(std::size_t block_bytes, std::size_t slices,
-                                       std::size_t pages, LongPages many) noexcept {
+inline constexpr std::size_t page_slices_longest = (std::size_t{256} << 10) >> slice_shift;
+
+// A page of at least so many slices, and of as many times these as come to 64 or 256 KiB at most
+// where the class has much more.
+constexpr std::size_t long_page_slices(std::size_t block_bytes, std::size_t slices, std::size_t has,
+                                       std::size_t part) noexcept {
   constexpr std::size_t slices_long = (std::size_t{64} << 10) >> slice_shift;
-  constexpr std::size_t slices_longest = (std::size_t{256} << 10) >> slice_shift;
-  if (pages < many.long_from) return slices;
-  const std::size_t wanted = pages < many.longest_from ? slices_long : slices_longest;
-  while (slices < wanted && 2 * slices * slice_bytes / block_bytes <= page_blocks_max) slices *= 2;
-  return slices;
+  if (has < part * slices_long) return slices;
+  std::size_t most = has < part * page_slices_longest ? slices_long : page_slices_longest;
+  const std::size_t countable = page_blocks_max * block_bytes >> slice_shift;
+  if (most > countable) most = countable;
+  return slices < most ? most - most % slices : slices;
 }
 
 // Slices of a page in malloc's own heap.
-constexpr std::size_t main_page_slices(std::size_t size_class, std::size_t pages) noexcept {
-  const std::size_t slices = page_slices(size_class, pages);
-  return long_page_slices(class_block_bytes[size_class], slices, pages, main_long_pages);
+constexpr std::size_t main_page_slices(std::size_t size_class, std::size_t has) noexcept {
+  const std::size_t slices = page_slices(size_class, has);
+  return long_page_slices(class_block_bytes[size_class], slices, has, main_long_part);
 }
 
 // Slices of a page in another heap.
-constexpr std::size_t heap_page_slices(std::size_t block_bytes, std::size_t pages) noexcept {
+constexpr std::size_t heap_page_slices(std::size_t block_bytes, std::size_t has) noexcept {
   TARN_ASSERT(block_bytes != 0 && block_bytes <= block_bytes_max);
-  const std::size_t slices = page_slices(make_page_plan(block_bytes), pages);
+  const std::size_t slices = page_slices(make_page_plan(block_bytes), has);
   TARN_ASSERT(slices * slice_bytes >= block_bytes);
-  return long_page_slices(block_bytes, slices, pages, heap_long_pages);
+  return long_page_slices(block_bytes, slices, has, heap_long_part);
 }
 
 // The number of blocks of the page of malloc's own heap that holds the most.
@@ -157,7 +156,7 @@ consteval bool page_plans_are_sound() noexcept {
     const std::size_t bytes = class_block_bytes[c];
     if (plan.first * slice_bytes < bytes * first_page_blocks(bytes)) return false;
     if (plan.first > plan.full || page_slices(c, 0) != plan.first) return false;
-    if (page_slices(c, 100) != plan.full) return false;
+    if (page_slices(c, SIZE_MAX) != plan.full) return false;
   }
   return true;
 }

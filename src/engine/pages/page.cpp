@@ -56,6 +56,7 @@ Page* page_take(std::size_t size_class, std::size_t block_bytes, PageLength leng
                 SpanSource source) noexcept {
   TARN_ASSERT(length.least != 0 && length.least <= length.most);
   TARN_ASSERT(block_bytes <= length.least * slice_bytes);
+  static_assert(page_slices_longest <= small_slices_most, "no page would begin a huge page");
   const Fit fit = block_bytes <= wide_bytes_min ? Fit::small : Fit::warm;
   Span* const span = source.take_page(length.least, length.most, fit);
   if (span == nullptr) return nullptr;

@@ -61,7 +61,7 @@ struct Entries {
 struct Bin {
   List<Span> queue;  // Pages with free blocks that are not current.
   ClassCounts counts;
-  std::uint32_t pages = 0;  // The number of pages of the class, asleep ones too.
+  std::uint32_t slices = 0;  // Of all pages of the class, asleep ones too.
   Entries entries;       // For a class of the heap's table: the entries that hold its current page.
   bool offered = false;  // The bin is on the orphans' list of the class, by the links below.
   // For a class of the heap's own: its current page. See ThreadHeap::current_of().

@@ -51,11 +51,14 @@ enum class Fit : std::uint8_t {
   roomy_cold,  // Like roomy, or a clean span.
 };
 
+// A longer span does not begin a huge page, taken as `small` or not.
+inline constexpr std::size_t small_slices_most = (std::size_t{256} << 10) >> slice_shift;
+
 // Slices that were purged before their time, and whether that was right: what is taken clean soon
 // afterwards could have been warm. The store's lock guards the object.
 class EarlyPurges {
  public:
-  void note_purged(std::size_t slices, std::uint64_t now_ms) noexcept;
+  void note_purged(std::size_t slices, std::uint64_t now_ms, std::uint64_t delay_ms) noexcept;
   void note_again(std::size_t slices, std::uint64_t now_ms, std::uint64_t delay_ms,
                   std::size_t dirty) noexcept;
   void note_taken_clean(std::size_t slices, std::uint64_t delay_ms) noexcept;
@@ -255,6 +258,7 @@ class Store {
   Span* begin_remap(Span* span, bool has_spare) noexcept;
   Span* make_span_locked(std::byte* base, std::size_t slices) noexcept;
   std::size_t spare_locked(const Span* span, std::size_t keep_slices) const noexcept;
+  std::size_t with_whole_window_locked(const Span* span, std::size_t slices) const noexcept;
   Span* collect_locked(Purge& purge) noexcept;
   Span* cut_for_purge_locked(Span* span, std::size_t slices) noexcept;
   void begin_purge_locked(Span* span) noexcept;
@@ -262,7 +266,7 @@ class Store {
   bool drop(Span* span, std::uint64_t now_ms) noexcept;
   bool unmap(Span* span) noexcept;
   std::size_t purge(Purge purge) noexcept;
-  bool may_grow_together_locked(std::size_t enough) const noexcept;
+  bool may_grow_together_locked(std::size_t surplus) const noexcept;
   Purge surplus_locked(std::uint64_t now_ms, std::size_t given) const noexcept;
   std::size_t warm_enough_locked() const noexcept;
   void purge_surplus(const Purge& surplus) noexcept;

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t window_bytes = os::huge_page_bytes;  // What may become a huge page.
 
-// Of a longer span much may never be used. A heap of one's own that has such long pages of small
-// blocks has filled many.
+// Of a longer span much may never be used. A class that has such long pages of small blocks has
+// filled many.
 constexpr std::size_t short_slices_max(Fit fit) noexcept {
-  return (std::size_t{fit == Fit::small ? 256u : 64u} << 10) >> slice_shift;
+  return fit == Fit::small ? small_slices_most : (std::size_t{64} << 10) >> slice_shift;
 }
 
 bool is_written(const std::byte* base, std::size_t slices) noexcept {

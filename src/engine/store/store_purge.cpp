@@ -1,6 +1,6 @@
-// store_purge: giving memory back. Dirty spans, the oldest first, leave the bins under the lock,
-// lose their pages outside it, and come back clean; meanwhile their kind is `purging`, so that no
-// neighbour joins them, and they are on a list for the child of a fork.
+// store_purge: giving memory back. Dirty spans, the oldest first or only long ones, leave the bins
+// under the lock, lose their pages outside it, and come back clean; meanwhile their kind is
+// `purging`, so that no neighbour joins them, and they are on a list for the child of a fork.
 //
 // SPDX-License-Identifier: MIT
 #include "engine/store/store.hpp"
@@ -39,15 +39,6 @@ constexpr std::size_t missed_factor = 8;
 // The smallest part of a span that goes alone.
 constexpr std::size_t part_slices_least = (std::size_t{1} << 20) >> slice_shift;
 
-// The last slices of a span, and as many more as make the first window of them a whole one: of a
-// huge page that loses a part the OS takes nothing back before it is short of memory, and the part
-// comes back as small pages. pre: slices <= span->slices
-std::size_t with_whole_window(const Span* span, std::size_t slices) noexcept {
-  const std::uintptr_t end = address_of(span->end());
-  const std::uintptr_t start = align_down(end - (slices << slice_shift), os::huge_page_bytes);
-  return start < address_of(span->base) ? slices : (end - start) >> slice_shift;
-}
-
 std::size_t step_slices(std::size_t dirty) noexcept {
   const std::size_t part = dirty / 4;
   return part < step_slices_min ? step_slices_min : part > step_slices_max ? step_slices_max : part;
@@ -73,6 +64,18 @@ std::size_t Store::spare_locked(const Span* span, std::size_t keep_slices) const
   TARN_ASSERT(span->kind_now() == SpanKind::dirty && span->slices <= dirty_.slices());
   if (span->slices <= spare) return span->slices;
   return spare >= part_slices_least ? spare : 0;
+}
+
+// The last slices of a span, and as many more as make the first window of them a whole one, if as
+// many stay as are to be kept: of a huge page that loses a part the OS takes nothing back before it
+// is short of memory, and the part comes back as small pages. pre: slices <= span->slices
+std::size_t Store::with_whole_window_locked(const Span* span, std::size_t slices) const noexcept {
+  const std::uintptr_t end = address_of(span->end());
+  const std::uintptr_t start = align_down(end - (slices << slice_shift), os::huge_page_bytes);
+  if (start < address_of(span->base)) return slices;
+  const std::size_t whole = (end - start) >> slice_shift;
+  const std::size_t keep = policy.keep_slices.load(std::memory_order_relaxed);
+  return dirty_.slices() - whole < keep ? slices : whole;
 }
 
 void Store::begin_purge_locked(Span* span) noexcept {
@@ -134,7 +137,7 @@ Span* Store::collect_locked(Purge& purge) noexcept {
     // A stamp may be younger than now_ms.
     if (purge.delay_ms != 0 && purge.now_ms < next->stamp_ms + purge.delay_ms) break;
     if (going > purge.most_slices) going = purge.most_slices;
-    if (purge.only_long) going = with_whole_window(next, going);
+    if (purge.only_long) going = with_whole_window_locked(next, going);
     Span* const span = cut_for_purge_locked(next, going);
     begin_purge_locked(span);
     settle_locked();
@@ -249,8 +252,10 @@ void EarlyPurges::note_again(std::size_t slices, std::uint64_t now_ms, std::uint
   if (in_a_row_ > dirty_first_) missed_ += missed_factor * slices;
 }
 
-void EarlyPurges::note_purged(std::size_t slices, std::uint64_t now_ms) noexcept {
-  purged_ += slices;
+// What was purged longer ago than the delay would have gone by now.
+void EarlyPurges::note_purged(std::size_t slices, std::uint64_t now_ms,
+                              std::uint64_t delay_ms) noexcept {
+  purged_ = now_ms > purged_ms_ + delay_ms ? slices : purged_ + slices;
   purged_ms_ = now_ms;
 }
 
@@ -289,8 +294,10 @@ std::size_t Store::warm_enough_locked() const noexcept {
 
 // While the surplus is not much, and what lies between short spans is in use and may be given next,
 // these may grow together yet.
-bool Store::may_grow_together_locked(std::size_t enough) const noexcept {
-  return dirty_.slices() < 2 * enough && dirty_.slices() / 8 < in_use_locked();
+bool Store::may_grow_together_locked(std::size_t surplus) const noexcept {
+  const std::size_t in_use = in_use_locked();
+  const std::size_t much = in_use / 2 < warm_slices_least ? warm_slices_least : in_use / 2;
+  return surplus < much && dirty_.slices() / 8 < in_use;
 }
 
 // What is to be purged, whatever its age, now that so many slices have been given: a program that
@@ -301,7 +308,7 @@ Store::Purge Store::surplus_locked(std::uint64_t now_ms, std::size_t given) cons
   if (dirty_.slices() < enough || purge_refused_) return {};
   const std::size_t surplus = dirty_.slices() - enough;
   if (surplus < surplus_slices_least) return {};
-  const bool only_long = may_grow_together_locked(enough);
+  const bool only_long = may_grow_together_locked(surplus);
   if (only_long && dirty_.find(long_slices_least, 1) == nullptr) return {};
   const std::size_t most = given > step_slices_min ? given : step_slices_min;
   return {now_ms, 0, enough, surplus < most ? surplus : most, only_long};
@@ -310,7 +317,7 @@ Store::Purge Store::surplus_locked(std::uint64_t now_ms, std::size_t given) cons
 void Store::purge_surplus(const Purge& surplus) noexcept {
   const std::size_t purged = purge(surplus) >> slice_shift;
   os::Locked locked(lock_);
-  surplus_.note_purged(purged, surplus.now_ms);
+  surplus_.note_purged(purged, surplus.now_ms, policy.delay_ms.load(std::memory_order_relaxed));
 }
 
 // The time at which the next purge is due. What is given from now on is due later.

@@ -33,7 +33,7 @@ void receive_mail_of(Thread& thread, const HeapRecord& record) noexcept {
 // A seized page leaves all the lists that it is on.
 void take_off(ThreadHeap& heap, Page& page) noexcept {
   Bin& bin = heap.bin(page.size_class);
-  TARN_ASSERT(page.heap == &heap && bin.pages != 0);
+  TARN_ASSERT(page.heap == &heap && bin.slices >= page.slices);
   if (page.kept == -1) {
     set_current(heap, page.size_class, no_page());
     bin.counts.handed.add(~page_untaken(&page) + 1);  // Handed to `free` and never allocated.
@@ -41,7 +41,7 @@ void take_off(ThreadHeap& heap, Page& page) noexcept {
   TARN_ASSERT(!page.queued || page.kept == 0);
   if (page.queued) bin.queue.remove(&page);
   page.queued = false;
-  --bin.pages;
+  bin.slices -= page.slices;
   heap.pages.remove(&page);
   heap.live_delta -= std::int64_t{page.live_seen} * page.block_bytes;
   page.countdown = 0;
@@ -86,7 +86,7 @@ void forget_pages(ThreadHeap& heap) noexcept {
     bin->current = no_page();
     bin->entries = {};
     bin->queue.abandon();
-    bin->pages = 0;
+    bin->slices = 0;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "engine/layout/page_plan.hpp"
 #include "engine/records/live_bytes.hpp"
 #include "engine/records/thread_heaps.hpp"
 #include "engine/threads/cache_care.hpp"
@@ -16,7 +17,7 @@ namespace tarn {
 
 namespace {
 
-// The pages of smaller blocks are small.
+// Pages of smaller blocks are small, unless their class has many.
 constexpr std::size_t idle_bytes_min = 2048;
 
 void flush_current_page(ThreadHeap& heap, std::size_t size_class) noexcept {
@@ -54,9 +55,10 @@ void flush_current_pages(ThreadHeap& heap) noexcept {
 
 void retire_idle_pages(ThreadHeap& heap) noexcept {
   TARN_ASSERT(heap.record == &main_record);
-  for (std::size_t c = class_of(idle_bytes_min); c < class_count; ++c) {
+  for (std::size_t c = 0; c < class_count; ++c) {
     const Page* const page = heap.current[c];
     if (page == no_page()) continue;
+    if (c < class_of(idle_bytes_min) && page->slices <= page_slices_full) continue;
     // Some may have been freed by others since it was looked at.
     const Remote seen{page->remote.load(std::memory_order_relaxed)};
     const Block* const first = heap.thread->cache.lists[c].first;

@@ -12,8 +12,8 @@ namespace tarn {
 // Makes every current page an ordinary one, so that remote frees of it are posted.
 void flush_current_pages(ThreadHeap& heap) noexcept;
 
-// Gives back the current pages of malloc's heap that have larger blocks, none of which is in use or
-// at hand: they are resident, reached or not, where their memory was used before.
+// Gives back the current pages of malloc's heap that are long or have larger blocks, none of which
+// is in use or at hand: they are resident, reached or not, where their memory was used before.
 void retire_idle_pages(ThreadHeap& heap) noexcept;
 
 // Collects remote frees of queued pages, and retires the pages that are empty.

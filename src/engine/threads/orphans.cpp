@@ -167,10 +167,10 @@ Page* take_from(Bin& bin) noexcept {
     auto* const page = static_cast<Page*>(s);
     if (!page_open(page)) continue;  // In the mail: its receiver goes first.
     ThreadHeap& orphan = *page->heap;
-    TARN_ASSERT(page->queued && page->kept == 0 && bin.pages != 0);
+    TARN_ASSERT(page->queued && page->kept == 0 && bin.slices >= page->slices);
     Busy busy(*orphan.thread);
     bin.queue.remove(page);
-    --bin.pages;
+    bin.slices -= page->slices;
     orphan.pages.remove(page);
     page->queued = false;
     return page;

@@ -134,7 +134,7 @@ Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
   Page* const page = orphans.adopt_page(heap, size_class);
   if (page == nullptr) return nullptr;
   TARN_ASSERT(page->size_class == size_class && page->heap == &heap && !page->queued);
-  ++heap.bin(size_class).pages;
+  heap.bin(size_class).slices += page->slices;
   heap.pages.push_front(page);
   if (is_mallocs(heap)) {
     page_map.retag(page->base, page->slices, heap.thread->cache.tag(size_class));
@@ -154,17 +154,17 @@ Page* take_charged(ThreadHeap& heap, std::size_t size_class, std::size_t block_b
   return page;
 }
 
-Page* take_for_main(std::size_t size_class, std::size_t pages) noexcept {
+Page* take_for_main(std::size_t size_class, std::size_t has) noexcept {
   const std::size_t bytes = class_block_bytes[size_class];
-  const std::size_t slices = main_page_slices(size_class, pages);
+  const std::size_t slices = main_page_slices(size_class, has);
   const PageLength length(page_slices_least(bytes, slices), slices);
   Page* const page = page_take(size_class, bytes, length);
   return page != nullptr ? page : page_take(size_class, page_slices(size_class, 0));
 }
 
-Page* take_for_other(ThreadHeap& heap, std::size_t size_class, std::size_t pages) noexcept {
+Page* take_for_other(ThreadHeap& heap, std::size_t size_class, std::size_t has) noexcept {
   const std::size_t bytes = block_bytes_of(*heap.record, size_class);
-  std::size_t slices = heap_page_slices(bytes, pages);
+  std::size_t slices = heap_page_slices(bytes, has);
   Page* page = take_charged(heap, size_class, bytes, slices);
   // What a ceiling leaves may do for a first page, or for a single block.
   for (const std::size_t less : {heap_page_slices(bytes, 0), slices_for(bytes)}) {
@@ -177,14 +177,14 @@ Page* take_for_other(ThreadHeap& heap, std::size_t size_class, std::size_t pages
 }
 
 Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {
-  std::uint32_t& pages = heap.bin(size_class).pages;
-  Page* const page = heap.record == &main_record ? take_for_main(size_class, pages)
-                                                 : take_for_other(heap, size_class, pages);
+  std::uint32_t& has = heap.bin(size_class).slices;
+  Page* const page = heap.record == &main_record ? take_for_main(size_class, has)
+                                                 : take_for_other(heap, size_class, has);
   if (page == nullptr) return nullptr;
   TARN_ASSERT(page->size_class == size_class && page->live() == 0);
   page->set_heap(&heap);
   page->owner.store(heap.thread, std::memory_order_relaxed);
-  ++pages;
+  has += page->slices;
   heap.pages.push_front(page);
   page_tag(*page, true);
   make_current(*page);

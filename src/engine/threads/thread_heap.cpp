@@ -81,8 +81,8 @@ void retire(Page& page) noexcept {
   if (page.queued) page_dequeue(page);
   ThreadHeap& heap = *page.heap;
   note_live(heap, page, 0);
-  TARN_ASSERT(heap.bin(page.size_class).pages != 0);
-  --heap.bin(page.size_class).pages;
+  TARN_ASSERT(heap.bin(page.size_class).slices >= page.slices);
+  heap.bin(page.size_class).slices -= page.slices;
   heap.pages.remove(&page);
   const std::size_t bytes = page.bytes();
   page_tag(page, false);
@@ -191,7 +191,7 @@ bool thread_heap_check(const ThreadHeap& heap) noexcept {
     const Page* const page = checked_current(heap, *bin, c);
     if (page == nullptr) return false;
     if (page != no_page() && (page->kept != -1 || page->queued || !page_check(page))) return false;
-    counted += bin->pages;
+    counted += bin->slices;
     if (!bin->queue.check()) return false;
     for (const Span* s = bin->queue.head(); s != nullptr; s = s->next) {
       const auto* const queued = static_cast<const Page*>(s);
@@ -200,9 +200,11 @@ bool thread_heap_check(const ThreadHeap& heap) noexcept {
     }
   }
   if (!heap.pages.check()) return false;
-  for (const Span* s = heap.pages.head(); s != nullptr; s = s->next_of_heap, --counted) {
+  for (const Span* s = heap.pages.head(); s != nullptr; s = s->next_of_heap) {
     const auto* const page = static_cast<const Page*>(s);
-    if (page->heap != &heap || page->kind_now() != SpanKind::page || counted == 0) return false;
+    if (page->heap != &heap || page->kind_now() != SpanKind::page) return false;
+    if (counted < page->slices) return false;
+    counted -= page->slices;
   }
   return counted == 0;
 }

@@ -32,7 +32,7 @@ std::size_t place_class_for(const Request& request) noexcept {
 Page* make_checked(HeapRecord& record, std::size_t size_class, Attempt* failed) noexcept {
   PlaceClass& places = record.checks->classes[size_class];
   const std::size_t place_bytes = class_block_bytes[size_class];
-  Page* page = take_charged_span(record, page_slices(size_class, places.spans), 1, failed);
+  Page* page = take_charged_span(record, page_slices(size_class, places.slices), 1, failed);
   if (page == nullptr) page = take_charged_span(record, slices_for(place_bytes), 1, failed);
   if (page == nullptr) return nullptr;
   page->capacity = static_cast<std::uint32_t>(page->bytes() / place_bytes);
@@ -53,7 +53,7 @@ Page* make_checked(HeapRecord& record, std::size_t size_class, Attempt* failed) 
   page_map.set(page->base, page->slices, page);
   TARN_FORK_FENCE();  // What the child of a fork finds to be the heap's is found by its blocks.
   page->set_kind(SpanKind::checked);
-  ++places.spans;
+  places.slices += page->slices;
   places.roomy.push_back(page);
   TARN_ASSERT_EVERY(16, places_check(record));
   return page;

@@ -90,9 +90,9 @@ void free_place(HeapRecord& record, Page* page, const Place& place) noexcept {
 void give_checked(HeapRecord& record, Page* page) noexcept {
   PlaceClass& places = record.checks->classes[page->size_class];
   TARN_ASSERT(page->countdown == 0 && page->live_seen == 0 && page->queued);
-  TARN_ASSERT(places.spans != 0);
+  TARN_ASSERT(places.slices >= page->slices);
   places.roomy.remove(page);  // An empty span has room.
-  --places.spans;
+  places.slices -= page->slices;
   Span* const its_notes = notes_span(page);
   give_charged_span(record, page);
   page_map.clear_ends(its_notes->base, its_notes->slices);

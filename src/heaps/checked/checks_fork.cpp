@@ -53,7 +53,7 @@ void repair_checked(Checks& checks, Page* page, Note*& newest_kept) noexcept {
   });
   TARN_ASSERT(page->size_class < class_count && page->countdown <= page->carved);
   PlaceClass& places = checks.classes[page->size_class];
-  ++places.spans;
+  places.slices += page->slices;
   page->queued = page->local_free != nullptr || page->carved < page->capacity;
   if (page->queued) places.roomy.push_back(page);
 }

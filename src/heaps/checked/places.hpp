@@ -26,8 +26,8 @@ namespace tarn {
 
 // The checked spans with places of one size.
 struct PlaceClass {
-  List<Span> roomy;  // Spans with a free place.
-  std::uint32_t spans = 0;
+  List<Span> roomy;          // Spans with a free place.
+  std::uint32_t slices = 0;  // Of all of them.
 };
 
 struct Checks {

@@ -13,11 +13,14 @@ namespace {
 TEST(PagePlan, PagesHoldEnoughBlocks) {
   for (std::size_t c = 0; c < class_count; ++c) {
     const std::size_t bytes = class_block_bytes[c];
-    EXPECT_GE(page_slices(c, 0) * slice_bytes / bytes, first_page_blocks(bytes)) << c;
-    for (std::size_t pages = 1; pages < 5; ++pages) {
-      EXPECT_GE(page_slices(c, pages) * slice_bytes / bytes, page_blocks_min) << c;
+    std::size_t has = page_slices(c, 0);
+    EXPECT_GE(has * slice_bytes / bytes, first_page_blocks(bytes)) << c;
+    for (int page = 1; page < 5; ++page) {
+      const std::size_t slices = page_slices(c, has);
+      EXPECT_GE(slices * slice_bytes / bytes, page_blocks_min) << c;
+      has += slices;
     }
-    EXPECT_GE(page_slices(c, 99), page_slices_full) << c;
+    EXPECT_GE(page_slices(c, SIZE_MAX), page_slices_full) << c;
   }
 }
 
@@ -25,7 +28,7 @@ TEST(PagePlan, TheFirstPageIsTheSmallestThatDoes) {
   for (std::size_t c = 0; c < class_count; ++c) {
     const std::size_t first = page_slices(c, 0);
     EXPECT_TRUE(is_power_of_two(first));
-    if (first == 1 || first == page_slices(c, 99)) continue;
+    if (first == 1 || first == page_slices(c, SIZE_MAX)) continue;
     const std::size_t bytes = class_block_bytes[c];
     EXPECT_LT(first / 2 * slice_bytes / bytes, first_page_blocks(bytes)) << c;
   }
@@ -33,12 +36,11 @@ TEST(PagePlan, TheFirstPageIsTheSmallestThatDoes) {
   EXPECT_EQ(page_slices(class_of(100'000), 0) * slice_bytes / 100'000, 2u);
 }
 
-TEST(PagePlan, EachPageIsFourTimesTheOneBeforeUpToTheFullSize) {
+TEST(PagePlan, EachPageIsFourTimesAllBeforeUpToTheFullSize) {
   for (std::size_t c = 0; c < class_count; ++c) {
     const std::size_t full = page_plans[c].full;
-    for (std::size_t pages = 0; pages < 10; ++pages) {
-      const std::size_t next = page_slices(c, pages + 1);
-      EXPECT_EQ(next, std::min(page_slices(c, pages) * 4, full)) << c << ", page " << pages;
+    for (std::size_t has = 1; has < 2 * full; ++has) {
+      EXPECT_EQ(page_slices(c, has), std::min(4 * has, full)) << c << ", has " << has;
     }
     EXPECT_EQ(page_slices(c, SIZE_MAX), full);
   }
@@ -47,7 +49,7 @@ TEST(PagePlan, EachPageIsFourTimesTheOneBeforeUpToTheFullSize) {
 TEST(PagePlan, AHoleHoldsFourBlocksOrAsManyAsThePage) {
   for (std::size_t c = 0; c < class_count; ++c) {
     const std::size_t bytes = class_block_bytes[c];
-    for (const std::size_t slices : {page_slices(c, 0), page_slices(c, 99)}) {
+    for (const std::size_t slices : {page_slices(c, 0), page_slices(c, SIZE_MAX)}) {
       const std::size_t least = page_slices_least(bytes, slices);
       EXPECT_LE(least, slices);
       EXPECT_GE(least * slice_bytes / bytes,
@@ -71,26 +73,31 @@ TEST(PagePlan, LittleIsTouchedBesideTheBlocks) {
   EXPECT_LT(wasted / static_cast<double>(sizes), 0.05);
 }
 
-TEST(PagePlan, AClassWithHundredsOfPagesGetsLongerOnesThatAreASmallPartOfIt) {
+TEST(PagePlan, AClassOfMiBsGetsLongerPagesThatAreASmallPartOfIt) {
+  constexpr std::size_t mib = (1u << 20) / slice_bytes;
   for (std::size_t c = 0; c < class_count; ++c) {
     const std::size_t bytes = class_block_bytes[c];
-    std::size_t total = 0;
-    for (std::size_t pages = 0; pages < 1000; ++pages) {
-      const std::size_t slices = main_page_slices(c, pages);
-      const bool is_long = slices != page_slices(c, pages);
-      EXPECT_TRUE(!is_long || (pages >= 128 && 30 * slices <= total)) << c << ", page " << pages;
+    const std::size_t full = page_plans[c].full;
+    std::size_t has = 0;
+    for (int page = 0; page < 1000; ++page) {
+      const std::size_t slices = main_page_slices(c, has);
+      const bool is_long = slices != page_slices(c, has);
+      EXPECT_TRUE(!is_long || 32 * slices <= has) << c << ", page " << page;
+      EXPECT_LE(slices, std::max(full, page_slices_longest)) << "one that begins a huge page";
+      EXPECT_TRUE(!is_long || slices % full == 0) << "as little is wasted, class " << c;
       EXPECT_LE(slices * slice_bytes / bytes, page_blocks_max) << c;
-      total += slices;
+      has += slices;
     }
-    EXPECT_GE(main_page_slices(c, 128), 16u) << c;
-    EXPECT_GE(main_page_slices(c, 256), bytes == 16 ? 32u : 64u) << c;  // 16,383 blocks at most.
+    EXPECT_EQ(main_page_slices(c, 2 * mib - 1), full) << c;
+    EXPECT_GT(main_page_slices(c, 2 * mib) + full, 16u) << "as long as it may be, class " << c;
+    EXPECT_GE(main_page_slices(c, 8 * mib) + full, 64u) << "as long as it may be, class " << c;
   }
 }
 
 TEST(PagePlan, KnowsTheMostBlocksOfAPage) {
   std::size_t most = 0;
   for (std::size_t c = 0; c < class_count; ++c) {
-    most = std::max(most, main_page_slices(c, 1000) * slice_bytes / class_block_bytes[c]);
+    most = std::max(most, main_page_slices(c, SIZE_MAX) * slice_bytes / class_block_bytes[c]);
   }
   EXPECT_EQ(page_blocks_most(), most);
 }

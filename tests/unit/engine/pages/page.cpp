@@ -76,8 +76,8 @@ TEST_F(PageTest, IsBlockAcceptsStartsOnly) {
 
 TEST_F(PageTest, EveryClassIsCarvedInOrderToItsCapacity) {
   for (std::size_t c = 0; c < class_count; ++c) {
-    for (const std::size_t pages : {0u, 9u}) {
-      make(c, page_slices(c, pages));
+    for (const std::size_t has : {std::size_t{0}, SIZE_MAX}) {
+      make(c, page_slices(c, has));
       const std::size_t size = class_block_bytes[c];
       EXPECT_GE(page_threshold(page_), 1u);
       EXPECT_LT(page_threshold(page_), page_->capacity) << "a full page could not sleep";

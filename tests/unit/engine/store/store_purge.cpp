@@ -147,6 +147,8 @@ class SurplusTest : public PurgeTest {
 
   void SetUp() override {
     PurgeTest::SetUp();
+    give_span(take_span(200 * mib));  // More than any test takes: no room has to be made.
+    store.purge(time_in(0), 0, 0);
     store.configure(3600000, 0);
     purged_before_ = store.totals().purged_bytes;
   }
@@ -194,17 +196,41 @@ TEST_F(SurplusTest, WhereLittleIsInUseShortSpansGoToo) {
 
 TEST_F(SurplusTest, OfALongSpanWholeWindowsGo) {
   free_apart(11);
+  make_dirty(1, 300);
   Span* const span = take_span(12 * mib + 5);
   const std::byte* const base = span->base;
   give_span(span);
-  // 56 MiB and five slices were free, so as much as that is above 48 goes, and the rest of a
-  // window.
+  // 56 MiB and 305 slices were free, so as much as that is above 48 MiB goes, up to somewhere in
+  // a window, and the rest of the window.
   const std::size_t left = free_slices(SpanKind::dirty);
   EXPECT_LE(left, enough);
   EXPECT_GT(left, enough - 2 * mib);
   const Span* const rest = page_map.span_of(base);
   ASSERT_EQ(rest->kind_now(), SpanKind::dirty);
   EXPECT_EQ(address_of(rest->end()) % os::huge_page_bytes, 0u);
+}
+
+TEST_F(SurplusTest, NoWholeWindowGoesOfWhatIsToBeKept) {
+  store.configure(3600000, (60 * mib) << slice_shift);
+  free_apart(11);
+  make_dirty(1, 300);
+  give_span(take_span(20 * mib + 5));
+  EXPECT_EQ(free_slices(SpanKind::dirty), 60 * mib);
+}
+
+TEST(EarlyPurges, WhatWasPurgedLongAgoIsNotMissed) {
+  constexpr std::uint64_t delay_ms = 10000;
+  const std::uint64_t now = os::clock_coarse_ms();
+  EarlyPurges purges;
+  purges.note_purged(100, now - delay_ms - 1, delay_ms);
+  purges.note_purged(10, now, delay_ms);
+  purges.note_taken_clean(50, delay_ms);
+  const std::size_t missed_once = purges.missed();
+  EXPECT_NE(missed_once, 0u);
+  purges.note_purged(10, now, delay_ms);
+  purges.note_purged(10, now, delay_ms);
+  purges.note_taken_clean(50, delay_ms);
+  EXPECT_EQ(purges.missed(), 3 * missed_once);
 }
 
 TEST_F(SurplusTest, WhatIsMissedStaysTheNextTime) {

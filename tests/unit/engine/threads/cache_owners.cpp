@@ -52,7 +52,7 @@ TEST_F(CacheOwnersTest, AnAdoptedPageHasNoTagsOfTheThreadThatEnded) {
   // As refill() does with a page that it has adopted, and the last free then.
   adopter.run([&] {
     Busy busy(*current_thread);
-    ++current_thread->heap.bin(size_class).pages;
+    current_thread->heap.bin(size_class).slices += page->slices;
     current_thread->heap.pages.push_front(page);
     page_place(*page);
   });

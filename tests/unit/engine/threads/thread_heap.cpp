@@ -124,6 +124,17 @@ TEST_F(RefillTest, UpkeepRetiresIdlePagesOfLargerBlocks) {
   actor_.free(kept);
 }
 
+TEST_F(RefillTest, UpkeepRetiresIdleLongPages) {
+  constexpr std::size_t bytes = 1008;
+  std::vector<void*> blocks;
+  while (actor_.current(bytes)->slices < 16) blocks.push_back(actor_.allocate(bytes));
+  for (void* block : blocks) actor_.free(block);
+  empty_cache_of_actor();
+  EXPECT_EQ(actor_.pages(bytes), 1u) << "the current one stays";
+  actor_.run([] { upkeep(); });
+  EXPECT_EQ(actor_.pages(bytes), 0u);
+}
+
 // Whatever waits in the list that malloc pops.
 TEST_F(RefillTest, UpkeepRetiresAPageOnlyWhenNothingOfItIsInUse) {
   constexpr std::size_t bytes = 8192;
@@ -155,10 +166,13 @@ TEST_F(RefillTest, UpkeepRetiresAPageWhoseBlocksOthersHaveFreed) {
   other.end();
 }
 
-TEST_F(RefillTest, PagesGrowWithTheirNumber) {
-  for (std::size_t n = 0; n < 4; ++n) {
+TEST_F(RefillTest, PagesGrowWithTheirClass) {
+  std::size_t has = 0;
+  for (int page = 0; page < 4 || has <= 32 * page_slices_longest; ++page) {
     const std::vector<void*> blocks = actor_.fill_page(48);
-    EXPECT_EQ(Actor::page_of(blocks[0])->slices, page_slices(class_of(48), n));
+    const std::size_t slices = Actor::page_of(blocks[0])->slices;
+    EXPECT_EQ(slices, main_page_slices(class_of(48), has)) << page;
+    has += slices;
     kept_.insert(kept_.end(), blocks.begin(), blocks.end());
     actor_.free_extra();  // The further page is current, and empty again.
   }
