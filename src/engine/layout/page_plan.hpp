@@ -84,7 +84,7 @@ constexpr std::array<PagePlan, class_count> make_page_plans() noexcept {
 
 inline constexpr auto page_plans = make_page_plans();
 
-// has: how many slices the pages have that the class has in the thread heap already.
+// has: the slices of all pages that the class has in the thread heap already.
 constexpr std::size_t page_slices(PagePlan plan, std::size_t has) noexcept {
   if (has >= plan.full) return plan.full;
   const std::size_t grown = has == 0 ? plan.first : 4 * has;
@@ -106,8 +106,8 @@ constexpr std::size_t page_slices_least(std::size_t block_bytes, std::size_t sli
 
 inline constexpr std::size_t page_blocks_max = (1u << 14) - 1;  // The most blocks of a page.
 
-// The largest part of its class that a long page may be. A page of malloc's own heap goes back when
-// all of it is free, so it is to be a small one.
+// A long page has at most one in so many slices of its class. A page of malloc's own heap goes back
+// when all of it is free, so it is to be a small part.
 inline constexpr std::size_t main_long_part = 32;
 // Another heap gives all of its pages back at once, so what counts is how few there are.
 inline constexpr std::size_t heap_long_part = 4;

@@ -51,7 +51,7 @@ enum class Fit : std::uint8_t {
   roomy_cold,  // Like roomy, or a clean span.
 };
 
-// A longer span does not begin a huge page, taken as `small` or not.
+// A longer span is a long one for windows (store_huge.cpp) even if it is taken as `small`.
 inline constexpr std::size_t small_slices_most = (std::size_t{256} << 10) >> slice_shift;
 
 // Slices that were purged before their time, and whether that was right: what is taken clean soon
@@ -68,6 +68,11 @@ class EarlyPurges {
   std::size_t missed() const noexcept { return missed_; }
 
  private:
+  // Whether the last purge is so old that what it took would have gone by now.
+  bool is_over(std::uint64_t now_ms, std::uint64_t delay_ms) const noexcept {
+    return now_ms > purged_ms_ + delay_ms;
+  }
+
   std::size_t purged_ = 0;
   std::uint64_t purged_ms_ = 0;  // The time of the last purge.
   std::size_t in_a_row_ = 0;     // What was purged without a pause in between.
@@ -268,6 +273,7 @@ class Store {
   std::size_t purge(Purge purge) noexcept;
   bool may_grow_together_locked(std::size_t surplus) const noexcept;
   Purge surplus_locked(std::uint64_t now_ms, std::size_t given) const noexcept;
+  std::size_t warm_part_locked() const noexcept;
   std::size_t warm_enough_locked() const noexcept;
   void purge_surplus(const Purge& surplus) noexcept;
   void note_taken_clean_locked(std::size_t slices) noexcept;

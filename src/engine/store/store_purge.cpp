@@ -245,23 +245,22 @@ void Store::make_room(std::size_t slices) noexcept {
 // purges more than that in a row goes to and fro, and should rather stay warm.
 void EarlyPurges::note_again(std::size_t slices, std::uint64_t now_ms, std::uint64_t delay_ms,
                              std::size_t dirty) noexcept {
-  if (now_ms > purged_ms_ + delay_ms) in_a_row_ = 0;
+  if (is_over(now_ms, delay_ms)) in_a_row_ = 0;
   if (in_a_row_ == 0) dirty_first_ = dirty;
   in_a_row_ += slices;
   purged_ms_ = now_ms;
   if (in_a_row_ > dirty_first_) missed_ += missed_factor * slices;
 }
 
-// What was purged longer ago than the delay would have gone by now.
 void EarlyPurges::note_purged(std::size_t slices, std::uint64_t now_ms,
                               std::uint64_t delay_ms) noexcept {
-  purged_ = now_ms > purged_ms_ + delay_ms ? slices : purged_ + slices;
+  purged_ = is_over(now_ms, delay_ms) ? slices : purged_ + slices;
   purged_ms_ = now_ms;
 }
 
 void EarlyPurges::note_taken_clean(std::size_t slices, std::uint64_t delay_ms) noexcept {
   if (TARN_LIKELY(purged_ == 0)) return;
-  if (os::clock_coarse_ms() > purged_ms_ + delay_ms) {
+  if (is_over(os::clock_coarse_ms(), delay_ms)) {
     purged_ = 0;
     return;
   }
@@ -281,23 +280,26 @@ void Store::note_taken_clean_locked(std::size_t slices) noexcept {
   surplus_.note_taken_clean(slices, delay);
 }
 
-// How many dirty slices are likely to be wanted again: half of what is in use, or what was missed.
+// How many slices a program may free and want again, by what it has.
+std::size_t Store::warm_part_locked() const noexcept {
+  const std::size_t half = in_use_locked() / 2;
+  return half < warm_slices_least ? warm_slices_least : half;
+}
+
+// How many dirty slices are likely to be wanted again, by what it has or by what was missed.
 std::size_t Store::warm_enough_locked() const noexcept {
-  const std::size_t in_use = in_use_locked();
   std::size_t enough = policy.keep_slices.load(std::memory_order_relaxed);
-  for (const std::size_t other : {warm_slices_least, in_use / 2, surplus_.missed()}) {
+  for (const std::size_t other : {warm_part_locked(), surplus_.missed()}) {
     if (enough < other) enough = other;
   }
-  TARN_ASSERT(in_use <= reserved_slices_ && enough >= warm_slices_least);
+  TARN_ASSERT(in_use_locked() <= reserved_slices_ && enough >= warm_slices_least);
   return enough;
 }
 
 // While the surplus is not much, and what lies between short spans is in use and may be given next,
 // these may grow together yet.
 bool Store::may_grow_together_locked(std::size_t surplus) const noexcept {
-  const std::size_t in_use = in_use_locked();
-  const std::size_t much = in_use / 2 < warm_slices_least ? warm_slices_least : in_use / 2;
-  return surplus < much && dirty_.slices() / 8 < in_use;
+  return surplus < warm_part_locked() && dirty_.slices() / 8 < in_use_locked();
 }
 
 // What is to be purged, whatever its age, now that so many slices have been given: a program that
