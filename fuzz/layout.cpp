@@ -29,13 +29,21 @@ void check_class(Input& input) {
 
 void check_plan(Input& input) {
   const std::size_t c = input.below(class_count);
-  const auto pages = static_cast<std::size_t>(input.magnitude(32));
-  const std::size_t slices = page_slices(c, pages);
-  TARN_REQUIRE(is_power_of_two(slices) || slices == page_slices(c, SIZE_MAX));
-  TARN_REQUIRE(slices <= page_slices(c, pages + 1));
+  const auto has = static_cast<std::size_t>(input.magnitude(32));
+  const std::size_t slices = page_slices(c, has);
+  const std::size_t full = page_slices(c, SIZE_MAX);
+  TARN_REQUIRE(slices == full || (slices < full && slices >= 4 * has));
+  TARN_REQUIRE(slices <= page_slices(c, has + 1));
   const std::size_t bytes = class_block_bytes[c];
-  TARN_REQUIRE(slices * slice_bytes / bytes >=
-               (pages == 0 ? first_page_blocks(bytes) : page_blocks_min));
+  TARN_REQUIRE(slices * slice_bytes >= first_page_blocks(bytes) * bytes);
+  TARN_REQUIRE(full * slice_bytes >= page_blocks_min * bytes);
+
+  const std::size_t longest = main_page_slices(c, has);
+  TARN_REQUIRE(longest >= slices && longest % slices == 0);
+  TARN_REQUIRE(longest * slice_bytes / bytes <= page_blocks_max);
+  TARN_REQUIRE(longest == slices ||
+               (longest <= page_slices_longest && longest * main_long_part <= has));
+  TARN_REQUIRE(heap_page_slices(bytes, has) * slice_bytes >= bytes);
 }
 
 void check_arithmetic(Input& input) {

@@ -87,8 +87,8 @@ inline constexpr auto page_plans = make_page_plans();
 // has: the slices of all pages that the class has in the thread heap already.
 constexpr std::size_t page_slices(PagePlan plan, std::size_t has) noexcept {
   if (has >= plan.full) return plan.full;
-  const std::size_t grown = has == 0 ? plan.first : 4 * has;
-  return grown < plan.full ? grown : plan.full;
+  const std::size_t grown = 4 * has;
+  return grown < plan.first ? plan.first : grown < plan.full ? grown : plan.full;
 }
 
 constexpr std::size_t page_slices(std::size_t size_class, std::size_t has) noexcept {

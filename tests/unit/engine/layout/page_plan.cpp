@@ -36,11 +36,12 @@ TEST(PagePlan, TheFirstPageIsTheSmallestThatDoes) {
   EXPECT_EQ(page_slices(class_of(100'000), 0) * slice_bytes / 100'000, 2u);
 }
 
-TEST(PagePlan, EachPageIsFourTimesAllBeforeUpToTheFullSize) {
+TEST(PagePlan, EachPageIsFourTimesAllBeforeBetweenTheFirstAndTheFullSize) {
   for (std::size_t c = 0; c < class_count; ++c) {
+    const std::size_t first = page_plans[c].first;
     const std::size_t full = page_plans[c].full;
-    for (std::size_t has = 1; has < 2 * full; ++has) {
-      EXPECT_EQ(page_slices(c, has), std::min(4 * has, full)) << c << ", has " << has;
+    for (std::size_t has = 0; has < 2 * full; ++has) {
+      EXPECT_EQ(page_slices(c, has), std::clamp(4 * has, first, full)) << c << ", has " << has;
     }
     EXPECT_EQ(page_slices(c, SIZE_MAX), full);
   }
