@@ -148,6 +148,16 @@ TEST_F(Run, EnvironmentIsTheUsersWithTarnInFront) {
   EXPECT_TRUE(contains(result.output, "\npurge_delay_ms=5,account=" + folder().string() + "/"));
 }
 
+TEST_F(Run, CheckAndGuardAreModesInPlaceOfTheUsers) {
+  variables = {"TARN_OPTIONS=mode=fast,purge_delay_ms=5"};
+  for (const auto& [flag, mode] : {std::pair("--check", "checked"), {"--guard", "guarded"}}) {
+    const Result result = run_on_fake({"-q", flag}, {TARN_SUBJECT, "environment"});
+    EXPECT_TRUE(contains(result.output, std::string(",mode=") + mode + "\n")) << result.output;
+    EXPECT_TRUE(contains(result.output, "\npurge_delay_ms=5,account="));
+    EXPECT_FALSE(contains(result.output, "mode=fast"));
+  }
+}
+
 TEST_F(Run, TemporaryFolderWithACommaIsNotUsed) {
   std::filesystem::create_directory(folder() / "a,b");
   variables = {"TMPDIR=" + (folder() / "a,b").string()};

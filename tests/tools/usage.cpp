@@ -48,6 +48,8 @@ TEST_F(Usage, NumbersAndCombinations) {
   expect_refused({"run", "--compare", "-3", "--", "true"}, "--compare");
   expect_refused({"run", "--compare", "many", "--", "true"}, "--compare");
   expect_refused({"run", "--compare", "3", "--stats", "--", "true"}, "single run");
+  expect_refused({"run", "--compare", "3", "--check", "--", "true"}, "single run");
+  expect_refused({"run", "--check", "--guard", "--", "true"}, "leave one of them out");
   expect_refused({"run", "--warmup", "3", "--", "true"}, "--compare N");
   expect_refused({"run", "--color", "--no-color", "--", "true"}, "contradict");
 }

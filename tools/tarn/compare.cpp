@@ -133,7 +133,7 @@ std::optional<Stop> Rounds::run_round(std::size_t round, const std::vector<std::
     std::optional<AccountFolder> folder;
     if (is_warmup && round == 0 && index == 1) {
       folder.emplace();
-      add_account(launch.environment, folder->path());
+      set_option(launch.environment, "account", folder->path());
     }
     const Outcome outcome = run_child(launch, gate_);
     if (auto stop = judge(outcome, contender)) return stop;

@@ -109,16 +109,18 @@ void add_preload(std::vector<std::string>& environment, const std::string& libra
   set_variable(environment, "LD_PRELOAD", before.empty() ? library : library + ":" + before);
 }
 
-void add_account(std::vector<std::string>& environment, const std::string& folder) {
+void set_option(std::vector<std::string>& environment, std::string_view name,
+                const std::string& value) {
+  const std::string prefix = fmt::format("{}=", name);
   std::string options;
   const std::string before = value_of(environment, "TARN_OPTIONS");
   for (std::size_t start = 0; start < before.size();) {
     const std::size_t end = std::min(before.find(',', start), before.size());
     const std::string option = before.substr(start, end - start);
-    if (!option.empty() && !option.starts_with("account=")) options += option + ",";
+    if (!option.empty() && !option.starts_with(prefix)) options += option + ",";
     start = end + 1;
   }
-  set_variable(environment, "TARN_OPTIONS", options + "account=" + folder);
+  set_variable(environment, "TARN_OPTIONS", options + prefix + value);
 }
 
 }  // namespace tarn

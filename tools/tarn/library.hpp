@@ -25,7 +25,8 @@ std::string value_of(const std::vector<std::string>& environment, std::string_vi
 
 // LD_PRELOAD with `library` in front of what the user preloads already.
 void add_preload(std::vector<std::string>& environment, const std::string& library);
-// TARN_OPTIONS with account=FOLDER in place of any account= that it had.
-void add_account(std::vector<std::string>& environment, const std::string& folder);
+// TARN_OPTIONS with NAME=VALUE in place of any NAME= that it had.
+void set_option(std::vector<std::string>& environment, std::string_view name,
+                const std::string& value);
 
 }  // namespace tarn

@@ -32,6 +32,7 @@ constexpr const char* run_footer =
     "Examples:\n"
     "  tarn run -- python3 script.py\n"
     "  tarn run --stats --json account.json -- make -j4\n"
+    "  tarn run --check -- ./my_program input.txt\n"
     "  tarn run --compare 10 -- ./my_program input.txt\n";
 
 std::string likely_reason(const RunRecord& record) {
@@ -72,7 +73,7 @@ void note_running(RunRecord& record) {
 
 // Runs the program and reads its accounts. Afterwards the temporary directory is gone.
 void run_with_account(RunRecord& record, const Inspection& inspection, const SignalGate& gate,
-                      bool keeps_stdout) {
+                      bool keeps_stdout, const std::string& mode) {
   const AccountFolder folder;
   Launch launch;
   if (keeps_stdout) launch.output = STDERR_FILENO;
@@ -80,7 +81,8 @@ void run_with_account(RunRecord& record, const Inspection& inspection, const Sig
   launch.environment = current_environment();
   if (inspection.is_preloadable) {
     add_preload(launch.environment, record.library);
-    add_account(launch.environment, folder.path());
+    set_option(launch.environment, "account", folder.path());
+    if (!mode.empty()) set_option(launch.environment, "mode", mode);
   }
   record.outcome = run_child(launch, gate);
   check_started(record.outcome, record.words.front());
@@ -97,7 +99,7 @@ Ending plain_run(const RunOptions& options, Terminal& terminal, ResultFile& resu
   {
     const SignalGate gate;
     if (const int signal = gate.pending_end(); signal != 0) return {0, signal};
-    run_with_account(record, inspection, gate, result.is_stdout());
+    run_with_account(record, inspection, gate, result.is_stdout(), options.mode());
     gate.drain();
     // From here on signals may end tarn again: a report into a full pipe must not block it for
     // ever.
@@ -117,6 +119,10 @@ void add_run_verb(CLI::App& app, RunOptions& options) {
   set_usage(run, "Usage: tarn run [OPTIONS] -- PROGRAM [ARGS...]\n");
   run->footer(run_footer);
   run->add_flag("--stats", options.has_class_table, "Show allocations by size class, with slack");
+  run->add_flag("--check", options.is_checked,
+                "End the program at a wrong free or a write beyond a block, and say which");
+  run->add_flag("--guard", options.is_guarded,
+                "As --check, and at reads and writes beyond a block or after its free");
   run->add_option("--json", options.json, "Write everything as JSON to FILE (- for stdout)")
       ->type_name("FILE");
   run->add_option("--library", options.library, "Use this libtarn.so")->type_name("FILE");
@@ -148,7 +154,10 @@ void check_options(const CLI::App& run) {
   if (is_given("--color") && is_given("--no-color")) {
     throw Failure(status_usage, "run: --color and --no-color contradict each other");
   }
-  for (const char* const option : {"--stats", "--quiet"}) {
+  if (is_given("--check") && is_given("--guard")) {
+    throw Failure(status_usage, "run: --guard finds what --check does; leave one of them out");
+  }
+  for (const char* const option : {"--stats", "--quiet", "--check", "--guard"}) {
     if (is_given("--compare") && is_given(option)) {
       throw Failure(status_usage, fmt::format("run: {} is for a single run; leave it or --compare "
                                               "out",

@@ -15,6 +15,8 @@ struct RunOptions {
   std::string library;
   std::string json;
   bool has_class_table = false;
+  bool is_checked = false;
+  bool is_guarded = false;
   bool is_quiet = false;
   bool wants_color = false;
   bool refuses_color = false;
@@ -25,6 +27,8 @@ struct RunOptions {
   bool shows_output = false;
   bool allows_failure = false;
 
+  // Of malloc, as TARN_OPTIONS has it; empty: what the user's TARN_OPTIONS says.
+  std::string mode() const { return is_checked ? "checked" : is_guarded ? "guarded" : ""; }
   ColorChoice color() const noexcept {
     if (refuses_color) return ColorChoice::never;
     return wants_color ? ColorChoice::always : ColorChoice::automatic;

@@ -316,7 +316,8 @@ TARN_API int tarn_heap_look(tarn_heap heap, const void* p);
  * locked meanwhile, and no other thread may free blocks of it. */
 TARN_API int tarn_heap_check(tarn_heap heap);
 
-/* malloc's own heap. It is never destroyed; destroying or clearing it fails with EINVAL. */
+/* malloc's own heap; in a process whose malloc has a mode (TARN_OPTIONS=mode=...), the heap of that
+ * mode. It is never destroyed; destroying or clearing it fails with EINVAL. */
 TARN_API tarn_heap tarn_heap_main(void);
 
 /* What a heap has, in bytes and numbers. The numbers are exact when no other thread is inside the

@@ -6,5 +6,6 @@
 namespace tarn {
 
 __thread tarn_heap default_heap{};
+constinit std::atomic<HeapRecord*> process_heap{nullptr};
 
 }  // namespace tarn

@@ -1,9 +1,12 @@
 // thread_default: the default heap of a thread, which serves its malloc in place of malloc's own.
 // The hit path asks nothing: in a thread with a default heap it reads a view in which no class has
-// a block, so each call takes the slow path, which looks here.
+// a block, so each call takes the slow path, which looks here. In a process whose malloc checks the
+// use of its blocks every thread has one.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
+
+#include <atomic>
 
 #include "engine/records/record.hpp"
 #include "engine/records/thread.hpp"
@@ -16,6 +19,19 @@ extern TARN_INITIAL_EXEC __thread tarn_heap default_heap;
 
 // True when the calling thread has a default heap other than malloc's own.
 inline bool has_default_heap() noexcept { return current_serving == &empty_view; }
+
+// The heap that serves malloc in a process that has such a mode; null when malloc's own does.
+// Written once, before the process has a second thread, or with release; read with acquire.
+extern std::atomic<HeapRecord*> process_heap;
+
+// From now on malloc serves the calling thread as it serves a thread that has set nothing.
+inline void serve_as_process() noexcept {
+  HeapRecord* const record = process_heap.load(std::memory_order_acquire);
+  current_serving = current_thread;
+  if (TARN_LIKELY(record == nullptr)) return;
+  default_heap = record->handle();
+  current_serving = &empty_view;
+}
 
 // While this lives, malloc's own heap serves the thread. Callbacks of the program that run
 // meanwhile may set a default heap and set malloc's again; afterwards the thread has the default

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/threads/thread_life.hpp"
 
+#include "engine/records/thread_default.hpp"
 #include "engine/store/store.hpp"
 #include "engine/threads/cache_care.hpp"
 #include "engine/threads/gathering.hpp"
@@ -26,6 +27,7 @@ void thread_ended(void* value) noexcept {
   TARN_ASSERT(!thread_is_ending);
   Busy::begin(*thread);  // A fork in a signal handler must not give it away as well.
   set_current_thread(no_thread());
+  serve_as_process();
   thread_is_ending = true;
   thread_give(*thread);
   store.purge_when_due(os::clock_coarse_ms());
@@ -83,6 +85,7 @@ Thread* thread_start() noexcept {
   // Lost: the thread has forked on its way here, in a signal handler, and this is the child.
   TARN_ASSERT(thread->state.load(std::memory_order_relaxed) != ThreadState::orphan);
   set_current_thread(thread);  // Before the call below, which may allocate.
+  serve_as_process();
   Busy::end(*thread);
   os::thread_on_end(thread_ended, thread);
   return thread;

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "engine/records/record.hpp"
+#include "engine/records/thread_default.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/operations/check.hpp"
 #include "heaps/operations/freeze.hpp"
@@ -49,7 +50,11 @@ int tarn_heap_look(tarn_heap heap, const void* p) { return tarn::heap_look(heap,
 
 int tarn_heap_check(tarn_heap heap) { return tarn::heap_check(heap); }
 
-tarn_heap tarn_heap_main(void) { return tarn::main_record.handle(); }
+tarn_heap tarn_heap_main(void) {
+  tarn::process.start();
+  tarn::HeapRecord* const record = tarn::process_heap.load(std::memory_order_acquire);
+  return record != nullptr ? record->handle() : tarn::main_record.handle();
+}
 
 std::size_t tarn_heap_trim(tarn_heap heap, std::size_t keep_bytes) {
   return tarn::heap_trim(heap, keep_bytes);

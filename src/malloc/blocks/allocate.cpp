@@ -45,6 +45,19 @@ Thread* this_thread() noexcept {
   return current_thread != no_thread() ? current_thread : thread_start();
 }
 
+// A thread that begins may have a default heap from then on.
+TARN_COLD bool begins_with_default_heap() noexcept {
+  if (thread_is_ending) return false;
+  this_thread();
+  return has_default_heap();
+}
+
+// True when the default heap is to serve the request.
+TARN_INLINE bool is_for_default_heap() noexcept {
+  if (TARN_UNLIKELY(current_thread == no_thread()) && begins_with_default_heap()) return true;
+  return TARN_UNLIKELY(has_default_heap());
+}
+
 // A block that was kept took nothing that upkeep would look at: it is worth one refill.
 void count_large(Thread& thread, std::size_t bytes, bool was_kept) noexcept {
   const std::size_t work = was_kept ? work_of_refill : bytes / bytes_of_work;
@@ -116,14 +129,14 @@ TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes,
 
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes, const void* site,
                                         Instead instead = Instead::larger) noexcept {
-  if (TARN_UNLIKELY(has_default_heap())) return default_heap_allocate(bytes, 1, false, site);
+  if (is_for_default_heap()) return default_heap_allocate(bytes, 1, false, site);
   void* const block = refilled(size_class, bytes, instead);
   return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes, instead);
 }
 
 TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
                                          const void* site) noexcept {
-  if (TARN_UNLIKELY(has_default_heap())) return default_heap_allocate(bytes, 1, true, site);
+  if (is_for_default_heap()) return default_heap_allocate(bytes, 1, true, site);
   void* const block = allocate_class_slow(size_class, bytes, site);
   if (TARN_UNLIKELY(block == nullptr)) return nullptr;
   return memset(block, 0, static_cast<const Page*>(page_map.span_of(block))->block_bytes);
@@ -144,7 +157,7 @@ void* allocate_slow(std::size_t bytes, const void* site) noexcept {
 
 void* allocate_stepped(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > block_bytes_max)) {
-    if (TARN_UNLIKELY(has_default_heap())) {
+    if (is_for_default_heap()) {
       return default_heap_allocate(bytes, 1, false, __builtin_return_address(0));
     }
     return allocate_large(bytes, 1, false);
@@ -157,7 +170,7 @@ namespace {
 // Of what is not at hand, and of no bytes.
 TARN_NOINLINE void* allocate_zeroed_past_hand(std::size_t bytes, const void* site) noexcept {
   if (TARN_UNLIKELY(bytes > block_bytes_max)) {
-    if (TARN_UNLIKELY(has_default_heap())) return default_heap_allocate(bytes, 1, true, site);
+    if (is_for_default_heap()) return default_heap_allocate(bytes, 1, true, site);
     return allocate_large(bytes, 1, true);
   }
   const std::size_t size_class = class_of(bytes);
@@ -184,7 +197,7 @@ void* allocate_zeroed(std::size_t bytes) noexcept {
 void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   TARN_ASSERT(is_power_of_two(alignment));
   if (alignment <= block_align) return allocate(bytes);
-  if (TARN_UNLIKELY(has_default_heap())) {
+  if (is_for_default_heap()) {
     return default_heap_allocate(bytes, alignment, false, __builtin_return_address(0));
   }
   if (bytes <= block_bytes_max && alignment <= slice_bytes) {

@@ -26,7 +26,7 @@ void* default_heap_allocate(std::size_t bytes, std::size_t alignment, bool zero,
 tarn_heap heap_set_default(tarn_heap heap) noexcept {
   const tarn_heap before = has_default_heap() ? default_heap : main_record.handle();
   if (heap.record == nullptr || heap.record == &main_record) {
-    current_serving = current_thread;
+    serve_as_process();
     return before;
   }
   if (live_record(heap, "tarn_heap_set_default") == nullptr) return {};

@@ -4,10 +4,14 @@
 #include "malloc/process/process.hpp"
 
 #include "engine/records/gate.hpp"
+#include "engine/records/thread_default.hpp"
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
 #include "engine/threads/upkeep.hpp"
+#include "heaps/checked/checks.hpp"
 #include "heaps/fork/fork_repair.hpp"
+#include "heaps/heap/exclusive.hpp"
+#include "heaps/operations/life.hpp"
 #include "malloc/process/account.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
@@ -32,10 +36,35 @@ void Process::start_once() noexcept {
                                 std::memory_order_relaxed);
   if (settings[Option::background_purge] != 0) background.want();
   totals.open_account();
+  if (settings.mode() != Mode::fast) serve_checked(settings.mode());
   configured_.store(true, std::memory_order_release);
 }
 
+// Blocks that were allocated before the environment was known stay malloc's own. Where there is no
+// memory for the heap, or the system cannot give the mode (a line says so), all of them do.
+void Process::serve_checked(Mode mode) noexcept {
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
+  options.name = "malloc";
+  options.mode = static_cast<int>(mode);
+  const tarn_heap heap = heap_create(&options);
+  auto* const record = static_cast<HeapRecord*>(heap.record);
+  if (record == nullptr) return;
+  record->everlasting = true;
+  process_heap.store(record, std::memory_order_release);
+  if (current_thread != no_thread()) serve_as_process();
+}
+
+// Blocks that were written beyond their ends, or after their free, and that nobody has come to
+// since. Not while another thread holds the heap exclusively: it may never give it back.
+void Process::verify() noexcept {
+  HeapRecord* const record = process_heap.load(std::memory_order_acquire);
+  if (record == nullptr || !is_at_rest() || !enter_exclusive_soon(*record)) return;
+  checks_verify(*record, "exit");
+  leave_exclusive(*record);
+}
+
 void Process::finish() noexcept {
+  verify();
   tarn_account* const account = totals.account_file();
   if (account == nullptr) return;
   fill_account(account);

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "platform/base/config.hpp"
+#include "tarn/source/mode.hpp"
 
 namespace tarn {
 
@@ -29,6 +30,8 @@ class Process {
 
  private:
   void start_once() noexcept;
+  void serve_checked(Mode mode) noexcept;
+  void verify() noexcept;
 
   std::atomic<bool> started_{false};
   std::atomic<bool> configuring_{false};

@@ -51,6 +51,24 @@ void print_refusal(const char* part, std::size_t length, const OptionRow* row) n
   line.print();
 }
 
+struct ModeName {
+  const char* name;
+  Mode mode;
+};
+constexpr ModeName mode_names[] = {{"fast", Mode::fast},
+                                   {"checked", Mode::checked},
+                                   {"guarded", Mode::guarded},
+                                   {"passthrough", Mode::passthrough}};
+
+bool parse_mode(const char* text, std::size_t length, Mode* mode) noexcept {
+  for (const ModeName& known : mode_names) {
+    if (!same(known.name, text, length)) continue;
+    *mode = known.mode;
+    return true;
+  }
+  return false;
+}
+
 const OptionRow* find_row(const char* key, std::size_t length) noexcept {
   for (const OptionRow& row : option_rows) {
     if (same(row.name, key, length)) return &row;
@@ -62,7 +80,7 @@ const OptionRow* find_row(const char* key, std::size_t length) noexcept {
 
 bool Settings::set(const char* key, std::size_t key_length, const char* value,
                    std::size_t length) noexcept {
-  if (same("mode", key, key_length)) return same("fast", value, length);
+  if (same("mode", key, key_length)) return parse_mode(value, length, &mode_);
   if (same("account", key, key_length)) {
     if (length == 0 || length >= account_path_bytes_max - 32) return false;
     memcpy(account_folder_, value, length);

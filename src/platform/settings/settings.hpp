@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tarn/source/mode.hpp"
+
 namespace tarn {
 
 enum class Option : std::uint8_t {
@@ -65,7 +67,8 @@ inline constexpr std::array<TextOptionRow, 2> text_option_rows = {{
     {"account", "FOLDER",
      "each process keeps a file named by its process number there, with the account of its heap "
      "(tarn/diagnose/account.h)"},
-    {"mode", "fast", "how strictly malloc checks the use of its blocks: there is one mode so far"},
+    {"mode", "fast|checked|guarded|passthrough",
+     "how strictly malloc checks the use of its blocks (tarn/source/mode.h)"},
 }};
 
 inline constexpr std::size_t account_path_bytes_max = 4096;
@@ -83,6 +86,8 @@ class Settings {
     return values_[static_cast<std::size_t>(option)];
   }
 
+  Mode mode() const noexcept { return mode_; }
+
   // The folder for the account file (tarn/diagnose/account.h), or an empty string.
   const char* account_folder() const noexcept { return account_folder_; }
 
@@ -96,6 +101,7 @@ class Settings {
   }
 
   std::array<std::uint64_t, option_count> values_ = fallbacks();
+  Mode mode_ = Mode::fast;
   char account_folder_[account_path_bytes_max] = {};
 };
 

@@ -35,6 +35,18 @@ TEST(Settings, DefaultsAreWithinTheirRanges) {
   EXPECT_STREQ(settings.account_folder(), "");
 }
 
+TEST(Settings, TheModeIsAWord) {
+  Settings settings;
+  EXPECT_EQ(settings.mode(), Mode::fast);
+  for (const auto& [word, mode] : {std::pair("checked", Mode::checked),
+                                   {"guarded", Mode::guarded},
+                                   {"passthrough", Mode::passthrough},
+                                   {"fast", Mode::fast}}) {
+    EXPECT_EQ(read(settings, std::string("mode=") + word).refused, 0u);
+    EXPECT_EQ(settings.mode(), mode) << word;
+  }
+}
+
 TEST(Settings, EveryOptionTakesItsWholeRange) {
   for (std::size_t i = 0; i < option_count; ++i) {
     const OptionRow& row = option_rows[i];
@@ -118,7 +130,8 @@ TEST(Settings, AnUnknownKeyIsToldAllTheKnownOnes) {
   for (const OptionRow& row : option_rows) {
     EXPECT_NE(outcome.said.find(row.name), std::string::npos) << outcome.said;
   }
-  EXPECT_NE(outcome.said.find("known are account=FOLDER, mode=fast, "), std::string::npos)
+  EXPECT_NE(outcome.said.find("known are account=FOLDER, mode=fast|checked|guarded|passthrough, "),
+            std::string::npos)
       << outcome.said;
   EXPECT_EQ(outcome.said.back(), '\n');
 }

@@ -1,0 +1,167 @@
+// A process whose malloc has a mode by TARN_OPTIONS: checked or guarded.
+//
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <thread>
+
+#include "tarn/heap/heap.h"
+
+namespace {
+
+template <class T>
+T* opaque(T* p) {
+  __asm__ volatile("" : "+r"(p) : : "memory");
+  return p;
+}
+
+char* take(std::size_t bytes) { return static_cast<char*>(opaque(std::malloc(bytes))); }
+
+bool is_guarded() { return std::string(std::getenv("TARN_OPTIONS")) == "mode=guarded"; }
+
+bool is_of_main(const void* p) { return tarn_heap_owns(tarn_heap_main(), p) == 1; }
+
+TEST(ProcessModes, EveryFormComesFromTheHeapOfTheMode) {
+  void* const aligned = opaque(std::aligned_alloc(4096, 8192));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 4096, 0u);
+  void* blocks[] = {take(1),
+                    take(5000),
+                    take(3'000'000),
+                    opaque(std::calloc(3, 100)),
+                    opaque(std::calloc(1, 2'000'000)),
+                    opaque(std::realloc(take(10), 10'000)),
+                    aligned};
+  for (void* const block : blocks) EXPECT_TRUE(is_of_main(block));
+  for (void* const block : blocks) std::free(block);
+  int* const number = opaque(new int(5));
+  int* const numbers = opaque(new int[700]());
+  EXPECT_TRUE(is_of_main(number) && is_of_main(numbers));
+  EXPECT_EQ(numbers[699], 0);
+  delete number;
+  delete[] numbers;
+  EXPECT_STREQ(tarn_heap_name(tarn_heap_main()), "malloc");
+}
+
+TEST(ProcessModes, ItsHeapIsTheProcesss) {
+  const tarn_heap heap = tarn_heap_main();
+  EXPECT_EQ(tarn_heap_destroy(heap), -1);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(tarn_heap_clear(heap), -1);
+  EXPECT_EQ(tarn_heap_delete(heap), -1);
+  EXPECT_EQ(tarn_heap_check(heap), 1);
+  tarn_heap_stats before = TARN_HEAP_STATS();
+  ASSERT_EQ(tarn_heap_get_stats(heap, &before), 0);
+  char* const p = take(12'345);
+  tarn_heap_stats after = TARN_HEAP_STATS();
+  ASSERT_EQ(tarn_heap_get_stats(heap, &after), 0);
+  EXPECT_EQ(after.live_blocks, before.live_blocks + 1);
+  EXPECT_EQ(after.live_bytes, before.live_bytes + 12'345);
+  std::free(p);
+}
+
+TEST(ProcessModes, AThreadsDefaultHeapStandsInFront) {
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
+  const tarn_heap own = tarn_heap_create(&options);
+  const tarn_heap before = tarn_heap_set_default(own);
+  char* const p = take(100);
+  EXPECT_EQ(tarn_heap_owns(own, p), 1);
+  EXPECT_EQ(before.record, tarn_heap_main().record);
+  for (const tarn_heap next : {before, tarn_heap{}}) {
+    EXPECT_EQ(tarn_heap_set_default(next).record, own.record);
+    char* const q = take(100);
+    EXPECT_TRUE(is_of_main(q));
+    std::free(q);
+    tarn_heap_set_default(own);
+  }
+  tarn_heap_set_default(before);
+  std::free(p);
+  EXPECT_EQ(tarn_heap_destroy(own), 0);
+}
+
+// Also its first allocation, and what its destructors allocate when libc has announced its end.
+struct AtEnd {
+  pthread_key_t key{};
+  int rounds = 3;
+  bool first = false;
+  bool last = false;
+
+  static bool serves() {
+    char* const p = take(40);
+    const bool result = is_of_main(p);
+    std::free(p);
+    return result;
+  }
+  static void run(void* self) {
+    auto& at_end = *static_cast<AtEnd*>(self);
+    at_end.last = serves();
+    if (--at_end.rounds != 0) pthread_setspecific(at_end.key, self);
+  }
+};
+TEST(ProcessModes, EachThreadIsServedFromItsFirstBlockToItsLast) {
+  AtEnd at_end;
+  ASSERT_EQ(pthread_key_create(&at_end.key, AtEnd::run), 0);
+  std::thread([&] {
+    at_end.first = AtEnd::serves();
+    pthread_setspecific(at_end.key, &at_end);
+  }).join();
+  EXPECT_TRUE(at_end.first);
+  EXPECT_TRUE(at_end.last);
+  EXPECT_EQ(at_end.rounds, 0);
+  pthread_key_delete(at_end.key);
+}
+
+TEST(ProcessModes, MisuseOfPlainCallsIsReported) {
+  const testing::KilledBySignal aborts(SIGABRT);
+  char* const p = take(100);
+  EXPECT_EXIT((std::free(p), std::free(opaque(p))), aborts, "tarn: double free: .*100 bytes");
+  EXPECT_EXIT(std::free(opaque(p + 16)), aborts, "tarn: invalid free: .*16 bytes into a block");
+  EXPECT_EXIT(::operator delete (opaque(p), std::size_t{99}), aborts, "tarn: size mismatch: ");
+  if (is_guarded()) {
+    EXPECT_EXIT(opaque(p)[112] = 1, testing::KilledBySignal(SIGSEGV), "tarn: overrun: a write");
+    EXPECT_EXIT((std::free(p), opaque(p)[5] = 1), testing::KilledBySignal(SIGSEGV),
+                "tarn: use after free: a write");
+  }
+  EXPECT_EXIT((opaque(p)[100] = 1, std::free(p)), aborts,
+              "tarn: overrun: .*beyond its end, byte 100");
+  std::free(p);
+}
+
+// A block that nobody frees, and one that nobody takes again.
+TEST(ProcessModes, TheProcessLooksOnceMoreWhenItEnds) {
+  const testing::KilledBySignal aborts(SIGABRT);
+  char* const p = take(100);
+  EXPECT_EXIT((opaque(p)[100] = 1, std::exit(0)), aborts, "tarn: overrun: exit: ");
+  if (!is_guarded()) {
+    EXPECT_EXIT((std::free(p), opaque(p)[3] = 1, std::exit(0)), aborts, "tarn: use after free: ");
+  }
+  EXPECT_EXIT(std::exit(7), testing::ExitedWithCode(7), "");
+  std::free(p);
+}
+
+TEST(ProcessModes, TheChildOfAForkGoesOnAlike) {
+  char* const before = take(200);
+  const pid_t child = fork();
+  if (child == 0) {
+    char* const p = take(300);
+    const bool good = is_of_main(p) && is_of_main(before) && tarn_heap_check(tarn_heap_main()) == 1;
+    std::free(before);
+    std::free(p);
+    _exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  std::free(before);
+}
+
+}  // namespace
