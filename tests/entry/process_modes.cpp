@@ -125,7 +125,10 @@ TEST(ProcessModes, MisuseOfPlainCallsIsReported) {
   char* const p = take(100);
   EXPECT_EXIT((std::free(p), std::free(opaque(p))), aborts, "tarn: double free: .*100 bytes");
   EXPECT_EXIT(std::free(opaque(p + 16)), aborts, "tarn: invalid free: .*16 bytes into a block");
-  EXPECT_EXIT(::operator delete (opaque(p), std::size_t{99}), aborts, "tarn: size mismatch: ");
+  void* const object = opaque(::operator new(100));
+  EXPECT_EXIT(::operator delete (opaque(object), std::size_t{99}), aborts, "tarn: size mismatch: ");
+  EXPECT_EXIT(::operator delete[](opaque(object)), aborts, "tarn: mismatched free: ");
+  ::operator delete (object, std::size_t{100});
   if (is_guarded()) {
     EXPECT_EXIT(opaque(p)[112] = 1, testing::KilledBySignal(SIGSEGV), "tarn: overrun: a write");
     EXPECT_EXIT((std::free(p), opaque(p)[5] = 1), testing::KilledBySignal(SIGSEGV),
@@ -134,6 +137,46 @@ TEST(ProcessModes, MisuseOfPlainCallsIsReported) {
   EXPECT_EXIT((opaque(p)[100] = 1, std::free(p)), aborts,
               "tarn: overrun: .*beyond its end, byte 100");
   std::free(p);
+}
+
+// Each family's blocks with each family's end: the same one's ends them, any other is reported.
+TEST(ProcessModes, BlocksGoByTheFunctionsOfTheirFamily) {
+  constexpr std::align_val_t wide{64};
+  struct Functions {
+    const char* pattern;  // Of what the report says is to free the block.
+    void* (*take)();
+    void (*give)(void*);
+  };
+  constexpr Functions families[] = {
+      {"free; ", [] { return std::malloc(100); }, [](void* p) { std::free(p); }},
+      {"operator delete; ", [] { return ::operator new(100); },
+       [](void* p) { ::operator delete(p); }},
+      {"operator delete\\[\\]; ", [] { return ::operator new[](5000); },
+       [](void* p) { ::operator delete[](p); }},
+      {"operator delete with", [] { return ::operator new(100, wide); },
+       [](void* p) { ::operator delete(p, wide); }},
+      {"operator delete\\[\\] with", [] { return ::operator new[](100, wide); },
+       [](void* p) { ::operator delete[](p, wide); }},
+      {"free; ", [] { return std::aligned_alloc(64, 128); },
+       [](void* p) { std::free(std::realloc(p, 200)); }},
+      {"operator delete; ", [] { return ::operator new(300'000, std::nothrow); },
+       [](void* p) { ::operator delete (p, std::size_t{300'000}); }}};
+  const testing::KilledBySignal aborts(SIGABRT);
+  for (const Functions& from : families) {
+    for (const Functions& to : families) {
+      void* const p = opaque(from.take());
+      if (std::strcmp(from.pattern, to.pattern) != 0) {
+        EXPECT_EXIT(to.give(p), aborts,
+                    std::string("tarn: mismatched free: .* is to be freed by ") + from.pattern +
+                        ".*allocated at entry_process_modes.*now at entry_process_modes");
+      } else if (to.take == from.take || to.take != families[6].take) {
+        to.give(p);
+        continue;
+      }
+      from.give(p);
+    }
+  }
+  std::free(opaque(::strdup("of the C library")));
 }
 
 // A block that nobody frees, and one that nobody takes again.

@@ -22,7 +22,7 @@
 namespace heaps {
 namespace {
 
-constexpr int forks_wanted = 20 + TARN_PERCENT;
+constexpr int forks_wanted = 8 + TARN_PERCENT * 112 / 100;
 constexpr std::size_t ceiling = 512 * kib;
 
 using support::require;

@@ -15,12 +15,14 @@ struct LibraryOption {
 };
 
 // clang-format off
-inline constexpr std::array<LibraryOption, 11> library_options = {{
+inline constexpr std::array<LibraryOption, 12> library_options = {{
     {"account", "FOLDER", "",
      "each process keeps a file named by its process number there, with the account of its "
      "heap (tarn/diagnose/account.h)"},
     {"background_purge", "0 to 1", "0",
      "1: a thread of tarn's own gives freed memory back while the program sleeps"},
+    {"check_families", "0 to 1", "1",
+     "0: in a mode that checks, a block of operator new may go by free, and the like"},
     {"check_tree_threads", "0 to 1", "0",
      "1: reports subtrees (tarn/tree/tree.h) that a thread uses although they are another "
      "one's"},

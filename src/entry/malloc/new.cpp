@@ -36,6 +36,8 @@ extern "C" {
 
 namespace {
 
+using tarn::Family;
+
 #if defined(TARN_STATIC_ONLY)
 
 std::new_handler installed_handler(const void*) noexcept { return _ZSt15get_new_handlerv(); }
@@ -91,18 +93,19 @@ std::new_handler installed_handler(const void* caller) noexcept {
 #endif
 
 // [new.delete.single]: calls the handler and tries again, until there is memory or no handler.
-TARN_COLD void* new_slow(std::size_t bytes, std::size_t alignment, const void* caller) {
+TARN_COLD void* new_slow(std::size_t bytes, std::size_t alignment, Family family,
+                         const void* caller) {
   for (;;) {
     const std::new_handler handler = installed_handler(caller);
     if (handler == nullptr) throw_bad_alloc(caller);
     handler();
-    void* const p = tarn::allocate_aligned(bytes, alignment);
+    void* const p = tarn::allocate_aligned(bytes, alignment, family, caller);
     if (p != nullptr) return p;
   }
 }
 
 // The same for the nothrow forms: null instead of an exception.
-TARN_COLD void* nothrow_slow(std::size_t bytes, std::size_t alignment,
+TARN_COLD void* nothrow_slow(std::size_t bytes, std::size_t alignment, Family family,
                              const void* caller) noexcept {
   for (;;) {
     const std::new_handler handler = installed_handler(caller);
@@ -112,39 +115,51 @@ TARN_COLD void* nothrow_slow(std::size_t bytes, std::size_t alignment,
     } catch (...) {
       return nullptr;
     }
-    void* const p = tarn::allocate_aligned(bytes, alignment);
+    void* const p = tarn::allocate_aligned(bytes, alignment, family, caller);
     if (p != nullptr) return p;
   }
 }
 
 // What is not at hand: in a function of its own, so that a hit needs no stack.
-TARN_NOINLINE void* new_past_hand(std::size_t bytes, const void* caller) {
-  void* const p = tarn::allocate_past_hand(bytes, caller);
-  return TARN_LIKELY(p != nullptr) ? p : new_slow(bytes, 1, caller);
+TARN_NOINLINE void* new_past_hand(std::size_t bytes, Family family, const void* caller) {
+  void* const p = tarn::allocate_past_hand(bytes, family, caller);
+  return TARN_LIKELY(p != nullptr) ? p : new_slow(bytes, 1, family, caller);
 }
 
 using Nothrow = std::nothrow_t;
 using Align = std::align_val_t;
 using Size = std::size_t;
 
+TARN_INLINE void* new_aligned(Size n, Align a, Family family, const void* caller) {
+  void* const p = tarn::allocate_aligned(n, static_cast<Size>(a), family, caller);
+  return TARN_LIKELY(p != nullptr) ? p : new_slow(n, static_cast<Size>(a), family, caller);
+}
+
 #if defined(TARN_BESIDE_MALLOC)
 
-TARN_COLD void release_slow(void* p, const void* site, Size bytes) noexcept {
+TARN_COLD void release_slow(void* p, const void* site, tarn::Said said) noexcept {
   if (p == nullptr) return;
   if (!tarn::is_known(p)) return tarn::system_free(p);
-  tarn::deallocate_slow(p, {"operator delete", site, bytes});
+  const Family family = said.family();
+  tarn::deallocate_slow(p, {tarn::free_name(family), site, said.bytes(), family});
 }
 
 // Like tarn::deallocate_sized(); what is not tarn's is the program's malloc's.
-TARN_INLINE void release(void* p, Size bytes = tarn::FreeCall::any_bytes) noexcept {
+TARN_INLINE void release(void* p, Family family) noexcept {
   if (TARN_LIKELY(tarn::deallocate_tagged(p))) return;
-  release_slow(p, __builtin_return_address(0), bytes);
+  release_slow(p, __builtin_return_address(0), tarn::Said(family));
+}
+TARN_INLINE void release(void* p, Size bytes, Family family) noexcept {
+  if (TARN_LIKELY(tarn::deallocate_tagged(p))) return;
+  release_slow(p, __builtin_return_address(0), tarn::Said::of(family, bytes));
 }
 
 #else
 
-TARN_INLINE void release(void* p) noexcept { tarn::deallocate(p); }
-TARN_INLINE void release(void* p, Size bytes) noexcept { tarn::deallocate_sized(p, bytes); }
+TARN_INLINE void release(void* p, Family family) noexcept { tarn::deallocate(p, family); }
+TARN_INLINE void release(void* p, Size bytes, Family family) noexcept {
+  tarn::deallocate_sized(p, bytes, family);
+}
 
 #endif
 
@@ -155,21 +170,27 @@ TARN_INLINE void release(void* p, Size bytes) noexcept { tarn::deallocate_sized(
 // The plain pair, and the aligned one.
 TARN_REPLACEABLE void* operator new(Size n) {
   if (void* const p = tarn::allocate_at_hand(n)) return p;
-  return new_past_hand(n, __builtin_return_address(0));
+  return new_past_hand(n, Family::object, __builtin_return_address(0));
 }
-TARN_REPLACEABLE void operator delete(void* p) noexcept { release(p); }
+TARN_REPLACEABLE void operator delete(void* p) noexcept { release(p, Family::object); }
 TARN_REPLACEABLE void* operator new(Size n, Align a) {
-  void* const p = tarn::allocate_aligned(n, static_cast<Size>(a));
-  return TARN_LIKELY(p != nullptr) ? p
-                                   : new_slow(n, static_cast<Size>(a), __builtin_return_address(0));
+  return new_aligned(n, a, Family::aligned_object, __builtin_return_address(0));
 }
-TARN_REPLACEABLE void operator delete(void* p, Align) noexcept { release(p); }
+TARN_REPLACEABLE void operator delete(void* p, Align) noexcept {
+  release(p, Family::aligned_object);
+}
+
+// Those of arrays are below.
+TARN_REPLACEABLE void* operator new[](Size n);
+TARN_REPLACEABLE void* operator new[](Size n, Align a);
+TARN_REPLACEABLE void operator delete[](void* p) noexcept;
+TARN_REPLACEABLE void operator delete[](void* p, Align a) noexcept;
 
 namespace {
 
-// Names for our own definitions of the four operators above, by which we see whether the program
-// has replaced one. A hidden alias cannot be interposed, so its address is that of the definition
-// in this object.
+// Names for our own definitions of these four, and of the same for arrays, by which we see whether
+// the program has replaced one. A hidden alias cannot be interposed, so its address is that of the
+// definition in this object.
 extern "C" {
 #define TARN_LIKE_NEW gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)
 [[TARN_LIKE_NEW]] void* tarn_own_new(Size) __attribute__((alias("_Znwm")));
@@ -179,90 +200,142 @@ extern "C" {
     __attribute__((alias("_ZdlPv")));
 [[gnu::visibility("hidden"), gnu::nothrow]] void tarn_own_delete_aligned(void*, Align)
     __attribute__((alias("_ZdlPvSt11align_val_t")));
+[[TARN_LIKE_NEW]] void* tarn_own_array_new(Size) __attribute__((alias("_Znam")));
+[[TARN_LIKE_NEW]] void* tarn_own_array_new_aligned(Size, Align)
+    __attribute__((alias("_ZnamSt11align_val_t")));
+[[gnu::visibility("hidden"), gnu::nothrow]] void tarn_own_array_delete(void*)
+    __attribute__((alias("_ZdaPv")));
+[[gnu::visibility("hidden"), gnu::nothrow]] void tarn_own_array_delete_aligned(void*, Align)
+    __attribute__((alias("_ZdaPvSt11align_val_t")));
+}
+
+// True where the program has one of its own, which the standard says serves the other forms, too.
+TARN_INLINE bool is_new_replaced() noexcept {
+  return static_cast<void* (*)(Size)>(&operator new) != &tarn_own_new;
+}
+TARN_INLINE bool is_aligned_new_replaced() noexcept {
+  return static_cast<void* (*)(Size, Align)>(&operator new) != &tarn_own_new_aligned;
+}
+TARN_INLINE bool is_delete_replaced() noexcept {
+  return static_cast<void (*)(void*)>(&operator delete) != &tarn_own_delete;
+}
+TARN_INLINE bool is_aligned_delete_replaced() noexcept {
+  return static_cast<void (*)(void*, Align)>(&operator delete) != &tarn_own_delete_aligned;
+}
+
+TARN_INLINE bool is_array_new_replaced() noexcept {
+  return static_cast<void* (*)(Size)>(&operator new[]) != &tarn_own_array_new;
+}
+TARN_INLINE bool is_aligned_array_new_replaced() noexcept {
+  return static_cast<void* (*)(Size, Align)>(&operator new[]) != &tarn_own_array_new_aligned;
+}
+TARN_INLINE bool is_array_delete_replaced() noexcept {
+  return static_cast<void (*)(void*)>(&operator delete[]) != &tarn_own_array_delete;
+}
+TARN_INLINE bool is_aligned_array_delete_replaced() noexcept {
+  return static_cast<void (*)(void*, Align)>(&operator delete[]) != &tarn_own_array_delete_aligned;
 }
 
 // Separate functions, so that the usual case falls through.
+TARN_COLD void* replaced_new(Size n) { return operator new(n); }
+TARN_COLD void* replaced_new(Size n, Align a) { return operator new(n, a); }
 TARN_COLD void replaced_delete(void* p) noexcept { operator delete(p); }
 TARN_COLD void replaced_delete(void* p, Align a) noexcept { operator delete(p, a); }
 
 // Frees with the size, which checked heaps compare, unless the program has its own operator delete.
-TARN_INLINE void delete_sized(void* p, Size n) noexcept {
-  using Plain = void (*)(void*);
-  if (TARN_UNLIKELY(static_cast<Plain>(&operator delete) != &tarn_own_delete)) {
-    return replaced_delete(p);
-  }
-  release(p, n);
+TARN_INLINE void delete_sized(void* p, Size n, Family family) noexcept {
+  if (TARN_UNLIKELY(is_delete_replaced())) return replaced_delete(p);
+  release(p, n, family);
 }
-
-TARN_INLINE void delete_sized(void* p, Size n, Align a) noexcept {
-  using Aligned = void (*)(void*, Align);
-  if (TARN_UNLIKELY(static_cast<Aligned>(&operator delete) != &tarn_own_delete_aligned)) {
-    return replaced_delete(p, a);
-  }
-  release(p, n);
+TARN_INLINE void delete_sized(void* p, Size n, Align a, Family family) noexcept {
+  if (TARN_UNLIKELY(is_aligned_delete_replaced())) return replaced_delete(p, a);
+  release(p, n, family);
 }
 
 // Calls the program's own operator new and catches what it throws. Ours is not called this way, so
 // a program whose C++ library is not in scope has no exception to catch.
-void* replaced_nothrow(Size n) noexcept {
+template <class... Words>
+void* replaced_nothrow(Words... words) noexcept {
   try {
-    return operator new(n);
+    return operator new(words...);
+  } catch (...) {
+    return nullptr;
+  }
+}
+template <class... Words>
+void* replaced_array_nothrow(Words... words) noexcept {
+  try {
+    return operator new[](words...);
   } catch (...) {
     return nullptr;
   }
 }
 
-void* replaced_nothrow(Size n, Align a) noexcept {
-  try {
-    return operator new(n, a);
-  } catch (...) {
-    return nullptr;
-  }
+TARN_INLINE void* nothrow_block(Size n, Family family, const void* caller) noexcept {
+  if (is_new_replaced()) return replaced_nothrow(n);
+  void* p = tarn::allocate_at_hand(n);
+  if (TARN_UNLIKELY(p == nullptr)) p = tarn::allocate_past_hand(n, family, caller);
+  return TARN_LIKELY(p != nullptr) ? p : nothrow_slow(n, 1, family, caller);
 }
 
-TARN_INLINE void* nothrow_block(Size n, const void* caller) noexcept {
-  using Plain = void* (*)(Size);
-  if (static_cast<Plain>(&operator new) != &tarn_own_new) return replaced_nothrow(n);
-  void* const p = tarn::allocate(n);
-  return TARN_LIKELY(p != nullptr) ? p : nothrow_slow(n, 1, caller);
-}
-
-TARN_INLINE void* nothrow_block(Size n, Align a, const void* caller) noexcept {
-  using Aligned = void* (*)(Size, Align);
-  if (static_cast<Aligned>(&operator new) != &tarn_own_new_aligned) return replaced_nothrow(n, a);
-  void* const p = tarn::allocate_aligned(n, static_cast<Size>(a));
-  return TARN_LIKELY(p != nullptr) ? p : nothrow_slow(n, static_cast<Size>(a), caller);
+TARN_INLINE void* nothrow_block(Size n, Align a, Family family, const void* caller) noexcept {
+  if (is_aligned_new_replaced()) return replaced_nothrow(n, a);
+  void* const p = tarn::allocate_aligned(n, static_cast<Size>(a), family, caller);
+  return TARN_LIKELY(p != nullptr) ? p : nothrow_slow(n, static_cast<Size>(a), family, caller);
 }
 
 }  // namespace
 
 TARN_REPLACEABLE void* operator new(Size n, const Nothrow&) noexcept {
-  return nothrow_block(n, __builtin_return_address(0));
+  return nothrow_block(n, Family::object, __builtin_return_address(0));
 }
 TARN_REPLACEABLE void* operator new(Size n, Align a, const Nothrow&) noexcept {
-  return nothrow_block(n, a, __builtin_return_address(0));
+  return nothrow_block(n, a, Family::aligned_object, __builtin_return_address(0));
 }
-TARN_REPLACEABLE void* operator new[](Size n) { return operator new(n); }
-TARN_REPLACEABLE void* operator new[](Size n, Align a) { return operator new(n, a); }
-TARN_REPLACEABLE void* operator new[](Size n, const Nothrow& tag) noexcept {
-  return operator new(n, tag);
+TARN_REPLACEABLE void* operator new[](Size n) {
+  if (TARN_UNLIKELY(is_new_replaced())) return replaced_new(n);
+  if (void* const p = tarn::allocate_at_hand(n)) return p;
+  return new_past_hand(n, Family::array, __builtin_return_address(0));
 }
-TARN_REPLACEABLE void* operator new[](Size n, Align a, const Nothrow& tag) noexcept {
-  return operator new(n, a, tag);
+TARN_REPLACEABLE void* operator new[](Size n, Align a) {
+  if (TARN_UNLIKELY(is_aligned_new_replaced())) return replaced_new(n, a);
+  return new_aligned(n, a, Family::aligned_array, __builtin_return_address(0));
+}
+TARN_REPLACEABLE void* operator new[](Size n, const Nothrow&) noexcept {
+  if (TARN_UNLIKELY(is_array_new_replaced())) return replaced_array_nothrow(n);
+  return nothrow_block(n, Family::array, __builtin_return_address(0));
+}
+TARN_REPLACEABLE void* operator new[](Size n, Align a, const Nothrow&) noexcept {
+  if (TARN_UNLIKELY(is_aligned_array_new_replaced())) return replaced_array_nothrow(n, a);
+  return nothrow_block(n, a, Family::aligned_array, __builtin_return_address(0));
 }
 
-TARN_REPLACEABLE void operator delete(void* p, Size n) noexcept { delete_sized(p, n); }
+TARN_REPLACEABLE void operator delete(void* p, Size n) noexcept {
+  delete_sized(p, n, Family::object);
+}
 TARN_REPLACEABLE void operator delete(void* p, const Nothrow&) noexcept { operator delete(p); }
-TARN_REPLACEABLE void operator delete(void* p, Size n, Align a) noexcept { delete_sized(p, n, a); }
+TARN_REPLACEABLE void operator delete(void* p, Size n, Align a) noexcept {
+  delete_sized(p, n, a, Family::aligned_object);
+}
 TARN_REPLACEABLE void operator delete(void* p, Align a, const Nothrow&) noexcept {
   operator delete(p, a);
 }
-TARN_REPLACEABLE void operator delete[](void* p) noexcept { operator delete(p); }
-TARN_REPLACEABLE void operator delete[](void* p, Align a) noexcept { operator delete(p, a); }
-TARN_REPLACEABLE void operator delete[](void* p, Size) noexcept { operator delete[](p); }
+TARN_REPLACEABLE void operator delete[](void* p) noexcept {
+  if (TARN_UNLIKELY(is_delete_replaced())) return replaced_delete(p);
+  release(p, Family::array);
+}
+TARN_REPLACEABLE void operator delete[](void* p, Align a) noexcept {
+  if (TARN_UNLIKELY(is_aligned_delete_replaced())) return replaced_delete(p, a);
+  release(p, Family::aligned_array);
+}
+TARN_REPLACEABLE void operator delete[](void* p, Size n) noexcept {
+  if (TARN_UNLIKELY(is_array_delete_replaced())) return operator delete[](p);
+  delete_sized(p, n, Family::array);
+}
 TARN_REPLACEABLE void operator delete[](void* p, const Nothrow&) noexcept { operator delete[](p); }
-TARN_REPLACEABLE void operator delete[](void* p, Size, Align a) noexcept {
-  operator delete[](p, a);
+TARN_REPLACEABLE void operator delete[](void* p, Size n, Align a) noexcept {
+  if (TARN_UNLIKELY(is_aligned_array_delete_replaced())) return operator delete[](p, a);
+  delete_sized(p, n, a, Family::aligned_array);
 }
 TARN_REPLACEABLE void operator delete[](void* p, Align a, const Nothrow&) noexcept {
   operator delete[](p, a);

@@ -26,7 +26,8 @@ void* heap_allocate_inside(tarn_heap heap, std::size_t bytes, const char* functi
 
 // `site` is that of the function that this is compiled into.
 TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* function,
-                                const void* site = __builtin_return_address(0)) noexcept {
+                                const void* site = __builtin_return_address(0),
+                                Family family = Family::any) noexcept {
   Thread* const thread = current_thread;
   const HeapSlot& slot = thread->slots[heap.id % heap_slots];
   thread->inside.store(true, std::memory_order_relaxed);
@@ -45,7 +46,8 @@ TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* f
     }
     return heap_allocate_inside(heap, bytes, function, current);
   }
-  return heap_allocate_slow(heap, {.bytes = bytes, .function = function, .site = site});
+  return heap_allocate_slow(heap,
+                            {.bytes = bytes, .function = function, .family = family, .site = site});
 }
 
 }  // namespace tarn

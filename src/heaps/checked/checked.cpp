@@ -115,8 +115,7 @@ Attempt begin_lone(HeapRecord& record, Page* page, LoneNote& note, std::byte* st
   page_map.set_ends(page);
   const bool zeroed = page->zeroed;
   // The note first: the place ends where its flags say.
-  const unsigned rounded = request.fixed != nullptr ? Note::rounded : 0;
-  note.set(NoteState::live, flags | rounded, request.bytes);
+  note.set(NoteState::live, flags | flags_of(request), request.bytes);
   mark_canary(lone_place(page), request.bytes);
   TARN_FORK_FENCE();
   page->set_kind(SpanKind::lone);
@@ -143,7 +142,7 @@ Attempt checked_allocate(HeapRecord& record, const Request& request) noexcept {
   place.note->freed_at = nullptr;
   mark_canary(place, request.bytes);
   TARN_FORK_FENCE();
-  place.note->set(NoteState::live, request.fixed != nullptr ? Note::rounded : 0, request.bytes);
+  place.note->set(NoteState::live, flags_of(request), request.bytes);
   count_born(checks, request.bytes);
   thread_heaps.count_without_thread_heap(request.bytes);
   return {Outcome::done, place.start, nullptr};

@@ -159,9 +159,7 @@ void checks_free(Page* page, void* p, const FreeCall& given) noexcept {
     require_live(*record, place, given, p);
     require_thread(*record, given.function, given.site);
     verify_live(*record, place, given);
-    if (!is_size(*place.note, given.bytes)) {
-      report_block(Misuse::size_mismatch, *record, place, given, p);
-    }
+    require_match(*record, place, given, p);
     TARN_ASSERT(page->live_seen != 0);
     count_gone(*record->checks, place.note->requested());
     if (page->kind_now() == SpanKind::lone) {
@@ -221,6 +219,7 @@ bool checks_resize(Page* page, void* p, std::size_t bytes, const FreeCall& given
   require_live(*record, place, given, p);
   require_thread(*record, given.function, given.site);
   verify_live(*record, place, given);
+  require_match(*record, place, given, p);
   Note& note = *place.note;
   const std::size_t before = note.requested();
   // A guarded block ends at its page: beyond a grain, it has to move.
@@ -231,7 +230,8 @@ bool checks_resize(Page* page, void* p, std::size_t bytes, const FreeCall& given
   // Damage is looked for behind the requested bytes, also by the child of a fork in between.
   if (bytes < before) mark_canary(place, bytes);
   TARN_FORK_FENCE();
-  note.set(NoteState::live, (is_guarded ? Note::guarded : 0), bytes);
+  const unsigned flags = Note::of_family(note.family()) | (is_guarded ? Note::guarded : 0);
+  note.set(NoteState::live, flags, bytes);
   count_gone(*record->checks, before);
   count_born(*record->checks, bytes);
   return true;

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "engine/layout/geometry.hpp"
+#include "heaps/heap/request.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/thread.hpp"
 
@@ -49,9 +50,15 @@ struct Note {
   static constexpr unsigned state_shift = 56;
   static constexpr unsigned flag_shift = 48;
   static constexpr std::uint64_t requested_mask = (std::uint64_t{1} << flag_shift) - 1;
-  static constexpr unsigned guarded = 1;  // An inaccessible page follows.
-  static constexpr unsigned rounded = 2;  // Of one size: the program may have asked for less.
-  static constexpr unsigned passed = 4;   // A block of the system's malloc.
+  static constexpr unsigned guarded = 1;       // An inaccessible page follows.
+  static constexpr unsigned rounded = 2;       // Of one size: the program may have asked for less.
+  static constexpr unsigned passed = 4;        // A block of the system's malloc.
+  static constexpr unsigned family_shift = 3;  // Of the bits that say which functions it is of.
+  static constexpr unsigned flags_most = 63;
+
+  static constexpr unsigned of_family(Family family) noexcept {
+    return static_cast<unsigned>(family) << family_shift;
+  }
 
   NoteState state() const noexcept {
     return static_cast<NoteState>(word.load(std::memory_order_relaxed) >> state_shift);
@@ -62,8 +69,12 @@ struct Note {
   bool has(unsigned flag) const noexcept {
     return (word.load(std::memory_order_relaxed) >> flag_shift & flag) != 0;
   }
+  Family family() const noexcept {
+    return static_cast<Family>(word.load(std::memory_order_relaxed) >> (flag_shift + family_shift) &
+                               7);
+  }
   void set(NoteState state, unsigned flags, std::size_t requested) noexcept {
-    TARN_ASSERT(requested <= requested_mask && flags <= (guarded | rounded | passed));
+    TARN_ASSERT(requested <= requested_mask && flags <= flags_most);
     TARN_ASSERT(may_become(this->state(), state));
     word.store(static_cast<std::uint64_t>(state) << state_shift |
                    std::uint64_t{flags} << flag_shift | requested,

@@ -241,7 +241,7 @@ Attempt passthrough_allocate(HeapRecord& record, const Request& request) noexcep
   note->allocated_at = request.site;
   TARN_ASSERT(request.bytes <= noted_bytes_max);
   os::Locked locked(record.lock);
-  enter(record, *note, block, request.bytes, request.fixed != nullptr ? Note::rounded : 0);
+  enter(record, *note, block, request.bytes, flags_of(request));
   return {Outcome::done, block, nullptr};
 }
 
@@ -255,9 +255,7 @@ bool passthrough_free(void* p, const FreeCall& given, HeapRecord** ended) noexce
   if (record == nullptr) return false;
   require_thread(*record, given.function, given.site);
   LoneNote& note = *passed.remove(p);
-  if (!is_size(note, given.bytes)) {
-    report_block(Misuse::size_mismatch, *record, {&note, note.start, note.requested()}, given, p);
-  }
+  require_match(*record, {&note, note.start, note.requested()}, given, p);
   withdraw(*record, note);
   if (record->checks->deleted && record->checks->live_blocks == 0) *ended = record;
   if (!record->checks->deleted) uncharge(*record, charged_for(note.requested()));
@@ -274,6 +272,8 @@ void* passthrough_resize(void* p, std::size_t bytes, const FreeCall& given) noex
   if (record == nullptr) report_misuse(Misuse::invalid_pointer, given.function, p);
   require_thread(*record, given.function, given.site);
   LoneNote& note = *passed.remove(p);
+  require_match(*record, {&note, note.start, note.requested()}, given, p);
+  const unsigned family = Note::of_family(note.family());
   const std::size_t requested = note.requested();
   const std::size_t before = charged_for(requested);
   const std::size_t now = charged_for(bytes);
@@ -288,7 +288,7 @@ void* passthrough_resize(void* p, std::size_t bytes, const FreeCall& given) noex
     if (moved != nullptr) errno = saved;
   }
   if (moved != nullptr && now < before && !record->checks->deleted) uncharge(*record, before - now);
-  enter(*record, note, moved == nullptr ? p : moved, moved == nullptr ? requested : bytes, 0);
+  enter(*record, note, moved == nullptr ? p : moved, moved == nullptr ? requested : bytes, family);
   const std::uint64_t due_for = soft_marks_due(*record) ? record->handle().id : 0;
   record->lock.unlock();
   if (due_for != 0) call_due_soft_marks(*record, due_for);

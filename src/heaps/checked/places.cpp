@@ -9,6 +9,13 @@
 
 namespace tarn {
 
+namespace {
+
+// Of a guarded block: as much as a program is likely to write in front of it.
+constexpr std::size_t front_bytes_max = 64;
+
+}  // namespace
+
 Place place_number(const Page* page, std::size_t i) noexcept {
   TARN_ASSERT(page->kind_now() == SpanKind::checked && i < page->carved);
   const std::size_t bytes = page->block_bytes;
@@ -19,7 +26,9 @@ Place lone_place(const Page* page) noexcept {
   auto* const note = static_cast<LoneNote*>(page->notes);
   const std::byte* const end = page->end() - (note->has(Note::guarded) ? slice_bytes : 0);
   TARN_ASSERT(note->start >= page->base && note->start <= end);
-  return {note, note->start, static_cast<std::size_t>(end - note->start)};
+  const auto before = static_cast<std::size_t>(note->start - page->base);
+  const std::size_t front = before < front_bytes_max ? before : front_bytes_max;
+  return {note, note->start, static_cast<std::size_t>(end - note->start), front};
 }
 
 Place place_around(const Page* page, const void* p) noexcept {
@@ -48,6 +57,7 @@ BlockReport block_report(Misuse kind, const HeapRecord& record, const Place& pla
           .start = place.start,
           .bytes = note.requested(),
           .said_bytes = given.bytes,
+          .expected = expected_free(note.family()),
           .heap_name = record.name,
           .heap_id = record.id.load(std::memory_order_relaxed),
           .allocated_at = note.allocated_at,
@@ -60,9 +70,20 @@ void report_block(Misuse kind, const HeapRecord& record, const Place& place, con
   report_block_misuse(block_report(kind, record, place, given, p));
 }
 
+void require_match(const HeapRecord& record, const Place& place, const FreeCall& given,
+                   const void* p) noexcept {
+  if (!go_together(place.note->family(), given.family)) {
+    report_block(Misuse::mismatched_free, record, place, given, p);
+  }
+  if (!is_size(*place.note, given.bytes)) {
+    report_block(Misuse::size_mismatch, record, place, given, p);
+  }
+}
+
 void mark_canary(const Place& place, std::size_t requested) noexcept {
   TARN_ASSERT(requested <= place.bytes);
   write_canary(place.start + requested, place.start + place.bytes);
+  write_canary(place.start - place.front, place.start);
 }
 
 void verify_live(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept {
@@ -71,6 +92,9 @@ void verify_live(const HeapRecord& record, const Place& place, const FreeCall& g
   const std::byte* const changed =
       first_changed(place.start + place.note->requested(), place.start + place.bytes, canary_byte);
   if (changed != nullptr) report_block(Misuse::overrun, record, place, given, changed);
+  const std::byte* const before =
+      first_changed(place.start - place.front, place.start, canary_byte);
+  if (before != nullptr) report_block(Misuse::underrun, record, place, given, before);
 }
 
 void verify_freed(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept {

@@ -3,7 +3,7 @@
 //
 //   checked   | block | canary | block  | canary | ...          place: block and canary
 //   lone      | block ........ | canary |
-//   guarded         | block | canary |  inaccessible  |
+//   guarded  canary | block | canary |  inaccessible  |
 //
 // The record's lock is held throughout.
 //
@@ -53,6 +53,7 @@ struct Place {
   Note* note = nullptr;
   std::byte* start = nullptr;
   std::size_t bytes = 0;  // What follows the requested bytes is the canary.
+  std::size_t front = 0;  // The bytes of a canary in front of the block, too.
 
   // The most bytes that a block may have here: a guarded one needs no canary.
   std::size_t most() const noexcept {
@@ -79,6 +80,16 @@ void mark_canary(const Place& place, std::size_t requested) noexcept;
 void verify_live(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept;
 void verify_freed(const HeapRecord& record, const Place& place, const FreeCall& given) noexcept;
 
+// Of a note: what the request says of the block.
+constexpr unsigned flags_of(const Request& request) noexcept {
+  return Note::of_family(request.family) | (request.fixed != nullptr ? Note::rounded : 0);
+}
+
+// True when a call of the one family may end a block of the other.
+constexpr bool go_together(Family block, Family call) noexcept {
+  return block == call || block == Family::any || call == Family::any;
+}
+
 // True when the program may have asked for `said` bytes. A block of one size knows what was asked
 // for only rounded up.
 bool is_size(const Note& note, std::size_t said) noexcept;
@@ -103,5 +114,10 @@ BlockReport block_report(Misuse kind, const HeapRecord& record, const Place& pla
 // Prints it, and ends the process.
 [[noreturn]] void report_block(Misuse kind, const HeapRecord& record, const Place& place,
                                const FreeCall& given, const void* p) noexcept;
+
+// Reports a block that the call is not for: it came from another family's functions, or has another
+// size.
+void require_match(const HeapRecord& record, const Place& place, const FreeCall& given,
+                   const void* p) noexcept;
 
 }  // namespace tarn

@@ -66,8 +66,10 @@ void count_large(Thread& thread, std::size_t bytes, bool was_kept) noexcept {
 
 // A thread that has no record has nowhere to count, or to keep what it frees. Not inline: hits of
 // large classes would need a stack frame for it.
-TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero) noexcept {
-  TARN_ASSERT(is_power_of_two(alignment) && !has_default_heap());
+TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero,
+                                   Family family, const void* site) noexcept {
+  TARN_ASSERT(is_power_of_two(alignment));
+  if (is_for_default_heap()) return default_heap_allocate({bytes, alignment, zero, family, site});
   Thread* const thread = TARN_UNLIKELY(thread_is_ending) ? nullptr : this_thread();
   void* block = nullptr;
   if (TARN_LIKELY(thread != nullptr)) {
@@ -127,42 +129,41 @@ TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes,
   return try_again(bytes, [&] { return refilled(size_class, bytes, instead); });
 }
 
-TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes, const void* site,
+TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes, Family family,
+                                        const void* site,
                                         Instead instead = Instead::larger) noexcept {
-  if (is_for_default_heap()) return default_heap_allocate(bytes, 1, false, site);
+  if (is_for_default_heap()) return default_heap_allocate({bytes, 1, false, family, site});
   void* const block = refilled(size_class, bytes, instead);
   return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes, instead);
 }
 
 TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
                                          const void* site) noexcept {
-  if (is_for_default_heap()) return default_heap_allocate(bytes, 1, true, site);
-  void* const block = allocate_class_slow(size_class, bytes, site);
+  if (is_for_default_heap()) return default_heap_allocate({bytes, 1, true, Family::malloc, site});
+  void* const block = allocate_class_slow(size_class, bytes, Family::malloc, site);
   if (TARN_UNLIKELY(block == nullptr)) return nullptr;
   return memset(block, 0, static_cast<const Page*>(page_map.span_of(block))->block_bytes);
 }
 
-TARN_INLINE void* allocate_class(std::size_t size_class, std::size_t bytes,
-                                 Instead instead = Instead::larger) noexcept {
-  Serving& serving = *current_serving;
-  if (void* const block = cache_take(serving.cache, size_class)) return block;
-  return allocate_class_slow(size_class, bytes, __builtin_return_address(0), instead);
+TARN_INLINE void* stepped(std::size_t bytes, Family family, const void* site) noexcept {
+  if (TARN_UNLIKELY(bytes > block_bytes_max)) return allocate_large(bytes, 1, false, family, site);
+  const std::size_t size_class = stepped_class_of(bytes);
+  if (void* const block = cache_take(current_serving->cache, size_class)) return block;
+  return allocate_class_slow(size_class, bytes, family, site);
 }
 
 }  // namespace
 
-void* allocate_slow(std::size_t bytes, const void* site) noexcept {
-  return allocate_class_slow(linear_class_of(bytes), bytes, site);
+void* allocate_slow(std::size_t bytes, Family family, const void* site) noexcept {
+  return allocate_class_slow(linear_class_of(bytes), bytes, family, site);
 }
 
 void* allocate_stepped(std::size_t bytes) noexcept {
-  if (TARN_UNLIKELY(bytes > block_bytes_max)) {
-    if (is_for_default_heap()) {
-      return default_heap_allocate(bytes, 1, false, __builtin_return_address(0));
-    }
-    return allocate_large(bytes, 1, false);
-  }
-  return allocate_class(stepped_class_of(bytes), bytes);
+  return stepped(bytes, Family::malloc, __builtin_return_address(0));
+}
+
+void* allocate_stepped(std::size_t bytes, Family family, const void* site) noexcept {
+  return stepped(bytes, family, site);
 }
 
 namespace {
@@ -170,8 +171,7 @@ namespace {
 // Of what is not at hand, and of no bytes.
 TARN_NOINLINE void* allocate_zeroed_past_hand(std::size_t bytes, const void* site) noexcept {
   if (TARN_UNLIKELY(bytes > block_bytes_max)) {
-    if (is_for_default_heap()) return default_heap_allocate(bytes, 1, true, site);
-    return allocate_large(bytes, 1, true);
+    return allocate_large(bytes, 1, true, Family::malloc, site);
   }
   const std::size_t size_class = class_of(bytes);
   if (void* const block = cache_take(current_serving->cache, size_class)) {
@@ -194,17 +194,24 @@ void* allocate_zeroed(std::size_t bytes) noexcept {
   return allocate_zeroed_past_hand(bytes, __builtin_return_address(0));
 }
 
-void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
+void* allocate_aligned(std::size_t bytes, std::size_t alignment, Family family,
+                       const void* site) noexcept {
   TARN_ASSERT(is_power_of_two(alignment));
-  if (alignment <= block_align) return allocate(bytes);
-  if (is_for_default_heap()) {
-    return default_heap_allocate(bytes, alignment, false, __builtin_return_address(0));
+  if (alignment <= block_align && bytes > linear_bytes_max) {
+    return allocate_stepped(bytes, family, site);
   }
-  if (bytes <= block_bytes_max && alignment <= slice_bytes) {
+  if (alignment <= block_align) {
+    void* const block = allocate_at_hand(bytes);
+    return TARN_LIKELY(block != nullptr) ? block : allocate_slow(bytes, family, site);
+  }
+  if (bytes <= block_bytes_max && alignment <= slice_bytes && !is_for_default_heap()) {
     const std::size_t size_class = aligned_class_of(bytes, alignment);
-    if (size_class < class_count) return allocate_class(size_class, bytes, Instead::none);
+    if (size_class < class_count) {
+      if (void* const block = cache_take(current_serving->cache, size_class)) return block;
+      return allocate_class_slow(size_class, bytes, family, site, Instead::none);
+    }
   }
-  return allocate_large(bytes, alignment, false);
+  return allocate_large(bytes, alignment, false, family, site);
 }
 
 }  // namespace tarn

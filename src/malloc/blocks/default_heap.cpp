@@ -12,15 +12,18 @@
 
 namespace tarn {
 
-void* default_heap_allocate(std::size_t bytes, std::size_t alignment, bool zero,
-                            const void* site) noexcept {
-  TARN_ASSERT(has_default_heap() && default_heap.id != 0 && is_power_of_two(alignment));
-  if (alignment <= block_align && !zero) return heap_allocate(default_heap, bytes, "malloc", site);
-  return heap_allocate_slow(default_heap, {.bytes = bytes,
-                                           .alignment = alignment,
-                                           .zero = zero,
-                                           .function = zero ? "calloc" : "aligned_alloc",
-                                           .site = site});
+void* default_heap_allocate(const Wish& wish) noexcept {
+  TARN_ASSERT(has_default_heap() && default_heap.id != 0 && is_power_of_two(wish.alignment));
+  const Family family = process.remembers_families() ? wish.family : Family::any;
+  if (wish.alignment <= block_align && !wish.zero) {
+    return heap_allocate(default_heap, wish.bytes, "malloc", wish.site, family);
+  }
+  return heap_allocate_slow(default_heap, {.bytes = wish.bytes,
+                                           .alignment = wish.alignment,
+                                           .zero = wish.zero,
+                                           .function = wish.zero ? "calloc" : "aligned_alloc",
+                                           .family = family,
+                                           .site = wish.site});
 }
 
 tarn_heap heap_set_default(tarn_heap heap) noexcept {

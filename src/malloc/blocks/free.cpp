@@ -45,7 +45,7 @@ void free_locked(Page* page, void* p) noexcept {
 }
 
 // Of pages that the calling thread does not own, and what no chain takes.
-TARN_NOINLINE void deallocate_elsewhere(void* p, std::size_t bytes, const void* site) noexcept {
+TARN_NOINLINE void deallocate_elsewhere(void* p, Said said, const void* site) noexcept {
   if (p == nullptr) return;
   const PageMap::Slice slice = page_map.slice_of(p);
   const SliceTag tag = slice.tag();
@@ -57,12 +57,12 @@ TARN_NOINLINE void deallocate_elsewhere(void* p, std::size_t bytes, const void* 
       return;
     }
   }
-  deallocate_slow(p, {"free", site, bytes});
+  deallocate_slow(p, FreeCall{free_name(said.family()), site, said.bytes(), said.family()});
 }
 
 }  // namespace
 
-void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
+void deallocate_slow(void* p, Said said, const void* site) noexcept {
   const PageMap::Slice slice = page_map.slice_of(p);
   auto* const page = static_cast<Page*>(page_map.span_of(slice));
   if (slice.tag() == 0) {  // Another heap's page, perhaps the thread's own.
@@ -70,7 +70,7 @@ void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
   } else if (gather_more(*current_thread, page, p)) {  // Its owner's line is left alone.
     return;
   }
-  deallocate_elsewhere(p, bytes, site);
+  deallocate_elsewhere(p, said, site);
 }
 
 void deallocate_slow(void* p, const FreeCall& given) noexcept {

@@ -13,9 +13,8 @@
 namespace tarn {
 
 // Frees any block; null is none. `site` is the return address of the function that the program
-// called; where none is passed it is that of the callee, to which the compiler jumps. `bytes` is
-// the size that the program says it asked for.
-void deallocate_slow(void* p, std::size_t bytes, const void* site) noexcept;
+// called; where none is passed it is that of the callee, to which the compiler jumps.
+void deallocate_slow(void* p, Said said, const void* site) noexcept;
 // As above. The pointer is not null.
 void deallocate_slow(void* p, const FreeCall& given) noexcept;
 void deallocate_attention(Page* page) noexcept;  // The countdown reached zero.
@@ -42,7 +41,7 @@ TARN_INLINE bool deallocate_own(Page* page, void* p) noexcept {
 }
 TARN_INLINE void deallocate_in(Page* page, void* p) noexcept {
   if (TARN_LIKELY(deallocate_own(page, p))) return;
-  deallocate_slow(p, FreeCall::any_bytes, __builtin_return_address(0));
+  deallocate_slow(p, Said(Family::any), __builtin_return_address(0));
 }
 
 // True: p was put into the cache, or went past it to its page. False: its slice's tag is not that
@@ -59,15 +58,16 @@ TARN_INLINE bool deallocate_tagged(void* p) noexcept {
 }
 
 // 20 instructions and 2 branches to the return.
-TARN_INLINE void deallocate(void* p) noexcept {
+TARN_INLINE void deallocate(void* p, Family family = Family::malloc) noexcept {
   if (TARN_LIKELY(deallocate_tagged(p))) return;
-  deallocate_slow(p, FreeCall::any_bytes, __builtin_return_address(0));
+  deallocate_slow(p, Said(family), __builtin_return_address(0));
 }
 
 // As above, with the size that the program asked for: checked heaps compare it.
-TARN_INLINE void deallocate_sized(void* p, std::size_t bytes) noexcept {
+TARN_INLINE void deallocate_sized(void* p, std::size_t bytes,
+                                  Family family = Family::malloc) noexcept {
   if (TARN_LIKELY(deallocate_tagged(p))) return;
-  deallocate_slow(p, FreeCall::said(bytes), __builtin_return_address(0));
+  deallocate_slow(p, Said::of(family, bytes), __builtin_return_address(0));
 }
 
 // As deallocate(), past the cache: the shortest way for blocks of other heaps than malloc's
@@ -77,7 +77,7 @@ TARN_INLINE void heap_deallocate(void* p) noexcept {
 }
 TARN_INLINE void heap_deallocate_sized(void* p, std::size_t bytes) noexcept {
   if (TARN_LIKELY(deallocate_own(static_cast<Page*>(page_map.span_of(p)), p))) return;
-  deallocate_slow(p, FreeCall::said(bytes), __builtin_return_address(0));
+  deallocate_slow(p, Said::of(Family::any, bytes), __builtin_return_address(0));
 }
 
 }  // namespace tarn

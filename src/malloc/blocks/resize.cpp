@@ -46,10 +46,11 @@ struct Wanted {
   std::size_t bytes;
   const char* function;  // Of the program's call.
   const void* site;
+  Family family;
   bool may_end;  // The heap is only known from the block: it may have been deleted meanwhile.
 
   HeapRecord& record() const noexcept { return *static_cast<HeapRecord*>(heap.record); }
-  FreeCall call() const noexcept { return {function, site}; }
+  FreeCall call() const noexcept { return {function, site, FreeCall::any_bytes, family}; }
 };
 
 // A large block of malloc's that stays one; null when out of memory.
@@ -86,11 +87,12 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
 
 void* allocate_wanted(Span* span, void* p, bool at_home, const Wanted& wanted) noexcept {
   if (&wanted.record() == &main_record) {
-    return heap_allocate(wanted.heap, wanted.bytes, wanted.function, wanted.site);
+    return heap_allocate(wanted.heap, wanted.bytes, wanted.function, wanted.site, wanted.family);
   }
   const bool in_page = at_home && span->kind_now() == SpanKind::page;
   return heap_allocate_slow(wanted.heap, {.bytes = wanted.bytes,
                                           .function = wanted.function,
+                                          .family = wanted.family,
                                           .site = wanted.site,
                                           .may_end = wanted.may_end,
                                           .block = in_page ? p : nullptr,
@@ -150,7 +152,7 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
       return keeps_place(page->block_bytes, bytes) ? p : move(page, p, bytes);
     }
     const tarn_heap heap = handle_of(span, p);
-    void* const resized = resize(span, p, {heap, bytes, "realloc", site, true});
+    void* const resized = resize(span, p, {heap, bytes, "realloc", site, Family::malloc, true});
     const bool ended =
         static_cast<HeapRecord*>(heap.record)->id.load(std::memory_order_relaxed) != heap.id;
     if (resized != nullptr || !ended) return resized;
@@ -179,7 +181,7 @@ void* reallocate(void* p, std::size_t bytes) noexcept {
 void* heap_reallocate(tarn_heap heap, void* p, std::size_t bytes, const char* function,
                       const void* site) noexcept {
   if (live_record(heap, function) == nullptr) return nullptr;
-  return resize(span_of_block(p, function), p, {heap, bytes, function, site, false});
+  return resize(span_of_block(p, function), p, {heap, bytes, function, site, Family::any, false});
 }
 
 bool heap_try_expand(void* p, std::size_t bytes, const void* site) noexcept {

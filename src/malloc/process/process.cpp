@@ -50,6 +50,7 @@ void Process::serve_checked(Mode mode) noexcept {
   auto* const record = static_cast<HeapRecord*>(heap.record);
   if (record == nullptr) return;
   record->everlasting = true;
+  remembers_families_ = settings[Option::check_families] != 0;
   process_heap.store(record, std::memory_order_release);
   if (current_thread != no_thread()) serve_as_process();
 }

@@ -26,6 +26,9 @@ class Process {
   // Freed memory that stays warm however old it is.
   void keep_warm(std::size_t bytes) noexcept;
 
+  // True when blocks are to remember which functions they come from, if their heap can.
+  bool remembers_families() const noexcept { return remembers_families_; }
+
   bool is_configured() const noexcept { return configured_.load(std::memory_order_acquire); }
 
  private:
@@ -33,6 +36,7 @@ class Process {
   void serve_checked(Mode mode) noexcept;
   void verify() noexcept;
 
+  bool remembers_families_ = false;  // Written before the process's heap is.
   std::atomic<bool> started_{false};
   std::atomic<bool> configuring_{false};
   std::atomic<bool> configured_{false};  // Release after the settings are read, acquire in start().

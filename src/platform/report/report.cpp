@@ -89,6 +89,8 @@ void report_misuse(Misuse kind, const char* function, const void* p) noexcept {
     case Misuse::overrun:  // These have a report of their own.
     case Misuse::use_after_free:
     case Misuse::size_mismatch:
+    case Misuse::mismatched_free:
+    case Misuse::underrun:
     case Misuse::invalid_pointer:
       line.text("tarn: invalid pointer: ")
           .text(function)
@@ -153,6 +155,17 @@ void say_what(Line& line, const BlockReport& report) noexcept {
       line.text("tarn: size mismatch: ").text(report.function).text("(").address(report.p);
       line.text("): freed with ").decimal(report.said_bytes).text(" bytes, allocated with ");
       line.decimal(report.bytes);
+      break;
+    case Misuse::mismatched_free:
+      line.text("tarn: mismatched free: ").text(report.function).text("(").address(report.p);
+      line.text("): the block of ").decimal(report.bytes).text(" bytes is to be freed by ");
+      line.text(report.expected);
+      break;
+    case Misuse::underrun:
+      line.text("tarn: underrun: ").text(report.function).text(": the block of ");
+      line.decimal(report.bytes).text(" bytes at ").address(start);
+      line.text(" was written before its start, ").decimal(static_cast<std::uint64_t>(start - at));
+      line.text(start - at == 1 ? " byte in front of it" : " bytes in front of it");
       break;
   }
 }
@@ -233,6 +246,8 @@ void print_owner_misuse(const OwnerReport& report) noexcept {
     case Misuse::invalid_free:
     case Misuse::invalid_pointer:
     case Misuse::size_mismatch:
+    case Misuse::mismatched_free:
+    case Misuse::underrun:
       line.text("tarn: invalid free: ").text(report.function).text("(").address(report.p);
       line.text("): ");
       if (report.bytes != 0) {

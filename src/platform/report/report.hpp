@@ -48,6 +48,8 @@ enum class Misuse : std::uint8_t {
   overrun,
   use_after_free,
   size_mismatch,
+  mismatched_free,
+  underrun,
 };
 
 // Prints "tarn: <kind>: ..." with what the caller asked for (a function's name), and aborts.
@@ -65,6 +67,7 @@ struct BlockReport {
   const void* start;       // The first byte of the block.
   std::size_t bytes;       // The bytes that were asked for.
   std::size_t said_bytes;  // Size mismatch: the bytes that the program says.
+  const char* expected;    // Mismatched free: the function that is to free the block.
   const char* heap_name;
   std::uint64_t heap_id;     // 0: the heap was deleted.
   const void* allocated_at;  // Null: not known, as for the next two.

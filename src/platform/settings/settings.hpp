@@ -24,8 +24,9 @@ enum class Option : std::uint8_t {
   xalloc_mode,
   background_purge,
   huge_from_kib,
+  check_families,
 };
-inline constexpr std::size_t option_count = 9;
+inline constexpr std::size_t option_count = 10;
 
 struct OptionRow {
   const char* name;
@@ -54,6 +55,8 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
     {"huge_from_kib", 8192, 0, std::uint64_t{1} << 32,
      "from this size on the heap grows by huge pages, where the OS gives them for the asking; "
      "0: never"},
+    {"check_families", 1, 0, 1,
+     "0: in a mode that checks, a block of operator new may go by free, and the like"},
 }};
 
 // An option whose value is no number. Without it, the library does not do what it asks for.

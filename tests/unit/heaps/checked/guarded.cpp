@@ -4,7 +4,10 @@
 // SPDX-License-Identifier: MIT
 #include "heaps/checked/guarded.hpp"
 
+#include <algorithm>
+#include <csignal>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "checked_heap.hpp"
@@ -59,6 +62,25 @@ TEST_F(GuardedTest, ABlockEndsAtTheGuard) {
     checks_verify(record(), "test");
     free(p);
   }
+}
+
+// As much as lies there on the block's first page, and 64 bytes at most.
+TEST_F(GuardedTest, WritesInFrontOfABlockAreFound) {
+  for (const std::size_t bytes : {1u, 100u, 4000u, 40'000u}) {
+    auto* const p = static_cast<std::byte*>(allocate(bytes));
+    const Place place = place_around(page_of(p), p);
+    EXPECT_EQ(place.front,
+              std::min<std::size_t>(64, static_cast<std::size_t>(p - page_of(p)->base)));
+    for (const std::ptrdiff_t before :
+         {std::ptrdiff_t{1}, std::ptrdiff_t{16}, static_cast<std::ptrdiff_t>(place.front)}) {
+      EXPECT_EXIT((p[-before] = std::byte{1}, free(p)), testing::KilledBySignal(SIGABRT),
+                  "tarn: underrun: .* before its start, " + std::to_string(before) + " byte");
+    }
+    free(p);
+  }
+  auto* const whole = static_cast<std::byte*>(allocate(2 * slice_bytes));
+  EXPECT_EQ(place_around(page_of(whole), whole).front, 0u);
+  free(whole);
 }
 
 TEST_F(GuardedTest, AlignmentsUpToSeveralSlices) {
