@@ -6,13 +6,8 @@ SPDX-License-Identifier: MIT
 """
 from .figures import contestants_in
 from .machine import in_words, run_in_words
-from .misuse_suite import OUTCOMES, STOPPED, family
+from .misuse_suite import MODES, OUTCOMES, STOPPED, family, name_of
 from .tables import NOTHING, listed, table
-
-WORDS = {  # Of each outcome in the long table; the worst of all rounds counts.
-    "reported": "**reported**", "crashed": "crashed", "unnoticed": "unnoticed",
-    "harmed": "harmed", "leaked": "leaked", "hangs": "hangs"}
-
 
 def cases_in(rounds):
   return list(dict.fromkeys(case for row in rounds for case, _ in row))
@@ -20,8 +15,9 @@ def cases_in(rounds):
 
 def names_in(rounds):
   """tarn's modes, glibc, the others."""
-  order = {"tarn": 0, "tarn, checked": 1, "tarn, guarded": 2, "glibc": 3}
-  return sorted(contestants_in(rounds), key=lambda name: (order.get(name, len(order)), name))
+  first = [*map(name_of, MODES), "glibc"]
+  names = contestants_in(rounds)
+  return [*(name for name in first if name in names), *sorted(set(names) - set(first))]
 
 
 def worst(rounds, case, name):
@@ -50,9 +46,13 @@ def families(rounds):
   return table(["stopped, of", "programs", *names], lines)
 
 
+def word(outcome):
+  return "**reported**" if outcome == "reported" else outcome or NOTHING
+
+
 def every_case(rounds):
   names = names_in(rounds)
-  lines = [[case, *(WORDS.get(worst(rounds, case, name), NOTHING) for name in names)]
+  lines = [[case, *(word(worst(rounds, case, name)) for name in names)]
            for case in cases_in(rounds)]
   return table(["family / mistake / bytes", *names], lines)
 

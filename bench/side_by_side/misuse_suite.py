@@ -16,10 +16,13 @@ MODES = ("fast", "checked", "guarded")  # Of malloc (docs/options.md).
 LIMIT = 10.0  # Seconds; the slowest takes one.
 
 
+def name_of(mode):
+  return "tarn" if mode == "fast" else f"tarn, {mode}"
+
+
 def in_mode(library, mode):
   """tarn's malloc in one of its modes."""
-  name = "tarn" if mode == "fast" else f"tarn, {mode}"
-  return driver.preloaded(name, library, environment={"TARN_OPTIONS": f"mode={mode}"})
+  return driver.preloaded(name_of(mode), library, environment={"TARN_OPTIONS": f"mode={mode}"})
 
 
 def cases(program):

@@ -73,18 +73,26 @@ void read_after_realloc(std::size_t bytes) {
 // returns.
 alignas(64) std::array<char, 4096> target{};
 
+void lead_to_target(char* freed_block) {
+  char* const where = target.data() + 64;
+  std::memcpy(opaque(freed_block), &where, sizeof where);
+}
+
+void take_until_target(std::size_t bytes, int count) {
+  for (int i = 0; i < count; ++i) {
+    char* const p = take(bytes);
+    if (p >= target.data() && p < target.data() + target.size()) harmed();
+    watch(p, bytes);
+  }
+}
+
 void list_to_target(std::size_t bytes) {
   char* const first = take(bytes);
   char* const second = take(bytes);
   give(first);
   give(second);
-  char* const where = target.data() + 64;
-  std::memcpy(opaque(second), &where, sizeof where);
-  for (int i = 0; i < 100; ++i) {
-    char* const p = take(bytes);
-    if (p >= target.data() && p < target.data() + target.size()) std::exit(3);
-    watch(p, bytes);
-  }
+  lead_to_target(second);
+  take_until_target(bytes, 100);
 }
 
 // As that, of the last block of a list that others follow.
@@ -92,13 +100,8 @@ void list_end_to_target(std::size_t bytes) {
   std::vector<char*> blocks;
   for (int i = 0; i < 30; ++i) blocks.push_back(take(bytes));
   for (char* const each : blocks) give(each);
-  char* const where = target.data() + 64;
-  std::memcpy(opaque(blocks[0]), &where, sizeof where);
-  for (int i = 0; i < 200; ++i) {
-    char* const p = take(bytes);
-    if (p >= target.data() && p < target.data() + target.size()) std::exit(3);
-    watch(p, bytes);
-  }
+  lead_to_target(blocks[0]);
+  take_until_target(bytes, 200);
 }
 
 struct Shape {
@@ -113,7 +116,7 @@ void call_virtual(std::size_t) {
   if (opaque(shape)->corners() == 4) leaked();
 }
 
-int chosen_by_the_attacker(const void*) { std::exit(3); }
+int chosen_by_the_attacker(const void*) { harmed(); }
 
 void call_virtual_after_reuse(std::size_t) {
   static void* table[4] = {};

@@ -1,8 +1,6 @@
 // misuse: programs that misuse the heap, one a run. Each is a small program with some blocks of its
 // own, which makes one mistake, goes on as if nothing had happened, and looks whether that is so.
 //
-//   MISUSE rows: family and name, the mistake, the sizes of the block that it is made with
-//
 // How a run ends: by a signal, when the allocator or the processor stopped it; else the exit status
 // is an Outcome.
 //
@@ -72,6 +70,9 @@ void watch(void* block, std::size_t bytes);
 
 // The program says that a read gave it the bytes of a secret.
 void leaked();
+
+// It ends, since malloc gave it, or it called, what an attacker chose.
+[[noreturn]] inline void harmed() { std::exit(static_cast<int>(Outcome::harmed)); }
 
 inline constexpr int secret_byte = 0x5e;
 inline constexpr int other_byte = 0x27;

@@ -12,9 +12,9 @@ namespace misuse {
 namespace {
 
 // So many of one size that some lie side by side, whatever the allocator.
-std::vector<char*> neighbours(std::size_t bytes) {
+std::vector<char*> neighbours(std::size_t bytes, int byte = 1) {
   std::vector<char*> blocks;
-  for (int i = 0; i < 16; ++i) blocks.push_back(take_filled(bytes, 1 + i));
+  for (int i = 0; i < 16; ++i) blocks.push_back(take_filled(bytes, byte));
   return blocks;
 }
 
@@ -65,8 +65,7 @@ void write_far(std::size_t bytes) {
 
 template <std::size_t count>
 void read_beyond(std::size_t bytes) {
-  std::vector<char*> blocks;
-  for (int i = 0; i < 16; ++i) blocks.push_back(take_filled(bytes, secret_byte));
+  const std::vector<char*> blocks = neighbours(bytes, secret_byte);
   look_for_secret(blocks[7] + bytes, count);
   give_all(blocks);
 }
@@ -81,8 +80,7 @@ void write_before(std::size_t bytes) {
 
 template <std::size_t count>
 void read_before(std::size_t bytes) {
-  std::vector<char*> blocks;
-  for (int i = 0; i < 16; ++i) blocks.push_back(take_filled(bytes, secret_byte));
+  const std::vector<char*> blocks = neighbours(bytes, secret_byte);
   look_for_secret(blocks[7] - count, count);
   give_all(blocks);
 }

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 
 #include <new>
+#include <type_traits>
 
 #include "heaps/blocks/lookup.hpp"
 #include "malloc/blocks/allocate.hpp"
@@ -140,8 +141,7 @@ TARN_INLINE void* new_aligned(Size n, Align a, Family family, const void* caller
 TARN_COLD void release_slow(void* p, const void* site, tarn::Said said) noexcept {
   if (p == nullptr) return;
   if (!tarn::is_known(p)) return tarn::system_free(p);
-  const Family family = said.family();
-  tarn::deallocate_slow(p, {tarn::free_name(family), site, said.bytes(), family});
+  tarn::deallocate_slow(p, said.call(site));
 }
 
 // Like tarn::deallocate_sized(); what is not tarn's is the program's malloc's.
@@ -210,30 +210,20 @@ extern "C" {
 }
 
 // True where the program has one of its own, which the standard says serves the other forms, too.
-TARN_INLINE bool is_new_replaced() noexcept {
-  return static_cast<void* (*)(Size)>(&operator new) != &tarn_own_new;
+// `own` chooses the form of `visible`.
+template <class Form>
+TARN_INLINE bool is_replaced(std::type_identity_t<Form>* visible, Form* own) noexcept {
+  return visible != own;
 }
+TARN_INLINE bool is_new_replaced() noexcept { return is_replaced(&operator new, &tarn_own_new); }
 TARN_INLINE bool is_aligned_new_replaced() noexcept {
-  return static_cast<void* (*)(Size, Align)>(&operator new) != &tarn_own_new_aligned;
+  return is_replaced(&operator new, &tarn_own_new_aligned);
 }
 TARN_INLINE bool is_delete_replaced() noexcept {
-  return static_cast<void (*)(void*)>(&operator delete) != &tarn_own_delete;
+  return is_replaced(&operator delete, &tarn_own_delete);
 }
 TARN_INLINE bool is_aligned_delete_replaced() noexcept {
-  return static_cast<void (*)(void*, Align)>(&operator delete) != &tarn_own_delete_aligned;
-}
-
-TARN_INLINE bool is_array_new_replaced() noexcept {
-  return static_cast<void* (*)(Size)>(&operator new[]) != &tarn_own_array_new;
-}
-TARN_INLINE bool is_aligned_array_new_replaced() noexcept {
-  return static_cast<void* (*)(Size, Align)>(&operator new[]) != &tarn_own_array_new_aligned;
-}
-TARN_INLINE bool is_array_delete_replaced() noexcept {
-  return static_cast<void (*)(void*)>(&operator delete[]) != &tarn_own_array_delete;
-}
-TARN_INLINE bool is_aligned_array_delete_replaced() noexcept {
-  return static_cast<void (*)(void*, Align)>(&operator delete[]) != &tarn_own_array_delete_aligned;
+  return is_replaced(&operator delete, &tarn_own_delete_aligned);
 }
 
 // Separate functions, so that the usual case falls through.
@@ -302,11 +292,13 @@ TARN_REPLACEABLE void* operator new[](Size n, Align a) {
   return new_aligned(n, a, Family::aligned_array, __builtin_return_address(0));
 }
 TARN_REPLACEABLE void* operator new[](Size n, const Nothrow&) noexcept {
-  if (TARN_UNLIKELY(is_array_new_replaced())) return replaced_array_nothrow(n);
+  if (TARN_UNLIKELY(is_replaced(&operator new[], &tarn_own_array_new)))
+    return replaced_array_nothrow(n);
   return nothrow_block(n, Family::array, __builtin_return_address(0));
 }
 TARN_REPLACEABLE void* operator new[](Size n, Align a, const Nothrow&) noexcept {
-  if (TARN_UNLIKELY(is_aligned_array_new_replaced())) return replaced_array_nothrow(n, a);
+  if (TARN_UNLIKELY(is_replaced(&operator new[], &tarn_own_array_new_aligned)))
+    return replaced_array_nothrow(n, a);
   return nothrow_block(n, a, Family::aligned_array, __builtin_return_address(0));
 }
 
@@ -329,12 +321,14 @@ TARN_REPLACEABLE void operator delete[](void* p, Align a) noexcept {
   release(p, Family::aligned_array);
 }
 TARN_REPLACEABLE void operator delete[](void* p, Size n) noexcept {
-  if (TARN_UNLIKELY(is_array_delete_replaced())) return operator delete[](p);
+  if (TARN_UNLIKELY(is_replaced(&operator delete[], &tarn_own_array_delete)))
+    return operator delete[](p);
   delete_sized(p, n, Family::array);
 }
 TARN_REPLACEABLE void operator delete[](void* p, const Nothrow&) noexcept { operator delete[](p); }
 TARN_REPLACEABLE void operator delete[](void* p, Size n, Align a) noexcept {
-  if (TARN_UNLIKELY(is_aligned_array_delete_replaced())) return operator delete[](p, a);
+  if (TARN_UNLIKELY(is_replaced(&operator delete[], &tarn_own_array_delete_aligned)))
+    return operator delete[](p, a);
   delete_sized(p, n, a, Family::aligned_array);
 }
 TARN_REPLACEABLE void operator delete[](void* p, Align a, const Nothrow&) noexcept {

@@ -38,15 +38,6 @@ Place place_around(const Page* page, const void* p) noexcept {
   return i < page->carved ? place_number(page, i) : Place{};
 }
 
-bool is_size(const Note& note, std::size_t said) noexcept {
-  const std::size_t requested = note.requested();
-  if (said == requested || said == FreeCall::any_bytes) return true;
-  if (!note.has(Note::rounded) || said > requested) return false;
-  const std::size_t natural = requested & (~requested + 1);
-  const std::size_t at_least = said == 0 ? 1 : said;
-  return requested - at_least < natural || requested == block_bytes_min;
-}
-
 BlockReport block_report(Misuse kind, const HeapRecord& record, const Place& place,
                          const FreeCall& given, const void* p) noexcept {
   TARN_ASSERT(place.note != nullptr);
@@ -69,6 +60,26 @@ void report_block(Misuse kind, const HeapRecord& record, const Place& place, con
                   const void* p) noexcept {
   report_block_misuse(block_report(kind, record, place, given, p));
 }
+
+namespace {
+
+// True when the program may have asked for `said` bytes. A block of one size knows what was asked
+// for only rounded up.
+bool is_size(const Note& note, std::size_t said) noexcept {
+  const std::size_t requested = note.requested();
+  if (said == requested || said == FreeCall::any_bytes) return true;
+  if (!note.has(Note::rounded) || said > requested) return false;
+  const std::size_t natural = requested & (~requested + 1);
+  const std::size_t at_least = said == 0 ? 1 : said;
+  return requested - at_least < natural || requested == block_bytes_min;
+}
+
+// True when a call of the one family may end a block of the other.
+constexpr bool go_together(Family block, Family call) noexcept {
+  return block == call || block == Family::any || call == Family::any;
+}
+
+}  // namespace
 
 void require_match(const HeapRecord& record, const Place& place, const FreeCall& given,
                    const void* p) noexcept {

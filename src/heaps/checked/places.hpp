@@ -85,15 +85,6 @@ constexpr unsigned flags_of(const Request& request) noexcept {
   return Note::of_family(request.family) | (request.fixed != nullptr ? Note::rounded : 0);
 }
 
-// True when a call of the one family may end a block of the other.
-constexpr bool go_together(Family block, Family call) noexcept {
-  return block == call || block == Family::any || call == Family::any;
-}
-
-// True when the program may have asked for `said` bytes. A block of one size knows what was asked
-// for only rounded up.
-bool is_size(const Note& note, std::size_t said) noexcept;
-
 // Makes the object as new, but for the mode, whether the heap was deleted, and the peak: these hold
 // at any moment.
 void forget_all(Checks& checks) noexcept;

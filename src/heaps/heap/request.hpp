@@ -54,6 +54,19 @@ struct Attempt {
   bool soft_marks_due = false;  // The callbacks of soft marks of the heap or its ancestors are due.
 };
 
+// The function of a family that ends a block.
+constexpr const char* free_name(Family family) noexcept {
+  switch (family) {
+    case Family::object:
+    case Family::aligned_object: return "operator delete";
+    case Family::array:
+    case Family::aligned_array: return "operator delete[]";
+    case Family::any:
+    case Family::malloc: break;
+  }
+  return "free";
+}
+
 // A call by which a program ends or changes a block.
 struct FreeCall {
   const char* function;           // The public function that was called, for reports.
@@ -69,36 +82,26 @@ struct FreeCall {
 // What a call of free or operator delete says of its block, in one word: | family 3 | bytes 61 |
 class Said {
  public:
+  // pre: bytes <= any_bytes
   explicit constexpr Said(Family family, std::size_t bytes = FreeCall::any_bytes) noexcept
-      : word_(static_cast<std::size_t>(family) << FreeCall::family_shift |
-              (bytes < FreeCall::any_bytes ? bytes : FreeCall::any_bytes)) {}
+      : word_(static_cast<std::size_t>(family) << FreeCall::family_shift | bytes) {}
   // Of a program that says SIZE_MAX, a size that no block has is meant, and not none.
   static constexpr Said of(Family family, std::size_t bytes) noexcept {
     constexpr std::size_t most = FreeCall::any_bytes - 1;
     return Said(family, bytes < most ? bytes : most);
   }
-  constexpr Family family() const noexcept {
-    return static_cast<Family>(word_ >> FreeCall::family_shift);
+  // The call, of the family's function. `site` is its return address.
+  constexpr FreeCall call(const void* site) const noexcept {
+    const auto family = static_cast<Family>(word_ >> FreeCall::family_shift);
+    return {free_name(family), site, word_ & FreeCall::any_bytes, family};
   }
-  constexpr std::size_t bytes() const noexcept { return word_ & FreeCall::any_bytes; }
 
  private:
   std::size_t word_;
 };
 static_assert(sizeof(Said) == sizeof(std::size_t));
 
-// The function of a family that ends a block, and what is to be said of a block of it.
-constexpr const char* free_name(Family family) noexcept {
-  switch (family) {
-    case Family::object:
-    case Family::aligned_object: return "operator delete";
-    case Family::array:
-    case Family::aligned_array: return "operator delete[]";
-    case Family::any:
-    case Family::malloc: break;
-  }
-  return "free";
-}
+// What is to be said of a block of the family.
 constexpr const char* expected_free(Family family) noexcept {
   switch (family) {
     case Family::aligned_object: return "operator delete with an alignment";

@@ -64,12 +64,23 @@ void count_large(Thread& thread, std::size_t bytes, bool was_kept) noexcept {
   count_work(thread, static_cast<std::uint32_t>(work < work_between ? work : work_between));
 }
 
+const char* name_of_call(std::size_t alignment, bool zero) noexcept {
+  return zero ? "calloc" : alignment > block_align ? "aligned_alloc" : "malloc";
+}
+
 // A thread that has no record has nowhere to count, or to keep what it frees. Not inline: hits of
 // large classes would need a stack frame for it.
 TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero,
                                    Family family, const void* site) noexcept {
   TARN_ASSERT(is_power_of_two(alignment));
-  if (is_for_default_heap()) return default_heap_allocate({bytes, alignment, zero, family, site});
+  if (is_for_default_heap()) {
+    return default_heap_allocate({.bytes = bytes,
+                                  .alignment = alignment,
+                                  .zero = zero,
+                                  .function = name_of_call(alignment, zero),
+                                  .family = family,
+                                  .site = site});
+  }
   Thread* const thread = TARN_UNLIKELY(thread_is_ending) ? nullptr : this_thread();
   void* block = nullptr;
   if (TARN_LIKELY(thread != nullptr)) {
@@ -132,14 +143,23 @@ TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes,
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes, Family family,
                                         const void* site,
                                         Instead instead = Instead::larger) noexcept {
-  if (is_for_default_heap()) return default_heap_allocate({bytes, 1, false, family, site});
+  if (is_for_default_heap()) {
+    return default_heap_allocate(
+        {.bytes = bytes, .function = "malloc", .family = family, .site = site});
+  }
   void* const block = refilled(size_class, bytes, instead);
   return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes, instead);
 }
 
 TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
                                          const void* site) noexcept {
-  if (is_for_default_heap()) return default_heap_allocate({bytes, 1, true, Family::malloc, site});
+  if (is_for_default_heap()) {
+    return default_heap_allocate({.bytes = bytes,
+                                  .zero = true,
+                                  .function = "calloc",
+                                  .family = Family::malloc,
+                                  .site = site});
+  }
   void* const block = allocate_class_slow(size_class, bytes, Family::malloc, site);
   if (TARN_UNLIKELY(block == nullptr)) return nullptr;
   return memset(block, 0, static_cast<const Page*>(page_map.span_of(block))->block_bytes);

@@ -12,18 +12,14 @@
 
 namespace tarn {
 
-void* default_heap_allocate(const Wish& wish) noexcept {
-  TARN_ASSERT(has_default_heap() && default_heap.id != 0 && is_power_of_two(wish.alignment));
-  const Family family = process.remembers_families() ? wish.family : Family::any;
-  if (wish.alignment <= block_align && !wish.zero) {
-    return heap_allocate(default_heap, wish.bytes, "malloc", wish.site, family);
+void* default_heap_allocate(const Request& request) noexcept {
+  TARN_ASSERT(has_default_heap() && default_heap.id != 0 && is_power_of_two(request.alignment));
+  Request wanted = request;
+  if (!process.remembers_families()) wanted.family = Family::any;
+  if (wanted.alignment > block_align || wanted.zero) {
+    return heap_allocate_slow(default_heap, wanted);
   }
-  return heap_allocate_slow(default_heap, {.bytes = wish.bytes,
-                                           .alignment = wish.alignment,
-                                           .zero = wish.zero,
-                                           .function = wish.zero ? "calloc" : "aligned_alloc",
-                                           .family = family,
-                                           .site = wish.site});
+  return heap_allocate(default_heap, wanted.bytes, wanted.function, wanted.site, wanted.family);
 }
 
 tarn_heap heap_set_default(tarn_heap heap) noexcept {

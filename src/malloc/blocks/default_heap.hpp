@@ -10,17 +10,8 @@
 
 namespace tarn {
 
-// What malloc is asked for. `site` is the return address of the public function.
-struct Wish {
-  std::size_t bytes;
-  std::size_t alignment;
-  bool zero;
-  Family family;
-  const void* site;
-};
-
 // pre: has_default_heap()
-void* default_heap_allocate(const Wish& wish) noexcept;
+void* default_heap_allocate(const Request& request) noexcept;
 
 // As tarn_heap_set_default().
 tarn_heap heap_set_default(tarn_heap heap) noexcept;

@@ -57,7 +57,7 @@ TARN_NOINLINE void deallocate_elsewhere(void* p, Said said, const void* site) no
       return;
     }
   }
-  deallocate_slow(p, FreeCall{free_name(said.family()), site, said.bytes(), said.family()});
+  deallocate_slow(p, said.call(site));
 }
 
 }  // namespace
