@@ -158,6 +158,11 @@ TEST_F(Run, CheckAndGuardAreModesInPlaceOfTheUsers) {
   }
 }
 
+TEST_F(Run, GuardEveryIsAnOption) {
+  const Result result = run_on_fake({"-q", "--guard-every", "5000"}, {TARN_SUBJECT, "environment"});
+  EXPECT_TRUE(contains(result.output, ",guard_every=5000\n")) << result.output;
+}
+
 TEST_F(Run, TemporaryFolderWithACommaIsNotUsed) {
   std::filesystem::create_directory(folder() / "a,b");
   variables = {"TMPDIR=" + (folder() / "a,b").string()};

@@ -15,7 +15,7 @@ struct LibraryOption {
 };
 
 // clang-format off
-inline constexpr std::array<LibraryOption, 12> library_options = {{
+inline constexpr std::array<LibraryOption, 14> library_options = {{
     {"account", "FOLDER", "",
      "each process keeps a file named by its process number there, with the account of its "
      "heap (tarn/diagnose/account.h)"},
@@ -23,9 +23,14 @@ inline constexpr std::array<LibraryOption, 12> library_options = {{
      "1: a thread of tarn's own gives freed memory back while the program sleeps"},
     {"check_families", "0 to 1", "1",
      "0: in a mode that checks, a block of operator new may go by free, and the like"},
+    {"check_sizes", "0 to 1", "1",
+     "0: a block may be freed with another size than it has (free_sized, operator delete)"},
     {"check_tree_threads", "0 to 1", "0",
      "1: reports subtrees (tarn/tree/tree.h) that a thread uses although they are another "
      "one's"},
+    {"guard_every", "0 to 2147483648", "0",
+     "one of so many of malloc's blocks is a guarded one, chosen at random (in mode fast); "
+     "0: none"},
     {"huge_from_kib", "0 to 4294967296", "8192",
      "from this size on the heap grows by huge pages, where the OS gives them for the "
      "asking; 0: never"},

@@ -24,6 +24,8 @@ namespace tarn {
 
 namespace {
 
+constexpr std::size_t guard_every_max = std::size_t{1} << 31;  // As the library has it.
+
 constexpr const char* run_footer =
     "Everything after -- is the program, found as a shell would find it, and its arguments. The\n"
     "exit status is the program's; 126 and 127 mean that it could not be started, 125 that this\n"
@@ -73,7 +75,7 @@ void note_running(RunRecord& record) {
 
 // Runs the program and reads its accounts. Afterwards the temporary directory is gone.
 void run_with_account(RunRecord& record, const Inspection& inspection, const SignalGate& gate,
-                      bool keeps_stdout, const std::string& mode) {
+                      bool keeps_stdout, const RunOptions& options) {
   const AccountFolder folder;
   Launch launch;
   if (keeps_stdout) launch.output = STDERR_FILENO;
@@ -82,7 +84,10 @@ void run_with_account(RunRecord& record, const Inspection& inspection, const Sig
   if (inspection.is_preloadable) {
     add_preload(launch.environment, record.library);
     set_option(launch.environment, "account", folder.path());
-    if (!mode.empty()) set_option(launch.environment, "mode", mode);
+    if (!options.mode().empty()) set_option(launch.environment, "mode", options.mode());
+    if (options.guard_every != 0) {
+      set_option(launch.environment, "guard_every", std::to_string(options.guard_every));
+    }
   }
   record.outcome = run_child(launch, gate);
   check_started(record.outcome, record.words.front());
@@ -99,7 +104,7 @@ Ending plain_run(const RunOptions& options, Terminal& terminal, ResultFile& resu
   {
     const SignalGate gate;
     if (const int signal = gate.pending_end(); signal != 0) return {0, signal};
-    run_with_account(record, inspection, gate, result.is_stdout(), options.mode());
+    run_with_account(record, inspection, gate, result.is_stdout(), options);
     gate.drain();
     // From here on signals may end tarn again: a report into a full pipe must not block it for
     // ever.
@@ -123,6 +128,10 @@ void add_run_verb(CLI::App& app, RunOptions& options) {
                 "End the program at a wrong free or a write beyond a block, and say which");
   run->add_flag("--guard", options.is_guarded,
                 "As --check, and at reads and writes beyond a block or after its free");
+  run->add_option("--guard-every", options.guard_every,
+                  "As --guard, for one of N blocks: nearly as fast as without")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, guard_every_max).description(""));
   run->add_option("--json", options.json, "Write everything as JSON to FILE (- for stdout)")
       ->type_name("FILE");
   run->add_option("--library", options.library, "Use this libtarn.so")->type_name("FILE");
@@ -157,7 +166,14 @@ void check_options(const CLI::App& run) {
   if (is_given("--check") && is_given("--guard")) {
     throw Failure(status_usage, "run: --guard finds what --check does; leave one of them out");
   }
-  for (const char* const option : {"--stats", "--quiet", "--check", "--guard"}) {
+  for (const char* const option : {"--check", "--guard"}) {
+    if (is_given("--guard-every") && is_given(option)) {
+      throw Failure(
+          status_usage,
+          fmt::format("run: {} is for all blocks; leave it or --guard-every out", option));
+    }
+  }
+  for (const char* const option : {"--stats", "--quiet", "--check", "--guard", "--guard-every"}) {
     if (is_given("--compare") && is_given(option)) {
       throw Failure(status_usage, fmt::format("run: {} is for a single run; leave it or --compare "
                                               "out",

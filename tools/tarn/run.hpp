@@ -17,6 +17,7 @@ struct RunOptions {
   bool has_class_table = false;
   bool is_checked = false;
   bool is_guarded = false;
+  std::size_t guard_every = 0;  // Of so many blocks one is guarded; 0: not said.
   bool is_quiet = false;
   bool wants_color = false;
   bool refuses_color = false;

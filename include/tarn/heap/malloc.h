@@ -39,13 +39,15 @@ TARN_API void* tarn_realloc(void* p, size_t size);
  * as it was. */
 TARN_API void* tarn_reallocarray(void* p, size_t count, size_t size);
 
-/* Frees a block, from any thread. Null is ignored. errno is kept. A pointer that is not the start
- * of a block is reported ("tarn: invalid free: ...") where that can be told cheaply, and ends the
- * process. */
+/* Frees a block, from any thread. Null is ignored. errno is kept. A block that is free already is
+ * reported ("tarn: double free: ..."), as is a pointer that is not the start of a block ("tarn:
+ * invalid free: ...") where that can be told cheaply: inside a block of at most 128 KiB it may not
+ * be, at a multiple of 16 bytes from its start. Both end the process. */
 TARN_API void tarn_free(void* p);
 
-/* As tarn_free (C23). `size` and `alignment` must be those that were asked for. Checked, guarded
- * and passthrough heaps (tarn/heap/heap.h) report another size: "tarn: size mismatch: ...". */
+/* As tarn_free (C23). `size` and `alignment` must be those that were asked for. A size that the
+ * block cannot have is reported ("tarn: size mismatch: ..."), by checked, guarded and passthrough
+ * heaps (tarn/heap/heap.h) any other one; with TARN_OPTIONS=check_sizes=0 none is. */
 TARN_API void tarn_free_sized(void* p, size_t size);
 TARN_API void tarn_free_aligned_sized(void* p, size_t alignment, size_t size);
 

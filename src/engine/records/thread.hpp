@@ -243,7 +243,8 @@ inline std::size_t blocks_at_hand(const Thread& thread, std::size_t size_class) 
 }
 
 // The record of threads that have none of their own yet. It has no page to give, so an allocation
-// takes the slow path without asking first. Only `inside` is ever written.
+// takes the slow path without asking first. Only `inside` is ever written, and the mark of freed
+// blocks, once.
 extern Thread empty_thread;
 inline Thread* no_thread() noexcept { return &empty_thread; }
 

@@ -4,7 +4,7 @@
 //   list of a class:  first -> ... freed blocks, the last one first ... -> ... unreached -> null
 //
 // The unreached blocks are the rest of what the page at hand gave when the list was empty.
-// To their pages all of these blocks are live.
+// To their pages all of these blocks are live. A freed block says so itself (FreedBlock).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -31,6 +31,10 @@ static_assert(class_count < 127);  // Class 127 is that of hosted_tag.
 constexpr std::size_t class_of_tag(SliceTag tag) noexcept {
   return (tag & tag_class_mask) >> tag_class_shift;
 }
+// True for the tag of a page of malloc's own heap, any thread's.
+constexpr bool is_mallocs(SliceTag tag) noexcept {
+  return tag != 0 && class_of_tag(tag) < class_count;
+}
 
 // The keys of threads, by number: the bits of a tag that are not the class's. 0 is that of tags
 // that say nothing, and the last one that of hosted_tag.
@@ -47,6 +51,17 @@ inline constexpr std::uint32_t no_cache_key = 0x10000;
 // bytes that they may have.
 inline constexpr std::size_t cached_blocks_most = 63;
 inline constexpr std::size_t cached_bytes_most = 128 * 1024;
+
+// A freed block of malloc's own heap. Its mark tells a second free: the hit path reads it, and
+// malloc takes it away. What has no mark may be free all the same, as are blocks that were never
+// used. (glibc has had such a word in the blocks of its thread caches since 2.29.)
+struct FreedBlock : Block {
+  std::uint64_t mark;
+};
+static_assert(sizeof(FreedBlock) <= block_align);
+
+// A class takes blocks that are larger by up to this part. See docs/design/thread_cache.md.
+inline constexpr std::size_t larger_part = 8;
 
 // What hits touch of a class: half a cache line.
 struct alignas(32) CachedList {
@@ -72,6 +87,8 @@ struct CachedListCare {
 struct ThreadCache {
   std::array<CachedList, class_count> lists{};
   std::uint32_t key = no_cache_key;
+  // What the process writes into its freed blocks: a random number, so that no program does.
+  Watched<std::uint64_t> freed_mark;
   bool torn = false;  // A fork has left it: room and reached_at may be off. See cache_mend().
   std::array<CachedListCare, class_count> care{};
 
@@ -80,8 +97,23 @@ struct ThreadCache {
                                : static_cast<SliceTag>(key | size_class << tag_class_shift);
   }
 
-  // True when the tag is of a page that is the thread's own.
-  TARN_INLINE bool has(SliceTag tag) const noexcept { return ((tag ^ key) & ~tag_class_mask) == 0; }
+  // How far the list of the tag's class lies from the first one, if the tag is of a page that is
+  // the thread's own: then is_own().
+  TARN_INLINE std::uint32_t list_of(SliceTag tag) const noexcept { return tag ^ key; }
+  static TARN_INLINE bool is_own(std::uint32_t list) noexcept {
+    return (list & ~tag_class_mask) == 0;
+  }
+  TARN_INLINE bool has(SliceTag tag) const noexcept { return is_own(list_of(tag)); }
+
+  // The next two are for what is tagged as malloc's own. No live block looks free, unless the
+  // program has written the mark to it. Reads no further than the slice in which p lies.
+  TARN_INLINE bool looks_free(const void* p) const noexcept {
+    if (address_of(p) % block_align != 0) return true;
+    return static_cast<const FreedBlock*>(p)->mark == freed_mark;
+  }
+  TARN_INLINE void mark_freed(void* p) const noexcept {
+    static_cast<FreedBlock*>(p)->mark = freed_mark;
+  }
 
   // The number of blocks in the list. Any thread; of another moment than what else it reads.
   std::size_t count(std::size_t size_class) const noexcept {
@@ -116,6 +148,7 @@ TARN_INLINE void* cache_take(ThreadCache& cache, std::size_t size_class) noexcep
   ++list.taken;
   ++list.room;
   list.first = next;
+  static_cast<FreedBlock*>(block)->mark = 0;
   return block;
 }
 

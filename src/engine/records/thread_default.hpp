@@ -1,7 +1,7 @@
 // thread_default: the default heap of a thread, which serves its malloc in place of malloc's own.
 // The hit path asks nothing: in a thread with a default heap it reads a view in which no class has
 // a block, so each call takes the slow path, which looks here. In a process whose malloc checks the
-// use of its blocks every thread has one.
+// use of its blocks every thread has one; it may serve one of so many requests alone.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,6 +23,21 @@ inline bool has_default_heap() noexcept { return current_serving == &empty_view;
 // The heap that serves malloc in a process that has such a mode; null when malloc's own does.
 // Written once, before the process has a second thread, or with release; read with acquire.
 extern std::atomic<HeapRecord*> process_heap;
+
+// If not 0, that heap serves one of so many requests only, chosen at random, and malloc's own the
+// others. Written before process_heap.
+extern std::uint32_t process_heap_every;
+
+// True when malloc's own heap serves the calling thread, but for those.
+inline bool is_sampled() noexcept {
+  return process_heap_every != 0 &&
+         default_heap.record == process_heap.load(std::memory_order_relaxed);
+}
+inline bool has_other_default_heap() noexcept { return has_default_heap() && !is_sampled(); }
+
+// Counts a request of the calling thread. True when the process's heap is to serve it. pre:
+// is_sampled()
+bool sample_is_due() noexcept;
 
 // From now on malloc serves the calling thread as it serves a thread that has set nothing.
 inline void serve_as_process() noexcept {

@@ -7,6 +7,7 @@
 
 #include "engine/threads/thread_heap.hpp"
 #include "platform/base/check.hpp"
+#include "platform/report/report.hpp"
 
 namespace tarn {
 
@@ -23,9 +24,8 @@ constexpr std::uint32_t freed_least = 8;
 // And as many as the page gave when it was filled, up to this.
 constexpr std::uint32_t instead_most = 256;
 
-// Up to this size a class takes blocks that are up to an eighth larger.
+// Up to this size a class takes larger blocks.
 constexpr std::size_t larger_bytes_max = linear_bytes_max;
-constexpr std::size_t larger_part = 8;
 
 // After so many it takes memory, once: as much as their slow paths have cost by then. A class that
 // takes so many times as many of its own goes on: its hits hardly notice.
@@ -47,18 +47,43 @@ std::uint32_t freed_next(const CachedList& list, std::uint32_t now, std::uint32_
   return again < now / 2 ? std::max(now / 2, std::min(freed_least, most)) : now;
 }
 
+// True when a page of the class that the thread owns has the block.
+bool has_page(const Thread& thread, std::size_t size_class, const Block* block) noexcept {
+  if (address_of(block) >> address_bits != 0) return false;
+  const auto* const page = static_cast<const Page*>(page_map.span_of(block));
+  return page->kind_now() == SpanKind::page && page->size_class == size_class &&
+         page->owner.load(std::memory_order_relaxed) == &thread;
+}
+
+// Likewise, told by the slice's tag in the usual case.
+bool is_listed(const Thread& thread, std::size_t size_class, const Block* block) noexcept {
+  if (address_of(block) >> address_bits != 0) return false;
+  return TARN_LIKELY(page_map.tag_of(block) == thread.cache.tag(size_class)) ||
+         has_page(thread, size_class, block);
+}
+
+// Of a list of freed blocks: what a free put there that is no block, or where the link of a block
+// leads to which the program has written since.
+[[noreturn]] TARN_COLD void report_listed(const Thread& thread, std::size_t size_class,
+                                          const Block* block) noexcept {
+  if (has_page(thread, size_class, block)) report_misuse(Misuse::invalid_free, "free", block);
+  report_broken_list(class_block_bytes[size_class], block);
+}
+
 // Gives `count` blocks from `block` on to their pages, neighbours of one page together.
-void give([[maybe_unused]] const Thread& thread, Block* block, std::size_t count) noexcept {
+void give(const Thread& thread, std::size_t size_class, Block* block, std::size_t count) noexcept {
   while (count != 0) {
     Block* const first = block;
+    TARN_ASSERT(has_page(thread, size_class, first));
     auto* const page = static_cast<Page*>(page_map.span_of(first));
-    TARN_ASSERT(page->kind_now() == SpanKind::page && page->is_block(first));
-    TARN_ASSERT(page->owner.load(std::memory_order_relaxed) == &thread);
     const std::uintptr_t base = address_of(page->base);
     const std::size_t bytes = page->bytes();
     Block* last = first;
     std::uint32_t run = 0;
     do {
+      if (TARN_UNLIKELY(!is_multiple_of_block(address_of(block) - base, size_class))) {
+        report_listed(thread, size_class, block);
+      }
       last = block;
       block = block->next;
       ++run;
@@ -77,12 +102,17 @@ void give_freed(Thread& thread, std::size_t size_class, std::int64_t room) noexc
   TARN_ASSERT(unreached <= all);
   Block* const first = list.first;
   Block* rest = first;
-  for (std::size_t i = unreached; i != all; ++i) rest = rest->next;
+  for (std::size_t i = unreached; i != all; ++i) {
+    if (TARN_UNLIKELY(!is_listed(thread, size_class, rest))) {
+      report_listed(thread, size_class, rest);
+    }
+    rest = rest->next;
+  }
   list.first = rest;
   list.room = room;
   thread.cache.care[size_class].most =
       static_cast<std::int32_t>(room + static_cast<std::int64_t>(unreached));
-  give(thread, first, all - unreached);
+  give(thread, size_class, first, all - unreached);
 }
 
 // Gives what is left of a page's list back to it: as it is, when the page is at hand and its list
@@ -98,7 +128,7 @@ void give_unreached(Thread& thread, std::size_t size_class) noexcept {
   list.reached_at = list.taken;
   auto* const page = static_cast<Page*>(page_map.span_of(first));
   if (page->free != nullptr || page != thread.heap.current_of(size_class)) {
-    return give(thread, first, count);
+    return give(thread, size_class, first, count);
   }
   page->free = first;
   page->countdown -= static_cast<std::uint32_t>(count);

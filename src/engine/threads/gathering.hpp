@@ -19,6 +19,7 @@ TARN_INLINE bool gather_more(Thread& thread, Page* page, void* p) noexcept {
   if (TARN_UNLIKELY(chains == nullptr)) return false;
   GatheredChain& chain = (*chains)[Gathered::place_of(page)];
   if (chain.page != page || !chain.has_block(p) || chain.count + 1 >= chain.most) return false;
+  thread.cache.mark_freed(p);
   chain.push(static_cast<Block*>(p));
   return true;
 }

@@ -9,6 +9,7 @@
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
 #include "platform/base/check.hpp"
+#include "platform/os/process.hpp"
 
 namespace tarn {
 
@@ -41,6 +42,12 @@ std::uint32_t next_key() noexcept {
   return no_cache_key;
 }
 
+// Neither 0, which malloc writes over it, nor an address.
+std::uint64_t freed_mark() noexcept {
+  static_assert(address_bits < 63);
+  return os::process_random() | std::uint64_t{1} << 63 | 1;
+}
+
 // The thread's record is the first of its records to lie in the pieces of its group.
 Thread* make_thread() noexcept {
   static_assert(256 % thread_groups == 0);
@@ -49,6 +56,10 @@ Thread* make_thread() noexcept {
   if (record == nullptr) return nullptr;
   auto* const thread = new (record) Thread;
   thread->cache.key = next_key();
+  thread->cache.freed_mark = freed_mark();
+  if (empty_thread.cache.freed_mark == 0) {
+    empty_thread.cache.freed_mark = std::uint64_t{thread->cache.freed_mark};
+  }
   thread->heap.current.fill(no_page());
   thread->heap.thread = thread;
   thread->heap.record = &main_record;

@@ -136,9 +136,7 @@ Page* take_adopted(ThreadHeap& heap, std::size_t size_class) noexcept {
   TARN_ASSERT(page->size_class == size_class && page->heap == &heap && !page->queued);
   heap.bin(size_class).slices += page->slices;
   heap.pages.push_front(page);
-  if (is_mallocs(heap)) {
-    page_map.retag(page->base, page->slices, heap.thread->cache.tag(size_class));
-  }
+  page_tag(*page, true);
   make_current(*page);
   return page;
 }
@@ -186,7 +184,7 @@ Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {
   page->owner.store(heap.thread, std::memory_order_relaxed);
   has += page->slices;
   heap.pages.push_front(page);
-  page_tag(*page, true);
+  page_tag(*page, false);
   make_current(*page);
   return page;
 }

@@ -63,10 +63,20 @@ void page_unpin(Page& page) noexcept {
   page.kept = 0;
 }
 
-void page_tag(const Page& page, bool on) noexcept {
+void page_tag(const Page& page, bool has_live) noexcept {
   if (!is_mallocs(*page.heap)) return;
-  const SliceTag tag = on ? page.heap->thread->cache.tag(page.size_class) : SliceTag{0};
-  page_map.tag(page.base, page.slices, tag);
+  const SliceTag tag = page.heap->thread->cache.tag(page.size_class);
+  const auto put = [&](const std::byte* start, std::size_t slices) noexcept {
+    has_live ? page_map.retag(start, slices, tag) : page_map.tag(start, slices, tag);
+  };
+  if (page.block_bytes <= slice_bytes) return put(page.base, page.slices);
+  for (std::size_t i = 0; i != page.capacity; ++i) {
+    put(page.base + (i * page.block_bytes & ~(slice_bytes - 1)), 1);
+  }
+}
+
+void page_untag(const Page& page) noexcept {
+  if (is_mallocs(*page.heap)) page_map.tag(page.base, page.slices, SliceTag{0});
 }
 
 namespace {
@@ -85,7 +95,7 @@ void retire(Page& page) noexcept {
   heap.bin(page.size_class).slices -= page.slices;
   heap.pages.remove(&page);
   const std::size_t bytes = page.bytes();
-  page_tag(page, false);
+  page_untag(page);
   page_give(&page, heap.record->source);
   if (heap.record != &main_record) uncharge(*heap.record, bytes);
   if (TARN_UNLIKELY(heap.left_over) && heap.pages.empty()) note_emptied(heap);

@@ -32,9 +32,12 @@ void page_unpin(Page& page) noexcept;
 // Puts a settled page where it belongs: into the queue, or, without a live block, into the store.
 void page_place(Page& page) noexcept;
 
-// Lets frees of the page's blocks go to its thread's cache, or not any more. Does nothing for
-// thread heaps other than malloc's own. pre: no block of the page is live
-void page_tag(const Page& page, bool on) noexcept;
+// Lets frees of the page's blocks go to its thread's cache: tags the slices in which blocks begin.
+// Does nothing for thread heaps other than malloc's own. pre: no slice has a tag but those of
+// hosted regions, if the page has live blocks
+void page_tag(const Page& page, bool has_live) noexcept;
+// Not any more. pre: no block of the page is live
+void page_untag(const Page& page) noexcept;
 
 // Called when the countdown of a page reaches zero: the page wakes or retires.
 void page_attention(Page& page) noexcept;

@@ -53,7 +53,8 @@ int tarn_heap_check(tarn_heap heap) { return tarn::heap_check(heap); }
 tarn_heap tarn_heap_main(void) {
   tarn::process.start();
   tarn::HeapRecord* const record = tarn::process_heap.load(std::memory_order_acquire);
-  return record != nullptr ? record->handle() : tarn::main_record.handle();
+  const bool serves_all = record != nullptr && tarn::process_heap_every == 0;
+  return serves_all ? record->handle() : tarn::main_record.handle();
 }
 
 std::size_t tarn_heap_trim(tarn_heap heap, std::size_t keep_bytes) {

@@ -141,7 +141,7 @@ TARN_INLINE void* new_aligned(Size n, Align a, Family family, const void* caller
 TARN_COLD void release_slow(void* p, const void* site, tarn::Said said) noexcept {
   if (p == nullptr) return;
   if (!tarn::is_known(p)) return tarn::system_free(p);
-  tarn::deallocate_slow(p, said.call(site));
+  tarn::deallocate_slow(p, said, site);
 }
 
 // Like tarn::deallocate_sized(); what is not tarn's is the program's malloc's.
@@ -150,7 +150,7 @@ TARN_INLINE void release(void* p, Family family) noexcept {
   release_slow(p, __builtin_return_address(0), tarn::Said(family));
 }
 TARN_INLINE void release(void* p, Size bytes, Family family) noexcept {
-  if (TARN_LIKELY(tarn::deallocate_tagged(p))) return;
+  if (TARN_LIKELY(tarn::deallocate_tagged(p, tarn::SaidSize{bytes}))) return;
   release_slow(p, __builtin_return_address(0), tarn::Said::of(family, bytes));
 }
 

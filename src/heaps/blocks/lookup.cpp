@@ -4,11 +4,14 @@
 #include "heaps/blocks/lookup.hpp"
 
 #include "engine/records/tombstones.hpp"
+#include "engine/threads/orphans.hpp"
+#include "heaps/blocks/free_blocks.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/passthrough.hpp"
 #include "heaps/heap/mixed_blocks.hpp"
 #include "platform/base/check.hpp"
 #include "platform/report/report.hpp"
+#include "platform/settings/settings.hpp"
 
 namespace tarn {
 
@@ -121,6 +124,73 @@ tarn_heap heap_of(const void* p) noexcept {
     case SpanKind::lost: break;
   }
   return {};
+}
+
+namespace {
+
+// True when the block is among the first `most` of the list. Its thread may be changing it: what is
+// no block of the class ends it.
+bool has_block(const Block* list, std::size_t most, const Block* block,
+               std::size_t size_class) noexcept {
+  for (const Block* b = list; b != nullptr && most != 0; b = b->next, --most) {
+    if (b == block) return true;
+    if (address_of(b) >> address_bits != 0) return false;
+    const PageMap::Slice slice = page_map.slice_of(b);
+    if (!is_mallocs(slice.tag()) || class_of_tag(slice.tag()) != size_class) return false;
+    if (!static_cast<const Page*>(page_map.span_of(slice))->is_block(b)) return false;
+  }
+  return false;
+}
+
+bool is_at_hand(const Thread& thread, const Page& page, const Block* block) noexcept {
+  const std::size_t size_class = page.size_class;
+  const CachedList& list = thread.cache.lists[size_class];
+  if (has_block(list.first, thread.cache.count(size_class), block, size_class)) return true;
+  bool found = false;
+  thread.gathered.for_each([&](const GatheredChain& chain) noexcept {
+    if (chain.page == &page) found |= has_block(chain.first, chain.count, block, size_class);
+  });
+  return found;
+}
+
+bool is_free(const Page& page, const Block* block) noexcept {
+  if (FreeBlocks(page).has(page.offset_of(block) / page.block_bytes)) return true;
+  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    if (is_at_hand(*t, page, block)) return true;
+  }
+  return false;
+}
+
+// A block that realloc has left where it is may be of any larger class, as one with an alignment.
+bool may_have(std::size_t size_class, std::size_t bytes, Family family) noexcept {
+  const std::size_t block_bytes = class_block_bytes[size_class];
+  if (bytes > block_bytes) return false;
+  if (family != Family::object && family != Family::array) return true;
+  const std::size_t least = class_block_bytes[class_of(bytes)];
+  return block_bytes <= least + least / larger_part;
+}
+
+}  // namespace
+
+void require_live(void* p, const char* function) noexcept {
+  const Page& page = *static_cast<const Page*>(page_map.span_of(p));
+  if (!page.is_block(p)) report_in_heap(&page, Misuse::invalid_free, function, p);
+  auto* const block = static_cast<FreedBlock*>(p);
+  if (is_free(page, block)) report_in_heap(&page, Misuse::double_free, function, p);
+  block->mark = 0;
+}
+
+void require_size(std::size_t size_class, const void* p, const FreeCall& given) noexcept {
+  if (TARN_LIKELY(may_have(size_class, given.bytes, given.family))) return;
+  if (settings[Option::check_sizes] == 0) return;
+  report_wrong_size(given.function, p, given.bytes, class_block_bytes[size_class]);
+}
+
+void require_large_size(const Page& page, const void* p, const FreeCall& given) noexcept {
+  const std::size_t bytes = page.requested_now();
+  if (TARN_LIKELY(given.bytes == FreeCall::any_bytes || given.bytes == bytes)) return;
+  if (settings[Option::check_sizes] == 0) return;
+  report_wrong_size(given.function, p, given.bytes, bytes);
 }
 
 }  // namespace tarn

@@ -1,4 +1,5 @@
-// lookup: finds the span and the heap of an address, and how many bytes may be used there.
+// lookup: finds the span and the heap of an address, and how many bytes may be used there; and
+// whether what is freed is a live block of malloc's own heap, where that is in doubt.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -80,5 +81,26 @@ inline tarn_heap handle_of(const Span* span, const void* p) noexcept {
   const tarn_heap heap = record->handle();
   return heap.id != 0 ? heap : main_record.handle();  // Deleted meanwhile.
 }
+
+// Suspects: what looks as if it were no live block of malloc's own heap, by its address or by the
+// mark of freed blocks (engine/records/thread_cache.hpp); or one of another size than is said.
+// Whether a block is free is looked up in the lists of all threads, so no live one is ever
+// reported, whatever the program has written to it.
+//
+// Reports p, and does not return, when it is not the start of a block, or is a free one. Otherwise
+// p does not look free any more. pre: p looks free, the tag is that of its slice and of malloc's
+void require_live(void* p, const char* function) noexcept;
+
+// Likewise, if the tag of its slice is of malloc's own heap and p looks free.
+inline void require_live_if_suspect(SliceTag tag, void* p, const char* function) noexcept {
+  if (TARN_UNLIKELY(is_mallocs(tag) && current_thread->cache.looks_free(p))) {
+    require_live(p, function);
+  }
+}
+
+// Report a call that frees a block and says a size that it cannot have.
+void require_size(std::size_t size_class, const void* p, const FreeCall& given) noexcept;
+// pre: a large block that is no checked one
+void require_large_size(const Page& page, const void* p, const FreeCall& given) noexcept;
 
 }  // namespace tarn

@@ -6,6 +6,7 @@
 #include "engine/spans/page_map.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
+#include "platform/settings/settings.hpp"
 
 namespace tarn {
 
@@ -86,7 +87,7 @@ void require_match(const HeapRecord& record, const Place& place, const FreeCall&
   if (!go_together(place.note->family(), given.family)) {
     report_block(Misuse::mismatched_free, record, place, given, p);
   }
-  if (!is_size(*place.note, given.bytes)) {
+  if (!is_size(*place.note, given.bytes) && settings[Option::check_sizes] != 0) {
     report_block(Misuse::size_mismatch, record, place, given, p);
   }
 }

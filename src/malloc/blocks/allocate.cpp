@@ -46,16 +46,17 @@ Thread* this_thread() noexcept {
 }
 
 // A thread that begins may have a default heap from then on.
-TARN_COLD bool begins_with_default_heap() noexcept {
-  if (thread_is_ending) return false;
-  this_thread();
-  return has_default_heap();
+TARN_COLD void begin_thread() noexcept {
+  if (!thread_is_ending) this_thread();
+}
+TARN_INLINE void begin_thread_if_new() noexcept {
+  if (TARN_UNLIKELY(current_thread == no_thread())) begin_thread();
 }
 
-// True when the default heap is to serve the request.
+// True when the default heap is to serve the request. Asked once for each.
 TARN_INLINE bool is_for_default_heap() noexcept {
-  if (TARN_UNLIKELY(current_thread == no_thread()) && begins_with_default_heap()) return true;
-  return TARN_UNLIKELY(has_default_heap());
+  begin_thread_if_new();
+  return TARN_UNLIKELY(has_default_heap()) && (!is_sampled() || sample_is_due());
 }
 
 // A block that was kept took nothing that upkeep would look at: it is worth one refill.
@@ -96,6 +97,9 @@ TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment, boo
 
 // What a block may be instead: an aligned one is of its class.
 enum class Instead : bool { none, larger };
+constexpr Instead instead_of(std::size_t alignment) noexcept {
+  return alignment > block_align ? Instead::none : Instead::larger;
+}
 
 // A block that is at hand, or was made so, and what that is worth to upkeep.
 struct Found {
@@ -128,7 +132,7 @@ void* refilled(std::size_t size_class, std::size_t bytes, Instead instead) noexc
   if (TARN_UNLIKELY(thread_is_ending)) return ending_threads.allocate(size_class);
   Thread* const thread = this_thread();
   if (thread == nullptr) return nullptr;
-  TARN_ASSERT(thread == current_thread && !has_default_heap());
+  TARN_ASSERT(thread == current_thread && !has_other_default_heap());
   os::await_fork();
   const Found found = find_block(*thread, size_class, bytes, instead);
   count_work(*thread, found.work);
@@ -140,15 +144,24 @@ TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes,
   return try_again(bytes, [&] { return refilled(size_class, bytes, instead); });
 }
 
-TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes, Family family,
-                                        const void* site,
-                                        Instead instead = Instead::larger) noexcept {
-  if (is_for_default_heap()) {
-    return default_heap_allocate(
-        {.bytes = bytes, .function = "malloc", .family = family, .site = site});
-  }
+// From malloc's own heap.
+TARN_INLINE void* allocate_own(std::size_t size_class, std::size_t bytes,
+                               Instead instead) noexcept {
   void* const block = refilled(size_class, bytes, instead);
   return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes, instead);
+}
+
+TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes, Family family,
+                                        const void* site,
+                                        std::size_t alignment = block_align) noexcept {
+  if (is_for_default_heap()) {
+    return default_heap_allocate({.bytes = bytes,
+                                  .alignment = alignment,
+                                  .function = name_of_call(alignment, false),
+                                  .family = family,
+                                  .site = site});
+  }
+  return allocate_own(size_class, bytes, instead_of(alignment));
 }
 
 TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
@@ -160,7 +173,7 @@ TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t byt
                                   .family = Family::malloc,
                                   .site = site});
   }
-  void* const block = allocate_class_slow(size_class, bytes, Family::malloc, site);
+  void* const block = allocate_own(size_class, bytes, Instead::larger);
   if (TARN_UNLIKELY(block == nullptr)) return nullptr;
   return memset(block, 0, static_cast<const Page*>(page_map.span_of(block))->block_bytes);
 }
@@ -224,11 +237,12 @@ void* allocate_aligned(std::size_t bytes, std::size_t alignment, Family family,
     void* const block = allocate_at_hand(bytes);
     return TARN_LIKELY(block != nullptr) ? block : allocate_slow(bytes, family, site);
   }
-  if (bytes <= block_bytes_max && alignment <= slice_bytes && !is_for_default_heap()) {
+  begin_thread_if_new();
+  if (bytes <= block_bytes_max && alignment <= slice_bytes && !has_other_default_heap()) {
     const std::size_t size_class = aligned_class_of(bytes, alignment);
     if (size_class < class_count) {
       if (void* const block = cache_take(current_serving->cache, size_class)) return block;
-      return allocate_class_slow(size_class, bytes, family, site, Instead::none);
+      return allocate_class_slow(size_class, bytes, family, site, alignment);
     }
   }
   return allocate_large(bytes, alignment, false, family, site);

@@ -31,7 +31,7 @@ TARN_INLINE void* allocate_past_hand(std::size_t bytes, Family family, const voi
   if (bytes > linear_bytes_max) return allocate_stepped(bytes, family, site);
   return allocate_slow(bytes, family, site);
 }
-// 14 instructions and 2 branches to the return.
+// 15 instructions and 2 branches to the return.
 TARN_INLINE void* allocate(std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(bytes > linear_bytes_max)) return allocate_stepped(bytes);
   if (void* const block = allocate_at_hand(bytes)) return block;

@@ -23,7 +23,7 @@ void* default_heap_allocate(const Request& request) noexcept {
 }
 
 tarn_heap heap_set_default(tarn_heap heap) noexcept {
-  const tarn_heap before = has_default_heap() ? default_heap : main_record.handle();
+  const tarn_heap before = has_other_default_heap() ? default_heap : main_record.handle();
   if (heap.record == nullptr || heap.record == &main_record) {
     serve_as_process();
     return before;

@@ -44,17 +44,22 @@ void free_locked(Page* page, void* p) noexcept {
   tend_zone(*record);
 }
 
-// Of pages that the calling thread does not own, and what no chain takes.
+// Of pages that the calling thread does not own, what no chain takes, and what looks free.
 TARN_NOINLINE void deallocate_elsewhere(void* p, Said said, const void* site) noexcept {
   if (p == nullptr) return;
   const PageMap::Slice slice = page_map.slice_of(p);
   const SliceTag tag = slice.tag();
-  if (tag != 0 && class_of_tag(tag) < class_count && current_thread != no_thread()) {
+  Thread* const thread = current_thread;
+  if (is_mallocs(tag)) {
+    require_live_if_suspect(tag, p, said.call(site).function);
+    if (said.has_bytes()) require_size(class_of_tag(tag), p, said.call(site));
+    if (deallocate_tagged(p)) return;  // What looked wrong is not.
     auto* const page = static_cast<Page*>(page_map.span_of(slice));
     const std::size_t size_class = class_of_tag(tag);
-    if (page->is_block_of(p, size_class) &&
-        gather(*current_thread, page, static_cast<Block*>(p), size_class)) {
-      return;
+    if (page->is_block_of(p, size_class)) {
+      thread->cache.mark_freed(p);
+      if (thread != no_thread() && gather(*thread, page, static_cast<Block*>(p), size_class))
+        return;
     }
   }
   deallocate_slow(p, said.call(site));
@@ -65,10 +70,12 @@ TARN_NOINLINE void deallocate_elsewhere(void* p, Said said, const void* site) no
 void deallocate_slow(void* p, Said said, const void* site) noexcept {
   const PageMap::Slice slice = page_map.slice_of(p);
   auto* const page = static_cast<Page*>(page_map.span_of(slice));
-  if (slice.tag() == 0) {  // Another heap's page, perhaps the thread's own.
-    if (deallocate_own(page, p)) return;
-  } else if (gather_more(*current_thread, page, p)) {  // Its owner's line is left alone.
-    return;
+  Thread* const thread = current_thread;
+  if (slice.tag() ==
+      0) {  // Another heap's page, perhaps the thread's own; or no block of malloc's.
+    if (TARN_LIKELY(page->heap_now() != &thread->heap) && deallocate_own(page, p)) return;
+  } else if (!said.has_bytes() && !thread->cache.looks_free(p) && gather_more(*thread, page, p)) {
+    return;  // Its owner's line was left alone.
   }
   deallocate_elsewhere(p, said, site);
 }
@@ -78,6 +85,7 @@ void deallocate_slow(void* p, const FreeCall& given) noexcept {
   const SpanKind kind = span->kind_now();
   auto* const page = static_cast<Page*>(span);
   if (kind == SpanKind::large) {
+    require_large_size(*page, p, given);
     return page->record_now() == &main_record ? large_free(span) : heap_large_free(span);
   }
   if (kind == SpanKind::mixed) return mixed_free(page, p);

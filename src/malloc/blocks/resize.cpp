@@ -147,8 +147,9 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
   for (;;) {
     Span* const span = span_of_block(p, "realloc");
     auto* const page = static_cast<Page*>(span);
+    require_live_if_suspect(page_map.tag_of(p), p, "realloc");
     if (span->kind_now() == SpanKind::page && page->heap_now()->record == &main_record &&
-        !has_default_heap()) {  // Another thread's.
+        !has_other_default_heap()) {  // Another thread's.
       return keeps_place(page->block_bytes, bytes) ? p : move(page, p, bytes);
     }
     const tarn_heap heap = handle_of(span, p);
@@ -169,7 +170,8 @@ bool keeps_place(std::size_t size, std::size_t bytes) noexcept {
 // malloc's own heap then: a thread with a default heap reads a view whose key no page has.
 void* reallocate(void* p, std::size_t bytes) noexcept {
   const PageMap::Slice slice = page_map.slice_of(p);
-  if (TARN_UNLIKELY(!current_serving->cache.has(slice.tag()))) {
+  const ThreadCache& cache = current_serving->cache;
+  if (TARN_UNLIKELY(!cache.has(slice.tag()) || cache.looks_free(p))) {
     return reallocate_slow(p, bytes);
   }
   auto* const page = static_cast<Page*>(page_map.span_of(slice));

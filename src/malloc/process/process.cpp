@@ -36,13 +36,18 @@ void Process::start_once() noexcept {
                                 std::memory_order_relaxed);
   if (settings[Option::background_purge] != 0) background.want();
   totals.open_account();
-  if (settings.mode() != Mode::fast) serve_checked(settings.mode());
+  const auto guard_every = static_cast<std::uint32_t>(settings[Option::guard_every]);
+  if (settings.mode() != Mode::fast) {
+    serve_checked(settings.mode(), 0);
+  } else if (guard_every != 0) {
+    serve_checked(Mode::guarded, guard_every);
+  }
   configured_.store(true, std::memory_order_release);
 }
 
 // Blocks that were allocated before the environment was known stay malloc's own. Where there is no
 // memory for the heap, or the system cannot give the mode (a line says so), all of them do.
-void Process::serve_checked(Mode mode) noexcept {
+void Process::serve_checked(Mode mode, std::uint32_t every) noexcept {
   tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.name = "malloc";
   options.mode = static_cast<int>(mode);
@@ -51,6 +56,7 @@ void Process::serve_checked(Mode mode) noexcept {
   if (record == nullptr) return;
   record->everlasting = true;
   remembers_families_ = settings[Option::check_families] != 0;
+  process_heap_every = every;
   process_heap.store(record, std::memory_order_release);
   if (current_thread != no_thread()) serve_as_process();
 }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "platform/base/config.hpp"
 #include "tarn/source/mode.hpp"
@@ -33,7 +34,7 @@ class Process {
 
  private:
   void start_once() noexcept;
-  void serve_checked(Mode mode) noexcept;
+  void serve_checked(Mode mode, std::uint32_t every) noexcept;
   void verify() noexcept;
 
   bool remembers_families_ = false;  // Written before the process's heap is.

@@ -29,6 +29,10 @@ inline int fail(Error error) noexcept {
   return -1;
 }
 
+// A number that the kernel has drawn for this process: the same in each call, and in the children
+// of a fork. Where it has drawn none, the same for all processes.
+std::uint64_t process_random() noexcept;
+
 void write_error(const char* text, std::size_t bytes) noexcept;
 // Writes to a file descriptor. False with errno set when not all could be written.
 bool write_all(int file, const char* text, std::size_t bytes) noexcept;

@@ -125,6 +125,21 @@ void report_misuse_in(Misuse kind, const char* function, const void* p, const ch
   os::process_abort();
 }
 
+void report_broken_list(std::size_t block_bytes, const void* p) noexcept {
+  Line line;
+  line.text("tarn: use after free: a freed block of ").decimal(block_bytes);
+  line.text(" bytes was written to: its link leads to ").address(p).print();
+  os::process_abort();
+}
+
+void report_wrong_size(const char* function, const void* p, std::size_t said_bytes,
+                       std::size_t bytes) noexcept {
+  Line line;
+  line.text("tarn: size mismatch: ").text(function).text("(").address(p).text("): freed with ");
+  line.decimal(said_bytes).text(" bytes, the block has ").decimal(bytes).print();
+  os::process_abort();
+}
+
 namespace {
 
 void say_what(Line& line, const BlockReport& report) noexcept {

@@ -59,6 +59,13 @@ enum class Misuse : std::uint8_t {
 [[noreturn]] void report_misuse_in(Misuse kind, const char* function, const void* p,
                                    const char* heap_name, std::uint64_t heap_id) noexcept;
 
+// Prints that the list of freed blocks of so many bytes leads to p, which is none, and aborts.
+[[noreturn]] void report_broken_list(std::size_t block_bytes, const void* p) noexcept;
+
+// Prints that a block is freed with another size than it has, as far as is known, and aborts.
+[[noreturn]] void report_wrong_size(const char* function, const void* p, std::size_t said_bytes,
+                                    std::size_t bytes) noexcept;
+
 // What is known of the block at which p points, or in which it lies.
 struct BlockReport {
   Misuse kind;

@@ -25,8 +25,10 @@ enum class Option : std::uint8_t {
   background_purge,
   huge_from_kib,
   check_families,
+  check_sizes,
+  guard_every,
 };
-inline constexpr std::size_t option_count = 10;
+inline constexpr std::size_t option_count = 12;
 
 struct OptionRow {
   const char* name;
@@ -57,6 +59,11 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
      "0: never"},
     {"check_families", 1, 0, 1,
      "0: in a mode that checks, a block of operator new may go by free, and the like"},
+    {"check_sizes", 1, 0, 1,
+     "0: a block may be freed with another size than it has (free_sized, operator delete)"},
+    {"guard_every", 0, 0, std::uint64_t{1} << 31,
+     "one of so many of malloc's blocks is a guarded one, chosen at random (in mode fast); 0: "
+     "none"},
 }};
 
 // An option whose value is no number. Without it, the library does not do what it asks for.

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "platform/base/random.hpp"
 #include "platform/os/linux/uncancelled.hpp"
 
 namespace tarn::os {
@@ -38,6 +39,14 @@ std::uint64_t clock_ns() noexcept {
   if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) errno = saved;
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
          static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// From the bytes of which libc makes its secrets, too: the number says too little to find these.
+std::uint64_t process_random() noexcept {
+  std::uint64_t drawn[2] = {0x9e3779b97f4a7c15, 0};
+  const auto* const bytes = reinterpret_cast<const void*>(getauxval(AT_RANDOM));
+  if (bytes != nullptr) memcpy(drawn, bytes, sizeof drawn);
+  return mixed_bits(drawn[0] + (drawn[1] << 32 | drawn[1] >> 32));
 }
 
 void set_error(Error error) noexcept {
