@@ -5,7 +5,6 @@
 
 #include "engine/records/tombstones.hpp"
 #include "engine/threads/orphans.hpp"
-#include "heaps/blocks/free_blocks.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/passthrough.hpp"
 #include "heaps/heap/mixed_blocks.hpp"
@@ -128,18 +127,35 @@ tarn_heap heap_of(const void* p) noexcept {
 
 namespace {
 
-// True when the block is among the first `most` of the list. Its thread may be changing it: what is
-// no block of the class ends it.
+// What another thread may be changing.
+template <class T>
+TARN_UNSANITIZED T* read_racing(T* const* place) noexcept {
+  return __atomic_load_n(place, __ATOMIC_RELAXED);
+}
+
+// True when the block is among the first `most` of the list. What is no block of the class ends it.
 bool has_block(const Block* list, std::size_t most, const Block* block,
                std::size_t size_class) noexcept {
-  for (const Block* b = list; b != nullptr && most != 0; b = b->next, --most) {
+  const Block* b = list;
+  for (; b != nullptr && most != 0; --most) {
     if (b == block) return true;
     if (address_of(b) >> address_bits != 0) return false;
     const PageMap::Slice slice = page_map.slice_of(b);
     if (!is_mallocs(slice.tag()) || class_of_tag(slice.tag()) != size_class) return false;
     if (!static_cast<const Page*>(page_map.span_of(slice))->is_block(b)) return false;
+    b = read_racing(reinterpret_cast<const Block* const*>(b));
   }
   return false;
+}
+
+bool is_on(const Page& page, const Block* block) noexcept {
+  const std::size_t most = page.carved;
+  // Acquire: pairs with the frees that built the list.
+  const Remote seen{page.remote.load(std::memory_order_acquire)};
+  const Block* const remote = seen.head() == 0 ? nullptr : page.block_at(decode_head(seen.head()));
+  return has_block(read_racing(&page.free), most, block, page.size_class) ||
+         has_block(page.local_free, most, block, page.size_class) ||
+         has_block(remote, most, block, page.size_class);
 }
 
 bool is_at_hand(const Thread& thread, const Page& page, const Block* block) noexcept {
@@ -148,17 +164,25 @@ bool is_at_hand(const Thread& thread, const Page& page, const Block* block) noex
   if (has_block(list.first, thread.cache.count(size_class), block, size_class)) return true;
   bool found = false;
   thread.gathered.for_each([&](const GatheredChain& chain) noexcept {
-    if (chain.page == &page) found |= has_block(chain.first, chain.count, block, size_class);
+    if (chain.page != &page) return;
+    found |= has_block(read_racing(&chain.first), chain.count, block, size_class);
   });
   return found;
 }
 
-bool is_free(const Page& page, const Block* block) noexcept {
-  if (FreeBlocks(page).has(page.offset_of(block) / page.block_bytes)) return true;
+bool is_in_a_list(const Page& page, const Block* block) noexcept {
+  if (is_on(page, block)) return true;
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
     if (is_at_hand(*t, page, block)) return true;
   }
   return false;
+}
+
+// The owner sees its lists as they are. To another thread one may seem to go through a block that
+// has just been allocated, and on to whatever the program keeps there; hardly so twice.
+bool is_free(const Page& page, const Block* block) noexcept {
+  if (!is_in_a_list(page, block)) return false;
+  return page.owner.load(std::memory_order_relaxed) == current_thread || is_in_a_list(page, block);
 }
 
 // A block that realloc has left where it is may be of any larger class, as one with an alignment.

@@ -7,13 +7,13 @@
 
 #include "engine/threads/exclusive_pages.hpp"
 #include "engine/threads/thread_heap.hpp"
-#include "heaps/blocks/free_blocks.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/passthrough.hpp"
 #include "heaps/checked/places.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/handle.hpp"
+#include "heaps/operations/free_blocks.hpp"
 #include "platform/base/check.hpp"
 
 namespace tarn {

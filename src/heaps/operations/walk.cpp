@@ -7,12 +7,12 @@
 
 #include "engine/records/gate.hpp"
 #include "engine/threads/exclusive_pages.hpp"
-#include "heaps/blocks/free_blocks.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/places.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/registry.hpp"
+#include "heaps/operations/free_blocks.hpp"
 #include "platform/base/check.hpp"
 
 namespace tarn {

@@ -87,7 +87,8 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
 
 void* allocate_wanted(Span* span, void* p, bool at_home, const Wanted& wanted) noexcept {
   if (&wanted.record() == &main_record) {
-    return heap_allocate(wanted.heap, wanted.bytes, wanted.function, wanted.site, wanted.family);
+    const WithoutDefaultHeap malloc_itself;
+    return allocate(wanted.bytes);
   }
   const bool in_page = at_home && span->kind_now() == SpanKind::page;
   return heap_allocate_slow(wanted.heap, {.bytes = wanted.bytes,

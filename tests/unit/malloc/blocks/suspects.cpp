@@ -110,6 +110,15 @@ TEST_F(SuspectsTest, ABlockByTheHandleMayHoldTheMarkOfItsLastLife) {
   for (void* const block : blocks) deallocate(block);
 }
 
+TEST_F(SuspectsTest, ALargeBlockThatBecomesSmallHasNoMark) {
+  std::byte* const p = take(8);
+  deallocate(p);
+  give_what_is_at_hand();
+  void* const small = reallocate(allocate(3 << 20), 8);
+  EXPECT_EQ(second_word(small), 0u);
+  deallocate(small);
+}
+
 TEST_F(SuspectsDeathTest, WhatIsNoBlockIsReported) {
   for (const std::size_t bytes : {24u, 1000u, 3000u, 40000u}) {
     std::byte* const p = take(bytes);
