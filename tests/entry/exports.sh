@@ -1,13 +1,15 @@
 #!/bin/sh
 # exports: libtarn.so shows the names that users rely on and nothing else, and needs little to run.
 #
-# Usage: exports.sh LIBTARN_SO. The lists below are the ones pinned in the architecture: the malloc
+# Usage: exports.sh LIBTARN_SO [--update]. exports.golden has every name with its version; --update
+# writes it. That a name goes is argued in review, and so is that one comes. The lists below are the ones pinned in the architecture: the malloc
 # family, operators new and delete, tarn_*, namespace tarn, the migration names, dlopen, dlmopen.
 #
 # SPDX-License-Identifier: MIT
 set -eu
 
 library=$1
+golden=$(dirname "$0")/exports.golden
 failures=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -60,6 +62,17 @@ nm -D --undefined-only "$library" | grep -q '__tls_get_addr' &&
   fail "$library refers to __tls_get_addr; its thread-local data must be initial-exec"
 readelf -rW "$library" | grep -Eq 'DTPMOD|DTPOFF|TLSDESC' &&
   fail "$library has relocations for dynamic thread-local data"
+
+{
+  echo "# SPDX-License-Identifier: MIT"
+  echo "# What libtarn.so exports, and its version, if it has one: tests/entry/exports.sh."
+  nm -D --defined-only --with-symbol-versions "$library" |
+    awk '$2 != "A" { sub(/@+/, " ", $3); print $3 }' | LC_ALL=C sort -u
+} > "$work/golden"
+[ "${2-}" != --update ] || cp "$work/golden" "$golden"
+if ! diff -u "$golden" "$work/golden" >&2; then
+  fail "other names than in exports.golden; if that is meant: tests/entry/exports.sh LIBTARN_SO --update"
+fi
 
 [ "$failures" -eq 0 ] || exit 1
 echo "exports: $(wc -l < "$work/exported") names, each of them allowed"

@@ -59,6 +59,16 @@ TARN_INLINE bool is_for_default_heap() noexcept {
   return TARN_UNLIKELY(has_default_heap()) && (!is_sampled() || sample_is_due());
 }
 
+// True when `block` is the result: of a sample that the process's heap cannot give, malloc's own
+// heap serves.
+TARN_NOINLINE bool default_heap_gives(const Request& request, void*& block) noexcept {
+  const int saved = errno;
+  block = default_heap_allocate(request);
+  if (block != nullptr || !is_sampled()) return true;
+  errno = saved;
+  return false;
+}
+
 // A block that was kept took nothing that upkeep would look at: it is worth one refill.
 void count_large(Thread& thread, std::size_t bytes, bool was_kept) noexcept {
   const std::size_t work = was_kept ? work_of_refill : bytes / bytes_of_work;
@@ -74,16 +84,17 @@ const char* name_of_call(std::size_t alignment, bool zero) noexcept {
 TARN_NOINLINE void* allocate_large(std::size_t bytes, std::size_t alignment, bool zero,
                                    Family family, const void* site) noexcept {
   TARN_ASSERT(is_power_of_two(alignment));
-  if (is_for_default_heap()) {
-    return default_heap_allocate({.bytes = bytes,
-                                  .alignment = alignment,
-                                  .zero = zero,
-                                  .function = name_of_call(alignment, zero),
-                                  .family = family,
-                                  .site = site});
+  void* block = nullptr;
+  if (is_for_default_heap() && default_heap_gives({.bytes = bytes,
+                                                   .alignment = alignment,
+                                                   .zero = zero,
+                                                   .function = name_of_call(alignment, zero),
+                                                   .family = family,
+                                                   .site = site},
+                                                  block)) {
+    return block;
   }
   Thread* const thread = TARN_UNLIKELY(thread_is_ending) ? nullptr : this_thread();
-  void* block = nullptr;
   if (TARN_LIKELY(thread != nullptr)) {
     const std::uint64_t kept_before = thread->span_cache.taken.read();
     block = large_allocate(bytes, alignment, zero);
@@ -154,26 +165,30 @@ TARN_INLINE void* allocate_own(std::size_t size_class, std::size_t bytes,
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes, Family family,
                                         const void* site,
                                         std::size_t alignment = block_align) noexcept {
-  if (is_for_default_heap()) {
-    return default_heap_allocate({.bytes = bytes,
-                                  .alignment = alignment,
-                                  .function = name_of_call(alignment, false),
-                                  .family = family,
-                                  .site = site});
+  void* block = nullptr;
+  if (is_for_default_heap() && default_heap_gives({.bytes = bytes,
+                                                   .alignment = alignment,
+                                                   .function = name_of_call(alignment, false),
+                                                   .family = family,
+                                                   .site = site},
+                                                  block)) {
+    return block;
   }
   return allocate_own(size_class, bytes, instead_of(alignment));
 }
 
 TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
                                          const void* site) noexcept {
-  if (is_for_default_heap()) {
-    return default_heap_allocate({.bytes = bytes,
-                                  .zero = true,
-                                  .function = "calloc",
-                                  .family = Family::malloc,
-                                  .site = site});
+  void* block = nullptr;
+  if (is_for_default_heap() && default_heap_gives({.bytes = bytes,
+                                                   .zero = true,
+                                                   .function = "calloc",
+                                                   .family = Family::malloc,
+                                                   .site = site},
+                                                  block)) {
+    return block;
   }
-  void* const block = allocate_own(size_class, bytes, Instead::larger);
+  block = allocate_own(size_class, bytes, Instead::larger);
   if (TARN_UNLIKELY(block == nullptr)) return nullptr;
   return memset(block, 0, static_cast<const Page*>(page_map.span_of(block))->block_bytes);
 }
