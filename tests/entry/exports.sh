@@ -2,8 +2,9 @@
 # exports: libtarn.so shows the names that users rely on and nothing else, and needs little to run.
 #
 # Usage: exports.sh LIBTARN_SO [--update]. exports.golden has every name with its version; --update
-# writes it. That a name goes is argued in review, and so is that one comes. The lists below are the ones pinned in the architecture: the malloc
-# family, operators new and delete, tarn_*, namespace tarn, the migration names, dlopen, dlmopen.
+# writes it. A change is argued in review. The lists below are the ones pinned in the architecture:
+# the malloc family, operators new and delete, tarn_*, namespace tarn, the migration names, dlopen,
+# dlmopen.
 #
 # SPDX-License-Identifier: MIT
 set -eu
@@ -71,7 +72,7 @@ readelf -rW "$library" | grep -Eq 'DTPMOD|DTPOFF|TLSDESC' &&
 } > "$work/golden"
 [ "${2-}" != --update ] || cp "$work/golden" "$golden"
 if ! diff -u "$golden" "$work/golden" >&2; then
-  fail "other names than in exports.golden; if that is meant: tests/entry/exports.sh LIBTARN_SO --update"
+  fail "other names than in exports.golden; if they are meant, run this with --update"
 fi
 
 [ "$failures" -eq 0 ] || exit 1

@@ -129,7 +129,7 @@ void add_run_verb(CLI::App& app, RunOptions& options) {
   run->add_flag("--guard", options.is_guarded,
                 "As --check, and at reads and writes beyond a block or after its free");
   run->add_option("--guard-every", options.guard_every,
-                  "As --guard, for one of N blocks: nearly as fast as without")
+                  "As --guard, for one of N blocks, chosen at random")
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, guard_every_max).description(""));
   run->add_option("--json", options.json, "Write everything as JSON to FILE (- for stdout)")

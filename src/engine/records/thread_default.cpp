@@ -12,10 +12,10 @@ __thread tarn_heap default_heap{};
 constinit std::atomic<HeapRecord*> process_heap{nullptr};
 constinit std::uint32_t process_heap_every = 0;
 
+__thread std::uint32_t requests_to_sample = 0;
+
 namespace {
 
-// How many requests of the thread come to the next one that is due, and what draws it.
-TARN_INITIAL_EXEC __thread std::uint32_t requests_to_sample = 0;
 TARN_INITIAL_EXEC __thread Random random_of_thread{};
 
 std::atomic<std::uint64_t> threads_that_drew{0};
@@ -32,10 +32,11 @@ std::uint32_t draw_requests() noexcept {
 
 }  // namespace
 
-bool sample_is_due() noexcept {
-  TARN_ASSERT(is_sampled());
-  if (TARN_UNLIKELY(requests_to_sample == 0)) requests_to_sample = draw_requests();
-  return --requests_to_sample == 0;
+bool draw_sample() noexcept {
+  if (requests_to_sample == 0) requests_to_sample = draw_requests();
+  const bool is_due = requests_to_sample == 1;
+  requests_to_sample = is_due ? draw_requests() : requests_to_sample - 1;
+  return is_due;
 }
 
 }  // namespace tarn

@@ -35,9 +35,19 @@ inline bool is_sampled() noexcept {
 }
 inline bool has_other_default_heap() noexcept { return has_default_heap() && !is_sampled(); }
 
-// Counts a request of the calling thread. True when the process's heap is to serve it. pre:
-// is_sampled()
-bool sample_is_due() noexcept;
+// How many requests of the calling thread come to the next one that the process's heap serves. 0:
+// none was drawn yet.
+extern TARN_INITIAL_EXEC __thread std::uint32_t requests_to_sample;
+// Draws how many. True when the request is such a one.
+bool draw_sample() noexcept;
+
+// Counts a request. True when the process's heap is to serve it. pre: is_sampled()
+inline bool sample_is_due() noexcept {
+  TARN_ASSERT(is_sampled());
+  if (TARN_UNLIKELY(requests_to_sample <= 1)) return draw_sample();
+  --requests_to_sample;
+  return false;
+}
 
 // From now on malloc serves the calling thread as it serves a thread that has set nothing.
 inline void serve_as_process() noexcept {

@@ -155,9 +155,12 @@ TARN_COLD void* refilled_again(std::size_t size_class, std::size_t bytes,
   return try_again(bytes, [&] { return refilled(size_class, bytes, instead); });
 }
 
-// From malloc's own heap.
+// From malloc's own heap; in a sampled thread hits have not looked at what is at hand.
 TARN_INLINE void* allocate_own(std::size_t size_class, std::size_t bytes,
                                Instead instead) noexcept {
+  if (TARN_UNLIKELY(has_default_heap())) {
+    if (void* const block = cache_take(current_thread->cache, size_class)) return block;
+  }
   void* const block = refilled(size_class, bytes, instead);
   return TARN_LIKELY(block != nullptr) ? block : refilled_again(size_class, bytes, instead);
 }
