@@ -100,7 +100,7 @@ inline void require_live_if_suspect(SliceTag tag, void* p, const char* function)
 
 // Report a call that frees a block and says a size that it cannot have.
 void require_size(std::size_t size_class, const void* p, const FreeCall& given) noexcept;
-// pre: a large block that is no checked one
+// pre: a large block of malloc's own
 void require_large_size(const Page& page, const void* p, const FreeCall& given) noexcept;
 
 }  // namespace tarn

@@ -90,13 +90,12 @@ class Said {
     constexpr std::size_t most = FreeCall::any_bytes - 1;
     return Said(family, bytes < most ? bytes : most);
   }
-  constexpr bool has_bytes() const noexcept {
-    return (word_ & FreeCall::any_bytes) != FreeCall::any_bytes;
-  }
+  constexpr std::size_t bytes() const noexcept { return word_ & FreeCall::any_bytes; }
+  constexpr bool has_bytes() const noexcept { return bytes() != FreeCall::any_bytes; }
   // The call, of the family's function. `site` is its return address.
   constexpr FreeCall call(const void* site) const noexcept {
     const auto family = static_cast<Family>(word_ >> FreeCall::family_shift);
-    return {free_name(family), site, word_ & FreeCall::any_bytes, family};
+    return {free_name(family), site, bytes(), family};
   }
 
  private:

@@ -44,6 +44,11 @@ void free_locked(Page* page, void* p) noexcept {
   tend_zone(*record);
 }
 
+// False where the slow path has to look (require_size).
+bool said_fits(Said said, SliceTag tag) noexcept {
+  return !said.has_bytes() || SaidSize{said.bytes()}.is_of(tag & tag_class_mask);
+}
+
 // Of pages that the calling thread does not own, what no chain takes, and what looks free.
 TARN_NOINLINE void deallocate_elsewhere(void* p, Said said, const void* site) noexcept {
   if (p == nullptr) return;
@@ -71,10 +76,13 @@ void deallocate_slow(void* p, Said said, const void* site) noexcept {
   const PageMap::Slice slice = page_map.slice_of(p);
   auto* const page = static_cast<Page*>(page_map.span_of(slice));
   Thread* const thread = current_thread;
-  if (slice.tag() ==
-      0) {  // Another heap's page, perhaps the thread's own; or no block of malloc's.
-    if (TARN_LIKELY(page->heap_now() != &thread->heap) && deallocate_own(page, p)) return;
-  } else if (!said.has_bytes() && !thread->cache.looks_free(p) && gather_more(*thread, page, p)) {
+  const SliceTag tag = slice.tag();
+  if (tag == 0) {
+    // Another heap's page, perhaps the thread's own; or malloc's, between the starts of its blocks.
+    const bool is_between = page->block_bytes > slice_bytes && page->heap_now() == &thread->heap;
+    if (TARN_LIKELY(!is_between) && deallocate_own(page, p)) return;
+  } else if (!thread->cache.looks_free(p) && said_fits(said, tag) &&
+             gather_more(*thread, page, p)) {
     return;  // Its owner's line was left alone.
   }
   deallocate_elsewhere(p, said, site);
@@ -85,8 +93,9 @@ void deallocate_slow(void* p, const FreeCall& given) noexcept {
   const SpanKind kind = span->kind_now();
   auto* const page = static_cast<Page*>(span);
   if (kind == SpanKind::large) {
+    if (page->record_now() != &main_record) return heap_large_free(span);
     require_large_size(*page, p, given);
-    return page->record_now() == &main_record ? large_free(span) : heap_large_free(span);
+    return large_free(span);
   }
   if (kind == SpanKind::mixed) return mixed_free(page, p);
   if (is_checked(kind)) return checks_free(page, p, given);
