@@ -60,6 +60,14 @@ struct FreedBlock : Block {
 };
 static_assert(sizeof(FreedBlock) <= block_align);
 
+// The first block of a page's free list, without a mark: it may have been freed by malloc's frees.
+// pre: there is one, and it is at least as large as those of class 0.
+TARN_INLINE Block* page_take(Page* page) noexcept {
+  Block* const block = page_pop(page);
+  static_cast<FreedBlock*>(block)->mark = 0;
+  return block;
+}
+
 // A class takes blocks that are larger by up to this part. See docs/design/thread_cache.md.
 inline constexpr std::size_t larger_part = 8;
 

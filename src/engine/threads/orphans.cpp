@@ -42,10 +42,11 @@ std::uint32_t next_key() noexcept {
   return no_cache_key;
 }
 
-// Neither 0, which malloc writes over it, nor an address.
+// Neither 0, which malloc writes over it, nor an address. Both halves end in the bits that a node
+// of a tree has when it has gone (kinds/trees/node.hpp), so that a free leaves these as they are.
 std::uint64_t freed_mark() noexcept {
   static_assert(address_bits < 63);
-  return os::process_random() | std::uint64_t{1} << 63 | 1;
+  return os::process_random() | std::uint64_t{1} << 63 | 3 | std::uint64_t{3} << 32;
 }
 
 // The thread's record is the first of its records to lie in the pieces of its group.

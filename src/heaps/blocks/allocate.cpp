@@ -30,6 +30,11 @@ namespace {
 // How often a chunk is taken for one request: others may use up what it was taken for.
 constexpr int growths_max = 8;
 
+// Those of the heap's own classes may be smaller than a mark's end, and have none.
+Block* pop(Page* page) noexcept {
+  return page->size_class < class_count ? page_take(page) : page_pop(page);
+}
+
 Attempt from_thread_heap(ThreadHeap& thread_heap, std::size_t size_class,
                          std::size_t bytes) noexcept {
   Page* page =
@@ -43,7 +48,7 @@ Attempt from_thread_heap(ThreadHeap& thread_heap, std::size_t size_class,
     }
   }
   TARN_ASSERT(page->size_class == size_class && page->free != nullptr);
-  return {Outcome::done, page_pop(page), nullptr};
+  return {Outcome::done, pop(page), nullptr};
 }
 
 Attempt from_locked(HeapRecord& record, std::size_t size_class, const Request& request) noexcept {
@@ -141,7 +146,7 @@ void* refill_inside(Page* page, std::size_t bytes) noexcept {
     record = thread_heap.record;
     Busy busy(thread);
     Page* const refilled = refill_for(thread_heap, page->size_class, bytes);
-    if (TARN_LIKELY(refilled != nullptr)) block = page_pop(refilled);
+    if (TARN_LIKELY(refilled != nullptr)) block = pop(refilled);
     if (block != nullptr && soft_marks_due(*record)) due_for = record->handle().id;
   }
   thread.inside.store(false, std::memory_order_release);
@@ -155,7 +160,7 @@ void* heap_allocate_inside(tarn_heap heap, std::size_t bytes, const char* functi
   if (TARN_LIKELY(bytes <= block_bytes_max)) {
     Page* const page = current[class_of(bytes)];
     if (page->free != nullptr) {
-      void* const block = page_pop(page);
+      void* const block = page_take(page);
       current_thread->inside.store(false, std::memory_order_release);
       return block;
     }

@@ -130,59 +130,71 @@ namespace {
 // What another thread may be changing.
 template <class T>
 TARN_UNSANITIZED T* read_racing(T* const* place) noexcept {
-  return __atomic_load_n(place, __ATOMIC_RELAXED);
+  return __atomic_load_n(place, __ATOMIC_ACQUIRE);  // has_mark() comes after it.
 }
 
+TARN_UNSANITIZED bool has_mark(const ThreadCache& cache, const Block* block) noexcept {
+  const auto* const mark = reinterpret_cast<const std::uint64_t*>(block) + 1;
+  return __atomic_load_n(mark, __ATOMIC_RELAXED) == cache.freed_mark;
+}
+
+// Whether the lists that are looked at stay as they are meanwhile.
+enum class Lists : bool { rest, change };
+
 // True when the block is among the first `most` of the list. What is no block of the class ends it.
-bool has_block(const Block* list, std::size_t most, const Block* block,
-               std::size_t size_class) noexcept {
-  const Block* b = list;
-  for (; b != nullptr && most != 0; --most) {
+// A list that changes may lead through a block that is live by now, to whatever the program keeps
+// there: such a block has lost its mark, and ends it, too.
+bool has_block(const Block* list, std::size_t most, const Block* block, std::size_t size_class,
+               Lists lists) noexcept {
+  const ThreadCache& cache = current_thread->cache;
+  for (const Block* b = list; b != nullptr && most != 0; --most) {
     if (b == block) return true;
     if (address_of(b) >> address_bits != 0) return false;
     const PageMap::Slice slice = page_map.slice_of(b);
     if (!is_mallocs(slice.tag()) || class_of_tag(slice.tag()) != size_class) return false;
     if (!static_cast<const Page*>(page_map.span_of(slice))->is_block(b)) return false;
-    b = read_racing(reinterpret_cast<const Block* const*>(b));
+    const Block* const next = read_racing(reinterpret_cast<const Block* const*>(b));
+    // While the mark is there, the block has not been taken since.
+    if (lists == Lists::change && !has_mark(cache, b)) return false;
+    b = next;
   }
   return false;
 }
 
-bool is_on(const Page& page, const Block* block) noexcept {
+bool is_on(const Page& page, const Block* block, Lists lists) noexcept {
   const std::size_t most = page.carved;
   // Acquire: pairs with the frees that built the list.
   const Remote seen{page.remote.load(std::memory_order_acquire)};
   const Block* const remote = seen.head() == 0 ? nullptr : page.block_at(decode_head(seen.head()));
-  return has_block(read_racing(&page.free), most, block, page.size_class) ||
-         has_block(page.local_free, most, block, page.size_class) ||
-         has_block(remote, most, block, page.size_class);
+  return has_block(read_racing(&page.free), most, block, page.size_class, lists) ||
+         has_block(page.local_free, most, block, page.size_class, lists) ||
+         has_block(remote, most, block, page.size_class, lists);
 }
 
-bool is_at_hand(const Thread& thread, const Page& page, const Block* block) noexcept {
-  const std::size_t size_class = page.size_class;
-  const CachedList& list = thread.cache.lists[size_class];
-  if (has_block(list.first, thread.cache.count(size_class), block, size_class)) return true;
+bool is_in_a_chain(const Thread& thread, const Page& page, const Block* block) noexcept {
+  const Lists lists = &thread == current_thread ? Lists::rest : Lists::change;
   bool found = false;
   thread.gathered.for_each([&](const GatheredChain& chain) noexcept {
     if (chain.page != &page) return;
-    found |= has_block(read_racing(&chain.first), chain.count, block, size_class);
+    found |= has_block(read_racing(&chain.first), chain.count, block, page.size_class, lists);
   });
   return found;
 }
 
-bool is_in_a_list(const Page& page, const Block* block) noexcept {
-  if (is_on(page, block)) return true;
+// Only the page's owner has blocks of it at hand, but for what others have gathered.
+bool is_free(const Page& page, const Block* block) noexcept {
+  const Thread* const owner = page.owner.load(std::memory_order_relaxed);
+  const Lists lists = owner == current_thread ? Lists::rest : Lists::change;
+  if (is_on(page, block, lists)) return true;
+  const std::size_t size_class = page.size_class;
+  if (owner != nullptr && has_block(owner->cache.lists[size_class].first,
+                                    owner->cache.count(size_class), block, size_class, lists)) {
+    return true;
+  }
   for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
-    if (is_at_hand(*t, page, block)) return true;
+    if (is_in_a_chain(*t, page, block)) return true;
   }
   return false;
-}
-
-// The owner sees its lists as they are. To another thread one may seem to go through a block that
-// has just been allocated, and on to whatever the program keeps there; hardly so twice.
-bool is_free(const Page& page, const Block* block) noexcept {
-  if (!is_in_a_list(page, block)) return false;
-  return page.owner.load(std::memory_order_relaxed) == current_thread || is_in_a_list(page, block);
 }
 
 // A block that realloc has left where it is may be of any larger class, as one with an alignment.

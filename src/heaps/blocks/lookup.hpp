@@ -84,8 +84,10 @@ inline tarn_heap handle_of(const Span* span, const void* p) noexcept {
 
 // Suspects: what looks as if it were no live block of malloc's own heap, by its address or by the
 // mark of freed blocks (engine/records/thread_cache.hpp); or one of another size than is said.
-// Whether a block is free is looked up in the lists of all threads, so no live one is ever
-// reported, whatever the program has written to it.
+// Whether a block is free is looked up in the lists that it would be in, whatever the program has
+// written to it. What the thread does not own may change meanwhile: of that, only what has the mark
+// is followed, so a live block is reported only when a free by another thread has written a mark
+// and not yet a link, where the block's last content was an address of what has the mark.
 //
 // Reports p, and does not return, when it is not the start of a block, or is a free one. Otherwise
 // p does not look free any more. pre: p looks free, the tag is that of its slice and of malloc's

@@ -100,8 +100,10 @@ inline TreeMemory memory_of(const TreeNode* node) noexcept {
   return static_cast<TreeMemory>(node->word[2] & 3);
 }
 
-// Marks the node before its block is freed, so that a later use is seen. A free overwrites at most
-// the first 8 bytes of a block, which end before the mark; or the heap checks its frees itself.
+// Marks the node before its block is freed, so that a later use is seen. A free overwrites the
+// first 8 bytes of a block, which end before the mark, and in malloc's own blocks the next 8, with
+// bits that say the same (freed_mark() of engine/threads/orphans.cpp); or the heap checks its
+// frees.
 inline void mark_gone(TreeNode* node) noexcept { node->word[2] |= memory_of_none; }
 inline bool has_gone(const TreeNode* node) noexcept { return memory_of(node) == memory_of_none; }
 

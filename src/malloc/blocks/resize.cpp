@@ -126,6 +126,8 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   auto* const page = static_cast<Page*>(span);
   const bool has_room =
       checked ? checks_resize(page, p, bytes, wanted.call(), Resize::if_fits) : bytes <= size;
+  // It is as large as it was, and what is said of its size is that of the request.
+  if (has_room && span->kind_now() == SpanKind::large) page->set_requested(bytes);
   return stay(p, has_room, saved);
 }
 

@@ -26,6 +26,7 @@ struct Live {
   unsigned char* start;
   std::size_t bytes;
   unsigned char mark;
+  bool is_aligned;  // By its request: its size alone does not free it.
 };
 
 class Scenario {
@@ -34,7 +35,7 @@ class Scenario {
   std::uint64_t nulls() const { return nulls_; }
 
  private:
-  void add(void* p, std::size_t bytes, std::size_t alignment, bool zero);
+  void add(void* p, std::size_t bytes, std::size_t alignment, bool zero, bool is_aligned = false);
   void verify(const Live& live, std::size_t bytes);
   void grow(std::size_t i, std::size_t bytes);
   void small();
@@ -45,7 +46,7 @@ class Scenario {
   std::uint64_t nulls_ = 0;
 };
 
-void Scenario::add(void* p, std::size_t bytes, std::size_t alignment, bool zero) {
+void Scenario::add(void* p, std::size_t bytes, std::size_t alignment, bool zero, bool is_aligned) {
   if (p == nullptr) {
     ASSERT_EQ(errno, ENOMEM);
     ++nulls_;
@@ -57,7 +58,7 @@ void Scenario::add(void* p, std::size_t bytes, std::size_t alignment, bool zero)
   for (std::size_t i = 0; zero && i < bytes; i += 61) ASSERT_EQ(start[i], 0);
   const auto mark = static_cast<unsigned char>(live_.size() + 1);
   std::memset(start, mark, bytes);
-  live_.push_back({start, bytes, mark});
+  live_.push_back({start, bytes, mark, is_aligned});
 }
 
 void Scenario::verify(const Live& live, std::size_t bytes) {
@@ -79,6 +80,7 @@ void Scenario::grow(std::size_t i, std::size_t bytes) {
   live_[i].start = static_cast<unsigned char*>(p);
   verify(live_[i], std::min(bytes, live_[i].bytes));
   live_[i].bytes = bytes;
+  live_[i].is_aligned = false;
   std::memset(p, live_[i].mark, bytes);
 }
 
@@ -91,7 +93,7 @@ void Scenario::small() {
     errno = 0;
     add(tarn_calloc(bytes, 2), 2 * bytes, block_align, true);
     errno = 0;
-    add(tarn_aligned_alloc(4096, bytes), bytes, 4096, false);
+    add(tarn_aligned_alloc(4096, bytes), bytes, 4096, false, true);
   }
 }
 
@@ -106,10 +108,13 @@ void Scenario::large() {
   errno = 0;
   const int error = tarn_posix_memalign(&p, 8 * mib, 100);
   ASSERT_EQ(errno, error);
-  add(p, 100, 8 * mib, false);
+  add(p, 100, 8 * mib, false, true);
   for (std::size_t i = 0; i < live_.size(); i += 17) grow(i, live_[i].bytes * 2 + 100);
   for (std::size_t i = 5; i < live_.size(); i += 29) grow(i, live_[i].bytes / 3 + 1);
   if (!live_.empty()) grow(live_.size() - 1, 9 * mib);
+  errno = 0;
+  add(tarn_malloc(3 * mib), 3 * mib, slice_bytes, false);
+  grow(live_.size() - 1, 25000);  // Stays a large block when there is no page for a smaller one.
   for (std::size_t i = 0; i < live_.size(); i += 83) grow(i, 2 * mib);
 }
 
@@ -134,7 +139,11 @@ void Scenario::run(bool in_threads) {
   tarn_malloc_trim(0);
   for (const Live& live : live_) {
     verify(live, live.bytes);
-    tarn_free(live.start);
+    if (live.is_aligned) {
+      tarn_free(live.start);
+    } else {
+      tarn_free_sized(live.start, live.bytes);
+    }
   }
   tarn_malloc_trim(0);
 }

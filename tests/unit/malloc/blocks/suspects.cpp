@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actor.hpp"
+#include "heaps/blocks/allocate.hpp"
 #include "malloc/blocks/resize.hpp"
 
 namespace tarn {
@@ -15,7 +16,10 @@ namespace {
 
 class SuspectsTest : public testing::Test {
  protected:
-  SuspectsTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  SuspectsTest() {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    if (current_thread == no_thread()) thread_start();
+  }
   ~SuspectsTest() override {
     trim(0);
     EXPECT_TRUE(store.check());
@@ -97,17 +101,39 @@ TEST_F(SuspectsTest, ALiveBlockMayHoldTheMark) {
   other.end();
 }
 
-// A heap by its handle takes blocks from its pages, and leaves what they hold.
-TEST_F(SuspectsTest, ABlockByTheHandleMayHoldTheMarkOfItsLastLife) {
-  std::byte* const p = take(100);
+// Another thread's list at hand may lead through a block that was taken meanwhile, and keeps p.
+TEST_F(SuspectsTest, ABlockThatHoldsItsAddressIsNoList) {
+  Actor owner;
+  void* const p = owner.allocate(100);
+  void* const last = owner.allocate(100);
+  void* const taken = owner.allocate(100);
+  owner.run([&] {
+    deallocate(last);
+    deallocate(taken);
+  });
+  std::uint64_t as_freed[2];
+  memcpy(as_freed, taken, sizeof as_freed);
+  const std::uint64_t as_taken[2] = {address_of(p), 0};
+  memcpy(taken, as_taken, sizeof as_taken);
+  second_word(p) = current_thread->cache.freed_mark;
   deallocate(p);
-  give_what_is_at_hand();
-  std::vector<void*> blocks;
-  do {
-    blocks.push_back(Actor::allocate_from_page(100));
-  } while (blocks.back() != p);
-  EXPECT_EQ(second_word(p), std::uint64_t{current_thread->cache.freed_mark});
-  for (void* const block : blocks) deallocate(block);
+  memcpy(taken, as_freed, sizeof as_freed);
+  owner.end();
+}
+
+TEST_F(SuspectsTest, ABlockByTheHandleLosesTheMarkOfItsLastLife) {
+  const tarn_heap heap = main_record.handle();
+  for (const std::size_t bytes : {100u, 3000u}) {
+    std::byte* const p = take(bytes);
+    deallocate(p);
+    give_what_is_at_hand();
+    std::vector<void*> blocks;
+    do {
+      blocks.push_back(heap_allocate(heap, bytes, "test"));
+      ASSERT_NE(second_word(blocks.back()), std::uint64_t{current_thread->cache.freed_mark});
+    } while (blocks.back() != p);
+    for (void* const block : blocks) deallocate(block);
+  }
 }
 
 TEST_F(SuspectsTest, ALargeBlockThatBecomesSmallHasNoMark) {
