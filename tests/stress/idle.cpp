@@ -14,7 +14,7 @@
 #include "../support/child.hpp"
 #include "../support/threads.hpp"
 #include "blocks.hpp"
-#include "engine/threads/idle_purge.hpp"
+#include "engine/upkeep/idle_purge.hpp"
 
 namespace {
 

@@ -104,7 +104,7 @@ class Actor {
       Busy busy(*current_thread);
       page = refill(heap, class_of(bytes));
     }
-    return page == nullptr ? nullptr : page_take(page);
+    return page == nullptr ? nullptr : page_pop_unmarked(page);
   }
 
   static Page* page_of(const void* block) { return static_cast<Page*>(page_map.span_of(block)); }

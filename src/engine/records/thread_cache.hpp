@@ -62,7 +62,7 @@ static_assert(sizeof(FreedBlock) <= block_align);
 
 // The first block of a page's free list, without a mark: it may have been freed by malloc's frees.
 // pre: there is one, and it is at least as large as those of class 0.
-TARN_INLINE Block* page_take(Page* page) noexcept {
+TARN_INLINE Block* page_pop_unmarked(Page* page) noexcept {
   Block* const block = page_pop(page);
   static_cast<FreedBlock*>(block)->mark = 0;
   return block;

@@ -38,7 +38,7 @@ void* EndingThreads::allocate(std::size_t size_class) noexcept {
   if (block == nullptr) {
     Page* const page = refill(thread->heap, size_class);
     TARN_ASSERT(page == nullptr || page->owner.load(std::memory_order_relaxed) == thread);
-    if (page != nullptr) block = page_take(page);
+    if (page != nullptr) block = page_pop_unmarked(page);
   }
   Busy::end(*thread);
   end();

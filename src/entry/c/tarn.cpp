@@ -8,7 +8,7 @@
 #include "malloc/blocks/free.hpp"
 #include "malloc/process/account.hpp"
 
-#include "engine/threads/upkeep.hpp"
+#include "engine/upkeep/upkeep.hpp"
 #include "heaps/heap/recovery.hpp"
 #include "malloc/blocks/family.hpp"
 #include "platform/os/pressure.hpp"

@@ -11,7 +11,7 @@
 #include "engine/records/gate.hpp"
 #include "engine/records/thread_heaps.hpp"
 #include "engine/threads/refill.hpp"
-#include "engine/threads/upkeep.hpp"
+#include "engine/upkeep/upkeep.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/blocks/relief.hpp"
 #include "heaps/checked/checks.hpp"
@@ -32,7 +32,7 @@ constexpr int growths_max = 8;
 
 // Those of the heap's own classes may be smaller than a mark's end, and have none.
 Block* pop(Page* page) noexcept {
-  return page->size_class < class_count ? page_take(page) : page_pop(page);
+  return page->size_class < class_count ? page_pop_unmarked(page) : page_pop(page);
 }
 
 Attempt from_thread_heap(ThreadHeap& thread_heap, std::size_t size_class,
@@ -160,7 +160,7 @@ void* heap_allocate_inside(tarn_heap heap, std::size_t bytes, const char* functi
   if (TARN_LIKELY(bytes <= block_bytes_max)) {
     Page* const page = current[class_of(bytes)];
     if (page->free != nullptr) {
-      void* const block = page_take(page);
+      void* const block = page_pop_unmarked(page);
       current_thread->inside.store(false, std::memory_order_release);
       return block;
     }

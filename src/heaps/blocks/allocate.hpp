@@ -39,7 +39,7 @@ TARN_INLINE void* heap_allocate(tarn_heap heap, std::size_t bytes, const char* f
     if (TARN_LIKELY(bytes <= linear_bytes_max)) {
       Page* const page = current[linear_class_of(bytes)];
       if (TARN_LIKELY(page->free != nullptr)) {
-        void* const block = page_take(page);
+        void* const block = page_pop_unmarked(page);
         thread->inside.store(false, std::memory_order_release);
         return block;
       }

@@ -6,7 +6,7 @@
 #include "engine/layout/geometry.hpp"
 #include "engine/records/gate.hpp"
 #include "engine/records/thread.hpp"
-#include "engine/threads/idle_purge.hpp"
+#include "engine/upkeep/idle_purge.hpp"
 #include "platform/base/check.hpp"
 
 namespace tarn {

@@ -5,7 +5,7 @@
 //
 // A thread stacks blocks of its own pages alone; those of other threads go back to these. What was
 // not wanted again for purge_delay_ms goes back to the heap when the thread stacks or takes some
-// more blocks of the class, or when memory is looked after (engine/threads/idle_purge.hpp), by any
+// more blocks of the class, or when memory is looked after (engine/upkeep/idle_purge.hpp), by any
 // thread; and all of it when the thread ends, at a trim, and when memory is short.
 //
 // SPDX-License-Identifier: MIT

@@ -200,7 +200,7 @@ TARN_NOINLINE void* xmalloc_slow(std::size_t bytes, const void* site) noexcept {
     const std::size_t size_class = served[class_of(bytes)];
     Page* const page = thread.heap.current[size_class];
     void* block = take_stacked_of(size_class);
-    if (block == nullptr && page->free != nullptr) block = page_take(page);
+    if (block == nullptr && page->free != nullptr) block = page_pop_unmarked(page);
     if (block == nullptr) {
       thread.inside.store(true, std::memory_order_relaxed);
       block = refill_inside(page, bytes);
@@ -216,7 +216,7 @@ TARN_NOINLINE void* xmalloc_slow(std::size_t bytes, const void* site) noexcept {
 // The thread has no credit for the block that it is about to pop.
 TARN_NOINLINE void* make_block(Thread& thread, Page* page) noexcept {
   count_made(thread, page->size_class);
-  return page_take(page);
+  return page_pop_unmarked(page);
 }
 
 TARN_NOINLINE void free_attention(Page* page) noexcept {
@@ -313,7 +313,7 @@ void* tarn_xmalloc(std::size_t bytes) {
   Page* const page = thread.heap.current[size_class];
   if (TARN_UNLIKELY(page->free == nullptr)) return xmalloc_slow(bytes, __builtin_return_address(0));
   if (TARN_UNLIKELY(!take_credit(thread, size_class))) return make_block(thread, page);
-  return page_take(page);
+  return page_pop_unmarked(page);
 }
 
 void* tarn_xmalloc_aligned(std::size_t alignment, std::size_t bytes) {

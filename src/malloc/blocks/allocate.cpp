@@ -11,7 +11,7 @@
 #include "engine/threads/ending_threads.hpp"
 #include "engine/threads/refill.hpp"
 #include "engine/threads/thread_life.hpp"
-#include "engine/threads/upkeep.hpp"
+#include "engine/upkeep/upkeep.hpp"
 #include "heaps/heap/large.hpp"
 #include "heaps/heap/recovery.hpp"
 #include "malloc/blocks/default_heap.hpp"

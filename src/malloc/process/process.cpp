@@ -7,7 +7,7 @@
 #include "engine/records/thread_default.hpp"
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
-#include "engine/threads/upkeep.hpp"
+#include "engine/upkeep/upkeep.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/fork/fork_repair.hpp"
 #include "heaps/heap/exclusive.hpp"

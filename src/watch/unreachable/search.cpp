@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "engine/threads/idle_purge.hpp"
+#include "engine/upkeep/idle_purge.hpp"
 #include "heaps/checked/places.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/registry.hpp"

@@ -7,7 +7,7 @@
 
 #include "cache_test.hpp"
 #include "engine/threads/flush.hpp"
-#include "engine/threads/upkeep.hpp"
+#include "engine/upkeep/upkeep.hpp"
 #include "malloc/blocks/resize.hpp"
 #include "malloc/process/account.hpp"
 

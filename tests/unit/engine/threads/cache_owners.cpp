@@ -5,8 +5,8 @@
 #include "cache_test.hpp"
 #include "engine/threads/flush.hpp"
 #include "engine/threads/gathering.hpp"
-#include "engine/threads/idle_purge.hpp"
 #include "engine/threads/orphan_care.hpp"
+#include "engine/upkeep/idle_purge.hpp"
 
 namespace tarn {
 namespace {

@@ -7,7 +7,7 @@
 #include "engine/threads/flush.hpp"
 
 #include "actor.hpp"
-#include "engine/threads/upkeep.hpp"
+#include "engine/upkeep/upkeep.hpp"
 #include "malloc/process/account.hpp"
 #include "platform/os/fake/fake.hpp"
 

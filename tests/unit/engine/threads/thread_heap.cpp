@@ -9,7 +9,7 @@
 #include "engine/layout/page_plan.hpp"
 #include "engine/threads/cache_care.hpp"
 #include "engine/threads/thread_heap.hpp"
-#include "engine/threads/upkeep.hpp"
+#include "engine/upkeep/upkeep.hpp"
 #include "platform/os/fake/fake.hpp"
 
 namespace tarn {

@@ -1,4 +1,4 @@
-// protocol, the part of src/engine/pages/page_purge.cpp and src/engine/threads/idle_purge.cpp:
+// protocol, the part of src/engine/pages/page_purge.cpp and src/engine/upkeep/idle_purge.cpp:
 // pages that are purged in their owner's mail.
 //
 // SPDX-License-Identifier: MIT

@@ -1,7 +1,7 @@
 // idle_purge: see idle_purge.hpp.
 //
 // SPDX-License-Identifier: MIT
-#include "engine/threads/idle_purge.hpp"
+#include "engine/upkeep/idle_purge.hpp"
 
 #include "engine/records/record.hpp"
 #include "engine/store/store.hpp"

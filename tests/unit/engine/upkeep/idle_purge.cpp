@@ -1,7 +1,7 @@
 // Memory that was freed for threads which do not look at their mail.
 //
 // SPDX-License-Identifier: MIT
-#include "engine/threads/idle_purge.hpp"
+#include "engine/upkeep/idle_purge.hpp"
 #include "heaps/fork/fork_repair.hpp"
 #include "heaps/operations/life.hpp"
 #include "heaps/operations/trim.hpp"

@@ -1,7 +1,7 @@
 // upkeep: see upkeep.hpp.
 //
 // SPDX-License-Identifier: MIT
-#include "engine/threads/upkeep.hpp"
+#include "engine/upkeep/upkeep.hpp"
 
 #include <cerrno>
 
@@ -11,10 +11,10 @@
 #include "engine/threads/cache_care.hpp"
 #include "engine/threads/flush.hpp"
 #include "engine/threads/gathering.hpp"
-#include "engine/threads/idle_purge.hpp"
 #include "engine/threads/orphan_care.hpp"
 #include "engine/threads/span_cache.hpp"
 #include "engine/threads/thread_heap.hpp"
+#include "engine/upkeep/idle_purge.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 
