@@ -152,6 +152,18 @@ def preloaded(name, path, **more):
   return Contestant(name, str(Path(path).resolve()), digest(path), **more)
 
 
+MODES = ("fast", "hardened", "checked", "guarded")  # Of malloc (docs/options.md).
+
+
+def name_of(mode):
+  return "tarn" if mode == "fast" else f"tarn, {mode}"
+
+
+def in_mode(library, mode):
+  """tarn's malloc in one of its modes."""
+  return preloaded(name_of(mode), library, environment={"TARN_OPTIONS": f"mode={mode}"})
+
+
 def peers(names=None, table=PEERS_TABLE, fetch=()):
   """Those that bench/peers/fetch has built, of `names` or all. `fetch`: its options, with which it
   is called where it never was; None: it is not called."""

@@ -70,7 +70,8 @@ class Meter:
                *within, *map(str, task.command(self.place))]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout,
                             stderr=subprocess.PIPE, cwd=self.place.scratch,
-                            env={**self.environment, **task.environment}, start_new_session=True)
+                            env={**self.environment, **allocator.environment, **task.environment},
+                            start_new_session=True)
 
   @contextmanager
   def ending(self, process, who):

@@ -6,7 +6,8 @@ SPDX-License-Identifier: MIT
 """
 from .figures import contestants_in
 from .machine import in_words, run_in_words
-from .misuse_suite import MODES, OUTCOMES, STOPPED, family, name_of
+from .driver import MODES, name_of
+from .misuse_suite import OUTCOMES, STOPPED, family
 from .tables import NOTHING, listed, table
 
 def cases_in(rounds):

@@ -12,17 +12,7 @@ from .driver import Failure
 STOPPED = ("reported", "crashed")
 OUTCOMES = (*STOPPED, "unnoticed", "harmed", "leaked", "hangs")
 STATUSES = {0: "unnoticed", 3: "harmed", 4: "leaked"}
-MODES = ("fast", "checked", "guarded")  # Of malloc (docs/options.md).
 LIMIT = 10.0  # Seconds; the slowest takes one.
-
-
-def name_of(mode):
-  return "tarn" if mode == "fast" else f"tarn, {mode}"
-
-
-def in_mode(library, mode):
-  """tarn's malloc in one of its modes."""
-  return driver.preloaded(name_of(mode), library, environment={"TARN_OPTIONS": f"mode={mode}"})
 
 
 def cases(program):

@@ -148,9 +148,10 @@ TEST_F(Run, EnvironmentIsTheUsersWithTarnInFront) {
   EXPECT_TRUE(contains(result.output, "\npurge_delay_ms=5,account=" + folder().string() + "/"));
 }
 
-TEST_F(Run, CheckAndGuardAreModesInPlaceOfTheUsers) {
+TEST_F(Run, ModesAreInPlaceOfTheUsers) {
   variables = {"TARN_OPTIONS=mode=fast,purge_delay_ms=5"};
-  for (const auto& [flag, mode] : {std::pair("--check", "checked"), {"--guard", "guarded"}}) {
+  for (const auto& [flag, mode] :
+       {std::pair("--hardened", "hardened"), {"--check", "checked"}, {"--guard", "guarded"}}) {
     const Result result = run_on_fake({"-q", flag}, {TARN_SUBJECT, "environment"});
     EXPECT_TRUE(contains(result.output, std::string(",mode=") + mode + "\n")) << result.output;
     EXPECT_TRUE(contains(result.output, "\npurge_delay_ms=5,account="));

@@ -50,6 +50,8 @@ TEST_F(Usage, NumbersAndCombinations) {
   expect_refused({"run", "--compare", "3", "--stats", "--", "true"}, "single run");
   expect_refused({"run", "--compare", "3", "--check", "--", "true"}, "single run");
   expect_refused({"run", "--check", "--guard", "--", "true"}, "leave one of them out");
+  expect_refused({"run", "--hardened", "--guard", "--", "true"}, "leave one of them out");
+  expect_refused({"run", "--guard-every", "5", "--hardened", "--", "true"}, "is for all blocks");
   expect_refused({"run", "--guard-every", "5", "--guard", "--", "true"}, "is for all blocks");
   expect_refused({"run", "--guard-every", "0", "--", "true"}, "--guard-every");
   expect_refused({"run", "--compare", "3", "--guard-every", "5", "--", "true"}, "single run");

@@ -36,7 +36,7 @@ inline constexpr std::array<LibraryOption, 14> library_options = {{
      "asking; 0: never"},
     {"large_move_kib", "64 to 4294967296", "256",
      "from this size on a growing large block may move by page tables"},
-    {"mode", "fast|checked|guarded|passthrough", "",
+    {"mode", "fast|hardened|checked|guarded|passthrough", "",
      "how strictly malloc checks the use of its blocks (tarn/source/mode.h)"},
     {"purge_delay_ms", "0 to 3600000", "500",
      "how long freed memory stays warm before it goes back to the OS; 0: at once"},

@@ -124,6 +124,8 @@ void add_run_verb(CLI::App& app, RunOptions& options) {
   set_usage(run, "Usage: tarn run [OPTIONS] -- PROGRAM [ARGS...]\n");
   run->footer(run_footer);
   run->add_flag("--stats", options.has_class_table, "Show allocations by size class, with slack");
+  run->add_flag("--hardened", options.is_hardened,
+                "End the program at most mistakes with its blocks; for production");
   run->add_flag("--check", options.is_checked,
                 "End the program at a wrong free or a write beyond a block, and say which");
   run->add_flag("--guard", options.is_guarded,
@@ -167,13 +169,21 @@ void check_options(const CLI::App& run) {
     throw Failure(status_usage, "run: --guard finds what --check does; leave one of them out");
   }
   for (const char* const option : {"--check", "--guard"}) {
+    if (is_given("--hardened") && is_given(option)) {
+      throw Failure(status_usage, fmt::format("run: {} finds what --hardened does, and more; leave "
+                                              "one of them out",
+                                              option));
+    }
+  }
+  for (const char* const option : {"--hardened", "--check", "--guard"}) {
     if (is_given("--guard-every") && is_given(option)) {
       throw Failure(
           status_usage,
           fmt::format("run: {} is for all blocks; leave it or --guard-every out", option));
     }
   }
-  for (const char* const option : {"--stats", "--quiet", "--check", "--guard", "--guard-every"}) {
+  for (const char* const option :
+       {"--stats", "--quiet", "--hardened", "--check", "--guard", "--guard-every"}) {
     if (is_given("--compare") && is_given(option)) {
       throw Failure(status_usage, fmt::format("run: {} is for a single run; leave it or --compare "
                                               "out",

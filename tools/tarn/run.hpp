@@ -15,6 +15,7 @@ struct RunOptions {
   std::string library;
   std::string json;
   bool has_class_table = false;
+  bool is_hardened = false;
   bool is_checked = false;
   bool is_guarded = false;
   std::size_t guard_every = 0;  // Of so many blocks one is guarded; 0: not said.
@@ -29,7 +30,9 @@ struct RunOptions {
   bool allows_failure = false;
 
   // Of malloc, as TARN_OPTIONS has it; empty: what the user's TARN_OPTIONS says.
-  std::string mode() const { return is_checked ? "checked" : is_guarded ? "guarded" : ""; }
+  std::string mode() const {
+    return is_hardened ? "hardened" : is_checked ? "checked" : is_guarded ? "guarded" : "";
+  }
   ColorChoice color() const noexcept {
     if (refuses_color) return ColorChoice::never;
     return wants_color ? ColorChoice::always : ColorChoice::automatic;

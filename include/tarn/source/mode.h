@@ -17,10 +17,11 @@ extern "C" {
  * have, or not with its other options or on this system: EINVAL or ENOTSUP, and a line on standard
  * error that says why. */
 enum tarn_mode {
-  TARN_MODE_FAST = 0,       /* Finds only what is cheap to find. */
-  TARN_MODE_CHECKED = 1,    /* Finds and reports wrong frees and writes beyond a block. */
-  TARN_MODE_GUARDED = 2,    /* Each block ends at an OS page that faults. */
-  TARN_MODE_PASSTHROUGH = 3 /* Each block is one of the program's malloc, which tools watch. */
+  TARN_MODE_FAST = 0,        /* Finds only what is cheap to find. */
+  TARN_MODE_CHECKED = 1,     /* Finds and reports wrong frees and writes beyond a block. */
+  TARN_MODE_GUARDED = 2,     /* Each block ends at an OS page that faults. */
+  TARN_MODE_PASSTHROUGH = 3, /* Each block is one of the program's malloc, which tools watch. */
+  TARN_MODE_HARDENED = 4     /* Of the process's malloc alone (docs/options.md). */
 };
 
 #ifdef __cplusplus

@@ -17,6 +17,7 @@ enum class Mode : unsigned char {
   checked = TARN_MODE_CHECKED,
   guarded = TARN_MODE_GUARDED,
   passthrough = TARN_MODE_PASSTHROUGH,
+  hardened = TARN_MODE_HARDENED,
 };
 
 }  // namespace tarn

@@ -89,6 +89,7 @@ struct HeapRecord {
   // The lists of its thread heaps are being changed: see EditingLists (exclusive_pages.hpp).
   bool editing_lists = false;
   bool secret = false;       // Blocks are wiped when they are freed.
+  bool hardened = false;     // Blocks are sealed (engine/pages/seal.hpp). It stays, once it is so.
   bool everlasting = false;  // A room's that serves the process: no program ends or empties it.
   std::atomic<Frozen> frozen{Frozen::no};
   std::uint32_t children = 0;  // A destroyed parent stays until its last child goes.
@@ -161,6 +162,12 @@ inline bool has_class(const HeapRecord& record, std::size_t size_class) noexcept
 inline std::size_t block_bytes_of(HeapRecord& record, std::size_t size_class) noexcept {
   return size_class < class_count ? class_block_bytes[size_class]
                                   : record.fixed(size_class - class_count).block_bytes;
+}
+
+// The id by which hit paths find a thread's thread heap. Blocks of a hardened heap are to be proven
+// first, so there it is none that a handle has.
+inline std::uint64_t slot_id(const HeapRecord& record, std::uint64_t id) noexcept {
+  return record.hardened ? id | std::uint64_t{1} << 63 : id;
 }
 
 inline bool is_frozen(const HeapRecord& record) noexcept {

@@ -24,6 +24,7 @@ constinit Thread empty_thread{{{}, {.current = no_pages(), .record = &main_recor
 constinit Nobody locked_nobody;
 constinit Nobody frozen_nobody;
 constinit Nobody lost_nobody;
+constinit Nobody hardened_nobody;
 
 __thread Thread* current_thread = &empty_thread;
 __thread Serving* current_serving = &empty_thread;

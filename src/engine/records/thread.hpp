@@ -201,6 +201,8 @@ struct SpanCache {
   }
 };
 
+struct Delay;
+
 struct alignas(cache_line_bytes) Thread : Serving {
   std::uint32_t work = 0;  // See upkeep.hpp.
   // The thread is on a slow path, and its lists may be half-changed. A fork looks at this.
@@ -227,6 +229,9 @@ struct alignas(cache_line_bytes) Thread : Serving {
   SpanCache span_cache{};
 
   Gathered gathered{};
+
+  // Blocks of hardened heaps (engine/threads/delay.hpp). Made when it is wanted, and kept.
+  std::atomic<Delay*> delay{nullptr};
 
   // Pages of which other threads have freed blocks.
   alignas(cache_line_bytes) Mailbox mail{};
@@ -260,11 +265,26 @@ union Nobody {
 extern Nobody locked_nobody;
 extern Nobody frozen_nobody;
 extern Nobody lost_nobody;
+extern Nobody hardened_nobody;
 
 inline constexpr Thread& locked_owner = locked_nobody.thread;  // Of pages used under a lock.
 inline constexpr Thread& frozen_owner = frozen_nobody.thread;  // Of pages of frozen heaps.
 // Of pages that a fork has left half-changed. Only remote frees reach these.
 inline constexpr Thread& lost_owner = lost_nobody.thread;
+// Of pages of hardened heaps, so that each free of a block there takes the slow path.
+inline constexpr Thread& hardened_owner = hardened_nobody.thread;
+
+inline bool is_hardened(const Page& page) noexcept {
+  return page.owner.load(std::memory_order_relaxed) == &hardened_owner;
+}
+
+// The thread whose page it is, where `owner` says that of hardened and frozen heaps alike. pre: the
+// page is no lost one, and that of a heap
+inline Thread* thread_of(const Page& page) noexcept {
+  Thread* const owner = page.owner.load(std::memory_order_relaxed);
+  const bool says = owner != &frozen_owner && owner != &hardened_owner;
+  return says ? owner : page.heap_now()->thread;
+}
 
 extern TARN_INITIAL_EXEC __thread Thread* current_thread;
 // That of current_thread, or empty_view.

@@ -84,7 +84,7 @@ ThreadHeap* ThreadHeaps::join(HeapRecord& record, Thread& thread) noexcept {
     HeapSlot& slot = thread.slots[id % heap_slots];
     TARN_ASSERT(id != 0 && id != HeapSlot::no_id);
     slot.current = thread_heap->current.data();
-    slot.id.store(id, std::memory_order_relaxed);
+    slot.id.store(slot_id(record, id), std::memory_order_relaxed);
   }
   return thread_heap;
 }

@@ -32,6 +32,11 @@ inline bool is_lost(const ThreadHeap& thread_heap) noexcept {
   return thread_heap.thread->state.load(std::memory_order_relaxed) == ThreadState::lost;
 }
 
+// Whom the thread heap's pages name as their owner.
+inline Thread* owner_of_pages(const ThreadHeap& thread_heap) noexcept {
+  return thread_heap.record->hardened ? &hardened_owner : thread_heap.thread;
+}
+
 // The thread's thread heap of a heap; null when there is none. Any thread that is inside the heap.
 ThreadHeap* find_thread_heap(HeapRecord& record, const Thread& thread) noexcept;
 

@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "engine/records/record.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
 #include "platform/base/check.hpp"
@@ -248,7 +248,7 @@ Page* Orphans::adopt_page(ThreadHeap& heap, std::size_t size_class) noexcept {
     if (heap.record == &main_record) page_map.retag(adopted->base, adopted->slices, 0);
     TARN_FORK_FENCE();
     adopted->set_heap(&heap);
-    adopted->owner.store(heap.thread, std::memory_order_relaxed);
+    adopted->owner.store(owner_of_pages(heap), std::memory_order_relaxed);
   }
   lock_.unlock();
   return adopted;
@@ -302,6 +302,7 @@ void Orphans::recover_after_fork(const Thread* survivor, const Thread* ending) n
     }
     add_vanished(*t);
   }
+  if (totals.threads_alive() > alive) has_vanished_.store(true, std::memory_order_relaxed);
   totals.set_threads_alive(alive);
 }
 

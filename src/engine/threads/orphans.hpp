@@ -61,6 +61,9 @@ class Orphans {
   // True while a thread may be changing the pages of threads that have ended.
   bool is_locked() const noexcept { return lock_.is_held(); }
 
+  // True in a process that was forked while other threads were there, wherever these were.
+  bool has_vanished() const noexcept { return has_vanished_.load(std::memory_order_relaxed); }
+
   Thread* first_known() const noexcept { return known_.load(std::memory_order_acquire); }
 
  private:
@@ -79,6 +82,7 @@ class Orphans {
   std::array<List<Bin>, class_count> offered_;
   std::atomic<std::uint32_t> count_{0};  // Read without the lock as a hint.
   std::uint32_t warm_count_ = 0;
+  std::atomic<bool> has_vanished_{false};
   std::atomic<Thread*> known_{nullptr};  // All records. Release on push, acquire on walk.
 };
 

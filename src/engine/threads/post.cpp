@@ -23,8 +23,7 @@ void post(Page* page) noexcept {
   TARN_ASSERT(is_in_mail(Remote{page->remote.load(std::memory_order_relaxed)}.state()));
   // State mailed holds the owner still: nobody but the receiver moves the page on. The owner was
   // acquired with the remote word.
-  Thread* owner = page->owner.load(std::memory_order_relaxed);
-  if (TARN_UNLIKELY(owner == &frozen_owner)) owner = page->heap_now()->thread;
+  Thread* const owner = thread_of(*page);
   TARN_ASSERT(owner != nullptr && owner != no_thread() && owner != &frozen_owner);
   owner->mail.push(*page, *page);
   store.purger.ring();  // The push comes before its load: a sleeper has looked for mail before.

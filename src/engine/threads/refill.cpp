@@ -9,8 +9,10 @@
 #include <new>
 
 #include "engine/layout/page_plan.hpp"
+#include "engine/pages/seal.hpp"
 #include "engine/records/limits.hpp"
 #include "engine/records/live_bytes.hpp"
+#include "engine/records/thread_heaps.hpp"
 #include "engine/threads/flush.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/thread_heap.hpp"
@@ -46,7 +48,11 @@ bool reuse_freed(Page& page) noexcept {
   return true;
 }
 
-void carve(Page& page) noexcept { note_handed(page, page_carve(&page)); }
+void carve(Page& page) noexcept {
+  const std::uint32_t count = page_carve(&page);
+  if (TARN_UNLIKELY(page.heap->record->hardened)) page_seal(page, count);
+  note_handed(page, count);
+}
 
 // Puts a current page that has room left aside, behind the others.
 void put_back(Page& page) noexcept {
@@ -181,7 +187,7 @@ Page* take_fresh(ThreadHeap& heap, std::size_t size_class) noexcept {
   if (page == nullptr) return nullptr;
   TARN_ASSERT(page->size_class == size_class && page->live() == 0);
   page->set_heap(&heap);
-  page->owner.store(heap.thread, std::memory_order_relaxed);
+  page->owner.store(owner_of_pages(heap), std::memory_order_relaxed);
   has += page->slices;
   heap.pages.push_front(page);
   page_tag(*page, false);

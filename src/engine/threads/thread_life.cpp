@@ -6,6 +6,7 @@
 #include "engine/records/thread_default.hpp"
 #include "engine/store/store.hpp"
 #include "engine/threads/cache_care.hpp"
+#include "engine/threads/delay.hpp"
 #include "engine/threads/gathering.hpp"
 #include "engine/threads/orphan_care.hpp"
 #include "engine/threads/post.hpp"
@@ -38,6 +39,7 @@ void thread_ended(void* value) noexcept {
 void give_at_hand(Thread& thread) noexcept {
   cache_empty(thread);
   give_gathered(thread);
+  delay_empty(thread);
   span_cache_empty(thread);
 }
 

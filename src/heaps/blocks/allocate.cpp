@@ -8,13 +8,13 @@
 #include <cstring>
 
 #include "engine/records/class_table.hpp"
-#include "engine/records/gate.hpp"
 #include "engine/records/thread_heaps.hpp"
 #include "engine/threads/refill.hpp"
 #include "engine/upkeep/upkeep.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/blocks/relief.hpp"
 #include "heaps/checked/checks.hpp"
+#include "heaps/hardened/hardened.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/heap_large.hpp"
@@ -30,9 +30,11 @@ namespace {
 // How often a chunk is taken for one request: others may use up what it was taken for.
 constexpr int growths_max = 8;
 
-// Those of the heap's own classes may be smaller than a mark's end, and have none.
+// Those of the heap's own classes may be smaller than a mark's end, and have none; and where one
+// would be, a block of a hardened heap has its seal.
 Block* pop(Page* page) noexcept {
-  return page->size_class < class_count ? page_pop_unmarked(page) : page_pop(page);
+  const bool may_be_marked = page->size_class < class_count && !is_hardened(*page);
+  return may_be_marked ? page_pop_unmarked(page) : page_pop(page);
 }
 
 Attempt from_thread_heap(ThreadHeap& thread_heap, std::size_t size_class,
@@ -87,7 +89,7 @@ Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::si
     if (is_in_mixed_page(record, size_class)) return mixed_allocate(record, size_class, request);
   }
   const HeapSlot& slot = thread.slots[id % heap_slots];
-  ThreadHeap* const thread_heap = slot.id.load(std::memory_order_relaxed) == id
+  ThreadHeap* const thread_heap = slot.id.load(std::memory_order_relaxed) == slot_id(record, id)
                                       ? reinterpret_cast<ThreadHeap*>(slot.current)
                                       : thread_heaps.join(record, thread);
   if (thread_heap == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
@@ -102,10 +104,37 @@ Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::si
   return attempt;
 }
 
+// Of a hardened heap, which is neither serialised nor has a table. pre: as try_inside()
+Attempt try_hardened(HeapRecord& record, std::uint64_t id, Thread& thread,
+                     const Request& request) noexcept {
+  Request wanted = request;
+  wanted.fixed = nullptr;
+  if (request.fixed != nullptr) wanted.bytes = request.fixed->block_bytes;
+  if (wanted.bytes > request_bytes_max) return {Outcome::out_of_memory, nullptr, nullptr};
+  Request sealed = wanted;
+  sealed.bytes = hardened_bytes(wanted.bytes);
+  const std::size_t size_class = class_for(record, sealed);
+  Attempt attempt = size_class == no_class ? Attempt{Outcome::out_of_memory, nullptr, nullptr}
+                                           : from_pages(record, id, thread, size_class, sealed);
+  if (attempt.outcome == Outcome::done) {
+    const auto& page = *static_cast<const Page*>(page_map.span_of(attempt.block));
+    hardened_begin(page, attempt.block, From::page, wanted.bytes, wanted.family, wanted.site);
+    attempt.zeroed = hardened_bytes(wanted.bytes) <= seal_watched_bytes;
+    return attempt;
+  }
+  if (size_class != no_class) return attempt;
+  attempt = heap_large_allocate(record, sealed);
+  if (attempt.outcome != Outcome::done) return attempt;
+  auto& page = *static_cast<Page*>(page_map.span_of(attempt.block));
+  hardened_begin_large(page, wanted.bytes, wanted.family);
+  return attempt;
+}
+
 // pre: the calling thread is inside the heap
 Attempt try_inside(HeapRecord& record, std::uint64_t id, Thread& thread,
                    const Request& request) noexcept {
   if (record.checks != nullptr) return checks_allocate(record, request);
+  if (record.hardened) return try_hardened(record, id, thread, request);
   const std::size_t size_class = class_for(record, request);
   TARN_ASSERT(size_class == no_class || block_bytes_of(record, size_class) >= request.bytes);
   if (request.block != nullptr && request.block_class == size_class) {

@@ -7,6 +7,7 @@
 #include "engine/threads/orphans.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/passthrough.hpp"
+#include "heaps/hardened/hardened.hpp"
 #include "heaps/heap/mixed_blocks.hpp"
 #include "platform/base/check.hpp"
 #include "platform/report/report.hpp"
@@ -32,6 +33,9 @@ Span* span_of_other_block(const void* p, const char* function) noexcept {
   switch (span->kind_now()) {
     case SpanKind::page:
       if (static_cast<Page*>(span)->is_block(p)) return span;
+      if (is_hardened(*static_cast<Page*>(span))) {
+        report_in_hardened(*static_cast<Page*>(span), p, {function, nullptr});
+      }
       report_in_heap(span, Misuse::invalid_free, function, p);
     case SpanKind::large:
       if (span->base == p) return span;
@@ -69,7 +73,9 @@ std::size_t usable_bytes(const void* p, const char* function, const void* site) 
 std::size_t usable_bytes_in(Span* span, const void* p, const FreeCall& given) noexcept {
   auto* const page = static_cast<Page*>(span);
   switch (span->kind_now()) {
-    case SpanKind::page: TARN_ASSERT(page->is_block(p)); return page->block_bytes;
+    case SpanKind::page:
+      TARN_ASSERT(page->is_block(p));
+      return is_hardened(*page) ? hardened_usable(*page, p, given) : page->block_bytes;
     case SpanKind::mixed: return mixed_bytes(page, p);
     case SpanKind::checked:
     case SpanKind::lone: return checks_bytes(page, p, given);
@@ -78,7 +84,9 @@ std::size_t usable_bytes_in(Span* span, const void* p, const FreeCall& given) no
       passthrough_record(p, &bytes);
       return bytes;
     }
-    default: TARN_ASSERT(span->kind_now() == SpanKind::large); return span->bytes();
+    default:
+      TARN_ASSERT(span->kind_now() == SpanKind::large);
+      return page->record_now()->hardened ? hardened_usable(*page, p, given) : span->bytes();
   }
 }
 

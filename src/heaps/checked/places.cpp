@@ -75,11 +75,6 @@ bool is_size(const Note& note, std::size_t said) noexcept {
   return requested - at_least < natural || requested == block_bytes_min;
 }
 
-// True when a call of the one family may end a block of the other.
-constexpr bool go_together(Family block, Family call) noexcept {
-  return block == call || block == Family::any || call == Family::any;
-}
-
 }  // namespace
 
 void require_match(const HeapRecord& record, const Place& place, const FreeCall& given,

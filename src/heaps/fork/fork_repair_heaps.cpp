@@ -153,8 +153,7 @@ void deliver_mail_anew(const Thread* survivor, const Thread* ending) noexcept {
     auto* const page = static_cast<Page*>(span);
     if (span->kind_now() != SpanKind::page) return;
     const Remote seen{page->remote.load(std::memory_order_relaxed)};
-    Thread* owner = page->owner.load(std::memory_order_relaxed);
-    if (owner == &frozen_owner) owner = page->heap->thread;
+    Thread* const owner = thread_of(*page);
     if (!is_in_mail(seen.state()) || owner == nullptr || goes_on(owner)) return;
     page_repair_purge(page);
     TARN_ASSERT(owner != &frozen_owner && page->heap->thread == owner);

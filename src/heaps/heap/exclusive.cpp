@@ -34,7 +34,7 @@ void empty_slot(Thread& thread, std::uint64_t id) noexcept {
 }
 
 void empty_slots(HeapRecord& record, Thread& thread) noexcept {
-  empty_slot(thread, record.id.load(std::memory_order_relaxed));
+  empty_slot(thread, slot_id(record, record.id.load(std::memory_order_relaxed)));
   const std::uint32_t count = record.fixed_count.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint64_t id = record.fixed(i).id.load(std::memory_order_relaxed);
@@ -147,7 +147,8 @@ Visit::Visit(HeapRecord& record, std::uint64_t id) noexcept : record_(record), i
     if (thread_ == nullptr) return;
     Busy::begin(*thread_);
     current_thread->inside.store(false, std::memory_order_release);
-    counted_ = thread_->slots[id % heap_slots].id.load(std::memory_order_relaxed) != id;
+    counted_ =
+        thread_->slots[id % heap_slots].id.load(std::memory_order_relaxed) != slot_id(record, id);
     if (counted_) record_.visitors.fetch_add(1, std::memory_order_seq_cst);
     if (!exclusive_to_another(record_)) break;
     leave();

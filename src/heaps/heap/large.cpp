@@ -163,7 +163,8 @@ bool large_resize(Span* span, std::size_t slices, SpanSource source) noexcept {
 bool large_remap(Span* span, std::size_t slices) noexcept {
   TARN_ASSERT(slices > span->slices);
   if (span->bytes() < settings[Option::large_move_kib] * 1024) return false;
-  return grow_by_remap(span, slices, 0) != nullptr;
+  return grow_by_remap(span, slices, slices) != nullptr ||
+         grow_by_remap(span, slices, 0) != nullptr;
 }
 
 void* large_reallocate(Span* span, std::size_t bytes) noexcept {

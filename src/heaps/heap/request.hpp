@@ -37,6 +37,11 @@ struct Request {
   std::size_t block_class = 0;
 };
 
+// True when a call of the one family may end a block of the other.
+constexpr bool go_together(Family block, Family call) noexcept {
+  return block == call || block == Family::any || call == Family::any;
+}
+
 enum class Outcome : std::uint8_t {
   done,
   again,    // The heap was held exclusively, or is no longer young: start again.
@@ -92,10 +97,12 @@ class Said {
   }
   constexpr std::size_t bytes() const noexcept { return word_ & FreeCall::any_bytes; }
   constexpr bool has_bytes() const noexcept { return bytes() != FreeCall::any_bytes; }
+  constexpr Family family() const noexcept {
+    return static_cast<Family>(word_ >> FreeCall::family_shift);
+  }
   // The call, of the family's function. `site` is its return address.
   constexpr FreeCall call(const void* site) const noexcept {
-    const auto family = static_cast<Family>(word_ >> FreeCall::family_shift);
-    return {free_name(family), site, bytes(), family};
+    return {free_name(family()), site, bytes(), family()};
   }
 
  private:

@@ -23,7 +23,7 @@ namespace {
 bool is_sound(const Page& page) noexcept {
   if (!page_check(&page)) return false;
   // A list that leads astray has fewer blocks than were counted when they were put there.
-  return page.carved - FreeBlocks(page).count() == live_blocks_seen(page);
+  return page.carved - FreeBlocks(page).listed() == live_blocks_seen(page);
 }
 
 bool is_sound(const MixedPage& mixed) noexcept {
@@ -46,6 +46,7 @@ bool heap_is_sound(HeapRecord& record) noexcept {
     checks_verify(record, "tarn_heap_check");
     return record.checks->spans.check() && record.checks->passed.check();
   }
+  if (record.hardened) hardened_verify(record, "tarn_heap_check");
   bool sound = record.large.check() && is_sound(record.mixed);
   for_each_intact_thread_heap(record, [&](const ThreadHeap& thread_heap) noexcept {
     sound = sound && thread_heap_check(thread_heap);

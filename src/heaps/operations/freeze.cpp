@@ -143,7 +143,7 @@ bool heap_set_frozen(tarn_heap heap, bool frozen, const char* function) noexcept
   bool done = false;
   if (record->walking) {
     errno = EBUSY;
-  } else if (record->checks != nullptr) {
+  } else if (record->checks != nullptr || record->hardened) {
     errno = ENOTSUP;
   } else if (frozen == is_frozen(*record)) {
     done = true;

@@ -14,6 +14,7 @@
 #include "engine/records/limits.hpp"
 #include "engine/records/live_bytes.hpp"
 #include "engine/records/thread_heaps.hpp"
+#include "engine/threads/delay.hpp"
 #include "engine/threads/exclusive_pages.hpp"
 #include "engine/threads/orphans.hpp"
 #include "heaps/checked/checks.hpp"
@@ -145,6 +146,18 @@ class Tally {
     }
   }
 
+  // Likewise, of a hardened heap: what a thread has freed and holds back.
+  void held_back(const Thread& thread) noexcept {
+    Delay::for_each(thread.delay, [this](const Page& page, const Block*) noexcept {
+      if (page.heap_now() == nullptr || page.heap_now()->record != &record_) return;
+      if (classes_[page.size_class].live == 0) return;
+      --classes_[page.size_class].live;
+      --stats_.live_blocks;
+      stats_.live_bytes -= page.block_bytes;
+      ++stats_.free_blocks;
+    });
+  }
+
   // After all pages and samples.
   void estimate_requested() noexcept {
     for (std::size_t c = 0; c < estimated_; ++c) {
@@ -230,6 +243,10 @@ void fill_closed(HeapRecord& record, tarn_heap_stats& stats) noexcept {
     });
     for (const Span* s = record.large.head(); s != nullptr; s = s->next_of_heap) tally.large(*s);
     tally.mixed(record.mixed);
+    for (const Thread* t = orphans.first_known(); record.hardened && t != nullptr;
+         t = t->next_known) {
+      tally.held_back(*t);
+    }
     tally.estimate_requested();
     if (record.checks != nullptr) tally.checked(record);
   }

@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "engine/records/thread_default.hpp"
 #include "engine/threads/cache_care.hpp"
 #include "engine/threads/ending_threads.hpp"
 #include "engine/threads/refill.hpp"
 #include "engine/threads/thread_life.hpp"
 #include "engine/upkeep/upkeep.hpp"
+#include "heaps/hardened/hardened.hpp"
 #include "heaps/heap/large.hpp"
 #include "heaps/heap/recovery.hpp"
 #include "malloc/blocks/default_heap.hpp"
@@ -168,6 +168,9 @@ TARN_INLINE void* allocate_own(std::size_t size_class, std::size_t bytes,
 TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t bytes, Family family,
                                         const void* site,
                                         std::size_t alignment = block_align) noexcept {
+  if (is_served_hardened() && alignment <= block_align) {
+    if (void* const block = hardened_at_hand(bytes, family, site)) return block;
+  }
   void* block = nullptr;
   if (is_for_default_heap() && default_heap_gives({.bytes = bytes,
                                                    .alignment = alignment,
@@ -182,6 +185,11 @@ TARN_NOINLINE void* allocate_class_slow(std::size_t size_class, std::size_t byte
 
 TARN_NOINLINE void* allocate_zeroed_slow(std::size_t size_class, std::size_t bytes,
                                          const void* site) noexcept {
+  if (is_served_hardened()) {
+    if (void* const block = hardened_at_hand(bytes, Family::malloc, site)) {
+      return bytes > seal_watched_bytes - seal_bytes ? memset(block, 0, bytes) : block;
+    }
+  }
   void* block = nullptr;
   if (is_for_default_heap() && default_heap_gives({.bytes = bytes,
                                                    .zero = true,

@@ -4,19 +4,66 @@
 #include "malloc/blocks/default_heap.hpp"
 
 #include "engine/records/thread_default.hpp"
+#include "engine/threads/delay.hpp"
 #include "engine/threads/thread_life.hpp"
 #include "heaps/blocks/allocate.hpp"
+#include "heaps/hardened/hardened.hpp"
 #include "heaps/heap/handle.hpp"
 #include "malloc/process/process.hpp"
 #include "platform/base/check.hpp"
+#include "platform/report/report.hpp"
 
 namespace tarn {
+
+namespace {
+
+// From the current page of the class; null when there is none at hand.
+Block* take_from_page(std::size_t size_class, std::size_t bytes) noexcept {
+  Thread* const thread = current_thread;
+  const tarn_heap heap = default_heap;
+  const HeapRecord& record = *static_cast<const HeapRecord*>(heap.record);
+  const HeapSlot& slot = thread->slots[heap.id % heap_slots];
+  thread->inside.store(true, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (TARN_UNLIKELY(slot.id.load(std::memory_order_relaxed) != slot_id(record, heap.id))) {
+    thread->inside.store(false, std::memory_order_release);
+    return nullptr;
+  }
+  Page* const page = slot.current[size_class];
+  Block* const block = page->free;
+  if (TARN_UNLIKELY(block == nullptr)) return static_cast<Block*>(refill_inside(page, bytes));
+  if (TARN_UNLIKELY(!hardened_is_block(*page, block))) {
+    report_broken_list(page->block_bytes, block);
+  }
+  page_pop(page);
+  thread->inside.store(false, std::memory_order_release);
+  return block;
+}
+
+}  // namespace
+
+void* hardened_at_hand(std::size_t bytes, Family family, const void* site) noexcept {
+  if (TARN_UNLIKELY(bytes > block_bytes_max - seal_bytes)) return nullptr;
+  const std::size_t size_class = class_of(hardened_bytes(bytes));
+  Delay* const delay = current_thread->delay.load(std::memory_order_relaxed);
+  Block* block = delay == nullptr ? nullptr : delay->take(size_class);
+  From from = From::shelf;
+  if (block == nullptr) {
+    block = take_from_page(size_class, hardened_bytes(bytes));
+    if (TARN_UNLIKELY(block == nullptr)) return nullptr;
+    from = From::page;
+  }
+  if (TARN_UNLIKELY(!process.remembers_families())) family = Family::any;
+  const auto& page = *static_cast<const Page*>(page_map.span_of(block));
+  hardened_begin(page, block, from, bytes, family, site);
+  return block;
+}
 
 void* default_heap_allocate(const Request& request) noexcept {
   TARN_ASSERT(has_default_heap() && default_heap.id != 0 && is_power_of_two(request.alignment));
   Request wanted = request;
   if (!process.remembers_families()) wanted.family = Family::any;
-  if (wanted.alignment > block_align || wanted.zero) {
+  if (wanted.alignment > block_align || wanted.zero || is_served_hardened()) {
     return heap_allocate_slow(default_heap, wanted);
   }
   return heap_allocate(default_heap, wanted.bytes, wanted.function, wanted.site, wanted.family);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "engine/records/thread_default.hpp"
 #include "heaps/heap/request.hpp"
 #include "tarn/heap/heap.h"
 
@@ -12,6 +13,14 @@ namespace tarn {
 
 // pre: has_default_heap()
 void* default_heap_allocate(const Request& request) noexcept;
+
+// True when the default heap of the calling thread is a hardened one.
+inline bool is_served_hardened() noexcept {
+  return has_default_heap() && static_cast<const HeapRecord*>(default_heap.record)->hardened;
+}
+// A block of it, of which the first seal_watched_bytes are zero. Null when there is none at hand.
+// pre: is_served_hardened()
+void* hardened_at_hand(std::size_t bytes, Family family, const void* site) noexcept;
 
 // As tarn_heap_set_default().
 tarn_heap heap_set_default(tarn_heap heap) noexcept;

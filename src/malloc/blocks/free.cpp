@@ -3,18 +3,18 @@
 // SPDX-License-Identifier: MIT
 #include "malloc/blocks/free.hpp"
 
-#include "engine/records/gate.hpp"
 #include "engine/records/thread_heaps.hpp"
-#include "engine/threads/cache_care.hpp"
 #include "engine/threads/gathering.hpp"
 #include "engine/threads/post.hpp"
 #include "engine/threads/thread_heap.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/checked/checks.hpp"
+#include "heaps/hardened/hardened.hpp"
 #include "heaps/heap/heap_large.hpp"
 #include "heaps/heap/large.hpp"
 #include "heaps/heap/mixed_blocks.hpp"
 #include "heaps/heap/zone_chunks.hpp"
+#include "malloc/blocks/hardened_free.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/report/report.hpp"
@@ -81,6 +81,9 @@ void deallocate_slow(void* p, Said said, const void* site) noexcept {
     // Another heap's page, perhaps the thread's own; or malloc's, between the starts of its blocks.
     const bool is_between = page->block_bytes > slice_bytes && page->heap_now() == &thread->heap;
     if (TARN_LIKELY(!is_between) && deallocate_own(page, p)) return;
+    if (is_hardened(*page) && hardened_is_block(*page, static_cast<Block*>(p))) {
+      return hardened_free(*page, p, said, site);
+    }
   } else if (!thread->cache.looks_free(p) && said_fits(said, tag) &&
              gather_more(*thread, page, p)) {
     return;  // Its owner's line was left alone.
@@ -93,6 +96,7 @@ void deallocate_slow(void* p, const FreeCall& given) noexcept {
   const SpanKind kind = span->kind_now();
   auto* const page = static_cast<Page*>(span);
   if (kind == SpanKind::large) {
+    if (TARN_UNLIKELY(page->record_now()->hardened)) hardened_end_large(*page, given);
     if (page->record_now() != &main_record) return heap_large_free(span);
     require_large_size(*page, p, given);
     return large_free(span);
@@ -105,6 +109,9 @@ void deallocate_slow(void* p, const FreeCall& given) noexcept {
   }
   TARN_ASSERT(kind == SpanKind::page);
   const Thread* const owner = page->owner.load(std::memory_order_relaxed);
+  if (owner == &hardened_owner) {
+    return hardened_free(*page, p, Said::of(given.family, given.bytes), given.site);
+  }
   if (owner == current_thread) return deallocate_in(page, p);
   if (owner == &locked_owner) return free_locked(page, p);
   if (TARN_UNLIKELY(owner == &frozen_owner)) report_if_frozen(*record_of(page, p));
@@ -113,28 +120,6 @@ void deallocate_slow(void* p, const FreeCall& given) noexcept {
     case RemoteFree::post: return post(page);
     case RemoteFree::dead: report_in_heap(page, Misuse::double_free, given.function, p);
   }
-}
-
-void deallocate_attention(Page* page) noexcept {
-  TARN_ASSERT(page->countdown == 0 && page->heap->thread == current_thread);
-  HeapRecord& record = *page->heap->record;
-  for (;;) {
-    {
-      Busy busy(*current_thread);
-      if (TARN_LIKELY(&record == &main_record)) {
-        if (page->kept == 0 && is_mallocs(*page->heap)) {
-          cache_note_emptied(*current_thread, page->size_class, page->capacity);
-        }
-        return page_attention(*page);
-      }
-      if (!exclusive_to_another(record)) {
-        page_attention(*page);
-        break;
-      }
-    }
-    wait_at_gate(record);
-  }
-  tend_zone(record);
 }
 
 }  // namespace tarn

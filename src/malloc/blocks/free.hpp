@@ -9,6 +9,7 @@
 #include "engine/records/thread.hpp"
 #include "engine/spans/page_map.hpp"
 #include "heaps/heap/request.hpp"
+#include "malloc/blocks/local_free.hpp"
 
 namespace tarn {
 
@@ -17,20 +18,6 @@ namespace tarn {
 void deallocate_slow(void* p, Said said, const void* site) noexcept;
 // As above. The pointer is not null.
 void deallocate_slow(void* p, const FreeCall& given) noexcept;
-void deallocate_attention(Page* page) noexcept;  // The countdown reached zero.
-
-// True: the countdown has reached zero, and deallocate_attention() is due. pre: the page is the
-// calling thread's own, and p is a block of it
-TARN_INLINE bool deallocate_local(void* p, Page* page) noexcept {
-  auto* const block = static_cast<Block*>(p);
-  block->next = page->local_free;
-  page->local_free = block;
-  // The last access: a thread that sees the page empty may give it to another heap
-  // (retire_empty_pages). The processor keeps the order of stores as far as that is waited for; the
-  // compiler would not.
-  std::atomic_signal_fence(std::memory_order_release);
-  return TARN_UNLIKELY(--page->countdown == 0);
-}
 
 // True: p went past the cache to its page. False: its page is not the calling thread's; null
 // has no page. pre: the page is that of p

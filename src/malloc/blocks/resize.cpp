@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include "engine/records/thread_default.hpp"
-#include "engine/spans/page_map.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/passthrough.hpp"
+#include "heaps/hardened/hardened.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/heap_large.hpp"
 #include "heaps/heap/large.hpp"
@@ -75,6 +75,12 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
     return checks_resize(page, p, bytes, wanted.call(), Resize::if_near) ? p : nullptr;
   }
   if (kind == SpanKind::idle) return passthrough_resize(p, bytes, wanted.call());
+  if (TARN_UNLIKELY(record.hardened)) {
+    const bool is_large = kind == SpanKind::large;
+    const bool stays = is_large ? bytes > record.paged_bytes_max()
+                                : keeps_place(page->block_bytes - seal_bytes, bytes);
+    return stays ? hardened_resize(*page, p, bytes, wanted.call(), is_large) : nullptr;
+  }
   if (keeps_place(size, bytes)) {
     if (record.secret && !is_frozen(record)) wipe(static_cast<std::byte*>(p) + bytes, size - bytes);
     if (kind == SpanKind::large) page->set_requested(bytes);
@@ -126,8 +132,11 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   auto* const page = static_cast<Page*>(span);
   const bool has_room =
       checked ? checks_resize(page, p, bytes, wanted.call(), Resize::if_fits) : bytes <= size;
-  // It is as large as it was, and what is said of its size is that of the request.
-  if (has_room && span->kind_now() == SpanKind::large) page->set_requested(bytes);
+  if (has_room && record.hardened) {
+    hardened_resize(*page, p, bytes, wanted.call(), false);
+  } else if (has_room && span->kind_now() == SpanKind::large) {
+    page->set_requested(bytes);  // It is as large as it was; what is said of its size is this.
+  }
   return stay(p, has_room, saved);
 }
 
@@ -199,6 +208,9 @@ bool heap_try_expand(void* p, std::size_t bytes, const void* site) noexcept {
       page->set_requested(bytes);
     }
     return true;
+  }
+  if (TARN_UNLIKELY(record_of(span, p)->hardened)) {
+    return hardened_resize(*page, p, bytes, given, false) != nullptr;
   }
   switch (span->kind_now()) {
     case SpanKind::mixed: return mixed_resize(page, p, bytes);

@@ -10,6 +10,7 @@
 #include "engine/upkeep/upkeep.hpp"
 #include "heaps/checked/checks.hpp"
 #include "heaps/fork/fork_repair.hpp"
+#include "heaps/hardened/hardened.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/operations/life.hpp"
 #include "malloc/process/account.hpp"
@@ -37,7 +38,9 @@ void Process::start_once() noexcept {
   if (settings[Option::background_purge] != 0) background.want();
   totals.open_account();
   const auto guard_every = static_cast<std::uint32_t>(settings[Option::guard_every]);
-  if (settings.mode() != Mode::fast) {
+  if (settings.mode() == Mode::hardened) {
+    serve_hardened();
+  } else if (settings.mode() != Mode::fast) {
     serve_checked(settings.mode(), 0);
   } else if (guard_every != 0) {
     serve_checked(Mode::guarded, guard_every);
@@ -52,12 +55,24 @@ void Process::serve_checked(Mode mode, std::uint32_t every) noexcept {
   options.name = "malloc";
   options.mode = static_cast<int>(mode);
   const tarn_heap heap = heap_create(&options);
-  auto* const record = static_cast<HeapRecord*>(heap.record);
-  if (record == nullptr) return;
-  record->everlasting = true;
-  remembers_families_ = settings[Option::check_families] != 0;
   process_heap_every = every;
-  process_heap.store(record, std::memory_order_release);
+  if (heap.record != nullptr) serve_from(*static_cast<HeapRecord*>(heap.record));
+}
+
+// Likewise.
+void Process::serve_hardened() noexcept {
+  tarn_heap_options options = TARN_HEAP_OPTIONS();
+  options.name = "malloc";
+  auto* const record = static_cast<HeapRecord*>(heap_create(&options).record);
+  if (record == nullptr) return;
+  make_hardened(*record);
+  serve_from(*record);
+}
+
+void Process::serve_from(HeapRecord& record) noexcept {
+  record.everlasting = true;
+  remembers_families_ = settings[Option::check_families] != 0;
+  process_heap.store(&record, std::memory_order_release);
   if (current_thread != no_thread()) serve_as_process();
 }
 
@@ -66,7 +81,7 @@ void Process::serve_checked(Mode mode, std::uint32_t every) noexcept {
 void Process::verify() noexcept {
   HeapRecord* const record = process_heap.load(std::memory_order_acquire);
   if (record == nullptr || !is_at_rest() || !enter_exclusive_soon(*record)) return;
-  checks_verify(*record, "exit");
+  record->hardened ? hardened_verify(*record, "exit") : checks_verify(*record, "exit");
   leave_exclusive(*record);
 }
 

@@ -13,6 +13,8 @@
 
 namespace tarn {
 
+struct HeapRecord;
+
 class Process {
  public:
   // Prepares for forks, reads the settings and opens the account. Called by threads that start, the
@@ -35,6 +37,8 @@ class Process {
  private:
   void start_once() noexcept;
   void serve_checked(Mode mode, std::uint32_t every) noexcept;
+  void serve_hardened() noexcept;
+  void serve_from(HeapRecord& record) noexcept;
   void verify() noexcept;
 
   bool remembers_families_ = false;  // Written before the process's heap is.

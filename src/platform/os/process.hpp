@@ -33,6 +33,13 @@ inline int fail(Error error) noexcept {
 // of a fork. Where it has drawn none, the same for all processes.
 std::uint64_t process_random() noexcept;
 
+// A number that nobody can foresee: another one in each call, and nowhere else in the process.
+// Where the kernel draws none, made of process_random() and the clock.
+std::uint64_t process_secret() noexcept;
+
+// True when the process has one thread. False where that cannot be told.
+bool process_is_alone() noexcept;
+
 void write_error(const char* text, std::size_t bytes) noexcept;
 // Writes to a file descriptor. False with errno set when not all could be written.
 bool write_all(int file, const char* text, std::size_t bytes) noexcept;

@@ -10,7 +10,7 @@ namespace tarn {
 
 namespace {
 
-constexpr const char* mode_names[] = {"fast", "checked", "guarded", "passthrough"};
+constexpr const char* mode_names[] = {"fast", "checked", "guarded", "passthrough", "hardened"};
 static_assert(TARN_MODE_FAST == 0 && TARN_MODE_CHECKED == 1 && TARN_MODE_GUARDED == 2 &&
               TARN_MODE_PASSTHROUGH == 3);
 
@@ -26,20 +26,25 @@ bool refuse_size(std::size_t said_bytes, std::size_t bytes, const char* function
   return false;
 }
 
+void report_refused_mode(int mode, const char* function, const char* why) noexcept {
+  Line line;
+  line.text("tarn: invalid options: ").text(function).text(": mode ").text(mode_names[mode]);
+  line.text(" is refused: ").text(why).print();
+}
+
 bool is_mode(int mode, const char* function) noexcept {
   if (mode >= TARN_MODE_FAST && mode <= TARN_MODE_PASSTHROUGH) return true;
+  if (mode == TARN_MODE_HARDENED) {
+    report_refused_mode(mode, function,
+                        "only the process's malloc has it: TARN_OPTIONS=mode=hardened");
+    return false;
+  }
   Line line;
   line.text("tarn: invalid options: ").text(function).text(": mode ");
   if (mode < 0) line.text("-");
   const auto number = static_cast<unsigned>(mode);
   line.decimal(mode < 0 ? 0u - number : number).text(" is none of enum tarn_mode").print();
   return false;
-}
-
-void report_refused_mode(int mode, const char* function, const char* why) noexcept {
-  Line line;
-  line.text("tarn: invalid options: ").text(function).text(": mode ").text(mode_names[mode]);
-  line.text(" is refused: ").text(why).print();
 }
 
 }  // namespace tarn

@@ -58,6 +58,7 @@ struct ModeName {
 constexpr ModeName mode_names[] = {{"fast", Mode::fast},
                                    {"checked", Mode::checked},
                                    {"guarded", Mode::guarded},
+                                   {"hardened", Mode::hardened},
                                    {"passthrough", Mode::passthrough}};
 
 bool parse_mode(const char* text, std::size_t length, Mode* mode) noexcept {

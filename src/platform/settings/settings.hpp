@@ -77,7 +77,7 @@ inline constexpr std::array<TextOptionRow, 2> text_option_rows = {{
     {"account", "FOLDER",
      "each process keeps a file named by its process number there, with the account of its heap "
      "(tarn/diagnose/account.h)"},
-    {"mode", "fast|checked|guarded|passthrough",
+    {"mode", "fast|hardened|checked|guarded|passthrough",
      "how strictly malloc checks the use of its blocks (tarn/source/mode.h)"},
 }};
 

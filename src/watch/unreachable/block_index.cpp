@@ -12,6 +12,7 @@
 #include "engine/records/thread.hpp"
 #include "engine/threads/orphans.hpp"
 #include "heaps/checked/places.hpp"
+#include "heaps/hardened/hardened.hpp"
 #include "heaps/heap/registry.hpp"
 #include "platform/os/process.hpp"
 
@@ -152,8 +153,9 @@ bool is_at_work(const Thread& thread) noexcept {
 
 // Whether a thread may be changing the page's lists, so that it may hold blocks.
 bool is_worked_on(const Page& page) noexcept {
-  const Thread* const owner = page.owner.load(std::memory_order_relaxed);
+  const Thread* owner = page.owner.load(std::memory_order_relaxed);
   if (owner == nullptr || owner == &frozen_owner || owner == &lost_owner) return false;
+  if (owner == &hardened_owner) owner = thread_of(page);
   if (owner == &locked_owner) return page.heap_now()->record->lock.is_held();
   if (owner->state.load(std::memory_order_relaxed) == ThreadState::orphan && orphans.is_locked()) {
     return true;
@@ -389,6 +391,12 @@ void BlockIndex::fill_page(BlockRange& range) noexcept {
   listed += strike_list(range, page.local_free);
   const Remote remote{page.remote.load(std::memory_order_relaxed)};
   if (remote.count() != 0) strike_list(range, page.block_at(decode_head(remote.head())));
+  if (is_hardened(page)) {  // What threads have freed and hold back.
+    for (std::uint32_t i = 0; i < range.places; ++i) {
+      if (is_live(range, i) && hardened_is_free(page, page.base + i * range.place_bytes))
+        strike(range, i);
+    }
+  }
   // A fork has left the page half-changed: some blocks may be on no list.
   if (page.owner.load(std::memory_order_relaxed) == &lost_owner) range.is_wanted = false;
   // One block may be on its way from a list to the program or back; then a thread has it. If more

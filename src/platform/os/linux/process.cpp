@@ -10,7 +10,9 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "platform/base/random.hpp"
@@ -47,6 +49,24 @@ std::uint64_t process_random() noexcept {
   const auto* const bytes = reinterpret_cast<const void*>(getauxval(AT_RANDOM));
   if (bytes != nullptr) memcpy(drawn, bytes, sizeof drawn);
   return mixed_bits(drawn[0] + (drawn[1] << 32 | drawn[1] >> 32));
+}
+
+std::uint64_t process_secret() noexcept {
+  const int saved = errno;
+  std::uint64_t secret = 0;
+  const ssize_t drawn = getrandom(&secret, sizeof secret, GRND_NONBLOCK);
+  errno = saved;
+  if (drawn == static_cast<ssize_t>(sizeof secret)) return secret;
+  return mixed_bits(process_random() + mixed_bits(clock_ns()));
+}
+
+// A folder has a link from each folder in it, and two of its own.
+bool process_is_alone() noexcept {
+  const int saved = errno;
+  struct stat tasks {};
+  const bool known = stat("/proc/self/task", &tasks) == 0;
+  errno = saved;
+  return known && tasks.st_nlink == 3;
 }
 
 void set_error(Error error) noexcept {

@@ -1,0 +1,100 @@
+// seal: the last word of each block of a page of a hardened heap. It says what the block is, and
+// only the process that wrote it can have written it (docs/design/hardened.md).
+//
+//   live   | what was asked for ................ | unused: canary ... | seal |
+//   free   | link, or freed_byte ... | freed_byte ... | 0 ... | as it was | seal |
+//            8 bytes                   8 bytes: the head's   up to seal_watched_bytes
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/pages/page.hpp"
+#include "platform/base/bits.hpp"
+
+namespace tarn {
+
+inline constexpr std::size_t seal_bytes = sizeof(std::uint64_t);
+
+// So many bytes of a block are zeroed when it is freed, and looked at when it is taken again.
+inline constexpr std::size_t seal_watched_bytes = 1024;
+
+// Of what seals are made. Written once, before the first of them.
+struct SealSecrets {
+  std::uint64_t added = 0;
+  std::uint64_t factor = 0;  // Odd.
+
+  // Of each address another number, from which neither secret can be had: the two halves of a
+  // product folded into one.
+  std::uint64_t number_of(const void* p) const noexcept {
+    __extension__ using Product = unsigned __int128;
+    const Product product = Product{address_of(p) ^ added} * factor;
+    return static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product);
+  }
+};
+extern SealSecrets seal_secrets;
+
+// What a seal says: | 0 | unused 24 | family 7 | live 1 |. Of a block that is live, or was: the
+// bytes between its last one and the seal, and what the caller gave (heaps/heap/request.hpp).
+struct SealWord {
+  static constexpr unsigned family_shift = 1;
+  static constexpr unsigned unused_shift = 8;
+  static constexpr unsigned bits = 32;
+  static constexpr unsigned family_most = (1U << (unused_shift - family_shift)) - 1;
+
+  std::uint64_t word;
+
+  constexpr bool is_whole() const noexcept { return word >> bits == 0; }
+  // The next two at once, by one comparison.
+  constexpr bool is_live() const noexcept { return (word & (~std::uint64_t{0} << bits | 1)) == 1; }
+  constexpr bool is_free() const noexcept { return (word & (~std::uint64_t{0} << bits | 1)) == 0; }
+  constexpr std::uint8_t family() const noexcept {
+    return static_cast<std::uint8_t>(word >> family_shift & family_most);
+  }
+  constexpr std::uint32_t unused() const noexcept {
+    return static_cast<std::uint32_t>(word >> unused_shift);
+  }
+  static constexpr SealWord live(std::uint8_t family, std::uint32_t unused) noexcept {
+    return {std::uint64_t{unused} << unused_shift | std::uint64_t{family} << family_shift | 1};
+  }
+  // What is left of a live block's.
+  constexpr SealWord as_free() const noexcept { return {word - 1}; }
+};
+
+// The next two are for any place: of a page's block it is the last eight bytes, of a large block
+// what follows the bytes that were asked for. A seal is of the block at p, and of no other.
+inline SealWord seal_read(const void* place, const void* p) noexcept {
+  std::uint64_t seal = 0;
+  __builtin_memcpy(&seal, place, sizeof seal);
+  return {seal ^ seal_secrets.number_of(p)};
+}
+inline void seal_write(void* place, const void* p, SealWord says) noexcept {
+  const std::uint64_t seal = says.word ^ seal_secrets.number_of(p);
+  __builtin_memcpy(place, &seal, sizeof seal);
+}
+
+// The next three: p is a block of the page.
+inline std::byte* seal_place(const Page& page, const void* p) noexcept {
+  return static_cast<std::byte*>(const_cast<void*>(p)) + page.block_bytes - seal_bytes;
+}
+
+// Where a free block's first bytes end. They are no address, nor zero: what goes from block to
+// block goes astray there, and is stopped.
+inline std::byte* seal_head_end(const Page& page, const void* p) noexcept {
+  std::byte* const end = static_cast<std::byte*>(const_cast<void*>(p)) + 2 * sizeof(Block);
+  return end < seal_place(page, p) ? end : seal_place(page, p);
+}
+
+// Where what is zero of a free block ends.
+inline std::byte* seal_watched_end(const Page& page, const void* p) noexcept {
+  std::byte* const end = static_cast<std::byte*>(const_cast<void*>(p)) + seal_watched_bytes;
+  return end < seal_place(page, p) ? end : seal_place(page, p);
+}
+
+// Makes the blocks that page_carve() has just made, so many, as freed ones are, and puts them in an
+// order that nobody can foresee. pre: they are on page->free, side by side
+void page_seal(Page& page, std::uint32_t count) noexcept;
+
+}  // namespace tarn

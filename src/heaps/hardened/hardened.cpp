@@ -1,0 +1,357 @@
+// hardened: see hardened.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "heaps/hardened/hardened.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "engine/records/record.hpp"
+#include "engine/threads/delay.hpp"
+#include "engine/threads/exclusive_pages.hpp"
+#include "engine/threads/orphans.hpp"
+#include "heaps/heap/heap_large.hpp"
+#include "platform/base/check.hpp"
+#include "platform/base/fill.hpp"
+#include "platform/os/process.hpp"
+#include "platform/report/report.hpp"
+#include "platform/settings/settings.hpp"
+
+namespace tarn {
+
+namespace {
+
+// So much of what is unused behind a block's bytes is canary. A write further on that leaves the
+// seal alone is not found.
+constexpr std::uint32_t canary_most = 64;
+
+// A block of a page, or a large one, and what its seal says.
+struct SealedBlock {
+  Page& page;
+  std::byte* start;
+  std::byte* seal;
+  SealWord says;
+
+  std::size_t bytes() const noexcept {
+    return static_cast<std::size_t>(seal - start) - says.unused();
+  }
+  std::byte* end() const noexcept { return start + bytes(); }
+  // Where its canary ends.
+  std::byte* canary_end() const noexcept {
+    return end() + (says.unused() < canary_most ? says.unused() : canary_most);
+  }
+  HeapRecord& record() const noexcept {
+    return page.kind_now() == SpanKind::large ? *page.record_now() : *page.heap_now()->record;
+  }
+};
+
+SealedBlock block_at(const Page& page, const void* p) noexcept {
+  auto* const start = static_cast<std::byte*>(const_cast<void*>(p));
+  const bool is_large = page.kind_now() == SpanKind::large;
+  std::byte* const seal = is_large ? start + page.requested_now() : seal_place(page, p);
+  SealedBlock block{const_cast<Page&>(page), start, seal, seal_read(seal, p)};
+  const bool is_whole =
+      block.says.is_whole() && block.says.unused() <= static_cast<std::size_t>(seal - start);
+  if (!is_whole)
+    block.says = {std::uint64_t{1} << SealWord::bits};  // Broken, of all that there is.
+  return block;
+}
+
+[[noreturn]] TARN_COLD void report(Misuse kind, const SealedBlock& block, const void* p,
+                                   const FreeCall& given) noexcept {
+  const HeapRecord& record = block.record();
+  report_block_misuse({.kind = kind,
+                       .function = given.function,
+                       .p = p,
+                       .start = block.start,
+                       .bytes = block.bytes(),
+                       .said_bytes = given.bytes,
+                       .expected = expected_free(static_cast<Family>(block.says.family())),
+                       .heap_name = record.name,
+                       .heap_id = record.id.load(std::memory_order_relaxed),
+                       .allocated_at = nullptr,
+                       .freed_at = nullptr,
+                       .here = given.site});
+}
+
+// A broken seal: the block before it is the one that wrote over the seal of this one; or this one
+// did.
+[[noreturn]] TARN_COLD void report_broken(const SealedBlock& block,
+                                          const FreeCall& given) noexcept {
+  report(Misuse::overrun, block, block.seal, given);
+}
+
+// Reports what is not live, and what was written behind it.
+SealedBlock live_block(const Page& page, const void* p, const FreeCall& given,
+                       Misuse when_free) noexcept {
+  const SealedBlock block = block_at(page, p);
+  if (TARN_LIKELY(block.says.is_live())) {
+    const std::byte* const changed = first_changed(block.end(), block.canary_end(), canary_byte);
+    if (TARN_UNLIKELY(changed != nullptr)) report(Misuse::overrun, block, changed, given);
+    return block;
+  }
+  if (block.says.is_free()) report(when_free, block, p, given);
+  report_broken(block, given);
+}
+
+// Both are aligned to 8. Without a way out on the way, so that the compiler looks at many at once.
+bool is_zero(const std::byte* from, const std::byte* to) noexcept {
+  std::uint64_t seen = 0;
+  for (; from != to; from += 8) {
+    std::uint64_t word = 0;
+    memcpy(&word, from, sizeof word);
+    seen |= word;
+  }
+  return seen == 0;
+}
+
+// Reports what has been written to a free block of a page, behind its first word: that may be a
+// link.
+void require_unchanged(const SealedBlock& block, const FreeCall& given) noexcept {
+  const std::byte* const head_end = seal_head_end(block.page, block.start);
+  const std::byte* changed = first_changed(
+      static_cast<const std::byte*>(block.start) + sizeof(Block), head_end, freed_byte);
+  const std::byte* const watched_end = seal_watched_end(block.page, block.start);
+  if (changed == nullptr && TARN_UNLIKELY(!is_zero(head_end, watched_end))) {
+    changed = first_changed(head_end, watched_end, 0);
+  }
+  if (TARN_UNLIKELY(changed != nullptr)) report(Misuse::use_after_free, block, changed, given);
+}
+
+// Seals the block as a live one of so many bytes.
+void seal_block(const SealedBlock& block, std::size_t bytes, std::uint8_t family) noexcept {
+  const auto unused =
+      static_cast<std::uint32_t>(block.seal - block.start) - static_cast<std::uint32_t>(bytes);
+  memset(block.start + bytes, canary_byte, unused < canary_most ? unused : canary_most);
+  seal_write(block.seal, block.start, SealWord::live(family, unused));
+}
+
+void require_call(const SealedBlock& block, const void* p, const FreeCall& given) noexcept {
+  const auto family = static_cast<Family>(block.says.family());
+  if (TARN_UNLIKELY(!go_together(family, given.family))) {
+    report(Misuse::mismatched_free, block, p, given);
+  }
+  const bool is_size = given.bytes == FreeCall::any_bytes || given.bytes == block.bytes();
+  if (TARN_UNLIKELY(!is_size) && settings[Option::check_sizes] != 0) {
+    report(Misuse::size_mismatch, block, p, given);
+  }
+}
+
+}  // namespace
+
+void make_hardened(HeapRecord& record) noexcept {
+  TARN_ASSERT(!record.is_serialised() && !record.has_table() && record.checks == nullptr);
+  seal_secrets = {os::process_secret(), os::process_secret() | 1};
+  record.hardened = true;
+  record.young.store(false, std::memory_order_relaxed);  // Without a mixed page.
+}
+
+void report_in_hardened(const Page& page, const void* p, const FreeCall& given) noexcept {
+  const std::size_t i = page.offset_of(p) / page.block_bytes;
+  if (i >= page.carved) return;
+  const SealedBlock block = block_at(page, page.base + i * page.block_bytes);
+  if (block.says.is_live()) report(Misuse::invalid_free, block, p, given);
+}
+
+bool hardened_is_block(const Page& page, const Block* block) noexcept {
+  return page.size_class < class_count ? page.is_block_of(block, page.size_class)
+                                       : page.is_block(block);
+}
+
+namespace {
+
+constexpr std::uint64_t each_byte = 0x0101010101010101;
+constexpr std::uint64_t canary_word = each_byte * canary_byte;
+constexpr std::uint64_t freed_word = each_byte * freed_byte;
+
+std::uint64_t word_at(const std::byte* p) noexcept {
+  std::uint64_t word = 0;
+  memcpy(&word, p, sizeof word);
+  return word;
+}
+void set_word(std::byte* p, std::uint64_t word) noexcept { memcpy(p, &word, sizeof word); }
+
+// The next two: of blocks of classes that are close, a canary has less than a word.
+constexpr bool is_short(std::uint32_t unused) noexcept {
+  return std::endian::native == std::endian::little && unused < sizeof(std::uint64_t);
+}
+
+TARN_INLINE bool canary_is_whole(const std::byte* seal, std::uint32_t unused) noexcept {
+  if (unused == 0) return true;
+  if (TARN_LIKELY(is_short(unused))) {
+    return (word_at(seal - 8) ^ canary_word) >> (64 - 8 * unused) == 0;
+  }
+  const std::byte* const end = seal - unused;
+  return first_changed(end, unused < canary_most ? seal : end + canary_most, canary_byte) ==
+         nullptr;
+}
+
+// pre: what lies in front of the canary may become zero
+TARN_INLINE void put_canary(std::byte* seal, std::uint32_t unused) noexcept {
+  if (unused == 0) return;
+  if (TARN_LIKELY(is_short(unused))) {
+    return set_word(seal - 8, canary_word << (64 - 8 * unused));
+  }
+  memset(seal - unused, canary_byte, unused < canary_most ? unused : canary_most);
+}
+
+// Both are aligned to 8. Short ranges are not worth a call.
+TARN_INLINE void put_zeros(std::byte* from, std::byte* to) noexcept {
+  if (to - from > 128) {
+    memset(from, 0, static_cast<std::size_t>(to - from));
+    return;
+  }
+  for (; from != to; from += 8) set_word(from, 0);
+}
+
+[[noreturn]] TARN_COLD void report_taken(const Page& page, const void* p,
+                                         const void* site) noexcept {
+  const FreeCall call{"malloc", site};
+  const SealedBlock block = block_at(page, p);
+  if (block.says.is_free()) require_unchanged(block, call);
+  report(Misuse::use_after_free, block, p, call);  // Its first word, or its seal.
+}
+
+}  // namespace
+
+void hardened_begin(const Page& page, void* block, From from, std::size_t bytes, Family family,
+                    const void* site) noexcept {
+  auto* const p = static_cast<std::byte*>(block);
+  const std::size_t block_bytes = page.block_bytes;
+  TARN_ASSERT(hardened_bytes(bytes) <= block_bytes);
+  std::byte* const seal = p + block_bytes - seal_bytes;
+  const std::uint64_t number = seal_secrets.number_of(p);
+  const SealWord says{word_at(seal) ^ number};
+  bool is_whole = says.is_free() && (from == From::page || word_at(p) == freed_word);
+  if (TARN_LIKELY(block_bytes > 16)) {
+    is_whole =
+        is_whole && word_at(p + 8) == freed_word && is_zero(p + 16, seal_watched_end(page, p));
+    set_word(p + 8, 0);
+  }
+  if (TARN_UNLIKELY(!is_whole)) report_taken(page, p, site);
+  set_word(p, 0);  // The link.
+  const auto unused = static_cast<std::uint32_t>(block_bytes - seal_bytes - bytes);
+  put_canary(seal, unused);
+  set_word(seal, SealWord::live(static_cast<std::uint8_t>(family), unused).word ^ number);
+}
+
+void hardened_begin_large(Page& page, std::size_t bytes, Family family) noexcept {
+  TARN_ASSERT(hardened_bytes(bytes) <= page.bytes());
+  page.set_requested(bytes);
+  seal_write(page.base + bytes, page.base, SealWord::live(static_cast<std::uint8_t>(family), 0));
+}
+
+std::size_t hardened_usable(const Page& page, const void* p, const FreeCall& given) noexcept {
+  const SealedBlock block = live_block(page, p, given, Misuse::invalid_pointer);
+  require_call(block, p, given);
+  return block.bytes();
+}
+
+namespace {
+
+// The seal goes before the span changes, and comes again at the new end.
+void* resize_large(Page& page, const SealedBlock& block, std::size_t bytes,
+                   bool may_move) noexcept {
+  const std::size_t before = block.bytes();
+  const auto family = static_cast<Family>(block.says.family());
+  if (bytes < before) memset(page.base + bytes, 0, before - bytes);
+  memset(block.seal, 0, seal_bytes);
+  const bool done = heap_large_resize(&page, hardened_bytes(bytes), may_move);
+  hardened_begin_large(page, done || bytes < before ? bytes : before, family);
+  return done || bytes < before ? page.base : nullptr;
+}
+
+}  // namespace
+
+void* hardened_resize(Page& page, void* p, std::size_t bytes, const FreeCall& given,
+                      bool may_move) noexcept {
+  const SealedBlock block = live_block(page, p, given, Misuse::invalid_pointer);
+  require_call(block, p, given);
+  if (bytes > request_bytes_max) return nullptr;
+  if (page.kind_now() == SpanKind::large) return resize_large(page, block, bytes, may_move);
+  if (hardened_bytes(bytes) > page.block_bytes) return nullptr;
+  // What the block gives up, and its canary.
+  std::byte* const from = block.start + (bytes < block.bytes() ? bytes : block.bytes());
+  memset(from, 0, static_cast<std::size_t>(block.canary_end() - from));
+  seal_block(block, bytes, block.says.family());
+  return p;
+}
+
+namespace {
+
+// Reports what is wrong with a block that a call ends, if anything is.
+TARN_COLD void require_whole(Page& page, void* p, const FreeCall& given) noexcept {
+  require_call(live_block(page, p, given, Misuse::double_free), p, given);
+}
+
+}  // namespace
+
+void hardened_end(Page& page, void* block, Said said, const void* site) noexcept {
+  auto* const p = static_cast<std::byte*>(block);
+  std::byte* const seal = seal_place(page, p);
+  const std::uint64_t number = seal_secrets.number_of(p);
+  const SealWord says{word_at(seal) ^ number};
+  const auto room = static_cast<std::size_t>(seal - p);
+  const std::uint32_t unused = says.unused();
+  const bool is_whole = says.is_live() && unused <= room && canary_is_whole(seal, unused) &&
+                        go_together(static_cast<Family>(says.family()), said.family()) &&
+                        (!said.has_bytes() || said.bytes() == room - unused);
+  if (TARN_UNLIKELY(!is_whole)) require_whole(page, p, said.call(site));
+  set_word(p, freed_word);
+  if (TARN_LIKELY(room > 8)) {
+    set_word(p + 8, freed_word);
+    put_zeros(p + 16, seal_watched_end(page, p));
+  }
+  set_word(seal, says.as_free().word ^ number);
+}
+
+void hardened_end_large(Page& page, const FreeCall& given) noexcept {
+  const SealedBlock block = live_block(page, page.base, given, Misuse::double_free);
+  require_call(block, page.base, given);
+  memset(block.seal, 0, seal_bytes);
+}
+
+void hardened_leave(const Page& page, const Block* block, const void* site) noexcept {
+  const auto* const start = reinterpret_cast<const std::byte*>(block);
+  if (TARN_LIKELY(word_at(start) == freed_word)) return;
+  const std::byte* const changed = first_changed(start, start + sizeof(Block), freed_byte);
+  report(Misuse::use_after_free, block_at(page, block), changed, {"free", site});
+}
+
+namespace {
+
+void verify_page(const Page& page, const FreeCall& given) noexcept {
+  if (page_has_no_lists(&page)) return;
+  for (std::uint32_t i = 0; i < page.carved; ++i) {
+    const std::byte* const p = page.base + std::size_t{i} * page.block_bytes;
+    const SealedBlock block = block_at(page, p);
+    if (block.says.is_free()) {
+      require_unchanged(block, given);
+    } else {
+      live_block(page, p, given, Misuse::use_after_free);
+    }
+  }
+}
+
+}  // namespace
+
+void hardened_verify(HeapRecord& record, const char* function) noexcept {
+  if (orphans.has_vanished() || !os::process_is_alone()) return;
+  const FreeCall given{function, nullptr};
+  if (current_thread != no_thread()) {
+    Delay::for_each(current_thread->delay, [&](const Page& page, const Block* block) noexcept {
+      hardened_leave(page, block, given.site);
+    });
+  }
+  std::size_t bytes = 0;
+  for_each_page(record, [&](const Page& page) noexcept {
+    verify_page(page, given);
+    bytes += page.bytes();
+    return bytes > hardened_verify_bytes_most ? 1 : 0;
+  });
+  for (const Span* s = record.large.head(); s != nullptr; s = s->next_of_heap) {
+    live_block(*static_cast<const Page*>(s), s->base, given, Misuse::use_after_free);
+  }
+}
+
+}  // namespace tarn
