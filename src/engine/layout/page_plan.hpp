@@ -132,12 +132,13 @@ constexpr std::size_t main_page_slices(std::size_t size_class, std::size_t has) 
   return long_page_slices(class_block_bytes[size_class], slices, has, main_long_part);
 }
 
-// Slices of a page in another heap.
-constexpr std::size_t heap_page_slices(std::size_t block_bytes, std::size_t has) noexcept {
+// Slices of a page in another heap. part: as those two
+constexpr std::size_t heap_page_slices(std::size_t block_bytes, std::size_t has,
+                                       std::size_t part = heap_long_part) noexcept {
   TARN_ASSERT(block_bytes != 0 && block_bytes <= block_bytes_max);
   const std::size_t slices = page_slices(make_page_plan(block_bytes), has);
   TARN_ASSERT(slices * slice_bytes >= block_bytes);
-  return long_page_slices(block_bytes, slices, has, heap_long_part);
+  return long_page_slices(block_bytes, slices, has, part);
 }
 
 // The number of blocks of the page of malloc's own heap that holds the most.

@@ -24,6 +24,10 @@ struct Delay {
   // What has left those places and is taken next, of each class of narrow ones.
   struct Shelf {
     static constexpr std::uint32_t most = 16;
+    // Of the larger classes there are fewer.
+    static constexpr std::uint32_t most_of(std::size_t size_class) noexcept {
+      return class_block_bytes[size_class] <= 512 ? most : 4;
+    }
     std::uint32_t count = 0;
     std::array<std::atomic<Block*>, most> blocks{};
   };
@@ -44,7 +48,7 @@ struct Delay {
   TARN_INLINE bool put(std::size_t size_class, Block* block) noexcept {
     if (TARN_UNLIKELY(size_class >= shelves.size())) return false;
     Shelf& shelf = shelves[size_class];
-    if (shelf.count == Shelf::most) return false;
+    if (shelf.count == Shelf::most_of(size_class)) return false;
     shelf.blocks[shelf.count++].store(block, std::memory_order_relaxed);
     return true;
   }

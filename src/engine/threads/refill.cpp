@@ -168,7 +168,9 @@ Page* take_for_main(std::size_t size_class, std::size_t has) noexcept {
 
 Page* take_for_other(ThreadHeap& heap, std::size_t size_class, std::size_t has) noexcept {
   const std::size_t bytes = block_bytes_of(*heap.record, size_class);
-  std::size_t slices = heap_page_slices(bytes, has);
+  // A hardened heap serves malloc, and does not end.
+  const std::size_t part = heap.record->hardened ? main_long_part : heap_long_part;
+  std::size_t slices = heap_page_slices(bytes, has, part);
   Page* page = take_charged(heap, size_class, bytes, slices);
   // What a ceiling leaves may do for a first page, or for a single block.
   for (const std::size_t less : {heap_page_slices(bytes, 0), slices_for(bytes)}) {

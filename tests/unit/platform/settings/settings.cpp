@@ -130,7 +130,8 @@ TEST(Settings, AnUnknownKeyIsToldAllTheKnownOnes) {
   for (const OptionRow& row : option_rows) {
     EXPECT_NE(outcome.said.find(row.name), std::string::npos) << outcome.said;
   }
-  EXPECT_NE(outcome.said.find("known are account=FOLDER, mode=fast|checked|guarded|passthrough, "),
+  EXPECT_NE(outcome.said.find(
+                "known are account=FOLDER, mode=fast|hardened|checked|guarded|passthrough, "),
             std::string::npos)
       << outcome.said;
   EXPECT_EQ(outcome.said.back(), '\n');
