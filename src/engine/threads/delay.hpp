@@ -42,6 +42,7 @@ struct Delay {
     std::atomic<Block*>& place = shelf.blocks[--shelf.count];
     Block* const block = place.load(std::memory_order_relaxed);
     place.store(nullptr, std::memory_order_relaxed);
+    TARN_FORK_FENCE();  // Before it is live: the child of a fork gives what it finds to its page.
     return block;
   }
   // False when the shelf is full.

@@ -17,25 +17,30 @@ namespace tarn {
 
 namespace {
 
-// From the current page of the class; null when there is none at hand.
-Block* take_from_page(std::size_t size_class, std::size_t bytes) noexcept {
+// A block and where it is from; null when there is none at hand, as when another thread holds the
+// heap exclusively.
+Block* take_at_hand(std::size_t size_class, std::size_t bytes, From* from) noexcept {
   Thread* const thread = current_thread;
   const tarn_heap heap = default_heap;
   const HeapRecord& record = *static_cast<const HeapRecord*>(heap.record);
   const HeapSlot& slot = thread->slots[heap.id % heap_slots];
   thread->inside.store(true, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (TARN_UNLIKELY(slot.id.load(std::memory_order_relaxed) != slot_id(record, heap.id))) {
-    thread->inside.store(false, std::memory_order_release);
-    return nullptr;
+  Block* block = nullptr;
+  if (TARN_LIKELY(slot.id.load(std::memory_order_relaxed) == slot_id(record, heap.id))) {
+    Delay* const delay = thread->delay.load(std::memory_order_relaxed);
+    if (TARN_LIKELY(delay != nullptr)) block = delay->take(size_class);
+    *from = block != nullptr ? From::shelf : From::page;
+    if (block == nullptr) {
+      Page* const page = slot.current[size_class];
+      block = page->free;
+      if (TARN_UNLIKELY(block == nullptr)) return static_cast<Block*>(refill_inside(page, bytes));
+      if (TARN_UNLIKELY(!hardened_is_block(*page, block))) {
+        report_broken_list(page->block_bytes, block);
+      }
+      page_pop(page);
+    }
   }
-  Page* const page = slot.current[size_class];
-  Block* const block = page->free;
-  if (TARN_UNLIKELY(block == nullptr)) return static_cast<Block*>(refill_inside(page, bytes));
-  if (TARN_UNLIKELY(!hardened_is_block(*page, block))) {
-    report_broken_list(page->block_bytes, block);
-  }
-  page_pop(page);
   thread->inside.store(false, std::memory_order_release);
   return block;
 }
@@ -44,15 +49,10 @@ Block* take_from_page(std::size_t size_class, std::size_t bytes) noexcept {
 
 void* hardened_at_hand(std::size_t bytes, Family family, const void* site) noexcept {
   if (TARN_UNLIKELY(bytes > block_bytes_max - seal_bytes)) return nullptr;
-  const std::size_t size_class = class_of(hardened_bytes(bytes));
-  Delay* const delay = current_thread->delay.load(std::memory_order_relaxed);
-  Block* block = delay == nullptr ? nullptr : delay->take(size_class);
-  From from = From::shelf;
-  if (block == nullptr) {
-    block = take_from_page(size_class, hardened_bytes(bytes));
-    if (TARN_UNLIKELY(block == nullptr)) return nullptr;
-    from = From::page;
-  }
+  From from{};
+  const std::size_t sealed_bytes = hardened_bytes(bytes);
+  Block* const block = take_at_hand(class_of(sealed_bytes), sealed_bytes, &from);
+  if (TARN_UNLIKELY(block == nullptr)) return nullptr;
   if (TARN_UNLIKELY(!process.remembers_families())) family = Family::any;
   const auto& page = *static_cast<const Page*>(page_map.span_of(block));
   hardened_begin(page, block, from, bytes, family, site);
