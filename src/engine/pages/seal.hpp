@@ -36,31 +36,38 @@ struct SealSecrets {
 };
 extern SealSecrets seal_secrets;
 
-// What a seal says: | 0 | unused 24 | family 7 | live 1 |. Of a block that is live, or was: the
-// bytes between its last one and the seal, and what the caller gave (heaps/heap/request.hpp).
+// What a seal says: | 0 | unused 24 | family 7 | live 1 | 0 in the 8 lowest, which an overrun by
+// one byte hits |. Of a block that is live, or was: the bytes between its last one and the seal,
+// and what the caller gave (heaps/heap/request.hpp).
 struct SealWord {
-  static constexpr unsigned family_shift = 1;
-  static constexpr unsigned unused_shift = 8;
-  static constexpr unsigned bits = 32;
+  static constexpr unsigned live_shift = 8;
+  static constexpr unsigned family_shift = live_shift + 1;
+  static constexpr unsigned unused_shift = family_shift + 7;
+  static constexpr unsigned bits = unused_shift + 24;
+  static constexpr std::uint64_t live_bit = std::uint64_t{1} << live_shift;
+  // What is 0 of each seal that is whole.
+  static constexpr std::uint64_t zeros = ~std::uint64_t{0} << bits | (live_bit - 1);
+  static constexpr std::uint32_t unused_most = (1U << (bits - unused_shift)) - 1;
   static constexpr unsigned family_most = (1U << (unused_shift - family_shift)) - 1;
 
   std::uint64_t word;
 
-  constexpr bool is_whole() const noexcept { return word >> bits == 0; }
+  constexpr bool is_whole() const noexcept { return (word & zeros) == 0; }
   // The next two at once, by one comparison.
-  constexpr bool is_live() const noexcept { return (word & (~std::uint64_t{0} << bits | 1)) == 1; }
-  constexpr bool is_free() const noexcept { return (word & (~std::uint64_t{0} << bits | 1)) == 0; }
+  constexpr bool is_live() const noexcept { return (word & (zeros | live_bit)) == live_bit; }
+  constexpr bool is_free() const noexcept { return (word & (zeros | live_bit)) == 0; }
   constexpr std::uint8_t family() const noexcept {
     return static_cast<std::uint8_t>(word >> family_shift & family_most);
   }
   constexpr std::uint32_t unused() const noexcept {
-    return static_cast<std::uint32_t>(word >> unused_shift);
+    return static_cast<std::uint32_t>(word >> unused_shift) & unused_most;
   }
   static constexpr SealWord live(std::uint8_t family, std::uint32_t unused) noexcept {
-    return {std::uint64_t{unused} << unused_shift | std::uint64_t{family} << family_shift | 1};
+    return {std::uint64_t{unused} << unused_shift | std::uint64_t{family} << family_shift |
+            live_bit};
   }
   // What is left of a live block's.
-  constexpr SealWord as_free() const noexcept { return {word - 1}; }
+  constexpr SealWord as_free() const noexcept { return {word - live_bit}; }
 };
 
 // The next two are for any place: of a page's block it is the last eight bytes, of a large block

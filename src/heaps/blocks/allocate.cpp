@@ -33,8 +33,11 @@ constexpr int growths_max = 8;
 // Those of the heap's own classes may be smaller than a mark's end, and have none; and where one
 // would be, a block of a hardened heap has its seal.
 Block* pop(Page* page) noexcept {
-  const bool may_be_marked = page->size_class < class_count && !is_hardened(*page);
-  return may_be_marked ? page_pop_unmarked(page) : page_pop(page);
+  if (TARN_UNLIKELY(is_hardened(*page))) {
+    if (!hardened_is_block(*page, page->free)) report_broken_list(page->block_bytes, page->free);
+    return page_pop(page);
+  }
+  return page->size_class < class_count ? page_pop_unmarked(page) : page_pop(page);
 }
 
 Attempt from_thread_heap(ThreadHeap& thread_heap, std::size_t size_class,

@@ -14,6 +14,7 @@
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/os/process.hpp"
+#include "platform/os/vm.hpp"
 #include "platform/report/report.hpp"
 #include "platform/settings/settings.hpp"
 
@@ -52,8 +53,7 @@ SealedBlock block_at(const Page& page, const void* p) noexcept {
   SealedBlock block{const_cast<Page&>(page), start, seal, seal_read(seal, p)};
   const bool is_whole =
       block.says.is_whole() && block.says.unused() <= static_cast<std::size_t>(seal - start);
-  if (!is_whole)
-    block.says = {std::uint64_t{1} << SealWord::bits};  // Broken, of all that there is.
+  if (!is_whole) block.says = {1};  // Broken, of all that there is.
   return block;
 }
 
@@ -218,11 +218,11 @@ void hardened_begin(const Page& page, void* block, From from, std::size_t bytes,
                     const void* site) noexcept {
   auto* const p = static_cast<std::byte*>(block);
   const std::size_t block_bytes = page.block_bytes;
-  TARN_ASSERT(hardened_bytes(bytes) <= block_bytes);
   std::byte* const seal = p + block_bytes - seal_bytes;
   const std::uint64_t number = seal_secrets.number_of(p);
   const SealWord says{word_at(seal) ^ number};
-  bool is_whole = says.is_free() && (from == From::page || word_at(p) == freed_word);
+  bool is_whole = says.is_free() && hardened_bytes(bytes) <= block_bytes &&
+                  (from == From::page || word_at(p) == freed_word);
   if (TARN_LIKELY(block_bytes > 16)) {
     is_whole =
         is_whole && word_at(p + 8) == freed_word && is_zero(p + 16, seal_watched_end(page, p));
@@ -241,6 +241,10 @@ void hardened_begin_large(Page& page, std::size_t bytes, Family family) noexcept
   seal_write(page.base + bytes, page.base, SealWord::live(static_cast<std::uint8_t>(family), 0));
 }
 
+std::size_t hardened_seen_bytes(const Page& page, const void* p) noexcept {
+  return block_at(page, p).bytes();
+}
+
 std::size_t hardened_usable(const Page& page, const void* p, const FreeCall& given) noexcept {
   const SealedBlock block = live_block(page, p, given, Misuse::invalid_pointer);
   require_call(block, p, given);
@@ -249,14 +253,27 @@ std::size_t hardened_usable(const Page& page, const void* p, const FreeCall& giv
 
 namespace {
 
+// What stays with the block of what it gives up. Where the span has kept much of it, that may never
+// have been there: it is taken away.
+void wipe_given_up(const Page& page, std::size_t bytes, std::size_t before) noexcept {
+  const std::size_t end = before < page.bytes() ? before : page.bytes();
+  if (end <= bytes) return;
+  const std::size_t whole = align_up(bytes, slice_bytes);
+  if (end > whole && os::vm_purge(page.base + whole, align_up(end, slice_bytes) - whole)) {
+    memset(page.base + bytes, 0, whole - bytes);
+  } else {
+    memset(page.base + bytes, 0, end - bytes);
+  }
+}
+
 // The seal goes before the span changes, and comes again at the new end.
 void* resize_large(Page& page, const SealedBlock& block, std::size_t bytes,
                    bool may_move) noexcept {
   const std::size_t before = block.bytes();
   const auto family = static_cast<Family>(block.says.family());
-  if (bytes < before) memset(page.base + bytes, 0, before - bytes);
   memset(block.seal, 0, seal_bytes);
   const bool done = heap_large_resize(&page, hardened_bytes(bytes), may_move);
+  if (bytes < before) wipe_given_up(page, bytes, before);
   hardened_begin_large(page, done || bytes < before ? bytes : before, family);
   return done || bytes < before ? page.base : nullptr;
 }

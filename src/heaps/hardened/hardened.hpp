@@ -61,6 +61,10 @@ void hardened_leave(const Page& page, const Block* block, const void* site) noex
 inline constexpr std::size_t hardened_verify_bytes_most = std::size_t{64} << 20;
 void hardened_verify(HeapRecord& record, const char* function) noexcept;
 
+// The bytes that were asked for, as its seal says, for a walk. pre: a live block, of a page or
+// large
+std::size_t hardened_seen_bytes(const Page& page, const void* p) noexcept;
+
 // Any thread, for what walks and searches see. pre: p is a block of the page
 TARN_UNSANITIZED inline bool hardened_is_free(const Page& page, const void* p) noexcept {
   return seal_read(seal_place(page, p), p).is_free();

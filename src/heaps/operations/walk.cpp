@@ -34,7 +34,9 @@ class Walk {
     for (std::size_t i = 0; i < free.carved(); ++i) {
       if (free.has(i) && !with_free_) continue;
       const int kind = free.has(i) ? TARN_HEAP_FREE_BLOCK : TARN_HEAP_BLOCK;
-      if (int stop = show(kind, page.base + i * bytes, bytes, 0, 0)) return stop;
+      std::byte* const start = page.base + i * bytes;
+      const std::size_t usable = is_hardened(page) ? hardened_seen_bytes(page, start) : bytes;
+      if (int stop = show(kind, start, usable, 0, 0)) return stop;
     }
     return 0;
   }
@@ -70,7 +72,10 @@ class Walk {
   }
 
   int large(const Span& span) noexcept {
-    return show(TARN_HEAP_LARGE_BLOCK, span.base, span.bytes(), 0, 0);
+    const auto& page = static_cast<const Page&>(span);
+    const bool hardened = page.record_now()->hardened;
+    const std::size_t bytes = hardened ? hardened_seen_bytes(page, span.base) : span.bytes();
+    return show(TARN_HEAP_LARGE_BLOCK, span.base, bytes, 0, 0);
   }
 
  private:

@@ -18,7 +18,7 @@ void give(Block* block, const void* site) noexcept {
   Delay* const delay = current_thread->delay.load(std::memory_order_relaxed);
   if (TARN_LIKELY(delay != nullptr) && delay->put(page->size_class, block)) return;
   hardened_leave(*page, block, site);
-  if (TARN_LIKELY(page->heap_now()->thread == current_thread)) {
+  if (TARN_LIKELY(is_hardened(*page) && page->heap_now()->thread == current_thread)) {
     if (deallocate_local(block, page)) deallocate_attention(page);
   } else {
     free_remote(*page, block, block, 1);
