@@ -45,8 +45,11 @@ int create_heap(int mode, unsigned flags = 0) {
 }
 
 TEST(Modes, NumbersThatAreNoneAreRefusedByEachKind) {
-  for (const int mode : {-1, 4, INT_MAX, INT_MIN}) {
-    const std::string end = ": mode " + std::to_string(mode) + " is none of enum tarn_mode\n";
+  for (const int mode : {-1, 4, 5, INT_MAX, INT_MIN}) {
+    const std::string end = mode == TARN_MODE_HARDENED
+                                ? ": mode hardened is refused: only the process's malloc has it: "
+                                  "TARN_OPTIONS=mode=hardened\n"
+                                : ": mode " + std::to_string(mode) + " is none of enum tarn_mode\n";
     EXPECT_EQ(said_by([&] {
                 EXPECT_EQ(init_pool(mode), -1);
                 EXPECT_EQ(errno, EINVAL);

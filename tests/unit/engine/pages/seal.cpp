@@ -89,7 +89,8 @@ TEST_P(PageSealTest, ItsBlocksAreAsFreed) {
   if (page->capacity > 100) {
     EXPECT_LT(steps, page->capacity / 4);
   }
-  page->countdown = page->kept = 0;
+  page->countdown = 0;
+  page->kept = 0;
   page->remote.store(Remote::empty(RemoteState::dead).word);
   page_give(page);
 }
