@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "tarn/heap/heap.h"
+#include "tarn/pool/xalloc.h"
 
 namespace {
 
@@ -184,6 +185,30 @@ TEST(ProcessModes, BlocksGoByTheFunctionsOfTheirFamily) {
     }
   }
   std::free(opaque(::strdup("of the C library")));
+}
+
+TEST(ProcessModes, XfreeTakesWhatMallocGave) {
+  for (const std::size_t bytes : {0u, 100u, 5'000u, 2'000'000u}) {
+    tarn_xfree(take(bytes));
+    tarn_xfree(tarn_xrealloc(take(bytes), 3 * bytes + 1));
+    std::free(tarn_xmalloc(bytes));
+  }
+}
+
+// What the report says of a block that is taken again is what the program wrote, and where.
+TEST(ProcessModes, AWriteAfterTheFreeIsReportedAtItsByte) {
+  const testing::KilledBySignal aborts(SIGABRT);
+  if (!is_hardened()) GTEST_SKIP() << "a quarantine tells it later";
+  for (const int byte : {0, 3, 9, 40}) {
+    const auto write = [byte] {
+      char* const p = take(100);
+      std::free(p);
+      opaque(p)[byte] = 1;
+      for (int i = 0; i < 100'000; ++i) std::free(take(100));
+    };
+    EXPECT_EXIT(write(), aborts,
+                "tarn: use after free: .*100 bytes.*byte " + std::to_string(byte) + ";");
+  }
 }
 
 // A block that nobody frees, and one that nobody takes again.

@@ -132,7 +132,7 @@ constexpr std::size_t main_page_slices(std::size_t size_class, std::size_t has) 
   return long_page_slices(class_block_bytes[size_class], slices, has, main_long_part);
 }
 
-// Slices of a page in another heap. part: as those two
+// Slices of a page in another heap. part: heap_long_part, or main_long_part
 constexpr std::size_t heap_page_slices(std::size_t block_bytes, std::size_t has,
                                        std::size_t part = heap_long_part) noexcept {
   TARN_ASSERT(block_bytes != 0 && block_bytes <= block_bytes_max);

@@ -44,8 +44,7 @@ Block* delay_exchange(Thread& thread, Block* block, std::size_t block_bytes) noe
 void delay_empty(Thread& thread) noexcept {
   Delay* const delay = thread.delay.load(std::memory_order_acquire);
   if (delay == nullptr) return;
-  delay->for_each_place([](std::atomic<Block*>& place) noexcept {
-    Block* const block = place.load(std::memory_order_relaxed);
+  delay->for_each_place([](std::atomic<Block*>& place, Block* block) noexcept {
     place.store(nullptr, std::memory_order_relaxed);
     free_remote(*static_cast<Page*>(page_map.span_of(block)), block, block, 1);
   });

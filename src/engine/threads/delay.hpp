@@ -54,11 +54,12 @@ struct Delay {
     return true;
   }
 
-  // Calls visit(place) for each that has a block.
+  // Calls visit(place, block) for each that has a block.
   template <class Visit>
   void for_each_place(Visit visit) noexcept {
     const auto look = [&](std::atomic<Block*>& place) noexcept {
-      if (place.load(std::memory_order_relaxed) != nullptr) visit(place);
+      Block* const block = place.load(std::memory_order_relaxed);
+      if (block != nullptr) visit(place, block);
     };
     for (std::atomic<Block*>& place : blocks) look(place);
     for (Shelf& shelf : shelves) {
@@ -71,9 +72,8 @@ struct Delay {
   static void for_each(const std::atomic<Delay*>& of_thread, Visit visit) noexcept {
     Delay* const delay = of_thread.load(std::memory_order_acquire);  // Pairs with its making.
     if (delay == nullptr) return;
-    delay->for_each_place([&](const std::atomic<Block*>& place) noexcept {
-      const Block* const block = place.load(std::memory_order_relaxed);
-      if (block != nullptr) visit(*static_cast<const Page*>(page_map.span_of(block)), block);
+    delay->for_each_place([&](const std::atomic<Block*>&, const Block* block) noexcept {
+      visit(*static_cast<const Page*>(page_map.span_of(block)), block);
     });
   }
 };

@@ -33,10 +33,7 @@ constexpr int growths_max = 8;
 // Those of the heap's own classes may be smaller than a mark's end, and have none; and where one
 // would be, a block of a hardened heap has its seal.
 Block* pop(Page* page) noexcept {
-  if (TARN_UNLIKELY(is_hardened(*page))) {
-    if (!hardened_is_block(*page, page->free)) report_broken_list(page->block_bytes, page->free);
-    return page_pop(page);
-  }
+  if (TARN_UNLIKELY(is_hardened(*page))) return hardened_pop(*page);
   return page->size_class < class_count ? page_pop_unmarked(page) : page_pop(page);
 }
 

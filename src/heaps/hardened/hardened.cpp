@@ -25,6 +25,9 @@ namespace {
 // So much of what is unused behind a block's bytes is canary. A write further on that leaves the
 // seal alone is not found.
 constexpr std::uint32_t canary_most = 64;
+constexpr std::uint32_t canary_of(std::uint32_t unused) noexcept {
+  return unused < canary_most ? unused : canary_most;
+}
 
 // A block of a page, or a large one, and what its seal says.
 struct SealedBlock {
@@ -38,9 +41,7 @@ struct SealedBlock {
   }
   std::byte* end() const noexcept { return start + bytes(); }
   // Where its canary ends.
-  std::byte* canary_end() const noexcept {
-    return end() + (says.unused() < canary_most ? says.unused() : canary_most);
-  }
+  std::byte* canary_end() const noexcept { return end() + canary_of(says.unused()); }
   HeapRecord& record() const noexcept {
     return page.kind_now() == SpanKind::large ? *page.record_now() : *page.heap_now()->record;
   }
@@ -122,7 +123,7 @@ void require_unchanged(const SealedBlock& block, const FreeCall& given) noexcept
 void seal_block(const SealedBlock& block, std::size_t bytes, std::uint8_t family) noexcept {
   const auto unused =
       static_cast<std::uint32_t>(block.seal - block.start) - static_cast<std::uint32_t>(bytes);
-  memset(block.start + bytes, canary_byte, unused < canary_most ? unused : canary_most);
+  memset(block.start + bytes, canary_byte, canary_of(unused));
   seal_write(block.seal, block.start, SealWord::live(family, unused));
 }
 
@@ -153,9 +154,11 @@ void report_in_hardened(const Page& page, const void* p, const FreeCall& given) 
   if (block.says.is_live()) report(Misuse::invalid_free, block, p, given);
 }
 
-bool hardened_is_block(const Page& page, const Block* block) noexcept {
-  return page.size_class < class_count ? page.is_block_of(block, page.size_class)
-                                       : page.is_block(block);
+Block* hardened_pop(Page& page) noexcept {
+  if (TARN_UNLIKELY(!hardened_is_block(page, page.free))) {
+    report_broken_list(page.block_bytes, page.free);
+  }
+  return page_pop(&page);
 }
 
 namespace {
@@ -182,8 +185,7 @@ TARN_INLINE bool canary_is_whole(const std::byte* seal, std::uint32_t unused) no
     return (word_at(seal - 8) ^ canary_word) >> (64 - 8 * unused) == 0;
   }
   const std::byte* const end = seal - unused;
-  return first_changed(end, unused < canary_most ? seal : end + canary_most, canary_byte) ==
-         nullptr;
+  return first_changed(end, end + canary_of(unused), canary_byte) == nullptr;
 }
 
 // pre: what lies in front of the canary may become zero
@@ -192,7 +194,7 @@ TARN_INLINE void put_canary(std::byte* seal, std::uint32_t unused) noexcept {
   if (TARN_LIKELY(is_short(unused))) {
     return set_word(seal - 8, canary_word << (64 - 8 * unused));
   }
-  memset(seal - unused, canary_byte, unused < canary_most ? unused : canary_most);
+  memset(seal - unused, canary_byte, canary_of(unused));
 }
 
 // Both are aligned to 8. Short ranges are not worth a call.
@@ -204,12 +206,16 @@ TARN_INLINE void put_zeros(std::byte* from, std::byte* to) noexcept {
   for (; from != to; from += 8) set_word(from, 0);
 }
 
-[[noreturn]] TARN_COLD void report_taken(const Page& page, const void* p,
+[[noreturn]] TARN_COLD void report_taken(const Page& page, const void* p, From from,
                                          const void* site) noexcept {
   const FreeCall call{"malloc", site};
   const SealedBlock block = block_at(page, p);
+  if (block.says.is_free() && from == From::shelf) {
+    hardened_leave(page, static_cast<const Block*>(p), site);
+  }
   if (block.says.is_free()) require_unchanged(block, call);
-  report(Misuse::use_after_free, block, p, call);  // Its first word, or its seal.
+  report(Misuse::use_after_free, block, p,
+         call);  // Its seal, or a list that leads to a smaller one.
 }
 
 }  // namespace
@@ -226,10 +232,10 @@ void hardened_begin(const Page& page, void* block, From from, std::size_t bytes,
   if (TARN_LIKELY(block_bytes > 16)) {
     is_whole =
         is_whole && word_at(p + 8) == freed_word && is_zero(p + 16, seal_watched_end(page, p));
-    set_word(p + 8, 0);
   }
-  if (TARN_UNLIKELY(!is_whole)) report_taken(page, p, site);
+  if (TARN_UNLIKELY(!is_whole)) report_taken(page, p, from, site);
   set_word(p, 0);  // The link.
+  if (TARN_LIKELY(block_bytes > 16)) set_word(p + 8, 0);
   const auto unused = static_cast<std::uint32_t>(block_bytes - seal_bytes - bytes);
   put_canary(seal, unused);
   set_word(seal, SealWord::live(static_cast<std::uint8_t>(family), unused).word ^ number);

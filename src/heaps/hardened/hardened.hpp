@@ -21,8 +21,14 @@ void make_hardened(HeapRecord& record) noexcept;
 // What a block must have for a request of so many bytes. pre: bytes <= request_bytes_max
 constexpr std::size_t hardened_bytes(std::size_t bytes) noexcept { return bytes + seal_bytes; }
 
-// True when the page's next free block may be taken: it is one.
-bool hardened_is_block(const Page& page, const Block* block) noexcept;
+// True when it is the start of a block of the page. (All of a hardened heap's are of common
+// classes.)
+inline bool hardened_is_block(const Page& page, const void* p) noexcept {
+  return page.is_block_of(p, page.size_class);
+}
+
+// As page_pop(), of a page of a hardened heap: reports what is no block of it.
+Block* hardened_pop(Page& page) noexcept;
 
 // Where a block was just taken from: there its first word is a link, or as its free left it.
 enum class From : bool { page, shelf };

@@ -36,8 +36,8 @@ class FreeBlocks {
 
  private:
   void add_all() noexcept {
-    for (std::size_t i = 0; i < carved_; ++i) bits_[i / 64] |= std::uint64_t{1} << (i % 64);
-    count_ = listed_ = carved_;
+    for (std::size_t i = 0; i < carved_; ++i) set(i);
+    listed_ = carved_;
   }
 
   // What threads have freed and hold back.

@@ -11,7 +11,6 @@
 #include "heaps/heap/handle.hpp"
 #include "malloc/process/process.hpp"
 #include "platform/base/check.hpp"
-#include "platform/report/report.hpp"
 
 namespace tarn {
 
@@ -33,12 +32,10 @@ Block* take_at_hand(std::size_t size_class, std::size_t bytes, From* from) noexc
     *from = block != nullptr ? From::shelf : From::page;
     if (block == nullptr) {
       Page* const page = slot.current[size_class];
-      block = page->free;
-      if (TARN_UNLIKELY(block == nullptr)) return static_cast<Block*>(refill_inside(page, bytes));
-      if (TARN_UNLIKELY(!hardened_is_block(*page, block))) {
-        report_broken_list(page->block_bytes, block);
+      if (TARN_UNLIKELY(page->free == nullptr)) {
+        return static_cast<Block*>(refill_inside(page, bytes));
       }
-      page_pop(page);
+      block = hardened_pop(*page);
     }
   }
   thread->inside.store(false, std::memory_order_release);
@@ -63,7 +60,7 @@ void* default_heap_allocate(const Request& request) noexcept {
   TARN_ASSERT(has_default_heap() && default_heap.id != 0 && is_power_of_two(request.alignment));
   Request wanted = request;
   if (!process.remembers_families()) wanted.family = Family::any;
-  if (wanted.alignment > block_align || wanted.zero || is_served_hardened()) {
+  if (wanted.alignment > block_align || wanted.zero) {
     return heap_allocate_slow(default_heap, wanted);
   }
   return heap_allocate(default_heap, wanted.bytes, wanted.function, wanted.site, wanted.family);

@@ -81,7 +81,7 @@ void deallocate_slow(void* p, Said said, const void* site) noexcept {
     // Another heap's page, perhaps the thread's own; or malloc's, between the starts of its blocks.
     const bool is_between = page->block_bytes > slice_bytes && page->heap_now() == &thread->heap;
     if (TARN_LIKELY(!is_between) && deallocate_own(page, p)) return;
-    if (is_hardened(*page) && hardened_is_block(*page, static_cast<Block*>(p))) {
+    if (is_hardened(*page) && hardened_is_block(*page, p)) {
       return hardened_free(*page, p, said, site);
     }
   } else if (!thread->cache.looks_free(p) && said_fits(said, tag) &&
@@ -110,7 +110,7 @@ void deallocate_slow(void* p, const FreeCall& given) noexcept {
   TARN_ASSERT(kind == SpanKind::page);
   const Thread* const owner = page->owner.load(std::memory_order_relaxed);
   if (owner == &hardened_owner) {
-    return hardened_free(*page, p, Said::of(given.family, given.bytes), given.site);
+    return hardened_free(*page, p, Said(given.family, given.bytes), given.site);
   }
   if (owner == current_thread) return deallocate_in(page, p);
   if (owner == &locked_owner) return free_locked(page, p);

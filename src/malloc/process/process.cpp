@@ -38,41 +38,27 @@ void Process::start_once() noexcept {
   if (settings[Option::background_purge] != 0) background.want();
   totals.open_account();
   const auto guard_every = static_cast<std::uint32_t>(settings[Option::guard_every]);
-  if (settings.mode() == Mode::hardened) {
-    serve_hardened();
-  } else if (settings.mode() != Mode::fast) {
-    serve_checked(settings.mode(), 0);
+  if (settings.mode() != Mode::fast) {
+    serve_in(settings.mode(), 0);
   } else if (guard_every != 0) {
-    serve_checked(Mode::guarded, guard_every);
+    serve_in(Mode::guarded, guard_every);
   }
   configured_.store(true, std::memory_order_release);
 }
 
 // Blocks that were allocated before the environment was known stay malloc's own. Where there is no
 // memory for the heap, or the system cannot give the mode (a line says so), all of them do.
-void Process::serve_checked(Mode mode, std::uint32_t every) noexcept {
+void Process::serve_in(Mode mode, std::uint32_t every) noexcept {
   tarn_heap_options options = TARN_HEAP_OPTIONS();
   options.name = "malloc";
-  options.mode = static_cast<int>(mode);
-  const tarn_heap heap = heap_create(&options);
-  process_heap_every = every;
-  if (heap.record != nullptr) serve_from(*static_cast<HeapRecord*>(heap.record));
-}
-
-// Likewise.
-void Process::serve_hardened() noexcept {
-  tarn_heap_options options = TARN_HEAP_OPTIONS();
-  options.name = "malloc";
+  if (mode != Mode::hardened) options.mode = static_cast<int>(mode);
   auto* const record = static_cast<HeapRecord*>(heap_create(&options).record);
   if (record == nullptr) return;
-  make_hardened(*record);
-  serve_from(*record);
-}
-
-void Process::serve_from(HeapRecord& record) noexcept {
-  record.everlasting = true;
+  if (mode == Mode::hardened) make_hardened(*record);
+  record->everlasting = true;
   remembers_families_ = settings[Option::check_families] != 0;
-  process_heap.store(&record, std::memory_order_release);
+  process_heap_every = every;
+  process_heap.store(record, std::memory_order_release);
   if (current_thread != no_thread()) serve_as_process();
 }
 

@@ -13,8 +13,6 @@
 
 namespace tarn {
 
-struct HeapRecord;
-
 class Process {
  public:
   // Prepares for forks, reads the settings and opens the account. Called by threads that start, the
@@ -36,9 +34,7 @@ class Process {
 
  private:
   void start_once() noexcept;
-  void serve_checked(Mode mode, std::uint32_t every) noexcept;
-  void serve_hardened() noexcept;
-  void serve_from(HeapRecord& record) noexcept;
+  void serve_in(Mode mode, std::uint32_t every) noexcept;
   void verify() noexcept;
 
   bool remembers_families_ = false;  // Written before the process's heap is.
