@@ -10,6 +10,7 @@
 
 #include "engine/layout/page_plan.hpp"
 #include "platform/base/check.hpp"
+#include "platform/report/report.hpp"
 
 namespace tarn {
 
@@ -255,14 +256,24 @@ RemoteFree page_free_remote(Page* page, Block* first, Block* last, std::uint32_t
   }
 }
 
+Block* page_list_end(const Page& page, Block* first, std::uint32_t count) noexcept {
+  TARN_ASSERT(count != 0 && page.is_block(first));
+  Block* last = first;
+  while (--count != 0) {
+    Block* const next = last->next;
+    if (TARN_UNLIKELY(!page.is_block(next))) report_broken_list(page.block_bytes, next);
+    last = next;
+  }
+  if (TARN_UNLIKELY(last->next != nullptr)) report_broken_list(page.block_bytes, last->next);
+  return last;
+}
+
 void page_attach(Page* page, Collected collected) noexcept {
   if (collected.count == 0) return;
   TARN_ASSERT(page->is_block(collected.head) && page->countdown >= collected.count);
   page->countdown -= collected.count;
   if (page->local_free != nullptr) {
-    Block* last = collected.head;
-    while (last->next != nullptr) last = last->next;
-    last->next = page->local_free;
+    page_list_end(*page, collected.head, collected.count)->next = page->local_free;
   }
   page->local_free = collected.head;
 }

@@ -239,6 +239,10 @@ void page_repair_purge(Page* page) noexcept;
 // begins.
 bool page_has_no_lists(const Page* page) noexcept;
 
+// The last block of a list that has so many. Reports a link that leads elsewhere: somebody has
+// written to a freed block.
+Block* page_list_end(const Page& page, Block* first, std::uint32_t count) noexcept;
+
 // Owner: puts a collected list in front of local_free and settles the count.
 void page_attach(Page* page, Collected collected) noexcept;
 

@@ -70,12 +70,19 @@ struct SealWord {
   constexpr SealWord as_free() const noexcept { return {word - live_bit}; }
 };
 
-// The next two are for any place: of a page's block it is the last eight bytes, of a large block
+// The next three are for any place: of a page's block it is the last eight bytes, of a large block
 // what follows the bytes that were asked for. A seal is of the block at p, and of no other.
 inline SealWord seal_read(const void* place, const void* p) noexcept {
   std::uint64_t seal = 0;
   __builtin_memcpy(&seal, place, sizeof seal);
   return {seal ^ seal_secrets.number_of(p)};
+}
+// Nothing lies there: its page's memory has gone, with all blocks free. No seal looks so, but for
+// one in 2^64.
+inline bool seal_is_gone(const void* place) noexcept {
+  std::uint64_t seal = 0;
+  __builtin_memcpy(&seal, place, sizeof seal);
+  return seal == 0;
 }
 inline void seal_write(void* place, const void* p, SealWord says) noexcept {
   const std::uint64_t seal = says.word ^ seal_secrets.number_of(p);

@@ -8,7 +8,9 @@
 #include "engine/store/store.hpp"
 #include "engine/threads/post.hpp"
 #include "platform/base/check.hpp"
+#include "platform/base/fill.hpp"
 #include "platform/os/process.hpp"
+#include "platform/report/report.hpp"
 
 namespace tarn {
 
@@ -46,7 +48,12 @@ void delay_empty(Thread& thread) noexcept {
   if (delay == nullptr) return;
   delay->for_each_place([](std::atomic<Block*>& place, Block* block) noexcept {
     place.store(nullptr, std::memory_order_relaxed);
-    free_remote(*static_cast<Page*>(page_map.span_of(block)), block, block, 1);
+    auto* const page = static_cast<Page*>(page_map.span_of(block));
+    const auto* const first = reinterpret_cast<const std::byte*>(block);
+    if (TARN_UNLIKELY(first_changed(first, first + sizeof(Block), freed_byte) != nullptr)) {
+      report_broken_list(page->block_bytes, block->next);
+    }
+    free_remote(*page, block, block, 1);
   });
   for (Delay::Shelf& shelf : delay->shelves) shelf.count = 0;
 }

@@ -42,9 +42,15 @@ bool reuse_freed(Page& page) noexcept {
     if (seen.count() != 0) page_attach(&page, page_collect_unless_mailed(&page, RemoteState::open));
     if (page.local_free == nullptr) return false;
   }
+  const std::uint32_t freed = page.carved + 1 - page.countdown;  // All that is not live.
+  // A link that was written over may end the list early, which nobody would notice. After a fork
+  // the count may be one off.
+  if (TARN_UNLIKELY(page.heap->record->hardened) && !orphans.has_vanished()) {
+    page_list_end(page, page.local_free, freed);
+  }
   page.free = page.local_free;
   page.local_free = nullptr;
-  note_handed(page, page.carved + 1 - page.countdown);  // All that is not live.
+  note_handed(page, freed);
   return true;
 }
 

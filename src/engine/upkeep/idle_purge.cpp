@@ -86,10 +86,14 @@ std::size_t purge_chain(Thread& owner, Page* chain) noexcept {
   return run.pages == nullptr ? given : given + purge_run(owner, run);
 }
 
-// Only pages of malloc's heap are purged: another heap's memory may not be the OS's, and that heap
-// may be held exclusively, walked or frozen. A page in the mail stays its heap's, unless that
-// becomes malloc's.
-bool may_be_purged(const Page& page) noexcept { return page.heap_now()->record == &main_record; }
+// Only pages of heaps that serve malloc are purged: another heap's memory may not be the OS's, and
+// that heap may be held exclusively, walked or frozen. (What walks a hardened heap sees in a page
+// that goes meanwhile blocks without a seal, so free ones.) A page in the mail stays its heap's,
+// unless that becomes malloc's.
+bool may_be_purged(const Page& page) noexcept {
+  const HeapRecord& record = *page.heap_now()->record;
+  return &record == &main_record || record.hardened;
+}
 
 // Takes pages out of the chain, for which a purge has begun, until they have `wanted` bytes. False
 // when all of the chain has been looked at.

@@ -54,7 +54,10 @@ SealedBlock block_at(const Page& page, const void* p) noexcept {
   SealedBlock block{const_cast<Page&>(page), start, seal, seal_read(seal, p)};
   const bool is_whole =
       block.says.is_whole() && block.says.unused() <= static_cast<std::size_t>(seal - start);
-  if (!is_whole) block.says = {1};  // Broken, of all that there is.
+  if (TARN_UNLIKELY(!is_whole)) {
+    const bool is_gone = seal_is_gone(seal) && !is_large && page_has_no_lists(&page);
+    block.says = {is_gone ? 0U : 1U};  // Free; or broken, of all that there is.
+  }
   return block;
 }
 

@@ -71,9 +71,11 @@ void hardened_verify(HeapRecord& record, const char* function) noexcept;
 // large
 std::size_t hardened_seen_bytes(const Page& page, const void* p) noexcept;
 
-// Any thread, for what walks and searches see. pre: p is a block of the page
+// Any thread, for what walks and searches see: also of a page that is purged meanwhile, whose
+// blocks have no seals. pre: p is a block of the page
 TARN_UNSANITIZED inline bool hardened_is_free(const Page& page, const void* p) noexcept {
-  return seal_read(seal_place(page, p), p).is_free();
+  const std::byte* const place = seal_place(page, p);
+  return seal_is_gone(place) || seal_read(place, p).is_free();
 }
 
 }  // namespace tarn

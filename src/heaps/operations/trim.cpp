@@ -49,7 +49,7 @@ void trim_heaps() noexcept {
 std::size_t heap_trim(tarn_heap heap, std::size_t keep_bytes) noexcept {
   HeapRecord* const record = live_record(heap, "tarn_heap_trim");
   if (record == nullptr) return 0;
-  if (record == &main_record) return trim(keep_bytes);
+  if (record == &main_record || record->hardened) return trim(keep_bytes);
   if (record->everlasting) give_kept_blocks(true);
   const std::size_t given = give_empty_pages(*record, heap.id, {true, keep_bytes});
   if (!trim_zone(*record, heap.id, true)) live_record(heap, "tarn_heap_trim");  // Reports.

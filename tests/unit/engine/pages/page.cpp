@@ -148,6 +148,27 @@ TEST_F(PageTest, AttachPutsCollectedBlocksBeforeTheOwnersOwn) {
 }
 
 // An eighth of the page; of pages with few small blocks a quarter, at most eight; at least one.
+TEST_F(PageTest, ALinkThatSomebodyHasWrittenOverIsReported) {
+  const auto blocks = allocate(4);
+  page_free_remote(page_, blocks[2]);
+  page_free_remote(page_, blocks[1]);
+  page_free_remote(page_, blocks[0]);
+  const auto attach = [&](std::byte* link) {
+    blocks[1]->next = reinterpret_cast<Block*>(link);
+    page_->local_free = blocks[3];
+    page_->countdown = 3;
+    page_attach(page_, page_collect(page_, RemoteState::open));
+  };
+  std::byte* const first = page_->base;
+  for (std::byte* const link : {static_cast<std::byte*>(nullptr), first + 16, first - 1024,
+                                first + page_->bytes(), first}) {
+    EXPECT_DEATH(attach(link), "use after free: a freed block of 1024 bytes was written to");
+  }
+  attach(first + 2 * 1024);
+  EXPECT_EQ(page_untaken(page_), 0u);
+  EXPECT_EQ(page_list_end(*page_, page_->local_free, 4), blocks[3]);
+}
+
 TEST_F(PageTest, TheThresholdIsAPartOfThePage) {
   const auto threshold = [this](std::size_t bytes, std::size_t slices) {
     make(class_of(bytes), slices);

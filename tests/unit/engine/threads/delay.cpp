@@ -4,18 +4,28 @@
 // SPDX-License-Identifier: MIT
 #include "engine/threads/delay.hpp"
 
+#include <cstring>
 #include <map>
 #include <vector>
 
 #include "actor.hpp"
+#include "platform/base/fill.hpp"
 
 namespace tarn {
 namespace {
 
+// As a hardened heap leaves them when they are freed.
+std::vector<void*> freed_blocks(Actor& actor, std::size_t count) {
+  std::vector<void*> blocks;
+  for (std::size_t i = 0; i < count; ++i) {
+    blocks.push_back(memset(actor.allocate(100), freed_byte, 100));
+  }
+  return blocks;
+}
+
 TEST(Delay, EachBlockComesOutOnceInAnOrderOfItsOwn) {
   Actor actor;
-  std::vector<void*> blocks;
-  for (int i = 0; i < 500; ++i) blocks.push_back(actor.allocate(100));
+  const std::vector<void*> blocks = freed_blocks(actor, 500);
   std::map<const void*, int> out;
   std::size_t in_order = 0;
   std::size_t nulls = 0;
@@ -53,8 +63,7 @@ TEST(Delay, EachBlockComesOutOnceInAnOrderOfItsOwn) {
 
 TEST(Delay, AShelfGivesWhatCameLast) {
   Actor actor;
-  std::vector<void*> blocks;
-  for (std::uint32_t i = 0; i <= Delay::Shelf::most; ++i) blocks.push_back(actor.allocate(100));
+  const std::vector<void*> blocks = freed_blocks(actor, Delay::Shelf::most + 1);
   actor.run([&] {
     delay_exchange(*current_thread, static_cast<Block*>(blocks[0]), 112);
     Delay& delay = *current_thread->delay.load();
@@ -70,6 +79,20 @@ TEST(Delay, AShelfGivesWhatCameLast) {
     EXPECT_TRUE(delay.put(size_class, static_cast<Block*>(blocks.back())));
     delay_empty(*current_thread);
     EXPECT_EQ(delay.take(size_class), nullptr);
+  });
+  actor.end();
+  expect_nothing_in_use();
+}
+
+TEST(DelayDeathTest, WhatWasWrittenToSinceIsReported) {
+  Actor actor;
+  const std::vector<void*> blocks = freed_blocks(actor, 1);
+  actor.run([&] {
+    delay_exchange(*current_thread, static_cast<Block*>(blocks[0]), 112);
+    static_cast<char*>(blocks[0])[7] = 1;
+    EXPECT_DEATH(delay_empty(*current_thread), "use after free: a freed block of 112 bytes");
+    memset(blocks[0], freed_byte, 8);
+    delay_empty(*current_thread);
   });
   actor.end();
   expect_nothing_in_use();
