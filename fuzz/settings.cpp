@@ -18,7 +18,7 @@ namespace {
 
 struct Expected {
   std::array<std::uint64_t, option_count> values{};
-  std::string folder;
+  std::array<std::string, path_option_count> paths;
   std::size_t refused = 0;
 };
 
@@ -35,9 +35,10 @@ bool apply(Expected& expected, std::string_view part) {
   const std::string_view key = part.substr(0, equals);
   const std::string_view value = part.substr(equals + 1);
   if (key == "mode") return value == "fast";
-  if (key == "account") {
-    if (value.empty() || value.size() >= account_path_bytes_max - 32) return false;
-    expected.folder = value;
+  for (std::size_t i = 0; i < path_option_count; ++i) {
+    if (key != text_option_rows[i].name) continue;
+    if (value.empty() || value.size() >= option_path_bytes_max - 32) return false;
+    expected.paths[i] = value;
     return true;
   }
   for (std::size_t i = 0; i < option_count; ++i) {
@@ -72,8 +73,9 @@ std::string make_text(Input& input) {
     }
     return text;
   }
-  static constexpr std::array<const char*, 10> words = {
-      "=", ",", "mode", "fast", "account", "some/folder", "-", " ", "0", "999999999999999999"};
+  static constexpr std::array<const char*, 11> words = {
+      "=",           ",", "mode", "fast", "account",           "symbolizer",
+      "some/folder", "-", " ",    "0",    "999999999999999999"};
   while (!input.empty()) {
     const std::size_t choice = input.below(words.size() + option_count + 3);
     if (choice < words.size()) {
@@ -111,7 +113,9 @@ void run(const std::uint8_t* data, std::size_t size) {
   const Expected expected = parse(text);
   Settings settings;
   TARN_REQUIRE(read_quietly(settings, text.c_str()) == expected.refused);
-  TARN_REQUIRE(settings.account_folder() == expected.folder);
+  for (std::size_t i = 0; i < path_option_count; ++i) {
+    TARN_REQUIRE(settings[static_cast<PathOption>(i)] == expected.paths[i]);
+  }
   for (std::size_t i = 0; i < option_count; ++i) {
     TARN_REQUIRE(settings[static_cast<Option>(i)] == expected.values[i]);
   }

@@ -15,7 +15,8 @@ from sample import DEV, SampleTest
 SOURCE = DEV.parent
 LIBRARY_ALONE = ["-DTARN_BUILD_TOOLS=OFF"]
 NOTHING_INSTALLED = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON"
-                     for name in ("GTest", "CLI11", "fmt", "nlohmann_json", "Python3", "benchmark")]
+                     for name in ("GTest", "CLI11", "fmt", "nlohmann_json", "libdw", "Python3",
+                                  "benchmark")]
 # As a machine has it that lacks gmock.
 GTEST_ALONE = """
 add_library(GTest::gtest INTERFACE IMPORTED)
@@ -100,12 +101,12 @@ class Configure(SampleTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         text = " ".join(done.stderr.split())
         self.assertIn("the command `tarn` is left out, since these are not installed: libcli11-dev "
-                      "libfmt-dev nlohmann-json3-dev. On Debian and Ubuntu: apt-get install "
-                      "libcli11-dev libfmt-dev nlohmann-json3-dev", text)
+                      "libfmt-dev nlohmann-json3-dev libdw-dev. On Debian and Ubuntu: apt-get "
+                      "install libcli11-dev libfmt-dev nlohmann-json3-dev libdw-dev", text)
         done = self.configure("-DTARN_BUILD_TOOLS=ON")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("dev/setup tools, or apt-get install libcli11-dev libfmt-dev "
-                      "nlohmann-json3-dev; or do without: -DTARN_BUILD_TOOLS=OFF",
+                      "nlohmann-json3-dev libdw-dev; or do without: -DTARN_BUILD_TOOLS=OFF",
                       " ".join(done.stderr.split()))
 
     def test_a_folder_keeps_what_it_was_configured_for(self):

@@ -24,7 +24,8 @@ const std::string read = "a read";
 const std::string written = "an access";
 const std::string read = "an access";
 #endif
-const std::string site = "[^\n]*heaps_modes_faults\\+0x[0-9a-f]+ \\(0x[0-9a-f]+\\)\n";
+const std::string site =
+    "[^\n]*heaps_modes_faults\\+0x[0-9a-f]+ \\(0x[0-9a-f]+\\)[^\n]*\n(tarn: +by [^\n]*\n)*";
 
 std::string beyond(std::size_t bytes, std::size_t at, const std::string& access) {
   return "tarn: overrun: " + access + " at 0x[0-9a-f]+: byte " + std::to_string(at) +

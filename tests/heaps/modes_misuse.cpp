@@ -26,7 +26,8 @@ INSTANTIATE_TEST_SUITE_P(All, CheckedDeathTest,
   EXPECT_EXIT(statement, testing::KilledBySignal(SIGABRT), pattern)
 
 const std::string heap_words = ".*heap \"watched\" \\(number [0-9]+\\)\n";
-const std::string site = "[^\n]*heaps_modes_misuse\\+0x[0-9a-f]+ \\(0x[0-9a-f]+\\)\n";
+const std::string site =
+    "[^\n]*heaps_modes_misuse\\+0x[0-9a-f]+ \\(0x[0-9a-f]+\\)[^\n]*\n(tarn: +by [^\n]*\n)*";
 const std::string born = heap_words + "tarn:   allocated at " + site;
 const std::string dead = born + "tarn:   freed at " + site;
 

@@ -78,8 +78,10 @@ static int run_copy(char* errors, size_t errors_bytes) {
     _exit(127);
   }
   close(ends[1]);
-  const ssize_t length = read(ends[0], errors, errors_bytes - 1);
-  CHECK(length >= 0);
+  size_t length = 0;
+  for (ssize_t got; (got = read(ends[0], errors + length, errors_bytes - 1 - length)) > 0;) {
+    length += (size_t)got;
+  }
   errors[length] = '\0';
   close(ends[0]);
   int status = -1;
@@ -100,7 +102,7 @@ int main(int argc, char** argv) {
   if (geteuid() != 0) skip("only root can give a program to another user");
   make_folders();
   copy_program();
-  char errors[1000];
+  char errors[4000];
 
   /* That the options are understood at all. */
   int status = run_copy(errors, sizeof errors);

@@ -170,7 +170,7 @@ int main(void) {
   uintptr_t leak = 0;
   apart(lose, &leak);
   for (int i = 0; i < searches; ++i) find(leak, 1);
-  print(0, "tarn: no pointer reaches 1 blocks of ");
+  print(0, "tarn: no pointer reaches 1 block of ");
   print(0, "malloc");
   print(TARN_UNREACHABLE_JSON, "\"direct_blocks\":1,");
   print(TARN_UNREACHABLE_JSON, "\"heap\":\"malloc\",");

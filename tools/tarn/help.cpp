@@ -96,7 +96,7 @@ void add_help_verbs(CLI::App& app, HelpOptions& options) {
   CLI::App* const help = app.add_subcommand("help", "Explain a verb, or the library's options");
   set_usage(help, "Usage: tarn help [TOPIC]\n");
   help->add_option("TOPIC", options.topic, "A verb, or options, which is TARN_OPTIONS")
-      ->type_name("run|classes|options");
+      ->type_name("run|classes|symbolize|options");
   CLI::App* const completion =
       app.add_subcommand("completion", "Print the completion of tarn for a shell");
   set_usage(completion, "Usage: tarn completion SHELL\n");

@@ -123,4 +123,19 @@ void set_option(std::vector<std::string>& environment, std::string_view name,
   set_variable(environment, "TARN_OPTIONS", options + prefix + value);
 }
 
+void set_default(std::vector<std::string>& environment, std::string_view name,
+                 const std::string& value) {
+  const std::string options = "," + value_of(environment, "TARN_OPTIONS");
+  if (options.find(fmt::format(",{}=", name)) != std::string::npos) return;
+  set_option(environment, name, value);
+}
+
+void set_symbolizer(std::vector<std::string>& environment) {
+  std::error_code error;
+  const std::string command = fs::read_symlink("/proc/self/exe", error).string();
+  // A comma ends an option.
+  if (error || command.find(',') != std::string::npos) return;
+  set_default(environment, "symbolizer", command);
+}
+
 }  // namespace tarn

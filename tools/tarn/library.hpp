@@ -29,4 +29,12 @@ void add_preload(std::vector<std::string>& environment, const std::string& libra
 void set_option(std::vector<std::string>& environment, std::string_view name,
                 const std::string& value);
 
+// Likewise, if it has none.
+void set_default(std::vector<std::string>& environment, std::string_view name,
+                 const std::string& value);
+
+// Has reports of misuse come through this command, `tarn symbolize`, unless the user names another
+// program.
+void set_symbolizer(std::vector<std::string>& environment);
+
 }  // namespace tarn

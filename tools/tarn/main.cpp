@@ -18,6 +18,7 @@
 #include "help.hpp"
 #include "run.hpp"
 #include "signals.hpp"
+#include "symbolize.hpp"
 #include "terminal.hpp"
 
 namespace tarn {
@@ -119,9 +120,11 @@ Ending command(const std::vector<std::string>& words) {
   add_own_options(app);
   RunOptions options;
   ClassesOptions class_options;
+  SymbolizeOptions symbolize_options;
   HelpOptions help_options;
   add_run_verb(app, options);
   add_classes_verb(app, class_options);
+  add_symbolize_verb(app, symbolize_options);
   add_help_verbs(app, help_options);
   describe_verbs(app);
   for (const char* const name : {"run", "classes"}) app.get_subcommand(name)->allow_extras();
@@ -147,6 +150,7 @@ Ending command(const std::vector<std::string>& words) {
   }
   const CLI::App& verb = *verb_of(app);
   if (is_help_verb(verb)) return show(help_text(app, verb, help_options));
+  if (verb.get_name() == "symbolize") return symbolize_verb(symbolize_options);
   return verb.get_name() == "run" ? run_parsed(options, has_separator, verb)
                                   : classes_parsed(class_options, has_separator, verb);
 }

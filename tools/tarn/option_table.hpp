@@ -15,7 +15,7 @@ struct LibraryOption {
 };
 
 // clang-format off
-inline constexpr std::array<LibraryOption, 14> library_options = {{
+inline constexpr std::array<LibraryOption, 23> library_options = {{
     {"account", "FOLDER", "",
      "each process keeps a file named by its process number there, with the account of its "
      "heap (tarn/diagnose/account.h)"},
@@ -36,12 +36,32 @@ inline constexpr std::array<LibraryOption, 14> library_options = {{
      "asking; 0: never"},
     {"large_move_kib", "64 to 4294967296", "256",
      "from this size on a growing large block may move by page tables"},
+    {"leak_signal", "0 to 64", "0",
+     "with leaks=1: the number of a signal at which leaks are reported, too; 0: none"},
+    {"leak_status", "0 to 255", "0",
+     "with leaks=1: the exit status if there are any and the program's is 0; 0: the "
+     "program's"},
+    {"leaks", "0 to 1", "0",
+     "1: a process that ends by exit reports the blocks that no pointer reaches "
+     "(docs/unreachable.md)"},
+    {"misuse_status", "0 to 255", "0",
+     "the exit status of a process that has misused memory; 0: it ends by SIGABRT"},
     {"mode", "fast|hardened|checked|guarded|passthrough", "",
      "how strictly malloc checks the use of its blocks (tarn/source/mode.h)"},
     {"purge_delay_ms", "0 to 3600000", "500",
      "how long freed memory stays warm before it goes back to the OS; 0: at once"},
     {"purge_keep_kib", "0 to 4294967296", "1024",
      "freed memory that stays warm however old it is"},
+    {"report_file", "FILE", "",
+     "a misuse is reported at the end of this file, not on standard error"},
+    {"report_json", "0 to 1", "0",
+     "1: a misuse is reported as a line of JSON"},
+    {"stack_depth", "0 to 64", "16",
+     "calls of each stack in a report of misuse (docs/reports.md); 0, 1: the call itself"},
+    {"suppressions", "FILE", "",
+     "leaks that it leaves out: names of functions, files and modules"},
+    {"symbolizer", "PROGRAM", "",
+     "the path of the command tarn, through which reports get names of functions and lines"},
     {"unalloc_lifo", "0 to 1", "0",
      "1: of unalloc's blocks the one that was freed last is the next one"},
     {"unalloc_steps", "1 to 8", "1",

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,7 @@ namespace tarn {
 
 namespace {
 
+constexpr int leak_status = 23;                                // As LeakSanitizer's users know it.
 constexpr std::size_t guard_every_max = std::size_t{1} << 31;  // As the library has it.
 
 constexpr const char* run_footer =
@@ -35,7 +37,24 @@ constexpr const char* run_footer =
     "  tarn run -- python3 script.py\n"
     "  tarn run --stats --json account.json -- make -j4\n"
     "  tarn run --check -- ./my_program input.txt\n"
+    "  tarn run --leaks --suppressions known_leaks.txt -- ./my_tests\n"
     "  tarn run --compare 10 -- ./my_program input.txt\n";
+
+// As TARN_OPTIONS can name it.
+std::string file_for_option(const std::string& file) {
+  std::error_code error;
+  const std::string path = std::filesystem::absolute(file, error).string();
+  if (::access(path.c_str(), R_OK) != 0) {
+    throw Failure(status_usage, fmt::format("run: --suppressions: '{}' cannot be read", file));
+  }
+  if (path.find(',') != std::string::npos) {
+    throw Failure(status_usage,
+                  fmt::format("run: --suppressions: TARN_OPTIONS cannot name '{}', which has a "
+                              "comma; make a symbolic link to it elsewhere",
+                              path));
+  }
+  return path;
+}
 
 std::string likely_reason(const RunRecord& record) {
   if (record.outcome.signal() == SIGKILL) return "it was killed, perhaps before it had begun";
@@ -84,7 +103,18 @@ void run_with_account(RunRecord& record, const Inspection& inspection, const Sig
   if (inspection.is_preloadable) {
     add_preload(launch.environment, record.library);
     set_option(launch.environment, "account", folder.path());
+    set_symbolizer(launch.environment);
+    if (options.finds_leaks) {
+      set_option(launch.environment, "leaks", "1");
+      set_default(launch.environment, "leak_status", std::to_string(leak_status));
+      if (!options.suppressions.empty()) {
+        set_option(launch.environment, "suppressions", file_for_option(options.suppressions));
+      }
+    }
     if (!options.mode().empty()) set_option(launch.environment, "mode", options.mode());
+    if (options.finds_leaks && options.guard_every == 0) {
+      set_default(launch.environment, "mode", "checked");
+    }
     if (options.guard_every != 0) {
       set_option(launch.environment, "guard_every", std::to_string(options.guard_every));
     }
@@ -134,6 +164,11 @@ void add_run_verb(CLI::App& app, RunOptions& options) {
                   "As --guard, for one of N blocks, chosen at random")
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, guard_every_max).description(""));
+  run->add_flag("--leaks", options.finds_leaks,
+                "Report the blocks that no pointer reaches at the end; the exit status is 23 then");
+  run->add_option("--suppressions", options.suppressions,
+                  "Leave leaks out that a line of FILE covers")
+      ->type_name("FILE");
   run->add_option("--json", options.json, "Write everything as JSON to FILE (- for stdout)")
       ->type_name("FILE");
   run->add_option("--library", options.library, "Use this libtarn.so")->type_name("FILE");
@@ -183,12 +218,15 @@ void check_options(const CLI::App& run) {
     }
   }
   for (const char* const option :
-       {"--stats", "--quiet", "--hardened", "--check", "--guard", "--guard-every"}) {
+       {"--stats", "--quiet", "--hardened", "--check", "--guard", "--guard-every", "--leaks"}) {
     if (is_given("--compare") && is_given(option)) {
       throw Failure(status_usage, fmt::format("run: {} is for a single run; leave it or --compare "
                                               "out",
                                               option));
     }
+  }
+  if (is_given("--suppressions") && !is_given("--leaks")) {
+    throw Failure(status_usage, "run: --suppressions is for --leaks");
   }
   for (const char* const option : {"--warmup", "--against", "--show-output", "--allow-failure"}) {
     if (!is_given("--compare") && is_given(option)) {

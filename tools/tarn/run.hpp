@@ -19,6 +19,8 @@ struct RunOptions {
   bool is_checked = false;
   bool is_guarded = false;
   std::size_t guard_every = 0;  // Of so many blocks one is guarded; 0: not said.
+  bool finds_leaks = false;
+  std::string suppressions;
   bool is_quiet = false;
   bool wants_color = false;
   bool refuses_color = false;
@@ -29,7 +31,8 @@ struct RunOptions {
   bool shows_output = false;
   bool allows_failure = false;
 
-  // Of malloc, as TARN_OPTIONS has it; empty: what the user's TARN_OPTIONS says.
+  // Of malloc, as TARN_OPTIONS has it; empty: what the user's TARN_OPTIONS says (with --leaks, if
+  // it says nothing, checked: fast blocks do not know where they come from).
   std::string mode() const {
     return is_hardened ? "hardened" : is_checked ? "checked" : is_guarded ? "guarded" : "";
   }

@@ -10,7 +10,7 @@
 
 #include "engine/layout/page_plan.hpp"
 #include "platform/base/check.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

@@ -6,7 +6,7 @@
 
 #include "engine/records/record.hpp"
 #include "platform/base/config.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "platform/os/thread.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 #include "tarn/heap/heap.h"
 
 namespace tarn {

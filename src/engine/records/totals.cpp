@@ -24,9 +24,9 @@ std::uint64_t at_least_zero(const std::atomic<std::int64_t>& counter) noexcept {
   return value < 0 ? 0 : static_cast<std::uint64_t>(value);
 }
 
-// path: account_path_bytes_max. False when no account is wanted.
+// path: option_path_bytes_max. False when no account is wanted.
 bool account_path(char* path) noexcept {
-  const char* const folder = settings.account_folder();
+  const char* const folder = settings[PathOption::account];
   if (folder[0] == '\0') return false;
   const std::size_t length = strlen(folder);  // Settings leave room for what follows.
   const Decimal pid(os::process_id());
@@ -73,7 +73,7 @@ void Totals::begin_account() noexcept {
 }
 
 void Totals::open_account() noexcept {
-  char path[account_path_bytes_max];
+  char path[option_path_bytes_max];
   if (!account_path(path)) return;
   account_file_ = static_cast<tarn_account*>(os::file_map_create(path, sizeof(tarn_account)));
   if (account_file_ != nullptr) return begin_account();
@@ -87,7 +87,7 @@ void Totals::open_account() noexcept {
 // The address stays: the fork may have come in a signal handler, in the middle of a refresh. Says
 // nothing when the child has no such folder or no room.
 void Totals::renew_account() noexcept {
-  char path[account_path_bytes_max];
+  char path[option_path_bytes_max];
   if (account_file_ == nullptr || !account_path(path)) return;
   if (os::file_map_renew(account_file_, path, sizeof(tarn_account))) begin_account();
 }

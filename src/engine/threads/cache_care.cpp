@@ -7,7 +7,7 @@
 
 #include "engine/threads/thread_heap.hpp"
 #include "platform/base/check.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

@@ -10,7 +10,7 @@
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/os/process.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

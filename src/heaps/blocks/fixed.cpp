@@ -11,7 +11,7 @@
 #include "heaps/heap/registry.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

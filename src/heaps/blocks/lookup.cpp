@@ -10,7 +10,7 @@
 #include "heaps/hardened/hardened.hpp"
 #include "heaps/heap/mixed_blocks.hpp"
 #include "platform/base/check.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 #include "platform/settings/settings.hpp"
 
 namespace tarn {

@@ -10,7 +10,7 @@
 #include "engine/records/thread.hpp"
 #include "engine/zones/zone.hpp"
 #include "heaps/heap/request.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

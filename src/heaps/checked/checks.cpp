@@ -17,9 +17,9 @@
 #include "heaps/checked/quarantine.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/heap/registry.hpp"
-#include "heaps/heap/request.hpp"
 #include "platform/os/system_malloc.hpp"
 #include "platform/report/options.hpp"
+#include "platform/stack/stacks.hpp"
 
 namespace tarn {
 
@@ -143,13 +143,16 @@ Attempt checks_allocate(HeapRecord& record, const Request& request) noexcept {
     return {Outcome::out_of_memory, nullptr, nullptr};
   }
   require_thread(record, request.function, request.site);
-  if (record.checks->mode == Mode::passthrough) return passthrough_allocate(record, request);
+  Request noted = request;
+  noted.site = stacks.at(request.site);
+  if (record.checks->mode == Mode::passthrough) return passthrough_allocate(record, noted);
   os::Locked locked(record.lock);
-  return record.checks->mode == Mode::guarded ? guarded_allocate(record, request)
-                                              : checked_allocate(record, request);
+  return record.checks->mode == Mode::guarded ? guarded_allocate(record, noted)
+                                              : checked_allocate(record, noted);
 }
 
 void checks_free(Page* page, void* p, const FreeCall& given) noexcept {
+  const void* const freed_at = stacks.at(given.site);
   HeapRecord* const record = lock_checked(page);
   if (record == nullptr) report_misuse(Misuse::double_free, given.function, p);
   bool over = false;
@@ -166,7 +169,7 @@ void checks_free(Page* page, void* p, const FreeCall& given) noexcept {
       totals.add_large(-static_cast<std::int64_t>(page->bytes()));
     }
     page->live_seen = page->live_seen - 1;
-    place.note->freed_at = given.site;
+    place.note->freed_at = freed_at;
     keep_back(*record, page, place);
     over = has_ended(*record);
     if (over) {

@@ -15,7 +15,6 @@
 #include "engine/records/record.hpp"
 #include "heaps/checked/places.hpp"
 #include "heaps/heap/request.hpp"
-#include "platform/report/report.hpp"
 
 namespace tarn {
 

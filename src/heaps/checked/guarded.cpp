@@ -14,7 +14,8 @@
 #include "platform/base/check.hpp"
 #include "platform/os/faults.hpp"
 #include "platform/os/vm.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
+#include "platform/stack/stacks.hpp"
 
 namespace tarn {
 
@@ -62,7 +63,8 @@ void explain_fault(const os::Fault& fault) noexcept {
                              : fault.access == os::Fault::Access::write ? "a write"
                                                                         : "an access";
   explain_block_fault(block_report(is_live ? Misuse::overrun : Misuse::use_after_free, *record,
-                                   place, {access, fault.next}, fault.address));
+                                   place, {access, stacks.at_stop({fault.pc, fault.sp, fault.fp})},
+                                   fault.address));
 }
 
 }  // namespace

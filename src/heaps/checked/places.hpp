@@ -19,7 +19,7 @@
 #include "heaps/heap/request.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/base/list.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 #include "tarn/source/mode.hpp"
 
 namespace tarn {

@@ -15,7 +15,7 @@
 #include "platform/base/fill.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/vm.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 #include "platform/settings/settings.hpp"
 
 namespace tarn {

@@ -8,7 +8,7 @@
 #include "engine/threads/orphan_care.hpp"
 #include "engine/threads/thread_life.hpp"
 #include "platform/base/check.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

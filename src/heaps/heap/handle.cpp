@@ -11,7 +11,7 @@
 #include "heaps/heap/exclusive.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/config.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

@@ -12,7 +12,7 @@
 #include "heaps/heap/zone_chunks.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

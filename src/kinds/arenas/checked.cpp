@@ -9,6 +9,7 @@
 #include "kinds/sources/checked_blocks.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/os/watchers.hpp"
+#include "platform/stack/stacks.hpp"
 
 namespace tarn {
 
@@ -86,7 +87,8 @@ void* place_checked(tarn_arena& arena, std::size_t bytes, std::size_t alignment,
     os::watch_open(at, sizeof(ArenaNote));
     os::watch_open(block, bytes);
   }
-  auto* const note = new (at) ArenaNote{newest_note(arena), block, bytes, here, ++arena.noted};
+  auto* const note =
+      new (at) ArenaNote{newest_note(arena), block, bytes, stacks.at(here), ++arena.noted};
   begin_canary(arena, *note);
   arena.notes = note;
   set_cursor(arena, canary_end_of(*note));

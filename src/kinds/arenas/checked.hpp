@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "kinds/arenas/chunk.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

@@ -7,8 +7,8 @@
 #include "kinds/arenas/chunks.hpp"
 #include "platform/base/config.hpp"
 #include "platform/os/process.hpp"
+#include "platform/report/misuse.hpp"
 #include "platform/report/options.hpp"
-#include "platform/report/report.hpp"
 
 namespace tarn {
 

@@ -13,7 +13,8 @@
 #include "platform/base/fill.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/watchers.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
+#include "platform/stack/stacks.hpp"
 
 namespace tarn {
 
@@ -116,7 +117,7 @@ void* checked_allocate(tarn_pool& pool, const void* here) noexcept {
   TARN_ASSERT(!is_live(chunk, index) && is_aligned(block, pool.alignment));
   note_taken(pool, chunk, 1);
   set_live(chunk, index, true);
-  notes_of(chunk)[index] = {here, nullptr, no_block};
+  notes_of(chunk)[index] = {stacks.at(here), nullptr, no_block};
   if (is_watched(pool)) os::watch_allocated(&chunk, block, pool.block_bytes);
   if (has_canary(pool)) write_canary(block + pool.block_bytes, block + pool.stride);
   return block;
@@ -126,7 +127,7 @@ void checked_deallocate(tarn_pool& pool, void* p, const void* here) noexcept {
   CheckedChunk& chunk = chunk_of_live(pool, p, here);
   const std::size_t index = index_of(chunk, p);
   set_live(chunk, index, false);
-  notes_of(chunk)[index].freed_at = here;
+  notes_of(chunk)[index].freed_at = stacks.at(here);
   if (has_canary(pool)) std::memset(p, freed_byte, pool.block_bytes);
   if (is_watched(pool)) os::watch_freed(&chunk, p, pool.block_bytes);
   push_newest(chunk, static_cast<std::uint32_t>(index));

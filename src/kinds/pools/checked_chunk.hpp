@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kinds/pools/chunk.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

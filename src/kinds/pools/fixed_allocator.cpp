@@ -10,8 +10,8 @@
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
+#include "platform/report/misuse.hpp"
 #include "platform/report/options.hpp"
-#include "platform/report/report.hpp"
 
 namespace tarn {
 

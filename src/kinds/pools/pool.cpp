@@ -15,8 +15,8 @@
 #include "platform/base/fill.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/watchers.hpp"
+#include "platform/report/misuse.hpp"
 #include "platform/report/options.hpp"
-#include "platform/report/report.hpp"
 
 namespace tarn {
 

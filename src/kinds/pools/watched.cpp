@@ -7,7 +7,7 @@
 #include "kinds/pools/chunk.hpp"
 #include "kinds/pools/chunk_tree.hpp"
 #include "kinds/sources/checked_blocks.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

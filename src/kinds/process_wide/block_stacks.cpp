@@ -31,7 +31,7 @@
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/thread.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 #include "platform/settings/settings.hpp"
 
 namespace tarn {

@@ -27,8 +27,8 @@
 #include "malloc/blocks/resize.hpp"
 #include "malloc/process/process.hpp"
 #include "platform/os/thread.hpp"
+#include "platform/report/misuse.hpp"
 #include "platform/report/options.hpp"
-#include "platform/report/report.hpp"
 #include "platform/settings/settings.hpp"
 
 namespace tarn {

@@ -11,7 +11,7 @@
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/watchers.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 #include "tarn/source/mode.h"
 
 namespace tarn {

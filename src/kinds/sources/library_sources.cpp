@@ -14,7 +14,7 @@
 #include "platform/base/config.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/system_malloc.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 #include "tarn/heap/heap.h"
 #include "tarn/heap/heap_source.h"
 #include "tarn/source/source.h"

@@ -8,8 +8,8 @@
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/watchers.hpp"
+#include "platform/report/misuse.hpp"
 #include "platform/report/options.hpp"
-#include "platform/report/report.hpp"
 #include "tarn/source/mode.hpp"
 #include "tarn/source/source.h"
 

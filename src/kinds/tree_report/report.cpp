@@ -11,6 +11,7 @@
 #include "kinds/trees/domain.hpp"
 #include "platform/os/process.hpp"
 #include "platform/report/options.hpp"
+#include "platform/report/output.hpp"
 #include "platform/report/report_text.hpp"
 
 namespace tarn {

@@ -3,17 +3,15 @@
 // SPDX-License-Identifier: MIT
 #include "kinds/trees/node.hpp"
 
-#include "platform/os/process.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 
 void report_tree_damage(const TreeNode* node) noexcept {
   Line line;
-  line.text("tarn: damaged tree: the neighbours of the node at ").address(node + 1);
+  line.text("the neighbours of the node at ").address(node + 1);
   line.text(" do not know it; it is no node, has been disposed of, or was written to in front");
-  line.print();
-  os::process_abort();
+  report_other_misuse("damaged tree", nullptr, node + 1, line);
 }
 
 }  // namespace tarn

@@ -5,9 +5,8 @@
 
 #include "kinds/trees/links.hpp"
 #include "malloc/process/process.hpp"
-#include "platform/os/process.hpp"
 #include "platform/os/thread.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 #include "platform/settings/settings.hpp"
 
 namespace tarn {
@@ -29,7 +28,7 @@ void set_thread(TreeExtra& extra, std::uint64_t number) noexcept {
 [[noreturn]] void report(const TreeExtra& extra, const TreeNode* node, const char* function,
                          const char* what) noexcept {
   Line line;
-  line.text("tarn: tree misuse: ").text(function).text(": ");
+  line.text(function).text(": ");
   if (node != nullptr) {
     line.text("the node at ").address(node + 1);
   } else {
@@ -37,8 +36,7 @@ void set_thread(TreeExtra& extra, std::uint64_t number) noexcept {
   }
   if (extra.name != nullptr) line.text(" (\"").text(extra.name).text("\")");
   line.text(what);
-  line.print();
-  os::process_abort();
+  report_other_misuse("tree misuse", function, node == nullptr ? nullptr : node + 1, line);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 #include "malloc/blocks/hardened_free.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
-#include "platform/report/report.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 

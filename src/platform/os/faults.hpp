@@ -13,6 +13,9 @@ struct Fault {
   const void* address;  // Of the byte, or of one of the bytes.
   const void* next;     // As a return address of the instruction; null: not known.
   Access access;
+  std::uintptr_t pc;  // Where the thread was: 0 where that is not known.
+  std::uintptr_t sp;
+  std::uintptr_t fp;
 };
 
 // From now on explain(fault) is called when a thread of the process touches such memory (SIGSEGV),

@@ -44,6 +44,7 @@ void write_error(const char* text, std::size_t bytes) noexcept;
 // Writes to a file descriptor. False with errno set when not all could be written.
 bool write_all(int file, const char* text, std::size_t bytes) noexcept;
 [[noreturn]] void process_abort() noexcept;
+[[noreturn]] void process_exit(int status) noexcept;  // At once: no function of the program's.
 
 std::size_t page_bytes() noexcept;  // The OS's page size.
 
@@ -52,11 +53,6 @@ std::uint64_t parent_id() noexcept;
 
 // The short name of the running executable, cut to `bytes`, always terminated.
 void program_name(char* text, std::size_t bytes) noexcept;
-
-// The file name (without folders, cut to `bytes`) of the executable or library that the address
-// lies in, and the address's distance from where that begins; false when it lies in none.
-bool find_module(const void* address, char* name, std::size_t bytes,
-                 std::uintptr_t* offset) noexcept;
 
 // Creates the file `path` of `bytes` zeros, backed by storage, and maps it shared. A file that had
 // the name is unlinked. Null with errno set when it cannot be created.

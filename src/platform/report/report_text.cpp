@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "platform/base/check.hpp"
-#include "platform/os/process.hpp"
 #include "platform/report/report.hpp"
 #include "tarn/detail/hexadecimal.h"
 
@@ -59,7 +58,9 @@ bool ReportText::flush() noexcept {
 }
 
 ReportText& ReportText::text(const char* words) noexcept {
-  put(words, std::strlen(words));
+  std::size_t length = 0;
+  while (words[length] != '\0') ++length;
+  put(words, length);
   return *this;
 }
 
@@ -141,10 +142,6 @@ ReportText& ReportText::json_letters(const char* name) noexcept {
     name += bytes != 0 ? bytes : 1;
   }
   return *this;
-}
-
-int write_to_descriptor(void* context, const char* text, std::size_t bytes) noexcept {
-  return os::write_all(*static_cast<const int*>(context), text, bytes) ? 0 : -1;
 }
 
 }  // namespace tarn

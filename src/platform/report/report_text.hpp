@@ -43,7 +43,4 @@ class ReportText {
   char buffer_[capacity_];
 };
 
-// Writes to the file whose descriptor, an int, `context` leads to.
-int write_to_descriptor(void* context, const char* text, std::size_t bytes) noexcept;
-
 }  // namespace tarn

@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "platform/os/process.hpp"
+#include "platform/report/output.hpp"
 #include "platform/report/report.hpp"
+#include "platform/stack/stacks.hpp"
 
 namespace tarn {
 
@@ -34,21 +36,32 @@ bool parse_decimal(const char* text, std::size_t length, std::uint64_t* number) 
   return true;
 }
 
+// In lines, since all of them would be cut.
+void print_known() noexcept {
+  constexpr std::size_t line_letters = 90;
+  Line line;
+  std::size_t letters = 0;
+  const auto add = [&](const char* name, const char* values) noexcept {
+    line.text(letters == 0 ? "tarn: options: known: " : ", ").text(name).text("=").text(values);
+    letters += strlen(name) + strlen(values);
+    if (letters < line_letters) return;
+    line.print();
+    letters = 0;
+  };
+  for (const TextOptionRow& row : text_option_rows) add(row.name, row.values);
+  for (const OptionRow& row : option_rows) add(row.name, "N");
+  if (letters != 0) line.print();
+}
+
 void print_refusal(const char* part, std::size_t length, const OptionRow* row) noexcept {
   Line line;
-  line.text("tarn: options: '").text(part, length).text("' ignored: ");
-  if (row == nullptr) {
-    const char* before = "known are ";
-    for (const TextOptionRow& known : text_option_rows) {
-      line.text(before).text(known.name).text("=").text(known.values);
-      before = ", ";
-    }
-    for (const OptionRow& known : option_rows) line.text(before).text(known.name).text("=N");
-  } else {
-    line.text(row->name).text(" takes a whole number from ").decimal(row->min);
+  line.text("tarn: options: '").text(part, length).text("' ignored");
+  if (row != nullptr) {
+    line.text(": ").text(row->name).text(" takes a whole number from ").decimal(row->min);
     line.text(" to ").decimal(row->max).text(" (").text(row->help).text(")");
   }
   line.print();
+  if (row == nullptr) print_known();
 }
 
 struct ModeName {
@@ -82,10 +95,11 @@ const OptionRow* find_row(const char* key, std::size_t length) noexcept {
 bool Settings::set(const char* key, std::size_t key_length, const char* value,
                    std::size_t length) noexcept {
   if (same("mode", key, key_length)) return parse_mode(value, length, &mode_);
-  if (same("account", key, key_length)) {
-    if (length == 0 || length >= account_path_bytes_max - 32) return false;
-    memcpy(account_folder_, value, length);
-    account_folder_[length] = '\0';
+  for (std::size_t i = 0; i != path_option_count; ++i) {
+    if (!same(text_option_rows[i].name, key, key_length)) continue;
+    if (length == 0 || length >= option_path_bytes_max - 32) return false;
+    memcpy(paths_[i].data(), value, length);
+    paths_[i][length] = '\0';
     return true;
   }
   const OptionRow* const row = find_row(key, key_length);
@@ -117,6 +131,10 @@ std::size_t Settings::read(const char* text) noexcept {
 void Settings::read_environment() noexcept {
   const char* const text = os::environment("TARN_OPTIONS");
   if (text != nullptr) read(text);
+  stacks.set_depth((*this)[Option::stack_depth]);
+  report_options = {(*this)[Option::report_json] != 0,
+                    static_cast<int>((*this)[Option::misuse_status]),
+                    (*this)[PathOption::report_file], (*this)[PathOption::symbolizer]};
 }
 
 }  // namespace tarn

@@ -27,8 +27,14 @@ enum class Option : std::uint8_t {
   check_families,
   check_sizes,
   guard_every,
+  stack_depth,
+  report_json,
+  misuse_status,
+  leaks,
+  leak_status,
+  leak_signal,
 };
-inline constexpr std::size_t option_count = 12;
+inline constexpr std::size_t option_count = 18;
 
 struct OptionRow {
   const char* name;
@@ -64,6 +70,18 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
     {"guard_every", 0, 0, std::uint64_t{1} << 31,
      "one of so many of malloc's blocks is a guarded one, chosen at random (in mode fast); 0: "
      "none"},
+    {"stack_depth", 16, 0, 64,
+     "calls of each stack in a report of misuse (docs/reports.md); 0, 1: the call itself"},
+    {"report_json", 0, 0, 1, "1: a misuse is reported as a line of JSON"},
+    {"misuse_status", 0, 0, 255,
+     "the exit status of a process that has misused memory; 0: it ends by SIGABRT"},
+    {"leaks", 0, 0, 1,
+     "1: a process that ends by exit reports the blocks that no pointer reaches "
+     "(docs/unreachable.md)"},
+    {"leak_status", 0, 0, 255,
+     "with leaks=1: the exit status if there are any and the program's is 0; 0: the program's"},
+    {"leak_signal", 0, 0, 64,
+     "with leaks=1: the number of a signal at which leaks are reported, too; 0: none"},
 }};
 
 // An option whose value is no number. Without it, the library does not do what it asks for.
@@ -73,20 +91,28 @@ struct TextOptionRow {
   const char* help;
 };
 
-inline constexpr std::array<TextOptionRow, 2> text_option_rows = {{
+// In this order, and then the mode.
+enum class PathOption : std::uint8_t { account, report_file, symbolizer, suppressions };
+inline constexpr std::size_t path_option_count = 4;
+
+inline constexpr std::array<TextOptionRow, path_option_count + 1> text_option_rows = {{
     {"account", "FOLDER",
      "each process keeps a file named by its process number there, with the account of its heap "
      "(tarn/diagnose/account.h)"},
+    {"report_file", "FILE", "a misuse is reported at the end of this file, not on standard error"},
+    {"symbolizer", "PROGRAM",
+     "the path of the command tarn, through which reports get names of functions and lines"},
+    {"suppressions", "FILE", "leaks that it leaves out: names of functions, files and modules"},
     {"mode", "fast|hardened|checked|guarded|passthrough",
      "how strictly malloc checks the use of its blocks (tarn/source/mode.h)"},
 }};
 
-inline constexpr std::size_t account_path_bytes_max = 4096;
+inline constexpr std::size_t option_path_bytes_max = 4096;
 
 class Settings {
  public:
   // Reads TARN_OPTIONS; says on standard error which parts it did not understand, and uses the
-  // rest.
+  // rest. Reports are as it says from then on.
   void read_environment() noexcept;
 
   // As read_environment(), for a given text. Returns the number of parts that were refused.
@@ -98,8 +124,10 @@ class Settings {
 
   Mode mode() const noexcept { return mode_; }
 
-  // The folder for the account file (tarn/diagnose/account.h), or an empty string.
-  const char* account_folder() const noexcept { return account_folder_; }
+  // Or an empty string.
+  const char* operator[](PathOption option) const noexcept {
+    return paths_[static_cast<std::size_t>(option)].data();
+  }
 
  private:
   bool set(const char* key, std::size_t key_length, const char* value, std::size_t length) noexcept;
@@ -112,7 +140,7 @@ class Settings {
 
   std::array<std::uint64_t, option_count> values_ = fallbacks();
   Mode mode_ = Mode::fast;
-  char account_folder_[account_path_bytes_max] = {};
+  std::array<std::array<char, option_path_bytes_max>, path_option_count> paths_{};
 };
 
 // The process's own, read when the library starts.

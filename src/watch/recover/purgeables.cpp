@@ -14,6 +14,7 @@
 #include "malloc/blocks/free.hpp"
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
+#include "platform/report/misuse.hpp"
 #include "watch/recover/ring.hpp"
 #include "watch/recover/sums.hpp"
 
@@ -22,8 +23,9 @@ namespace tarn {
 namespace {
 
 [[noreturn]] void report_unlock(const tarn_purgeable* p) noexcept {
-  Line().text("tarn: unlock without lock: tarn_purgeable_unlock(").address(p).text(")").print();
-  os::process_abort();
+  Line text;
+  text.text("tarn_purgeable_unlock(").address(p).text(")");
+  report_other_misuse("unlock without lock", "tarn_purgeable_unlock", p, text);
 }
 
 int fail_with(int error) noexcept {

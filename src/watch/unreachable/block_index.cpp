@@ -484,10 +484,10 @@ os::Bytes BlockIndex::bytes_of_block(Spot spot) const noexcept {
 const void* BlockIndex::site_of(Spot spot) const noexcept {
   TARN_ASSERT(is_live(range(spot.range), spot.place));
   const BlockRange& range = ranges_[spot.range];
-  if (range.kind == BlockRangeKind::checked) {
-    return place_number(range.page, spot.place).note->allocated_at;
-  }
-  return range.kind == BlockRangeKind::lone ? lone_place(range.page).note->allocated_at : nullptr;
+  const Note* note = nullptr;
+  if (range.kind == BlockRangeKind::checked) note = place_number(range.page, spot.place).note;
+  if (range.kind == BlockRangeKind::lone) note = lone_place(range.page).note;
+  return note == nullptr ? nullptr : note->allocated_at;
 }
 
 }  // namespace tarn

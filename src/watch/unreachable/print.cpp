@@ -5,27 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "platform/base/check.hpp"
 #include "platform/os/process.hpp"
-#include "platform/report/report_text.hpp"
+#include "platform/report/calls.hpp"
 
 namespace tarn {
 
 namespace {
-
-// Prints a call site as module+0x1f, or as an address where no module is known.
-void print_site(ReportText& out, const void* p, bool is_json) noexcept {
-  char module[64];
-  std::uintptr_t offset = 0;
-  if (os::find_module(p, module, sizeof module, &offset)) {
-    (is_json ? out.json_letters(module) : out.visible(module)).text("+");
-  } else {
-    offset = reinterpret_cast<std::uintptr_t>(p);
-  }
-  out.text("0x").hexadecimal(offset);
-}
 
 // Blocks of one size, heap and call site.
 struct Group {
@@ -75,39 +62,50 @@ std::size_t make_groups(Search& search, Group* groups) noexcept {
   return count;
 }
 
-constexpr std::size_t width = 14;
-constexpr std::size_t narrow = 10;
+// The heap "names" (number 2)
+void print_heap(ReportText& out, const SeenHeap& heap) noexcept {
+  out.text("heap ");
+  if (heap.name[0] != '\0') out.text("\"").visible(heap.name).text("\" ");
+  out.text("(number ").decimal(heap.id).text(")");
+}
 
 void print_text(ReportText& out, const Search& search, const Group* groups,
                 std::size_t count) noexcept {
   const tarn_unreachable_result& all = search.result();
-  out.text("tarn: no pointer reaches ").grouped(all.blocks).text(" blocks of ");
+  out.text("tarn: no pointer reaches ").grouped(all.blocks);
+  out.text(all.blocks == 1 ? " block of " : " blocks of ");
   out.grouped(all.block_bytes).text(" bytes, ").grouped(all.direct_blocks).text(" of ");
   out.grouped(all.direct_bytes).text(" directly (of ").grouped(all.live_blocks);
   out.text(" live ones of ").grouped(all.live_bytes).text(")\n");
   if (all.threads_missed != 0) {
     out.text("tarn: ").grouped(all.threads_missed).text(" threads were not stopped\n");
   }
-  if (count == 0) return;
-  out.text("         bytes    blocks    direct    of bytes  heap, allocated at\n");
   for (const Group* g = groups; g < groups + count; ++g) {
-    const SeenHeap& heap = search.heap_of(g->first);
-    out.column(g->bytes(), width).column(g->blocks, narrow).column(g->direct_blocks, narrow);
-    out.column(g->first.bytes, narrow + 2).text("  ");
-    out.visible(heap.name[0] == '\0' ? "heap" : heap.name);
-    if (heap.id != main_heap_id) out.text(" #").decimal(heap.id);
-    if (g->first.site != nullptr) print_site(out.text(", "), g->first.site, false);
+    out.text("tarn: leak: ").grouped(g->bytes()).text(" bytes, ").grouped(g->blocks);
+    out.text(g->blocks == 1 ? " block of " : " blocks of ").grouped(g->first.bytes).text(", ");
+    out.grouped(g->direct_blocks).text(" directly, of the ");
+    print_heap(out, search.heap_of(g->first));
     out.text("\n");
+    write_calls(out, "allocated at", g->first.site);
   }
 }
 
-void print_json(ReportText& out, const Search& search, const Group* groups,
-                std::size_t count) noexcept {
+// One line.
+void print_json(ReportText& out, const Search& search, const Group* groups, std::size_t count,
+                const LeakReport* leaks) noexcept {
   const tarn_unreachable_result& all = search.result();
   const auto member = [&](const char* name, std::uint64_t number) noexcept {
     out.json_string(name).text(":").decimal(number).text(",");
   };
   out.text("{");
+  if (leaks != nullptr) {
+    out.text("\"tarn\":\"leaks\",");
+    member("process", os::process_id());
+  }
+  if (leaks != nullptr && leaks->is_for_command) {
+    out.text("\"show\":").text(leaks->is_json ? "\"json\"," : "\"text\",");
+    out.text("\"suppressions\":").json_string(leaks->suppressions).text(",");
+  }
   member("blocks", all.blocks);
   member("bytes", all.block_bytes);
   member("direct_blocks", all.direct_blocks);
@@ -123,26 +121,21 @@ void print_json(ReportText& out, const Search& search, const Group* groups,
   for (std::size_t i = 0; i < count; ++i) {
     const Group& group = groups[i];
     const SeenHeap& heap = search.heap_of(group.first);
-    out.text(i == 0 ? "\n{" : ",\n{");
+    out.text(i == 0 ? "{" : ",{");
     member("heap_id", heap.id);
     out.text("\"heap\":").json_string(heap.name).text(",");
     member("block_bytes", group.first.bytes);
     member("blocks", group.blocks);
     member("direct_blocks", group.direct_blocks);
-    out.text("\"allocated_at\":");
-    if (group.first.site == nullptr) {
-      out.text("null}");
-    } else {
-      print_site(out.text("\""), group.first.site, true);
-      out.text("\"}");
-    }
+    write_json_calls(out.text("\"allocated_at\":"), group.first.site);
+    out.text("}");
   }
   out.text("]}\n");
 }
 
 }  // namespace
 
-bool print(int file, Search& search, unsigned flags) noexcept {
+bool print(ReportText& out, Search& search, unsigned flags, const LeakReport* leaks) noexcept {
   const auto lost = static_cast<std::size_t>(search.end() - search.begin());
   auto* const groups = search.scratch().take_array<Group>(lost);
   if (groups == nullptr) {
@@ -150,9 +143,8 @@ bool print(int file, Search& search, unsigned flags) noexcept {
     return false;
   }
   const std::size_t count = make_groups(search, groups);
-  ReportText out(write_to_descriptor, &file);
   if ((flags & TARN_UNREACHABLE_JSON) != 0) {
-    print_json(out, search, groups, count);
+    print_json(out, search, groups, count, leaks);
   } else {
     print_text(out, search, groups, count);
   }

@@ -9,6 +9,8 @@
 #include "platform/base/bits.hpp"
 #include "platform/base/check.hpp"
 #include "platform/report/options.hpp"
+#include "platform/report/output.hpp"
+#include "platform/stack/stacks.hpp"
 #include "watch/unreachable/print.hpp"
 #include "watch/unreachable/roots.hpp"
 #include "watch/unreachable/search.hpp"
@@ -36,7 +38,11 @@ int show_all(const Search& search, const Call& call) noexcept {
     const tarn::SeenHeap& heap = search.heap_of(lost);
     TARN_ASSERT(lost.start != nullptr);
     const tarn_unreachable_block block{
-        lost.start, lost.bytes, {heap.record, heap.id}, lost.is_direct ? 1 : 0, lost.site};
+        lost.start,
+        lost.bytes,
+        {heap.record, heap.id},
+        lost.is_direct ? 1 : 0,
+        lost.site == nullptr ? nullptr : tarn::CallStack(lost.site)[0]};
     if (const int stop = call.visit(&block, call.context)) return stop;
   }
   return 0;
@@ -62,7 +68,9 @@ void run(void* context, const Standing& self) noexcept {
   }
   TARN_ASSERT(!call.prints || call.visit == nullptr);
   if (call.prints) {
-    call.outcome = tarn::print(call.file, search, options.flags) ? 0 : -1;
+    const tarn::ReportTurn turn;
+    tarn::ReportText out(tarn::write_to_descriptor, &call.file);
+    call.outcome = tarn::print(out, search, options.flags, nullptr) ? 0 : -1;
   } else {
     call.outcome = call.visit == nullptr ? 0 : show_all(search, call);
   }

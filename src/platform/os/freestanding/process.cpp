@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "platform/os/process.hpp"
 
+#include "platform/os/code.hpp"
+
 extern "C" {
 [[gnu::weak]] void tarn_bare_write(const char* text, std::size_t bytes);
 [[gnu::weak, noreturn]] void tarn_bare_abort(void);
@@ -22,6 +24,14 @@ void process_abort() noexcept {
   __builtin_trap();
 }
 
+void process_exit(int) noexcept { process_abort(); }
+
+std::uint64_t process_id() noexcept { return 0; }
+
 bool find_module(const void*, char*, std::size_t, std::uintptr_t*) noexcept { return false; }
+
+bool is_same_module(const void*, const void*) noexcept { return false; }
+
+bool find_function(const void*, char*, std::size_t) noexcept { return false; }
 
 }  // namespace tarn::os

@@ -27,18 +27,23 @@ bool has_function(const Action& action) noexcept {
 
 // In what a thread was interrupted.
 Fault fault_of(const siginfo_t& info, const void* context) noexcept {
-  Fault fault{info.si_addr, nullptr, Fault::Access::unknown};
+  Fault fault{info.si_addr, nullptr, Fault::Access::unknown, 0, 0, 0};
   const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
   constexpr greg_t written = 2;  // In the processor's error code of a page fault.
   const bool is_write = (machine.gregs[REG_ERR] & written) != 0;
   fault.access = is_write ? Fault::Access::write : Fault::Access::read;
-  fault.next = reinterpret_cast<const void*>(machine.gregs[REG_RIP] + 1);
+  fault.pc = static_cast<std::uintptr_t>(machine.gregs[REG_RIP]);
+  fault.sp = static_cast<std::uintptr_t>(machine.gregs[REG_RSP]);
+  fault.fp = static_cast<std::uintptr_t>(machine.gregs[REG_RBP]);
 #elif defined(__aarch64__)
-  fault.next = reinterpret_cast<const void*>(machine.pc + 1);
+  fault.pc = machine.pc;
+  fault.sp = machine.sp;
+  fault.fp = machine.regs[29];
 #else
   static_cast<void>(machine);
 #endif
+  if (fault.pc != 0) fault.next = reinterpret_cast<const void*>(fault.pc + 1);
   return fault;
 }
 

@@ -1,14 +1,14 @@
-// module: which executable or library an address lies in, as the maps of /proc tell. For reports:
-// no allocation, and no dladdr, which would have to be in the program.
+// module: which executable or library an address lies in. For reports: no allocation, and no
+// dladdr, which would have to be in the program.
 //
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 #include <cstring>
 #include <unistd.h>
 
-#include "platform/os/linux/lines.hpp"
+#include "platform/os/code.hpp"
+#include "platform/os/linux/modules.hpp"
 #include "platform/os/linux/uncancelled.hpp"
-#include "platform/os/process.hpp"
 
 namespace tarn::os {
 
@@ -31,44 +31,55 @@ std::uint64_t hash_of(const char* path) noexcept {
 }
 
 // start-end rights offset device inode path. A module's lines follow each other.
-bool find_in(Lines& lines, std::uintptr_t address, char* name, std::size_t bytes,
-             std::uintptr_t* offset) noexcept {
-  char line[line_bytes];
+bool find_in(Lines& lines, std::uintptr_t address, ModulePlace* place) noexcept {
   std::uint64_t module = 0;
   std::uintptr_t begin = 0;
-  while (lines.next(line)) {
-    const char* text = line;
+  while (lines.next(place->line)) {
+    const char* text = place->line;
     const std::uintptr_t start = read_hexadecimal(&text);
     if (*text == '-') ++text;
     const std::uintptr_t end = read_hexadecimal(&text);
-    const char* const path = strchr(text, '/');
-    const std::uint64_t hash = path == nullptr ? module : hash_of(path);
+    place->path = strchr(text, '/');
+    const std::uint64_t hash = place->path == nullptr ? module : hash_of(place->path);
     if (hash != module) begin = start;
     module = hash;
     if (address < start || address >= end) continue;
-    if (path == nullptr) return false;
-    put_name(name, bytes, path);
-    *offset = address - begin;
-    return true;
+    place->offset = address - begin;
+    return place->path != nullptr;
   }
   return false;
 }
 
 }  // namespace
 
-bool find_module(const void* address, char* name, std::size_t bytes,
-                 std::uintptr_t* offset) noexcept {
-  Uncancelled uncancelled;
+bool find_place(const void* address, ModulePlace* place) noexcept {
+  const Uncancelled uncancelled;
   const int saved = errno;
   const int file = open_maps();
   bool found = false;
   if (file >= 0) {
     Lines lines(file);
-    found = find_in(lines, reinterpret_cast<std::uintptr_t>(address), name, bytes, offset);
+    found = find_in(lines, reinterpret_cast<std::uintptr_t>(address), place);
     close(file);
   }
   errno = saved;
   return found;
+}
+
+bool find_module(const void* address, char* name, std::size_t bytes,
+                 std::uintptr_t* offset) noexcept {
+  ModulePlace place;
+  if (!find_place(address, &place)) return false;
+  put_name(name, bytes, place.path);
+  *offset = place.offset;
+  return true;
+}
+
+bool is_same_module(const void* a, const void* b) noexcept {
+  ModulePlace place;
+  if (!find_place(a, &place)) return false;
+  const std::uint64_t module = hash_of(place.path);
+  return find_place(b, &place) && hash_of(place.path) == module;
 }
 
 }  // namespace tarn::os

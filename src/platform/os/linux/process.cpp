@@ -87,6 +87,8 @@ void write_error(const char* text, std::size_t bytes) noexcept {
   errno = saved;
 }
 
+void process_exit(int status) noexcept { _exit(status); }
+
 bool write_all(int file, const char* text, std::size_t bytes) noexcept {
   Uncancelled uncancelled;
   while (bytes > 0) {

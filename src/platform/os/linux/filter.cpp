@@ -1,0 +1,132 @@
+// filter on Linux.
+//
+// SPDX-License-Identifier: MIT
+#include "platform/os/filter.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "platform/os/linux/uncancelled.hpp"
+
+namespace tarn::os {
+
+namespace {
+
+struct Start {
+  const char* path;
+  const char* argument;
+  int input;
+  int write_end;  // Of the input.
+  int output;
+  sigset_t signals;  // What the process had.
+};
+
+constexpr int not_started = 127;
+
+// Becomes the program. What it shares with the process that waits for its end is that one's memory.
+[[noreturn]] void become(const Start& start) noexcept {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &standard, nullptr);
+  sigprocmask(SIG_SETMASK, &start.signals, nullptr);
+  char* const arguments[] = {const_cast<char*>(start.path), const_cast<char*>(start.argument),
+                             nullptr};
+  char* const environment[] = {nullptr};
+  // Away from the numbers that they are to have.
+  const int input = fcntl(start.input, F_DUPFD_CLOEXEC, 3);
+  const int output = fcntl(start.output, F_DUPFD_CLOEXEC, 3);
+  if (dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0) {
+    execve(start.path, arguments, environment);
+  }
+  _exit(not_started);
+}
+
+int wait_for(pid_t process) noexcept {
+  int status = 0;
+  pid_t ended = 0;
+  do {
+    ended = waitpid(process, &status, __WALL);
+  } while (ended < 0 && errno == EINTR);
+  return ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : not_started;
+}
+
+// The program has a parent of its own, a copy of the process, which ends as the program does. The
+// kernel tells a process of each child's end that has become another program; this copy has not.
+// All signals are blocked in it.
+[[noreturn]] void look_after(const Start& start) noexcept {
+  close(start.write_end);
+  const pid_t program = vfork();
+  if (program == 0) become(start);
+  _exit(program < 0 ? not_started : wait_for(program));
+}
+
+}  // namespace
+
+bool filter_start(const char* path, const char* argument, int output, Filter* filter) noexcept {
+  const Uncancelled uncancelled;
+  const int saved = errno;
+  int ends[2];
+  bool started = false;
+  // A socket: a write to it can do without SIGPIPE.
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
+    Start start{path, argument, ends[0], ends[1], output, {}};
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &start.signals);
+    // Without a signal at its end, and without the program's functions for forks.
+    filter->process = static_cast<int>(syscall(SYS_clone, 0, 0, 0, 0, 0));
+    if (filter->process == 0) look_after(start);
+    sigprocmask(SIG_SETMASK, &start.signals, nullptr);
+    close(ends[0]);
+    filter->to = ends[1];
+    started = filter->process > 0;
+    if (!started) close(ends[1]);
+  }
+  errno = saved;
+  return started;
+}
+
+bool filter_write(const Filter& filter, const char* text, std::size_t bytes) noexcept {
+  const Uncancelled uncancelled;
+  const int saved = errno;
+  while (bytes != 0) {
+    const ssize_t sent = send(filter.to, text, bytes, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) break;
+    text += sent;
+    bytes -= static_cast<std::size_t>(sent);
+  }
+  errno = saved;
+  return bytes == 0;
+}
+
+int filter_finish(Filter& filter) noexcept {
+  const Uncancelled uncancelled;
+  const int saved = errno;
+  close(filter.to);
+  const int status = wait_for(filter.process);
+  errno = saved;
+  filter = {};
+  return status;
+}
+
+int open_to_append(const char* path) noexcept {
+  const Uncancelled uncancelled;
+  const int saved = errno;
+  const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  errno = saved;
+  return file;
+}
+
+void close_file(int file) noexcept {
+  const int saved = errno;
+  close(file);
+  errno = saved;
+}
+
+}  // namespace tarn::os

@@ -1,0 +1,96 @@
+// output: see output.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "platform/report/output.hpp"
+
+#include <atomic>
+
+#include "platform/os/filter.hpp"
+#include "platform/os/process.hpp"
+#include "platform/os/thread.hpp"
+#include "platform/report/report.hpp"
+
+namespace tarn {
+
+constinit ReportOptions report_options;
+
+namespace {
+
+// Held by the thread that reports.
+constinit os::Lock reporting;
+
+constexpr int looks_most = 100;
+constexpr std::uint64_t look_ms = 100;
+
+bool is_given(const char* path) noexcept { return path != nullptr && path[0] != '\0'; }
+
+// Another thread may never end its report: its process's end is what this one waits for.
+bool wait_for_others() noexcept {
+  std::atomic<std::uint32_t> never{0};
+  for (int looks = 0; looks != looks_most; ++looks) {
+    if (reporting.try_lock()) return true;
+    os::word_wait_for(&never, 0, look_ms);
+  }
+  return false;
+}
+
+}  // namespace
+
+ReportTurn::ReportTurn() noexcept : is_nested_(reporting.held_by_this_thread()) {
+  holds_ = !is_nested_ && wait_for_others();
+}
+
+ReportTurn::~ReportTurn() {
+  if (holds_) reporting.unlock();
+}
+
+ReportOutput::ReportOutput() noexcept {
+  constexpr int standard_error = 2;
+  if (is_given(report_options.file)) {
+    file_ = os::open_to_append(report_options.file);
+    if (file_ < 0) {
+      Line line;
+      line.text("tarn: options: report_file: ").text(report_options.file);
+      line.text(" cannot be opened; what follows is for it").print();
+    }
+  }
+  if (is_nested() || !is_given(report_options.symbolizer)) return;
+  os::Filter filter;
+  const int output = file_ < 0 ? standard_error : file_;
+  if (!os::filter_start(report_options.symbolizer, "symbolize", output, &filter)) return;
+  filter_ = filter.to;
+  process_ = filter.process;
+}
+
+ReportOutput::~ReportOutput() {
+  finish();
+  if (file_ >= 0) os::close_file(file_);
+}
+
+void ReportOutput::write(const char* text, std::size_t bytes) noexcept {
+  if (filter_ >= 0) {
+    os::filter_write({filter_, process_}, text, bytes);  // finish() tells of a failure.
+  } else if (file_ >= 0) {
+    os::write_all(file_, text, bytes);
+  } else {
+    os::write_error(text, bytes);
+  }
+}
+
+int ReportOutput::finish() noexcept {
+  if (filter_ < 0) return 0;
+  os::Filter filter{filter_, process_};
+  filter_ = -1;
+  return os::filter_finish(filter);
+}
+
+int write_to_output(void* context, const char* text, std::size_t bytes) noexcept {
+  static_cast<ReportOutput*>(context)->write(text, bytes);
+  return 0;
+}
+
+int write_to_descriptor(void* context, const char* text, std::size_t bytes) noexcept {
+  return os::write_all(*static_cast<const int*>(context), text, bytes) ? 0 : -1;
+}
+
+}  // namespace tarn

@@ -1,0 +1,154 @@
+// stacks: see stacks.hpp. Orders: who puts a stack on its list releases it; who finds it acquires.
+//
+// SPDX-License-Identifier: MIT
+#include "platform/stack/stacks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "platform/base/bits.hpp"
+#include "platform/base/check.hpp"
+#include "platform/base/config.hpp"
+#include "platform/os/code.hpp"
+#include "platform/os/vm.hpp"
+#include "platform/stack/unwind.hpp"
+
+namespace tarn {
+
+constinit Stacks stacks;
+
+struct Stacks::Kept {
+  std::atomic<Kept*> next;
+  std::uint32_t hash;
+  std::uint32_t count;
+  const void* calls[];
+};
+
+namespace {
+
+constexpr std::size_t region_bytes = std::size_t{32} << 20;
+constexpr std::size_t list_count = std::size_t{1} << 15;
+constexpr std::size_t lists_bytes = list_count * sizeof(void*);
+
+std::uint32_t hash_of(const void* const* calls, std::size_t count) noexcept {
+  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // As in frame_rule.cpp.
+  std::uint64_t hash = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    hash = (hash ^ address_of(calls[i])) * factor;
+    hash ^= hash >> 32;
+  }
+  return static_cast<std::uint32_t>(hash);
+}
+
+}  // namespace
+
+CallStack::CallStack(const void* at) noexcept : one_(at), count_(at == nullptr ? 0 : 1) {
+  if (!stacks.has(at)) return;
+  const auto* const kept = static_cast<const Stacks::Kept*>(at);
+  calls_ = kept->calls;
+  count_ = kept->count;
+}
+
+bool Stacks::has(const void* at) const noexcept {
+  const std::byte* const base = base_.load(std::memory_order_relaxed);
+  return base != nullptr && address_of(at) - address_of(base) < region_bytes;
+}
+
+std::size_t Stacks::kept_bytes() const noexcept {
+  return std::min(used_.load(std::memory_order_relaxed), region_bytes);
+}
+
+std::byte* Stacks::provide() noexcept {
+  std::byte* base = base_.load(std::memory_order_acquire);
+  if (TARN_LIKELY(base != nullptr)) return base;
+  auto* const made = static_cast<std::byte*>(os::vm_reserve_sparse(region_bytes));
+  if (made == nullptr) return nullptr;
+  os::vm_name(made, region_bytes, "tarn stacks");
+  if (base_.compare_exchange_strong(base, made, std::memory_order_acq_rel)) return made;
+  os::vm_release(made, region_bytes);
+  return base;
+}
+
+// Null when there is no more room.
+Stacks::Kept* Stacks::take(std::byte* base, std::size_t count) noexcept {
+  const std::size_t bytes = sizeof(Kept) + count * sizeof(void*);
+  const std::size_t room = region_bytes - lists_bytes;
+  if (used_.load(std::memory_order_relaxed) > room - bytes) return nullptr;
+  const std::size_t offset = used_.fetch_add(bytes, std::memory_order_relaxed);
+  if (offset > room - bytes) return nullptr;
+  return reinterpret_cast<Kept*>(base + lists_bytes + offset);
+}
+
+const void* Stacks::keep(const void* const* calls, std::size_t count) noexcept {
+  TARN_ASSERT(count <= depth_most);
+  if (count <= 1) return count == 0 ? nullptr : calls[0];
+  std::byte* const base = provide();
+  if (base == nullptr) return calls[0];
+  const std::uint32_t hash = hash_of(calls, count);
+  auto& list = reinterpret_cast<std::atomic<Kept*>*>(base)[hash % list_count];
+  Kept* first = list.load(std::memory_order_acquire);
+  const Kept* looked_at = nullptr;
+  Kept* made = nullptr;
+  for (;;) {
+    for (const Kept* k = first; k != looked_at; k = k->next.load(std::memory_order_relaxed)) {
+      if (k->hash == hash && k->count == count && std::equal(calls, calls + count, k->calls)) {
+        return k;  // Another thread's, perhaps: then what was made stays unused.
+      }
+    }
+    if (made == nullptr) {
+      made = take(base, count);
+      if (made == nullptr) return calls[0];
+      made->hash = hash;
+      made->count = static_cast<std::uint32_t>(count);
+      std::copy(calls, calls + count, made->calls);
+    }
+    made->next.store(first, std::memory_order_relaxed);
+    looked_at = first;
+    if (list.compare_exchange_strong(first, made, std::memory_order_release,
+                                     std::memory_order_acquire)) {
+      return made;
+    }
+  }
+}
+
+namespace {
+
+// Whether it lies in the library as a module by itself, and not in a program that has it inside.
+bool is_library(const void* code) noexcept {
+  constexpr char name[] = "libtarn";
+  char module[16];
+  std::uintptr_t offset = 0;
+  return os::find_module(code, module, sizeof module, &offset) &&
+         std::equal(name, name + sizeof name - 1, module);
+}
+
+}  // namespace
+
+TARN_NOINLINE const void* Stacks::here() noexcept {
+  std::array<const void*, depth_most> calls;
+  const std::size_t most = depth();
+  if (most <= 1) return nullptr;
+  const std::size_t count = unwind_from(nullptr, calls.data(), calls.size());
+  std::size_t first = 0;
+  if (is_library(calls[0])) {
+    while (first != count && os::is_same_module(calls[first], calls[0])) ++first;
+  }
+  if (first == count) first = 0;
+  return keep(calls.data() + first, std::min(count - first, most));
+}
+
+const void* Stacks::at_stop(const FrameRegisters& stop) noexcept {
+  std::array<const void*, depth_most> calls;
+  return keep(calls.data(), unwind(stop, false, calls.data(), std::max(depth(), std::size_t{1})));
+}
+
+TARN_NOINLINE const void* Stacks::at(const void* site) noexcept {
+  const std::size_t most = depth();
+  if (most <= 1 || site == nullptr || has(site)) return site;
+  std::array<const void*, depth_most> calls;
+  const std::size_t count = unwind_from(site, calls.data(), most);
+  return count <= 1 ? site : keep(calls.data(), count);
+}
+
+}  // namespace tarn
