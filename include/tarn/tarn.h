@@ -14,6 +14,7 @@
 #include "arena/scratch.h"
 #include "arena/shared_arena.h"
 #include "diagnose/account.h"
+#include "diagnose/misuse.h"
 #include "diagnose/report.h"
 #include "diagnose/unreachable.h"
 #include "heap/heap.h"

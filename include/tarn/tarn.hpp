@@ -13,6 +13,7 @@
 #include "arena/arena.hpp"
 #include "arena/scratch.hpp"
 #include "arena/shared_arena.hpp"
+#include "diagnose/misuse.hpp"
 #include "diagnose/unreachable.hpp"
 #include "heap/heap.hpp"
 #include "heap/heap_source.hpp"

@@ -56,7 +56,8 @@ static void use(int mode) {
 /* What a child says on standard error that does this to a block of 30 bytes. */
 static void expect_report(int mode, void (*crime)(tarn_heap, char*), const char* report) {
   int ends[2];
-  char text[2000] = "";
+  static char text[16000];
+  text[0] = '\0';
   CHECK(pipe(ends) == 0);
   pid_t child = fork();
   CHECK(child >= 0);
@@ -95,6 +96,38 @@ static void write_beyond(tarn_heap heap, char* p) {
   tarn_heap_destroy(heap);
 }
 
+/* What a program's own function is told: of the block, of the heap, and by which calls. */
+static void tell(const tarn_misuse* misuse, void* context) {
+  char site[200];
+  CHECK(context == &errno && misuse->bytes == sizeof *misuse);
+  CHECK(strcmp(misuse->kind, "double free") == 0 && strcmp(misuse->function, "free") == 0);
+  CHECK(strncmp(misuse->text, "free(0x", 7) == 0 && misuse->text[strlen(misuse->text) - 1] == ')');
+  CHECK(misuse->block == misuse->address && misuse->block_bytes == 30);
+  CHECK(strcmp(misuse->owner_kind, "heap") == 0 && strcmp(misuse->owner_name, "in C") == 0);
+  CHECK(misuse->owner_id != 0);
+  CHECK(misuse->allocated_at.count > 1 && misuse->freed_at.count > 1 && misuse->now_at.count > 1);
+  CHECK(misuse->freed_at.calls[0] != misuse->now_at.calls[0]);
+  CHECK(tarn_site_text(misuse->now_at.calls[0], site, sizeof site) != 0);
+  CHECK(strstr(site, "+0x") != NULL);
+  fprintf(stderr, "told\n");
+  _exit(7);
+}
+
+static void expect_told(int mode) {
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    CHECK(freopen("/dev/null", "w", stderr) != NULL);
+    tarn_on_misuse(tell, &errno);
+    tarn_heap heap = make(mode);
+    free_twice(heap, tarn_heap_allocate(heap, 30));
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
 static void free_with_another_size(tarn_heap heap, char* p) {
   (void)heap;
   tarn_free_sized(p, 31);
@@ -107,6 +140,7 @@ int main(void) {
   }
   for (int mode = TARN_MODE_CHECKED; mode <= TARN_MODE_GUARDED; ++mode) {
     expect_report(mode, free_twice, "tarn: double free: ");
+    expect_told(mode);
     expect_report(mode, write_beyond, "tarn: overrun: ");
   }
   errno = 0;

@@ -3,10 +3,12 @@
 //
 // SPDX-License-Identifier: MIT
 #include <csignal>
+#include <cstdio>
 #include <string>
 #include <thread>
 
 #include "modes.hpp"
+#include "tarn/diagnose/misuse.hpp"
 
 namespace heaps {
 namespace {
@@ -206,6 +208,29 @@ TEST_P(ModesDeathTest, ConfinedToAThread) {
   EXPECT_REPORT(allocate(), "make it shared or serialised\ntarn:   now at ");
 #endif
   tarn_free(p);
+}
+
+void tell(const tarn_misuse& misuse) noexcept { std::fprintf(stderr, "told of %s\n", misuse.kind); }
+
+struct Listener {
+  std::string name;
+
+  void misuse(const tarn_misuse& misuse) noexcept {
+    std::fprintf(stderr, "%s: told of %s in %s\n", name.c_str(), misuse.kind, misuse.owner_name);
+  }
+};
+
+TEST_P(CheckedDeathTest, TheProgramIsTold) {
+  const Heap heap(wanted());
+  void* const p = tarn_heap_allocate(heap, 24);
+  tarn_heap_deallocate(p);
+  tarn::on_misuse<tell>();
+  EXPECT_REPORT(tarn_free(p), "\ntold of double free\n");
+  Listener listener{"listener"};
+  tarn::on_misuse<&Listener::misuse>(listener);
+  EXPECT_REPORT(tarn_free(p), "\nlistener: told of double free in watched\n");
+  tarn::on_no_misuse();
+  EXPECT_REPORT(tarn_free(p), "^tarn: double free: .*");
 }
 
 }  // namespace

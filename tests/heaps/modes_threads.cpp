@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -62,7 +63,7 @@ TEST_P(ModesThreads, BlocksCrossThreads) {
       const tarn_heap_stats stats = stats_of(heap);
       EXPECT_EQ(stats.live_bytes, stats.requested_bytes);
       tarn_heap_trim(heap, 0);
-      std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));  // Others come, too.
     }
   });
   support::in_threads(3u, work);

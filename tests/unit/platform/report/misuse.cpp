@@ -68,7 +68,7 @@ TEST(MisuseDeathTest, FreeOfWhatIsNoBlock) {
 
 // Of a block that three stacks are known of.
 void report_block() {
-  auto* const code = reinterpret_cast<void*>(&read);  // Of libc.
+  auto* const code = reinterpret_cast<void*>(&getpid);  // Of libc.
   const std::array<const void*, 3> made{moved(code, 1), moved(code, 2),
                                         reinterpret_cast<void*>(0x3000)};
   static char block[40];
@@ -126,8 +126,8 @@ TEST_F(ReportsDeathTest, ATextHasTheCallsBelowEachOther) {
   EXPECT_EXIT(
       report_block(), aborts,
       std::string(first_line) +
-          "tarn:   allocated at libc[^ ]+\\+0x[0-9a-f]+ \\(0x[0-9a-f]+\\) [a-z_]*read[^\n]*\n"
-          "tarn:             by libc[^ ]+\\+0x[0-9a-f]+ \\(0x[0-9a-f]+\\) [a-z_]*read[^\n]*\n"
+          "tarn:   allocated at libc[^ ]+\\+0x[0-9a-f]+ \\(0x[0-9a-f]+\\) [a-z_]*getpid[^\n]*\n"
+          "tarn:             by libc[^ ]+\\+0x[0-9a-f]+ \\(0x[0-9a-f]+\\) [a-z_]*getpid[^\n]*\n"
           "tarn:             by 0x2fff\n"
           "tarn:   freed at 0x5000\n$");
 }

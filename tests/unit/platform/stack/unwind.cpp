@@ -34,9 +34,11 @@ Calls others;
   std::array<const void*, 64> calls{};
   own.assign(calls.data(),
              calls.data() + unwind_from(__builtin_return_address(0), calls.data(), calls.size()));
-  std::array<void*, 65> known{};
+  std::array<void*, 66> known{};
   const int count = backtrace(known.data(), static_cast<int>(known.size()));
-  others.assign(known.data() + std::min(count, 1), known.data() + count);  // Without this function.
+  // Without this function, and what a sanitizer has in front of it.
+  const auto end = known.begin() + count;
+  others.assign(std::find(known.begin(), end, __builtin_return_address(0)), end);
 }
 
 void expect_same(const char* where) {
