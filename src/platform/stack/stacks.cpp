@@ -129,7 +129,7 @@ TARN_NOINLINE const void* Stacks::here() noexcept {
   std::array<const void*, depth_most> calls;
   const std::size_t most = depth();
   if (most <= 1) return nullptr;
-  const std::size_t count = unwind_from(nullptr, calls.data(), calls.size());
+  const std::size_t count = unwind_from(nullptr, calls.data(), nullptr, calls.size());
   std::size_t first = 0;
   if (is_library(calls[0])) {
     while (first != count && os::is_same_module(calls[first], calls[0])) ++first;
@@ -143,12 +143,81 @@ const void* Stacks::at_stop(const FrameRegisters& stop) noexcept {
   return keep(calls.data(), unwind(stop, false, calls.data(), std::max(depth(), std::size_t{1})));
 }
 
+namespace {
+
+// What at() has returned before, for a site, where it was called from the same depth of the stack.
+// It is right again if the same return addresses lie in the same places: the function that calls
+// has a frame of a certain length, so what lies behind it is its return address, and so on. (Frames
+// whose length varies end by chance only where they ended.) Threads may write at once: what is read
+// is proven, word by word.
+struct Remembered {
+  static constexpr std::size_t calls_most = 16;
+  std::atomic<const void*> site{nullptr};
+  std::atomic<std::uintptr_t> frame{0};
+  std::atomic<const void*> kept{nullptr};
+  std::array<std::atomic<std::uint32_t>, calls_most> offsets{};  // From the frame upwards.
+};
+constexpr unsigned remembered_stacks_bits = 12;
+constinit std::array<Remembered, std::size_t{1} << remembered_stacks_bits> remembered_stacks{};
+
+Remembered& remembered_at(const void* site, std::uintptr_t frame) noexcept {
+  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // As in frame_rule.hpp.
+  return remembered_stacks[(address_of(site) ^ frame << 4) * factor >>
+                           (64 - remembered_stacks_bits)];
+}
+
+void remember(const void* site, std::uintptr_t frame, const void* kept,
+              const std::uintptr_t* places, std::size_t count) noexcept {
+  if (places[count - 1] - frame > UINT32_MAX) return;
+  Remembered& place = remembered_at(site, frame);
+  place.site.store(nullptr, std::memory_order_relaxed);
+  for (std::size_t i = 0; i != count; ++i) {
+    place.offsets[i].store(static_cast<std::uint32_t>(places[i] - frame),
+                           std::memory_order_relaxed);
+  }
+  place.kept.store(kept, std::memory_order_release);  // What it is, for those who find it here.
+  place.frame.store(frame, std::memory_order_relaxed);
+  place.site.store(site, std::memory_order_relaxed);
+}
+
+// Null when it has to be unwound.
+const void* recall(const void* site, std::uintptr_t frame, std::size_t most) noexcept {
+  const Remembered& place = remembered_at(site, frame);
+  if (place.site.load(std::memory_order_relaxed) != site ||
+      place.frame.load(std::memory_order_relaxed) != frame) {
+    return nullptr;
+  }
+  const void* const kept = place.kept.load(std::memory_order_acquire);
+  const CallStack stack(kept);
+  const std::size_t count = stack.size();
+  if (count > most || count > Remembered::calls_most || count == 0) return nullptr;
+  const std::uint32_t last = place.offsets[count - 1].load(std::memory_order_relaxed);
+  if (!stack_reaches(frame, frame + last + sizeof(void*))) return nullptr;
+  for (std::size_t i = 0; i != count; ++i) {
+    const std::uint32_t offset = place.offsets[i].load(std::memory_order_relaxed);
+    if (offset > last || stack_word(frame + offset) != address_of(stack[i])) return nullptr;
+  }
+  return kept;
+}
+
+}  // namespace
+
 TARN_NOINLINE const void* Stacks::at(const void* site) noexcept {
   const std::size_t most = depth();
   if (most <= 1 || site == nullptr || has(site)) return site;
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const bool is_short = most <= Remembered::calls_most;
+  if (is_short) {
+    const void* const known = recall(site, frame, most);
+    if (TARN_LIKELY(known != nullptr)) return known;
+  }
   std::array<const void*, depth_most> calls;
-  const std::size_t count = unwind_from(site, calls.data(), most);
-  return count <= 1 ? site : keep(calls.data(), count);
+  std::array<std::uintptr_t, depth_most> places;
+  const std::size_t count = unwind_from(site, calls.data(), places.data(), most);
+  if (count <= 1) return site;
+  const void* const kept = keep(calls.data(), count);
+  if (is_short && has(kept)) remember(site, frame, kept, places.data(), count);
+  return kept;
 }
 
 }  // namespace tarn

@@ -119,12 +119,12 @@ bool step(FrameRegisters& at, bool* is_return) noexcept {
 // What is no code: the end of the stack, or what only looks like a frame.
 bool is_code(std::uintptr_t pc) noexcept { return pc > page_bytes; }
 
-// Calls take(call) for each until that returns false.
+// Calls take(call, stack pointer behind it) for each until that returns false.
 template <class Take>
 TARN_INLINE void walk(FrameRegisters at, bool is_return, Take take) noexcept {
   do {
     const std::uintptr_t call = is_return ? at.pc : at.pc + 1;
-    if (!is_code(at.pc) || !take(reinterpret_cast<const void*>(call))) return;
+    if (!is_code(at.pc) || !take(reinterpret_cast<const void*>(call), at.sp)) return;
   } while (step(at, &is_return));
 }
 
@@ -142,24 +142,29 @@ std::size_t unwind(FrameRegisters at, bool is_return, const void** calls,
                    std::size_t most) noexcept {
   std::size_t count = 0;
   if (most == 0) return 0;
-  walk(at, is_return, [&](const void* call) noexcept {
+  walk(at, is_return, [&](const void* call, std::uintptr_t) noexcept {
     calls[count++] = call;
     return count != most;
   });
   return count;
 }
 
-TARN_NOINLINE std::size_t unwind_from(const void* from, const void** calls,
+TARN_NOINLINE std::size_t unwind_from(const void* from, const void** calls, std::uintptr_t* places,
                                       std::size_t most) noexcept {
   std::size_t count = 0;
   std::size_t inner = 0;
   if (most == 0) return 0;
-  walk(TARN_CALLERS_REGISTERS(), true, [&](const void* call) noexcept {
+  walk(TARN_CALLERS_REGISTERS(), true, [&](const void* call, std::uintptr_t sp) noexcept {
     if (count == 0 && from != nullptr && call != from) return ++inner != inner_most;
+    if (places != nullptr) places[count] = sp - sizeof call;  // Right below the caller's frame.
     calls[count++] = call;
     return count != most;
   });
   return count;
 }
+
+bool stack_reaches(std::uintptr_t from, std::uintptr_t to) noexcept { return reaches(from, to); }
+
+std::uintptr_t stack_word(std::uintptr_t place) noexcept { return word_at(place); }
 
 }  // namespace tarn

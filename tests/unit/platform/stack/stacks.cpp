@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "platform/stack/stacks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <thread>
@@ -12,6 +13,7 @@
 
 #include "child.hpp"
 #include "platform/os/fake/fake.hpp"
+#include "platform/stack/unwind.hpp"
 
 namespace tarn {
 namespace {
@@ -76,6 +78,54 @@ TEST_F(StacksTest, BeginsWithTheCallOfTheLibrary) {
   EXPECT_EQ(three[1], all[1]);
   EXPECT_EQ(three[2], all[2]);
   EXPECT_GE(calls_of(stacks.here()).size(), 2u);
+}
+
+// Functions with frames of several lengths call each other by the digits of a number, and the last
+// one notes how it came there.
+void go(unsigned number);
+
+[[gnu::noinline]] void look() {
+  const void* const site = __builtin_return_address(0);
+  std::array<const void*, 16> calls{};
+  const std::size_t count = unwind_from(site, calls.data(), nullptr, calls.size());
+  EXPECT_EQ(calls_of(stacks.at(site)), std::vector(calls.data(), calls.data() + count));
+}
+
+template <std::size_t bytes>
+[[gnu::noinline]] void through(unsigned number) {
+  volatile char room[bytes];
+  room[0] = static_cast<char>(number);
+  go(number / 4);
+  room[bytes - 1] = room[0];
+}
+
+[[gnu::noinline]] void through_any(unsigned number) {
+  auto* const room = static_cast<volatile char*>(__builtin_alloca(number % 300 + 1));
+  room[0] = 1;
+  go(number / 4);
+  room[number % 300] = room[0];
+}
+
+[[gnu::noinline]] void go(unsigned number) {
+  if (number == 0) {
+    look();
+  } else if (number % 4 == 0) {
+    through<16>(number);
+  } else if (number % 4 == 1) {
+    through<48>(number);
+  } else if (number % 4 == 2) {
+    through<16 + 48>(number);
+  } else {
+    through_any(number);
+  }
+  asm volatile("" ::: "memory");
+}
+
+TEST_F(StacksTest, WhatIsRememberedIsWhatIsThere) {
+  stacks.set_depth(16);
+  for (int turn = 0; turn < 3; ++turn) {
+    for (unsigned number = 1; number < 5'000; ++number) go(number);
+  }
 }
 
 TEST_F(StacksTest, ThreadsKeepTheSame) {

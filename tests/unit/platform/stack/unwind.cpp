@@ -32,8 +32,8 @@ Calls others;
 
 [[gnu::noinline]] void compare() {
   std::array<const void*, 64> calls{};
-  own.assign(calls.data(),
-             calls.data() + unwind_from(__builtin_return_address(0), calls.data(), calls.size()));
+  own.assign(calls.data(), calls.data() + unwind_from(__builtin_return_address(0), calls.data(),
+                                                      nullptr, calls.size()));
   std::array<void*, 66> known{};
   const int count = backtrace(known.data(), static_cast<int>(known.size()));
   // Without this function, and what a sanitizer has in front of it.
@@ -64,10 +64,10 @@ TEST(Unwind, FindsTheCallsThatBacktraceFinds) {
 
 TEST(Unwind, TakesTheInnermostOnes) {
   std::array<const void*, 3> calls{};
-  EXPECT_EQ(unwind_from(nullptr, calls.data(), 3), 3u);
-  EXPECT_EQ(unwind_from(nullptr, calls.data(), 0), 0u);
+  EXPECT_EQ(unwind_from(nullptr, calls.data(), nullptr, 3), 3u);
+  EXPECT_EQ(unwind_from(nullptr, calls.data(), nullptr, 0), 0u);
   int not_code = 0;
-  EXPECT_EQ(unwind_from(&not_code, calls.data(), 3), 0u) << "nobody returns there";
+  EXPECT_EQ(unwind_from(&not_code, calls.data(), nullptr, 3), 0u) << "nobody returns there";
 }
 
 [[gnu::noinline]] char of_unknown_length(std::size_t bytes) {
