@@ -123,6 +123,29 @@ TEST_F(Symbolize, WhatIsNoReportIsPassedOn) {
   EXPECT_EQ(result.output, text);
 }
 
+TEST_F(Symbolize, LongLinesAndDeepOnesArePassedOn) {
+  const std::string text = "tarn:   allocated at " + std::string(1'000'000, 'x') + "\n" +
+                           "tarn:   now at a+0x1 (0x1) " + std::string(1'000'000, 'x') + "\n" +
+                           "{\"tarn\":\"misuse\",\"x\":" + std::string(200'000, '[') +
+                           std::string(200'000, ']') + "}\nlast\n";
+  write_file("report", text);
+  input = (folder() / "report").string();
+  const Result result = symbolize({TARN_SYMBOLIZE_SUBJECT});
+  EXPECT_EQ(result.exit_status(), 0) << result.errors;
+  EXPECT_TRUE(result.output == text);
+}
+
+TEST_F(Symbolize, LeaksOfWrongTypesAreRead) {
+  write_file("report",
+             "{\"tarn\":\"leaks\",\"show\":\"text\",\"blocks\":\"x\",\"groups\":[{\"heap\":5,"
+             "\"blocks\":2,\"block_bytes\":3,\"allocated_at\":7},9]}\n"
+             "{\"tarn\":\"leaks\",\"groups\":5}\n");
+  input = (folder() / "report").string();
+  const Result result = symbolize({TARN_SYMBOLIZE_SUBJECT});
+  EXPECT_EQ(result.exit_status(), 1);
+  EXPECT_TRUE(contains(result.output, "tarn: no pointer reaches 2 blocks of 6 bytes"));
+}
+
 TEST_F(Symbolize, WrongWordsAreRefused) {
   EXPECT_TRUE(contains(symbolize({"no-such-file"}).errors, "symbolize: no-such-file: "));
   EXPECT_EQ(symbolize({"no-such-file"}).exit_status(), 2);

@@ -66,6 +66,11 @@ bool covers_any(const Suppression& suppression, const Json& group) {
   });
 }
 
+Json calls_in(const Json& group) {
+  const auto found = group.find("allocated_at");
+  return found != group.end() && found->is_array() ? *found : Json::array();
+}
+
 struct Sums {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
@@ -96,11 +101,11 @@ Json joined(const Json& groups) {
   std::map<std::string, std::size_t> places;
   Json all = Json::array();
   for (const Json& group : groups) {
-    const std::string key = group.value("allocated_at", Json::array()).dump() + "\n" +
-                            std::to_string(number_in(group, "heap_id"));
+    const std::string key =
+        calls_in(group).dump() + "\n" + std::to_string(number_in(group, "heap_id"));
     const std::uint64_t bytes = number_in(group, "blocks") * number_in(group, "block_bytes");
     const auto [place, is_new] = places.emplace(key, all.size());
-    if (is_new || group.value("allocated_at", Json::array()).empty()) {
+    if (is_new || calls_in(group).empty()) {
       all.push_back(group);
       all.back()["bytes"] = bytes;
       continue;
@@ -162,8 +167,8 @@ std::optional<std::vector<Suppression>> suppressions_in(const std::string& file)
 bool suppress(Json& report, std::vector<Suppression>& suppressions) {
   Json left = Json::array();
   Sums gone;
-  std::uint64_t direct = 0;
-  std::uint64_t direct_bytes = 0;
+  Sums all;
+  Sums direct;
   for (const Json& group : report.value("groups", Json::array())) {
     if (!group.is_object()) continue;
     const std::uint64_t blocks = number_in(group, "blocks");
@@ -172,8 +177,10 @@ bool suppress(Json& report, std::vector<Suppression>& suppressions) {
         suppressions, [&](const Suppression& s) { return covers_any(s, group); });
     if (by == suppressions.end()) {
       left.push_back(group);
-      direct += number_in(group, "direct_blocks");
-      direct_bytes += number_in(group, "direct_blocks") * bytes;
+      all.blocks += blocks;
+      all.bytes += blocks * bytes;
+      direct.blocks += number_in(group, "direct_blocks");
+      direct.bytes += number_in(group, "direct_blocks") * bytes;
       continue;
     }
     by->blocks += blocks;
@@ -181,10 +188,10 @@ bool suppress(Json& report, std::vector<Suppression>& suppressions) {
     gone.blocks += blocks;
     gone.bytes += blocks * bytes;
   }
-  report["blocks"] = number_in(report, "blocks") - gone.blocks;
-  report["bytes"] = number_in(report, "bytes") - gone.bytes;
-  report["direct_blocks"] = direct;
-  report["direct_bytes"] = direct_bytes;
+  report["blocks"] = all.blocks;
+  report["bytes"] = all.bytes;
+  report["direct_blocks"] = direct.blocks;
+  report["direct_bytes"] = direct.bytes;
   report["suppressed_blocks"] = gone.blocks;
   report["suppressed_bytes"] = gone.bytes;
   report["groups"] = joined(left);
@@ -204,7 +211,7 @@ std::string leaks_text(const Json& report, const std::vector<Suppression>& suppr
     text += fmt::format("tarn: {} threads were not stopped\n", text_of_count(missed));
   for (const Json& group : report["groups"]) {
     const std::uint64_t blocks = number_in(group, "blocks");
-    const std::string name = group.value("heap", "");
+    const std::string name = text_in(group, "heap");
     text += fmt::format("tarn: leak: {} bytes, {}{}, {} directly, of the heap {}(number {})\n",
                         text_of_count(number_in(group, "bytes")), text_of_many(blocks, "block"),
                         group.contains("block_bytes")
@@ -212,7 +219,7 @@ std::string leaks_text(const Json& report, const std::vector<Suppression>& suppr
                             : std::string(),
                         text_of_count(number_in(group, "direct_blocks")),
                         name.empty() ? "" : "\"" + name + "\" ", number_in(group, "heap_id"));
-    text += calls_text("allocated at", group.value("allocated_at", Json::array()));
+    text += calls_text("allocated at", calls_in(group));
   }
   for (const Suppression& suppression : suppressions) {
     if (suppression.blocks == 0) continue;

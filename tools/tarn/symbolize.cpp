@@ -10,7 +10,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 
 #include "failure.hpp"
 #include "leaks.hpp"
@@ -74,19 +73,46 @@ std::vector<CodeFrame> frames_of(const Symbols& symbols, const std::string& modu
   return symbols.at(module, *from_start, *place);
 }
 
+// The parts of a line `tarn:   allocated at MODULE+0xOFFSET (0xADDRESS) FUNCTION`.
+struct CallLine {
+  std::string label;  // With the blank behind it.
+  std::string site;   // MODULE+0xOFFSET (0xADDRESS)
+  std::string module;
+  std::string_view offset;
+  std::string_view address;
+};
+
+std::optional<CallLine> read_call(std::string_view line) {
+  constexpr std::string_view start = "tarn:";
+  if (!line.starts_with(start)) return std::nullopt;
+  const std::size_t words = line.find_first_not_of(' ', start.size());
+  if (words == std::string_view::npos || words == start.size()) return std::nullopt;
+  for (const std::string_view label : {"allocated at ", "freed at ", "now at ", "by "}) {
+    if (!line.substr(words).starts_with(label)) continue;
+    const std::size_t site = words + label.size();
+    const std::size_t blank = line.find(' ', site);  // Behind the offset.
+    const std::size_t plus = blank == line.npos ? line.npos : line.rfind("+0x", blank);
+    const std::size_t close = blank == line.npos ? line.npos : line.find(')', blank);
+    if (plus == line.npos || plus <= site || close == line.npos) return std::nullopt;
+    if (!line.substr(blank).starts_with(" (0x")) return std::nullopt;
+    return CallLine{
+        std::string(line.substr(0, site)), std::string(line.substr(site, close + 1 - site)),
+        std::string(line.substr(site, plus - site)), line.substr(plus + 1, blank - plus - 1),
+        line.substr(blank + 2, close - blank - 2)};
+  }
+  return std::nullopt;
+}
+
 std::string symbolized_text(const std::string& line, const Symbols& symbols) {
-  // tarn:   allocated at MODULE+0xOFFSET (0xADDRESS) FUNCTION
-  static const std::regex call(R"(^(tarn: +(?:(?:allocated|freed|now) at|by) ))"
-                               R"((([^ ]+)\+(0x[0-9a-f]+) \((0x[0-9a-f]+)\))(?: .*)?$)");
-  std::smatch parts;
-  if (!std::regex_match(line, parts, call)) return line + "\n";
+  const auto call = read_call(line);
+  if (!call) return line + "\n";
   const std::vector<CodeFrame> frames =
-      frames_of(symbols, parts[3], parts[4].str(), parts[5].str());
+      frames_of(symbols, call->module, call->offset, call->address);
   if (frames.empty()) return line + "\n";
   std::string text;
-  std::string label = parts[1];
+  std::string label = call->label;
   for (const CodeFrame& frame : frames) {
-    text += label + parts[2].str() + place_of(frame) + "\n";
+    text += label + call->site + place_of(frame) + "\n";
     label = caller_label(label);
   }
   return text;
@@ -152,7 +178,14 @@ Output symbolized_leaks(Json report, const Symbols& symbols, const std::string& 
 
 Output symbolized_json(const std::string& line, const Symbols& symbols,
                        const std::string& suppressions) {
-  Json report = Json::parse(line, nullptr, false);
+  // What the library writes is not deep; what somebody else wrote might be deeper than the stack.
+  bool is_deep = false;
+  const auto look = [&is_deep](int depth, Json::parse_event_t, Json&) {
+    is_deep = is_deep || depth > 16;
+    return !is_deep;
+  };
+  Json report = Json::parse(line, look, false);
+  if (is_deep) return {line + "\n", false};
   const std::string kind = text_in(report, "tarn");
   if (kind == "leaks") return symbolized_leaks(std::move(report), symbols, suppressions);
   if (kind != "misuse") return {line + "\n", false};
@@ -186,14 +219,22 @@ Ending symbolize_verb(const SymbolizeOptions& options) {
   const pid_t process = options.process != 0 ? options.process : ::getppid();
   const Symbols symbols =
       options.files.empty() ? Symbols::of_process(process) : Symbols::of_files(options.files);
+  constexpr std::size_t text_bytes_most = std::size_t{1} << 20;
+  std::string text;
   bool has_leaks = false;
   for (std::string line; std::getline(std::cin, line);) {
     const Output output = line.starts_with("{")
                               ? symbolized_json(line, symbols, options.suppressions)
                               : Output{symbolized_text(line, symbols), false};
-    write_fully(STDOUT_FILENO, output.text);
+    // Together, so that reports of several processes do not mix.
+    text += output.text;
+    if (text.size() > text_bytes_most) {
+      write_fully(STDOUT_FILENO, text);
+      text.clear();
+    }
     has_leaks = has_leaks || output.has_leaks;
   }
+  write_fully(STDOUT_FILENO, text);
   return {has_leaks ? status_leaks : 0, 0};
 }
 

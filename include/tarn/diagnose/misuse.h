@@ -48,8 +48,9 @@ typedef void (*tarn_misuse_function)(const tarn_misuse* misuse, void* context);
 /* From now on `function` is called when a misuse has been reported, in the thread that found it and
  * before the process ends; also, in the handler of SIGSEGV, for a fault at a guarded block, after
  * which the program's own handler comes. NULL: none. It must not allocate or free, nor use what
- * another thread may hold: the heap's lock may be held. Where two threads find something at once,
- * the second one waits. Any thread; not while a misuse may be found. */
+ * another thread may hold, nor call exit() (_exit() it may): the heap's lock may be held. Where two
+ * threads find something at once, the second one waits. Any thread; not while a misuse may be
+ * found. */
 TARN_API void tarn_on_misuse(tarn_misuse_function function, void* context);
 
 #ifdef __cplusplus

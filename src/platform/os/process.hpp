@@ -48,6 +48,10 @@ bool write_all(int file, const char* text, std::size_t bytes) noexcept;
 
 std::size_t page_bytes() noexcept;  // The OS's page size.
 
+// Makes a path one from the root, by the folder in which the process is now. False when it has no
+// room, or there is no such folder; then it stays.
+bool make_absolute(char* path, std::size_t room) noexcept;
+
 std::uint64_t process_id() noexcept;
 std::uint64_t parent_id() noexcept;
 

@@ -13,6 +13,9 @@ namespace tarn::os {
 // True when such a tool watches the process. The answer does not change.
 bool watched() noexcept;
 
+// True when that tool looks at the memory that system calls are given, too (memcheck).
+bool watches_calls() noexcept;
+
 void watch_pool_begin(const void* pool) noexcept;
 void watch_pool_end(const void* pool) noexcept;
 

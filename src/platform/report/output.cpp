@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include "platform/report/output.hpp"
 
+#include <array>
 #include <atomic>
+#include <cstring>
 
 #include "platform/os/filter.hpp"
 #include "platform/os/process.hpp"
@@ -18,6 +20,10 @@ namespace {
 
 // Held by the thread that reports.
 constinit os::Lock reporting;
+
+// What it has not written yet. (Where it would not wait any longer, two threads may mix it up.)
+constinit std::array<char, std::size_t{64} << 10> pending{};
+constinit std::size_t pending_bytes = 0;
 
 constexpr int looks_most = 100;
 constexpr std::uint64_t look_ms = 100;
@@ -67,7 +73,7 @@ ReportOutput::~ReportOutput() {
   if (file_ >= 0) os::close_file(file_);
 }
 
-void ReportOutput::write(const char* text, std::size_t bytes) noexcept {
+void ReportOutput::put(const char* text, std::size_t bytes) noexcept {
   if (filter_ >= 0) {
     os::filter_write({filter_, process_}, text, bytes);  // finish() tells of a failure.
   } else if (file_ >= 0) {
@@ -77,7 +83,22 @@ void ReportOutput::write(const char* text, std::size_t bytes) noexcept {
   }
 }
 
+void ReportOutput::flush() noexcept {
+  if (is_nested() || pending_bytes == 0) return;
+  put(pending.data(), pending_bytes);
+  pending_bytes = 0;
+}
+
+void ReportOutput::write(const char* text, std::size_t bytes) noexcept {
+  if (is_nested()) return put(text, bytes);  // The other one has the room.
+  if (bytes > pending.size() - pending_bytes) flush();
+  if (bytes > pending.size()) return put(text, bytes);
+  std::memcpy(pending.data() + pending_bytes, text, bytes);
+  pending_bytes += bytes;
+}
+
 int ReportOutput::finish() noexcept {
+  flush();
   if (filter_ < 0) return 0;
   os::Filter filter{filter_, process_};
   filter_ = -1;

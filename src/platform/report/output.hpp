@@ -36,7 +36,8 @@ class ReportTurn {
   bool holds_ = false;
 };
 
-// Where a report goes that is being written.
+// Where a report goes that is being written: at once, up to 64 KiB of it, so that reports of
+// several processes do not mix.
 class ReportOutput : public ReportTurn {
  public:
   ReportOutput() noexcept;
@@ -54,6 +55,9 @@ class ReportOutput : public ReportTurn {
   int finish() noexcept;
 
  private:
+  void put(const char* text, std::size_t bytes) noexcept;
+  void flush() noexcept;
+
   int file_ = -1;    // -1: standard error.
   int filter_ = -1;  // Leads to the symbolizer, ...
   int process_ = 0;  // ... which is this process.

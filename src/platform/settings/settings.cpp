@@ -131,6 +131,10 @@ std::size_t Settings::read(const char* text) noexcept {
 void Settings::read_environment() noexcept {
   const char* const text = os::environment("TARN_OPTIONS");
   if (text != nullptr) read(text);
+  for (const PathOption option : {PathOption::report_file, PathOption::suppressions}) {
+    std::array<char, option_path_bytes_max>& path = paths_[static_cast<std::size_t>(option)];
+    if (path[0] != '\0') os::make_absolute(path.data(), path.size());  // The program may go away.
+  }
   stacks.set_depth((*this)[Option::stack_depth]);
   report_options = {(*this)[Option::report_json] != 0,
                     static_cast<int>((*this)[Option::misuse_status]),

@@ -364,22 +364,23 @@ const std::byte* find_function(const std::byte* table, std::uintptr_t code) noex
 
 TARN_UNSANITIZED FrameRule read_frame_rule(const std::byte* table, std::uintptr_t code) noexcept {
   const std::byte* const function = find_function(table, code);
-  if (function == nullptr) return {};
+  constexpr FrameRule none = FrameRule::of(FrameRule::Kind::outermost);
+  if (function == nullptr) return none;
   Reader in = entry_at(function);
   const std::byte* const place = in.at();
   const auto back = in.read<std::uint32_t>();
-  if (in.has_failed() || back == 0) return {};
+  if (in.has_failed() || back == 0) return none;
   const Common common = read_common(place - back);
-  if (!common.is_known) return {};
+  if (!common.is_known) return none;
   const std::uintptr_t from = in.pointer(common.pointer_form, table);
   const std::uintptr_t bytes = in.pointer(common.pointer_form & form_mask, table);
-  if (in.has_failed() || code - from >= bytes) return {};
+  if (in.has_failed() || code - from >= bytes) return none;
   if (common.is_signal) return FrameRule::of(FrameRule::Kind::signal);
   if (common.has_sizes) in.skip(in.unsigned_leb());
   Rows rows(common, from, code);
-  if (!rows.run(common.program)) return {};
+  if (!rows.run(common.program)) return none;
   rows.begin();
-  return rows.run(in) ? rule_of(rows.row()) : FrameRule{};
+  return rows.run(in) ? rule_of(rows.row()) : none;
 }
 
 constinit std::array<RememberedRule, std::size_t{1} << remembered_bits> remembered_rules{};

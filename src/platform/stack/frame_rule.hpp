@@ -17,11 +17,11 @@ namespace tarn {
 
 struct FrameRule {
   enum class Kind : std::uint8_t {
-    unknown,    // There is no data, or an expression: perhaps there is a frame pointer.
+    unknown,    // No module has data, or an expression is needed: perhaps there is a frame pointer.
     of_sp,      // CFA: the stack pointer, and an offset.
     of_fp,      // CFA: the frame pointer, and an offset.
     signal,     // The kernel's frame of a signal handler.
-    outermost,  // Nobody called it.
+    outermost,  // Nobody called it; or its module says nothing of it, and it may be anything.
   };
 
   // | saved 29 | offset 32 | kind 3 |
@@ -47,7 +47,7 @@ struct FrameRule {
 };
 
 // Reads the rule for the code at `code` out of the table of its module (os::find_unwind_table).
-// Damaged data gives unknown, or another rule; nothing is read outside of what its lengths say.
+// Damaged data gives another rule; nothing is read outside of what its lengths say.
 FrameRule read_frame_rule(const std::byte* table, std::uintptr_t code) noexcept;
 
 // What was read once is remembered, whatever becomes of the module: 8,192 places for those that

@@ -62,8 +62,12 @@ std::size_t Stacks::kept_bytes() const noexcept {
 std::byte* Stacks::provide() noexcept {
   std::byte* base = base_.load(std::memory_order_acquire);
   if (TARN_LIKELY(base != nullptr)) return base;
+  if (refused_.load(std::memory_order_relaxed)) return nullptr;
   auto* const made = static_cast<std::byte*>(os::vm_reserve_sparse(region_bytes));
-  if (made == nullptr) return nullptr;
+  if (made == nullptr) {
+    refused_.store(true, std::memory_order_relaxed);
+    return nullptr;
+  }
   os::vm_name(made, region_bytes, "tarn stacks");
   if (base_.compare_exchange_strong(base, made, std::memory_order_acq_rel)) return made;
   os::vm_release(made, region_bytes);
@@ -147,11 +151,12 @@ namespace {
 
 // What at() has returned before, for a site, where it was called from the same depth of the stack.
 // It is right again if the same return addresses lie in the same places: the function that calls
-// has a frame of a certain length, so what lies behind it is its return address, and so on. (Frames
-// whose length varies end by chance only where they ended.) Threads may write at once: what is read
-// is proven, word by word.
+// has a frame of a certain length, so what lies behind it is its return address, and so on; and so
+// each place can be read once those before it are as they were. (Frames whose length varies end by
+// chance only where they ended.)
 struct Remembered {
   static constexpr std::size_t calls_most = 16;
+  std::atomic<std::uint32_t> version{0};  // Odd while a thread writes.
   std::atomic<const void*> site{nullptr};
   std::atomic<std::uintptr_t> frame{0};
   std::atomic<const void*> kept{nullptr};
@@ -166,36 +171,48 @@ Remembered& remembered_at(const void* site, std::uintptr_t frame) noexcept {
                            (64 - remembered_stacks_bits)];
 }
 
+// Orders: what is written after the version became odd is released, so who has acquired any of it
+// sees that.
 void remember(const void* site, std::uintptr_t frame, const void* kept,
               const std::uintptr_t* places, std::size_t count) noexcept {
-  if (places[count - 1] - frame > UINT32_MAX) return;
+  for (std::size_t i = 0; i != count; ++i) {
+    if (places[i] - frame > UINT32_MAX) return;  // Not certain, too.
+  }
   Remembered& place = remembered_at(site, frame);
-  place.site.store(nullptr, std::memory_order_relaxed);
+  std::uint32_t version = place.version.load(std::memory_order_relaxed);
+  if (version % 2 != 0 ||
+      !place.version.compare_exchange_strong(version, version + 1, std::memory_order_relaxed)) {
+    return;
+  }
   for (std::size_t i = 0; i != count; ++i) {
     place.offsets[i].store(static_cast<std::uint32_t>(places[i] - frame),
-                           std::memory_order_relaxed);
+                           std::memory_order_release);
   }
-  place.kept.store(kept, std::memory_order_release);  // What it is, for those who find it here.
-  place.frame.store(frame, std::memory_order_relaxed);
-  place.site.store(site, std::memory_order_relaxed);
+  place.kept.store(kept, std::memory_order_release);
+  place.frame.store(frame, std::memory_order_release);
+  place.site.store(site, std::memory_order_release);
+  place.version.store(version + 2, std::memory_order_release);
 }
 
 // Null when it has to be unwound.
 const void* recall(const void* site, std::uintptr_t frame, std::size_t most) noexcept {
   const Remembered& place = remembered_at(site, frame);
-  if (place.site.load(std::memory_order_relaxed) != site ||
-      place.frame.load(std::memory_order_relaxed) != frame) {
+  const std::uint32_t version = place.version.load(std::memory_order_acquire);
+  if (place.site.load(std::memory_order_acquire) != site ||
+      place.frame.load(std::memory_order_acquire) != frame) {
     return nullptr;
   }
   const void* const kept = place.kept.load(std::memory_order_acquire);
+  std::array<std::uint32_t, Remembered::calls_most> offsets;
+  for (std::size_t i = 0; i != offsets.size(); ++i) {
+    offsets[i] = place.offsets[i].load(std::memory_order_acquire);
+  }
+  if (version % 2 != 0 || place.version.load(std::memory_order_relaxed) != version) return nullptr;
   const CallStack stack(kept);
-  const std::size_t count = stack.size();
-  if (count > most || count > Remembered::calls_most || count == 0) return nullptr;
-  const std::uint32_t last = place.offsets[count - 1].load(std::memory_order_relaxed);
-  if (!stack_reaches(frame, frame + last + sizeof(void*))) return nullptr;
-  for (std::size_t i = 0; i != count; ++i) {
-    const std::uint32_t offset = place.offsets[i].load(std::memory_order_relaxed);
-    if (offset > last || stack_word(frame + offset) != address_of(stack[i])) return nullptr;
+  if (stack.size() > most || stack.size() > offsets.size() || stack.size() == 0) return nullptr;
+  if (!stack_reaches(frame, frame + offsets[0] + sizeof(void*))) return nullptr;
+  for (std::size_t i = 0; i != stack.size(); ++i) {
+    if (stack_word(frame + offsets[i]) != address_of(stack[i])) return nullptr;
   }
   return kept;
 }

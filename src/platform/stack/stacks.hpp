@@ -73,6 +73,7 @@ class Stacks {
   std::atomic<std::size_t> depth_{0};
   std::atomic<std::byte*> base_{nullptr};  // Lists by hash, and the stacks. Never given back.
   std::atomic<std::size_t> used_{0};       // Perhaps more than there is.
+  std::atomic<bool> refused_{false};       // There was no memory for it: it is not asked for again.
 };
 
 extern Stacks stacks;

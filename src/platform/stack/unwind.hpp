@@ -25,12 +25,13 @@ std::size_t unwind(FrameRegisters at, bool is_return, const void** calls,
 
 // Likewise, the calls that led to the calling function, from the one that returns to `from` on:
 // none when there is no such call among the innermost two dozen. from == nullptr: all of them.
-// places: where on the stack each of them lies; may be null.
+// places: where on the stack each of them lies, which can be read as long as those before it lie in
+// their places; 0 for one of which that is not certain. May be null.
 std::size_t unwind_from(const void* from, const void** calls, std::uintptr_t* places,
                         std::size_t most) noexcept;
 
-// Whether the calling thread's stack can be read from one of its frames up to `to`: a system call
-// for each page of it that nobody has asked for before.
+// Whether the calling thread's stack can be read from a frame of the library's up to `to`, which is
+// close: a system call for a page that nobody has asked for before.
 bool stack_reaches(std::uintptr_t from, std::uintptr_t to) noexcept;
 std::uintptr_t stack_word(std::uintptr_t place) noexcept;  // pre: it can be read
 

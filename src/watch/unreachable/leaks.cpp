@@ -51,7 +51,13 @@ void look(void* context, const os::Standing& self) noexcept {
   tarn_unreachable_options options{};
   Search search;
   if (!complete_options(nullptr, "leaks", &options) || !search.run(options, self)) {
-    Line().text("tarn: leaks: the search could not be made").print();
+    Line line;
+    line.text("tarn: leaks: the search could not be made: ");
+    if (errno == EBUSY) {
+      line.text("this thread was within the library when a signal came").print();
+    } else {
+      line.text("error ").decimal(static_cast<std::uint64_t>(errno)).print();
+    }
     return;
   }
   if (search.result().blocks != 0) *static_cast<bool*>(context) = tell(search);
@@ -97,20 +103,29 @@ void on_signal(int) noexcept {
   errno = saved;
 }
 
+// The others are of faults, or have a meaning for each process.
+bool is_free(int signal) noexcept {
+  constexpr int taken[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGCHLD, SIGPIPE};
+  for (const int one : taken) {
+    if (signal == one) return false;
+  }
+  return true;
+}
+
 void answer_signal(int signal) noexcept {
   const WithoutDefaultHeap not_the_programs_default;  // libc allocates for the thread.
   os::OwnThread thread{};
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
-  if (os::thread_begin_own(answer, "tarn-leaks", &thread) &&
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
+  if (is_free(signal) && os::thread_begin_own(answer, "tarn-leaks", &thread) &&
       sigaction(signal, &action, nullptr) == 0) {
     return;
   }
   Line()
       .text("tarn: options: leak_signal: signal ")
       .decimal(static_cast<unsigned>(signal))
-      .text(" cannot be waited for")
+      .text(" cannot be waited for; 10 and 12 (SIGUSR1, SIGUSR2) can")
       .print();
 }
 

@@ -5,9 +5,11 @@
 
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,9 +62,28 @@ int wait_for(pid_t process) noexcept {
 // All signals are blocked in it.
 [[noreturn]] void look_after(const Start& start) noexcept {
   close(start.write_end);
+  setpgid(0, 0);  // To be ended together.
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &standard, nullptr);  // Where it is ignored, nothing can be waited for.
   const pid_t program = vfork();
   if (program == 0) become(start);
   _exit(program < 0 ? not_started : wait_for(program));
+}
+
+// A program that takes longer is ended.
+constexpr long wait_ms_most = 30'000;
+constexpr long look_ms = 5;
+constexpr int still_running = -1;
+
+bool has_ended(pid_t process, int* exit_status) noexcept {
+  int status = 0;
+  const pid_t ended = waitpid(process, &status, __WALL | WNOHANG);
+  const bool is_there = ended == 0 || (ended < 0 && errno == EINTR);
+  *exit_status = is_there                         ? still_running
+                 : ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status)
+                                                  : not_started;
+  return !is_there;
 }
 
 }  // namespace
@@ -74,6 +95,8 @@ bool filter_start(const char* path, const char* argument, int output, Filter* fi
   bool started = false;
   // A socket: a write to it can do without SIGPIPE.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
+    const timeval patience{wait_ms_most / 1000, 0};
+    setsockopt(ends[1], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     Start start{path, argument, ends[0], ends[1], output, {}};
     sigset_t all;
     sigfillset(&all);
@@ -108,8 +131,19 @@ bool filter_write(const Filter& filter, const char* text, std::size_t bytes) noe
 int filter_finish(Filter& filter) noexcept {
   const Uncancelled uncancelled;
   const int saved = errno;
+  shutdown(filter.to, SHUT_WR);  // A process that was forked meanwhile may have it, too.
   close(filter.to);
-  const int status = wait_for(filter.process);
+  int status = not_started;
+  for (long waited = 0; waited < wait_ms_most && !has_ended(filter.process, &status);
+       waited += look_ms) {
+    const timespec look{0, look_ms * 1'000'000};
+    nanosleep(&look, nullptr);
+  }
+  if (status == still_running) {
+    kill(-filter.process, SIGKILL);
+    wait_for(filter.process);
+    status = not_started;
+  }
   errno = saved;
   filter = {};
   return status;

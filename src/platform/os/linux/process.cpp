@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "platform/base/random.hpp"
@@ -85,6 +86,21 @@ void write_error(const char* text, std::size_t bytes) noexcept {
     bytes -= static_cast<std::size_t>(written);
   }
   errno = saved;
+}
+
+bool make_absolute(char* path, std::size_t room) noexcept {
+  if (path[0] == '/') return true;
+  const int saved = errno;
+  // Past libc's function, which may allocate for a longer one.
+  static char folder[4096];
+  const long got = syscall(SYS_getcwd, folder, sizeof folder);  // With its NUL.
+  errno = saved;
+  const std::size_t length = strlen(path);
+  if (got <= 1 || folder[0] != '/' || static_cast<std::size_t>(got) + length >= room) return false;
+  memmove(path + got, path, length + 1);
+  memcpy(path, folder, static_cast<std::size_t>(got) - 1);
+  path[got - 1] = '/';
+  return true;
 }
 
 void process_exit(int status) noexcept { _exit(status); }

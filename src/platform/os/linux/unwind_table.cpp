@@ -61,7 +61,7 @@ bool is_readable(const void* p) noexcept {
   const int saved = errno;
   const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(p);
   bool readable = false;
-  if (TARN_UNLIKELY(watched())) {  // The tool would report what is asked below.
+  if (TARN_UNLIKELY(watches_calls())) {  // The tool would report what is asked below.
     unsigned char in_memory = 0;
     auto* const page = reinterpret_cast<void*>(address & ~(page_bytes() - 1));
     readable = mincore(page, 1, &in_memory) == 0;

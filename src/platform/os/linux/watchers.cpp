@@ -64,6 +64,8 @@ void explain_report(const char*) {
 
 bool watched() noexcept { return has_asan() || has_memcheck(); }
 
+bool watches_calls() noexcept { return has_memcheck(); }
+
 void watch_pool_begin(const void* pool) noexcept {
   if (has_memcheck()) ask(TARN_WATCH_CREATE_MEMPOOL, pool);
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -206,6 +207,53 @@ TEST_F(ReportsDeathTest, WithoutTheirFilterTheyAreWhole) {
     report_options.symbolizer = filter.c_str();
     EXPECT_EXIT(report_block(), aborts, "tarn: double free: .*freed at 0x5000\n$") << words;
   }
+}
+
+TEST_F(ReportsDeathTest, AFilterIsWaitedForWhereChildrenAreIgnored) {
+  const std::string filter = program("/usr/bin/sed 's/^tarn/TARN/'");
+  report_options.symbolizer = filter.c_str();
+  EXPECT_EXIT((std::signal(SIGCHLD, SIG_IGN), report_block()), aborts,
+              "^TARN: double free: [^\n]*\n(TARN:   [^\n]*\n)*$");
+}
+
+TEST_F(ReportsDeathTest, AForkedProcessDoesNotHoldTheFilterUp) {
+  const std::string filter = program("exec /bin/cat");
+  report_options.symbolizer = filter.c_str();
+  const auto told = [](const tarn_misuse*, void*) {};
+  tarn_on_misuse(told, nullptr);
+  const auto report = [] {
+    std::thread([] {  // Somewhere in it, a fork will have the socket.
+      for (int i = 0; i < 20; ++i) {
+        const auto child = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+        if (child == 0) {
+          ::close(STDERR_FILENO);
+          ::close(STDOUT_FILENO);
+          ::sleep(3);
+          ::_exit(0);
+        }
+        ::usleep(500);
+      }
+    })
+        .detach();
+    ::alarm(2);
+    for (int i = 0; i < 20; ++i) {
+      explain_block_fault({.kind = Misuse::overrun,
+                           .function = "a write",
+                           .p = &report_options,
+                           .start = &report_options,
+                           .bytes = 4,
+                           .said_bytes = 0,
+                           .expected = nullptr,
+                           .heap_name = "",
+                           .heap_id = 0,
+                           .allocated_at = nullptr,
+                           .freed_at = nullptr,
+                           .here = nullptr});
+    }
+    ::_exit(0);
+  };
+  EXPECT_EXIT(report(), testing::ExitedWithCode(0), "tarn: overrun: ");
+  tarn_on_misuse(nullptr, nullptr);
 }
 
 std::atomic<int> signals{0};

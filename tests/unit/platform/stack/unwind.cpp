@@ -179,6 +179,26 @@ TEST(Unwind, WhatIsNoFrameEndsIt) {
   munmap(map, static_cast<std::size_t>(2 * page));
 }
 
+// What a frame pointer leads to may have been a stack, and be gone.
+TEST(Unwind, AStackThatHasGoneIsNotRead) {
+  std::array<const void*, 8> calls{};
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  void* const map =
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(map, MAP_FAILED);
+  const auto end = reinterpret_cast<std::uintptr_t>(map) + page;
+  auto* const frame = reinterpret_cast<std::uintptr_t*>(end + 64);
+  constexpr std::uintptr_t no_code = 0x123456;
+  frame[0] = 0;
+  frame[1] = no_code;
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(unwind({no_code, end - 64, end + 64}, true, calls.data(), calls.size()), 2u);
+  }
+  munmap(reinterpret_cast<void*>(end), page);
+  EXPECT_EQ(unwind({no_code, end - 64, end + 64}, true, calls.data(), calls.size()), 1u);
+  munmap(map, page);
+}
+
 TEST(Unwind, KnowsWhatCanBeRead) {
   const long page = sysconf(_SC_PAGESIZE);
   auto* const map = static_cast<char*>(
@@ -207,10 +227,11 @@ TEST(Unwind, KnowsWhatCanBeRead) {
 TEST(FrameRule, DamagedTablesGiveNone) {
   const auto code = reinterpret_cast<std::uintptr_t>(&std::qsort);
   std::array<std::byte, 4096> table{};
-  EXPECT_EQ(read_frame_rule(table.data(), code).kind(), FrameRule::Kind::unknown);
+  EXPECT_EQ(read_frame_rule(table.data(), code).kind(), FrameRule::Kind::outermost);
   constexpr std::uint8_t head[] = {1, 0x1b, 0x03, 0x3b};
   memcpy(table.data(), head, sizeof head);
-  EXPECT_EQ(read_frame_rule(table.data(), code).kind(), FrameRule::Kind::unknown) << "no function";
+  EXPECT_EQ(read_frame_rule(table.data(), code).kind(), FrameRule::Kind::outermost)
+      << "no function";
   // One function, whose entry is this table's end: entries of 0 bytes, of too many, of a CIE.
   const std::uint32_t count = 1;
   memcpy(table.data() + 8, &count, sizeof count);
@@ -221,7 +242,7 @@ TEST(FrameRule, DamagedTablesGiveNone) {
     for (const std::uint32_t back : {0u, 64u, 60u}) {
       memcpy(table.data() + 64, &length, sizeof length);
       memcpy(table.data() + 68, &back, sizeof back);
-      EXPECT_EQ(read_frame_rule(table.data(), distance).kind(), FrameRule::Kind::unknown)
+      EXPECT_EQ(read_frame_rule(table.data(), distance).kind(), FrameRule::Kind::outermost)
           << length << " " << back;
     }
   }
