@@ -2,8 +2,7 @@
 // stack of calls: the stack is kept once, and those who note it keep the address where they would
 // keep a return address.
 //
-//   site ---at()---> kept stack: calls, the innermost first      (or the site itself: no room, no
-//   depth)
+//   site ---at()---> kept stack: calls, the innermost first     (without room: the site itself)
 //
 // Kept stacks stay until the process ends, in up to 32 MiB. No lock: any thread, in a signal
 // handler, in the child of a fork.

@@ -1,8 +1,8 @@
 // leaks: what no pointer reaches when the process ends, or when a signal asks for it, for programs
 // that know nothing of it (TARN_OPTIONS=leaks=1; docs/unreachable.md).
 //
-//   exit   -> the program's functions, all destructors -> report -> leak_status, if the program had
-//   0 signal -> a thread of the library's own, which waits for it -> report
+//   exit:    the program's functions, all destructors, the report; leak_status in place of 0
+//   signal:  a thread of the library's own, which waits for it, makes the report
 //
 // SPDX-License-Identifier: MIT
 #include <atomic>
