@@ -30,7 +30,7 @@ namespace {
 constexpr int leaks_are_left = 1;
 
 // True when there are leaks.
-bool tell(Search& search) noexcept {
+bool tell_leaks(Search& search) noexcept {
   ReportOutput output;
   ReportText out(write_to_output, &output);
   const unsigned format = report_options.json ? unsigned{TARN_UNREACHABLE_JSON} : 0U;
@@ -46,7 +46,7 @@ bool tell(Search& search) noexcept {
 }
 
 // Of os::with_registers(). *context: whether there are leaks.
-void look(void* context, const os::Standing& self) noexcept {
+void look_for_leaks(void* context, const os::Standing& self) noexcept {
   process.start();
   tarn_unreachable_options options{};
   Search search;
@@ -60,12 +60,12 @@ void look(void* context, const os::Standing& self) noexcept {
     }
     return;
   }
-  if (search.result().blocks != 0) *static_cast<bool*>(context) = tell(search);
+  if (search.result().blocks != 0) *static_cast<bool*>(context) = tell_leaks(search);
 }
 
 bool report_leaks() noexcept {
   bool found = false;
-  os::with_registers(look, &found);
+  os::with_registers(look_for_leaks, &found);
   return found;
 }
 
