@@ -113,7 +113,7 @@ TEST_F(RecordsTest, CheckFindsAPieceThatIsNotZeroOrEndsBeforeItsStart) {
   records.allocate(record_bytes);
   EXPECT_TRUE(records.check());
   Metadata::Piece& piece = RecordsAccess::piece(records);
-  ASSERT_GT(piece.bytes(), 0u);
+  while (piece.bytes() == 0) records.allocate(record_bytes);  // The record may have been its last.
   piece.start[5] = std::byte{1};
   EXPECT_FALSE(records.check()) << "somebody has written beyond a record";
   piece.start[5] = std::byte{0};
