@@ -8,7 +8,6 @@
 #include "platform/os/process.hpp"
 #include "platform/report/output.hpp"
 #include "platform/report/report.hpp"
-#include "platform/stack/stacks.hpp"
 
 namespace tarn {
 
@@ -130,7 +129,8 @@ std::size_t Settings::read(const char* text) noexcept {
 
 void Settings::read_environment() noexcept {
   const char* const text = os::environment("TARN_OPTIONS");
-  if (text != nullptr) read(text);
+  if (text == nullptr) return;  // Nothing is written: a small program has a page or two less.
+  read(text);
   for (const PathOption option : {PathOption::report_file, PathOption::suppressions}) {
     std::array<char, option_path_bytes_max>& path = paths_[static_cast<std::size_t>(option)];
     if (path[0] != '\0') os::make_absolute(path.data(), path.size());  // The program may go away.

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/stack/stacks.hpp"
 #include "tarn/source/mode.hpp"
 
 namespace tarn {
@@ -83,6 +84,10 @@ inline constexpr std::array<OptionRow, option_count> option_rows = {{
     {"leak_signal", 0, 0, 64,
      "with leaks=1: the number of a signal at which leaks are reported, too; 0: none"},
 }};
+
+static_assert(option_rows[static_cast<std::size_t>(Option::stack_depth)].fallback ==
+                  Stacks::depth_default &&
+              option_rows[static_cast<std::size_t>(Option::stack_depth)].max == Stacks::depth_most);
 
 // An option whose value is no number. Without it, the library does not do what it asks for.
 struct TextOptionRow {

@@ -37,10 +37,15 @@ class CallStack {
 class Stacks {
  public:
   static constexpr std::size_t depth_most = 64;
+  static constexpr std::size_t depth_default = 16;
 
   // How many calls a stack has at most; 0 and 1: only the site is noted.
-  void set_depth(std::size_t calls) noexcept { depth_.store(calls, std::memory_order_relaxed); }
-  std::size_t depth() const noexcept { return depth_.load(std::memory_order_relaxed); }
+  void set_depth(std::size_t calls) noexcept {
+    depth_bits_.store(calls ^ depth_default, std::memory_order_relaxed);
+  }
+  std::size_t depth() const noexcept {
+    return depth_bits_.load(std::memory_order_relaxed) ^ depth_default;
+  }
 
   // What stands for the calls that led to `site`, the return address of a public function that the
   // calling function was called by; what at() has returned stays as it is, and null null. pre: the
@@ -69,10 +74,10 @@ class Stacks {
   std::byte* provide() noexcept;
   Kept* take(std::byte* base, std::size_t count) noexcept;
 
-  std::atomic<std::size_t> depth_{0};
-  std::atomic<std::byte*> base_{nullptr};  // Lists by hash, and the stacks. Never given back.
-  std::atomic<std::size_t> used_{0};       // Perhaps more than there is.
-  std::atomic<bool> refused_{false};       // There was no memory for it: it is not asked for again.
+  std::atomic<std::size_t> depth_bits_{0};  // Zeros, as all of the object: it has no data to load.
+  std::atomic<std::byte*> base_{nullptr};   // Lists by hash, and the stacks. Never given back.
+  std::atomic<std::size_t> used_{0};        // Perhaps more than there is.
+  std::atomic<bool> refused_{false};  // There was no memory for it: it is not asked for again.
 };
 
 extern Stacks stacks;
