@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "quantity.hpp"
+#include "symbols.hpp"
 
 namespace tarn {
 
@@ -54,21 +55,18 @@ std::uint64_t number_in(const Json& object, const char* key) {
   return found != object.end() && found->is_number_integer() ? found->get<std::uint64_t>() : 0;
 }
 
-bool covers_any(const Suppression& suppression, const Json& group) {
-  const auto calls = group.find("allocated_at");
-  if (calls == group.end() || !calls->is_array()) return false;
-  return std::ranges::any_of(*calls, [&](const Json& call) {
-    return std::ranges::any_of(std::array{"function", "file", "module"}, [&](const char* key) {
-      const auto name = call.is_object() ? call.find(key) : call.end();
-      return name != call.end() && name->is_string() &&
-             suppression.covers(name->get_ref<const std::string&>());
-    });
-  });
-}
-
 Json calls_in(const Json& group) {
   const auto found = group.find("allocated_at");
   return found != group.end() && found->is_array() ? *found : Json::array();
+}
+
+bool covers_any(const Suppression& suppression, const Json& group) {
+  return std::ranges::any_of(calls_in(group), [&](const Json& call) {
+    return std::ranges::any_of(std::array{"function", "file", "module"}, [&](const char* key) {
+      const std::string name = text_in(call, key);
+      return !name.empty() && suppression.covers(name);
+    });
+  });
 }
 
 struct Sums {
@@ -86,11 +84,11 @@ std::string calls_text(std::string_view words, const Json& calls) {
     text += module.empty() ? text_in(call, "address")
                            : fmt::format("{}+{} ({})", module, text_in(call, "offset"),
                                          text_in(call, "address"));
-    const std::string function = text_in(call, "function");
-    if (!function.empty()) text += " " + function;
-    const std::string file = text_in(call, "file");
-    if (!file.empty()) text += fmt::format(" at {}:{}", file, number_in(call, "line"));
-    text += call.is_object() && call.contains("inlined") ? " (inlined)\n" : "\n";
+    if (call.is_object()) {
+      text += text_of({text_in(call, "function"), text_in(call, "file"),
+                       static_cast<int>(number_in(call, "line")), call.contains("inlined")});
+    }
+    text += "\n";
     label = std::string(words.size() - 2, ' ') + "by";
   }
   return text;

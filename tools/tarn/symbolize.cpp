@@ -41,12 +41,6 @@ constexpr const char* symbolize_footer =
     "  tarn symbolize ./my_program < report.txt\n"
     "  tarn symbolize --process 4711 < report.txt\n";
 
-std::string place_of(const CodeFrame& frame) {
-  std::string text = frame.function.empty() ? "" : " " + frame.function;
-  if (!frame.file.empty()) text += fmt::format(" at {}:{}", frame.file, frame.line);
-  return frame.is_inlined ? text + " (inlined)" : text;
-}
-
 // What is before a call, in a line for the function that it is inlined into.
 std::string caller_label(const std::string& label) {
   if (label.ends_with("by ")) return label;
@@ -112,7 +106,7 @@ std::string symbolized_text(const std::string& line, const Symbols& symbols) {
   std::string text;
   std::string label = call->label;
   for (const CodeFrame& frame : frames) {
-    text += label + call->site + place_of(frame) + "\n";
+    text += label + call->site + text_of(frame) + "\n";
     label = caller_label(label);
   }
   return text;

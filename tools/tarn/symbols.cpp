@@ -141,6 +141,12 @@ std::string base_name(const std::string& path) { return path.substr(path.find_la
 
 }  // namespace
 
+std::string text_of(const CodeFrame& frame) {
+  std::string text = frame.function.empty() ? "" : " " + frame.function;
+  if (!frame.file.empty()) text += fmt::format(" at {}:{}", frame.file, frame.line);
+  return frame.is_inlined ? text + " (inlined)" : text;
+}
+
 Symbols Symbols::of_process(pid_t process) {
   Symbols symbols(begin(dwfl_linux_proc_find_elf), true);
   Dwfl* const session = symbols.session_.get();

@@ -21,6 +21,9 @@ struct CodeFrame {
   bool is_inlined = false;
 };
 
+// What a line of a report has behind a call: " FUNCTION at FILE:LINE (inlined)", as far as known.
+std::string text_of(const CodeFrame& frame);
+
 class Symbols {
  public:
   // Of the modules of a running process; or of files, by their names without folders. Throws

@@ -43,8 +43,7 @@ class Passed {
   }
   static Table* make(std::size_t bits) noexcept;
   static LoneNote** chain_of(Table& table, const void* p) noexcept {
-    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
-    return &table.chains()[(address_of(p) >> 4) * golden >> (64 - table.bits)];
+    return &table.chains()[hashed_place(address_of(p) >> 4, static_cast<unsigned>(table.bits))];
   }
   static void put(Table& table, LoneNote& note) noexcept {
     LoneNote** const chain = chain_of(table, note.start);

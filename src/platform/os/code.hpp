@@ -14,9 +14,6 @@ namespace tarn::os {
 bool find_module(const void* address, char* name, std::size_t bytes,
                  std::uintptr_t* offset) noexcept;
 
-// Whether both addresses lie in one module.
-bool is_same_module(const void* a, const void* b) noexcept;
-
 // The name of the function that it lies in, as the symbol table in the module's file has it: not
 // demangled, with a NUL. False when none is known, or the name is longer than `bytes` allow.
 bool find_function(const void* address, char* name, std::size_t bytes) noexcept;

@@ -13,8 +13,8 @@ struct Filter {
   int process = 0;
 };
 
-// Starts `path` with one argument, and an empty environment. False when that cannot be. One thread
-// at a time.
+// Starts `path` with one argument, and an empty environment. False when that cannot be: then
+// `to` is as it was. One thread at a time.
 bool filter_start(const char* path, const char* argument, int output, Filter* filter) noexcept;
 
 // False when it does not read any more. No SIGPIPE.

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstring>
 
-#include "platform/os/filter.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/thread.hpp"
 #include "platform/report/report.hpp"
@@ -61,11 +60,8 @@ ReportOutput::ReportOutput() noexcept {
     }
   }
   if (is_nested() || !is_given(report_options.symbolizer)) return;
-  os::Filter filter;
   const int output = file_ < 0 ? standard_error : file_;
-  if (!os::filter_start(report_options.symbolizer, "symbolize", output, &filter)) return;
-  filter_ = filter.to;
-  process_ = filter.process;
+  os::filter_start(report_options.symbolizer, "symbolize", output, &filter_);
 }
 
 ReportOutput::~ReportOutput() {
@@ -74,8 +70,8 @@ ReportOutput::~ReportOutput() {
 }
 
 void ReportOutput::put(const char* text, std::size_t bytes) noexcept {
-  if (filter_ >= 0) {
-    os::filter_write({filter_, process_}, text, bytes);  // finish() tells of a failure.
+  if (is_filtered()) {
+    os::filter_write(filter_, text, bytes);  // finish() tells of a failure.
   } else if (file_ >= 0) {
     os::write_all(file_, text, bytes);
   } else {
@@ -99,10 +95,7 @@ void ReportOutput::write(const char* text, std::size_t bytes) noexcept {
 
 int ReportOutput::finish() noexcept {
   flush();
-  if (filter_ < 0) return 0;
-  os::Filter filter{filter_, process_};
-  filter_ = -1;
-  return os::filter_finish(filter);
+  return is_filtered() ? os::filter_finish(filter_) : 0;
 }
 
 int write_to_output(void* context, const char* text, std::size_t bytes) noexcept {

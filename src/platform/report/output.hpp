@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/os/filter.hpp"
+
 namespace tarn {
 
 // What TARN_OPTIONS say of reports. Written at the library's start. Paths: null or "" for none.
@@ -46,21 +48,19 @@ class ReportOutput : public ReportTurn {
   void write(const char* text, std::size_t bytes) noexcept;
 
   // It goes through the symbolizer.
-  bool is_filtered() const noexcept { return filter_ >= 0; }
+  bool is_filtered() const noexcept { return filter_.to >= 0; }
 
   // All has been written; what goes through the symbolizer has come out of it. Returns its exit
-  // status (failed, if it had none), and 0 without it. Where it has failed, all is to be written
-  // again: it goes past it from now on.
-  static constexpr int failed = 127;
+  // status (os::filter_finish), and 0 without it. Where it has failed, all is to be written again:
+  // it goes past it from now on.
   int finish() noexcept;
 
  private:
   void put(const char* text, std::size_t bytes) noexcept;
   void flush() noexcept;
 
-  int file_ = -1;    // -1: standard error.
-  int filter_ = -1;  // Leads to the symbolizer, ...
-  int process_ = 0;  // ... which is this process.
+  int file_ = -1;  // -1: standard error.
+  os::Filter filter_;
 };
 
 // For ReportText: writes to the ReportOutput to which `context` leads.

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/base/bits.hpp"
 #include "platform/base/config.hpp"
 
 namespace tarn {
@@ -62,8 +63,7 @@ using RememberedRules = std::array<RememberedRule, std::size_t{1} << remembered_
 extern RememberedRules remembered_rules;
 
 inline RememberedRule& place_of_rule(std::uintptr_t code) noexcept {
-  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio (Knuth).
-  return remembered_rules[code * factor >> (64 - remembered_bits)];
+  return remembered_rules[hashed_place(code, remembered_bits)];
 }
 
 // Reads the rule, and remembers it.

@@ -32,7 +32,7 @@ constexpr std::size_t list_count = std::size_t{1} << 15;
 constexpr std::size_t lists_bytes = list_count * sizeof(void*);
 
 std::uint32_t hash_of(const void* const* calls, std::size_t count) noexcept {
-  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // As in frame_rule.cpp.
+  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // As in hashed_place().
   std::uint64_t hash = count;
   for (std::size_t i = 0; i < count; ++i) {
     hash = (hash ^ address_of(calls[i])) * factor;
@@ -134,9 +134,11 @@ TARN_NOINLINE const void* Stacks::here() noexcept {
   const std::size_t most = depth();
   if (most <= 1) return nullptr;
   const std::size_t count = unwind_from(nullptr, calls.data(), nullptr, calls.size());
+  if (count == 0) return nullptr;
   std::size_t first = 0;
-  if (is_library(calls[0])) {
-    while (first != count && os::is_same_module(calls[first], calls[0])) ++first;
+  if (is_library(calls[0])) {  // A module is known by its table.
+    const std::byte* const own = os::find_unwind_table(calls[0]);
+    while (first != count && os::find_unwind_table(calls[first]) == own) ++first;
   }
   if (first == count) first = 0;
   return keep(calls.data() + first, std::min(count - first, most));
@@ -166,9 +168,7 @@ constexpr unsigned remembered_stacks_bits = 12;
 constinit std::array<Remembered, std::size_t{1} << remembered_stacks_bits> remembered_stacks{};
 
 Remembered& remembered_at(const void* site, std::uintptr_t frame) noexcept {
-  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // As in frame_rule.hpp.
-  return remembered_stacks[(address_of(site) ^ frame << 4) * factor >>
-                           (64 - remembered_stacks_bits)];
+  return remembered_stacks[hashed_place(address_of(site) ^ frame << 4, remembered_stacks_bits)];
 }
 
 // Orders: what is written after the version became odd is released, so who has acquired any of it

@@ -219,8 +219,7 @@ class BlockIndex {
   // A hash table with open addressing, from descriptors to ranges of one block.
   bool make_descriptors() noexcept;
   std::size_t slot_of(std::uintptr_t descriptor) const noexcept {
-    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
-    return (descriptor >> 7) * golden >> (64 - descriptor_bits_);
+    return hashed_place(descriptor >> 7, descriptor_bits_);
   }
   std::uint32_t* descriptors_ = nullptr;  // Numbers of ranges. 0: free.
   unsigned descriptor_bits_ = 1;

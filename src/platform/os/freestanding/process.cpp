@@ -30,8 +30,6 @@ std::uint64_t process_id() noexcept { return 0; }
 
 bool find_module(const void*, char*, std::size_t, std::uintptr_t*) noexcept { return false; }
 
-bool is_same_module(const void*, const void*) noexcept { return false; }
-
 bool find_function(const void*, char*, std::size_t) noexcept { return false; }
 
 }  // namespace tarn::os

@@ -48,13 +48,18 @@ constexpr int not_started = 127;
   _exit(not_started);
 }
 
+// Of what waitpid() has returned for a process that has ended.
+int exit_status_of(pid_t ended, int status) noexcept {
+  return ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : not_started;
+}
+
 int wait_for(pid_t process) noexcept {
   int status = 0;
   pid_t ended = 0;
   do {
     ended = waitpid(process, &status, __WALL);
   } while (ended < 0 && errno == EINTR);
-  return ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : not_started;
+  return exit_status_of(ended, status);
 }
 
 // The program has a parent of its own, a copy of the process, which ends as the program does. The
@@ -80,9 +85,7 @@ bool has_ended(pid_t process, int* exit_status) noexcept {
   int status = 0;
   const pid_t ended = waitpid(process, &status, __WALL | WNOHANG);
   const bool is_there = ended == 0 || (ended < 0 && errno == EINTR);
-  *exit_status = is_there                         ? still_running
-                 : ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status)
-                                                  : not_started;
+  *exit_status = is_there ? still_running : exit_status_of(ended, status);
   return !is_there;
 }
 
@@ -106,9 +109,12 @@ bool filter_start(const char* path, const char* argument, int output, Filter* fi
     if (filter->process == 0) look_after(start);
     sigprocmask(SIG_SETMASK, &start.signals, nullptr);
     close(ends[0]);
-    filter->to = ends[1];
     started = filter->process > 0;
-    if (!started) close(ends[1]);
+    if (started) {
+      filter->to = ends[1];
+    } else {
+      close(ends[1]);
+    }
   }
   errno = saved;
   return started;

@@ -75,11 +75,4 @@ bool find_module(const void* address, char* name, std::size_t bytes,
   return true;
 }
 
-bool is_same_module(const void* a, const void* b) noexcept {
-  ModulePlace place;
-  if (!find_place(a, &place)) return false;
-  const std::uint64_t module = hash_of(place.path);
-  return find_place(b, &place) && hash_of(place.path) == module;
-}
-
 }  // namespace tarn::os

@@ -87,6 +87,22 @@ void report_block() {
                        .here = nullptr});
 }
 
+// A report after which the process goes on.
+void explain_fault() {
+  explain_block_fault({.kind = Misuse::overrun,
+                       .function = "a write",
+                       .p = &report_options,
+                       .start = &report_options,
+                       .bytes = 4,
+                       .said_bytes = 0,
+                       .expected = nullptr,
+                       .heap_name = "",
+                       .heap_id = 0,
+                       .allocated_at = nullptr,
+                       .freed_at = nullptr,
+                       .here = nullptr});
+}
+
 // What report_options say holds for one test.
 class ReportsDeathTest : public testing::Test {
  protected:
@@ -237,18 +253,7 @@ TEST_F(ReportsDeathTest, AForkedProcessDoesNotHoldTheFilterUp) {
         .detach();
     ::alarm(2);
     for (int i = 0; i < 20; ++i) {
-      explain_block_fault({.kind = Misuse::overrun,
-                           .function = "a write",
-                           .p = &report_options,
-                           .start = &report_options,
-                           .bytes = 4,
-                           .said_bytes = 0,
-                           .expected = nullptr,
-                           .heap_name = "",
-                           .heap_id = 0,
-                           .allocated_at = nullptr,
-                           .freed_at = nullptr,
-                           .here = nullptr});
+      explain_fault();
     }
     ::_exit(0);
   };
@@ -268,18 +273,7 @@ TEST_F(ReportsDeathTest, TheProgramSeesNothingOfTheFilter) {
     if (child == 0) {
       for (;;) ::pause();
     }
-    explain_block_fault({.kind = Misuse::overrun,
-                         .function = "a write",
-                         .p = &signals,
-                         .start = &signals,
-                         .bytes = 4,
-                         .said_bytes = 0,
-                         .expected = nullptr,
-                         .heap_name = "",
-                         .heap_id = 0,
-                         .allocated_at = nullptr,
-                         .freed_at = nullptr,
-                         .here = nullptr});
+    explain_fault();
     const int seen = signals;
     const pid_t waited = ::waitpid(-1, nullptr, WNOHANG);
     ::kill(child, SIGKILL);
