@@ -11,7 +11,10 @@ void Gathered::recount() noexcept {
   bytes_most = 0;
   for (std::size_t i = 0; all != nullptr && i < places; ++i) {
     GatheredChain& chain = (*all)[i];
-    if (chain.page == nullptr) continue;
+    if (chain.page == nullptr) {
+      chain.first = nullptr;
+      continue;
+    }
     std::uint32_t blocks = 0;
     for (const Block* block = chain.first; block != nullptr; block = block->next) ++blocks;
     chain.count = blocks;

@@ -16,8 +16,8 @@ namespace tarn {
 
 // Blocks of one page. Any thread reads the page and the count.
 struct alignas(cache_line_bytes) GatheredChain {
-  Watched<Page*> page = nullptr;  // Null: none.
-  Block* first = nullptr;         // Linked to `last`, whose link is null.
+  Watched<Page*> page = nullptr;  // Null: none, or on their way to it.
+  Block* first = nullptr;         // Linked to `last`, whose link is null. Null: none.
   Block* last = nullptr;
   // What says whether a pointer is a block of the page, without a line of its descriptor.
   const std::byte* base = nullptr;
@@ -70,6 +70,17 @@ struct Gathered {
     if (all == nullptr) return;
     for (const GatheredChain& chain : *all) {
       if (chain.page != nullptr) visit(chain);
+    }
+  }
+
+  // Calls visit(block) for the first of each chain that is becoming one or is on its way to its
+  // page, which may have it by now. pre: the thread does nothing meanwhile
+  template <class Visit>
+  void for_each_on_its_way(Visit visit) const noexcept {
+    const Chains* const all = chains.load(std::memory_order_acquire);
+    if (all == nullptr) return;
+    for (const GatheredChain& chain : *all) {
+      if (chain.page == nullptr && chain.first != nullptr) visit(chain.first);
     }
   }
 

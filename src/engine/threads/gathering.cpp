@@ -54,6 +54,8 @@ void give(Gathered& gathered, std::size_t place) noexcept {
   gathered.bytes_most -= chain.bytes_most();
   TARN_FORK_FENCE();
   free_remote(*page, chain.first, chain.last, chain.count);
+  TARN_FORK_FENCE();
+  chain.first = nullptr;  // Until here it leads to the blocks, for a search.
 }
 
 // One after the other, so that each is given in the end.

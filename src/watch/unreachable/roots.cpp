@@ -9,6 +9,7 @@
 #include "engine/records/tombstones.hpp"
 #include "engine/records/totals.hpp"
 #include "engine/store/store.hpp"
+#include "engine/threads/orphans.hpp"
 #include "heaps/heap/registry.hpp"
 
 namespace tarn {
@@ -194,11 +195,20 @@ void Roots::scan_contexts() noexcept {
   });
 }
 
+// A thread may have nothing in its registers but the chain that it is giving to a page.
+void Roots::scan_chains() noexcept {
+  for (const Thread* t = orphans.first_known(); t != nullptr; t = t->next_known) {
+    t->gathered.for_each_on_its_way(
+        [this](const Block* block) noexcept { mark_.add_block_at(block); });
+  }
+}
+
 void Roots::scan() noexcept {
   TARN_ASSERT(known_ != nullptr && bytes_ == 0);
   index_.for_each_host([this](Spot spot) noexcept { mark_.add_block(spot); });
   index_.for_each_kept([this](Spot spot) noexcept { mark_.add_block(spot); });
   scan_contexts();
+  scan_chains();
   registered_roots.for_each([this](os::Bytes bytes) noexcept { scan_words(bytes); });
   module_end_ = nullptr;
   for (std::size_t i = 0; i < mappings_.count(); ++i) {

@@ -81,6 +81,7 @@ class Roots {
   void scan_apart_from_own(os::Bytes bytes, std::size_t from) noexcept;
   void scan_words(os::Bytes bytes) noexcept;
   void scan_contexts() noexcept;
+  void scan_chains() noexcept;
 
   BlockIndex& index_;
   Mappings& mappings_;
