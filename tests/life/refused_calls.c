@@ -1,8 +1,9 @@
 /* refused_calls: a seccomp filter refuses system calls that an allocator relies on.
  *
- * Usage: refused_calls map ERRNO | remap ERRNO | unmap ERRNO. After `map`, memory ends in null and
- * ENOMEM, whatever the kernel said, and what was there serves on. After `remap` (mremap, madvise,
- * prctl) everything still succeeds, by slower ways. After `unmap`, free copes.
+ * Usage: refused_calls KIND ERRNO. After `map`, memory ends in null and ENOMEM, whatever the kernel
+ * said, and what was there serves on. After `remap` (mremap, madvise, prctl) everything still
+ * succeeds, by slower ways. After `unmap`, free copes. After `ask` (membarrier, process_vm_readv,
+ * mincore, sysinfo), other threads' work is waited for, and searches and heaps do without.
  *
  * SPDX-License-Identifier: MIT */
 #include <linux/audit.h>
@@ -123,18 +124,45 @@ static void go_on_without(const long* calls, size_t count, int error) {
   load_stop(&background);
 }
 
+/* What looks at other threads' memory and lists. By name: a malloc may lack them. */
+static void look_without(void) {
+  typedef struct {
+    void* record;
+    uint64_t id;
+  } heap_handle;
+  typedef heap_handle create(const void*);
+  typedef void* allocate(heap_handle, size_t);
+  typedef int end(heap_handle);
+  typedef int print(int, const void*, void*);
+  create* const heap_create = (create*)dlsym(RTLD_DEFAULT, "tarn_heap_create");
+  if (heap_create == NULL) return;
+  allocate* const heap_allocate = (allocate*)dlsym(RTLD_DEFAULT, "tarn_heap_allocate");
+  end* const heap_destroy = (end*)dlsym(RTLD_DEFAULT, "tarn_heap_destroy");
+  print* const print_unreachable = (print*)dlsym(RTLD_DEFAULT, "tarn_print_unreachable");
+  const heap_handle heap = heap_create(NULL);
+  for (size_t i = 0; i < 1000; ++i) CHECK(heap_allocate(heap, i + 1) != NULL);
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  CHECK(nowhere >= 0 && print_unreachable(nowhere, NULL, NULL) >= 0);
+  CHECK(heap_destroy(heap) == 0);
+  CHECK(mallinfo2().arena != 0);
+}
+
 int main(int argc, char** argv) {
   begin(60);
   CHECK(argc == 3);
   const int error = strcmp(argv[2], "EPERM") == 0 ? EPERM : ENOMEM;
   const long remap_calls[] = {SYS_mremap, SYS_madvise, SYS_prctl};
   const long unmap_calls[] = {SYS_munmap};
+  const long ask_calls[] = {SYS_membarrier, SYS_process_vm_readv, SYS_mincore, SYS_sysinfo};
   if (strcmp(argv[1], "map") == 0) {
     without_map(error);
   } else if (strcmp(argv[1], "remap") == 0) {
     go_on_without(remap_calls, 3, error);
-  } else {
+  } else if (strcmp(argv[1], "unmap") == 0) {
     go_on_without(unmap_calls, 1, error);
+  } else {
+    go_on_without(ask_calls, 4, error);
+    look_without();
   }
   return 0;
 }
