@@ -87,14 +87,14 @@ typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* con
  *
  * Guarded: each block has OS pages of its own. It ends, rounded up to 16 or to its alignment, at a
  * page that faults (SIGSEGV) and that counts as committed too; once freed, the whole block faults.
- * Up to 1,024 freed blocks and 16 MiB stay in quarantine this way. A process can have 65,530
- * mappings, and each block takes two. Beyond 16,384 such blocks in all heaps, the heap's oldest
- * quarantined ones are let go; then, or when the system refuses a mapping, blocks are treated as in
- * a checked heap. All that a checked heap finds is found here. A fault is reported (`overrun`, `use
- * after free`) with the instruction's address, and then it is the program's: its handler for
- * SIGSEGV is called if it was there before the first guarded heap, or the process ends. A handler
- * that is set later is called alone. On an alternate stack with less than 4 KiB left nothing is
- * reported.
+ * Up to 1,024 freed blocks and 16 MiB stay in quarantine this way. Where the kernel has no guard
+ * markers (Linux has them since 6.13), each block takes two mappings, of which a process can have
+ * 65,530: beyond 16,384 such blocks in all heaps, the heap's oldest quarantined ones are let go;
+ * then, or when the system refuses a guard, blocks are treated as in a checked heap. All that a
+ * checked heap finds is found here. A fault is reported (`overrun`, `use after free`) with the
+ * instruction's address, and then it is the program's: its handler for SIGSEGV is called if it was
+ * there before the first guarded heap, or the process ends. A handler that is set later is called
+ * alone. On an alternate stack with less than 4 KiB left nothing is reported.
  *
  * Passthrough: blocks come from malloc as the program sees it, so that AddressSanitizer, Valgrind
  * or a heap profiler watches each of them. Where tarn is the process's malloc they come from libc's

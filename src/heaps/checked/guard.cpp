@@ -16,26 +16,35 @@ namespace tarn {
 
 namespace {
 
-constexpr std::uint32_t guarded_blocks_max = 16'384;  // In all heaps, with those in quarantine.
+// In all heaps, with those in quarantine, where guards take mappings: half of what a process has.
+constexpr std::uint32_t guarded_blocks_max = 16'384;
 std::atomic<std::uint32_t> guarded_blocks{0};
 
 // Spans that the OS did not open again, linked by next. They are tried again later.
 std::atomic<Span*> unopened{nullptr};
 
-void put_unopened(Span* span) noexcept {
-  TARN_ASSERT(span->kind_now() == SpanKind::large && page_map.span_of(span->base) != span);
-  Span* before = unopened.load(std::memory_order_relaxed);
+// Puts the spans from `first` on in front of the others.
+void put_unopened(Span* first) noexcept {
+  TARN_ASSERT(first->kind_now() == SpanKind::large && page_map.span_of(first->base) != first);
+  Span* before = nullptr;
+  // Release: pairs with the exchange below. Usually there are no others.
+  if (unopened.compare_exchange_strong(before, first, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+    return;
+  }
+  Span* last = first;
+  while (last->next != nullptr) last = last->next;
   do {
-    span->next = before;
-    // Release: pairs with the exchange below.
-  } while (!unopened.compare_exchange_weak(before, span, std::memory_order_release,
+    last->next = before;
+  } while (!unopened.compare_exchange_weak(before, first, std::memory_order_release,
                                            std::memory_order_relaxed));
 }
 
 }  // namespace
 
 bool take_guard() noexcept {
-  if (guarded_blocks.fetch_add(1, std::memory_order_relaxed) < guarded_blocks_max) return true;
+  const bool is_below = guarded_blocks.fetch_add(1, std::memory_order_relaxed) < guarded_blocks_max;
+  if (is_below || os::vm_guards_are_markers()) return true;
   guarded_blocks.fetch_sub(1, std::memory_order_relaxed);
   return false;
 }
@@ -50,13 +59,10 @@ void try_unopened() noexcept {
   Span* span = unopened.exchange(nullptr, std::memory_order_acquire);
   while (span != nullptr) {
     Span* const next = span->next;
+    if (!os::vm_unguard(span->base, span->bytes())) return put_unopened(span);  // With the rest.
     span->next = nullptr;
-    if (os::vm_open(span->base, span->bytes())) {
-      store.give(span);
-      give_guard();
-    } else {
-      put_unopened(span);
-    }
+    store.give(span);
+    give_guard();
     span = next;
   }
 }
@@ -72,11 +78,12 @@ bool leave(Page* page) noexcept {
   page->set_record(nullptr);
   TARN_FORK_FENCE();
   notes.give(*static_cast<LoneNote*>(page->notes));
-  if (os::vm_open(page->base, page->bytes())) {
+  if (os::vm_unguard(page->base, page->bytes())) {
     give_guard();
     return true;
   }
   page_map.clear_ends(page->base, page->slices);
+  page->next = nullptr;
   put_unopened(page);
   return false;
 }
@@ -85,10 +92,7 @@ bool leave(Page* page) noexcept {
 
 bool guarded_close(Page* page) noexcept {
   TARN_ASSERT(page->kind_now() == SpanKind::lone && page->slices > 1);
-  const std::size_t bytes = page->bytes() - slice_bytes;
-  if (!os::vm_close(page->base, bytes)) return false;
-  os::vm_purge(page->base, bytes);  // If it is refused, the memory stays taken for so long.
-  return true;
+  return os::vm_guard(page->base, page->bytes() - slice_bytes);
 }
 
 void give_guarded(HeapRecord& record, Page* page) noexcept {

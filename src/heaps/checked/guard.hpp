@@ -1,7 +1,8 @@
 // guard: inaccessible pages behind guarded blocks: how many there are, and what is out of reach.
 //
-// Each such block takes two mappings, of which a process has 65,530. When half of them are in use,
-// further blocks are served as in checked heaps.
+// Where the kernel has guard markers (Linux 6.13), as many as there are blocks. Elsewhere each such
+// block takes two mappings, of which a process has 65,530: when half of them are in use, further
+// blocks are served as in checked heaps.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

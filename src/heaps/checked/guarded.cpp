@@ -29,7 +29,7 @@ Page* take_guarded(HeapRecord& record, std::size_t slices, std::size_t alignment
     page = take_charged_span(record, slices, alignment, failed);
   }
   if (page == nullptr) return nullptr;
-  if (os::vm_close(page->end() - slice_bytes, slice_bytes)) return page;
+  if (os::vm_guard(page->end() - slice_bytes, slice_bytes)) return page;
   give_charged_span(record, page);
   *failed = {Outcome::again, nullptr, nullptr};
   return nullptr;

@@ -61,6 +61,15 @@ bool vm_purge(void* start, std::size_t bytes) noexcept;
 bool vm_close(void* start, std::size_t bytes) noexcept;
 bool vm_open(void* start, std::size_t bytes) noexcept;
 
+// Likewise, with its contents dropped, by what costs the least: the kernel's guard markers (Linux
+// 6.13, madvise(2)), which take no mapping, and rights of mappings elsewhere. False when the OS
+// refuses: the range may be used, but its contents may be gone; what was guarded may be so in part.
+bool vm_guard(void* start, std::size_t bytes) noexcept;
+bool vm_unguard(void* start, std::size_t bytes) noexcept;
+
+// Whether guards are known to take no mappings.
+bool vm_guards_are_markers() noexcept;
+
 // Makes a range longer, in place or elsewhere, without copying; what is added reads as zero.
 // Returns the new start; the old range, where it is not part of the new one, is no longer the
 // caller's. Null when the OS cannot (on Linux also when the range is not part of one mapping);

@@ -132,6 +132,12 @@ bool vm_open(void* start, std::size_t bytes) noexcept {
   return !call_fails() && mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
+bool vm_guard(void* start, std::size_t bytes) noexcept {
+  return vm_close(start, bytes) && (vm_purge(start, bytes) || true);
+}
+bool vm_unguard(void* start, std::size_t bytes) noexcept { return vm_open(start, bytes); }
+bool vm_guards_are_markers() noexcept { return false; }
+
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
   const KeptErrno kept;
   TARN_ASSERT(is_whole(start, bytes) && is_whole(start, wanted) && wanted > bytes);

@@ -24,6 +24,11 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE 103
+#endif
+
 namespace tarn::os {
 
 namespace {
@@ -149,6 +154,57 @@ bool vm_open(void* start, std::size_t bytes) noexcept {
   const bool done = mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
   errno = saved;
   return done;
+}
+
+namespace {
+
+// What guards have been made of so far. A range may have either, or both.
+std::atomic<bool> has_markers{false};
+std::atomic<bool> has_rights{false};
+// The kernel has no markers, or not for this process's memory (which is locked).
+std::atomic<bool> markers_refused{false};
+
+bool put_markers(void* start, std::size_t bytes) noexcept {
+  if (markers_refused.load(std::memory_order_relaxed)) return false;
+  const int saved = errno;
+  const bool done = madvise(start, bytes, MADV_GUARD_INSTALL) == 0;
+  if (done) {
+    has_markers.store(true, std::memory_order_relaxed);
+  } else if (errno == EINVAL) {
+    markers_refused.store(true, std::memory_order_relaxed);
+  }
+  errno = saved;
+  return done;
+}
+
+bool remove_markers(void* start, std::size_t bytes) noexcept {
+  return succeeds([=] { return madvise(start, bytes, MADV_GUARD_REMOVE); });
+}
+
+}  // namespace
+
+bool vm_guard(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
+  if (put_markers(start, bytes)) return true;
+  has_rights.store(true, std::memory_order_relaxed);  // First: whoever opens the range asks for it.
+  if (vm_close(start, bytes)) {
+    vm_purge(start, bytes);  // If it is refused, the memory stays taken.
+    return true;
+  }
+  // It may have some.
+  if (has_markers.load(std::memory_order_relaxed)) remove_markers(start, bytes);
+  return false;
+}
+
+// The thread that guarded a range has handed it on since, so that this one knows what it is of.
+bool vm_unguard(void* start, std::size_t bytes) noexcept {
+  TARN_ASSERT(is_whole(start, bytes));
+  if (has_rights.load(std::memory_order_relaxed) && !vm_open(start, bytes)) return false;
+  return !has_markers.load(std::memory_order_relaxed) || remove_markers(start, bytes);
+}
+
+bool vm_guards_are_markers() noexcept {
+  return has_markers.load(std::memory_order_relaxed) && !has_rights.load(std::memory_order_relaxed);
 }
 
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {
