@@ -8,7 +8,7 @@ export CMAKE_GENERATOR ?= Ninja
 # A shell leaves the tilde in PREFIX=~/x as it is.
 prefix = $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 
-.PHONY: help demo install uninstall test test-long bench bench-heaps reference dist clean
+.PHONY: help demo install uninstall test test-long soak bench bench-heaps reference dist clean
 
 help:
 	@echo 'tarn: a memory-management library for C and C++'
@@ -18,6 +18,7 @@ help:
 	@echo '  make uninstall    remove what was installed to PREFIX'
 	@echo '  make test         run what a change can break (at most twelve minutes on two cores)'
 	@echo '  make test-long    run the rest: every folder, all rounds, real programs (half an hour)'
+	@echo '  make soak         run 25 real programs in three modes, and faults that take long (an hour and a half)'
 	@echo '  make bench        compare with other allocators, side by side (an hour and a half)'
 	@echo '  make bench-heaps  measure heaps beside those of mimalloc (a quarter of an hour)'
 	@echo '  make reference    write the reference of the headers, build/reference/html/index.html'
@@ -46,6 +47,14 @@ test:
 test-long:
 	@dev/setup build tools test programs reference
 	@dev/test --long
+
+# SECONDS_AT_LIMIT: how long the processes at a limit live, each of three in three modes.
+SECONDS_AT_LIMIT ?= 180
+soak:
+	@dev/setup build tools test programs soak
+	@cmake --preset release-tests -DTARN_TEST_AMOUNT=100 -DTARN_TESTS=life
+	@cmake --build build/release
+	@tests/programs/soak build/release $(SECONDS_AT_LIMIT)
 
 bench:
 	@dev/setup build tools test bench

@@ -1,4 +1,4 @@
-/* fork_storm: 1,000 forks while other threads allocate. Each child checks and frees what it
+/* fork_storm [FORKS]: 1,000 forks while other threads allocate. Each child checks and frees what it
  * inherited, allocates, starts a thread now and then, and forks again; nothing hangs, nothing is
  * damaged, and the parent goes on as if nothing had been.
  *
@@ -51,9 +51,9 @@ static void child_body(size_t turn) {
   finish_child(turn);
 }
 
-int main(void) {
-  begin(150);
-  const size_t forks = SCALED(1000);
+int main(int argc, char** argv) {
+  const size_t forks = argc > 1 ? strtoul(argv[1], NULL, 10) : SCALED(1000);
+  begin(150 + (unsigned)forks / 10);
   uint64_t state = 17;
   load_start(&background, THREADS);
   pid_t children[IN_FLIGHT] = {0};

@@ -1,4 +1,4 @@
-/* thread_churn: 100,000 threads (in the short run a tenth) that each allocate a little and end;
+/* thread_churn [THREADS]: 100,000 threads (in the short run a tenth) that each allocate a little and end;
  * what one leaves, the next one frees. Memory stays bounded, so what a thread takes from tarn is
  * found again after its end.
  *
@@ -53,9 +53,11 @@ static void run_round(size_t round) {
   for (size_t i = 0; i < AT_ONCE; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-int main(void) {
-  begin(200);
-  const size_t rounds = SCALED(100000) / 100 * TARN_PERCENT / AT_ONCE;
+int main(int argc, char** argv) {
+  const size_t threads =
+      argc > 1 ? strtoul(argv[1], NULL, 10) : SCALED(100000) / 100 * TARN_PERCENT;
+  const size_t rounds = threads / AT_ONCE;
+  begin(200 + (unsigned)threads / 1000);
   for (size_t round = 0; round < rounds / 20; ++round) run_round(round);
   const size_t resident_before = resident_bytes();
   const size_t mapped_before = mapped_bytes();

@@ -7,7 +7,7 @@ needs="redis-server redis-benchmark redis-cli"
 . "$here/redis_server.sh"
 
 start_on_tarn() {
-  start_server LD_PRELOAD="$library" TARN_OPTIONS="account=$accounts"
+  start_server LD_PRELOAD="$library" TARN_OPTIONS="$options"
 }
 
 stop_case() {

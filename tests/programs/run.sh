@@ -5,7 +5,8 @@
 # defines run_case. Presence is proved by the account that tarn writes for each process
 # (TARN_OPTIONS=account=DIR, see include/tarn/diagnose/account.h), not by the variable being set.
 #
-# TARN_TEST_ANY_MALLOC=1 lets the cases be tried on whatever LIBTARN_SO is, without that proof.
+# TARN_TEST_MODE is the mode of malloc. TARN_TEST_ANY_MALLOC=1 lets the cases be tried on whatever
+# LIBTARN_SO is, without that proof.
 # Exit status 77: the program is not here, and installing it was not possible.
 #
 # SPDX-License-Identifier: MIT
@@ -42,9 +43,12 @@ expect() {
   [ "$2" = "$3" ] || fail "$1: expected '$3', got '$2'"
 }
 
+# In which mode of malloc it is: TARN_TEST_MODE, or none.
+options=account=$accounts${TARN_TEST_MODE:+,mode=$TARN_TEST_MODE}
+
 # Runs a command on tarn.
 on_tarn() {
-  env LD_PRELOAD="$library" TARN_OPTIONS="account=$accounts" "$@"
+  env LD_PRELOAD="$library" TARN_OPTIONS="$options" "$@"
 }
 
 # The number of eight bytes at an offset of an account (see struct tarn_account).
