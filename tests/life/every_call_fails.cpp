@@ -3,8 +3,8 @@
 // is told by null and ENOMEM (std::bad_alloc, a status), what was there stays as it is, nothing is
 // lost, and once the kernel is itself again everything can be had.
 //
-// Usage: every_call_fails all | sampled | PIECE. `sampled` takes, beyond the first 12 calls, ever
-// fewer. TARN_OPTIONS says which malloc it is.
+// Usage: every_call_fails all | sampled | few | PIECE. `sampled` takes, beyond the first 12 calls,
+// ever fewer; `few` does so from the first one on. TARN_OPTIONS says which malloc it is.
 //
 // SPDX-License-Identifier: MIT
 #include "pieces.hpp"
@@ -68,13 +68,16 @@ void judge(const Piece& piece, const supervised::Refusals& refusals, int status)
   _exit(1);
 }
 
-constexpr long all_calls_up_to = 12;
+struct Extent {
+  long all_up_to;  // Each of so many first calls is refused,
+  long part;       // and then one, the next so much of its number later.
+};
 
-// Refuses every call in turn; if sampled, beyond the first ones fewer and fewer.
-long refuse_each(const Piece& piece, bool sampled) {
+// Refuses every call in turn, as far as the extent goes.
+long refuse_each(const Piece& piece, const Extent& extent) {
   long runs = 0;
   for (const bool and_later : {false, true}) {
-    for (long n = 1;; n += sampled && n > all_calls_up_to ? n / 4 : 1) {
+    for (long n = 1;; n += n > extent.all_up_to ? 1 + n / extent.part : 1) {
       const supervised::Refusals refusals = {n, and_later,
                                              piece.ends == Ends::refused ? "/ld-linux" : nullptr};
       judge(piece, refusals, supervised::run(refusals, 60, [&] { do_piece(piece); }));
@@ -88,13 +91,13 @@ long refuse_each(const Piece& piece, bool sampled) {
 constexpr Piece new_process[] = {{"started", started, Ends::refused}};
 
 // All pieces, or that of the name; the number of runs.
-long refuse(const char* name, bool is_all, bool is_sampled) {
+long refuse(const char* name, bool is_all, const Extent& extent) {
   long runs = 0;
   for (const std::span<const Piece> some_pieces :
        {of_malloc(), of_heaps(), of_kinds(), std::span<const Piece>(new_process)}) {
     for (const Piece& piece : some_pieces) {
       if (!is_all && strcmp(name, piece.name) != 0) continue;
-      const long of_piece = refuse_each(piece, is_sampled);
+      const long of_piece = refuse_each(piece, extent);
       printf("%-20s %5ld runs\n", piece.name, of_piece);
       fflush(stdout);
       runs += of_piece;
@@ -115,8 +118,10 @@ int main(int argc, char** argv) {
   (void)setenv("TARN_TEST_STARTED", "1", 1);
   begin(1200);
   const bool is_sampled = strcmp(argv[1], "sampled") == 0;
-  const bool is_all = is_sampled || strcmp(argv[1], "all") == 0;
-  const long runs = pieces::refuse(argv[1], is_all, is_sampled);
+  const bool is_few = strcmp(argv[1], "few") == 0;
+  const bool is_all = is_sampled || is_few || strcmp(argv[1], "all") == 0;
+  const pieces::Extent extent = {is_sampled ? 12 : is_few ? 1 : LONG_MAX, is_few ? 1 : 4};
+  const long runs = pieces::refuse(argv[1], is_all, extent);
   CHECK(runs > 0);
   printf("%ld runs in which a call was refused\n", runs);
   return 0;

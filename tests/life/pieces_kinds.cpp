@@ -129,7 +129,7 @@ void xalloc() {
   {
     const Watched watched;
     for (std::size_t i = 0; i < some(2000); ++i) {
-      for (const std::size_t bytes : {10, 100, 4000, 60000}) {
+      for (const std::size_t bytes : {10u, 100u, 4000u, 60000u}) {
         if (bytes > 5000 && i % 30 != 0) continue;
         kept.take(tarn_xmalloc(bytes), bytes);
       }

@@ -119,7 +119,7 @@ void operators() {
       if (r == nullptr) CHECK(is_refused());
       if (p != nullptr) CHECK(pattern_holds(p, bytes, 1));
       CHECK(is_aligned(q, 1024));
-      operator delete(p, bytes);
+      operator delete(p);
       operator delete[](q, wide);
       operator delete(r);
     }

@@ -1,6 +1,6 @@
-/* thread_churn [THREADS]: 100,000 threads (in the short run a tenth) that each allocate a little and end;
- * what one leaves, the next one frees. Memory stays bounded, so what a thread takes from tarn is
- * found again after its end.
+/* thread_churn [THREADS]: 100,000 threads (in the short run a tenth) that each allocate a little
+ * and end; what one leaves, the next one frees. Memory stays bounded, so what a thread takes from
+ * tarn is found again after its end.
  *
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>

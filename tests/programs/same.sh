@@ -6,9 +6,10 @@ needs="awk cksum"
 
 write_inputs() {
   awk 'BEGIN { srand(7); for (i = 1; i <= 20000; ++i) {
-    w = ""; for (n = 3 + int(rand() * 9); n > 0; --n) w = w substr("etaoinshrdlu", 1 + int(rand() * 12), 1)
+    w = ""
+    for (n = 3 + int(rand() * 9); n > 0; --n) w = w substr("etaoinshrdlu", 1 + int(rand() * 12), 1)
     print i, w } }' > words
-  awk 'BEGIN { printf "[" } { printf "%s{\"n\": %d, \"s\": \"%s\"}", NR > 1 ? "," : "", $1, $2 }
+  awk 'BEGIN { printf "[" } { printf "%s{\"n\": %d, \"s\": \"%s\"}", (NR > 1 ? "," : ""), $1, $2 }
     END { print "]" }' words > numbers
   awk 'BEGIN { print "<page>" } NR <= 5000 { printf "<item n=\"%d\">%s</item>", $1, $2 }
     END { print "</page>" }' words > page.xml
