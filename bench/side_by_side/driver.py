@@ -164,14 +164,18 @@ def in_mode(library, mode):
   return preloaded(name_of(mode), library, environment={"TARN_OPTIONS": f"mode={mode}"})
 
 
-def peers(names=None, table=PEERS_TABLE, fetch=()):
-  """Those that bench/peers/fetch has built, of `names` or all. `fetch`: its options, with which it
-  is called where it never was; None: it is not called."""
-  if fetch is not None and not table.exists():
-    subprocess.run([str(FETCH), *fetch], check=False)
-  rows = json.loads(table.read_text())["peers"] if table.exists() else []
+def peers(names=None, table=PEERS_TABLE, fetch=(), hardened=False):
+  """Those that bench/peers/fetch has built, of `names` or all, without the hardened ones or these
+  alone. `fetch`: its options, with which it is called where it never was; None: it is not called."""
+  def built():
+    rows = json.loads(table.read_text())["peers"] if table.exists() else []
+    return [row for row in rows if row.get("hardened", False) == hardened]
+
+  if fetch is not None and not built():
+    subprocess.run([str(FETCH), *fetch, *(["--hardened"] if hardened else [])], check=False)
   return [Contestant(row["name"], row["path"], row["version"], origin=row.get("origin", ""))
-          for row in rows if (names is None or row["name"] in names) and Path(row["path"]).exists()]
+          for row in built()
+          if (names is None or row["name"] in names) and Path(row["path"]).exists()]
 
 
 def in_turn(turn, row, contestants):

@@ -225,6 +225,11 @@ class Driver(unittest.TestCase):
       table.write_text(json.dumps({"peers": rows, "missing": []}))
       self.assertEqual([each.name for each in driver.peers(table=table)], ["a", "c"])
       self.assertEqual([each.name for each in driver.peers(("b", "c"), table)], ["c"])
+      self.assertEqual(driver.peers(table=table, fetch=None, hardened=True), [])
+      rows[2]["hardened"] = True
+      table.write_text(json.dumps({"peers": rows, "missing": []}))
+      self.assertEqual([each.name for each in driver.peers(table=table)], ["a"])
+      self.assertEqual([each.name for each in driver.peers(table=table, hardened=True)], ["c"])
 
   def test_how_a_run_ended_is_said(self):
     for script, reason in (("kill -SEGV $$", "SIGSEGV"), ("echo no >&2; exit 3", "with 3: no"),
