@@ -166,7 +166,8 @@ def in_mode(library, mode):
 
 def peers(names=None, table=PEERS_TABLE, fetch=(), hardened=False):
   """Those that bench/peers/fetch has built, of `names` or all, without the hardened ones or these
-  alone. `fetch`: its options, with which it is called where it never was; None: it is not called."""
+  alone. `fetch`: its options, with which it is called where it never was; None: it is not
+  called."""
   def built():
     rows = json.loads(table.read_text())["peers"] if table.exists() else []
     return [row for row in rows if row.get("hardened", False) == hardened]
