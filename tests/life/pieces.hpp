@@ -21,6 +21,7 @@ struct Piece {
   const char* name;
   void (*work)();
   Ends ends = Ends::well;
+  bool makes_no_calls = false;  // At least in some modes.
 };
 
 // Those of the process's malloc, of heaps, and of everything else.
@@ -112,7 +113,7 @@ class Kept {
     std::size_t bytes;
     unsigned seed;
   };
-  static constexpr std::size_t most = 8192;
+  static constexpr std::size_t most = 100'000;
   Block blocks_[most];
   std::size_t count_ = 0;
   unsigned next_seed_ = 0;

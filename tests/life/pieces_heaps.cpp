@@ -59,6 +59,14 @@ void live_in_a_heap(const tarn_heap_options& options, End end, std::size_t bytes
   }
   CHECK(tarn_heap_check(heap) == 1);
   kept.check();
+  // Nothing is refused now. (A region may be full, and little may be locked.)
+  if (options.region == nullptr && options.flags != TARN_HEAP_SECRET) {
+    for (const std::size_t bytes : {40u, 3000u, 60'000u}) {
+      void* const p = tarn_heap_allocate(heap, bytes);
+      CHECK(p != nullptr);
+      kept.take(p, bytes);
+    }
+  }
   {
     const Watched watched;
     if (end == End::remove) {
@@ -151,7 +159,7 @@ constexpr Piece heaps_pieces[] = {
     {"heap.checked", heap<TARN_MODE_CHECKED, TARN_HEAP_SHARED, 0, End::clear>},
     {"heap.guarded", heap<TARN_MODE_GUARDED, TARN_HEAP_SHARED, 0, End::remove>},
     {"heap.classes", heap_with_classes},
-    {"heap.region", heap_in_a_region},
+    {"heap.region", heap_in_a_region, Ends::well, true},
     {"heap.source", heap_over_a_source},
     {"heap.frozen", frozen},
 };

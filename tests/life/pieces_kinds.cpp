@@ -29,13 +29,18 @@ void over_the_os(std::size_t bytes, bool frees, Init init, Table table, Destroy 
   CHECK(tarn_os_source_init(&own, &how) == 0);
   const tarn_source source = tarn_os_source_get(&own);
   static Thing thing;
+  bool is_made = false;
   {
     const Watched watched;
-    if (is_ok(init(&thing, &source))) {
-      through(table(&thing), bytes, frees);
-      kept.check();
-      destroy(&thing);
-    }
+    is_made = is_ok(init(&thing, &source));
+    if (is_made) through(table(&thing), bytes, frees);
+  }
+  if (is_made) {
+    kept.check();
+    const tarn_malloc_table now = table(&thing);
+    for (int i = 0; i < 1000; ++i) CHECK(now.allocate(now.context, bytes) != nullptr);
+    const Watched watched;
+    destroy(&thing);
   }
   kept.forget();
   (void)tarn_os_source_destroy(&own);
@@ -223,8 +228,8 @@ constexpr Piece kinds_pieces[] = {
     {"arena", arena},
     {"shared_arena", shared_arena},
     {"tree", tree},
-    {"xalloc", xalloc},
-    {"unalloc", unalloc},
+    {"xalloc", xalloc, Ends::well, true},
+    {"unalloc", unalloc, Ends::well, true},
     {"purgeable", purgeable},
     {"searched", searched},
     {"asked", asked},

@@ -205,7 +205,7 @@ void forks() {
 }
 
 constexpr Piece malloc_pieces[] = {
-    {"blocks_64", blocks<64, 6000>},
+    {"blocks_64", blocks<64, 80000>},
     {"blocks_1000", blocks<1000, 4000>},
     {"blocks_20000", blocks<20'000, 400>},
     {"blocks_300000", blocks<300'000, 60>},

@@ -203,7 +203,7 @@ inline long now_seconds() {
   return now.tv_sec;
 }
 
-// Runs the body in a child; its status as waitpid() has it, or that of SIGALRM if it hangs. A body
+// Runs the body in a child; its status as waitpid() has it, or that of SIGKILL if it hangs. A body
 // that comes to its end ends with 0.
 template <class Body>
 int run(const Refusals& refusals, long seconds_at_most, const Body& body) {
@@ -235,13 +235,14 @@ int run(const Refusals& refusals, long seconds_at_most, const Body& body) {
   // Hung up when nobody is left whom the filter is about: children of the child count, too.
   for (pollfd waited = {listener, POLLIN, 0}; listener >= 0;) {
     const int ready = poll(&waited, 1, 1000);
+    if (now_seconds() > until) {  // It may ask again and again.
+      (void)kill(child, SIGKILL);
+      s.watching.store(false);
+      break;
+    }
     if (ready > 0 && (waited.revents & POLLIN) != 0) {
       answer(listener, refusals);
     } else if (ready > 0) {
-      break;
-    } else if (now_seconds() > until) {
-      (void)kill(child, SIGALRM);
-      s.watching.store(false);
       break;
     }
   }

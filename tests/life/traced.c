@@ -1,19 +1,23 @@
 /* traced: a debugger stops the process at each of its system calls, or after each of its
- * instructions, while threads of it allocate. Nothing of the library waits for ever, takes an
- * interrupted call for a failed one, or needs a signal that the tracer sees first.
+ * instructions, while it allocates (in the first case, with threads and a fork). Nothing of the
+ * library waits for ever, takes an interrupted call for a failed one, or needs a signal that the
+ * tracer sees first.
  *
  * Usage: traced calls | steps
  *
  * SPDX-License-Identifier: MIT */
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 
 #include "load.h"
 
-enum { STEPS = 20000 };
+enum { STEPS = 40000, INSTRUCTIONS_MOST = 40000 };
+
+static volatile unsigned long* rounds; /* Shared: how far the child has come. */
 
 static void be_traced(void) {
-  CHECK(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0);
+  if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) _exit(77);
   CHECK(raise(SIGSTOP) == 0);
 }
 
@@ -22,7 +26,7 @@ static void make_calls(void) {
   static load background;
   be_traced();
   load_start(&background, 2);
-  load_churn(5, 20000, background.shared);
+  load_churn(5, 6000, background.shared);
   const pid_t child = fork();
   if (child == 0) {
     load_churn(6, 300, NULL);
@@ -41,9 +45,20 @@ static void make_calls(void) {
   _exit(0);
 }
 
+static void work_once(size_t turn) {
+  void* const small = malloc(turn % 600 + 1);
+  void* const other = malloc(turn * 7 % 3000 + 1);
+  CHECK(small != NULL && other != NULL);
+  free(small);
+  free(other);
+  ++*rounds;
+}
+
 static void make_steps(void) {
+  for (size_t turn = 0; turn < 100; ++turn) work_once(turn); /* What is done once is done. */
+  *rounds = 0;
   be_traced();
-  for (uint64_t seed = 1;; ++seed) load_churn(seed, 100, NULL);
+  for (size_t turn = 0;; ++turn) work_once(turn);
 }
 
 /* The next tracee that stops, or -1 when all have ended. */
@@ -56,7 +71,8 @@ static pid_t next_stopped(int* status) {
 static void trace_calls(pid_t first) {
   int status = 0;
   unsigned long stops = 0;
-  CHECK(waitpid(first, &status, 0) == first && WIFSTOPPED(status));
+  CHECK(waitpid(first, &status, 0) == first);
+  if (!WIFSTOPPED(status)) skip("no process may be traced here");
   const long what =
       PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD;
   CHECK(ptrace(PTRACE_SETOPTIONS, first, NULL, what) == 0);
@@ -72,19 +88,22 @@ static void trace_calls(pid_t first) {
     (void)ptrace(PTRACE_SYSCALL, at, NULL, is_of_tracing ? 0L : (long)sig);
   }
   printf("%lu stops\n", stops);
-  CHECK(stops > 500);
+  CHECK(stops > 100);
 }
 
 static void trace_steps(pid_t child) {
   int status = 0;
-  CHECK(waitpid(child, &status, 0) == child && WIFSTOPPED(status));
+  CHECK(waitpid(child, &status, 0) == child);
+  if (!WIFSTOPPED(status)) skip("no process may be traced here");
   for (size_t i = 0; i < SCALED(STEPS); ++i) {
     CHECK(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) == 0);
     CHECK(waitpid(child, &status, 0) == child && WIFSTOPPED(status));
     CHECK(WSTOPSIG(status) == SIGTRAP);
   }
+  CHECK(*rounds >= SCALED(STEPS) / INSTRUCTIONS_MOST);
+  const unsigned long before = *rounds;
   CHECK(ptrace(PTRACE_DETACH, child, NULL, NULL) == 0);
-  usleep(50000); /* It goes on by itself. */
+  while (*rounds < before + 1000) usleep(1000); /* It goes on by itself. */
   CHECK(waitpid(child, &status, WNOHANG) == 0);
   CHECK(kill(child, SIGKILL) == 0);
   CHECK(WIFSIGNALED(status_of_child(child)));
@@ -93,6 +112,8 @@ static void trace_steps(pid_t child) {
 int main(int argc, char** argv) {
   begin(120);
   CHECK(argc == 2);
+  rounds = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(rounds != MAP_FAILED);
   const bool is_calls = strcmp(argv[1], "calls") == 0;
   const pid_t child = fork();
   CHECK(child >= 0);

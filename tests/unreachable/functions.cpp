@@ -143,6 +143,21 @@ TEST_F(UnreachableTest, MemoryThatMayNotBeReadIsNotRead) {
   mprotect(block + (16 << 10), 4096, PROT_READ | PROT_WRITE);
 }
 
+// Of the program's, or of a thread's stack. To the kernel's table of pages they look like swapped.
+TEST_F(UnreachableTest, GuardMarkersAreNotRead) {
+  constexpr int guard_install = 102;
+  Pages pages(64 << 10);
+  std::memset(pages.get(), 1, pages.bytes());
+  if (madvise(pages.get<char>() + (16 << 10), 16 << 10, guard_install) != 0) {
+    GTEST_SKIP() << "this kernel has no guard markers";
+  }
+  const Hidden p = lose(heap, 64);
+  store(pages.get<void* volatile>()[6000], p);
+  EXPECT_FALSE(search_in({heap}).has(p));
+  store(pages.get<void* volatile>()[6000], Hidden(nullptr));
+  EXPECT_TRUE(search_in({heap}).has(p));
+}
+
 TEST_F(UnreachableTest, DirectAndIndirectOnes) {
   const Hidden a = lose(heap, 32), b = lose(heap, 48), c = lose(heap, 64), d = lose(heap, 80);
   point(a, 8, b);

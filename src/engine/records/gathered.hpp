@@ -80,7 +80,8 @@ struct Gathered {
     const Chains* const all = chains.load(std::memory_order_acquire);
     if (all == nullptr) return;
     for (const GatheredChain& chain : *all) {
-      if (chain.page == nullptr && chain.first != nullptr) visit(chain.first);
+      const Block* const first = chain.first;
+      if (chain.page == nullptr && first != nullptr) visit(first);
     }
   }
 

@@ -94,8 +94,7 @@ Attempt from_pages(HeapRecord& record, std::uint64_t id, Thread& thread, std::si
                                       : thread_heaps.join(record, thread);
   if (thread_heap == nullptr) return {Outcome::out_of_memory, nullptr, nullptr};
   TARN_ASSERT(thread_heap->thread == &thread && thread_heap->record == &record);
-  // A thread that entered its exclusive section before the thread heap was on the list did not wait
-  // for this thread.
+  // A thread may have entered its exclusive section meanwhile, and be waiting for this one.
   if (exclusive_to_another(record)) return {Outcome::again, nullptr, nullptr};
   const Attempt attempt = from_thread_heap(*thread_heap, size_class, request.bytes);
   if (request.fixed != nullptr && attempt.outcome == Outcome::done) {

@@ -54,6 +54,11 @@ void give_guard() noexcept {
   guarded_blocks.fetch_sub(1, std::memory_order_relaxed);
 }
 
+std::uint32_t guards_missing() noexcept {
+  const std::uint32_t now = guarded_blocks.load(std::memory_order_relaxed);
+  return now < guarded_blocks_max ? 1 : now - guarded_blocks_max + 1;
+}
+
 void try_unopened() noexcept {
   if (TARN_LIKELY(unopened.load(std::memory_order_relaxed) == nullptr)) return;
   Span* span = unopened.exchange(nullptr, std::memory_order_acquire);

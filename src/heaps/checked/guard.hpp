@@ -11,9 +11,13 @@
 
 namespace tarn {
 
-// Takes one of the guards that the process may have; false when all are in use.
+// Takes one of the guards that the process may have; false when all are in use. A range that could
+// not be marked (it was locked, say) has no part in that.
 bool take_guard() noexcept;
 void give_guard() noexcept;
+
+// How many must be given before one can be taken again; at least 1.
+std::uint32_t guards_missing() noexcept;
 
 // Spans that the OS did not open when their blocks went are tried again.
 void try_unopened() noexcept;

@@ -76,7 +76,8 @@ Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept {
   Checks& checks = *record.checks;
   try_unopened();
   bool has_guard = take_guard();
-  while (!has_guard && checks.kept_guarded != 0 && !record.walking) {
+  // Not where all of the heap's would not be enough.
+  while (!has_guard && guards_missing() <= checks.kept_guarded && !record.walking) {
     release_oldest(record);
     has_guard = take_guard();
   }

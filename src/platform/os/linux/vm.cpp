@@ -158,27 +158,42 @@ bool vm_open(void* start, std::size_t bytes) noexcept {
 
 namespace {
 
+// Whether guards are markers. Refused: the kernel has none, a filter refuses them, or all memory is
+// locked.
+enum class Markers : std::uint8_t { unknown, there, refused };
+std::atomic<Markers> markers{Markers::unknown};
+
 // What guards have been made of so far. A range may have either, or both.
 std::atomic<bool> has_markers{false};
 std::atomic<bool> has_rights{false};
-// The kernel has no markers, or not for this process's memory (which is locked).
-std::atomic<bool> markers_refused{false};
-
-bool put_markers(void* start, std::size_t bytes) noexcept {
-  if (markers_refused.load(std::memory_order_relaxed)) return false;
-  const int saved = errno;
-  const bool done = madvise(start, bytes, MADV_GUARD_INSTALL) == 0;
-  if (done) {
-    has_markers.store(true, std::memory_order_relaxed);
-  } else if (errno == EINVAL) {
-    markers_refused.store(true, std::memory_order_relaxed);
-  }
-  errno = saved;
-  return done;
-}
 
 bool remove_markers(void* start, std::size_t bytes) noexcept {
   return succeeds([=] { return madvise(start, bytes, MADV_GUARD_REMOVE); });
+}
+
+// Whether memory as new as can be takes markers.
+bool new_memory_takes_markers() noexcept {
+  void* const page = map(slice_bytes, 0);
+  if (page == nullptr) return false;  // There is no memory for guards, either.
+  const bool done = succeeds([=] { return madvise(page, slice_bytes, MADV_GUARD_INSTALL); });
+  vm_release(page, slice_bytes);
+  return done;
+}
+
+// Looks again when a range could not be marked: it may be locked, or there was no memory for its
+// page tables.
+void ask_for_markers() noexcept {
+  const bool there = new_memory_takes_markers();
+  if (there) has_markers.store(true, std::memory_order_relaxed);
+  markers.store(there ? Markers::there : Markers::refused, std::memory_order_relaxed);
+}
+
+bool put_markers(void* start, std::size_t bytes) noexcept {
+  if (markers.load(std::memory_order_relaxed) == Markers::unknown) ask_for_markers();
+  if (markers.load(std::memory_order_relaxed) == Markers::refused) return false;
+  if (succeeds([=] { return madvise(start, bytes, MADV_GUARD_INSTALL); })) return true;
+  ask_for_markers();
+  return false;
 }
 
 }  // namespace
@@ -191,7 +206,7 @@ bool vm_guard(void* start, std::size_t bytes) noexcept {
     vm_purge(start, bytes);  // If it is refused, the memory stays taken.
     return true;
   }
-  // It may have some.
+  // A part may have them.
   if (has_markers.load(std::memory_order_relaxed)) remove_markers(start, bytes);
   return false;
 }
@@ -204,7 +219,7 @@ bool vm_unguard(void* start, std::size_t bytes) noexcept {
 }
 
 bool vm_guards_are_markers() noexcept {
-  return has_markers.load(std::memory_order_relaxed) && !has_rights.load(std::memory_order_relaxed);
+  return markers.load(std::memory_order_relaxed) == Markers::there;
 }
 
 void* vm_grow(void* start, std::size_t bytes, std::size_t wanted) noexcept {

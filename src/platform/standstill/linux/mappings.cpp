@@ -57,7 +57,18 @@ Mapping parse(const char* text) noexcept {
   return m;
 }
 
-constexpr std::uint64_t entry_present = std::uint64_t{3} << 62;  // In memory, or swapped out.
+constexpr std::uint64_t entry_present = std::uint64_t{1} << 63;
+constexpr std::uint64_t entry_swapped = std::uint64_t{1} << 62;
+constexpr std::uint64_t entry_guard = std::uint64_t{1} << 58;  // Since Linux 6.15.
+
+// Whether the page has contents that can be read. Guard markers (madvise) look like what is swapped
+// out, so where the entry does not tell, a byte is asked for.
+bool has_contents(std::uint64_t entry, const std::byte* page) noexcept {
+  if ((entry & entry_present) != 0) return true;
+  if ((entry & entry_swapped) == 0 || (entry & entry_guard) != 0) return false;
+  std::byte byte{};
+  return copy_readable(&byte, page, 1);
+}
 
 }  // namespace
 
@@ -116,8 +127,11 @@ bool Presence::look(const std::byte* from, std::size_t pages, bool is_shared) no
     return add_resident(pages);
   }
   const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(from) / slice_bytes * 8);
-  const bool done = pread(file_, entries_, pages * 8, at) == static_cast<ssize_t>(pages * 8);
-  return done && (!is_shared || add_resident(pages));
+  if (pread(file_, entries_, pages * 8, at) != static_cast<ssize_t>(pages * 8)) return false;
+  for (std::size_t i = 0; i < pages; ++i) {
+    entries_[i] = has_contents(entries_[i], from + i * slice_bytes) ? entry_present : 0;
+  }
+  return !is_shared || add_resident(pages);
 }
 
 bool Presence::has(const std::byte* page) const noexcept {
