@@ -18,7 +18,7 @@ help:
 	@echo '  make uninstall    remove what was installed to PREFIX'
 	@echo '  make test         run what a change can break (at most twelve minutes on two cores)'
 	@echo '  make test-long    run the rest: every folder, all rounds, real programs (half an hour)'
-	@echo '  make soak         run 25 real programs in three modes, and faults that take long (an hour and a half)'
+	@echo '  make soak         run 38 real programs in three modes, and faults that take long (an hour and a half)'
 	@echo '  make bench        compare with other allocators, side by side (an hour and a half)'
 	@echo '  make bench-heaps  measure heaps beside those of mimalloc (a quarter of an hour)'
 	@echo '  make reference    write the reference of the headers, build/reference/html/index.html'

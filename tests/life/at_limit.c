@@ -34,8 +34,7 @@ enum { PHASES = sizeof phases / sizeof phases[0], PHASE_MS = 500 };
 
 static struct {
   bool is_group;
-  size_t live_most; /* Of all workers. In a group it changes. */
-  _Atomic size_t live;
+  size_t live_most; /* Of all workers; not in a group. */
   pthread_barrier_t begun;
   atomic_bool stopping;
   atomic_ulong steps, refusals, trims;
@@ -86,7 +85,6 @@ static void give(worker* self, size_t slot) {
   if (block == NULL) return;
   self->slots[slot] = NULL;
   self->live -= block->size;
-  atomic_fetch_sub(&all.live, block->size);
   load_give(block);
 }
 
@@ -95,7 +93,6 @@ static void keep(worker* self, size_t slot, load_block* block, size_t size) {
   pattern_fill(block + 1, size - sizeof *block, (unsigned)size);
   self->slots[slot] = block;
   self->live += size;
-  atomic_fetch_add(&all.live, size);
 }
 
 /* By realloc now and then, so that blocks grow and shrink where they are, or move. */
@@ -120,7 +117,6 @@ static bool step(worker* self, size_t slot, size_t size) {
   CHECK(pattern_holds_prefix(block + 1, both - sizeof *block, old_size - sizeof *block,
                              (unsigned)old_size));
   self->live -= old_size;
-  atomic_fetch_sub(&all.live, old_size);
   keep(self, slot, block, size);
   return true;
 }
@@ -131,10 +127,9 @@ static void give_some(worker* self, size_t count) {
 
 /* In a group: frees until so much more can be had below 90 %. */
 static void shed(worker* self, size_t bytes) {
-  for (int round = 0; read_number(all.usage_file) + bytes > limit_bytes / 10 * 9; ++round) {
+  for (int round = 1; read_number(all.usage_file) + bytes > limit_bytes / 10 * 9; ++round) {
     give_some(self, SLOTS / SHED_PART);
-    if (round < SHED_ROUNDS) continue;
-    round = 0;
+    if (round % SHED_ROUNDS != 0) continue;
     atomic_fetch_add(&all.trims, 1);
     (void)malloc_trim(0);
   }
@@ -182,7 +177,6 @@ static size_t bytes_to_be_had(load_block** slots) {
     load_give(slots[i]);
     slots[i] = NULL;
   }
-  atomic_store(&all.live, 0);
   return bytes;
 }
 

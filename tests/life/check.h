@@ -43,6 +43,12 @@ static inline void skip(const char* reason) {
   _exit(77);
 }
 
+/* What is said from here on, a report that a test is about, goes nowhere. */
+static inline void fall_silent(void) {
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  CHECK(nowhere >= 0 && dup2(nowhere, STDERR_FILENO) == STDERR_FILENO);
+}
+
 /* Fails unless malloc is tarn's, and bounds the time that a hang may take. TARN_TEST_ANY_MALLOC
  * lets the programs be tried on another malloc. */
 static inline void begin(unsigned seconds_at_most) {

@@ -18,8 +18,7 @@ const char* self;
 // From the first call of a library on: one may say that the program cannot start. (The dynamic
 // linker of glibc 2.36 does not look whether its own first call of mmap failed.)
 void started() {
-  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  dup2(nowhere, STDERR_FILENO);
+  fall_silent();
   shared().watching.store(true);
   execl(self, self, "started", static_cast<char*>(nullptr));
   _exit(1);

@@ -46,13 +46,24 @@ void over_the_os(std::size_t bytes, bool frees, Init init, Table table, Destroy 
   (void)tarn_os_source_destroy(&own);
 }
 
+tarn_pool_options pool_over(const tarn_source* source) {
+  tarn_pool_options options = TARN_POOL_OPTIONS();
+  options.block_bytes = 208;
+  options.source = source;
+  return options;
+}
+
+tarn_arena_options arena_over(const tarn_source* source) {
+  tarn_arena_options options = TARN_ARENA_OPTIONS();
+  options.source = source;
+  return options;
+}
+
 void pool() {
   over_the_os<tarn_pool>(
       208, true,
       [](tarn_pool* p, const tarn_source* source) {
-        tarn_pool_options options = TARN_POOL_OPTIONS();
-        options.block_bytes = 208;
-        options.source = source;
+        const tarn_pool_options options = pool_over(source);
         return tarn_pool_init(p, &options);
       },
       tarn_pool_malloc_table,
@@ -68,9 +79,7 @@ void object_cache() {
       208, true,
       [](tarn_object_cache* cache, const tarn_source* source) {
         tarn_object_cache_options options = TARN_OBJECT_CACHE_OPTIONS();
-        options.objects = TARN_POOL_OPTIONS();
-        options.objects.block_bytes = 208;
-        options.objects.source = source;
+        options.objects = pool_over(source);
         return tarn_object_cache_init(cache, &options);
       },
       tarn_object_cache_malloc_table,
@@ -84,8 +93,7 @@ void arena() {
   over_the_os<tarn_arena>(
       300, false,
       [](tarn_arena* a, const tarn_source* source) {
-        tarn_arena_options options = TARN_ARENA_OPTIONS();
-        options.source = source;
+        const tarn_arena_options options = arena_over(source);
         return tarn_arena_init(a, &options);
       },
       tarn_arena_malloc_table,
@@ -99,8 +107,7 @@ void shared_arena() {
   over_the_os<tarn_shared_arena>(
       300, false,
       [](tarn_shared_arena* a, const tarn_source* source) {
-        tarn_arena_options options = TARN_ARENA_OPTIONS();
-        options.source = source;
+        const tarn_arena_options options = arena_over(source);
         return tarn_shared_arena_init(a, &options);
       },
       tarn_shared_arena_malloc_table, tarn_shared_arena_destroy);
@@ -213,11 +220,9 @@ void purged_in_background() {
 
 // The report may lack what the kernel refuses, and the process ends as it should.
 void misused() {
-  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  CHECK(nowhere >= 0);
   void* const p = malloc(100);
   free(p);
-  dup2(nowhere, STDERR_FILENO);
+  fall_silent();
   const Watched watched;
   free(opaque_block(p));
 }

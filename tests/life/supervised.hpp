@@ -9,15 +9,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include <atomic>
@@ -26,6 +21,7 @@
 #include <iterator>
 
 #include "check.h"
+#include "filter.h"
 
 namespace supervised {
 
@@ -71,66 +67,49 @@ class Watched {
 
 // The descriptor by which the kernel asks; -1 where there are no such filters.
 inline int install_filter() {
-#if defined(__x86_64__)
-  constexpr unsigned arch = AUDIT_ARCH_X86_64;
-#else
-  constexpr unsigned arch = AUDIT_ARCH_AARCH64;
-#endif
-  sock_filter filter[2 * std::size(refusable) + 5];
-  unsigned short length = 0;
-  const auto add = [&](sock_filter step) { filter[length++] = step; };
-  add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)));
-  add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0));
-  add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
-  for (const Refusable& call : refusable) {
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call.number), 0, 1));
-    add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
-  }
-  add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  sock_fprog program = {length, filter};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
-  return static_cast<int>(
-      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+  long calls[std::size(refusable)];
+  for (std::size_t i = 0; i < std::size(refusable); ++i) calls[i] = refusable[i].number;
+  return filter_calls(calls, std::size(calls), SECCOMP_RET_USER_NOTIF,
+                      SECCOMP_FILTER_FLAG_NEW_LISTENER);
 }
 
-// A descriptor, over a socket. Receiving gives -1 when there is none.
-union Control {
-  cmsghdr header;
-  char room[CMSG_SPACE(sizeof(int))];
+// A byte over a socket, and with it a descriptor, where there is one.
+struct Message {
+  Message() {
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
+
+  char byte = 0;
+  iovec data = {&byte, 1};
+  msghdr header{};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
 };
 inline void send_descriptor(int socket, int descriptor) {
-  char byte = 0;
-  iovec data = {&byte, 1};
-  Control control{};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
+  Message message;
   if (descriptor >= 0) {
-    message.msg_control = &control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    cmsghdr* const first = CMSG_FIRSTHDR(&message.header);
+    first->cmsg_level = SOL_SOCKET;
+    first->cmsg_type = SCM_RIGHTS;
+    first->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(first), &descriptor, sizeof descriptor);
+  } else {
+    message.header.msg_control = nullptr;
+    message.header.msg_controllen = 0;
   }
-  CHECK(sendmsg(socket, &message, 0) == 1);
+  CHECK(sendmsg(socket, &message.header, 0) == 1);
 }
+// -1 when there is none.
 inline int receive_descriptor(int socket) {
-  char byte = 0;
-  iovec data = {&byte, 1};
-  Control control{};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = &control;
-  message.msg_controllen = sizeof control;
-  CHECK(recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1);
-  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr) return -1;
+  Message message;
+  CHECK(recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC) == 1);
+  const cmsghdr* const first = CMSG_FIRSTHDR(&message.header);
   int descriptor = -1;
-  memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+  if (first != nullptr) memcpy(&descriptor, CMSG_DATA(first), sizeof descriptor);
   return descriptor;
 }
 

@@ -28,9 +28,7 @@ run_case() {
   while read -r name line; do
     case $name in '' | '#'*) continue ;; esac
     [ -z "${TARN_TEST_ONLY:-}" ] || [ "$name" = "$TARN_TEST_ONLY" ] || continue
-    program=$name
-    [ "$name" != lua ] || program=lua5.4
-    if ! command -v "$program" > which; then
+    if ! command -v "$name" > which; then
       echo "same: $name is not installed"
       [ -z "${TARN_TEST_ONLY:-}" ] || exit 77
       continue
@@ -40,7 +38,7 @@ run_case() {
     result_of "$name.tarn" on_tarn sh -c "$line" > result < /dev/null
     grep -q '^status 0$' plain || fail "$name fails without tarn: $(tail -n 3 plain)"
     cmp -s plain result || fail "$name: $(diff plain result | head -n 5)"
-    expect_account "$program*"
+    expect_account "$name*"
     count=$((count + 1))
   done < "$here/same.txt"
   [ "$count" -gt 0 ] || fail "no program of same.txt was run"

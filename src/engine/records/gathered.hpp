@@ -66,23 +66,19 @@ struct Gathered {
   // Calls visit(chain) for each that has blocks. Any thread.
   template <class Visit>
   void for_each(Visit visit) const noexcept {
-    const Chains* const all = chains.load(std::memory_order_acquire);
-    if (all == nullptr) return;
-    for (const GatheredChain& chain : *all) {
+    for_each_place([&](const GatheredChain& chain) noexcept {
       if (chain.page != nullptr) visit(chain);
-    }
+    });
   }
 
   // Calls visit(block) for the first of each chain that is becoming one or is on its way to its
   // page, which may have it by now. pre: the thread does nothing meanwhile
   template <class Visit>
   void for_each_on_its_way(Visit visit) const noexcept {
-    const Chains* const all = chains.load(std::memory_order_acquire);
-    if (all == nullptr) return;
-    for (const GatheredChain& chain : *all) {
+    for_each_place([&](const GatheredChain& chain) noexcept {
       const Block* const first = chain.first;
       if (chain.page == nullptr && first != nullptr) visit(first);
-    }
+    });
   }
 
   // The number of blocks of the class. Any thread; of another moment than what else it reads.
@@ -96,6 +92,14 @@ struct Gathered {
 
   // In the child of a fork: the thread may have vanished before it counted a block, or a chain.
   void recount() noexcept;
+
+ private:
+  template <class Visit>
+  void for_each_place(Visit visit) const noexcept {
+    const Chains* const all = chains.load(std::memory_order_acquire);
+    if (all == nullptr) return;
+    for (const GatheredChain& chain : *all) visit(chain);
+  }
 };
 
 }  // namespace tarn

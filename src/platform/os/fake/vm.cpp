@@ -133,7 +133,9 @@ bool vm_open(void* start, std::size_t bytes) noexcept {
 }
 
 bool vm_guard(void* start, std::size_t bytes) noexcept {
-  return vm_close(start, bytes) && (vm_purge(start, bytes) || true);
+  if (!vm_close(start, bytes)) return false;
+  vm_purge(start, bytes);
+  return true;
 }
 bool vm_unguard(void* start, std::size_t bytes) noexcept { return vm_open(start, bytes); }
 bool vm_guards_are_markers() noexcept { return false; }

@@ -9,8 +9,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <coroutine>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <source_location>
 #include <stdexcept>
@@ -219,6 +221,24 @@ struct Outcome {
   std::string broken;           // Empty: every promise was kept in every interleaving.
   std::vector<unsigned> turns;  // The actors in the order of their steps, when broken.
 };
+
+// What went wrong, and how to come there.
+inline std::string told(const Outcome& outcome) {
+  std::string text = outcome.broken + "; turns: ";
+  for (const unsigned actor : outcome.turns) text += static_cast<char>('0' + actor);
+  return text;
+}
+
+// Of a shared state without padding.
+template <class State>
+std::uint64_t hash_of(const State& state) {
+  static_assert(alignof(State) == 1, "no padding: it is hashed as bytes");
+  std::array<std::uint8_t, sizeof(State)> bytes;
+  std::memcpy(bytes.data(), &state, sizeof state);
+  std::uint64_t hash = 0;
+  for (const std::uint8_t byte : bytes) hash = mixed(hash, byte);
+  return hash;
+}
 
 // Run: constructed by make(); enabled() is a mask of actors, turn(actor), key(), and finished(),
 // which checks what must hold when nobody can go on.

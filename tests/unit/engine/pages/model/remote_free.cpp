@@ -12,12 +12,6 @@
 namespace tarn::model {
 namespace {
 
-std::string told(const Outcome& outcome) {
-  std::string text = outcome.broken + "; turns: ";
-  for (const unsigned actor : outcome.turns) text += static_cast<char>('0' + actor);
-  return text;
-}
-
 class RemoteFree : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(RemoteFree, EveryInterleavingKeepsThePromises) {

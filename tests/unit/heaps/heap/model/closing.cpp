@@ -6,14 +6,9 @@
 //
 // SPDX-License-Identifier: MIT
 #include <array>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include "engine/pages/model/exploration.hpp"
+#include "engine/pages/model/promises.hpp"
 
 namespace tarn::model {
 namespace {
@@ -93,11 +88,7 @@ class Run {
     tasks_[actor].check();
   }
   std::uint64_t key() const {
-    static_assert(alignof(Shared) == 1, "no padding: it is hashed as bytes");
-    std::array<Byte, sizeof(Shared)> bytes;
-    std::memcpy(bytes.data(), &shared_, sizeof shared_);
-    std::uint64_t hash = 0;
-    for (const Byte byte : bytes) hash = mixed(hash, byte);
+    std::uint64_t hash = hash_of(shared_);
     for (const Thread& t : threads_) {
       hash = mixed(hash, t.history());
       hash = mixed(hash, static_cast<std::uint64_t>(t.until));
@@ -344,13 +335,8 @@ class Run {
   std::vector<Task<void>> tasks_;
 };
 
-struct Scenario {
-  const char* name;
-  std::vector<std::vector<Do>> programs;
-};
-
-const std::vector<Scenario>& scenarios() {
-  static const std::vector<Scenario> all = {
+const std::vector<Programs<Do>>& scenarios() {
+  static const std::vector<Programs<Do>> all = {
       {"one_hits_one_closes", {{Do::visit, Do::hit, Do::hit}, {Do::close}}},
       {"one_visits_one_ends", {{Do::visit, Do::visit}, {Do::end}}},
       {"one_hits_one_ends", {{Do::hit, Do::hit}, {Do::visit, Do::end}}},
@@ -362,40 +348,15 @@ const std::vector<Scenario>& scenarios() {
   return all;
 }
 
-Outcome explored(const Scenario& scenario, Mistake mistake) {
-  constexpr std::uint64_t states_max = 20'000'000;
-  return explore([&] { return std::make_unique<Run>(scenario.programs, mistake); }, states_max);
-}
-
-std::string told(const Outcome& outcome) {
-  std::string text = outcome.broken + "; turns: ";
-  for (const unsigned actor : outcome.turns) text += static_cast<char>('0' + actor);
-  return text;
-}
+using Model = Run;  // A test has a Run of its own.
+constexpr std::uint64_t states_max = 20'000'000;
 
 TEST(Closing, EveryInterleavingKeepsThePromises) {
-  for (const Scenario& scenario : scenarios()) {
-    const Outcome outcome = explored(scenario, Mistake::no_mistake);
-    EXPECT_EQ(outcome.broken, "") << scenario.name << ": " << told(outcome);
-    EXPECT_GT(outcome.states, 50u) << "nothing was explored";
-    std::printf("%s: %llu states, %llu runs\n", scenario.name,
-                static_cast<unsigned long long>(outcome.states),
-                static_cast<unsigned long long>(outcome.runs));
-  }
+  expect_promises_kept<Model>(scenarios(), Mistake::no_mistake, states_max);
 }
 
 TEST(Closing, EachMistakeIsFound) {
-  for (int m = 1; m <= static_cast<int>(Mistake::asks_no_id); ++m) {
-    std::string found;
-    for (const Scenario& scenario : scenarios()) {
-      const Outcome outcome = explored(scenario, static_cast<Mistake>(m));
-      if (outcome.broken.empty()) continue;
-      found = outcome.broken;
-      std::printf("mistake %d: %s: %s\n", m, scenario.name, told(outcome).c_str());
-      break;
-    }
-    EXPECT_NE(found, "") << "no scenario tells mistake " << m << " from the protocol";
-  }
+  expect_mistakes_found<Model>(scenarios(), Mistake::asks_no_id, states_max);
 }
 
 }  // namespace

@@ -4,14 +4,9 @@
 //
 // SPDX-License-Identifier: MIT
 #include <array>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include "engine/pages/model/exploration.hpp"
+#include "engine/pages/model/promises.hpp"
 
 namespace tarn::model {
 namespace {
@@ -87,11 +82,7 @@ class Run {
     tasks_[actor].check();
   }
   std::uint64_t key() const {
-    static_assert(alignof(Shared) == 1, "no padding: it is hashed as bytes");
-    std::array<Byte, sizeof(Shared)> bytes;
-    std::memcpy(bytes.data(), &shared_, sizeof shared_);
-    std::uint64_t hash = 0;
-    for (const Byte byte : bytes) hash = mixed(hash, byte);
+    std::uint64_t hash = hash_of(shared_);
     for (const Thread& t : threads_) {
       hash = mixed(hash, t.history());
       hash = mixed(hash, t.for_gate * 4u + t.waits() * 2u + t.done);
@@ -281,13 +272,8 @@ class Run {
   std::vector<Task<void>> tasks_;
 };
 
-struct Scenario {
-  const char* name;
-  std::vector<std::vector<Do>> programs;
-};
-
-const std::vector<Scenario>& scenarios() {
-  static const std::vector<Scenario> all = {
+const std::vector<Programs<Do>>& scenarios() {
+  static const std::vector<Programs<Do>> all = {
       {"two_look", {{Do::look, Do::look}, {Do::look, Do::look}}},
       {"one_looks_one_purges", {{Do::look, Do::look, Do::look}, {Do::purge, Do::purge}}},
       {"two_look_one_purges", {{Do::look, Do::look}, {Do::look, Do::look}, {Do::purge}}},
@@ -298,40 +284,15 @@ const std::vector<Scenario>& scenarios() {
   return all;
 }
 
-Outcome explored(const Scenario& scenario, Mistake mistake) {
-  constexpr std::uint64_t states_max = 2'000'000;
-  return explore([&] { return std::make_unique<Run>(scenario.programs, mistake); }, states_max);
-}
-
-std::string told(const Outcome& outcome) {
-  std::string text = outcome.broken + "; turns: ";
-  for (const unsigned actor : outcome.turns) text += static_cast<char>('0' + actor);
-  return text;
-}
+using Model = Run;  // A test has a Run of its own.
+constexpr std::uint64_t states_max = 2'000'000;
 
 TEST(PurgeableWord, EveryInterleavingKeepsThePromises) {
-  for (const Scenario& scenario : scenarios()) {
-    const Outcome outcome = explored(scenario, Mistake::no_mistake);
-    EXPECT_EQ(outcome.broken, "") << scenario.name << ": " << told(outcome);
-    EXPECT_GT(outcome.states, 50u) << "nothing was explored";
-    std::printf("%s: %llu states, %llu runs\n", scenario.name,
-                static_cast<unsigned long long>(outcome.states),
-                static_cast<unsigned long long>(outcome.runs));
-  }
+  expect_promises_kept<Model>(scenarios(), Mistake::no_mistake, states_max);
 }
 
 TEST(PurgeableWord, EachMistakeIsFound) {
-  for (int m = 1; m <= static_cast<int>(Mistake::kept_on_ring); ++m) {
-    std::string found;
-    for (const Scenario& scenario : scenarios()) {
-      const Outcome outcome = explored(scenario, static_cast<Mistake>(m));
-      if (outcome.broken.empty()) continue;
-      found = outcome.broken;
-      std::printf("mistake %d: %s: %s\n", m, scenario.name, told(outcome).c_str());
-      break;
-    }
-    EXPECT_NE(found, "") << "no scenario tells mistake " << m << " from the protocol";
-  }
+  expect_mistakes_found<Model>(scenarios(), Mistake::kept_on_ring, states_max);
 }
 
 }  // namespace
