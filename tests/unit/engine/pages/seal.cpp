@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/layout/page_plan.hpp"
 #include "platform/base/fill.hpp"
 
 namespace tarn {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "platform/os/fake/fake.hpp"
+#include "platform/os/vm.hpp"
 #include "survey.hpp"
 
 namespace tarn {

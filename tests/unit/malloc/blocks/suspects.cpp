@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actor.hpp"
+#include "engine/threads/gathering.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "malloc/blocks/resize.hpp"
 
