@@ -219,9 +219,9 @@ TARN_WATCH_INLINE void tarn_watch_end_closed(const void* start, size_t bytes) {
  * pool of its own there. */
 TARN_WATCH_INLINE void tarn_watch_freed(const void* block, size_t bytes) {
   const char pool = 0;
-  const uintptr_t handle = tarn_watch_word(&pool);
   tarn_watch_close(block, bytes);
   if (!TARN_WATCH_MEMCHECK) return;
+  const uintptr_t handle = tarn_watch_word(&pool);
   if (tarn_watch_ask(TARN_WATCH_MEMPOOL_EXISTS, handle, 0, 0) != 0) return;
   (void)tarn_watch_ask(TARN_WATCH_CREATE_MEMPOOL, handle, 0, 0);
   (void)tarn_watch_ask(TARN_WATCH_MEMPOOL_ALLOC, handle, tarn_watch_word(block), bytes);

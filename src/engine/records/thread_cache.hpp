@@ -117,6 +117,7 @@ struct ThreadCache {
   // program has written the mark to it. Reads no further than the slice in which p lies.
   TARN_INLINE bool looks_free(const void* p) const noexcept {
     if (address_of(p) % block_align != 0) return true;
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): null has no tag of a page.
     return static_cast<const FreedBlock*>(p)->mark == freed_mark;
   }
   TARN_INLINE void mark_freed(void* p) const noexcept {

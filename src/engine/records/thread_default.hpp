@@ -79,7 +79,7 @@ class WithoutDefaultHeap {
 
  private:
   bool had_default_heap_;
-  tarn_heap outer_;  // The default heap, if there was one.
+  tarn_heap outer_{};  // The default heap, if there was one.
 };
 
 }  // namespace tarn

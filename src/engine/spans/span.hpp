@@ -89,6 +89,7 @@ struct alignas(cache_line_bytes) Span {
 };
 
 inline constexpr std::size_t descriptor_bytes = 128;
-static_assert(sizeof(Span) == cache_line_bytes && alignof(Span) == cache_line_bytes);
+static_assert(sizeof(Span) == cache_line_bytes);
+static_assert(alignof(Span) == cache_line_bytes);
 
 }  // namespace tarn

@@ -78,7 +78,7 @@ void give(const Thread& thread, std::size_t size_class, Block* block, std::size_
     auto* const page = static_cast<Page*>(page_map.span_of(first));
     const std::uintptr_t base = address_of(page->base);
     const std::size_t bytes = page->bytes();
-    Block* last = first;
+    Block* last;
     std::uint32_t run = 0;
     do {
       if (TARN_UNLIKELY(!is_multiple_of_block(address_of(block) - base, size_class))) {

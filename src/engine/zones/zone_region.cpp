@@ -187,6 +187,7 @@ void Zone::clear_bits() noexcept {
     c->bits.take(0, c->head_slices);
   }
   for (const RecordArea* a = areas_; a != nullptr; a = a->next) {
+    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): areas lie in the first chunk.
     first_->bits.take(first_->index_of(a), a->slices);
   }
 }

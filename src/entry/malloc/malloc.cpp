@@ -117,7 +117,7 @@ TARN_EXPORT int malloc_info(int options, FILE* stream) noexcept {
     std::fprintf(stream, "  <size from=\"%llu\" to=\"%llu\" total=\"%llu\" count=\"%llu\"/>\n",
                  static_cast<unsigned long long>(from),
                  static_cast<unsigned long long>(row.block_bytes),
-                 static_cast<unsigned long long>(row.block_bytes * row.live_blocks),
+                 static_cast<unsigned long long>(row.block_bytes) * row.live_blocks,
                  static_cast<unsigned long long>(row.live_blocks));
   }
   std::fprintf(stream,

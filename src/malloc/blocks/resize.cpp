@@ -124,6 +124,7 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   if (moved == p) return p;
   if (moved != nullptr) {
     TARN_ASSERT(usable_bytes(moved, wanted.function) >= bytes);
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a block to resize is not null.
     memcpy(moved, p, bytes < size ? bytes : size);
     deallocate_in(static_cast<Page*>(span), p);
     return stay(moved, true, saved);  // Some way may have failed before another one did it.

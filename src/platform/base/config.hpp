@@ -5,7 +5,11 @@
 
 #include "tarn/detail/api.h"
 
+#ifdef TARN_COVERAGE  // One set of branches for a function, not one for each place that calls it.
+#define TARN_INLINE inline
+#else
 #define TARN_INLINE inline __attribute__((always_inline))
+#endif
 #define TARN_COLD __attribute__((noinline, cold))
 #define TARN_NOINLINE __attribute__((noinline))
 #define TARN_HIDDEN __attribute__((visibility("hidden")))

@@ -17,7 +17,10 @@ class Watched {
  public:
   constexpr Watched(T value = T{}) noexcept : value_(value) {}
   Watched(const Watched& other) noexcept : value_(other.read()) {}
-  TARN_INLINE Watched& operator=(const Watched& other) noexcept { return *this = other.read(); }
+  TARN_INLINE Watched& operator=(const Watched& other) noexcept {
+    *this = other.read();
+    return *this;
+  }
   TARN_INLINE Watched& operator=(T value) noexcept {
     if constexpr (TARN_TSAN) {
       __atomic_store_n(&value_, value, __ATOMIC_RELEASE);

@@ -24,6 +24,7 @@ extern ReportOptions report_options;
 class ReportTurn {
  public:
   ReportTurn() noexcept;
+  // NOLINTNEXTLINE(performance-trivially-destructible): where there is an OS, it unlocks.
   ~ReportTurn();
   ReportTurn(const ReportTurn&) = delete;
   ReportTurn& operator=(const ReportTurn&) = delete;

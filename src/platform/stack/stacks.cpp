@@ -47,6 +47,7 @@ CallStack::CallStack(const void* at) noexcept : one_(at), count_(at == nullptr ?
   if (!stacks.has(at)) return;
   const auto* const kept = static_cast<const Stacks::Kept*>(at);
   calls_ = kept->calls;
+  // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what the depot has is not null.
   count_ = kept->count;
 }
 

@@ -73,6 +73,7 @@ bool report_leaks() noexcept {
 void at_exit(int status, void*) noexcept {
   const auto wanted = static_cast<int>(settings[Option::leak_status]);
   if (!report_leaks() || wanted == 0 || status != 0) return;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): called by exit().
   exit(wanted);  // What is left of exit(): what streams hold is written.
 }
 

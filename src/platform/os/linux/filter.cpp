@@ -35,7 +35,7 @@ constexpr int not_started = 127;
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &standard, nullptr);
-  sigprocmask(SIG_SETMASK, &start.signals, nullptr);
+  pthread_sigmask(SIG_SETMASK, &start.signals, nullptr);
   char* const arguments[] = {const_cast<char*>(start.path), const_cast<char*>(start.argument),
                              nullptr};
   char* const environment[] = {nullptr};
@@ -71,8 +71,9 @@ int wait_for(pid_t process) noexcept {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &standard, nullptr);  // Where it is ignored, nothing can be waited for.
+  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): posix_spawn may allocate.
   const pid_t program = vfork();
-  if (program == 0) become(start);
+  if (program == 0) become(start);  // NOLINT(clang-analyzer-unix.Vfork): it never returns.
   _exit(program < 0 ? not_started : wait_for(program));
 }
 
@@ -103,11 +104,11 @@ bool filter_start(const char* path, const char* argument, int output, Filter* fi
     Start start{path, argument, ends[0], ends[1], output, {}};
     sigset_t all;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &start.signals);
+    pthread_sigmask(SIG_SETMASK, &all, &start.signals);
     // Without a signal at its end, and without the program's functions for forks.
     filter->process = static_cast<int>(syscall(SYS_clone, 0, 0, 0, 0, 0));
     if (filter->process == 0) look_after(start);
-    sigprocmask(SIG_SETMASK, &start.signals, nullptr);
+    pthread_sigmask(SIG_SETMASK, &start.signals, nullptr);
     close(ends[0]);
     started = filter->process > 0;
     if (started) {

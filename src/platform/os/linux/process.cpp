@@ -23,6 +23,7 @@ namespace tarn::os {
 
 const char* environment(const char* name) noexcept {
   if (getauxval(AT_SECURE) != 0 || environ == nullptr) return nullptr;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): at the start, or as getenv does anywhere.
   return getenv(name);
 }
 
@@ -171,6 +172,7 @@ bool file_map_renew(void* start, const char* path, std::size_t bytes) noexcept {
   const int saved = errno;
   const bool mapped = file_map(path, start, bytes) != nullptr;
   if (!mapped) {
+    // NOLINTNEXTLINE(bugprone-unused-return-value): refused, the old one stays.
     mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   }
   errno = saved;

@@ -44,8 +44,10 @@ Mapping parse(const char* text) noexcept {
   m.bytes.end = address(read_hexadecimal(&text));
   if (*text == ' ') ++text;
   if (strlen(text) < 4) return m;
+  // NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult): a line that was read.
   m.readable = text[0] == 'r';
   m.writable = text[1] == 'w';
+  // NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult)
   const bool is_private = text[3] == 'p';
   const char* const name = strpbrk(text, "/[");
   m.is_named = name != nullptr;

@@ -195,6 +195,7 @@ Status status_of(std::uint32_t thread, int signal) noexcept {
       status.is_gone = strpbrk(line + 6, "ZX") != nullptr;
     } else if (strncmp(line, "SigBlk:", 7) == 0) {
       const char* text = line + 7;
+      // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a line that was read.
       while (*text == '\t' || *text == ' ') ++text;
       status.blocks = (read_hexadecimal(&text) >> (signal - 1) & 1) != 0;
       break;
