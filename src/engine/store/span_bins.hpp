@@ -60,6 +60,8 @@ class SpanBins {
   bool check(SpanKind kind) const noexcept;
 
  private:
+  friend struct SpanBinsAccess;  // Of the tests.
+
   std::size_t filled_from(std::size_t bin) const noexcept;
 
   // Those of short spans come next: one page of a small process.

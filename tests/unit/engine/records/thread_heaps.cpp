@@ -238,6 +238,21 @@ TEST_F(ThreadHeapsTest, CheckFindsASpareOneThatIsLostOrInUse) {
   thread_heap->left_over = false;
   EXPECT_TRUE(ThreadHeapsAccess::check());
 }
+
+TEST_F(ThreadHeapsTest, CheckFindsPagesOfASpareOneAndAUsedOneOfNoRecord) {
+  HeapRecord& record = make();
+  ThreadHeap* const thread_heap = join(actor_, record);
+  HeapRecord* const known = thread_heap->record;
+  thread_heap->record = nullptr;
+  EXPECT_FALSE(ThreadHeapsAccess::check());
+  thread_heap->record = known;
+  give_all(record);
+  Page page;
+  thread_heap->pages.push_front(&page);
+  EXPECT_FALSE(ThreadHeapsAccess::check());
+  thread_heap->pages.remove(&page);
+  EXPECT_TRUE(ThreadHeapsAccess::check());
+}
 #endif
 
 // There is room in pieces that were had before, and then there is none.

@@ -8,6 +8,14 @@
 #include <gtest/gtest.h>
 
 namespace tarn {
+
+struct SpanBinsAccess {
+  static void mark(SpanBins& bins, std::size_t slices) {
+    const std::size_t bin = SpanBins::bin_of(slices);
+    bins.filled_[bin / 64] ^= std::uint64_t{1} << (bin % 64);
+  }
+};
+
 namespace {
 
 class SpanBinsTest : public testing::Test {
@@ -115,12 +123,24 @@ TEST_F(SpanBinsTest, Alignment) {
 TEST_F(SpanBinsTest, CheckFindsWhatIsWrong) {
   Span* const span = insert(40);
   EXPECT_TRUE(bins_.check(SpanKind::clean));
-  EXPECT_FALSE(bins_.check(SpanKind::dirty));
+  for (const SpanKind other : {SpanKind::dirty, SpanKind::idle, SpanKind::large, SpanKind::page,
+                               SpanKind::purging, SpanKind::lost}) {
+    EXPECT_FALSE(bins_.check(other)) << static_cast<int>(other);
+  }
   span->slices = 41;
   EXPECT_FALSE(bins_.check(SpanKind::clean)) << "the sum is wrong";
   span->slices = 4000;
   EXPECT_FALSE(bins_.check(SpanKind::clean)) << "the bin is wrong";
   span->slices = 40;
+  Span* const other = insert(40);
+  span->prev = nullptr;
+  EXPECT_FALSE(bins_.check(SpanKind::clean)) << "the list does not lead back";
+  span->prev = other;
+  for (const std::size_t slices : {std::size_t{40}, std::size_t{5000}}) {
+    SpanBinsAccess::mark(bins_, slices);
+    EXPECT_FALSE(bins_.check(SpanKind::clean)) << "the mark is wrong";
+    SpanBinsAccess::mark(bins_, slices);
+  }
 }
 
 }  // namespace

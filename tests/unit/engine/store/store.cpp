@@ -319,6 +319,34 @@ TEST_F(StoreTest, CheckFindsADamagedSpan) {
   page_map.set_ends(free);
 }
 
+TEST_F(StoreTest, CheckFindsADamagedCleanSpan) {
+  give_span(take_span(10));
+  store.purge(time_in(0), 0, 0);
+  ASSERT_NE(free_slices(SpanKind::clean), 0u);
+  Span* free = nullptr;
+  store.for_each_span([&](Span* span) {
+    if (span->kind_now() == SpanKind::clean) free = span;
+  });
+  free->set_kind(SpanKind::dirty);
+  EXPECT_FALSE(store.check());
+  free->set_kind(SpanKind::clean);
+  EXPECT_TRUE(store.check());
+}
+
+TEST_F(StoreTest, CheckFindsASpareDescriptorThatIsNotIdle) {
+  Span* const first = take_span(10);
+  Span* const second = take_span(10);
+  ASSERT_EQ(first->end(), second->base);
+  give_span(first);
+  give_span(second);
+  Span* const spare = first->kind_now() == SpanKind::idle ? first : second;
+  ASSERT_EQ(spare->kind_now(), SpanKind::idle) << "the two are one now";
+  spare->set_kind(SpanKind::large);
+  EXPECT_FALSE(store.check());
+  spare->set_kind(SpanKind::idle);
+  EXPECT_TRUE(store.check());
+}
+
 #ifdef TARN_DEBUG
 TEST_F(StoreTest, ASpanThatIsGivenWhileAddressesLeadToItIsADefect) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
