@@ -64,7 +64,7 @@ void run_alone(Pool& pool, std::size_t block_bytes, Input& input) {
   Marks marks(block_bytes);
   std::size_t carved = 0;  // Blocks handed out since all were free: the order of fresh ones.
   void* last_freed = nullptr;
-  while (!input.empty()) {
+  while (input.has_step()) {
     const unsigned choice = input.byte() % 8;
     if (choice < 4) {
       void* const block = pool.try_allocate();
@@ -122,7 +122,7 @@ class SharedRun {
     blocks_.resize(count_ * bytes_);
     TARN_REQUIRE(SharedArrayPool::format(memory(), count_, bytes_, members) == TARN_ARRAY_OK);
     for (unsigned m = 0; m != members; ++m) join(m);
-    while (!input.empty()) step(input);
+    while (input.has_step()) step(input);
     for (unsigned m = 0; m != members; ++m) {
       TARN_REQUIRE(pools_[m].leave() == marks_.remove_all_of(m));
     }

@@ -291,7 +291,7 @@ void Program::finish() {
 void run(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   Program program(input);
-  while (!input.empty()) program.step();
+  while (input.has_step()) program.step();
   program.finish();
 }
 

@@ -14,12 +14,19 @@ namespace tarn::fuzz {
 // Runs one input to its end; a broken promise ends the process. What it takes, it gives back.
 void run(const std::uint8_t* data, std::size_t size);
 
+inline std::uint64_t steps_begun = 0;  // By all inputs so far.
+
 // Reads past the end give zeros, so that every input is a whole program.
 class Input {
  public:
   Input(const std::uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
 
   bool empty() const { return at_ == end_; }
+  // Asked at the head of a body's loop.
+  bool has_step() {
+    if (!empty()) ++steps_begun;
+    return !empty();
+  }
   std::uint8_t byte() { return empty() ? std::uint8_t{0} : *at_++; }
 
   std::uint64_t number(unsigned bytes) {
@@ -50,7 +57,7 @@ template <class Model>
 void run_model(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   Model model(input);
-  while (!input.empty()) model.step(input);
+  while (input.has_step()) model.step(input);
 }
 
 [[noreturn]] inline void broken(const char* condition, const char* file, int line) {

@@ -70,7 +70,7 @@ void check_arithmetic(Input& input) {
 
 void run(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
-  while (!input.empty()) {
+  while (input.has_step()) {
     switch (input.below(3)) {
       case 0: check_class(input); break;
       case 1: check_plan(input); break;

@@ -228,7 +228,7 @@ class PageModel {
 void run(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   std::vector<PageModel> pages;
-  while (!input.empty()) {
+  while (input.has_step()) {
     const std::size_t choice = input.below(16);
     if (pages.empty() || (choice == 0 && pages.size() < 6)) {
       const std::size_t c = input.below(class_count);

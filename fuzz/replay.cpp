@@ -1,7 +1,9 @@
 // replay: the entry of a target as a plain test, with any compiler: a fixed series of made-up
 // inputs, then the files of the corpus.
 //
-//   fuzz_X COUNT BYTES [FILE OR FOLDER]...
+//   fuzz_X COUNT|FIRST-LAST BYTES [FILE OR FOLDER]...
+//
+// FIRST-LAST are numbers of made-up inputs, which begin with 1.
 //
 // SPDX-License-Identifier: MIT
 #include <cstring>
@@ -48,12 +50,18 @@ void run_file(const std::filesystem::path& path) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: %s COUNT BYTES [FILE OR FOLDER]...\n", argv[0]);
+    std::fprintf(stderr, "usage: %s COUNT|FIRST-LAST BYTES [FILE OR FOLDER]...\n", argv[0]);
     return 2;
   }
-  const std::uint64_t count = std::strtoull(argv[1], nullptr, 10);
+  char* end = argv[1];
+  std::uint64_t first = 1;
+  std::uint64_t last = std::strtoull(argv[1], &end, 10);
+  if (*end == '-') {
+    first = last;
+    last = std::strtoull(end + 1, &end, 10);
+  }
   const std::size_t bytes_max = std::strtoull(argv[2], nullptr, 10);
-  for (std::uint64_t seed = 1; seed <= count; ++seed) run_made_up(seed, bytes_max);
+  for (std::uint64_t seed = first; seed <= last; ++seed) run_made_up(seed, bytes_max);
 
   std::size_t files = 0;
   for (int i = 3; i < argc; ++i) {
@@ -67,6 +75,8 @@ int main(int argc, char** argv) {
       ++files;
     }
   }
-  std::printf("%llu made-up inputs, %zu files\n", static_cast<unsigned long long>(count), files);
+  std::printf("%llu made-up inputs, %zu files, %llu steps\n",
+              static_cast<unsigned long long>(last + 1 - first), files,
+              static_cast<unsigned long long>(tarn::fuzz::steps_begun));
   return 0;
 }

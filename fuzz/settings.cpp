@@ -76,7 +76,7 @@ std::string make_text(Input& input) {
   static constexpr std::array<const char*, 11> words = {
       "=",           ",", "mode", "fast", "account",           "symbolizer",
       "some/folder", "-", " ",    "0",    "999999999999999999"};
-  while (!input.empty()) {
+  while (input.has_step()) {
     const std::size_t choice = input.below(words.size() + option_count + 3);
     if (choice < words.size()) {
       text += words[choice];

@@ -87,7 +87,7 @@ class Model {
 void run(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   Model model;
-  while (!input.empty()) {
+  while (input.has_step()) {
     // Small numbers mostly, so that spans share bins.
     const bool wide = input.byte() % 4 == 0;
     const std::size_t slices = (wide ? input.magnitude(31) : input.below(90)) + 1;

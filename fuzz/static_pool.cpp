@@ -99,7 +99,7 @@ class Model {
 template <class Pool>
 void run_pool(Input& input) {
   Model<Pool> model;
-  while (!input.empty()) {
+  while (input.has_step()) {
     const std::size_t many = input.below(4) == 0 ? input.below(80) : 1;
     switch (input.below(8)) {
       case 0:
@@ -122,7 +122,7 @@ template <class Heap>
 void run_heap(Input& input) {
   const auto heap = std::make_unique<Heap>();
   std::vector<unsigned char*> live;
-  while (!input.empty()) {
+  while (input.has_step()) {
     if (input.below(2) == 0) {
       const std::size_t bytes = input.below(140);
       auto* const p = static_cast<unsigned char*>(heap->try_allocate(bytes));

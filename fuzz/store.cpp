@@ -256,7 +256,7 @@ void Model::finish() {
 void run(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   Model model(input);
-  while (!input.empty()) model.step();
+  while (input.has_step()) model.step();
   model.finish();
 }
 

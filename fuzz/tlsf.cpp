@@ -130,7 +130,7 @@ class Model {
 template <class Heap>
 void run_heap(Input& input, Heap& heap, unsigned char* memory, std::size_t memory_bytes) {
   Model<Heap> model(heap);
-  while (!input.empty()) {
+  while (input.has_step()) {
     const std::size_t what = input.below(16);
     const std::size_t bytes = static_cast<std::size_t>(input.magnitude(what == 0 ? 63 : 12));
     if (what < 6) {

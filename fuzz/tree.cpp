@@ -403,7 +403,7 @@ void end_adopted(void* block) {
 void run(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   Program steps(input);
-  while (!input.empty()) steps.step();
+  while (input.has_step()) steps.step();
   steps.finish();
 }
 

@@ -453,7 +453,7 @@ void Program::search() {
 void run(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   Program program;
-  for (std::size_t steps = 1; !input.empty(); ++steps) {
+  for (std::size_t steps = 1; input.has_step(); ++steps) {
     apart([&] { program.step(input); });
     if (steps % 32 == 0) apart([&] { program.search(); });
   }
