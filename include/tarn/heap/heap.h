@@ -80,10 +80,11 @@ typedef void (*tarn_heap_mark)(tarn_heap heap, size_t committed_bytes, void* con
  * Checked: freeing or resizing what is no live block is found at once (`double free`, `invalid
  * free`), and so is tarn_free_sized or a sized delete with another size (`size mismatch`). Bytes
  * written behind a block (`overrun`) are found when it is freed or resized, and when the heap is
- * walked, cleared or destroyed. A freed block stays in quarantine until 256 KiB of younger ones are
- * there, or until a ceiling, a trim or the end of the heap claims its memory; what was written to
- * it meanwhile (`use after free`) is found then. Blocks in quarantine count as committed, as do the
- * 8 bytes or more behind each block. The table of blocks, 32 bytes for each, does not.
+ * walked, cleared or destroyed. A freed block of up to 2 MiB stays in quarantine until 256 KiB of
+ * younger ones are there, of which each counts for 128 KiB at most, or until a ceiling, a trim or
+ * the end of the heap claims its memory; what was written to it meanwhile (`use after free`) is
+ * found then. Blocks in quarantine count as committed, as do the 8 bytes or more behind each block.
+ * The table of blocks, 32 bytes for each, does not.
  *
  * Guarded: each block has OS pages of its own. It ends, rounded up to 16 or to its alignment, at a
  * page that faults (SIGSEGV) and that counts as committed too; once freed, the whole block faults.

@@ -4,11 +4,15 @@
 #include "engine/threads/span_cache.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "engine/pages/seal.hpp"
 #include "engine/records/live_bytes.hpp"
 #include "engine/records/record.hpp"
 #include "engine/records/totals.hpp"
 #include "platform/base/check.hpp"
+#include "platform/base/fill.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 
@@ -20,6 +24,26 @@ constexpr std::size_t excess_part = 8;
 // How often a span is passed over by span_cache_age() before it goes.
 constexpr std::uint8_t looks_most = 2;
 
+// Reports what has been written to a span that is held back for a hardened heap.
+void require_unchanged(const Page& page) noexcept {
+  const HeapRecord& record = *page.record_now();
+  if (!record.hardened) return;
+  const std::byte* const changed = first_changed(page.base, page.base + seal_watched_bytes, 0);
+  if (TARN_LIKELY(changed == nullptr)) return;
+  report_block_misuse({.kind = Misuse::use_after_free,
+                       .function = "free",
+                       .p = changed,
+                       .start = page.base,
+                       .bytes = page.requested_now(),
+                       .said_bytes = 0,
+                       .expected = nullptr,
+                       .heap_name = record.name,
+                       .heap_id = record.id.load(std::memory_order_relaxed),
+                       .allocated_at = nullptr,
+                       .freed_at = nullptr,
+                       .here = nullptr});
+}
+
 // Takes a span out of its place; null when the place is empty.
 Span* take_out(SpanCache& cache, std::size_t i) noexcept {
   Span* const span = cache.spans[i].load(std::memory_order_relaxed);
@@ -27,6 +51,11 @@ Span* take_out(SpanCache& cache, std::size_t i) noexcept {
   TARN_ASSERT(span->kind_now() == SpanKind::kept);
   cache.spans[i].store(nullptr, std::memory_order_relaxed);
   TARN_FORK_FENCE();
+  auto* const page = static_cast<Page*>(span);
+  if (TARN_UNLIKELY(page->record_now() != &main_record)) {
+    require_unchanged(*page);
+    page->set_record(&main_record);
+  }
   span->set_kind(SpanKind::large);
   return span;
 }
@@ -99,6 +128,19 @@ bool span_cache_keep(Thread& thread, Span* span) noexcept {
   cache.looks[place] = 0;
   cache.spans[place].store(span, std::memory_order_relaxed);
   return true;
+}
+
+bool span_cache_hold(Thread& thread, Span* span) noexcept {
+  TARN_ASSERT(static_cast<Page*>(span)->record_now()->hardened);
+  if (!is_small_enough(*span)) return false;
+  memset(span->base, 0, seal_watched_bytes);
+  add_live(main_record, static_cast<std::int64_t>(span->bytes()));
+  return span_cache_keep(thread, span);
+}
+
+void span_cache_verify(const Thread& thread) noexcept {
+  thread.span_cache.for_each(
+      [](const Span& span) noexcept { require_unchanged(static_cast<const Page&>(span)); });
 }
 
 void span_cache_empty(Thread& thread) noexcept {

@@ -28,6 +28,12 @@ Span* span_cache_take(Thread& thread, std::size_t slices) noexcept;
 // False, with nothing done, when it is too large.
 bool span_cache_keep(Thread& thread, Span* span) noexcept;
 
+// Likewise of a hardened heap, which has let go of it: for delay, as nothing of these heaps is
+// taken from here. Its first bytes are zero until it leaves; what is written to them is reported
+// then, or when somebody looks.
+bool span_cache_hold(Thread& thread, Span* span) noexcept;
+void span_cache_verify(const Thread& thread) noexcept;
+
 // Gives back what is kept; or what was not taken between the last two calls of this.
 void span_cache_empty(Thread& thread) noexcept;
 void span_cache_age(Thread& thread) noexcept;

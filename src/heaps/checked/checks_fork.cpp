@@ -8,6 +8,7 @@
 #include "heaps/checked/checks.hpp"
 #include "heaps/checked/notes.hpp"
 #include "heaps/checked/passthrough.hpp"
+#include "heaps/checked/quarantine.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 
@@ -43,7 +44,7 @@ void repair_checked(Checks& checks, Page* page, Note*& newest_kept) noexcept {
       count_born(checks, place.note->requested());
     } else if (state == NoteState::kept_back) {
       append_kept(checks, newest_kept, place);
-      checks.kept_bytes += place.bytes;
+      checks.kept_bytes += kept_bytes_of(page, place);
     } else {
       place.note->next = reinterpret_cast<std::byte*>(static_cast<Block*>(page->local_free));
       page->local_free = reinterpret_cast<Block*>(place.start);
@@ -66,7 +67,7 @@ void repair_lone(Checks& checks, Page* page, Note*& newest_kept) noexcept {
   if (is_live) return count_born(checks, place.note->requested());
   if (place.note->state() != NoteState::kept_back) return;
   append_kept(checks, newest_kept, place);
-  checks.kept_bytes += page->bytes();
+  checks.kept_bytes += kept_bytes_of(page, place);
 }
 
 }  // namespace

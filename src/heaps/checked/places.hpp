@@ -38,7 +38,7 @@ struct Checks {
   std::array<PlaceClass, class_count> classes{};
   std::byte* oldest_kept = nullptr;  // The blocks in quarantine, linked by their notes.
   std::byte* newest_kept = nullptr;
-  std::size_t kept_bytes = 0;
+  std::size_t kept_bytes = 0;      // Of these, as kept_bytes_of() (quarantine.hpp) counts them.
   std::uint32_t kept_guarded = 0;  // How many of the blocks in quarantine are guarded.
   // Notes of blocks of the system's malloc.
   List<LoneNote, &LoneNote::newer, &LoneNote::older> passed{};

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heaps/checked/quarantine.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/records/record.hpp"
@@ -19,16 +20,15 @@ namespace tarn {
 namespace {
 
 // The most that a heap has in quarantine. Guarded blocks take no memory then, only addresses and
-// mappings.
+// mappings. Of the others a large one counts for half of it: it neither drives all small ones out,
+// nor is it used again at once.
 constexpr std::size_t kept_bytes_max = std::size_t{256} << 10;
+constexpr std::size_t counted_bytes_max = kept_bytes_max / 2;
+constexpr std::size_t block_kept_max = std::size_t{2} << 20;
 constexpr std::uint32_t guarded_kept_max = 1024;
 
 std::size_t bytes_max(const Checks& checks) noexcept {
   return checks.mode == Mode::guarded ? guarded_kept_bytes_max : kept_bytes_max;
-}
-
-std::size_t weight(const Page* page, const Place& place) noexcept {
-  return page->kind_now() == SpanKind::lone ? page->bytes() : place.bytes;
 }
 
 void enqueue(Checks& checks, const Page* page, const Place& place) noexcept {
@@ -42,11 +42,16 @@ void enqueue(Checks& checks, const Page* page, const Place& place) noexcept {
         .note->next = place.start;
   }
   checks.newest_kept = place.start;
-  checks.kept_bytes += weight(page, place);
+  checks.kept_bytes += kept_bytes_of(page, place);
   if (place.note->has(Note::guarded)) ++checks.kept_guarded;
 }
 
 }  // namespace
+
+std::size_t kept_bytes_of(const Page* page, const Place& place) noexcept {
+  const std::size_t bytes = page->kind_now() == SpanKind::lone ? page->bytes() : place.bytes;
+  return place.note->has(Note::guarded) ? bytes : std::min(bytes, counted_bytes_max);
+}
 
 void keep_back(HeapRecord& record, Page* page, const Place& place) noexcept {
   Checks& checks = *record.checks;
@@ -58,11 +63,11 @@ void keep_back(HeapRecord& record, Page* page, const Place& place) noexcept {
   if (is_guarded) {
     place.note->set_state(NoteState::kept_back);
     TARN_FORK_FENCE();
-    if (weight(page, place) > bytes_max(checks) || !guarded_close(page)) {
+    if (kept_bytes_of(page, place) > bytes_max(checks) || !guarded_close(page)) {
       return give_guarded(record, page);
     }
   } else {
-    if (weight(page, place) > bytes_max(checks)) return free_place(record, page, place);
+    if (place.bytes > block_kept_max) return free_place(record, page, place);
     place.note->set_state(NoteState::taken);
     TARN_FORK_FENCE();
     memset(place.start, freed_byte, place.bytes);
@@ -92,8 +97,8 @@ void release_oldest(HeapRecord& record) noexcept {
   verify_freed(record, place, {"free", nullptr});
   checks.oldest_kept = place.note->next;
   if (checks.oldest_kept == nullptr) checks.newest_kept = nullptr;
-  TARN_ASSERT(checks.kept_bytes >= weight(page, place));
-  checks.kept_bytes -= weight(page, place);
+  TARN_ASSERT(checks.kept_bytes >= kept_bytes_of(page, place));
+  checks.kept_bytes -= kept_bytes_of(page, place);
   if (!is_guarded) return free_place(record, page, place);
   TARN_ASSERT(checks.kept_guarded != 0);
   --checks.kept_guarded;

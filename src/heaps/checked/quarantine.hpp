@@ -15,6 +15,9 @@ namespace tarn {
 // Of blocks that are guarded, the most bytes in quarantine.
 inline constexpr std::size_t guarded_kept_bytes_max = std::size_t{16} << 20;
 
+// What a block in quarantine counts for in Checks::kept_bytes.
+std::size_t kept_bytes_of(const Page* page, const Place& place) noexcept;
+
 // Puts a live block that the program frees into the quarantine. Its note is up to date but for the
 // state.
 void keep_back(HeapRecord& record, Page* page, const Place& place) noexcept;

@@ -10,6 +10,7 @@
 #include "engine/threads/delay.hpp"
 #include "engine/threads/exclusive_pages.hpp"
 #include "engine/threads/orphans.hpp"
+#include "engine/threads/span_cache.hpp"
 #include "heaps/heap/heap_large.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
@@ -368,6 +369,7 @@ void hardened_verify(HeapRecord& record, const char* function) noexcept {
     Delay::for_each(current_thread->delay, [&](const Page& page, const Block* block) noexcept {
       hardened_leave(page, block, given.site);
     });
+    span_cache_verify(*current_thread);
   }
   std::size_t bytes = 0;
   for_each_page(record, [&](const Page& page) noexcept {

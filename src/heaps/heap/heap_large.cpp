@@ -70,6 +70,8 @@ void heap_large_free(Span* span) noexcept {
     add_live(*record, -static_cast<std::int64_t>(span->bytes()));
   }
   if (record->secret) wipe(span->base, span->bytes());
+  const bool is_held = record->hardened && current_thread != no_thread();
+  if (is_held && span_cache_hold(*current_thread, span)) return;
   large_give(span, source);
   tend_zone(*record);
 }

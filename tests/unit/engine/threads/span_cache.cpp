@@ -7,6 +7,9 @@
 #include <cstring>
 
 #include "actor.hpp"
+#include "engine/pages/seal.hpp"
+#include "engine/records/live_bytes.hpp"
+#include "engine/records/record.hpp"
 #include "engine/records/totals.hpp"
 #include "heaps/heap/large.hpp"
 #include "malloc/process/account.hpp"
@@ -203,6 +206,60 @@ TEST_F(SpanCacheTest, AThreadWithoutARecordKeepsNone) {
   large_free(page_map.span_of(p));
   set_current_thread(before);
   EXPECT_NE(kind_of(p), SpanKind::kept);
+}
+
+// The heap has let go of the block, and counts it no more.
+class HeldSpanTest : public SpanCacheTest {
+ protected:
+  HeldSpanTest() {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    hardened_.hardened = true;
+    p_ = static_cast<unsigned char*>(take(900'000));
+    std::memset(p_, 1, 900'000);
+    span_ = page_map.span_of(p_);
+    static_cast<Page*>(span_)->set_record(&hardened_);
+    actor_.run([&] {
+      add_live(main_record, -static_cast<std::int64_t>(span_->bytes()));
+      EXPECT_TRUE(span_cache_hold(*current_thread, span_));
+    });
+  }
+  void verify() { span_cache_verify(actor_.record()); }
+
+  HeapRecord hardened_;
+  unsigned char* p_ = nullptr;
+  Span* span_ = nullptr;
+};
+
+TEST_F(HeldSpanTest, ItsFirstBytesAreZeroAndItServesMallocsOwnWhenItLeaves) {
+  EXPECT_EQ(span_->kind_now(), SpanKind::kept);
+  for (std::size_t i = 0; i < seal_watched_bytes; ++i) ASSERT_EQ(p_[i], 0) << i;
+  EXPECT_EQ(p_[seal_watched_bytes], 1);
+  verify();
+  EXPECT_EQ(take(900'000), p_);
+  EXPECT_EQ(static_cast<Page*>(span_)->record_now(), &main_record);
+  free(p_);
+}
+
+TEST_F(HeldSpanTest, WhatIsWrittenToItIsReportedByALookAndWhenItLeaves) {
+  p_[seal_watched_bytes] = 2;
+  verify();
+  p_[seal_watched_bytes - 1] = 2;
+  EXPECT_DEATH(verify(), "use after free");
+  EXPECT_DEATH(take(900'000), "use after free");
+  p_[seal_watched_bytes - 1] = 0;
+  verify();
+}
+
+TEST_F(HeldSpanTest, OneThatIsTooLargeIsLeftAlone) {
+  auto* const p = static_cast<unsigned char*>(take(kept_slices_most << slice_shift));
+  p[0] = 1;
+  Span* const span = page_map.span_of(p);
+  static_cast<Page*>(span)->set_record(&hardened_);
+  actor_.run([&] { EXPECT_FALSE(span_cache_hold(*current_thread, span)); });
+  EXPECT_EQ(p[0], 1);
+  EXPECT_EQ(span->kind_now(), SpanKind::large);
+  static_cast<Page*>(span)->set_record(&main_record);
+  free(p);
 }
 
 TEST_F(SpanCacheTest, WhatIsKeptIsNotLiveInTheAccount) {

@@ -13,6 +13,7 @@ namespace tarn {
 namespace {
 
 constexpr std::size_t kept_bytes_max = std::size_t{256} << 10;
+constexpr std::size_t block_kept_max = std::size_t{2} << 20;
 constexpr std::uint32_t guarded_kept_max = 1024;
 
 class QuarantineTest : public CheckedHeapTest {
@@ -65,12 +66,27 @@ TEST_F(QuarantineTest, KeepsBackSoManyBytesAndNoMore) {
   EXPECT_EQ(checks().oldest_kept, blocks[blocks.size() - kept]);
 }
 
-TEST_F(QuarantineTest, ABlockThatIsLargerThanAllIsNotKeptBack) {
+TEST_F(QuarantineTest, ABlockThatIsTooLargeIsNotKeptBack) {
   void* const small = allocate(40);
   free(small);
-  void* const large = allocate(kept_bytes_max + 1);
+  void* const large = allocate(block_kept_max + 1);
   free(large);
   EXPECT_EQ(checks().newest_kept, small) << "nor does it drive others out";
+}
+
+TEST_F(QuarantineTest, TwoLargeBlocksAreKeptBackBesideNoOther) {
+  void* const small = allocate(40);
+  free(small);
+  std::vector<void*> large;
+  for (int i = 0; i < 3; ++i) large.push_back(allocate(block_kept_max / 2));
+  free(large[0]);
+  EXPECT_EQ(checks().oldest_kept, small);
+  EXPECT_EQ(checks().newest_kept, large[0]);
+  free(large[1]);
+  EXPECT_EQ(checks().oldest_kept, large[0]);
+  free(large[2]);
+  EXPECT_EQ(checks().oldest_kept, large[1]);
+  EXPECT_EQ(checks().newest_kept, large[2]);
 }
 
 TEST_F(QuarantineTest, AllAreReleasedButNotInAWalk) {
