@@ -118,7 +118,7 @@ TEST(OperatorsBeside, FromAnotherThread) {
 TEST(OperatorsBeside, MisuseIsReported) {
   EXPECT_DEATH(
       {
-        char* const inside = new char[1 << 20];
+        char* const inside = new char[1 << 28];  // Where no heap was that has ended meanwhile.
         ::operator delete(opaque_block(inside + 16));
       },
       "tarn: invalid free: ");
