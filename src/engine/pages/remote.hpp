@@ -45,8 +45,8 @@ struct Remote {
                                std::uint64_t head) noexcept {
     TARN_ASSERT(threshold <= remote_count_max && count <= remote_count_max);
     TARN_ASSERT(head <= UINT32_MAX);
-    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): 1 << 32 has its place in
-    // 64 bits.
+    // 1 << 32 has its place in 64 bits.
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
     return {static_cast<std::uint64_t>(state) << 60 | threshold << 46 | count << 32 | head};
   }
   static constexpr Remote empty(RemoteState state) noexcept { return make(state, 0, 0, 0); }

@@ -39,8 +39,7 @@ int visit_chunk(tarn_pool_chunk& chunk, tarn_pool_visit visit, void* context) no
     std::uint64_t left = UINT64_MAX;
     while ((bits[i] & left) != 0) {
       const auto bit = static_cast<unsigned>(std::countr_zero(bits[i] & left));
-      // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the word is not 0: bit
-      // < 64.
+      // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): bit < 64
       left = bit == 63 ? 0 : UINT64_MAX << (bit + 1);
       const int result = visit(block_at(chunk, i * 64 + bit), context);
       if (result != 0) return result;

@@ -47,8 +47,8 @@ Mapping parse(const char* text) noexcept {
   // NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult): a line that was read.
   m.readable = text[0] == 'r';
   m.writable = text[1] == 'w';
-  // NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult)
   const bool is_private = text[3] == 'p';
+  // NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult)
   const char* const name = strpbrk(text, "/[");
   m.is_named = name != nullptr;
   if (name == nullptr) return m;
