@@ -3,11 +3,12 @@
 #
 # SPDX-License-Identifier: MIT
 
-# start_server VARIABLE=VALUE...: with these in its environment, until it answers. Not through a
-# function: in the background that would be a shell, and the server its child.
+# start_server VARIABLE=VALUE...: with these in its environment, and with $server_options, until it
+# answers. Not through a function: in the background that would be a shell, and the server its
+# child.
 start_server() {
   env "$@" redis-server --port 0 --unixsocket "$work/socket" --dir "$work" --save '' \
-    --daemonize no --logfile "$work/log" &
+    --daemonize no --logfile "$work/log" ${server_options-} &
   server=$!
   tries=0
   while [ "$(ask ping 2> "$work/ping")" != PONG ]; do
