@@ -88,9 +88,10 @@ struct alignas(cache_line_bytes) Page : Span {
   SizeClass size_class = 0;
   bool queued = false;
 
-  // Adoption changes it while other threads read it. Both thread heaps have the same record.
-  ThreadHeap* heap_now() const noexcept { return __atomic_load_n(&heap, __ATOMIC_RELAXED); }
-  void set_heap(ThreadHeap* h) noexcept { __atomic_store_n(&heap, h, __ATOMIC_RELAXED); }
+  // Adoption changes it while other threads read it. Both thread heaps have the same record, and
+  // what the new one says of itself was written before.
+  ThreadHeap* heap_now() const noexcept { return __atomic_load_n(&heap, __ATOMIC_ACQUIRE); }
+  void set_heap(ThreadHeap* h) noexcept { __atomic_store_n(&heap, h, __ATOMIC_RELEASE); }
 
   // For a large block: deleting its heap changes it while other threads read it.
   HeapRecord* record_now() const noexcept { return __atomic_load_n(&record, __ATOMIC_RELAXED); }

@@ -96,7 +96,7 @@ struct ThreadHeap {
   std::int64_t look_part = 1;  // The part of the total that it must grow by before the next look.
   bool live_is_sure = false;   // The last look found little that was not known.
   std::int64_t process_delta = 0;  // Told to the heap and not yet to the process.
-  Thread* thread = nullptr;
+  Watched<Thread*> thread{};         // Others ask whether it is they.
   Watched<HeapRecord*> record;       // The heap's record; malloc's once the heap has been deleted.
   HeapRecord* refused_by = nullptr;  // The heap whose ceiling refused the last refill.
   bool left_over = false;            // Its heap was deleted, and its pages were flushed.
@@ -282,8 +282,8 @@ inline bool is_hardened(const Page& page) noexcept {
 // page is no lost one, and that of a heap
 inline Thread* thread_of(const Page& page) noexcept {
   Thread* const owner = page.owner.load(std::memory_order_relaxed);
-  const bool says = owner != &frozen_owner && owner != &hardened_owner;
-  return says ? owner : page.heap_now()->thread;
+  if (owner != &frozen_owner && owner != &hardened_owner) return owner;
+  return page.heap_now()->thread;
 }
 
 extern TARN_INITIAL_EXEC __thread Thread* current_thread;

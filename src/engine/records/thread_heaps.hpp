@@ -34,7 +34,8 @@ inline bool is_lost(const ThreadHeap& thread_heap) noexcept {
 
 // Whom the thread heap's pages name as their owner.
 inline Thread* owner_of_pages(const ThreadHeap& thread_heap) noexcept {
-  return thread_heap.record->hardened ? &hardened_owner : thread_heap.thread;
+  Thread* const thread = thread_heap.thread;
+  return thread_heap.record->hardened ? &hardened_owner : thread;
 }
 
 // The thread's thread heap of a heap; null when there is none. Any thread that is inside the heap.
