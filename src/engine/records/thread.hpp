@@ -95,7 +95,7 @@ struct ThreadHeap {
   std::int64_t look_again_at = 0;  // The total at which the pages are looked at again.
   std::int64_t look_part = 1;  // The part of the total that it must grow by before the next look.
   bool live_is_sure = false;   // The last look found little that was not known.
-  std::int64_t process_delta = 0;  // Told to the heap and not yet to the process.
+  std::int64_t process_delta = 0;    // Told to the heap and not yet to the process.
   Watched<Thread*> thread{};         // Others ask whether it is they.
   Watched<HeapRecord*> record;       // The heap's record; malloc's once the heap has been deleted.
   HeapRecord* refused_by = nullptr;  // The heap whose ceiling refused the last refill.
