@@ -41,6 +41,7 @@ class FileKills : public testing::Test {
   }
 
   // Of the head, which is exchanged between versions.
+  static constexpr std::uint64_t unfinished = 0x3065'6c69'666e'7274;
   static constexpr std::streamoff busy = 8;
   static constexpr std::streamoff free_bytes = 72;
   static constexpr std::streamoff chunks = 88;
@@ -70,6 +71,31 @@ TEST_F(FileKills, CountsThatWereNotWrittenAreCountedAnew) {
   FileSource file(path_.c_str(), options_);
   EXPECT_TRUE(file.check());
   EXPECT_EQ(word(busy), 0u);
+}
+
+// Before the first byte, and before the last one: what creates the file again makes it whole.
+TEST_F(FileKills, AFileThatWasNotFinishedIsMadeAnew) {
+  FileSourceOptions opened = options_;
+  opened.create = false;
+  std::filesystem::resize_file(path_, 8192);
+  EXPECT_EQ(FileSource(path_.c_str(), opened, std::nothrow).error(), EBADMSG);
+  for (const std::uint64_t magic : {std::uint64_t{0}, unfinished}) {
+    set_word(0, magic);  // The second time over a file that is whole: its counts are there.
+    {
+      FileSource file(path_.c_str(), options_);
+      EXPECT_TRUE(file.check());
+      EXPECT_NE(file.acquire(1000, 16).data, nullptr);
+    }
+    EXPECT_TRUE(FileSource(path_.c_str(), opened, std::nothrow));
+  }
+}
+
+TEST_F(FileKills, SomebodyElsesFileIsNotMadeAnew) {
+  std::filesystem::resize_file(path_, 8192);
+  set_word(8184, std::uint64_t{1} << 56);
+  EXPECT_EQ(FileSource(path_.c_str(), options_, std::nothrow).error(), EBADMSG);
+  EXPECT_EQ(word(8184), std::uint64_t{1} << 56);
+  EXPECT_EQ(word(0), 0u);
 }
 
 TEST_F(FileKills, AnywhereAtAll) {

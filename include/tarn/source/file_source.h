@@ -29,10 +29,11 @@ extern "C" {
 #endif
 
 enum tarn_file_flag {
-  TARN_FILE_CREATE = 1,        /* Creates the file if it does not exist or is empty. */
-  TARN_FILE_EXCLUSIVE = 2,     /* With TARN_FILE_CREATE: the file must not exist. */
-  TARN_FILE_PRIVATE = 4,       /* Changes stay in this process and are lost at its end. The file has
-                                  to be readable only. No process may change it meanwhile. */
+  TARN_FILE_CREATE = 1,    /* Creates the file if it does not exist, is empty or all zeros, or if
+                              the process that was creating it has died. */
+  TARN_FILE_EXCLUSIVE = 2, /* With TARN_FILE_CREATE: the file must not exist. */
+  TARN_FILE_PRIVATE = 4,   /* Changes stay in this process and are lost at its end. The file has
+                              to be readable only. No process may change it meanwhile. */
   TARN_FILE_SHARED_MEMORY = 8, /* `name` is a name of shared memory: it begins with a slash, and has
                                   no other one. */
   TARN_FILE_DESCRIPTOR = 16    /* The file is `descriptor`, which is copied; `name` is not used. It

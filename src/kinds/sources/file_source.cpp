@@ -15,6 +15,7 @@
 #include "kinds/sources/checked_blocks.hpp"
 #include "platform/base/bits.hpp"
 #include "platform/base/config.hpp"
+#include "platform/base/fill.hpp"
 #include "platform/os/file.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/vm.hpp"
@@ -26,6 +27,7 @@ namespace tarn {
 namespace {
 
 constexpr std::uint64_t file_magic = 0x3165'6c69'666e'7274;  // "trnfile1" as it lies in memory.
+constexpr std::uint64_t file_unfinished = 0x3065'6c69'666e'7274;  // "trnfile0": being made.
 constexpr std::size_t base_alignment = std::size_t{2} << 20;
 constexpr std::size_t bytes_max_default = std::size_t{1} << 30;
 constexpr std::size_t growth_max = std::size_t{64} << 20;
@@ -259,8 +261,9 @@ int begin_file(tarn_file_source& source, const tarn_file_source_options& options
   if (!os::file_extend(source.file, bytes) || !map_up_to(source, bytes, true)) {
     return fail(source, errno);
   }
-  FileHead& head = head_of(source);
-  head = {};
+  FileHead& head = head_of(source);  // Zeros, or what a process left that died in these lines.
+  head.magic = file_unfinished;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   tarn_gaps_begin(&head.gaps);
   head.gaps.bytes = bytes - head_bytes;
   tarn_gaps_give(base_of(source), &head.gaps, 0, head.gaps.bytes);
@@ -270,10 +273,22 @@ int begin_file(tarn_file_source& source, const tarn_file_source_options& options
   return 0;
 }
 
-int open_existing(tarn_file_source& source, std::size_t bytes) noexcept {
+// Whether the process that made the file died before it was done.
+bool is_unfinished(const tarn_file_source& source, std::size_t bytes) noexcept {
+  const std::uint64_t magic = head_of(source).magic;
+  const auto* const start = reinterpret_cast<const std::byte*>(source.start);
+  return magic == file_unfinished ||
+         (magic == 0 && first_changed(start, start + bytes, 0) == nullptr);
+}
+
+int open_existing(tarn_file_source& source, const tarn_file_source_options& options,
+                  std::size_t bytes) noexcept {
   // Holes in the file are backed, since a store into one might end the process.
   if (is_shared(source) && !os::file_extend(source.file, bytes)) return fail(source, errno);
   if (!map_up_to(source, bytes, true)) return fail(source, errno);
+  if ((options.flags & TARN_FILE_CREATE) != 0 && is_unfinished(source, bytes)) {
+    return begin_file(source, options);
+  }
   if (!is_sound(source, bytes)) return fail(source, EBADMSG);
   head_of(source).busy = 0;
   return 0;
@@ -299,7 +314,7 @@ int begin(tarn_file_source& source, const tarn_file_source_options& options) noe
   source.start = start + ((0 - address_of(start)) & (base_alignment - 1));
   TARN_ASSERT(is_aligned(source.start, base_alignment));
   TARN_ASSERT(source.start + source.bytes_max <= start + source.reserved_bytes);
-  return is_new ? begin_file(source, options) : open_existing(source, bytes);
+  return is_new ? begin_file(source, options) : open_existing(source, options, bytes);
 }
 
 }  // namespace
