@@ -84,6 +84,7 @@ TEST_F(FileKills, AFileThatWasNotFinishedIsMadeAnew) {
     {
       FileSource file(path_.c_str(), options_);
       EXPECT_TRUE(file.check());
+      EXPECT_EQ(file.stats().chunks, 0u);
       EXPECT_NE(file.acquire(1000, 16).data, nullptr);
     }
     EXPECT_TRUE(FileSource(path_.c_str(), opened, std::nothrow));
