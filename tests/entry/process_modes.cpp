@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <thread>
 
 #include "tarn/heap/heap.h"
+#include "tarn/heap/malloc.h"
 #include "tarn/pool/xalloc.h"
 
 namespace {
@@ -187,6 +189,44 @@ TEST(ProcessModes, BlocksGoByTheFunctionsOfTheirFamily) {
   std::free(opaque(::strdup("of the C library")));
 }
 
+// Each alignment with each other: what is told is compared, and only that.
+TEST(ProcessModes, BlocksGoByTheAlignmentThatWasAskedFor) {
+  const testing::KilledBySignal aborts(SIGABRT);
+  constexpr std::size_t alignments[] = {
+      1, 16, 32, 4096, std::size_t{1} << 18, std::size_t{1} << 19};
+  constexpr std::size_t told_apart = std::size_t{1} << 18;  // From here on all count as one.
+  for (const std::size_t asked : alignments) {
+    const std::align_val_t of_block{asked};
+    for (const std::size_t said : alignments) {
+      const std::align_val_t of_call{said};
+      void* const p = opaque(::operator new(100, of_block));
+      const bool good =
+          said == asked || std::max(said, asked) <= 16 || std::min(said, asked) >= told_apart;
+      if (good) {
+        ::operator delete(p, of_call);
+        continue;
+      }
+      const auto told = [told_apart](std::size_t alignment) {
+        return std::to_string(std::clamp<std::size_t>(alignment, 16, told_apart));
+      };
+      const std::string report = "tarn: alignment mismatch: operator delete\\(.*an alignment of " +
+                                 told(said) + ", allocated with " + told(asked) + "[^0-9]";
+      EXPECT_EXIT(::operator delete(p, of_call), aborts, report);
+      EXPECT_EXIT(::operator delete (p, std::size_t{100}, of_call), aborts, report);
+      ::operator delete (p, std::size_t{100}, of_block);
+    }
+  }
+  int* const numbers = opaque(static_cast<int*>(::operator new[](400, std::align_val_t{64})));
+  EXPECT_EXIT(::operator delete[](opaque(numbers), std::align_val_t{128}), aborts,
+              "tarn: alignment mismatch: operator delete\\[\\]\\(");
+  ::operator delete[](numbers, std::align_val_t{64});
+  void* const p = opaque(std::aligned_alloc(64, 128));
+  EXPECT_EXIT(tarn_free_aligned_sized(opaque(p), 32, 128), aborts,
+              "tarn: alignment mismatch: free");
+  std::free(p);  // Says nothing.
+  tarn_free_aligned_sized(opaque(std::aligned_alloc(64, 128)), 64, 128);
+}
+
 TEST(ProcessModes, XfreeTakesWhatMallocGave) {
   for (const std::size_t bytes : {0u, 100u, 5'000u, 2'000'000u}) {
     tarn_xfree(take(bytes));
@@ -199,15 +239,54 @@ TEST(ProcessModes, XfreeTakesWhatMallocGave) {
 TEST(ProcessModes, AWriteAfterTheFreeIsReportedAtItsByte) {
   const testing::KilledBySignal aborts(SIGABRT);
   if (!is_hardened()) GTEST_SKIP() << "a quarantine tells it later";
-  for (const int byte : {0, 3, 9, 40}) {
-    const auto write = [byte] {
-      char* const p = take(100);
+  struct Write {
+    std::size_t bytes;
+    std::size_t byte;
+  };
+  constexpr Write writes[] = {{100, 0},     {100, 3},     {100, 9},        {100, 40},
+                              {3000, 2999}, {3000, 1023}, {40'000, 39'950}};
+  for (const Write& one : writes) {
+    const auto write = [&one] {
+      char* const p = take(one.bytes);
       std::free(p);
-      opaque(p)[byte] = 1;
-      for (int i = 0; i < 100'000; ++i) std::free(take(100));
+      opaque(p)[one.byte] = 1;
+      for (int i = 0; i < 100'000; ++i) std::free(take(one.bytes));
     };
     EXPECT_EXIT(write(), aborts,
-                "tarn: use after free: .*100 bytes.*byte " + std::to_string(byte) + ";");
+                "tarn: use after free: .*" + std::to_string(one.bytes) + " bytes.*byte " +
+                    std::to_string(one.byte) + ";");
+  }
+}
+
+// Also of the first block of a page that is handed out.
+TEST(ProcessModes, AWriteInFrontOfABlockIsReportedAtTheEnd) {
+  if (!is_hardened()) GTEST_SKIP() << "the page in front of a first block is no block's";
+  for (const std::size_t bytes : {24u, 200u, 3000u}) {
+    for (int i = 0; i < 25; ++i) {
+      char* const p = take(bytes);
+      const std::string said = "tarn: underrun: exit: .*" + std::to_string(bytes) + " bytes";
+      EXPECT_EXIT((opaque(p)[-1] ^= 1, std::exit(0)), testing::KilledBySignal(SIGABRT),
+                  said + ".* before its start, 1 byte");
+      EXPECT_EXIT((opaque(p)[-3] ^= 1, std::exit(0)), testing::KilledBySignal(SIGABRT),
+                  said + ".* before its start, 3 byte");
+      // Not freed: the next one is another.
+    }
+  }
+}
+
+TEST(ProcessModes, AFreedBlockOfItsOwnIsOutOfReach) {
+  const testing::KilledBySignal faults(SIGSEGV);
+  if (!is_hardened() && !is_guarded()) GTEST_SKIP() << "checked: told by the quarantine";
+  char* const p = take(500'000);
+  std::memset(p, 1, 500'000);
+  const std::string said = "tarn: use after free: a ";
+  EXPECT_EXIT((std::free(p), opaque(p)[250'000] = 1), faults, said + "write.*500000 bytes");
+  EXPECT_EXIT((std::free(p), std::exit(opaque(p)[499'999])), faults, said + "read.*500000 bytes");
+  std::free(p);
+  for (int i = 0; i < 100; ++i) {
+    char* const next = take(500'000 + static_cast<std::size_t>(i) * 1000);
+    std::memset(next, 1, 500'000);
+    std::free(next);
   }
 }
 

@@ -47,7 +47,8 @@ TARN_API void tarn_free(void* p);
 
 /* As tarn_free (C23). `size` and `alignment` must be those that were asked for. A size that the
  * block cannot have is reported ("tarn: size mismatch: ..."), by checked, guarded and passthrough
- * heaps (tarn/heap/heap.h) any other one; with TARN_OPTIONS=check_sizes=0 none is. */
+ * heaps (tarn/heap/heap.h) any other one; with TARN_OPTIONS=check_sizes=0 none is. Another
+ * alignment is reported ("tarn: alignment mismatch: ...") where malloc's mode is not fast. */
 TARN_API void tarn_free_sized(void* p, size_t size);
 TARN_API void tarn_free_aligned_sized(void* p, size_t alignment, size_t size);
 

@@ -36,6 +36,7 @@ void renew(Page* page) noexcept {
   page->countdown = 0;
   page->kept = 0;
   page->carved = 0;
+  page->reserved = 0;
   page->zeroed = true;
 }
 
@@ -70,6 +71,7 @@ Page* page_take(std::size_t size_class, std::size_t block_bytes, PageLength leng
   page->capacity = static_cast<std::uint32_t>(span->bytes() / page->block_bytes);
   TARN_ASSERT(page->capacity != 0 && page->capacity <= remote_count_max);
   page->carved = 0;
+  page->reserved = 0;
   page->live_seen = 0;
   page->size_class = static_cast<SizeClass>(size_class);
   page->queued = false;
@@ -288,7 +290,7 @@ bool page_check(const Page* page) noexcept {
   }
   if (page->carved > page->capacity) return false;
   // A purge that began meanwhile took what the lists led through.
-  return page->live() + listed == page->carved || page_has_no_lists(page);
+  return page->reserved + page->live() + listed == page->carved || page_has_no_lists(page);
 }
 
 }  // namespace tarn

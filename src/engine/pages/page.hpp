@@ -2,7 +2,7 @@
 //
 //   | block 0 | block 1 | ... | block carved-1 | never touched ............. | < 1 block |
 //
-// live + free + local_free + remote == carved <= capacity
+// reserved + live + free + local_free + remote == carved <= capacity
 // live + remote == countdown + kept      (blocks handed out whose free the owner has not seen)
 //
 // `countdown` is what free() decrements; at zero the owner takes the slow path. `kept` is the rest:
@@ -87,6 +87,7 @@ struct alignas(cache_line_bytes) Page : Span {
   std::uint32_t live_seen = 0;  // Live blocks when the statistics last looked.
   SizeClass size_class = 0;
   bool queued = false;
+  std::uint8_t reserved = 0;  // The first blocks, which are nobody's: see page_seal().
 
   // Adoption changes it while other threads read it. Both thread heaps have the same record, and
   // what the new one says of itself was written before.

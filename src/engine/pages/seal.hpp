@@ -2,8 +2,11 @@
 // only the process that wrote it can have written it (docs/design/hardened.md).
 //
 //   live   | what was asked for ................ | unused: canary ... | seal |
-//   free   | link, or freed_byte ... | freed_byte ... | 0 ... | as it was | seal |
-//            8 bytes                   8 bytes: the head's   up to seal_watched_bytes
+//   free   | link, or freed_byte ... | freed_byte ... | 0 ... | as it was | 0 ... | as it was |
+//   seal |
+//            8 bytes                   8 bytes: the head's   |             the tail: the last of
+//                                                            |             what was asked for
+//                                                            up to seal_watched_bytes
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -21,6 +24,14 @@ inline constexpr std::size_t seal_bytes = sizeof(std::uint64_t);
 // So many bytes of a block are zeroed when it is freed, and looked at when it is taken again.
 inline constexpr std::size_t seal_watched_bytes = 1024;
 
+// Likewise of the last ones that were asked for, as far as they are on the seal's OS page: another
+// one may never have been touched.
+inline constexpr std::size_t seal_tail_bytes = 64;
+
+// Pages of so many blocks or more keep the first one back, so that what is written in front of the
+// second is found, too. Little of it is ever touched.
+inline constexpr std::uint32_t seal_reserving_capacity = 4;
+
 // Of what seals are made. Written once, before the first of them.
 struct SealSecrets {
   std::uint64_t added = 0;
@@ -36,19 +47,20 @@ struct SealSecrets {
 };
 extern SealSecrets seal_secrets;
 
-// What a seal says: | 0 | unused 24 | family 7 | live 1 | 0 in the 8 lowest, which an overrun by
+// What a seal says: | 0 | unused 24 | origin 7 | live 1 | 0 in the 8 lowest, which an overrun by
 // one byte hits |. Of a block that is live, or was: the bytes between its last one and the seal,
 // and what the caller gave (heaps/heap/request.hpp).
 struct SealWord {
   static constexpr unsigned live_shift = 8;
-  static constexpr unsigned family_shift = live_shift + 1;
-  static constexpr unsigned unused_shift = family_shift + 7;
+  static constexpr unsigned origin_shift = live_shift + 1;
+  static constexpr unsigned unused_shift = origin_shift + 7;
   static constexpr unsigned bits = unused_shift + 24;
   static constexpr std::uint64_t live_bit = std::uint64_t{1} << live_shift;
+  static constexpr std::uint64_t first_byte = live_bit - 1;
   // What is 0 of each seal that is whole.
-  static constexpr std::uint64_t zeros = ~std::uint64_t{0} << bits | (live_bit - 1);
+  static constexpr std::uint64_t zeros = ~std::uint64_t{0} << bits | first_byte;
   static constexpr std::uint32_t unused_most = (1U << (bits - unused_shift)) - 1;
-  static constexpr unsigned family_most = (1U << (unused_shift - family_shift)) - 1;
+  static constexpr unsigned origin_most = (1U << (unused_shift - origin_shift)) - 1;
 
   std::uint64_t word;
 
@@ -56,14 +68,14 @@ struct SealWord {
   // The next two at once, by one comparison.
   constexpr bool is_live() const noexcept { return (word & (zeros | live_bit)) == live_bit; }
   constexpr bool is_free() const noexcept { return (word & (zeros | live_bit)) == 0; }
-  constexpr std::uint8_t family() const noexcept {
-    return static_cast<std::uint8_t>(word >> family_shift & family_most);
+  constexpr std::uint8_t origin() const noexcept {
+    return static_cast<std::uint8_t>(word >> origin_shift & origin_most);
   }
   constexpr std::uint32_t unused() const noexcept {
     return static_cast<std::uint32_t>(word >> unused_shift) & unused_most;
   }
-  static constexpr SealWord live(std::uint8_t family, std::uint32_t unused) noexcept {
-    return {std::uint64_t{unused} << unused_shift | std::uint64_t{family} << family_shift |
+  static constexpr SealWord live(std::uint8_t origin, std::uint32_t unused) noexcept {
+    return {std::uint64_t{unused} << unused_shift | std::uint64_t{origin} << origin_shift |
             live_bit};
   }
   // What is left of a live block's.
@@ -101,14 +113,29 @@ inline std::byte* seal_head_end(const Page& page, const void* p) noexcept {
   return end < seal_place(page, p) ? end : seal_place(page, p);
 }
 
-// Where what is zero of a free block ends.
+// Where what is zero of a free block ends, but for its tail.
 inline std::byte* seal_watched_end(const Page& page, const void* p) noexcept {
   std::byte* const end = static_cast<std::byte*>(const_cast<void*>(p)) + seal_watched_bytes;
   return end < seal_place(page, p) ? end : seal_place(page, p);
 }
+struct SealTail {  // Both are aligned to 8.
+  std::byte* begin;
+  std::byte* end;
+};
+// pre: unused, of the block's seal, is no more than there is in front of that
+inline SealTail seal_tail(const Page& page, const void* p, std::uint32_t unused) noexcept {
+  std::byte* const seal = seal_place(page, p);
+  std::byte* const with_seal = seal - address_of(seal) % slice_bytes;
+  std::byte* const watched_end = seal_watched_end(page, p);
+  std::byte* const least = watched_end < with_seal ? with_seal : watched_end;
+  std::byte* const end = seal - unused / 8 * 8;
+  if (end <= least) return {least, least};
+  return {end - least < std::ptrdiff_t{seal_tail_bytes} ? least : end - seal_tail_bytes, end};
+}
 
 // Makes the blocks that page_carve() has just made, so many, as freed ones are, and puts them in an
-// order that nobody can foresee. pre: they are on page->free, side by side
-void page_seal(Page& page, std::uint32_t count) noexcept;
+// order that nobody can foresee. Returns how many are on page->free: one less, or none, where the
+// page's first one is reserved. pre: they are on page->free, side by side
+std::uint32_t page_seal(Page& page, std::uint32_t count) noexcept;
 
 }  // namespace tarn

@@ -188,6 +188,7 @@ struct SpanCache {
   static constexpr std::size_t places = 3;
   std::array<std::atomic<Span*>, places> spans{};
   std::array<std::uint8_t, places> looks{};  // How often a span was passed over.
+  std::array<bool, places> closed{};         // Out of reach, or about to be.
   std::size_t next = 0;                      // Where room is made next.
   Counter taken;                             // Blocks that came from here.
 

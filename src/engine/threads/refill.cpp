@@ -42,7 +42,8 @@ bool reuse_freed(Page& page) noexcept {
     if (seen.count() != 0) page_attach(&page, page_collect_unless_mailed(&page, RemoteState::open));
     if (page.local_free == nullptr) return false;
   }
-  const std::uint32_t freed = page.carved + 1 - page.countdown;  // All that is not live.
+  // All that is not live.
+  const std::uint32_t freed = page.carved - page.reserved + 1 - page.countdown;
   // A link that was written over may end the list early, which nobody would notice. After a fork
   // the count may be one off.
   if (TARN_UNLIKELY(page.heap->record->hardened) && !orphans.has_vanished()) {
@@ -55,8 +56,11 @@ bool reuse_freed(Page& page) noexcept {
 }
 
 void carve(Page& page) noexcept {
-  const std::uint32_t count = page_carve(&page);
-  if (TARN_UNLIKELY(page.heap->record->hardened)) page_seal(page, count);
+  std::uint32_t count = page_carve(&page);
+  if (TARN_UNLIKELY(page.heap->record->hardened)) {
+    count = page_seal(page, count);
+    if (count == 0) count = page_seal(page, page_carve(&page));  // That was the reserved one.
+  }
   note_handed(page, count);
 }
 

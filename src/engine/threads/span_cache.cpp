@@ -12,6 +12,7 @@
 #include "engine/records/totals.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
+#include "platform/os/vm.hpp"
 #include "platform/report/misuse.hpp"
 
 namespace tarn {
@@ -24,10 +25,9 @@ constexpr std::size_t excess_part = 8;
 // How often a span is passed over by span_cache_age() before it goes.
 constexpr std::uint8_t looks_most = 2;
 
-// Reports what has been written to a span that is held back for a hardened heap.
+// Reports what has been written to a span that is held back for a hardened heap, within reach.
 void require_unchanged(const Page& page) noexcept {
   const HeapRecord& record = *page.record_now();
-  if (!record.hardened) return;
   const std::byte* const changed = first_changed(page.base, page.base + seal_watched_bytes, 0);
   if (TARN_LIKELY(changed == nullptr)) return;
   report_block_misuse({.kind = Misuse::use_after_free,
@@ -35,27 +35,37 @@ void require_unchanged(const Page& page) noexcept {
                        .p = changed,
                        .start = page.base,
                        .bytes = page.requested_now(),
-                       .said_bytes = 0,
-                       .expected = nullptr,
                        .heap_name = record.name,
-                       .heap_id = record.id.load(std::memory_order_relaxed),
-                       .allocated_at = nullptr,
-                       .freed_at = nullptr,
-                       .here = nullptr});
+                       .heap_id = record.id.load(std::memory_order_relaxed)});
 }
 
-// Takes a span out of its place; null when the place is empty.
+bool is_held(const Span& span) noexcept {
+  return static_cast<const Page&>(span).record_now() != &main_record;
+}
+
+// Lets the span in that place, which is held back for a hardened heap, be used. False while the OS
+// does not open it; it takes no memory then.
+bool release(const SpanCache& cache, std::size_t i, Page& page) noexcept {
+  if (!cache.closed[i]) {
+    require_unchanged(page);
+  } else if (!os::vm_open(page.base, page.bytes())) {
+    os::vm_purge(page.base, page.bytes());
+    return false;
+  }
+  return true;
+}
+
+// Takes a span out of its place; null when the place is empty, or the span not to be had.
 Span* take_out(SpanCache& cache, std::size_t i) noexcept {
   Span* const span = cache.spans[i].load(std::memory_order_relaxed);
   if (span == nullptr) return nullptr;
   TARN_ASSERT(span->kind_now() == SpanKind::kept);
+  auto* const page = static_cast<Page*>(span);
+  const bool held = is_held(*span);
+  if (TARN_UNLIKELY(held) && !release(cache, i, *page)) return nullptr;
   cache.spans[i].store(nullptr, std::memory_order_relaxed);
   TARN_FORK_FENCE();
-  auto* const page = static_cast<Page*>(span);
-  if (TARN_UNLIKELY(page->record_now() != &main_record)) {
-    require_unchanged(*page);
-    page->set_record(&main_record);
-  }
+  if (TARN_UNLIKELY(held)) page->set_record(&main_record);
   span->set_kind(SpanKind::large);
   return span;
 }
@@ -64,7 +74,8 @@ void give_place(SpanCache& cache, std::size_t i) noexcept {
   if (Span* const span = take_out(cache, i)) large_give(span);
 }
 
-// Makes room for so many slices, and returns an empty place. Those that came first go first.
+// Makes room for so many slices, and returns an empty place; `places` when it cannot. Those that
+// came first go first.
 std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
   TARN_ASSERT(slices <= kept_slices_most);
   std::size_t kept = 0;
@@ -77,7 +88,9 @@ std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
       kept += span->slices;
     }
   }
-  while (empty == SpanCache::places || (kept != 0 && kept + slices > kept_together_most)) {
+  for (std::size_t tries = 0; tries != SpanCache::places; ++tries) {
+    const bool has_room = kept == 0 || kept + slices <= kept_together_most;
+    if (empty != SpanCache::places && has_room) return empty;
     const std::size_t i = cache.next++ % SpanCache::places;
     Span* const span = take_out(cache, i);
     if (span == nullptr) continue;
@@ -85,8 +98,7 @@ std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
     large_give(span);
     empty = i;
   }
-  TARN_ASSERT(empty != SpanCache::places);
-  return empty;
+  return kept == 0 || kept + slices <= kept_together_most ? empty : SpanCache::places;
 }
 
 bool is_small_enough(const Span& span) noexcept {
@@ -117,30 +129,52 @@ Span* span_cache_take(Thread& thread, std::size_t slices) noexcept {
   return nullptr;
 }
 
-bool span_cache_keep(Thread& thread, Span* span) noexcept {
-  TARN_ASSERT(span->kind_now() == SpanKind::large && &thread != no_thread());
-  if (!is_small_enough(*span)) return false;
-  SpanCache& cache = thread.span_cache;
+namespace {
+
+// The place that it got; `places`, with nothing done, when there is none. closed: it is to be out
+// of reach there.
+std::size_t put(SpanCache& cache, Span* span, bool closed) noexcept {
+  TARN_ASSERT(span->kind_now() == SpanKind::large);
+  if (!is_small_enough(*span)) return SpanCache::places;
   const std::size_t place = make_room(cache, span->slices);
+  if (place == SpanCache::places) return place;
   span->zeroed = false;
   span->set_kind(SpanKind::kept);
-  TARN_FORK_FENCE();
   cache.looks[place] = 0;
+  cache.closed[place] = closed;
+  TARN_FORK_FENCE();
   cache.spans[place].store(span, std::memory_order_relaxed);
-  return true;
+  return place;
+}
+
+}  // namespace
+
+bool span_cache_keep(Thread& thread, Span* span) noexcept {
+  TARN_ASSERT(&thread != no_thread());
+  return put(thread.span_cache, span, false) != SpanCache::places;
 }
 
 bool span_cache_hold(Thread& thread, Span* span) noexcept {
-  TARN_ASSERT(static_cast<Page*>(span)->record_now()->hardened);
-  if (!is_small_enough(*span)) return false;
-  memset(span->base, 0, seal_watched_bytes);
+  TARN_ASSERT(&thread != no_thread() && static_cast<Page*>(span)->record_now()->hardened);
+  SpanCache& cache = thread.span_cache;
+  const std::size_t place = put(cache, span, true);
+  if (place == SpanCache::places) return false;
   add_live(main_record, static_cast<std::int64_t>(span->bytes()));
-  return span_cache_keep(thread, span);
+  TARN_FORK_FENCE();
+  if (os::vm_close(span->base, span->bytes())) return true;
+  memset(span->base, 0, seal_watched_bytes);
+  TARN_FORK_FENCE();
+  cache.closed[place] = false;
+  return true;
 }
 
 void span_cache_verify(const Thread& thread) noexcept {
-  thread.span_cache.for_each(
-      [](const Span& span) noexcept { require_unchanged(static_cast<const Page&>(span)); });
+  const SpanCache& cache = thread.span_cache;
+  for (std::size_t i = 0; i < SpanCache::places; ++i) {
+    const Span* const span = cache.spans[i].load(std::memory_order_relaxed);
+    if (span == nullptr || cache.closed[i] || !is_held(*span)) continue;
+    require_unchanged(*static_cast<const Page*>(span));
+  }
 }
 
 void span_cache_empty(Thread& thread) noexcept {

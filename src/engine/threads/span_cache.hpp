@@ -29,8 +29,9 @@ Span* span_cache_take(Thread& thread, std::size_t slices) noexcept;
 bool span_cache_keep(Thread& thread, Span* span) noexcept;
 
 // Likewise of a hardened heap, which has let go of it: for delay, as nothing of these heaps is
-// taken from here. Its first bytes are zero until it leaves; what is written to them is reported
-// then, or when somebody looks.
+// taken from here. It is out of reach until it leaves, or as long as the OS does not open it. Where
+// the OS does not close it, its first bytes are zero, and what is written to them is reported then,
+// or when somebody looks.
 bool span_cache_hold(Thread& thread, Span* span) noexcept;
 void span_cache_verify(const Thread& thread) noexcept;
 

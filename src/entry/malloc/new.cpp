@@ -138,6 +138,10 @@ TARN_INLINE void* new_aligned(Size n, Align a, Family family, const void* caller
 
 #if defined(TARN_BESIDE_MALLOC)
 
+tarn::Origin origin_of(Family family, Align a) noexcept {
+  return tarn::Origin(family, static_cast<Size>(a));
+}
+
 TARN_COLD void release_slow(void* p, const void* site, tarn::Said said) noexcept {
   if (p == nullptr) return;
   if (!tarn::is_known(p)) return tarn::system_free(p);
@@ -153,12 +157,26 @@ TARN_INLINE void release(void* p, Size bytes, Family family) noexcept {
   if (TARN_LIKELY(tarn::deallocate_tagged(p, tarn::SaidSize{bytes}))) return;
   release_slow(p, __builtin_return_address(0), tarn::Said::of(family, bytes));
 }
+TARN_INLINE void release(void* p, Align a, Family family) noexcept {
+  if (TARN_LIKELY(tarn::deallocate_tagged(p))) return;
+  release_slow(p, __builtin_return_address(0), tarn::Said(origin_of(family, a)));
+}
+TARN_INLINE void release(void* p, Size bytes, Align a, Family family) noexcept {
+  if (TARN_LIKELY(tarn::deallocate_tagged(p, tarn::SaidSize{bytes}))) return;
+  release_slow(p, __builtin_return_address(0), tarn::Said::of(origin_of(family, a), bytes));
+}
 
 #else
 
 TARN_INLINE void release(void* p, Family family) noexcept { tarn::deallocate(p, family); }
 TARN_INLINE void release(void* p, Size bytes, Family family) noexcept {
   tarn::deallocate_sized(p, bytes, family);
+}
+TARN_INLINE void release(void* p, Align a, Family family) noexcept {
+  tarn::deallocate_aligned(p, static_cast<Size>(a), family);
+}
+TARN_INLINE void release(void* p, Size bytes, Align a, Family family) noexcept {
+  tarn::deallocate_aligned_sized(p, bytes, static_cast<Size>(a), family);
 }
 
 #endif
@@ -176,8 +194,8 @@ TARN_REPLACEABLE void operator delete(void* p) noexcept { release(p, Family::obj
 TARN_REPLACEABLE void* operator new(Size n, Align a) {
   return new_aligned(n, a, Family::aligned_object, __builtin_return_address(0));
 }
-TARN_REPLACEABLE void operator delete(void* p, Align) noexcept {
-  release(p, Family::aligned_object);
+TARN_REPLACEABLE void operator delete(void* p, Align a) noexcept {
+  release(p, a, Family::aligned_object);
 }
 
 // Those of arrays are below.
@@ -239,7 +257,7 @@ TARN_INLINE void delete_sized(void* p, Size n, Family family) noexcept {
 }
 TARN_INLINE void delete_sized(void* p, Size n, Align a, Family family) noexcept {
   if (TARN_UNLIKELY(is_aligned_delete_replaced())) return replaced_delete(p, a);
-  release(p, n, family);
+  release(p, n, a, family);
 }
 
 // Calls the program's own operator new and catches what it throws. Ours is not called this way, so
@@ -318,7 +336,7 @@ TARN_REPLACEABLE void operator delete[](void* p) noexcept {
 }
 TARN_REPLACEABLE void operator delete[](void* p, Align a) noexcept {
   if (TARN_UNLIKELY(is_aligned_delete_replaced())) return replaced_delete(p, a);
-  release(p, Family::aligned_array);
+  release(p, a, Family::aligned_array);
 }
 TARN_REPLACEABLE void operator delete[](void* p, Size n) noexcept {
   if (TARN_UNLIKELY(is_replaced(&operator delete[], &tarn_own_array_delete)))

@@ -110,6 +110,7 @@ Attempt try_hardened(HeapRecord& record, std::uint64_t id, Thread& thread,
   wanted.fixed = nullptr;
   if (request.fixed != nullptr) wanted.bytes = request.fixed->block_bytes;
   if (wanted.bytes > request_bytes_max) return {Outcome::out_of_memory, nullptr, nullptr};
+  const Origin origin(wanted.family, wanted.alignment);
   Request sealed = wanted;
   sealed.bytes = hardened_bytes(wanted.bytes);
   const std::size_t size_class = class_for(record, sealed);
@@ -117,7 +118,7 @@ Attempt try_hardened(HeapRecord& record, std::uint64_t id, Thread& thread,
                                            : from_pages(record, id, thread, size_class, sealed);
   if (attempt.outcome == Outcome::done) {
     const auto& page = *static_cast<const Page*>(page_map.span_of(attempt.block));
-    hardened_begin(page, attempt.block, From::page, wanted.bytes, wanted.family, wanted.site);
+    hardened_begin(page, attempt.block, From::page, wanted.bytes, origin, wanted.site);
     attempt.zeroed = hardened_bytes(wanted.bytes) <= seal_watched_bytes;
     return attempt;
   }
@@ -125,7 +126,7 @@ Attempt try_hardened(HeapRecord& record, std::uint64_t id, Thread& thread,
   attempt = heap_large_allocate(record, sealed);
   if (attempt.outcome != Outcome::done) return attempt;
   auto& page = *static_cast<Page*>(page_map.span_of(attempt.block));
-  hardened_begin_large(page, wanted.bytes, wanted.family);
+  hardened_begin_large(page, wanted.bytes, origin);
   return attempt;
 }
 
@@ -208,6 +209,7 @@ void* heap_allocate_slow(tarn_heap heap, const Request& request) noexcept {
   int grown = 0;
   for (int relieved = 0;;) {
     const Attempt attempt = try_once(*record, heap.id, request);
+    if (request.roomy && attempt.outcome != Outcome::done) return nullptr;
     switch (attempt.outcome) {
       case Outcome::done:
         TARN_ASSERT(address_of(attempt.block) % request.alignment == 0);

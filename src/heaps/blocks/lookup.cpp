@@ -225,7 +225,7 @@ void require_live(void* p, const char* function) noexcept {
 }
 
 void require_size(std::size_t size_class, const void* p, const FreeCall& given) noexcept {
-  if (TARN_LIKELY(may_have(size_class, given.bytes, given.family))) return;
+  if (TARN_LIKELY(may_have(size_class, given.bytes, given.origin.family()))) return;
   if (settings[Option::check_sizes] == 0) return;
   report_wrong_size(given.function, p, given.bytes, class_block_bytes[size_class]);
 }

@@ -96,7 +96,7 @@ Checks* checks_make(Mode mode) noexcept {
   if (memory == nullptr) memory = store.allocate_record(sizeof(Checks));
   if (memory == nullptr) return nullptr;
   TARN_ASSERT(mode != Mode::fast);
-  if (mode == Mode::guarded) explain_guarded();
+  if (mode == Mode::guarded) explain_out_of_reach();
   auto* const checks = new (memory) Checks;
   checks->mode = mode;
   return checks;
@@ -233,7 +233,7 @@ bool checks_resize(Page* page, void* p, std::size_t bytes, const FreeCall& given
   // Damage is looked for behind the requested bytes, also by the child of a fork in between.
   if (bytes < before) mark_canary(place, bytes);
   TARN_FORK_FENCE();
-  const unsigned flags = Note::of_family(note.family()) | (is_guarded ? Note::guarded : 0);
+  const unsigned flags = Note::of_origin(note.origin()) | (is_guarded ? Note::guarded : 0);
   note.set(NoteState::live, flags, bytes);
   count_gone(*record->checks, before);
   count_born(*record->checks, bytes);

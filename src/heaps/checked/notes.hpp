@@ -2,7 +2,7 @@
 // where it came from and went. Notes of blocks that share a span lie in a span of their own; those
 // of lone blocks are records, never freed, only reused.
 //
-//   word   | state 8 | flags 8 | requested bytes 48 |     32 bytes a note, 64 a lone one
+//   word   | state 4 | flags 12 | requested bytes 48 |    32 bytes a note, 64 a lone one
 //
 // Lock order: a heap's record, Passed, Notes, store.
 //
@@ -47,17 +47,17 @@ struct Note {
   const void* freed_at = nullptr;
   std::byte* next = nullptr;  // The next block in quarantine, or the next place that is free.
 
-  static constexpr unsigned state_shift = 56;
+  static constexpr unsigned state_shift = 60;
   static constexpr unsigned flag_shift = 48;
   static constexpr std::uint64_t requested_mask = (std::uint64_t{1} << flag_shift) - 1;
   static constexpr unsigned guarded = 1;       // An inaccessible page follows.
   static constexpr unsigned rounded = 2;       // Of one size: the program may have asked for less.
   static constexpr unsigned passed = 4;        // A block of the system's malloc.
-  static constexpr unsigned family_shift = 3;  // Of the bits that say which functions it is of.
-  static constexpr unsigned flags_most = 63;
+  static constexpr unsigned origin_shift = 3;  // Of the bits that say what it comes from.
+  static constexpr unsigned flags_most = (1U << (origin_shift + Origin::bits_count)) - 1;
 
-  static constexpr unsigned of_family(Family family) noexcept {
-    return static_cast<unsigned>(family) << family_shift;
+  static constexpr unsigned of_origin(Origin origin) noexcept {
+    return unsigned{origin.bits()} << origin_shift;
   }
 
   NoteState state() const noexcept {
@@ -69,9 +69,8 @@ struct Note {
   bool has(unsigned flag) const noexcept {
     return (word.load(std::memory_order_relaxed) >> flag_shift & flag) != 0;
   }
-  Family family() const noexcept {
-    return static_cast<Family>(word.load(std::memory_order_relaxed) >> (flag_shift + family_shift) &
-                               7);
+  Origin origin() const noexcept {
+    return Origin::of_bits(word.load(std::memory_order_relaxed) >> (flag_shift + origin_shift));
   }
   void set(NoteState state, unsigned flags, std::size_t requested) noexcept {
     TARN_ASSERT(requested <= requested_mask && flags <= flags_most);
@@ -82,11 +81,13 @@ struct Note {
   }
   void set_state(NoteState state) noexcept {
     TARN_ASSERT(may_become(this->state(), state));
-    const std::uint64_t rest = word.load(std::memory_order_relaxed) << 8 >> 8;
+    constexpr std::uint64_t rest_mask = (std::uint64_t{1} << state_shift) - 1;
+    const std::uint64_t rest = word.load(std::memory_order_relaxed) & rest_mask;
     word.store(static_cast<std::uint64_t>(state) << state_shift | rest, std::memory_order_relaxed);
   }
 };
 static_assert(sizeof(Note) == 32);
+static_assert(Note::flags_most >> (Note::state_shift - Note::flag_shift) == 0);
 
 // No allocation can be larger, so the field of a note is wide enough.
 inline constexpr std::size_t noted_bytes_max = std::size_t{1} << (Note::flag_shift - 1);

@@ -272,7 +272,7 @@ void* passthrough_resize(void* p, std::size_t bytes, const FreeCall& given) noex
   require_thread(*record, given.function, given.site);
   LoneNote& note = *passed.remove(p);
   require_match(*record, {&note, note.start, note.requested()}, given, p);
-  const unsigned family = Note::of_family(note.family());
+  const unsigned origin = Note::of_origin(note.origin());
   const std::size_t requested = note.requested();
   const std::size_t before = charged_for(requested);
   const std::size_t now = charged_for(bytes);
@@ -287,7 +287,7 @@ void* passthrough_resize(void* p, std::size_t bytes, const FreeCall& given) noex
     if (moved != nullptr) errno = saved;
   }
   if (moved != nullptr && now < before && !record->checks->deleted) uncharge(*record, before - now);
-  enter(*record, note, moved == nullptr ? p : moved, moved == nullptr ? requested : bytes, family);
+  enter(*record, note, moved == nullptr ? p : moved, moved == nullptr ? requested : bytes, origin);
   const std::uint64_t due_for = soft_marks_due(*record) ? record->handle().id : 0;
   record->lock.unlock();
   if (due_for != 0) call_due_soft_marks(*record, due_for);

@@ -49,7 +49,9 @@ BlockReport block_report(Misuse kind, const HeapRecord& record, const Place& pla
           .start = place.start,
           .bytes = note.requested(),
           .said_bytes = given.bytes,
-          .expected = expected_free(note.family()),
+          .expected = expected_free(note.origin().family()),
+          .alignment = note.origin().alignment(),
+          .said_alignment = given.origin.alignment(),
           .heap_name = record.name,
           .heap_id = record.id.load(std::memory_order_relaxed),
           .allocated_at = note.allocated_at,
@@ -79,8 +81,11 @@ bool is_size(const Note& note, std::size_t said) noexcept {
 
 void require_match(const HeapRecord& record, const Place& place, const FreeCall& given,
                    const void* p) noexcept {
-  if (!go_together(place.note->family(), given.family)) {
-    report_block(Misuse::mismatched_free, record, place, given, p);
+  const Origin origin = place.note->origin();
+  if (!Origin::go_together(origin, given.origin)) {
+    report_block(Origin::families_go(origin, given.origin) ? Misuse::alignment_mismatch
+                                                           : Misuse::mismatched_free,
+                 record, place, given, p);
   }
   if (!is_size(*place.note, given.bytes) && settings[Option::check_sizes] != 0) {
     report_block(Misuse::size_mismatch, record, place, given, p);

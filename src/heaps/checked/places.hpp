@@ -82,7 +82,8 @@ void verify_freed(const HeapRecord& record, const Place& place, const FreeCall& 
 
 // Of a note: what the request says of the block.
 constexpr unsigned flags_of(const Request& request) noexcept {
-  return Note::of_family(request.family) | (request.fixed != nullptr ? Note::rounded : 0);
+  return Note::of_origin(Origin(request.family, request.alignment)) |
+         (request.fixed != nullptr ? Note::rounded : 0);
 }
 
 // Makes the object as new, but for the mode, whether the heap was deleted, and the peak: these hold

@@ -11,6 +11,7 @@
 #include "engine/threads/exclusive_pages.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/span_cache.hpp"
+#include "heaps/checked/guarded.hpp"
 #include "heaps/heap/heap_large.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
@@ -41,6 +42,7 @@ struct SealedBlock {
     return static_cast<std::size_t>(seal - start) - says.unused();
   }
   std::byte* end() const noexcept { return start + bytes(); }
+  Origin origin() const noexcept { return Origin::of_bits(says.origin()); }
   // Where its canary ends.
   std::byte* canary_end() const noexcept { return end() + canary_of(says.unused()); }
   HeapRecord& record() const noexcept {
@@ -71,19 +73,30 @@ SealedBlock block_at(const Page& page, const void* p) noexcept {
                        .start = block.start,
                        .bytes = block.bytes(),
                        .said_bytes = given.bytes,
-                       .expected = expected_free(static_cast<Family>(block.says.family())),
+                       .expected = expected_free(block.origin().family()),
+                       .alignment = block.origin().alignment(),
+                       .said_alignment = given.origin.alignment(),
                        .heap_name = record.name,
                        .heap_id = record.id.load(std::memory_order_relaxed),
-                       .allocated_at = nullptr,
-                       .freed_at = nullptr,
                        .here = given.site});
 }
 
-// A broken seal: the block before it is the one that wrote over the seal of this one; or this one
-// did.
+// A broken seal of a block of a page, or of a large one. Who wrote from the block's end on broke
+// its first byte, which is zero under the seal; where that is whole, or the block is nobody's,
+// somebody wrote in front of the next one, down to the last byte that is known to have changed.
 [[noreturn]] TARN_COLD void report_broken(const SealedBlock& block,
                                           const FreeCall& given) noexcept {
-  report(Misuse::overrun, block, block.seal, given);
+  const Page& page = block.page;
+  const bool is_of_page = page.kind_now() != SpanKind::large;
+  const std::byte* const next = block.seal + seal_bytes;
+  const std::uint64_t changed = seal_read(block.seal, block.start).word & SealWord::zeros;
+  const bool is_reserved = is_of_page && page.offset_of(next) <= page.reserved * page.block_bytes;
+  const bool has_next = is_of_page && page.offset_of(next) < page.carved * page.block_bytes;
+  if (!has_next || (!is_reserved && (changed & SealWord::first_byte) != 0)) {
+    report(Misuse::overrun, block, block.seal, given);
+  }
+  const auto whole = static_cast<std::size_t>(std::countr_zero(changed) / 8);
+  report(Misuse::underrun, block_at(page, next), block.seal + whole, given);
 }
 
 // Reports what is not live, and what was written behind it.
@@ -99,15 +112,31 @@ SealedBlock live_block(const Page& page, const void* p, const FreeCall& given,
   report_broken(block, given);
 }
 
-// Both are aligned to 8. Without a way out on the way, so that the compiler looks at many at once.
-bool is_zero(const std::byte* from, const std::byte* to) noexcept {
-  std::uint64_t seen = 0;
-  for (; from != to; from += 8) {
-    std::uint64_t word = 0;
-    memcpy(&word, from, sizeof word);
-    seen |= word;
+std::uint64_t word_at(const std::byte* p) noexcept {
+  std::uint64_t word = 0;
+  memcpy(&word, p, sizeof word);
+  return word;
+}
+
+// Two words at once, aligned as one: every processor that this is compiled for can.
+using WordPair = std::uint64_t __attribute__((vector_size(16), aligned(8), may_alias));
+
+// Both are aligned to 8. Without a way out on the way.
+TARN_INLINE bool is_zero(const std::byte* from, const std::byte* to) noexcept {
+  WordPair seen{};
+  for (; to - from >= 64; from += 64) {
+    const auto* const at = reinterpret_cast<const WordPair*>(from);
+    seen |= (at[0] | at[1]) | (at[2] | at[3]);
   }
-  return seen == 0;
+  for (; to - from >= 16; from += 16) seen |= *reinterpret_cast<const WordPair*>(from);
+  std::uint64_t rest = seen[0] | seen[1];
+  if (from != to) rest |= word_at(from);
+  return rest == 0;
+}
+
+// The first byte that is not zero; null when all are.
+const std::byte* first_set(const std::byte* from, const std::byte* to) noexcept {
+  return TARN_LIKELY(is_zero(from, to)) ? nullptr : first_changed(from, to, 0);
 }
 
 // Reports what has been written to a free block of a page, behind its first word: that may be a
@@ -117,24 +146,26 @@ void require_unchanged(const SealedBlock& block, const FreeCall& given) noexcept
   const std::byte* changed = first_changed(
       static_cast<const std::byte*>(block.start) + sizeof(Block), head_end, freed_byte);
   const std::byte* const watched_end = seal_watched_end(block.page, block.start);
-  if (changed == nullptr && TARN_UNLIKELY(!is_zero(head_end, watched_end))) {
-    changed = first_changed(head_end, watched_end, 0);
-  }
+  const SealTail tail = seal_tail(block.page, block.start, block.says.unused());
+  if (changed == nullptr) changed = first_set(head_end, watched_end);
+  if (changed == nullptr) changed = first_set(tail.begin, tail.end);
   if (TARN_UNLIKELY(changed != nullptr)) report(Misuse::use_after_free, block, changed, given);
 }
 
 // Seals the block as a live one of so many bytes.
-void seal_block(const SealedBlock& block, std::size_t bytes, std::uint8_t family) noexcept {
+void seal_block(const SealedBlock& block, std::size_t bytes) noexcept {
   const auto unused =
       static_cast<std::uint32_t>(block.seal - block.start) - static_cast<std::uint32_t>(bytes);
   memset(block.start + bytes, canary_byte, canary_of(unused));
-  seal_write(block.seal, block.start, SealWord::live(family, unused));
+  seal_write(block.seal, block.start, SealWord::live(block.says.origin(), unused));
 }
 
 void require_call(const SealedBlock& block, const void* p, const FreeCall& given) noexcept {
-  const auto family = static_cast<Family>(block.says.family());
-  if (TARN_UNLIKELY(!go_together(family, given.family))) {
+  if (TARN_UNLIKELY(!Origin::families_go(block.origin(), given.origin))) {
     report(Misuse::mismatched_free, block, p, given);
+  }
+  if (TARN_UNLIKELY(!Origin::go_together(block.origin(), given.origin))) {
+    report(Misuse::alignment_mismatch, block, p, given);
   }
   const bool is_size = given.bytes == FreeCall::any_bytes || given.bytes == block.bytes();
   if (TARN_UNLIKELY(!is_size) && settings[Option::check_sizes] != 0) {
@@ -149,6 +180,7 @@ void make_hardened(HeapRecord& record) noexcept {
   seal_secrets = {os::process_secret(), os::process_secret() | 1};
   record.hardened = true;
   record.young.store(false, std::memory_order_relaxed);  // Without a mixed page.
+  explain_out_of_reach();
 }
 
 void report_in_hardened(const Page& page, const void* p, const FreeCall& given) noexcept {
@@ -171,11 +203,6 @@ constexpr std::uint64_t each_byte = 0x0101010101010101;
 constexpr std::uint64_t canary_word = each_byte * canary_byte;
 constexpr std::uint64_t freed_word = each_byte * freed_byte;
 
-std::uint64_t word_at(const std::byte* p) noexcept {
-  std::uint64_t word = 0;
-  memcpy(&word, p, sizeof word);
-  return word;
-}
 void set_word(std::byte* p, std::uint64_t word) noexcept { memcpy(p, &word, sizeof word); }
 
 // The next two: of blocks of classes that are close, a canary has less than a word.
@@ -201,6 +228,10 @@ TARN_INLINE void put_canary(std::byte* seal, std::uint32_t unused) noexcept {
   memset(seal - unused, canary_byte, canary_of(unused));
 }
 
+TARN_INLINE bool may_have_tail(const Page& page) noexcept {
+  return page.block_bytes > seal_watched_bytes + seal_bytes;
+}
+
 // Both are aligned to 8. Short ranges are not worth a call.
 TARN_INLINE void put_zeros(std::byte* from, std::byte* to) noexcept {
   if (to - from > 128) {
@@ -224,7 +255,7 @@ TARN_INLINE void put_zeros(std::byte* from, std::byte* to) noexcept {
 
 }  // namespace
 
-void hardened_begin(const Page& page, void* block, From from, std::size_t bytes, Family family,
+void hardened_begin(const Page& page, void* block, From from, std::size_t bytes, Origin origin,
                     const void* site) noexcept {
   auto* const p = static_cast<std::byte*>(block);
   const std::size_t block_bytes = page.block_bytes;
@@ -236,19 +267,23 @@ void hardened_begin(const Page& page, void* block, From from, std::size_t bytes,
   if (TARN_LIKELY(block_bytes > 16)) {
     is_whole =
         is_whole && word_at(p + 8) == freed_word && is_zero(p + 16, seal_watched_end(page, p));
+    if (may_have_tail(page) && is_whole) {
+      const SealTail tail = seal_tail(page, p, says.unused());
+      is_whole = is_zero(tail.begin, tail.end);
+    }
   }
   if (TARN_UNLIKELY(!is_whole)) report_taken(page, p, from, site);
   set_word(p, 0);  // The link.
   if (TARN_LIKELY(block_bytes > 16)) set_word(p + 8, 0);
   const auto unused = static_cast<std::uint32_t>(block_bytes - seal_bytes - bytes);
   put_canary(seal, unused);
-  set_word(seal, SealWord::live(static_cast<std::uint8_t>(family), unused).word ^ number);
+  set_word(seal, SealWord::live(origin.bits(), unused).word ^ number);
 }
 
-void hardened_begin_large(Page& page, std::size_t bytes, Family family) noexcept {
+void hardened_begin_large(Page& page, std::size_t bytes, Origin origin) noexcept {
   TARN_ASSERT(hardened_bytes(bytes) <= page.bytes());
   page.set_requested(bytes);
-  seal_write(page.base + bytes, page.base, SealWord::live(static_cast<std::uint8_t>(family), 0));
+  seal_write(page.base + bytes, page.base, SealWord::live(origin.bits(), 0));
 }
 
 std::size_t hardened_seen_bytes(const Page& page, const void* p) noexcept {
@@ -280,11 +315,10 @@ void wipe_given_up(const Page& page, std::size_t bytes, std::size_t before) noex
 void* resize_large(Page& page, const SealedBlock& block, std::size_t bytes,
                    bool may_move) noexcept {
   const std::size_t before = block.bytes();
-  const auto family = static_cast<Family>(block.says.family());
   memset(block.seal, 0, seal_bytes);
   const bool done = heap_large_resize(&page, hardened_bytes(bytes), may_move);
   if (bytes < before) wipe_given_up(page, bytes, before);
-  hardened_begin_large(page, done || bytes < before ? bytes : before, family);
+  hardened_begin_large(page, done || bytes < before ? bytes : before, block.origin());
   return done || bytes < before ? page.base : nullptr;
 }
 
@@ -300,7 +334,7 @@ void* hardened_resize(Page& page, void* p, std::size_t bytes, const FreeCall& gi
   // What the block gives up, and its canary.
   std::byte* const from = block.start + (bytes < block.bytes() ? bytes : block.bytes());
   memset(from, 0, static_cast<std::size_t>(block.canary_end() - from));
-  seal_block(block, bytes, block.says.family());
+  seal_block(block, bytes);
   return p;
 }
 
@@ -321,13 +355,17 @@ void hardened_end(Page& page, void* block, Said said, const void* site) noexcept
   const auto room = static_cast<std::size_t>(seal - p);
   const std::uint32_t unused = says.unused();
   const bool is_whole = says.is_live() && unused <= room && canary_is_whole(seal, unused) &&
-                        go_together(static_cast<Family>(says.family()), said.family()) &&
+                        Origin::go_together(Origin::of_bits(says.origin()), said.origin()) &&
                         (!said.has_bytes() || said.bytes() == room - unused);
   if (TARN_UNLIKELY(!is_whole)) require_whole(page, p, said.call(site));
   set_word(p, freed_word);
   if (TARN_LIKELY(room > 8)) {
     set_word(p + 8, freed_word);
     put_zeros(p + 16, seal_watched_end(page, p));
+    if (may_have_tail(page)) {
+      const SealTail tail = seal_tail(page, p, unused);
+      put_zeros(tail.begin, tail.end);
+    }
   }
   set_word(seal, says.as_free().word ^ number);
 }
@@ -338,18 +376,39 @@ void hardened_end_large(Page& page, const FreeCall& given) noexcept {
   memset(block.seal, 0, seal_bytes);
 }
 
+namespace {
+
+TARN_NOINLINE void leave_changed_or_wide(const Page& page, const std::byte* block,
+                                         const void* site) noexcept {
+  const FreeCall given{"free", site};
+  if (TARN_UNLIKELY(word_at(block) != freed_word)) {
+    const std::byte* const changed = first_changed(block, block + sizeof(Block), freed_byte);
+    report(Misuse::use_after_free, block_at(page, block), changed, given);
+  }
+  const SealedBlock sealed = block_at(page, block);
+  if (TARN_UNLIKELY(!sealed.says.is_free())) report_broken(sealed, given);
+  const SealTail tail = seal_tail(page, block, sealed.says.unused());
+  if (TARN_UNLIKELY(!is_zero(tail.begin, tail.end))) require_unchanged(sealed, given);
+}
+
+}  // namespace
+
 void hardened_leave(const Page& page, const Block* block, const void* site) noexcept {
   const auto* const start = reinterpret_cast<const std::byte*>(block);
-  if (TARN_LIKELY(word_at(start) == freed_word)) return;
-  const std::byte* const changed = first_changed(start, start + sizeof(Block), freed_byte);
-  report(Misuse::use_after_free, block_at(page, block), changed, {"free", site});
+  const bool is_narrow = page.block_bytes <= Delay::narrow_bytes_max;
+  if (TARN_LIKELY(word_at(start) == freed_word && is_narrow)) return;
+  leave_changed_or_wide(page, start, site);
 }
 
 namespace {
 
 void verify_page(const Page& page, const FreeCall& given) noexcept {
   if (page_has_no_lists(&page)) return;
-  for (std::uint32_t i = 0; i < page.carved; ++i) {
+  for (std::uint32_t i = 0; i < page.reserved; ++i) {
+    const SealedBlock block = block_at(page, page.base + std::size_t{i} * page.block_bytes);
+    if (!block.says.is_free()) report_broken(block, given);
+  }
+  for (std::uint32_t i = page.reserved; i < page.carved; ++i) {
     const std::byte* const p = page.base + std::size_t{i} * page.block_bytes;
     const SealedBlock block = block_at(page, p);
     if (block.says.is_free()) {

@@ -35,7 +35,7 @@ enum class From : bool { page, shelf };
 
 // The block of the page is proven to be free and as its free left it, and
 // sealed as a live one. Its first seal_watched_bytes are zero.
-void hardened_begin(const Page& page, void* block, From from, std::size_t bytes, Family family,
+void hardened_begin(const Page& page, void* block, From from, std::size_t bytes, Origin origin,
                     const void* site) noexcept;
 
 // The bytes that were asked for. Here and in hardened_resize() `page` may be a large block.
@@ -55,10 +55,11 @@ void hardened_end(Page& page, void* p, Said said, const void* site) noexcept;
 void hardened_end_large(Page& page, const FreeCall& given) noexcept;
 
 // A large block gets its seal. pre: it has hardened_bytes()
-void hardened_begin_large(Page& page, std::size_t bytes, Family family) noexcept;
+void hardened_begin_large(Page& page, std::size_t bytes, Origin origin) noexcept;
 
 // Looks at a block that leaves the threads' hands for its page: nothing has been written to it
-// since its free, as far as its first word tells.
+// since its free, as far as its first word tells, and the tail and the seal of one that stays with
+// its thread for a few frees only: its page may be gone before the block is taken again.
 void hardened_leave(const Page& page, const Block* block, const void* site) noexcept;
 
 // Looks at the blocks of all pages, up to so many bytes of these, and at large ones. Does nothing

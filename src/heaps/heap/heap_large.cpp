@@ -33,7 +33,8 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
   if (HeapRecord* const refused_by = charge(record, slices << slice_shift)) {
     return {Outcome::refused, nullptr, refused_by};
   }
-  Span* const span = large_take(request.bytes, request.alignment, request.zero, record.source);
+  Span* const span = large_take(request.bytes, request.alignment, request.zero, record.source,
+                                request.roomy ? Fit::roomy : Fit::warm);
   if (span == nullptr) {
     cancel_charge(record, slices << slice_shift);
     return {Outcome::out_of_memory, nullptr, nullptr};
@@ -86,7 +87,7 @@ bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_m
   if (wanted > before && charge(record, wanted - before) != nullptr) return false;
   if (record.secret && bytes < before) wipe(span->base + bytes, before - bytes);
   bool resized = large_resize(span, wanted >> slice_shift, record.source);
-  if (!resized && may_move && record.source.is_store()) {
+  if (!resized && may_move && record.source.is_store() && large_moves(*span)) {
     resized = large_remap(span, wanted >> slice_shift);
   }
   const std::size_t now = span->bytes();

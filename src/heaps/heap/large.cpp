@@ -64,7 +64,7 @@ void* grow_by_remap(Span* span, std::size_t slices, std::size_t spare) noexcept 
 // into just any span may give all free memory back to the OS first; then there is room again.
 void* grow_elsewhere(Span* span, std::size_t slices) noexcept {
   void* p = nullptr;
-  if (span->bytes() >= settings[Option::large_move_kib] * 1024) {
+  if (large_moves(*span)) {
     p = grow_by_copy(span, slices, Fit::roomy);
     if (p == nullptr) p = grow_by_remap(span, slices, slices);
     if (p == nullptr) p = grow_by_copy(span, slices, Fit::roomy_cold);
@@ -103,13 +103,13 @@ void make_zero(Span* span, SpanSource source) noexcept {
 
 }  // namespace
 
-Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, SpanSource source) noexcept {
+Span* large_take(std::size_t bytes, std::size_t alignment, bool zero, SpanSource source,
+                 Fit fit) noexcept {
   if (bytes > request_bytes_max || alignment > request_bytes_max) return nullptr;
   const std::size_t slices = bytes == 0 ? 1 : slices_for(bytes);
   const std::size_t aligned = alignment <= slice_bytes ? 1 : alignment >> slice_shift;
   const bool fresh = zero && slices > slices_for(written_bytes_most);
-  Span* const span =
-      make_large(source.take(slices, aligned, fresh ? Fit::zero : Fit::warm), source);
+  Span* const span = make_large(source.take(slices, aligned, fresh ? Fit::zero : fit), source);
   if (span == nullptr) return nullptr;
   TARN_ASSERT(span->bytes() >= bytes && address_of(span->base) % alignment == 0);
   if (zero) make_zero(span, source);
@@ -161,9 +161,12 @@ bool large_resize(Span* span, std::size_t slices, SpanSource source) noexcept {
   return true;
 }
 
+bool large_moves(const Span& span) noexcept {
+  return span.bytes() >= settings[Option::large_move_kib] * 1024;
+}
+
 bool large_remap(Span* span, std::size_t slices) noexcept {
-  TARN_ASSERT(slices > span->slices);
-  if (span->bytes() < settings[Option::large_move_kib] * 1024) return false;
+  TARN_ASSERT(slices > span->slices && large_moves(*span));
   return grow_by_remap(span, slices, slices) != nullptr ||
          grow_by_remap(span, slices, 0) != nullptr;
 }

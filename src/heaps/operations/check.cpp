@@ -23,7 +23,7 @@ namespace {
 bool is_sound(const Page& page) noexcept {
   if (!page_check(&page)) return false;
   // A list that leads astray has fewer blocks than were counted when they were put there.
-  return page.carved - FreeBlocks(page).listed() == live_blocks_seen(page);
+  return page.carved - page.reserved - FreeBlocks(page).listed() == live_blocks_seen(page);
 }
 
 bool is_sound(const MixedPage& mixed) noexcept {

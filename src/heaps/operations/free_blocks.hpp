@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -37,7 +38,7 @@ class FreeBlocks {
  private:
   void add_all() noexcept {
     for (std::size_t i = 0; i < carved_; ++i) set(i);
-    listed_ = carved_;
+    listed_ = carved_ - std::min<std::size_t>(carved_, page_.reserved);
   }
 
   // What threads have freed and hold back.

@@ -52,7 +52,7 @@ void* hardened_at_hand(std::size_t bytes, Family family, const void* site) noexc
   if (TARN_UNLIKELY(block == nullptr)) return nullptr;
   if (TARN_UNLIKELY(!process.remembers_families())) family = Family::any;
   const auto& page = *static_cast<const Page*>(page_map.span_of(block));
-  hardened_begin(page, block, from, bytes, family, site);
+  hardened_begin(page, block, from, bytes, Origin(family, block_align), site);
   return block;
 }
 

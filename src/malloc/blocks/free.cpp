@@ -110,7 +110,7 @@ void deallocate_slow(void* p, const FreeCall& given) noexcept {
   TARN_ASSERT(kind == SpanKind::page);
   const Thread* const owner = page->owner.load(std::memory_order_relaxed);
   if (owner == &hardened_owner) {
-    return hardened_free(*page, p, Said(given.family, given.bytes), given.site);
+    return hardened_free(*page, p, Said(given), given.site);
   }
   if (owner == current_thread) return deallocate_in(page, p);
   if (owner == &locked_owner) return free_locked(page, p);

@@ -74,6 +74,17 @@ TARN_INLINE void deallocate_sized(void* p, std::size_t bytes,
   deallocate_slow(p, Said::of(family, bytes), __builtin_return_address(0));
 }
 
+// The same with the alignment that the program asked for: heaps that check their blocks compare it.
+TARN_INLINE void deallocate_aligned(void* p, std::size_t alignment, Family family) noexcept {
+  if (TARN_LIKELY(deallocate_tagged(p))) return;
+  deallocate_slow(p, Said(Origin(family, alignment)), __builtin_return_address(0));
+}
+TARN_INLINE void deallocate_aligned_sized(void* p, std::size_t bytes, std::size_t alignment,
+                                          Family family = Family::malloc) noexcept {
+  if (TARN_LIKELY(deallocate_tagged(p, SaidSize{bytes}))) return;
+  deallocate_slow(p, Said::of(Origin(family, alignment), bytes), __builtin_return_address(0));
+}
+
 // As deallocate(), past the cache: the shortest way for blocks of other heaps than malloc's
 // own.
 TARN_INLINE void heap_deallocate(void* p) noexcept {

@@ -50,7 +50,7 @@ struct Wanted {
   bool may_end;  // The heap is only known from the block: it may have been deleted meanwhile.
 
   HeapRecord& record() const noexcept { return *static_cast<HeapRecord*>(heap.record); }
-  FreeCall call() const noexcept { return {function, site, FreeCall::any_bytes, family}; }
+  FreeCall call() const noexcept { return {function, site, FreeCall::any_bytes, Origin(family)}; }
 };
 
 // A large block of malloc's that stays one; null when out of memory.
@@ -65,8 +65,9 @@ void* resize_large(Span* span, std::size_t bytes) noexcept {
   }
 }
 
-// In its place, or moved as a whole span; null when the contents have to be copied.
-void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted) noexcept {
+// In its place, or moved as a whole span, if it may; null when the contents have to be copied.
+void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted,
+                     bool may_move) noexcept {
   HeapRecord& record = wanted.record();
   auto* const page = static_cast<Page*>(span);
   const SpanKind kind = span->kind_now();
@@ -79,7 +80,7 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
     const bool is_large = kind == SpanKind::large;
     const bool stays = is_large ? bytes > record.paged_bytes_max()
                                 : keeps_place(page->block_bytes - seal_bytes, bytes);
-    return stays ? hardened_resize(*page, p, bytes, wanted.call(), is_large) : nullptr;
+    return stays ? hardened_resize(*page, p, bytes, wanted.call(), may_move) : nullptr;
   }
   if (keeps_place(size, bytes)) {
     if (record.secret && !is_frozen(record)) wipe(static_cast<std::byte*>(p) + bytes, size - bytes);
@@ -88,7 +89,23 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
   }
   if (kind == SpanKind::mixed) return mixed_resize(page, p, bytes) ? p : nullptr;
   const bool stays_large = kind == SpanKind::large && bytes > record.paged_bytes_max();
-  return stays_large && heap_large_resize(span, bytes, true) ? span->base : nullptr;
+  return stays_large && heap_large_resize(span, bytes, may_move) ? span->base : nullptr;
+}
+
+// True for a large block of a heap of one's own that is moved rather than copied into just any
+// memory, in the order of grow_elsewhere() (heaps/heap/large.cpp).
+bool is_to_move(const Span& span, std::size_t size, const Wanted& wanted) noexcept {
+  return span.kind_now() == SpanKind::large && wanted.bytes > size && large_moves(span) &&
+         &wanted.record() != &main_record && wanted.record().source.is_store();
+}
+
+void* allocate_with_room(const Wanted& wanted) noexcept {
+  return heap_allocate_slow(wanted.heap, {.bytes = wanted.bytes,
+                                          .roomy = true,
+                                          .function = wanted.function,
+                                          .family = wanted.family,
+                                          .site = wanted.site,
+                                          .may_end = wanted.may_end});
 }
 
 void* allocate_wanted(Span* span, void* p, bool at_home, const Wanted& wanted) noexcept {
@@ -117,10 +134,16 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   if (at_home) {
     const bool large = span->kind_now() == SpanKind::large && bytes > block_bytes_max;
     if (large && &record == &main_record) return resize_large(span, bytes);
-    void* const resized = resize_at_home(span, p, size, wanted);
+    void* const resized = resize_at_home(span, p, size, wanted, false);
     if (resized != nullptr) return stay(resized, true, saved);
   }
-  void* const moved = allocate_wanted(span, p, at_home, wanted);
+  void* moved = nullptr;
+  if (at_home && is_to_move(*span, size, wanted)) {
+    moved = allocate_with_room(wanted);
+    void* const resized = moved == nullptr ? resize_at_home(span, p, size, wanted, true) : nullptr;
+    if (resized != nullptr) return stay(resized, true, saved);
+  }
+  if (moved == nullptr) moved = allocate_wanted(span, p, at_home, wanted);
   if (moved == p) return p;
   if (moved != nullptr) {
     TARN_ASSERT(usable_bytes(moved, wanted.function) >= bytes);

@@ -150,6 +150,7 @@ constexpr const char* kind_name(Misuse kind) noexcept {
     case Misuse::use_after_free: return "use after free";
     case Misuse::size_mismatch: return "size mismatch";
     case Misuse::mismatched_free: return "mismatched free";
+    case Misuse::alignment_mismatch: return "alignment mismatch";
     case Misuse::underrun: return "underrun";
   }
   return "misuse";
@@ -253,6 +254,10 @@ void say_what(Told& told, const BlockReport& report) noexcept {
       the_call(told).text(": the block of ").decimal(report.bytes);
       told.text.text(" bytes is to be freed by ").text(report.expected);
       break;
+    case Misuse::alignment_mismatch:
+      the_call(told).text(": freed with an alignment of ").decimal(report.said_alignment);
+      told.text.text(", allocated with ").decimal(report.alignment);
+      break;
     case Misuse::underrun: {
       const std::uint64_t before = offset_in(report.start, report.p);
       told.text.text(report.function).text(": the block of ").decimal(report.bytes);
@@ -340,6 +345,7 @@ Told owner_misuse(const OwnerReport& report) noexcept {
     case Misuse::invalid_pointer:
     case Misuse::size_mismatch:
     case Misuse::mismatched_free:
+    case Misuse::alignment_mismatch:
     case Misuse::underrun:
       the_call(told).text(": ");
       if (report.bytes != 0) {

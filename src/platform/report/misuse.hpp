@@ -20,6 +20,7 @@ enum class Misuse : std::uint8_t {
   use_after_free,
   size_mismatch,
   mismatched_free,
+  alignment_mismatch,
   underrun,
 };
 
@@ -43,18 +44,20 @@ enum class Misuse : std::uint8_t {
 
 // What is known of the block at which p points, or in which it lies.
 struct BlockReport {
-  Misuse kind;
-  const char* function;
-  const void* p;           // Overrun, use after free: the first byte that was written.
-  const void* start;       // The first byte of the block.
-  std::size_t bytes;       // The bytes that were asked for.
-  std::size_t said_bytes;  // Size mismatch: the bytes that the program says.
-  const char* expected;    // Mismatched free: the function that is to free the block.
-  const char* heap_name;
-  std::uint64_t heap_id;     // 0: the heap was deleted.
-  const void* allocated_at;  // Null: not known, as for the next two.
-  const void* freed_at;
-  const void* here;  // The call that freed the block, if one did.
+  Misuse kind = Misuse::invalid_free;
+  const char* function = nullptr;
+  const void* p = nullptr;         // Overrun, use after free: the first byte that was written.
+  const void* start = nullptr;     // The first byte of the block.
+  std::size_t bytes = 0;           // The bytes that were asked for.
+  std::size_t said_bytes = 0;      // Size mismatch: the bytes that the program says.
+  const char* expected = nullptr;  // Mismatched free: the function that is to free the block.
+  std::size_t alignment = 0;       // Alignment mismatch: that which was asked for,
+  std::size_t said_alignment = 0;  // and that which the program says.
+  const char* heap_name = nullptr;
+  std::uint64_t heap_id = 0;           // 0: the heap was deleted.
+  const void* allocated_at = nullptr;  // Null: not known, as for the next two.
+  const void* freed_at = nullptr;
+  const void* here = nullptr;  // The call that freed the block, if one did.
 };
 
 // As report_misuse(), with what is known of the block.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/threads/span_cache.hpp"
 
+#include <csignal>
 #include <cstring>
 
 #include "actor.hpp"
@@ -13,6 +14,7 @@
 #include "engine/records/totals.hpp"
 #include "heaps/heap/large.hpp"
 #include "malloc/process/account.hpp"
+#include "platform/os/fake/fake.hpp"
 
 namespace tarn {
 namespace {
@@ -208,29 +210,94 @@ TEST_F(SpanCacheTest, AThreadWithoutARecordKeepsNone) {
   EXPECT_NE(kind_of(p), SpanKind::kept);
 }
 
-// The heap has let go of the block, and counts it no more.
 class HeldSpanTest : public SpanCacheTest {
  protected:
   HeldSpanTest() {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     hardened_.hardened = true;
-    p_ = static_cast<unsigned char*>(take(900'000));
-    std::memset(p_, 1, 900'000);
-    span_ = page_map.span_of(p_);
-    static_cast<Page*>(span_)->set_record(&hardened_);
+  }
+  unsigned char* take_filled(std::size_t size) {
+    auto* const p = static_cast<unsigned char*>(take(size));
+    std::memset(p, 1, size);
+    return p;
+  }
+  // A block that its heap has let go of, and counts no more. The n-th call of the OS fails.
+  unsigned char* let_go(unsigned char* p, bool held = true, std::uint64_t fails = 0) {
+    Span* const span = page_map.span_of(p);
+    static_cast<Page*>(span)->set_record(&hardened_);
     actor_.run([&] {
-      add_live(main_record, -static_cast<std::int64_t>(span_->bytes()));
-      EXPECT_TRUE(span_cache_hold(*current_thread, span_));
+      add_live(main_record, -static_cast<std::int64_t>(span->bytes()));
+      os::fake::fail_at(fails, false);
+      EXPECT_EQ(span_cache_hold(*current_thread, span), held);
+      os::fake::fail_at(0, false);
     });
+    return p;
   }
   void verify() { span_cache_verify(actor_.record()); }
 
   HeapRecord hardened_;
-  unsigned char* p_ = nullptr;
-  Span* span_ = nullptr;
 };
 
-TEST_F(HeldSpanTest, ItsFirstBytesAreZeroAndItServesMallocsOwnWhenItLeaves) {
+TEST_F(HeldSpanTest, NobodyReachesItUntilItLeavesAndItServesMallocsOwnThen) {
+  auto* const p = let_go(take_filled(900'000));
+  Span* const span = page_map.span_of(p);
+  EXPECT_EQ(span->kind_now(), SpanKind::kept);
+  EXPECT_EXIT(p[0] = 2, testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(p[899'999] = 2, testing::KilledBySignal(SIGSEGV), "");
+  verify();
+  EXPECT_EQ(take(900'000), p);
+  EXPECT_EQ(static_cast<Page*>(span)->record_now(), &main_record);
+  std::memset(p, 2, 900'000);
+  free(p);
+  p[0] = 3;  // One of malloc's own is not out of reach.
+}
+
+TEST_F(HeldSpanTest, WhatTheOsDoesNotOpenStaysAndIsTriedAgain) {
+  auto* const p = let_go(take_filled(900'000));
+  os::fake::fail_at(1, true);
+  actor_.run([] { span_cache_empty(*current_thread); });
+  void* const other = take(900'000);
+  os::fake::fail_at(0, false);
+  EXPECT_NE(other, p);
+  if (other != nullptr) live_.push_back(other);
+  EXPECT_EQ(kind_of(p), SpanKind::kept);
+  EXPECT_EQ(count(), 1u);
+  EXPECT_EQ(take(900'000), p);
+  std::memset(p, 2, 900'000);
+  free(p);
+}
+
+TEST_F(HeldSpanTest, WhereNoneOfThemLeavesNoMoreIsHeldNorKept) {
+  std::vector<unsigned char*> held;
+  for (std::size_t i = 0; i < SpanCache::places; ++i) held.push_back(take_filled(140 * 1024));
+  unsigned char* const last = take_filled(150 * 1024);
+  for (unsigned char* const p : held) let_go(p);
+  Span* const span = page_map.span_of(last);
+  actor_.run([&] {
+    os::fake::fail_at(1, true);
+    EXPECT_FALSE(span_cache_keep(*current_thread, span));
+    static_cast<Page*>(span)->set_record(&hardened_);
+    EXPECT_FALSE(span_cache_hold(*current_thread, span));
+    os::fake::fail_at(0, false);
+    static_cast<Page*>(span)->set_record(&main_record);
+  });
+  EXPECT_EQ(last[0], 1);
+  EXPECT_EQ(span->kind_now(), SpanKind::large);
+  for (const auto* const p : held) EXPECT_EQ(kind_of(p), SpanKind::kept);
+  free(last);
+  EXPECT_EQ(count(), SpanCache::places);
+  EXPECT_EQ(kind_of(last), SpanKind::kept) << "one of the others has left for it";
+}
+
+// Where the OS does not close it.
+class HeldInReachTest : public HeldSpanTest {
+ protected:
+  HeldInReachTest() : p_(let_go(take_filled(900'000), true, 1)), span_(page_map.span_of(p_)) {}
+  unsigned char* p_;
+  Span* span_;
+};
+
+TEST_F(HeldInReachTest, ItsFirstBytesAreZeroAndItServesMallocsOwnWhenItLeaves) {
   EXPECT_EQ(span_->kind_now(), SpanKind::kept);
   for (std::size_t i = 0; i < seal_watched_bytes; ++i) ASSERT_EQ(p_[i], 0) << i;
   EXPECT_EQ(p_[seal_watched_bytes], 1);
@@ -240,7 +307,7 @@ TEST_F(HeldSpanTest, ItsFirstBytesAreZeroAndItServesMallocsOwnWhenItLeaves) {
   free(p_);
 }
 
-TEST_F(HeldSpanTest, WhatIsWrittenToItIsReportedByALookAndWhenItLeaves) {
+TEST_F(HeldInReachTest, WhatIsWrittenToItIsReportedByALookAndWhenItLeaves) {
   p_[seal_watched_bytes] = 2;
   verify();
   p_[seal_watched_bytes - 1] = 2;
@@ -251,13 +318,11 @@ TEST_F(HeldSpanTest, WhatIsWrittenToItIsReportedByALookAndWhenItLeaves) {
 }
 
 TEST_F(HeldSpanTest, OneThatIsTooLargeIsLeftAlone) {
-  auto* const p = static_cast<unsigned char*>(take(kept_slices_most << slice_shift));
-  p[0] = 1;
+  auto* const p = let_go(take_filled(kept_slices_most << slice_shift), false);
   Span* const span = page_map.span_of(p);
-  static_cast<Page*>(span)->set_record(&hardened_);
-  actor_.run([&] { EXPECT_FALSE(span_cache_hold(*current_thread, span)); });
   EXPECT_EQ(p[0], 1);
   EXPECT_EQ(span->kind_now(), SpanKind::large);
+  add_live(main_record, static_cast<std::int64_t>(span->bytes()));
   static_cast<Page*>(span)->set_record(&main_record);
   free(p);
 }
