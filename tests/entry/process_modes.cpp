@@ -15,6 +15,7 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tarn/heap/heap.h"
 #include "tarn/heap/malloc.h"
@@ -178,7 +179,7 @@ TEST(ProcessModes, BlocksGoByTheFunctionsOfTheirFamily) {
         EXPECT_EXIT(to.give(p), aborts,
                     std::string("tarn: mismatched free: .* is to be freed by ") + from.pattern +
                         (is_hardened() ? "" : ".*allocated at entry_process_modes") +
-                        ".*now at entry_process_modes");
+                        ".*(now at|by) entry_process_modes");
       } else if (to.take == from.take || to.take != families[6].take) {
         to.give(p);
         continue;
@@ -300,6 +301,35 @@ TEST(ProcessModes, TheProcessLooksOnceMoreWhenItEnds) {
   }
   EXPECT_EXIT(std::exit(7), testing::ExitedWithCode(7), "");
   std::free(p);
+}
+
+// Blocks that no thread holds back any more: their pages have them.
+TEST(ProcessModes, TheProcessLooksAtFreeBlocksOfPagesWhenItEnds) {
+  if (!is_hardened()) GTEST_SKIP() << "a quarantine has them, or nobody";
+  std::vector<char*> blocks;
+  for (int i = 0; i < 1000; ++i) blocks.push_back(take(100));
+  for (std::size_t i = 0; i < blocks.size(); i += 2) std::free(blocks[i]);
+  for (const std::size_t byte : {9u, 40u, 99u}) {
+    EXPECT_EXIT((opaque(blocks[10])[byte] = 1, std::exit(0)), testing::KilledBySignal(SIGABRT),
+                "tarn: use after free: .*100 bytes.*byte " + std::to_string(byte) + ";");
+  }
+  for (std::size_t i = 1; i < blocks.size(); i += 2) std::free(blocks[i]);
+}
+
+// A block that shrinks and grows again in its place has nothing of what it gave up. (Of a large one
+// that gives up more than a little, others may have had it meanwhile.)
+TEST(ProcessModes, WhatABlockGivesUpIsGone) {
+  if (!is_hardened()) GTEST_SKIP() << "the others say nothing of it";
+  for (const std::size_t bytes : {100u, 3000u, 40'000u, 900'000u, 3'000'000u}) {
+    const std::size_t less = bytes / 20 * 19;
+    char* const p = take(bytes);
+    std::memset(p, 1, bytes);
+    ASSERT_EQ(opaque(std::realloc(p, less)), p);
+    ASSERT_EQ(opaque(std::realloc(p, bytes)), p);
+    EXPECT_EQ(p[less - 1], 1);
+    for (std::size_t i = less; i < bytes; ++i) ASSERT_EQ(p[i], 0) << bytes << " byte " << i;
+    std::free(p);
+  }
 }
 
 TEST(ProcessModes, TheChildOfAForkGoesOnAlike) {

@@ -324,10 +324,9 @@ void* resize_large(Page& page, const SealedBlock& block, std::size_t bytes,
 
 }  // namespace
 
-void* hardened_resize(Page& page, void* p, std::size_t bytes, const FreeCall& given,
-                      bool may_move) noexcept {
-  const SealedBlock block = live_block(page, p, given, Misuse::invalid_pointer);
-  require_call(block, p, given);
+void* hardened_resize(Page& page, void* p, std::size_t bytes, bool may_move) noexcept {
+  const SealedBlock block = block_at(page, p);
+  TARN_ASSERT(block.says.is_live());
   if (bytes > request_bytes_max) return nullptr;
   if (page.kind_now() == SpanKind::large) return resize_large(page, block, bytes, may_move);
   if (hardened_bytes(bytes) > page.block_bytes) return nullptr;

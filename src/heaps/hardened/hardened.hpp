@@ -43,9 +43,8 @@ std::size_t hardened_usable(const Page& page, const void* p, const FreeCall& giv
 
 // The block, with so many bytes from here on: where it is, or, a large one that may move, by page
 // tables. Null, with nothing changed, when that cannot be. What comes to it is zero, as far as it
-// has been the block's before.
-void* hardened_resize(Page& page, void* p, std::size_t bytes, const FreeCall& given,
-                      bool may_move) noexcept;
+// has been the block's before. pre: hardened_usable() was asked
+void* hardened_resize(Page& page, void* p, std::size_t bytes, bool may_move) noexcept;
 
 // Reports p when it lies in a live block and is not its start, and returns else.
 void report_in_hardened(const Page& page, const void* p, const FreeCall& given) noexcept;

@@ -80,7 +80,7 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
     const bool is_large = kind == SpanKind::large;
     const bool stays = is_large ? bytes > record.paged_bytes_max()
                                 : keeps_place(page->block_bytes - seal_bytes, bytes);
-    return stays ? hardened_resize(*page, p, bytes, wanted.call(), may_move) : nullptr;
+    return stays ? hardened_resize(*page, p, bytes, may_move) : nullptr;
   }
   if (keeps_place(size, bytes)) {
     if (record.secret && !is_frozen(record)) wipe(static_cast<std::byte*>(p) + bytes, size - bytes);
@@ -157,7 +157,7 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   const bool has_room =
       checked ? checks_resize(page, p, bytes, wanted.call(), Resize::if_fits) : bytes <= size;
   if (has_room && record.hardened) {
-    hardened_resize(*page, p, bytes, wanted.call(), false);
+    hardened_resize(*page, p, bytes, false);
   } else if (has_room && span->kind_now() == SpanKind::large) {
     page->set_requested(bytes);  // It is as large as it was; what is said of its size is this.
   }
@@ -234,7 +234,7 @@ bool heap_try_expand(void* p, std::size_t bytes, const void* site) noexcept {
     return true;
   }
   if (TARN_UNLIKELY(record_of(span, p)->hardened)) {
-    return hardened_resize(*page, p, bytes, given, false) != nullptr;
+    return hardened_resize(*page, p, bytes, false) != nullptr;
   }
   switch (span->kind_now()) {
     case SpanKind::mixed: return mixed_resize(page, p, bytes);

@@ -11,6 +11,7 @@
 #include "engine/records/limits.hpp"
 #include "engine/spans/page_map.hpp"
 #include "heaps/checked/checks.hpp"
+#include "heaps/checked/guard.hpp"
 #include "heaps/checked/places.hpp"
 #include "heaps/heap/exclusive.hpp"
 #include "heaps/operations/life.hpp"
@@ -52,6 +53,18 @@ class CheckedHeapTest : public testing::Test {
   ~CheckedHeapTest() override {
     EXPECT_TRUE(heap_clear(heap_, true, "test"));
     EXPECT_TRUE(store.check());
+    try_unopened();
+    EXPECT_EQ(slices_in_use(), in_use_before_) << "spans have gone astray";
+  }
+
+  static std::size_t slices_in_use() {
+    std::size_t slices = 0;
+    store.for_each_span([&](const Span* span) {
+      const SpanKind kind = span->kind_now();
+      const bool is_in_use = kind == SpanKind::large || kind == SpanKind::notes || is_checked(kind);
+      slices += is_in_use ? span->slices : 0;
+    });
+    return slices;
   }
 
   HeapRecord& record() { return *static_cast<HeapRecord*>(heap_.record); }
@@ -68,6 +81,9 @@ class CheckedHeapTest : public testing::Test {
   void free(void* p) { checks_free(page_of(p), p, {"free", nullptr}); }
 
   tarn_heap heap_{};
+
+ private:
+  std::size_t in_use_before_ = slices_in_use();
 };
 
 }  // namespace tarn

@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "checked_heap.hpp"
+#include "heaps/checked/passthrough.hpp"
 #include "heaps/operations/life.hpp"
 #include "platform/base/fill.hpp"
 #include "platform/os/fake/fake.hpp"
+#include "platform/settings/settings.hpp"
+#include "tarn/detail/watch.h"
 
 namespace tarn {
 namespace {
@@ -221,6 +224,44 @@ TEST_F(ChecksTest, OutOfMemoryTakesNothing) {
   }
 }
 
+TEST_F(ChecksTest, WhereNoBlockWasEverAFreeIsInvalid) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto* const p = static_cast<std::byte*>(allocate(40));
+  const std::size_t place = place_around(page_of(p), p).bytes;
+  ASSERT_LT(p + 2 * place, page_of(p)->end());
+  EXPECT_DEATH(free(p + 2 * place), "tarn: invalid free: ");
+  free(p);
+}
+
+TEST_F(ChecksTest, ACollectionGivesBackWhatAFloorKept) {
+  record().limits.floor = 1 << 20;
+  void* const p = allocate(40);
+  free(p);
+  checks_collect(record());
+  EXPECT_NE(checks().charged, 0u) << "it is below the floor";
+  record().limits.floor = 0;
+  checks_collect(record());
+  EXPECT_EQ(checks().charged, 0u);
+}
+
+TEST_F(ChecksTest, ACollectionWaitsForAWalk) {
+  void* const p = allocate(40);
+  free(p);
+  record().walking = true;
+  checks_collect(record());
+  EXPECT_EQ(checks().oldest_kept, p);
+  record().walking = false;
+  checks_collect(record());
+  EXPECT_EQ(checks().oldest_kept, nullptr);
+}
+
+TEST_F(ChecksTest, SizesAreNotComparedWhereTheyAreNotToBe) {
+  void* const p = allocate(40);
+  ASSERT_EQ(settings.read("check_sizes=0"), 0u);
+  checks_free(page_of(p), p, {"free", nullptr, 41});
+  ASSERT_EQ(settings.read("check_sizes=1"), 0u);
+}
+
 TEST_F(ChecksTest, DisownedBlocksAreNoLongerCharged) {
   void* const p = allocate(100);
   ASSERT_GT(record().limits.committed, 0u);
@@ -234,6 +275,31 @@ TEST_F(ChecksTest, DisownedBlocksAreNoLongerCharged) {
   checks().deleted = false;  // As it was, for the end of the test.
   ASSERT_EQ(charge(record(), checks().charged), nullptr);
   free(p);
+}
+
+class PassthroughTest : public CheckedHeapTest {
+ protected:
+  PassthroughTest() : CheckedHeapTest(TARN_MODE_PASSTHROUGH) {}
+};
+
+TEST_F(PassthroughTest, AResizeThatTheSystemRefusesIsNotCharged) {
+  void* const p = allocate(100);
+  ASSERT_NE(p, nullptr);
+  const std::size_t committed = record().limits.committed;
+  if (!TARN_HAS_ASAN && !TARN_TSAN) {  // Their malloc ends the process instead.
+    EXPECT_EQ(passthrough_resize(p, std::size_t{1} << 46, test), nullptr);
+  }
+  EXPECT_EQ(record().limits.committed, committed);
+  EXPECT_EQ(checks().charged, committed);
+  std::size_t bytes = 0;
+  EXPECT_EQ(passthrough_record(p, &bytes), &record());
+  EXPECT_EQ(bytes, 100u);
+  void* const q = passthrough_resize(p, 300, test);
+  EXPECT_EQ(record().limits.committed, committed + 200);
+  EXPECT_TRUE(checks_free_passed(q, test));
+  EXPECT_EQ(passthrough_record(q, &bytes), nullptr);
+  EXPECT_FALSE(checks_free_passed(q, test));
+  EXPECT_EQ(record().limits.committed, 0u);
 }
 
 }  // namespace

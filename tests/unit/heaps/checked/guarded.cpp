@@ -153,6 +153,7 @@ TEST_F(GuardedTest, InAWalkNothingIsReleasedForAGuard) {
 
 // Every call of the OS refused in turn: that which makes the guard ends in a checked block.
 TEST_F(GuardedTest, RefusedCallsTakeNoGuard) {
+  const std::size_t guards_before = GuardsInUse().taken();
   for (const bool onwards : {false, true}) {
     int nulls = 0;
     int unguarded = 0;
@@ -177,9 +178,7 @@ TEST_F(GuardedTest, RefusedCallsTakeNoGuard) {
     }
     EXPECT_GT(onwards ? nulls : unguarded, 0);
   }
-  void* const last = allocate(16);
-  EXPECT_TRUE(is_guarded(last)) << "no guard was lost";
-  free(last);
+  EXPECT_EQ(GuardsInUse().taken(), guards_before) << "no guard was lost";
 }
 
 // The OS does not open the span of a block that leaves: its guard is in use until it does.
@@ -196,6 +195,20 @@ TEST_F(GuardedTest, WhatCannotBeOpenedIsTriedAgain) {
   EXPECT_FALSE(is_free_guard());
   try_unopened();
   EXPECT_TRUE(is_free_guard());
+}
+
+TEST_F(GuardedTest, AllThatCouldNotBeOpenedAreTriedAgainBeforeTheNextBlock) {
+  const std::size_t before = slices_in_use();
+  std::vector<void*> blocks;
+  for (int i = 0; i < 4; ++i) blocks.push_back(allocate(32));
+  for (void* const p : blocks) free(p);
+  os::fake::fail_at(1, true);
+  checks_collect(record());
+  os::fake::fail_at(0, false);
+  EXPECT_EQ(slices_in_use(), before + 4 * 2);
+  void* const p = allocate(32);
+  EXPECT_EQ(slices_in_use(), before + page_of(p)->slices) << "the four have gone";
+  free(p);
 }
 
 TEST_F(GuardedTest, WhatCannotBeClosedIsNotKeptBack) {
