@@ -179,4 +179,16 @@ bool PageMap::is_clear(const std::byte* start, std::size_t slices) const noexcep
 }
 #endif
 
+const Span* PageMap::span_around(const void* p, SpanKind kind,
+                                 std::size_t slices_most) const noexcept {
+  if (address_of(p) >> address_bits != 0) return nullptr;
+  const auto* at = static_cast<const std::byte*>(p);
+  for (std::size_t n = 0; n != slices_most && address_of(at) >= slice_bytes; ++n) {
+    const Span* const span = span_of(at);
+    if (span->kind_now() == kind && span->base <= p && p < span->end()) return span;
+    at -= slice_bytes;
+  }
+  return nullptr;
+}
+
 }  // namespace tarn

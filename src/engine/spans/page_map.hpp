@@ -56,6 +56,11 @@ class PageMap {
   TARN_INLINE Span* span_of(const void* p) const noexcept { return span_of(slice_of(p)); }
   TARN_INLINE SliceTag tag_of(const void* p) const noexcept { return slice_of(p).tag(); }
 
+  // The span of the kind, of so many slices at most, in which p lies, whatever p is; null when
+  // there is none. For spans to which the map leads from their ends alone: what it says in between
+  // may be of former ones. Linear in the slices.
+  const Span* span_around(const void* p, SpanKind kind, std::size_t slices_most) const noexcept;
+
   const Span* foreign() const noexcept { return reinterpret_cast<const Span*>(&foreign_); }
 
   // Makes the leaves for a range; false when the OS has no memory for one. pre: the store's lock is

@@ -96,7 +96,7 @@ Checks* checks_make(Mode mode) noexcept {
   if (memory == nullptr) memory = store.allocate_record(sizeof(Checks));
   if (memory == nullptr) return nullptr;
   TARN_ASSERT(mode != Mode::fast);
-  if (mode == Mode::guarded) explain_out_of_reach();
+  if (mode == Mode::guarded) explain_guarded();
   auto* const checks = new (memory) Checks;
   checks->mode = mode;
   return checks;

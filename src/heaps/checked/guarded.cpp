@@ -4,7 +4,6 @@
 #include "heaps/checked/guarded.hpp"
 
 #include "engine/spans/page_map.hpp"
-#include "engine/threads/span_cache.hpp"
 #include "heaps/checked/checked.hpp"
 #include "heaps/checked/checked_span.hpp"
 #include "heaps/checked/guard.hpp"
@@ -36,53 +35,30 @@ Page* take_guarded(HeapRecord& record, std::size_t slices, std::size_t alignment
   return nullptr;
 }
 
-// The span at this address that is guarded or held back; null when there is none. The map leads to
-// a span from its first and its last slice; what is in between may be of former ones.
-const Page* out_of_reach_around(const void* p) noexcept {
+// The span whose guarded block or guard page is at this address; null when there is none.
+const Page* guarded_around(const void* p) noexcept {
   constexpr std::size_t slices_most = guarded_kept_bytes_max / slice_bytes + 1;
-  static_assert(kept_slices_most <= slices_most);
-  if (address_of(p) >> address_bits != 0) return nullptr;
-  const auto* at = static_cast<const std::byte*>(p);
-  for (std::size_t n = 0; n != slices_most && address_of(at) >= slice_bytes; ++n) {
-    const auto* const page = static_cast<const Page*>(page_map.span_of(at));
-    const SpanKind kind = page->kind_now();
-    if ((kind == SpanKind::lone || kind == SpanKind::kept) && page->base <= p && p < page->end()) {
-      return kind == SpanKind::kept || page->notes->has(Note::guarded) ? page : nullptr;
-    }
-    at -= slice_bytes;
-  }
-  return nullptr;
+  const auto* const page =
+      static_cast<const Page*>(page_map.span_around(p, SpanKind::lone, slices_most));
+  return page != nullptr && page->notes->has(Note::guarded) ? page : nullptr;
 }
 
 // In a signal handler, without the lock. Notes and records are never given back.
 void explain_fault(const os::Fault& fault) noexcept {
-  const Page* const page = out_of_reach_around(fault.address);
+  const Page* const page = guarded_around(fault.address);
   const HeapRecord* const record = page == nullptr ? nullptr : page->record_now();
   if (record == nullptr) return;
-  const char* const access = fault.access == os::Fault::Access::read    ? "a read"
-                             : fault.access == os::Fault::Access::write ? "a write"
-                                                                        : "an access";
-  const void* const here = stacks.at_stop({fault.pc, fault.sp, fault.fp});
-  if (page->kind_now() == SpanKind::kept) {
-    return explain_block_fault({.kind = Misuse::use_after_free,
-                                .function = access,
-                                .p = fault.address,
-                                .start = page->base,
-                                .bytes = page->requested_now(),
-                                .heap_name = record->name,
-                                .heap_id = record->id.load(std::memory_order_relaxed),
-                                .here = here});
-  }
   const Place place = lone_place(page);
   const bool is_live = place.note->state() == NoteState::live;
   if (is_live && fault.address < place.start + place.bytes) return;
-  explain_block_fault(block_report(is_live ? Misuse::overrun : Misuse::use_after_free, *record,
-                                   place, {access, here}, fault.address));
+  explain_block_fault(block_report(
+      is_live ? Misuse::overrun : Misuse::use_after_free, *record, place,
+      {os::name_of(fault.access), stacks.at_stop({fault.pc, fault.sp, fault.fp})}, fault.address));
 }
 
 }  // namespace
 
-void explain_out_of_reach() noexcept { os::explain_faults(explain_fault); }
+void explain_guarded() noexcept { os::explain_faults(explain_fault); }
 
 Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept {
   TARN_ASSERT(record.lock.held_by_this_thread() && is_power_of_two(request.alignment));

@@ -13,9 +13,8 @@ namespace tarn {
 // Allocates a guarded block. Where none can be had, a block as of checked_allocate().
 Attempt guarded_allocate(HeapRecord& record, const Request& request) noexcept;
 
-// From now on a fault at such a block, or at one that a thread holds back for a hardened heap
-// (engine/threads/span_cache.hpp), is explained, before the program's own handler has it: the
+// From now on a fault at such a block is explained, before the program's own handler has it: the
 // block, its heap, where it was allocated and freed, and the instruction.
-void explain_out_of_reach() noexcept;
+void explain_guarded() noexcept;
 
 }  // namespace tarn

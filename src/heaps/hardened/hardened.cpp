@@ -11,14 +11,15 @@
 #include "engine/threads/exclusive_pages.hpp"
 #include "engine/threads/orphans.hpp"
 #include "engine/threads/span_cache.hpp"
-#include "heaps/checked/guarded.hpp"
 #include "heaps/heap/heap_large.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
+#include "platform/os/faults.hpp"
 #include "platform/os/process.hpp"
 #include "platform/os/vm.hpp"
 #include "platform/report/misuse.hpp"
 #include "platform/settings/settings.hpp"
+#include "platform/stack/stacks.hpp"
 
 namespace tarn {
 
@@ -173,6 +174,23 @@ void require_call(const SealedBlock& block, const void* p, const FreeCall& given
   }
 }
 
+// What a thread does with a large block that another one, or it itself, has freed and holds back.
+// In a signal handler.
+void explain_fault(const os::Fault& fault) noexcept {
+  const Span* const span = page_map.span_around(fault.address, SpanKind::kept, kept_slices_most);
+  if (span == nullptr) return;
+  const auto& page = *static_cast<const Page*>(span);
+  const HeapRecord& record = *page.record_now();
+  explain_block_fault({.kind = Misuse::use_after_free,
+                       .function = os::name_of(fault.access),
+                       .p = fault.address,
+                       .start = page.base,
+                       .bytes = page.requested_now(),
+                       .heap_name = record.name,
+                       .heap_id = record.id.load(std::memory_order_relaxed),
+                       .here = stacks.at_stop({fault.pc, fault.sp, fault.fp})});
+}
+
 }  // namespace
 
 void make_hardened(HeapRecord& record) noexcept {
@@ -180,7 +198,7 @@ void make_hardened(HeapRecord& record) noexcept {
   seal_secrets = {os::process_secret(), os::process_secret() | 1};
   record.hardened = true;
   record.young.store(false, std::memory_order_relaxed);  // Without a mixed page.
-  explain_out_of_reach();
+  os::explain_faults(explain_fault);
 }
 
 void report_in_hardened(const Page& page, const void* p, const FreeCall& given) noexcept {

@@ -18,10 +18,20 @@ struct Fault {
   std::uintptr_t fp;
 };
 
+// "a read", of a fault by one.
+constexpr const char* name_of(Fault::Access access) noexcept {
+  switch (access) {
+    case Fault::Access::read: return "a read";
+    case Fault::Access::write: return "a write";
+    case Fault::Access::unknown: break;
+  }
+  return "an access";
+}
+
 // From now on explain(fault) is called when a thread of the process touches such memory (SIGSEGV),
 // in the signal handler; after that the program's own handler is, as if there were no other one, or
-// the process ends as it would. A handler that the program sets later gets the faults alone. The
-// first explain stays.
+// the process ends as it would. A handler that the program sets later gets the faults alone. There
+// may be two, which are called in turn; one that is there already is not added.
 void explain_faults(void (*explain)(const Fault& fault)) noexcept;
 
 }  // namespace tarn::os

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "platform/os/faults.hpp"
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -17,7 +18,8 @@ namespace {
 
 using Action = struct ::sigaction;
 
-std::atomic<void (*)(const Fault&)> explainer{nullptr};
+using Explain = void (*)(const Fault&);
+std::array<std::atomic<Explain>, 2> explainers{};
 // What the program has set; written before our handler is.
 Action programs{};
 
@@ -87,7 +89,11 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
 void on_fault(int signal, siginfo_t* info, void* context) noexcept {
   const int saved = errno;
   if (info->si_code > 0 && has_room()) {
-    explainer.load(std::memory_order_relaxed)(fault_of(*info, context));
+    const Fault fault = fault_of(*info, context);
+    for (const std::atomic<Explain>& each : explainers) {
+      const Explain explain = each.load(std::memory_order_relaxed);
+      if (explain != nullptr) explain(fault);
+    }
   }
   errno = saved;
   pass_on(signal, info, context);
@@ -96,7 +102,7 @@ void on_fault(int signal, siginfo_t* info, void* context) noexcept {
 // A part of the program that has the library in it may be unloaded.
 __attribute__((destructor)) void end_faults() {
   Action now{};
-  if (explainer.load(std::memory_order_relaxed) == nullptr) return;
+  if (explainers[0].load(std::memory_order_relaxed) == nullptr) return;
   if (sigaction(SIGSEGV, nullptr, &now) == 0 && now.sa_sigaction == on_fault) {
     sigaction(SIGSEGV, &programs, nullptr);
   }
@@ -104,10 +110,14 @@ __attribute__((destructor)) void end_faults() {
 
 }  // namespace
 
-void explain_faults(void (*explain)(const Fault& fault)) noexcept {
-  void (*none)(const Fault&) = nullptr;
-  if (explainer.load(std::memory_order_relaxed) != nullptr ||
-      !explainer.compare_exchange_strong(none, explain, std::memory_order_relaxed) ||
+void explain_faults(Explain explain) noexcept {
+  for (std::atomic<Explain>& each : explainers) {
+    Explain there = nullptr;
+    if (each.compare_exchange_strong(there, explain, std::memory_order_relaxed)) break;
+    if (there == explain || &each == &explainers.back()) return;
+  }
+  // Whoever comes first sets the handler.
+  if (explain != explainers[0].load(std::memory_order_relaxed) ||
       sigaction(SIGSEGV, nullptr, &programs) != 0) {
     return;
   }

@@ -46,6 +46,37 @@ TEST_F(PageMapTest, UnknownAddressesLeadToTheForeignSpan) {
   }
 }
 
+// The map may lead to a former span in between, or to none.
+TEST_F(PageMapTest, TheSpanAroundIsFoundFromItsEndsByItsKind) {
+  std::byte* const start = at(7 * gib);
+  ASSERT_TRUE(map_->cover(start, 20 * slice_bytes));
+  page_.base = start + 4 * slice_bytes;
+  page_.slices = 10;
+  page_.set_kind(SpanKind::large);
+  page_.set_kind(SpanKind::lone);
+  alignas(descriptor_bytes) Page former;
+  former.base = start + 6 * slice_bytes;
+  former.slices = 2;
+  former.set_kind(SpanKind::large);
+  map_->set_ends(&former);
+  map_->set_ends(&page_);
+  const auto around = [&](const void* p, std::size_t most = 20) {
+    return map_->span_around(p, SpanKind::lone, most);
+  };
+  for (std::size_t i = 0; i < 10 * slice_bytes; i += 1000) {
+    EXPECT_EQ(around(page_.base + i), &page_) << i;
+  }
+  EXPECT_EQ(around(page_.end() - 1), &page_);
+  EXPECT_EQ(around(page_.base - 1), nullptr);
+  EXPECT_EQ(around(page_.end()), nullptr);
+  EXPECT_EQ(map_->span_around(page_.base, SpanKind::kept, 20), nullptr);
+  EXPECT_EQ(around(page_.base + 8 * slice_bytes, 9), &page_);
+  EXPECT_EQ(around(page_.base + 8 * slice_bytes, 8), nullptr) << "longer than any is said to be";
+  EXPECT_EQ(around(nullptr), nullptr);
+  EXPECT_EQ(around(at(100)), nullptr);
+  EXPECT_EQ(around(at(std::uintptr_t{1} << address_bits)), nullptr);
+}
+
 TEST_F(PageMapTest, SetCoversExactlyItsRange) {
   std::byte* const start = at(7 * gib + 3 * slice_bytes);
   ASSERT_TRUE(map_->cover(start, 5 * slice_bytes));
