@@ -119,17 +119,21 @@ std::uint64_t word_at(const std::byte* p) noexcept {
   return word;
 }
 
-// Two words at once, aligned as one: every processor that this is compiled for can.
-using WordPair = std::uint64_t __attribute__((vector_size(16), aligned(8), may_alias));
+// Two words at once: every processor that this is compiled for can.
+using WordPair = std::uint64_t __attribute__((vector_size(16)));
+WordPair pair_at(const std::byte* p) noexcept {
+  WordPair pair{};
+  memcpy(&pair, p, sizeof pair);
+  return pair;
+}
 
 // Both are aligned to 8. Without a way out on the way.
 TARN_INLINE bool is_zero(const std::byte* from, const std::byte* to) noexcept {
   WordPair seen{};
   for (; to - from >= 64; from += 64) {
-    const auto* const at = reinterpret_cast<const WordPair*>(from);
-    seen |= (at[0] | at[1]) | (at[2] | at[3]);
+    seen |= (pair_at(from) | pair_at(from + 16)) | (pair_at(from + 32) | pair_at(from + 48));
   }
-  for (; to - from >= 16; from += 16) seen |= *reinterpret_cast<const WordPair*>(from);
+  for (; to - from >= 16; from += 16) seen |= pair_at(from);
   std::uint64_t rest = seen[0] | seen[1];
   if (from != to) rest |= word_at(from);
   return rest == 0;
