@@ -260,6 +260,7 @@ TEST(Operators, BlocksAreTheMallocFamilysOwn) {
     free(::operator new(size));
     ::operator delete(malloc(size));
     free(::operator new (size, align_val_t{256}));
+    ::operator delete(realloc(::operator new(size), 3 * size + 1));
   }
 }
 #endif

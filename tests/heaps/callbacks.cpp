@@ -264,6 +264,22 @@ TEST_P(Callbacks, SmallBlocksPassTheMark) {
   EXPECT_GT(marks.bytes[0], 100 * kib);
 }
 
+// Even where there is warm memory to which it could be copied.
+TEST_P(Callbacks, ABlockThatGrowsIsNotCountedTwice) {
+  void* const warm = tarn_malloc(20 * mib);
+  void* const after = tarn_malloc(mib);
+  tarn_free(warm);
+  Marks marks;
+  const Heap heap(marked(GetParam(), 4 * mib, note_soft_mark, &marks));
+  void* p = tarn_heap_allocate(heap, 2 * mib);
+  void* const behind = tarn_heap_allocate(heap, 200 * kib);
+  p = tarn_heap_reallocate(heap, p, 3 * mib);
+  EXPECT_NE(p, nullptr);
+  EXPECT_EQ(marks.bytes.size(), 0u);
+  tarn_heap_deallocate(behind);
+  tarn_free(after);
+}
+
 TEST_P(Callbacks, GrowingABlockPassesTheMark) {
   Marks marks;
   const Heap heap(marked(GetParam(), mib, note_soft_mark, &marks));

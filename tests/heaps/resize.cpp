@@ -1,6 +1,9 @@
 // Blocks of heaps at a new size: where they lie, what is in them, whose they are afterwards.
 //
 // SPDX-License-Identifier: MIT
+#include <cstring>
+#include <vector>
+
 #include "heap.hpp"
 
 namespace heaps {
@@ -194,6 +197,32 @@ TEST_P(Resize, LargeBlocksAreChargedForWhatTheyHave) {
   tarn_heap_deallocate(p);
   EXPECT_EQ(committed(heap_), 0u);
   EXPECT_GE(stats_of(heap_).committed_bytes_peak, 8 * mib);
+}
+
+// Step by step, with a block behind that keeps each of them from growing where it is.
+TEST_P(Resize, LargeBlocksThatGrowKeepWhatTheyHave) {
+  std::vector<void*> behind;
+  std::size_t bytes = 300 * kib;
+  auto* p = static_cast<unsigned char*>(tarn_heap_allocate(heap_, bytes));
+  ASSERT_NE(p, nullptr);
+  std::memset(p, 1, bytes);
+  for (unsigned char step = 2; step < 20; ++step) {
+    behind.push_back(tarn_heap_allocate(heap_, 150 * kib));
+    tarn_heap_deallocate(tarn_heap_allocate(heap_, bytes));
+    const std::size_t more = bytes + bytes / 8;
+    p = static_cast<unsigned char*>(tarn_heap_reallocate(heap_, p, more));
+    ASSERT_NE(p, nullptr);
+    std::memset(p + bytes, step, more - bytes);
+    bytes = more;
+    ASSERT_EQ(stats_of(heap_).live_blocks, behind.size() + 1);
+  }
+  unsigned char step = 1;
+  for (std::size_t at = 0, end = 300 * kib; at < bytes; end += end / 8, ++step) {
+    for (; at < end && at < bytes; at += 997) ASSERT_EQ(p[at], step) << at;
+  }
+  for (void* const each : behind) tarn_heap_deallocate(each);
+  tarn_heap_deallocate(p);
+  EXPECT_EQ(stats_of(heap_).live_blocks, 0u);
 }
 
 TEST_P(Resize, TryExpandInTheMixedPage) {

@@ -35,8 +35,8 @@ void renew(Page* page) noexcept {
   page->free = page->local_free = nullptr;
   page->countdown = 0;
   page->kept = 0;
+  page->reserved = 0;  // Before `carved`: there are no more than were made.
   page->carved = 0;
-  page->reserved = 0;
   page->zeroed = true;
 }
 

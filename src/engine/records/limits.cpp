@@ -55,6 +55,16 @@ HeapRecord* charge(HeapRecord& heap, std::size_t bytes) noexcept {
   return nullptr;
 }
 
+bool is_limited(const HeapRecord& heap) noexcept {
+  for (const HeapRecord* r = &heap; r != nullptr; r = r->parent) {
+    if (r->limits.ceiling.load(std::memory_order_relaxed) != SIZE_MAX ||
+        r->limits.soft_mark.load(std::memory_order_relaxed) != SIZE_MAX) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // A peak ends when something is given back, so it is written down only then.
 void uncharge(HeapRecord& heap, std::size_t bytes) noexcept {
   for (HeapRecord* r = &heap; r != nullptr; r = r->parent) {

@@ -20,6 +20,9 @@ void uncharge(HeapRecord& heap, std::size_t bytes) noexcept;
 // Takes back a charge for which there was no memory, as if it had not been made.
 void cancel_charge(HeapRecord& heap, std::size_t bytes) noexcept;
 
+// True when the heap or one of its ancestors has a ceiling or a soft mark.
+bool is_limited(const HeapRecord& heap) noexcept;
+
 // The most bytes that were ever charged at one time.
 std::size_t committed_peak(const HeapRecord& heap) noexcept;
 

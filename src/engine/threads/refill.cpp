@@ -81,7 +81,9 @@ void make_current(Page& page) noexcept {
 }
 
 // The number of freed blocks of a current page whose room is used up, as far as the owner knows.
-std::uint32_t freed_of(const Page& page) noexcept { return page.capacity + 1 - page.countdown; }
+std::uint32_t freed_of(const Page& page) noexcept {
+  return page.capacity - page.reserved + 1 - page.countdown;
+}
 
 // A page with fewer freed blocks than this would soon be here again, and again with fewer. While
 // pages wait that have more, it sleeps until it has as many. That costs as much as some refills, so
@@ -101,7 +103,8 @@ bool put_to_sleep(Page& page) noexcept {
   TARN_ASSERT(page.free == nullptr);
   // In the child of a fork a page of a vanished thread may have one block that is on a list and
   // counted: see "Fork" in docs/design/heap.md.
-  if (TARN_UNLIKELY(page.live() > page.capacity)) page.countdown = page.capacity + 1;
+  const std::uint32_t most = page.capacity - page.reserved;
+  if (TARN_UNLIKELY(page.live() > most)) page.countdown = most + 1;
   const std::uint32_t freed = freed_of(page);
   page_unpin(page);
   const std::uint32_t enough = page_threshold(&page);

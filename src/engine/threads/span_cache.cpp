@@ -4,6 +4,7 @@
 #include "engine/threads/span_cache.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "engine/pages/seal.hpp"
@@ -39,6 +40,23 @@ void require_unchanged(const Page& page) noexcept {
                        .heap_id = record.id.load(std::memory_order_relaxed)});
 }
 
+// How many spans are out of reach, of all threads. Each takes two mappings at most, of which a
+// process has 65,530; beyond an eighth of these the others stay within reach.
+constexpr std::uint32_t closed_spans_most = 4'096;
+std::atomic<std::uint32_t> closed_spans{0};
+
+// Puts the span out of reach. False when it is not to be, or the OS refuses; `undone`: it is whole.
+bool close(const Span& span, bool* undone) noexcept {
+  *undone = true;
+  if (closed_spans.fetch_add(1, std::memory_order_relaxed) < closed_spans_most) {
+    if (os::vm_close(span.base, span.bytes())) return true;
+    *undone = os::vm_open(span.base, span.bytes());  // A part may have been closed.
+    if (!*undone) return false;
+  }
+  closed_spans.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
 bool is_held(const Span& span) noexcept {
   return static_cast<const Page&>(span).record_now() != &main_record;
 }
@@ -48,10 +66,13 @@ bool is_held(const Span& span) noexcept {
 bool release(const SpanCache& cache, std::size_t i, Page& page) noexcept {
   if (!cache.closed[i]) {
     require_unchanged(page);
-  } else if (!os::vm_open(page.base, page.bytes())) {
+    return true;
+  }
+  if (!os::vm_open(page.base, page.bytes())) {
     os::vm_purge(page.base, page.bytes());
     return false;
   }
+  closed_spans.fetch_sub(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -119,8 +140,9 @@ Span* span_cache_take(Thread& thread, std::size_t slices) noexcept {
     const Span* const span = cache.spans[i].load(std::memory_order_relaxed);
     if (span == nullptr || span->slices < slices) continue;
     if (span->slices - slices <= slices / excess_part) {
-      cache.taken.add(1);
-      return take_out(cache, i);
+      Span* const taken = take_out(cache, i);
+      if (taken != nullptr) cache.taken.add(1);
+      return taken;
     }
     longer = i;
   }
@@ -157,11 +179,16 @@ bool span_cache_keep(Thread& thread, Span* span) noexcept {
 bool span_cache_hold(Thread& thread, Span* span) noexcept {
   TARN_ASSERT(&thread != no_thread() && static_cast<Page*>(span)->record_now()->hardened);
   SpanCache& cache = thread.span_cache;
+  const auto bytes = static_cast<std::int64_t>(span->bytes());
+  add_live(main_record, bytes);
   const std::size_t place = put(cache, span, true);
-  if (place == SpanCache::places) return false;
-  add_live(main_record, static_cast<std::int64_t>(span->bytes()));
+  if (place == SpanCache::places) {
+    add_live(main_record, -bytes);
+    return false;
+  }
   TARN_FORK_FENCE();
-  if (os::vm_close(span->base, span->bytes())) return true;
+  bool undone = false;
+  if (close(*span, &undone) || !undone) return true;
   memset(span->base, 0, seal_watched_bytes);
   TARN_FORK_FENCE();
   cache.closed[place] = false;
@@ -185,7 +212,8 @@ void span_cache_age(Thread& thread) noexcept {
   SpanCache& cache = thread.span_cache;
   for (std::size_t i = 0; i < SpanCache::places; ++i) {
     if (cache.spans[i].load(std::memory_order_relaxed) == nullptr) continue;
-    if (++cache.looks[i] == looks_most) give_place(cache, i);
+    if (cache.looks[i] != looks_most) ++cache.looks[i];
+    if (cache.looks[i] == looks_most) give_place(cache, i);
   }
 }
 

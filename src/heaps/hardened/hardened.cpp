@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "heaps/hardened/hardened.hpp"
 
+#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -109,8 +110,13 @@ SealedBlock live_block(const Page& page, const void* p, const FreeCall& given,
     if (TARN_UNLIKELY(changed != nullptr)) report(Misuse::overrun, block, changed, given);
     return block;
   }
-  if (block.says.is_free()) report(when_free, block, p, given);
-  report_broken(block, given);
+  if (!block.says.is_free()) report_broken(block, given);
+  if (page.kind_now() != SpanKind::large && page.offset_of(p) < page.reserved * page.block_bytes) {
+    const HeapRecord& record = block.record();
+    report_misuse_in(Misuse::invalid_free, given.function, p, record.name,
+                     record.id.load(std::memory_order_relaxed));
+  }
+  report(when_free, block, p, given);
 }
 
 std::uint64_t word_at(const std::byte* p) noexcept {
@@ -178,13 +184,17 @@ void require_call(const SealedBlock& block, const void* p, const FreeCall& given
   }
 }
 
+// The heap, once there is one.
+std::atomic<const HeapRecord*> hardened_record{nullptr};
+
 // What a thread does with a large block that another one, or it itself, has freed and holds back.
-// In a signal handler.
+// In a signal handler; the span may just be leaving.
 void explain_fault(const os::Fault& fault) noexcept {
   const Span* const span = page_map.span_around(fault.address, SpanKind::kept, kept_slices_most);
   if (span == nullptr) return;
   const auto& page = *static_cast<const Page*>(span);
-  const HeapRecord& record = *page.record_now();
+  const HeapRecord& record = *hardened_record.load(std::memory_order_relaxed);
+  if (page.record_now() != &record || page.kind_now() != SpanKind::kept) return;
   explain_block_fault({.kind = Misuse::use_after_free,
                        .function = os::name_of(fault.access),
                        .p = fault.address,
@@ -202,6 +212,7 @@ void make_hardened(HeapRecord& record) noexcept {
   seal_secrets = {os::process_secret(), os::process_secret() | 1};
   record.hardened = true;
   record.young.store(false, std::memory_order_relaxed);  // Without a mixed page.
+  hardened_record.store(&record, std::memory_order_relaxed);
   os::explain_faults(explain_fault);
 }
 

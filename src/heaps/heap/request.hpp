@@ -88,7 +88,8 @@ class Origin {
   static constexpr std::uint8_t with(Family family, std::size_t alignment) noexcept {
     const std::size_t usual = alignment < block_align ? block_align : alignment;
     const std::size_t noted = usual < alignment_most ? usual : alignment_most;
-    const int code = std::countr_zero(noted) - std::countr_zero(block_align) + 1;
+    const int code = static_cast<int>(std::bit_width(noted)) -
+                     static_cast<int>(std::bit_width(block_align)) + 1;  // Also of no power of two.
     return static_cast<std::uint8_t>(static_cast<unsigned>(code) << family_bits |
                                      static_cast<unsigned>(family));
   }

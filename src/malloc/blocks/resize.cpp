@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/records/limits.hpp"
 #include "engine/records/thread_default.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/blocks/lookup.hpp"
@@ -19,6 +20,7 @@
 #include "heaps/heap/recovery.hpp"
 #include "malloc/blocks/allocate.hpp"
 #include "malloc/blocks/free.hpp"
+#include "malloc/process/process.hpp"
 #include "platform/base/check.hpp"
 #include "platform/base/fill.hpp"
 
@@ -93,10 +95,12 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
 }
 
 // True for a large block of a heap of one's own that is moved rather than copied into just any
-// memory, in the order of grow_elsewhere() (heaps/heap/large.cpp).
+// memory, in the order of grow_elsewhere() (heaps/heap/large.cpp). Both places count at once: not
+// where anybody minds.
 bool is_to_move(const Span& span, std::size_t size, const Wanted& wanted) noexcept {
   return span.kind_now() == SpanKind::large && wanted.bytes > size && large_moves(span) &&
-         &wanted.record() != &main_record && wanted.record().source.is_store();
+         &wanted.record() != &main_record && wanted.record().source.is_store() &&
+         !is_limited(wanted.record());
 }
 
 void* allocate_with_room(const Wanted& wanted) noexcept {
@@ -138,9 +142,9 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
     if (resized != nullptr) return stay(resized, true, saved);
   }
   void* moved = nullptr;
-  if (at_home && is_to_move(*span, size, wanted)) {
-    moved = allocate_with_room(wanted);
-    void* const resized = moved == nullptr ? resize_at_home(span, p, size, wanted, true) : nullptr;
+  if (at_home && is_to_move(*span, size, wanted)) moved = allocate_with_room(wanted);
+  if (at_home && moved == nullptr && span->kind_now() == SpanKind::large) {
+    void* const resized = resize_at_home(span, p, size, wanted, true);
     if (resized != nullptr) return stay(resized, true, saved);
   }
   if (moved == nullptr) moved = allocate_wanted(span, p, at_home, wanted);
@@ -189,7 +193,8 @@ TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes) noexcept {
       return keeps_place(page->block_bytes, bytes) ? p : move(page, p, bytes);
     }
     const tarn_heap heap = handle_of(span, p);
-    void* const resized = resize(span, p, {heap, bytes, "realloc", site, Family::malloc, true});
+    const Family family = process.remembers_families() ? Family::malloc : Family::any;
+    void* const resized = resize(span, p, {heap, bytes, "realloc", site, family, true});
     const bool ended =
         static_cast<HeapRecord*>(heap.record)->id.load(std::memory_order_relaxed) != heap.id;
     if (resized != nullptr || !ended) return resized;

@@ -57,7 +57,7 @@ bool vm_bind(void* start, std::size_t bytes, unsigned node) noexcept;
 bool vm_purge(void* start, std::size_t bytes) noexcept;
 
 // Makes reads and writes of the range fault, or no longer fault. False when the OS refuses (it may,
-// at its limit of mappings); nothing has changed then.
+// at its limit of mappings): parts may have changed, where the range is not of one mapping.
 bool vm_close(void* start, std::size_t bytes) noexcept;
 bool vm_open(void* start, std::size_t bytes) noexcept;
 

@@ -401,7 +401,8 @@ void BlockIndex::fill_page(BlockRange& range) noexcept {
   if (page.owner.load(std::memory_order_relaxed) == &lost_owner) range.is_wanted = false;
   // One block may be on its way from a list to the program or back; then a thread has it. If more
   // are missing, the lists cannot be trusted.
-  if (listed + 1 < range.places - page.live() && page.live() <= range.places) {
+  const std::uint32_t places = range.places - page.reserved;
+  if (listed + 1 < places - page.live() && page.live() <= places) {
     range.is_wanted = false;
   }
 }

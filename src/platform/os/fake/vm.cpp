@@ -123,7 +123,9 @@ bool vm_purge(void* start, std::size_t bytes) noexcept {
 bool vm_close(void* start, std::size_t bytes) noexcept {
   const KeptErrno kept;
   TARN_ASSERT(is_whole(start, bytes));
-  return !call_fails() && mprotect(start, bytes, PROT_NONE) == 0;
+  const bool fails = call_fails();  // As where the range is of two mappings.
+  const std::size_t closed = fails ? bytes / 2 / slice_bytes * slice_bytes : bytes;
+  return mprotect(start, closed, PROT_NONE) == 0 && !fails;
 }
 
 bool vm_open(void* start, std::size_t bytes) noexcept {

@@ -220,13 +220,15 @@ class HeldSpanTest : public SpanCacheTest {
     std::memset(p, 1, size);
     return p;
   }
-  // A block that its heap has let go of, and counts no more. The n-th call of the OS fails.
-  unsigned char* let_go(unsigned char* p, bool held = true, std::uint64_t fails = 0) {
+  // A block that its heap has let go of, and counts no more. The n-th call of the OS fails, perhaps
+  // with all later ones.
+  unsigned char* let_go(unsigned char* p, bool held = true, std::uint64_t fails = 0,
+                        bool onwards = false) {
     Span* const span = page_map.span_of(p);
     static_cast<Page*>(span)->set_record(&hardened_);
     actor_.run([&] {
       add_live(main_record, -static_cast<std::int64_t>(span->bytes()));
-      os::fake::fail_at(fails, false);
+      os::fake::fail_at(fails, onwards);
       EXPECT_EQ(span_cache_hold(*current_thread, span), held);
       os::fake::fail_at(0, false);
     });
@@ -260,6 +262,15 @@ TEST_F(HeldSpanTest, WhatTheOsDoesNotOpenStaysAndIsTriedAgain) {
   EXPECT_NE(other, p);
   if (other != nullptr) live_.push_back(other);
   EXPECT_EQ(kind_of(p), SpanKind::kept);
+  EXPECT_EQ(count(), 1u);
+  EXPECT_EQ(take(900'000), p);
+  std::memset(p, 2, 900'000);
+  free(p);
+}
+
+TEST_F(HeldSpanTest, OneThatIsClosedInPartStaysUntilTheOsOpensIt) {
+  auto* const p = let_go(take_filled(900'000), true, 1, true);
+  verify();
   EXPECT_EQ(count(), 1u);
   EXPECT_EQ(take(900'000), p);
   std::memset(p, 2, 900'000);
