@@ -192,6 +192,10 @@ bool checks_free_passed(void* p, const FreeCall& given) noexcept {
   return true;
 }
 
+void* checks_resize_passed(void* p, std::size_t bytes, const FreeCall& given) noexcept {
+  return passthrough_resize(p, bytes, given);
+}
+
 std::size_t checks_bytes(Page* page, const void* p, const FreeCall& given) noexcept {
   HeapRecord* const record = page->record_now();
   if (record == nullptr) report_misuse(Misuse::invalid_pointer, given.function, p);

@@ -44,6 +44,10 @@ void checks_free(Page* page, void* p, const FreeCall& given) noexcept;
 // such block.
 bool checks_free_passed(void* p, const FreeCall& given) noexcept;
 
+// Gives such a block another size; null when a ceiling or the system refuses, nothing has changed
+// then. Reports what is no such block.
+void* checks_resize_passed(void* p, std::size_t bytes, const FreeCall& given) noexcept;
+
 // The bytes that were asked for. Reports as checks_free().
 std::size_t checks_bytes(Page* page, const void* p, const FreeCall& given) noexcept;
 

@@ -54,6 +54,11 @@ Attempt heap_large_allocate(HeapRecord& record, const Request& request) noexcept
   return {Outcome::again, nullptr, nullptr};
 }
 
+bool heap_large_copies(const HeapRecord& record, const Span& span) noexcept {
+  return span.kind_now() == SpanKind::large && large_moves(span) && record.source.is_store() &&
+         !is_limited(record);
+}
+
 void heap_large_free(Span* span) noexcept {
   TARN_ASSERT(span->kind_now() == SpanKind::large);
   auto* const page = static_cast<Page*>(span);

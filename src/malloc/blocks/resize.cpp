@@ -6,12 +6,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "engine/records/limits.hpp"
 #include "engine/records/thread_default.hpp"
 #include "heaps/blocks/allocate.hpp"
 #include "heaps/blocks/lookup.hpp"
 #include "heaps/checked/checks.hpp"
-#include "heaps/checked/passthrough.hpp"
 #include "heaps/hardened/hardened.hpp"
 #include "heaps/heap/handle.hpp"
 #include "heaps/heap/heap_large.hpp"
@@ -77,7 +75,7 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
   if (is_checked(kind)) {
     return checks_resize(page, p, bytes, wanted.call(), Resize::if_near) ? p : nullptr;
   }
-  if (kind == SpanKind::idle) return passthrough_resize(p, bytes, wanted.call());
+  if (kind == SpanKind::idle) return checks_resize_passed(p, bytes, wanted.call());
   if (TARN_UNLIKELY(record.hardened)) {
     const bool is_large = kind == SpanKind::large;
     const bool stays = is_large ? bytes > record.paged_bytes_max()
@@ -92,15 +90,6 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
   if (kind == SpanKind::mixed) return mixed_resize(page, p, bytes) ? p : nullptr;
   const bool stays_large = kind == SpanKind::large && bytes > record.paged_bytes_max();
   return stays_large && heap_large_resize(span, bytes, may_move) ? span->base : nullptr;
-}
-
-// True for a large block of a heap of one's own that is moved rather than copied into just any
-// memory, in the order of grow_elsewhere() (heaps/heap/large.cpp). Both places count at once: not
-// where anybody minds.
-bool is_to_move(const Span& span, std::size_t size, const Wanted& wanted) noexcept {
-  return span.kind_now() == SpanKind::large && wanted.bytes > size && large_moves(span) &&
-         &wanted.record() != &main_record && wanted.record().source.is_store() &&
-         !is_limited(wanted.record());
 }
 
 void* allocate_with_room(const Wanted& wanted) noexcept {
@@ -142,7 +131,8 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
     if (resized != nullptr) return stay(resized, true, saved);
   }
   void* moved = nullptr;
-  if (at_home && is_to_move(*span, size, wanted)) moved = allocate_with_room(wanted);
+  const bool grows = at_home && bytes > size && &record != &main_record;
+  if (grows && heap_large_copies(record, *span)) moved = allocate_with_room(wanted);
   if (at_home && moved == nullptr && span->kind_now() == SpanKind::large) {
     void* const resized = resize_at_home(span, p, size, wanted, true);
     if (resized != nullptr) return stay(resized, true, saved);
