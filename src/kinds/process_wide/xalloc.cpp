@@ -257,17 +257,26 @@ TARN_NOINLINE void free_slow(void* p, Page* page, std::size_t size_class,
   count_given(row);
 }
 
-// A block of `bytes` with what p has of them, in malloc's heap. Null: p is as it was.
+// A block of `bytes` with what p has of them, in malloc's heap. Null: p is as it was. One in a page
+// is of the class that was asked for: malloc itself may serve a larger one, which has another row.
 void* reallocate_in_main(void* p, std::size_t before, std::size_t bytes,
                          const void* site) noexcept {
+  const int saved = errno;
+  const tarn_heap heap = main_record.handle();
   const std::size_t wanted = class_bytes_for(bytes);
-  void* const taken = take_stacked_for(wanted);
-  if (taken != nullptr) {
+  void* taken = take_stacked_for(wanted);
+  if (taken == nullptr && wanted <= block_bytes_max) {
+    taken = heap_allocate_slow(heap, {.bytes = wanted, .function = "xrealloc", .site = site});
+  }
+  void* resized = taken;
+  if (taken == nullptr) {  // A large one; or p may do.
+    resized = heap_reallocate(heap, p, wanted, "xrealloc", site);
+  } else {
     memcpy(taken, p, before < bytes ? before : bytes);
     deallocate_in(static_cast<Page*>(page_map.span_of(p)), p);
-    return taken;
   }
-  return heap_reallocate(main_record.handle(), p, wanted, "xrealloc", site);
+  if (resized != nullptr) errno = saved;
+  return resized;
 }
 
 TARN_NOINLINE void* reallocate_slow(void* p, std::size_t bytes, const void* site) noexcept {
