@@ -1,12 +1,13 @@
 // seal: the last word of each block of a page of a hardened heap. It says what the block is, and
 // only the process that wrote it can have written it (docs/design/hardened.md).
 //
-//   live   | what was asked for ................ | unused: canary ... | seal |
-//   free   | link, or freed_byte ... | freed_byte ... | 0 ... | as it was | 0 ... | as it was |
-//   seal |
-//            8 bytes                   8 bytes: the head's   |             the tail: the last of
-//                                                            |             what was asked for
-//                                                            up to seal_watched_bytes
+//   live | what was asked for ........................ | unused: canary ... | seal |
+//   free | link  | freed | 0 ......... | as it was | 0 ..... | as it was | seal |
+//          8 bytes 8       up to         what is     the tail: the last of
+//                          seal_watched_ in between  what was asked for
+//                          bytes
+//
+// The first 8 bytes are freed_byte, as the next 8 are, while the block is on no list.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

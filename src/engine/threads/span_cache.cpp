@@ -45,13 +45,12 @@ void require_unchanged(const Page& page) noexcept {
 constexpr std::uint32_t closed_spans_most = 4'096;
 std::atomic<std::uint32_t> closed_spans{0};
 
-// Puts the span out of reach. False when it is not to be, or the OS refuses; `undone`: it is whole.
-bool close(const Span& span, bool* undone) noexcept {
-  *undone = true;
+// Puts the span out of reach. False when it stays within, all of it: there are too many, or the OS
+// refuses. What it has closed in part, and does not open again, counts as out of reach.
+bool close(const Span& span) noexcept {
   if (closed_spans.fetch_add(1, std::memory_order_relaxed) < closed_spans_most) {
     if (os::vm_close(span.base, span.bytes())) return true;
-    *undone = os::vm_open(span.base, span.bytes());  // A part may have been closed.
-    if (!*undone) return false;
+    if (!os::vm_open(span.base, span.bytes())) return true;
   }
   closed_spans.fetch_sub(1, std::memory_order_relaxed);
   return false;
@@ -109,9 +108,9 @@ std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
       kept += span->slices;
     }
   }
-  for (std::size_t tries = 0; tries != SpanCache::places; ++tries) {
-    const bool has_room = kept == 0 || kept + slices <= kept_together_most;
-    if (empty != SpanCache::places && has_room) return empty;
+  std::size_t tries = 0;
+  while (empty == SpanCache::places || (kept != 0 && kept + slices > kept_together_most)) {
+    if (tries++ == SpanCache::places) return SpanCache::places;
     const std::size_t i = cache.next++ % SpanCache::places;
     Span* const span = take_out(cache, i);
     if (span == nullptr) continue;
@@ -119,7 +118,7 @@ std::size_t make_room(SpanCache& cache, std::size_t slices) noexcept {
     large_give(span);
     empty = i;
   }
-  return kept == 0 || kept + slices <= kept_together_most ? empty : SpanCache::places;
+  return empty;
 }
 
 bool is_small_enough(const Span& span) noexcept {
@@ -187,8 +186,7 @@ bool span_cache_hold(Thread& thread, Span* span) noexcept {
     return false;
   }
   TARN_FORK_FENCE();
-  bool undone = false;
-  if (close(*span, &undone) || !undone) return true;
+  if (close(*span)) return true;
   memset(span->base, 0, seal_watched_bytes);
   TARN_FORK_FENCE();
   cache.closed[place] = false;

@@ -31,7 +31,7 @@ void* tarn_reallocarray(void* p, std::size_t count, std::size_t size) {
 void tarn_free(void* p) { tarn::deallocate(p); }
 void tarn_free_sized(void* p, std::size_t size) { tarn::deallocate_sized(p, size); }
 void tarn_free_aligned_sized(void* p, std::size_t alignment, std::size_t size) {
-  tarn::deallocate_aligned_sized(p, size, alignment);
+  tarn::deallocate_sized(p, size, tarn::Origin(tarn::Family::malloc, alignment));
 }
 
 int tarn_posix_memalign(void** p, std::size_t alignment, std::size_t size) {

@@ -52,7 +52,7 @@ TARN_EXPORT void* pvalloc(std::size_t size) noexcept { return tarn::pvalloc_roun
 TARN_EXPORT void free_sized(void* p, std::size_t size) noexcept { tarn::deallocate_sized(p, size); }
 
 TARN_EXPORT void free_aligned_sized(void* p, std::size_t alignment, std::size_t size) noexcept {
-  tarn::deallocate_aligned_sized(p, size, alignment);
+  tarn::deallocate_sized(p, size, tarn::Origin(tarn::Family::malloc, alignment));
 }
 
 TARN_EXPORT std::size_t malloc_usable_size(void* p) noexcept {

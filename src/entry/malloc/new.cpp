@@ -38,6 +38,7 @@ extern "C" {
 namespace {
 
 using tarn::Family;
+using tarn::Origin;
 
 #if defined(TARN_STATIC_ONLY)
 
@@ -138,10 +139,6 @@ TARN_INLINE void* new_aligned(Size n, Align a, Family family, const void* caller
 
 #if defined(TARN_BESIDE_MALLOC)
 
-tarn::Origin origin_of(Family family, Align a) noexcept {
-  return tarn::Origin(family, static_cast<Size>(a));
-}
-
 TARN_COLD void release_slow(void* p, const void* site, tarn::Said said) noexcept {
   if (p == nullptr) return;
   if (!tarn::is_known(p)) return tarn::system_free(p);
@@ -149,34 +146,20 @@ TARN_COLD void release_slow(void* p, const void* site, tarn::Said said) noexcept
 }
 
 // Like tarn::deallocate_sized(); what is not tarn's is the program's malloc's.
-TARN_INLINE void release(void* p, Family family) noexcept {
+TARN_INLINE void release(void* p, Origin origin) noexcept {
   if (TARN_LIKELY(tarn::deallocate_tagged(p))) return;
-  release_slow(p, __builtin_return_address(0), tarn::Said(family));
+  release_slow(p, __builtin_return_address(0), tarn::Said(origin));
 }
-TARN_INLINE void release(void* p, Size bytes, Family family) noexcept {
+TARN_INLINE void release(void* p, Size bytes, Origin origin) noexcept {
   if (TARN_LIKELY(tarn::deallocate_tagged(p, tarn::SaidSize{bytes}))) return;
-  release_slow(p, __builtin_return_address(0), tarn::Said::of(family, bytes));
-}
-TARN_INLINE void release(void* p, Align a, Family family) noexcept {
-  if (TARN_LIKELY(tarn::deallocate_tagged(p))) return;
-  release_slow(p, __builtin_return_address(0), tarn::Said(origin_of(family, a)));
-}
-TARN_INLINE void release(void* p, Size bytes, Align a, Family family) noexcept {
-  if (TARN_LIKELY(tarn::deallocate_tagged(p, tarn::SaidSize{bytes}))) return;
-  release_slow(p, __builtin_return_address(0), tarn::Said::of(origin_of(family, a), bytes));
+  release_slow(p, __builtin_return_address(0), tarn::Said::of(origin, bytes));
 }
 
 #else
 
-TARN_INLINE void release(void* p, Family family) noexcept { tarn::deallocate(p, family); }
-TARN_INLINE void release(void* p, Size bytes, Family family) noexcept {
-  tarn::deallocate_sized(p, bytes, family);
-}
-TARN_INLINE void release(void* p, Align a, Family family) noexcept {
-  tarn::deallocate_aligned(p, static_cast<Size>(a), family);
-}
-TARN_INLINE void release(void* p, Size bytes, Align a, Family family) noexcept {
-  tarn::deallocate_aligned_sized(p, bytes, static_cast<Size>(a), family);
+TARN_INLINE void release(void* p, Origin origin) noexcept { tarn::deallocate(p, origin); }
+TARN_INLINE void release(void* p, Size bytes, Origin origin) noexcept {
+  tarn::deallocate_sized(p, bytes, origin);
 }
 
 #endif
@@ -195,7 +178,7 @@ TARN_REPLACEABLE void* operator new(Size n, Align a) {
   return new_aligned(n, a, Family::aligned_object, __builtin_return_address(0));
 }
 TARN_REPLACEABLE void operator delete(void* p, Align a) noexcept {
-  release(p, a, Family::aligned_object);
+  release(p, Origin(Family::aligned_object, static_cast<Size>(a)));
 }
 
 // Those of arrays are below.
@@ -257,7 +240,7 @@ TARN_INLINE void delete_sized(void* p, Size n, Family family) noexcept {
 }
 TARN_INLINE void delete_sized(void* p, Size n, Align a, Family family) noexcept {
   if (TARN_UNLIKELY(is_aligned_delete_replaced())) return replaced_delete(p, a);
-  release(p, n, a, family);
+  release(p, n, Origin(family, static_cast<Size>(a)));
 }
 
 // Calls the program's own operator new and catches what it throws. Ours is not called this way, so
@@ -336,7 +319,7 @@ TARN_REPLACEABLE void operator delete[](void* p) noexcept {
 }
 TARN_REPLACEABLE void operator delete[](void* p, Align a) noexcept {
   if (TARN_UNLIKELY(is_aligned_delete_replaced())) return replaced_delete(p, a);
-  release(p, a, Family::aligned_array);
+  release(p, Origin(Family::aligned_array, static_cast<Size>(a)));
 }
 TARN_REPLACEABLE void operator delete[](void* p, Size n) noexcept {
   if (TARN_UNLIKELY(is_replaced(&operator delete[], &tarn_own_array_delete)))

@@ -33,6 +33,8 @@ constexpr std::uint32_t canary_of(std::uint32_t unused) noexcept {
   return unused < canary_most ? unused : canary_most;
 }
 
+static_assert(SealWord::origin_most == (1U << Origin::bits_count) - 1);
+
 // A block of a page, or a large one, and what its seal says.
 struct SealedBlock {
   Page& page;
@@ -47,8 +49,13 @@ struct SealedBlock {
   Origin origin() const noexcept { return Origin::of_bits(says.origin()); }
   // Where its canary ends.
   std::byte* canary_end() const noexcept { return end() + canary_of(says.unused()); }
+  bool is_large() const noexcept { return page.kind_now() == SpanKind::large; }
+  // Nobody's: see page_seal().
+  bool is_reserved() const noexcept {
+    return !is_large() && page.offset_of(start) < page.reserved * page.block_bytes;
+  }
   HeapRecord& record() const noexcept {
-    return page.kind_now() == SpanKind::large ? *page.record_now() : *page.heap_now()->record;
+    return is_large() ? *page.record_now() : *page.heap_now()->record;
   }
 };
 
@@ -89,12 +96,10 @@ SealedBlock block_at(const Page& page, const void* p) noexcept {
 [[noreturn]] TARN_COLD void report_broken(const SealedBlock& block,
                                           const FreeCall& given) noexcept {
   const Page& page = block.page;
-  const bool is_of_page = page.kind_now() != SpanKind::large;
   const std::byte* const next = block.seal + seal_bytes;
   const std::uint64_t changed = seal_read(block.seal, block.start).word & SealWord::zeros;
-  const bool is_reserved = is_of_page && page.offset_of(next) <= page.reserved * page.block_bytes;
-  const bool has_next = is_of_page && page.offset_of(next) < page.carved * page.block_bytes;
-  if (!has_next || (!is_reserved && (changed & SealWord::first_byte) != 0)) {
+  const bool has_next = !block.is_large() && page.offset_of(next) < page.carved * page.block_bytes;
+  if (!has_next || (!block.is_reserved() && (changed & SealWord::first_byte) != 0)) {
     report(Misuse::overrun, block, block.seal, given);
   }
   const auto whole = static_cast<std::size_t>(std::countr_zero(changed) / 8);
@@ -111,7 +116,7 @@ SealedBlock live_block(const Page& page, const void* p, const FreeCall& given,
     return block;
   }
   if (!block.says.is_free()) report_broken(block, given);
-  if (page.kind_now() != SpanKind::large && page.offset_of(p) < page.reserved * page.block_bytes) {
+  if (block.is_reserved()) {
     const HeapRecord& record = block.record();
     report_misuse_in(Misuse::invalid_free, given.function, p, record.name,
                      record.id.load(std::memory_order_relaxed));
@@ -436,14 +441,12 @@ namespace {
 
 void verify_page(const Page& page, const FreeCall& given) noexcept {
   if (page_has_no_lists(&page)) return;
-  for (std::uint32_t i = 0; i < page.reserved; ++i) {
-    const SealedBlock block = block_at(page, page.base + std::size_t{i} * page.block_bytes);
-    if (!block.says.is_free()) report_broken(block, given);
-  }
-  for (std::uint32_t i = page.reserved; i < page.carved; ++i) {
+  for (std::uint32_t i = 0; i < page.carved; ++i) {
     const std::byte* const p = page.base + std::size_t{i} * page.block_bytes;
     const SealedBlock block = block_at(page, p);
-    if (block.says.is_free()) {
+    if (block.is_reserved()) {
+      if (!block.says.is_free()) report_broken(block, given);
+    } else if (block.says.is_free()) {
       require_unchanged(block, given);
     } else {
       live_block(page, p, given, Misuse::use_after_free);

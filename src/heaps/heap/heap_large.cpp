@@ -92,7 +92,7 @@ bool resize_locked(HeapRecord& record, Span* span, std::size_t bytes, bool may_m
   if (wanted > before && charge(record, wanted - before) != nullptr) return false;
   if (record.secret && bytes < before) wipe(span->base + bytes, before - bytes);
   bool resized = large_resize(span, wanted >> slice_shift, record.source);
-  if (!resized && may_move && record.source.is_store() && large_moves(*span)) {
+  if (!resized && may_move && record.source.is_store()) {
     resized = large_remap(span, wanted >> slice_shift);
   }
   const std::size_t now = span->bytes();

@@ -166,7 +166,8 @@ bool large_moves(const Span& span) noexcept {
 }
 
 bool large_remap(Span* span, std::size_t slices) noexcept {
-  TARN_ASSERT(slices > span->slices && large_moves(*span));
+  TARN_ASSERT(slices > span->slices);
+  if (!large_moves(*span)) return false;
   return grow_by_remap(span, slices, slices) != nullptr ||
          grow_by_remap(span, slices, 0) != nullptr;
 }

@@ -22,7 +22,8 @@ bool large_resize(Span* span, std::size_t slices, SpanSource source) noexcept;
 // into just any memory.
 bool large_moves(const Span& span) noexcept;
 
-// Makes the block longer by page tables. Its address may change. pre: large_moves()
+// Makes the block longer by page tables, if large_moves(). Its address may change. pre: it comes
+// from the store
 bool large_remap(Span* span, std::size_t slices) noexcept;
 
 // alignment: in bytes, a power of two. `zero`: the block reads as zero, to the end of its span.

@@ -48,7 +48,7 @@ class Origin {
   static constexpr unsigned bits_count = 7;
 
   constexpr Origin() noexcept = default;  // Nothing is known.
-  explicit constexpr Origin(Family family) noexcept : bits_(static_cast<std::uint8_t>(family)) {}
+  constexpr Origin(Family family) noexcept : bits_(static_cast<std::uint8_t>(family)) {}
   // Of no family's block is it known.
   constexpr Origin(Family family, std::size_t alignment) noexcept
       : bits_(family == Family::any ? std::uint8_t{0} : with(family, alignment)) {}
@@ -145,15 +145,11 @@ class Said {
   // pre: bytes <= any_bytes
   explicit constexpr Said(Origin origin, std::size_t bytes = FreeCall::any_bytes) noexcept
       : word_(std::size_t{origin.bits()} << FreeCall::origin_shift | bytes) {}
-  explicit constexpr Said(Family family) noexcept : Said(Origin(family)) {}
   explicit constexpr Said(const FreeCall& call) noexcept : Said(call.origin, call.bytes) {}
   // Of a program that says SIZE_MAX, a size that no block has is meant, and not none.
   static constexpr Said of(Origin origin, std::size_t bytes) noexcept {
     constexpr std::size_t most = FreeCall::any_bytes - 1;
     return Said(origin, bytes < most ? bytes : most);
-  }
-  static constexpr Said of(Family family, std::size_t bytes) noexcept {
-    return of(Origin(family), bytes);
   }
   constexpr std::size_t bytes() const noexcept { return word_ & FreeCall::any_bytes; }
   constexpr bool has_bytes() const noexcept { return bytes() != FreeCall::any_bytes; }

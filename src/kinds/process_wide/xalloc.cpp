@@ -173,16 +173,21 @@ void* take_stacked_for(std::size_t class_bytes, std::size_t alignment = block_al
   return class_bytes % alignment == 0 ? take_stacked_of(class_of(class_bytes)) : nullptr;
 }
 
+// A block of the family's class, in malloc's heap: malloc itself may serve a larger one, which has
+// another row.
+void* allocate_in_main(const Request& request) noexcept {
+  Request wanted = request;
+  wanted.bytes = class_bytes_for(request.bytes, request.alignment);
+  void* const stacked = take_stacked_for(wanted.bytes, wanted.alignment);
+  return stacked != nullptr ? stacked : heap_allocate_slow(main_record.handle(), wanted);
+}
+
 void* allocate_by_request(const Request& request) noexcept {
   HeapRecord* const heap = the_family();
   void* block = nullptr;
   if (heap != nullptr) {
-    Request wanted = request;
-    if (heap == &main_record) {
-      wanted.bytes = class_bytes_for(request.bytes, request.alignment);
-      block = take_stacked_for(wanted.bytes, wanted.alignment);
-    }
-    if (block == nullptr) block = heap_allocate_slow(heap->handle(), wanted);
+    block = heap == &main_record ? allocate_in_main(request)
+                                 : heap_allocate_slow(heap->handle(), request);
   }
   const Hooked hooked;  // Programs see their lock held once for each request.
   if (block == nullptr) return nullptr;
@@ -257,23 +262,19 @@ TARN_NOINLINE void free_slow(void* p, Page* page, std::size_t size_class,
   count_given(row);
 }
 
-// A block of `bytes` with what p has of them, in malloc's heap. Null: p is as it was. One in a page
-// is of the class that was asked for: malloc itself may serve a larger one, which has another row.
+// A block of `bytes` with what p has of them, in malloc's heap. Null: p is as it was.
 void* reallocate_in_main(void* p, std::size_t before, std::size_t bytes,
                          const void* site) noexcept {
   const int saved = errno;
-  const tarn_heap heap = main_record.handle();
-  const std::size_t wanted = class_bytes_for(bytes);
-  void* taken = take_stacked_for(wanted);
-  if (taken == nullptr && wanted <= block_bytes_max) {
-    taken = heap_allocate_slow(heap, {.bytes = wanted, .function = "xrealloc", .site = site});
+  void* resized = nullptr;
+  if (bytes <= block_bytes_max) {
+    resized = allocate_in_main({.bytes = bytes, .function = "xrealloc", .site = site});
   }
-  void* resized = taken;
-  if (taken == nullptr) {  // A large one; or p may do.
-    resized = heap_reallocate(heap, p, wanted, "xrealloc", site);
-  } else {
-    memcpy(taken, p, before < bytes ? before : bytes);
+  if (resized != nullptr) {
+    memcpy(resized, p, before < bytes ? before : bytes);
     deallocate_in(static_cast<Page*>(page_map.span_of(p)), p);
+  } else {  // A large one; or p may do.
+    resized = heap_reallocate(main_record.handle(), p, class_bytes_for(bytes), "xrealloc", site);
   }
   if (resized != nullptr) errno = saved;
   return resized;

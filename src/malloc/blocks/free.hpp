@@ -61,28 +61,18 @@ TARN_INLINE bool deallocate_tagged(void* p, Size size = {}) noexcept {
   return true;
 }
 
-// 25 instructions and 4 branches to the return.
-TARN_INLINE void deallocate(void* p, Family family = Family::malloc) noexcept {
+// 25 instructions and 4 branches to the return. origin: the function's; with the alignment, if the
+// program says one, which heaps that check their blocks compare.
+TARN_INLINE void deallocate(void* p, Origin origin = Family::malloc) noexcept {
   if (TARN_LIKELY(deallocate_tagged(p))) return;
-  deallocate_slow(p, Said(family), __builtin_return_address(0));
+  deallocate_slow(p, Said(origin), __builtin_return_address(0));
 }
 
 // As above, with the size that the program asked for: it is compared.
 TARN_INLINE void deallocate_sized(void* p, std::size_t bytes,
-                                  Family family = Family::malloc) noexcept {
+                                  Origin origin = Family::malloc) noexcept {
   if (TARN_LIKELY(deallocate_tagged(p, SaidSize{bytes}))) return;
-  deallocate_slow(p, Said::of(family, bytes), __builtin_return_address(0));
-}
-
-// The same with the alignment that the program asked for: heaps that check their blocks compare it.
-TARN_INLINE void deallocate_aligned(void* p, std::size_t alignment, Family family) noexcept {
-  if (TARN_LIKELY(deallocate_tagged(p))) return;
-  deallocate_slow(p, Said(Origin(family, alignment)), __builtin_return_address(0));
-}
-TARN_INLINE void deallocate_aligned_sized(void* p, std::size_t bytes, std::size_t alignment,
-                                          Family family = Family::malloc) noexcept {
-  if (TARN_LIKELY(deallocate_tagged(p, SaidSize{bytes}))) return;
-  deallocate_slow(p, Said::of(Origin(family, alignment), bytes), __builtin_return_address(0));
+  deallocate_slow(p, Said::of(origin, bytes), __builtin_return_address(0));
 }
 
 // As deallocate(), past the cache: the shortest way for blocks of other heaps than malloc's

@@ -92,22 +92,16 @@ void* resize_at_home(Span* span, void* p, std::size_t size, const Wanted& wanted
   return stays_large && heap_large_resize(span, bytes, may_move) ? span->base : nullptr;
 }
 
-void* allocate_with_room(const Wanted& wanted) noexcept {
-  return heap_allocate_slow(wanted.heap, {.bytes = wanted.bytes,
-                                          .roomy = true,
-                                          .function = wanted.function,
-                                          .family = wanted.family,
-                                          .site = wanted.site,
-                                          .may_end = wanted.may_end});
-}
-
-void* allocate_wanted(Span* span, void* p, bool at_home, const Wanted& wanted) noexcept {
+// roomy: as in Request.
+void* allocate_wanted(Span* span, void* p, bool at_home, const Wanted& wanted,
+                      bool roomy = false) noexcept {
   if (&wanted.record() == &main_record) {
     const WithoutDefaultHeap malloc_itself;
     return allocate(wanted.bytes);
   }
   const bool in_page = at_home && span->kind_now() == SpanKind::page;
   return heap_allocate_slow(wanted.heap, {.bytes = wanted.bytes,
+                                          .roomy = roomy,
                                           .function = wanted.function,
                                           .family = wanted.family,
                                           .site = wanted.site,
@@ -127,16 +121,16 @@ void* resize(Span* span, void* p, const Wanted& wanted) noexcept {
   if (at_home) {
     const bool large = span->kind_now() == SpanKind::large && bytes > block_bytes_max;
     if (large && &record == &main_record) return resize_large(span, bytes);
-    void* const resized = resize_at_home(span, p, size, wanted, false);
-    if (resized != nullptr) return stay(resized, true, saved);
   }
+  // A large block that grows is best copied to where there is room, if not where it is.
+  const bool copies = at_home && bytes > size && heap_large_copies(record, *span);
+  void* resized = at_home ? resize_at_home(span, p, size, wanted, !copies) : nullptr;
   void* moved = nullptr;
-  const bool grows = at_home && bytes > size && &record != &main_record;
-  if (grows && heap_large_copies(record, *span)) moved = allocate_with_room(wanted);
-  if (at_home && moved == nullptr && span->kind_now() == SpanKind::large) {
-    void* const resized = resize_at_home(span, p, size, wanted, true);
-    if (resized != nullptr) return stay(resized, true, saved);
+  if (resized == nullptr && copies) {
+    moved = allocate_wanted(span, p, at_home, wanted, true);
+    if (moved == nullptr) resized = resize_at_home(span, p, size, wanted, true);
   }
+  if (resized != nullptr) return stay(resized, true, saved);
   if (moved == nullptr) moved = allocate_wanted(span, p, at_home, wanted);
   if (moved == p) return p;
   if (moved != nullptr) {
