@@ -114,8 +114,8 @@ TEST(Operators, BlocksOfNothingAreDistinct) {
 TEST(Operators, TooLargeThrows) {
   for (const std::size_t size : too_large) {
     const std::size_t request = opaque(size);
-    EXPECT_THROW((void)::operator new(request), std::bad_alloc) << size;
-    EXPECT_THROW((void)::operator new[](request), std::bad_alloc) << size;
+    EXPECT_THROW(opaque_block(::operator new(request)), std::bad_alloc) << size;
+    EXPECT_THROW(opaque_block(::operator new[](request)), std::bad_alloc) << size;
   }
 }
 
@@ -124,8 +124,8 @@ TEST(Operators, TooLargeAndAlignedThrowsRatherThanWraps) {
   for (const std::size_t size : too_large) {
     for (std::size_t alignment = 32; alignment <= (std::size_t{1} << 24); alignment *= 8) {
       const align_val_t aligned{alignment};
-      EXPECT_THROW((void)::operator new(opaque(size), aligned), std::bad_alloc) << size;
-      EXPECT_THROW((void)::operator new[](opaque(size), aligned), std::bad_alloc) << size;
+      EXPECT_THROW(opaque_block(::operator new(opaque(size), aligned)), std::bad_alloc) << size;
+      EXPECT_THROW(opaque_block(::operator new[](opaque(size), aligned)), std::bad_alloc) << size;
       EXPECT_EQ(::operator new(opaque(size), aligned, nothrow), nullptr);
       EXPECT_EQ(::operator new[](opaque(size), aligned, nothrow), nullptr);
     }
@@ -142,7 +142,7 @@ TEST(Operators, TooLargeWithNothrowIsNull) {
 TEST(Operators, TheExceptionIsTheStandardOne) {
   std::exception_ptr kept;
   try {
-    (void)::operator new(opaque(SIZE_MAX));
+    opaque_block(::operator new(opaque(SIZE_MAX)));
     FAIL() << "did not throw";
   } catch (const std::exception& error) {
     EXPECT_STREQ(error.what(), std::bad_alloc().what());
@@ -157,7 +157,7 @@ TEST(Operators, EveryThreadMayThrow) {
   support::each_in_threads(caught, [](int& count) {
     for (int round = 0; round < 200; ++round) {
       try {
-        (void)::operator new(opaque(SIZE_MAX - 100));
+        opaque_block(::operator new(opaque(SIZE_MAX - 100)));
       } catch (const std::bad_alloc&) {
         ++count;
       }
@@ -202,7 +202,7 @@ TEST_F(Handlers, RunUntilNoneIsLeft) {
     handler_calls = 0;
     std::set_new_handler(handler_that_gives_up);
     const std::size_t request = opaque(SIZE_MAX - 1000);
-    EXPECT_THROW((void)(is_array ? ::operator new[](request) : ::operator new(request)),
+    EXPECT_THROW(opaque_block(is_array ? ::operator new[](request) : ::operator new(request)),
                  std::bad_alloc);
     EXPECT_EQ(handler_calls, 5);
     EXPECT_EQ(std::get_new_handler(), nullptr);
@@ -212,7 +212,8 @@ TEST_F(Handlers, RunUntilNoneIsLeft) {
 TEST_F(Handlers, RunForAlignedForms) {
   handler_calls = 0;
   std::set_new_handler(handler_that_gives_up);
-  EXPECT_THROW((void)::operator new (opaque(SIZE_MAX - 1000), align_val_t{128}), std::bad_alloc);
+  EXPECT_THROW(opaque_block(::operator new (opaque(SIZE_MAX - 1000), align_val_t{128})),
+               std::bad_alloc);
   EXPECT_EQ(handler_calls, 5);
 }
 
@@ -230,9 +231,10 @@ TEST_F(Handlers, RunForNothrowForms) {
 TEST_F(Handlers, MayThrowSomethingMoreTelling) {
   handler_calls = 0;
   std::set_new_handler(handler_that_throws);
-  EXPECT_THROW((void)::operator new(opaque(SIZE_MAX - 1000)), OutOfBudget);
-  EXPECT_THROW((void)::operator new[](opaque(SIZE_MAX - 1000)), OutOfBudget);
-  EXPECT_THROW((void)::operator new (opaque(SIZE_MAX - 1000), align_val_t{64}), OutOfBudget);
+  EXPECT_THROW(opaque_block(::operator new(opaque(SIZE_MAX - 1000))), OutOfBudget);
+  EXPECT_THROW(opaque_block(::operator new[](opaque(SIZE_MAX - 1000))), OutOfBudget);
+  EXPECT_THROW(opaque_block(::operator new (opaque(SIZE_MAX - 1000), align_val_t{64})),
+               OutOfBudget);
   EXPECT_EQ(handler_calls, 3);
 }
 

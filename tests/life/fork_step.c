@@ -1,8 +1,9 @@
 /* fork_step: single steps through an allocation, with a fork at every k-th instruction. The child
  * finishes the call, starts threads that allocate, and finds all contents as they were.
  *
- * Usage: fork_step late | first | grow: an allocation by a thread whose end has been announced, the
- * first ones of a thread, a large block that is resized.
+ * Usage: fork_step late | first | grow [FEWER]: an allocation by a thread whose end has been
+ * announced, the first ones of a thread, a large block that is resized; FEWER divides the forks,
+ * for modes of malloc that take many more instructions.
  *
  * SPDX-License-Identifier: MIT */
 #include <sys/wait.h>
@@ -131,7 +132,9 @@ int main(int argc, char** argv) {
     long stride;
   } tests[] = {{"late", step_late, 5}, {"first", step_first, 17}, {"grow", step_grow, 7}};
   begin(90);
-  CHECK(argc == 2);
+  CHECK(argc == 2 || argc == 3);
+  const long fewer = argc == 3 ? atol(argv[2]) : 1;
+  CHECK(fewer > 0);
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = on_step;
@@ -141,7 +144,7 @@ int main(int argc, char** argv) {
   CHECK(pthread_key_create(&key, allocate_late) == 0);
   for (size_t i = 0; i < sizeof tests / sizeof tests[0]; ++i) {
     if (strcmp(argv[1], tests[i].name) != 0) continue;
-    stride = tests[i].stride;
+    stride = tests[i].stride * fewer;
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, tests[i].body, NULL) == 0);
     CHECK(pthread_join(thread, NULL) == 0);

@@ -10,8 +10,10 @@
 #include "engine/threads/thread_heap.hpp"
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
+#include "engine/pages/seal.hpp"
 #include "engine/records/class_table.hpp"
 #include "engine/records/gate.hpp"
 #include "engine/records/limits.hpp"
@@ -19,6 +21,7 @@
 #include "engine/records/thread_heaps.hpp"
 #include "engine/threads/orphans.hpp"
 #include "platform/base/check.hpp"
+#include "platform/report/misuse.hpp"
 
 namespace tarn {
 
@@ -81,6 +84,25 @@ void page_untag(const Page& page) noexcept {
 
 namespace {
 
+// Reports what was written in front of the second block of a page that is to go: of the first one,
+// which is nobody's, no free will tell.
+TARN_NOINLINE void require_first_whole(const Page& page) noexcept {
+  const std::byte* const seal = seal_place(page, page.base);
+  const SealWord says = seal_read(seal, page.base);
+  if (TARN_LIKELY(says.is_free()) || seal_is_gone(seal)) return;
+  const HeapRecord& record = *page.heap->record;
+  const std::byte* const second = page.base + page.block_bytes;
+  const SealWord next = seal_read(seal_place(page, second), second);
+  const std::size_t unused = next.is_whole() ? next.unused() : 0;
+  report_block_misuse({.kind = Misuse::underrun,
+                       .function = "free",
+                       .p = seal + std::countr_zero(says.word & SealWord::zeros) / 8,
+                       .start = second,
+                       .bytes = page.block_bytes - seal_bytes - unused,
+                       .heap_name = record.name,
+                       .heap_id = record.id.load(std::memory_order_relaxed)});
+}
+
 // pre: live() == 0, not current. A page in the mail stays until it is read.
 void retire(Page& page) noexcept {
   TARN_ASSERT(page.live() == 0 && page.kept == 0);
@@ -96,6 +118,7 @@ void retire(Page& page) noexcept {
   heap.pages.remove(&page);
   const std::size_t bytes = page.bytes();
   page_untag(page);
+  if (TARN_UNLIKELY(page.reserved != 0)) require_first_whole(page);
   page_give(&page, heap.record->source);
   if (heap.record != &main_record) uncharge(*heap.record, bytes);
   if (TARN_UNLIKELY(heap.left_over) && heap.pages.empty()) note_emptied(heap);

@@ -244,6 +244,17 @@ TEST_F(ChecksTest, ACollectionGivesBackWhatAFloorKept) {
   EXPECT_EQ(checks().charged, 0u);
 }
 
+TEST_F(ChecksTest, ACollectionGivesBackWhatTheQuarantineLetGo) {
+  record().limits.floor = 16 << 20;
+  std::vector<void*> blocks(600);
+  for (void*& p : blocks) p = allocate(1000);
+  for (void* const p : blocks) free(p);
+  ASSERT_NE(checks().oldest_kept, blocks.front()) << "its turn was over";
+  record().limits.floor = 0;
+  checks_collect(record());
+  EXPECT_EQ(checks().charged, 0u);
+}
+
 TEST_F(ChecksTest, ACollectionWaitsForAWalk) {
   void* const p = allocate(40);
   free(p);
