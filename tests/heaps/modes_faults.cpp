@@ -78,6 +78,14 @@ TEST_F(FaultsDeathTest, NameTheBlock) {
   }
 }
 
+TEST_F(FaultsDeathTest, NameALargeBlockAtTheFarEndOfItsGuard) {
+  const Heap heap(wanted());
+  constexpr std::size_t bytes = std::size_t{16} << 20;
+  void* const p = tarn_heap_allocate(heap, bytes);
+  EXPECT_EXIT(look(p, bytes + 4095), is_fault, "^" + beyond(bytes, bytes + 4095, read));
+  tarn_free(p);
+}
+
 #ifndef TARN_SANITIZED  // Sanitizers have words of their own.
 // What is none of tarn's is not spoken of.
 TEST_F(FaultsDeathTest, OthersAreTheProgramsAlone) {

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "checked_heap.hpp"
@@ -263,6 +264,17 @@ TEST_F(ChecksTest, ACollectionWaitsForAWalk) {
   EXPECT_EQ(checks().oldest_kept, p);
   record().walking = false;
   checks_collect(record());
+  EXPECT_EQ(checks().oldest_kept, nullptr);
+}
+
+TEST_F(ChecksTest, ACollectionPassesOverAHeapThatAnotherThreadHasToItself) {
+  void* const p = allocate(40);
+  free(p);
+  enter_exclusive(record());
+  std::thread([this] { checks_collect(record()); }).join();
+  EXPECT_EQ(checks().oldest_kept, p);
+  leave_exclusive(record());
+  std::thread([this] { checks_collect(record()); }).join();
   EXPECT_EQ(checks().oldest_kept, nullptr);
 }
 
