@@ -12,6 +12,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -69,6 +70,10 @@ struct SealWord {
   // The next two at once, by one comparison.
   constexpr bool is_live() const noexcept { return (word & (zeros | live_bit)) == live_bit; }
   constexpr bool is_free() const noexcept { return (word & (zeros | live_bit)) == 0; }
+  // Of a seal that is not whole: its bytes in front of the first one that is known to have changed.
+  constexpr unsigned whole_bytes() const noexcept {
+    return static_cast<unsigned>(std::countr_zero(word & zeros)) / 8;
+  }
   constexpr std::uint8_t origin() const noexcept {
     return static_cast<std::uint8_t>(word >> origin_shift & origin_most);
   }

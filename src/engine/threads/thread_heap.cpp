@@ -10,7 +10,6 @@
 #include "engine/threads/thread_heap.hpp"
 
 #include <atomic>
-#include <bit>
 #include <cstdint>
 
 #include "engine/pages/seal.hpp"
@@ -89,14 +88,14 @@ namespace {
 TARN_NOINLINE void require_first_whole(const Page& page) noexcept {
   const std::byte* const seal = seal_place(page, page.base);
   const SealWord says = seal_read(seal, page.base);
-  if (TARN_LIKELY(says.is_free()) || seal_is_gone(seal)) return;
+  if (TARN_LIKELY(says.is_free())) return;
   const HeapRecord& record = *page.heap->record;
   const std::byte* const second = page.base + page.block_bytes;
   const SealWord next = seal_read(seal_place(page, second), second);
   const std::size_t unused = next.is_whole() ? next.unused() : 0;
   report_block_misuse({.kind = Misuse::underrun,
                        .function = "free",
-                       .p = seal + std::countr_zero(says.word & SealWord::zeros) / 8,
+                       .p = seal + says.whole_bytes(),
                        .start = second,
                        .bytes = page.block_bytes - seal_bytes - unused,
                        .heap_name = record.name,

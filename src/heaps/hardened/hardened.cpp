@@ -4,7 +4,6 @@
 #include "heaps/hardened/hardened.hpp"
 
 #include <atomic>
-#include <bit>
 #include <cstring>
 
 #include "engine/records/record.hpp"
@@ -97,12 +96,11 @@ SealedBlock block_at(const Page& page, const void* p) noexcept {
                                           const FreeCall& given) noexcept {
   const Page& page = block.page;
   const std::byte* const next = block.seal + seal_bytes;
-  const std::uint64_t changed = seal_read(block.seal, block.start).word & SealWord::zeros;
+  const std::size_t whole = seal_read(block.seal, block.start).whole_bytes();
   const bool has_next = !block.is_large() && page.offset_of(next) < page.carved * page.block_bytes;
-  if (!has_next || (!block.is_reserved() && (changed & SealWord::first_byte) != 0)) {
+  if (!has_next || (!block.is_reserved() && whole == 0)) {
     report(Misuse::overrun, block, block.seal, given);
   }
-  const auto whole = static_cast<std::size_t>(std::countr_zero(changed) / 8);
   report(Misuse::underrun, block_at(page, next), block.seal + whole, given);
 }
 

@@ -1,5 +1,7 @@
 // family: what each function of the malloc family promises beyond its hit path: checked products,
-// alignments, errno. Written once; malloc.cpp and api.cpp give it names.
+// alignments, errno. Written once; malloc.cpp and api.cpp give it names. Inline whatever the
+// compiler thinks of it: a block's site is the return address of the function that this is compiled
+// into.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,7 +17,7 @@
 
 namespace tarn {
 
-inline void* calloc_checked(std::size_t count, std::size_t size) noexcept {
+TARN_INLINE void* calloc_checked(std::size_t count, std::size_t size) noexcept {
   std::size_t bytes = 0;
   if (TARN_UNLIKELY(!checked_multiply(count, size, &bytes))) {
     errno = ENOMEM;
@@ -31,13 +33,13 @@ TARN_NOINLINE inline void* realloc_to_nothing(void* p) noexcept {
 }
 
 // As glibc: realloc(p, 0) frees p and gives null.
-inline void* realloc_any(void* p, std::size_t bytes) noexcept {
+TARN_INLINE void* realloc_any(void* p, std::size_t bytes) noexcept {
   if (TARN_UNLIKELY(p == nullptr)) return allocate(bytes);
   if (TARN_UNLIKELY(bytes == 0)) return realloc_to_nothing(p);
   return reallocate(p, bytes);
 }
 
-inline void* reallocarray_checked(void* p, std::size_t count, std::size_t size) noexcept {
+TARN_INLINE void* reallocarray_checked(void* p, std::size_t count, std::size_t size) noexcept {
   std::size_t bytes = 0;
   if (!checked_multiply(count, size, &bytes)) {
     errno = ENOMEM;
@@ -46,7 +48,7 @@ inline void* reallocarray_checked(void* p, std::size_t count, std::size_t size) 
   return realloc_any(p, bytes);
 }
 
-inline void* aligned_alloc_checked(std::size_t alignment, std::size_t bytes) noexcept {
+TARN_INLINE void* aligned_alloc_checked(std::size_t alignment, std::size_t bytes) noexcept {
   if (!is_power_of_two(alignment)) {
     errno = EINVAL;
     return nullptr;
@@ -55,7 +57,7 @@ inline void* aligned_alloc_checked(std::size_t alignment, std::size_t bytes) noe
 }
 
 // As glibc: rounds the alignment up, and refuses one that has no power of two above it.
-inline void* memalign_rounded(std::size_t alignment, std::size_t bytes) noexcept {
+TARN_INLINE void* memalign_rounded(std::size_t alignment, std::size_t bytes) noexcept {
   constexpr std::size_t alignment_max = SIZE_MAX / 2 + 1;
   if (alignment > alignment_max) {
     errno = EINVAL;
@@ -65,7 +67,8 @@ inline void* memalign_rounded(std::size_t alignment, std::size_t bytes) noexcept
 }
 
 // As glibc: errno is ENOMEM, too, when there is no memory, and otherwise unchanged.
-inline int posix_memalign_checked(void** p, std::size_t alignment, std::size_t bytes) noexcept {
+TARN_INLINE int posix_memalign_checked(void** p, std::size_t alignment,
+                                       std::size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const int saved = errno;
   void* const block = allocate_aligned(bytes, alignment);
@@ -75,7 +78,7 @@ inline int posix_memalign_checked(void** p, std::size_t alignment, std::size_t b
   return 0;
 }
 
-inline void* pvalloc_rounded(std::size_t bytes) noexcept {
+TARN_INLINE void* pvalloc_rounded(std::size_t bytes) noexcept {
   if (bytes > request_bytes_max) {  // Rounding up below cannot wrap then.
     errno = ENOMEM;
     return nullptr;
