@@ -46,9 +46,9 @@ expect() {
 # In which mode of malloc it is: TARN_TEST_MODE, or none.
 options=account=$accounts${TARN_TEST_MODE:+,mode=$TARN_TEST_MODE}
 
-# Runs a command on tarn.
+# Runs a command on tarn. A shell's job in the background ignores SIGINT, which python's tests send.
 on_tarn() {
-  env LD_PRELOAD="$library" TARN_OPTIONS="$options" "$@"
+  env --default-signal=INT,QUIT LD_PRELOAD="$library" TARN_OPTIONS="$options" "$@"
 }
 
 # The number of eight bytes at an offset of an account (see struct tarn_account).

@@ -67,6 +67,11 @@ class Actor {
     thread_give(*record);
   }
 
+  template <class Visit>
+  void for_each_extra(Visit visit) const {
+    for (void* const block : extra_) visit(block);
+  }
+
   Thread& record() { return *record_; }
   Page* current(std::size_t bytes) { return record_->heap.current[class_of(bytes)]; }
   std::uint32_t pages(std::size_t bytes) { return pages_of(*record_, bytes); }
@@ -93,8 +98,10 @@ class Actor {
   }
   // Frees what fill_page had to begin.
   void free_extra() {
-    for (void* block : std::exchange(extra_, {})) free(block);
+    for (void* block : take_extra()) free(block);
   }
+  // For another actor to free them.
+  std::vector<void*> take_extra() { return std::exchange(extra_, {}); }
 
   static void* allocate_from_page(std::size_t bytes) {
     if (current_thread == no_thread()) thread_start();

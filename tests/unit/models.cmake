@@ -1,22 +1,32 @@
-# The remote-free protocol, the word of purgeables and how a heap is closed, explored exhaustively.
-# Nothing of the library is linked: these are models. Each lies beside the unit tests of its room.
+# What threads do with each other, in every order of their steps. Where the library is compiled for
+# ThreadSanitizer, support/explorer stands in for that: so these are its own protocols, as they are
+# in src, each beside the unit tests of its room. The word of purgeables is a model of its own.
 #
 # SPDX-License-Identifier: MIT
-if(TARN_SANITIZE MATCHES "thread")
-  return()  # The model itself has one thread.
+if(NOT TARN_SANITIZE MATCHES "thread")
+  tarn_test(model.watch.recover SOURCES unit/watch/recover/model/purgeable.cpp
+    OPTIONS ${TARN_HOT_OPTIONS} INCLUDE ${CMAKE_CURRENT_SOURCE_DIR}/unit TIMEOUT 300)
+  return()
 endif()
-if(TARN_SANITIZE)
-  set(model_programs 20)
-else()
-  set(model_programs 300)
-endif()
-tarn_amount(${model_programs} model_programs)
 
-set(model_sources protocol protocol_heap protocol_pages protocol_purge remote_free scenarios)
-list(TRANSFORM model_sources REPLACE "(.+)" "unit/engine/pages/model/\\1.cpp")
-tarn_test(model.engine.pages SOURCES ${model_sources} OPTIONS ${TARN_HOT_OPTIONS} TIMEOUT 300
-  ENVIRONMENT TARN_MODEL_PROGRAMS=${model_programs})
-tarn_test(model.heaps.heap SOURCES unit/heaps/heap/model/closing.cpp OPTIONS ${TARN_HOT_OPTIONS}
-  INCLUDE ${CMAKE_CURRENT_SOURCE_DIR}/unit TIMEOUT 300)
-tarn_test(model.watch.recover SOURCES unit/watch/recover/model/purgeable.cpp
-  OPTIONS ${TARN_HOT_OPTIONS} INCLUDE ${CMAKE_CURRENT_SOURCE_DIR}/unit TIMEOUT 300)
+tarn_amount(1000000 explorer_runs)  # Of each scenario, if it has so many.
+if(NOT TARN_TEST_AMOUNT EQUAL 100)
+  set(explorer_runs 500)
+endif()
+set(explorer support/explorer/turns.cpp support/explorer/hooks.cpp)
+set_source_files_properties(${explorer} PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread
+  SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+
+# model.NAME, of these sources and the library's own objects.
+function(explored name)
+  tarn_test(model.${name} SOURCES ${ARGN} ${explorer} $<TARGET_OBJECTS:tarn_core>
+    $<TARGET_OBJECTS:tarn_fake_memory> INCLUDE ${CMAKE_CURRENT_SOURCE_DIR}
+    ${CMAKE_CURRENT_SOURCE_DIR}/unit ${PROJECT_SOURCE_DIR}/src
+    LINK_OPTIONS -fno-sanitize=thread -no-pie
+    ENVIRONMENT TARN_EXPLORER_RUNS=${explorer_runs} TIMEOUT 1200)
+endfunction()
+
+explored(explorer support/explorer/toys.cpp)
+explored(engine.pages unit/engine/pages/model/remote_free.cpp
+  unit/engine/pages/model/scenarios.cpp unit/engine/pages/model/world.cpp)
+explored(heaps.heap unit/heaps/heap/model/closing.cpp)

@@ -4,8 +4,8 @@
 //
 // A thread that frees pushes the page, and then looks whether its owner has ended. A thread that
 // ends says so first, and then takes its mail. Both are sequentially consistent, so one of the two
-// sees the other, and no page is left behind (docs/design/pages.md; its model is
-// tests/unit/engine/pages/model).
+// sees the other, and no page is left behind (docs/design/pages.md;
+// tests/unit/engine/pages/model explores it).
 //
 // SPDX-License-Identifier: MIT
 #pragma once

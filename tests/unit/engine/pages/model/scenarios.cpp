@@ -1,393 +1,169 @@
-// scenarios: see scenarios.hpp.
+// scenarios: what threads do at the same time.
 //
 // SPDX-License-Identifier: MIT
-#include "scenarios.hpp"
+#include <utility>
 
-namespace tarn::model {
+#include "world.hpp"
+
+namespace tarn {
 
 namespace {
 
-using enum Action;
+using Body = std::function<void()>;
+using Whose = std::optional<Actor> World::*;
 
-// Page 0 belongs to record 0 and all its blocks are out: `asleep`, or the current page.
-void all_out(Shared& s, const Scenario& scenario, bool asleep) {
-  Page& p = s.pages[0];
-  p.owner = p.holder = 0;
-  p.carved = scenario.capacity;
-  p.threshold = scenario.threshold;
-  p.live = static_cast<Byte>((1u << scenario.capacity) - 1);
-  const auto live = static_cast<std::int8_t>(scenario.capacity);
-  if (asleep) {
-    p.word = {listed, 0, none, scenario.threshold};
-    p.countdown = static_cast<std::int8_t>(scenario.threshold);
-    p.kept = static_cast<std::int8_t>(live - p.countdown);
-  } else {
-    p.word = {open, 0, none, 0};
-    p.countdown = static_cast<std::int8_t>(live + 1);
-    p.kept = -1;
-    s.records[0].current = 0;
-  }
-  s.records[0].state = RecordState::live;
-}
-
-void current_full(Shared& s, const Scenario& scenario) { all_out(s, scenario, false); }
-void asleep_full(Shared& s, const Scenario& scenario) { all_out(s, scenario, true); }
-
-// As asleep_full, with block 0 freed by the owner: queued.
-void queued_page(Shared& s, const Scenario& scenario) {
-  all_out(s, scenario, true);
-  Page& p = s.pages[0];
-  p.live &= 0xfe;
-  p.local_free = 0;
-  p.countdown = static_cast<std::int8_t>(scenario.capacity - 1);
-  p.kept = 0;
-  p.queued = 1;
-  s.records[0].queue[0] = 0;
-}
-
-// As current_full, in the mail, where the owner uses it.
-void mailed_full(Shared& s, const Scenario& scenario) {
-  current_full(s, scenario);
-  s.pages[0].word = {mailed_open, 0, none, 0};
-  s.records[0].mail = 0;
-}
-
-// As queued_page, and the owner has ended.
-void orphaned_page(Shared& s, const Scenario& scenario) {
-  queued_page(s, scenario);
-  s.records[0].state = RecordState::orphan;
-  s.orphans[0] = 0;
-}
-
-// As asleep_full, and all its blocks have been freed by others: in the mail.
-void mailed_free(Shared& s, const Scenario& scenario) {
-  all_out(s, scenario, true);
-  Page& p = s.pages[0];
-  p.live = 0;
-  p.word = {mailed, scenario.capacity, 0, 0};
-  for (Byte b = 0; b + 1 < scenario.capacity; ++b) p.next[b] = static_cast<Byte>(b + 1);
-  s.records[0].mail = 0;
-}
-
-// As mailed_free, but block 0 has been freed by the owner: queued as well.
-void queued_mailed_free(Shared& s, const Scenario& scenario) {
-  queued_page(s, scenario);
-  Page& p = s.pages[0];
-  p.live = 0;
-  p.word = {mailed, static_cast<Byte>(scenario.capacity - 1), 1, 0};
-  for (Byte b = 1; b + 1 < scenario.capacity; ++b) p.next[b] = static_cast<Byte>(b + 1);
-  s.records[0].mail = 0;
-}
-
-// Two pages asleep, each with all its blocks out.
-void two_asleep(Shared& s, const Scenario& scenario) {
-  all_out(s, scenario, true);
-  s.pages[1] = s.pages[0];
-}
-
-// A page of which only the first block has been carved, and that is out.
-void hardly_carved(Shared& s, const Scenario& scenario) {
-  all_out(s, scenario, false);
-  Page& p = s.pages[0];
-  p.carved = 1;
-  p.live = 1;
-  p.countdown = 2;
-}
+constexpr Whose owner = &World::owner;
+constexpr Whose a = &World::a;
+constexpr Whose b = &World::b;
 
 class Collection {
  public:
-  explicit Collection(Byte threshold) : threshold_(threshold) {}
+  explicit Collection(World& world) : w_(world) {}
 
-  void add(Scenario scenario) {
-    scenario.threshold = threshold_;
-    for (std::size_t i = 1; i < actors_max; ++i) {
-      // Designated initialisers leave 0, the record of the first actor.
-      if (scenario.started[i] == 0) scenario.started[i] = none;
-    }
-    all.push_back(std::move(scenario));
-  }
   void add_owners();
   void add_ends();
   void add_adoptions();
   void add_purges();
   void add_chains();
 
-  std::vector<Scenario> all;
+  std::vector<explorer::Scenario> all;
 
  private:
-  const Byte threshold_;
+  using Prepare = void (World::*)();
+  void add(const char* name, Prepare prepare, std::vector<std::vector<Body>> threads) {
+    put(
+        name, [this, prepare] { (w_.*prepare)(); }, threads);
+  }
+  // Thread b is to start meanwhile.
+  void add_start(const char* name, Prepare prepare, std::vector<std::vector<Body>> threads) {
+    const auto begin = [this, prepare] {
+      w_.without_b();
+      (w_.*prepare)();
+    };
+    put(name, begin, threads);
+  }
+  void put(const char* name, Body prepare, const std::vector<std::vector<Body>>& threads) {
+    std::vector<Body> programs;
+    for (const std::vector<Body>& parts : threads) {
+      programs.emplace_back([parts] {
+        for (const Body& part : parts) part();
+      });
+    }
+    const auto finish = [this] { w_.finish(); };
+    all.push_back({name, std::move(prepare), std::move(programs), finish, finish});
+  }
+
+  Body free(Whose who, std::size_t block) {
+    return [this, who, block] { w_.free(w_.*who, block); };
+  }
+  Body free_chain(Whose who, std::size_t first) {
+    return [this, who, first] { w_.free_chain(w_.*who, first); };
+  }
+  Body take(Whose who, std::size_t place) {
+    return [this, who, place] { w_.take(w_.*who, place); };
+  }
+  Body free_taken(Whose who, std::size_t place) {
+    return [this, who, place] { w_.free_taken(w_.*who, place); };
+  }
+  Body pass(std::size_t place) {
+    return [this, place] { w_.pass(place); };
+  }
+  Body free_passed(Whose who) {
+    return [this, who] { w_.free_passed(w_.*who); };
+  }
+  Body end(Whose who) {
+    return [this, who] { (w_.*who)->end(); };
+  }
+  Body start_b() {
+    return [this] { w_.start_b(); };
+  }
+  Body trim(Whose who) {
+    return [this, who] { World::trim(w_.*who); };
+  }
+  Body purge(Whose who) {
+    return [this, who] { World::purge(w_.*who); };
+  }
+
+  World& w_;
 };
 
 void Collection::add_owners() {
-  add({.name = "owner_sleeps_and_wakes",
-       .prepare = current_full,
-       .programs = {{{allocate}, {free_hand}, {free_block, 0, 0}, {allocate}},
-                    {{free_block, 0, 1}},
-                    {{free_block, 0, 2}}},
-       .started = {0}});
-  add({.name = "page_empties_from_all_sides",
-       .prepare = asleep_full,
-       .programs = {{{free_block, 0, 0}, {allocate}, {allocate}},
-                    {{free_block, 0, 1}},
-                    {{free_block, 0, 2}}},
-       .started = {0}});
-  add({.name = "refill_meets_remote_frees",
-       .capacity = static_cast<Byte>(threshold_ + 1),  // A page is larger than its threshold.
-       .prepare = current_full,
-       .programs = {{{allocate}, {allocate}, {free_hand}, {free_hand}},
-                    {{free_block, 0, 0}},
-                    {{free_block, 0, 1}}},
-       .started = {0}});
-  add({.name = "page_empties_in_the_mail",
-       .capacity = static_cast<Byte>(threshold_ + 1),
-       .prepare = asleep_full,
-       .programs =
-           {{{free_block, 0, 0}, {allocate}, {allocate}, {allocate}, {free_hand}, {free_hand}},
-            {{free_block, 0, 1}}},
-       .started = {0}});
-  add({.name = "mail_of_two_pages",
-       .capacity = static_cast<Byte>(threshold_ + 1),
-       .pages = 3,
-       .prepare = two_asleep,
-       .programs = {{{allocate}, {free_hand}},
-                    {{free_block, 0, 0}, {free_block, 1, 0}},
-                    {{free_block, 1, 1}, {free_block, 0, 1}}},
-       .started = {0}});
+  add("owner_sleeps_and_wakes", &World::current,
+      {{take(owner, 0), free_taken(owner, 0), free(owner, 0), take(owner, 1)},
+       {free(a, 1)},
+       {free(b, 2)}});
+  add("page_empties_from_all_sides", &World::asleep,
+      {{free(owner, 0), take(owner, 0), take(owner, 1)}, {free(a, 1), free(a, 3)}, {free(b, 2)}});
+  add("refill_meets_remote_frees", &World::current,
+      {{take(owner, 0), take(owner, 1), free_taken(owner, 0)}, {free(a, 0)}, {free(b, 1)}});
+  add("mail_of_two_pages", &World::two_asleep,
+      {{take(owner, 0), free_taken(owner, 0)}, {free(a, 0), free(a, 4)}, {free(b, 5), free(b, 1)}});
 }
 
 void Collection::add_ends() {
-  add({.name = "owner_ends",
-       .prepare = asleep_full,
-       .programs = {{{free_block, 0, 0}, {end}}, {{free_block, 0, 1}}, {{free_block, 0, 2}}},
-       .started = {0}});
-  add({.name = "owner_ends_and_puts_down",
-       .warm_max = 0,
-       .prepare = current_full,
-       .programs = {{{allocate}, {end}}, {{free_block, 0, 0}}, {{free_block, 0, 1}}},
-       .started = {0}});
-  add({.name = "successor_takes_the_record",
-       .prepare = asleep_full,
-       .programs = {{{end}},
-                    {{free_block, 0, 0}, {free_block, 0, 1}},
-                    {{start}, {allocate}, {free_block, 0, 2}, {free_hand}}},
-       .started = {0}});
+  add("owner_ends", &World::asleep, {{free(owner, 0), end(owner)}, {free(a, 1)}, {free(b, 2)}});
+  add("owner_ends_and_memory_is_trimmed", &World::current,
+      {{take(owner, 0), end(owner)}, {free(a, 0), trim(a)}, {free(b, 1)}});
+  add_start("successor_takes_the_record", &World::asleep,
+            {{end(owner)}, {free(a, 0), free(a, 1)}, {start_b(), take(b, 0), free(b, 2)}});
 }
 
 void Collection::add_adoptions() {
-  add({.name = "adoption_and_successor",
-       .pages = 1,
-       .prepare = orphaned_page,
-       .programs = {{{allocate}, {free_hand}},
-                    {{free_block, 0, 1}},
-                    {{start}, {free_block, 0, 2}, {allocate}}},
-       .started = {1}});
-  add({.name = "adoption_and_remote_frees",
-       .pages = 1,
-       .prepare = orphaned_page,
-       .programs = {{{allocate}, {allocate}, {allocate}},
-                    {{free_block, 0, 1}},
-                    {{free_block, 0, 2}}},
-       .started = {1}});
-  add({.name = "two_adopt",
-       .prepare = orphaned_page,
-       .programs = {{{allocate}, {free_hand}},
-                    {{allocate}, {free_block, 0, 1}},
-                    {{free_block, 0, 2}}},
-       .started = {1, 2}});
-  add({.name = "end_adopt_end",
-       .pages = 1,
-       .warm_max = 0,
-       .prepare = queued_page,
-       .programs = {{{end}}, {{allocate}, {end}}, {{free_block, 0, 1}, {free_block, 0, 2}}},
-       .started = {0, 1}});
-  add({.name = "blocks_are_passed_on",
-       .prepare = hardly_carved,
-       .programs = {{{allocate}, {pass}, {allocate}, {free_hand}, {end}},
-                    {{free_passed}, {free_block, 0, 0}},
-                    {{allocate}, {free_hand}}},
-       .started = {0, none, none}});
-  add({.name = "trim_beside_frees",
-       .prepare = current_full,
-       .programs = {{{free_block, 0, 0}, {trim}},
-                    {{free_block, 0, 1}, {trim}},
-                    {{free_block, 0, 2}}},
-       .started = {0}});
-  add({.name = "four_blocks_two_frees_each",
-       .capacity = 4,
-       .prepare = asleep_full,
-       .programs = {{{allocate}, {allocate}},
-                    {{free_block, 0, 0}, {free_block, 0, 1}},
-                    {{free_block, 0, 2}, {free_block, 0, 3}}},
-       .started = {0}});
+  add_start("adoption_and_successor", &World::orphaned,
+            {{take(a, 0), free_taken(a, 0)}, {start_b(), free(b, 2), take(b, 1)}});
+  add("adoption_and_remote_frees", &World::orphaned,
+      {{take(a, 0), take(a, 1)}, {free(b, 2), free(b, 3)}});
+  add("two_adopt", &World::orphaned, {{take(a, 0), free_taken(a, 0)}, {take(b, 1), free(b, 3)}});
+  add("end_adopt_end", &World::queued,
+      {{end(owner)}, {take(a, 0), end(a)}, {free(b, 2), free(b, 3)}});
+  add("blocks_are_passed_on", &World::begun,
+      {{take(owner, 0), pass(0), take(owner, 1), free_taken(owner, 1), end(owner)},
+       {free_passed(a), free(a, 0)}});
+  add("trim_beside_frees", &World::current,
+      {{free(owner, 0), trim(owner)}, {free(a, 1), free(a, 2), trim(a)}});
 }
 
 void Collection::add_purges() {
-  add({.name = "purge_beside_the_owner",
-       .prepare = mailed_free,
-       .programs = {{{allocate}, {allocate}, {free_hand}, {free_hand}}, {{purge}}},
-       .started = {0}});
-  add({.name = "purge_of_a_queued_page",
-       .prepare = queued_mailed_free,
-       .programs = {{{allocate}, {allocate}, {free_hand}, {trim}}, {{purge}, {purge}}},
-       .started = {0}});
-  add({.name = "purge_beside_frees",
-       .prepare = asleep_full,
-       .programs = {{{free_block, 0, 0}, {allocate}},
-                    {{free_block, 0, 1}, {free_block, 0, 2}},
-                    {{purge}}},
-       .started = {0}});
-  add({.name = "purge_and_a_word_that_comes_back",
-       .capacity = static_cast<Byte>(threshold_ + 1),
-       .prepare = queued_mailed_free,
-       .programs = {{{allocate}, {allocate}, {free_hand}, {allocate}, {allocate}, {pass}, {pass}},
-                    {{free_passed}, {free_passed}},
-                    {{purge}}},
-       .started = {0}});
-  add({.name = "purge_and_sleep_in_the_mail",
-       .capacity = static_cast<Byte>(threshold_ + 1),
-       .prepare = mailed_full,
-       .programs = {{{allocate}, {free_hand}, {allocate}}, {{free_block, 0, 0}}, {{purge}}},
-       .started = {0}});
-  add({.name = "purge_and_end",
-       .prepare = queued_mailed_free,
-       .programs = {{{end}}, {{purge}}, {{allocate}, {allocate}}},
-       .started = {0}});
-  add({.name = "purge_end_and_frees",
-       .warm_max = 0,
-       .prepare = asleep_full,
-       .programs = {{{free_block, 0, 0}, {end}},
-                    {{free_block, 0, 1}, {free_block, 0, 2}},
-                    {{purge}}},
-       .started = {0}});
-  add({.name = "purge_of_two_pages",
-       .capacity = static_cast<Byte>(threshold_ + 1),
-       .pages = 3,
-       .prepare = two_asleep,
-       .programs = {{{free_block, 0, 0}, {allocate}, {free_hand}},
-                    {{free_block, 1, 0}, {free_block, 1, 1}, {free_block, 0, 1}},
-                    {{purge}}},
-       .started = {0}});
-  add({.name = "two_purge",
-       .prepare = mailed_free,
-       .programs = {{{allocate}, {trim}}, {{purge}}, {{purge}}},
-       .started = {0}});
+  add("purge_beside_the_owner", &World::mailed,
+      {{take(owner, 0), take(owner, 1), free_taken(owner, 0)}, {purge(a)}});
+  add("purge_of_a_queued_page", &World::queued_mailed,
+      {{take(owner, 0), free_taken(owner, 0), trim(owner)}, {purge(a), purge(a)}});
+  add("purge_beside_frees", &World::asleep,
+      {{free(owner, 0), take(owner, 0)}, {free(a, 1), free(a, 2), free(a, 3)}, {purge(b)}});
+  add("purge_and_end", &World::queued_mailed, {{end(owner)}, {purge(a)}, {take(b, 0)}});
+  add("purge_end_and_frees", &World::asleep,
+      {{free(owner, 0), end(owner)}, {free(a, 1), free(a, 2), free(a, 3)}, {purge(b)}});
+  add("two_purge", &World::mailed, {{take(owner, 0)}, {purge(a)}, {purge(b)}});
 }
 
 void Collection::add_chains() {
-  add({.name = "chain_beside_the_owner",
-       .prepare = asleep_full,
-       .programs = {{{free_block, 0, 0}, {allocate}, {allocate}, {free_hand}},
-                    {{free_chain, 0, 1}}},
-       .started = {0}});
-  add({.name = "chain_beside_a_free",
-       .capacity = 4,
-       .prepare = asleep_full,
-       .programs = {{{allocate}, {allocate}}, {{free_chain, 0, 0}}, {{free_block, 0, 3}}},
-       .started = {0}});
-  add({.name = "two_chains",
-       .capacity = 4,
-       .prepare = current_full,
-       .programs = {{{allocate}, {free_hand}, {allocate}},
-                    {{free_chain, 0, 0}},
-                    {{free_chain, 0, 2}}},
-       .started = {0}});
-  add({.name = "chain_and_end",
-       .prepare = asleep_full,
-       .programs = {{{free_block, 0, 0}, {end}}, {{free_chain, 0, 1}}, {{start}, {allocate}}},
-       .started = {0}});
-  add({.name = "chain_and_adoption",
-       .pages = 1,
-       .prepare = orphaned_page,
-       .programs = {{{allocate}, {free_hand}}, {{free_chain, 0, 1}}, {{start}, {allocate}}},
-       .started = {1}});
+  add("chain_beside_the_owner", &World::asleep,
+      {{free(owner, 0), take(owner, 0), free_taken(owner, 0)}, {free_chain(a, 1)}});
+  add("chain_beside_a_free", &World::asleep, {{take(owner, 0)}, {free_chain(a, 0)}, {free(b, 3)}});
+  add("two_chains", &World::current,
+      {{take(owner, 0), free_taken(owner, 0)}, {free_chain(a, 0)}, {free_chain(b, 2)}});
+  add_start("chain_and_end", &World::asleep,
+            {{free(owner, 0), end(owner)}, {free_chain(a, 1)}, {start_b(), take(b, 0)}});
+  add_start("chain_and_adoption", &World::orphaned, {{free_chain(a, 2)}, {start_b(), take(b, 0)}});
   // The page may be the thread's own by the time that it gives the chain.
-  add({.name = "chain_of_a_page_that_was_adopted",
-       .pages = 1,
-       .prepare = orphaned_page,
-       .programs = {{{allocate}, {free_chain, 0, 1}, {allocate}}, {{allocate}}},
-       .started = {1, 2}});
-  add({.name = "chain_beside_a_purge",
-       .prepare = asleep_full,
-       .programs = {{{free_block, 0, 0}, {allocate}}, {{free_chain, 0, 1}}, {{purge}}},
-       .started = {0}});
-}
-
-std::vector<Scenario> make_scenarios() {
-  std::vector<Scenario> all;
-  for (const Byte threshold : {Byte{1}, Byte{2}}) {
-    Collection collection(threshold);
-    collection.add_owners();
-    collection.add_ends();
-    collection.add_adoptions();
-    collection.add_purges();
-    collection.add_chains();
-    all.insert(all.end(), collection.all.begin(), collection.all.end());
-  }
-  return all;
+  add("chain_of_a_page_that_was_adopted", &World::orphaned,
+      {{take(a, 0), free_chain(a, 2), take(a, 1)}, {take(b, 2)}});
+  add("chain_beside_a_purge", &World::asleep,
+      {{free(owner, 0), take(owner, 0)}, {free_chain(a, 1), free(a, 3)}, {purge(b)}});
 }
 
 }  // namespace
 
-const std::vector<Scenario>& scenarios() {
-  static const std::vector<Scenario> all = make_scenarios();
-  return all;
+std::vector<explorer::Scenario> scenarios(World& world) {
+  // The scenarios refer to it.
+  static std::vector<std::unique_ptr<Collection>> kept;
+  Collection& collection = *kept.emplace_back(std::make_unique<Collection>(world));
+  collection.add_owners();
+  collection.add_ends();
+  collection.add_adoptions();
+  collection.add_purges();
+  collection.add_chains();
+  return collection.all;
 }
 
-namespace {
-
-class Sequence {
- public:
-  explicit Sequence(std::uint64_t seed) : state_(mixed(seed, 0x7461726e)) {}
-  Byte below(unsigned count) {
-    state_ = mixed(state_, 1);
-    return static_cast<Byte>((state_ >> 32) % count);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-struct Situation {
-  void (*prepare)(Shared&, const Scenario&);
-  Byte record;  // That the first actor begins with.
-};
-
-constexpr Situation situations[] = {{current_full, 0},
-                                    {asleep_full, 0},
-                                    {queued_page, 0},
-                                    {orphaned_page, none},
-                                    {hardly_carved, 0}};
-
-}  // namespace
-
-Scenario made_up_scenario(std::uint64_t seed) {
-  constexpr Action actions[] = {allocate,    allocate, allocate, free_hand, free_hand, pass,
-                                free_passed, end,      end,      trim,      purge};
-  Sequence sequence(seed);
-  Scenario scenario;
-  scenario.name = "made up";
-  scenario.threshold = static_cast<Byte>(sequence.below(2) + 1);
-  scenario.capacity = static_cast<Byte>(scenario.threshold + 1 + sequence.below(2));
-  scenario.pages = static_cast<Byte>(sequence.below(2) + 1);
-  scenario.warm_max = sequence.below(2);
-  const Situation& situation = situations[sequence.below(std::size(situations))];
-  scenario.prepare = situation.prepare;
-  scenario.started = {situation.record, none, none};
-  scenario.programs.resize(actors_max);
-  for (std::vector<Do>& program : scenario.programs) {
-    for (unsigned n = sequence.below(3) + 1u; n > 0; --n) {
-      program.push_back({actions[sequence.below(std::size(actions))]});
-    }
-  }
-  Shared shared;
-  scenario.prepare(shared, scenario);
-  for (Byte block = 0; block < scenario.capacity; ++block) {
-    if ((shared.pages[0].live & 1u << block) == 0 || sequence.below(6) == 0) continue;
-    std::vector<Do>& program = scenario.programs[sequence.below(actors_max)];
-    const auto at = sequence.below(static_cast<unsigned>(program.size()) + 1);
-    program.insert(program.begin() + at, Do{free_block, 0, block});
-  }
-  return scenario;
-}
-
-}  // namespace tarn::model
+}  // namespace tarn

@@ -1,363 +1,158 @@
-// How one thread gets a heap for itself (src/heaps/heap/exclusive.cpp, engine/records/gate.cpp,
-// ThreadHeaps::join): every interleaving of threads that hit, visit, close and end it. A turn is
-// one access that others can see. Plain stores wait in their processor's buffer, as on x86, until a
-// turn of the buffer's own, a locked instruction, or the closing thread's membarrier: hit paths
-// have no fence. And each of the mistakes below is found.
+// How one thread gets a heap for itself (heaps/heap/exclusive.hpp): the library itself, in every
+// order of the steps of threads that allocate and free there, close it and end it. Stores wait in
+// their processor's buffer, as on x86: hit paths have no fence. Who has the heap for itself writes
+// where the others do, so that one who is still inside would be seen as a data race.
 //
 // SPDX-License-Identifier: MIT
 #include <array>
+#include <atomic>
+#include <optional>
+#include <utility>
 #include <vector>
 
-#include "engine/pages/model/promises.hpp"
+#include <gtest/gtest.h>
 
-namespace tarn::model {
+#include "actor.hpp"
+#include "heaps/blocks/allocate.hpp"
+#include "heaps/heap/exclusive.hpp"
+#include "heaps/operations/life.hpp"
+#include "platform/stack/stacks.hpp"
+#include "support/explorer/expect.hpp"
+#include "tarn/diagnose/misuse.h"
+
+namespace tarn {
 namespace {
 
-using Byte = std::uint8_t;
-constexpr Byte none = 0xff;
-constexpr unsigned threads_max = 3;
-constexpr unsigned buffer_max = 4;
-constexpr Byte first_id = 1;  // The heap's; it has 0 when it has ended.
+using explorer::require;
 
-enum class Mistake {
-  no_mistake,
-  no_barrier,          // Nobody empties the others' buffers.
-  looks_first,         // The closing thread looks at the others before the barrier.
-  keeps_slots,         // It leaves the others' slots filled.
-  exclusive_late,      // It says so after it has emptied them.
-  waits_for_no_hit,    // It does not look at `inside`,
-  waits_for_no_visit,  // or at `busy`,
-  waits_for_nobody,    // or at those who count themselves.
-  counts_late,         // A visitor looks whether the heap is closed, then counts itself.
-  counts_nobody,
-  looks_at_slot_first,  // A hit path reads its slot, then says that it is inside.
-  fills_slot_apart,     // A slot is filled without the lock,
-  fills_slot_blindly,   // or although the heap is being closed.
-  ends_early,           // A visitor is not busy any more before it has finished.
-  waits_busy,           // It waits at the gate and is still busy.
-  asks_no_id,           // A visitor does not ask whether the heap is still the one it wants.
-};
+constexpr std::size_t bytes = 64;
 
-enum class Do : Byte { hit, visit, close, end };
-
-// What a thread's own stores set.
-enum class Place : Byte { inside, busy };
-struct Store {
-  Place place;
-  Byte value;
-};
-
-struct Shared {
-  Byte id = first_id;
-  Byte exclusive = 0;
-  Byte gate = none;    // Who has it,
-  Byte lock = none;    // and the record's lock.
-  Byte holder = none;  // Who has the heap for itself.
-  Byte visitors = 0;
-  std::array<Byte, threads_max> slot{};  // The id in the thread's slot; 0: none.
-  std::array<Byte, threads_max> joined{};
-  std::array<Byte, threads_max> inside{};
-  std::array<Byte, threads_max> busy{};
-  std::array<Byte, threads_max> uses{};  // The thread is in the heap's lists.
-  std::array<Byte, threads_max> stored{};
-  std::array<std::array<Store, buffer_max>, threads_max> buffer{};
-};
-
-class Run {
+class World {
  public:
-  Run(const std::vector<std::vector<Do>>& programs, Mistake mistake)
-      : mistake_(mistake), count_(static_cast<Byte>(programs.size())), threads_(2 * count_) {
-    tasks_.reserve(threads_.size());
-    for (Byte id = 0; id < threads_.size(); ++id) {
-      threads_[id].id = id % count_;
-      tasks_.push_back(id < count_ ? program(threads_[id], programs[id]) : drain(threads_[id]));
-      threads_[id].begin(tasks_.back());
+  void begin(std::size_t inside) {
+    // A thread that comes too late to an ended heap makes no further step.
+    stacks.set_depth(0);
+    tarn_on_misuse([](const tarn_misuse*, void*) { explorer::end_thread(); }, nullptr);
+    heap_ = heap_create(nullptr);
+    has_ended_ = false;
+    for (std::optional<Actor>& actor : actors_) actor.emplace();
+    for (std::size_t i = 0; i < inside; ++i) {
+      // At first a heap has one page for all threads.
+      const std::atomic<std::uint64_t>& slot = actors_[i]->record().slots[heap_.id % heap_slots].id;
+      while (slot.load() != heap_.id) allocate(i);
+      free(i);
     }
   }
-
-  unsigned enabled() const {
-    unsigned mask = 0;
-    for (unsigned i = 0; i < threads_.size(); ++i) {
-      const Thread& t = threads_[i];
-      if (!t.done && is_met(t)) mask |= 1u << i;
-    }
-    return mask;
+  void allocate(std::size_t i) {
+    actors_[i]->run([&] { blocks_[i] = heap_allocate(heap_, bytes, "tarn_heap_allocate"); });
+    require(blocks_[i] != nullptr, "there is no memory");
   }
-  void turn(unsigned actor) {
-    threads_[actor].turn();
-    tasks_[actor].check();
+  void use(std::size_t i) {
+    allocate(i);
+    free(i);
   }
-  std::uint64_t key() const {
-    std::uint64_t hash = hash_of(shared_);
-    for (const Thread& t : threads_) {
-      hash = mixed(hash, t.history());
-      hash = mixed(hash, static_cast<std::uint64_t>(t.until));
-      hash = mixed(hash, t.whom * 2u + t.done);
-    }
-    return hash;
+  void close(std::size_t i) {
+    actors_[i]->run([&] {
+      const ExclusiveSection section(record());
+      write_to_all();
+    });
   }
-  void finished() const {
-    for (unsigned i = 0; i < count_; ++i) require(threads_[i].done, "nobody can go on");
-    require(shared_.gate == none && shared_.lock == none, "a lock is held for ever");
-    require(shared_.exclusive == 0 && shared_.visitors == 0, "the heap stays closed, or counted");
-    for (unsigned i = 0; i < count_; ++i) {
-      require(shared_.inside[i] == 0 && shared_.busy[i] == 0, "a thread is at work for ever");
-    }
+  void end(std::size_t i) {
+    actors_[i]->run([&] { require(heap_clear(heap_, true, "tarn_heap_destroy"), "not ended"); });
+    has_ended_ = true;
+  }
+  void finish() {
+    if (has_ended_) return;
+    require(!record().exclusive && !record().gate.is_held(), "the heap stays closed");
+    require(record().visitors == 0, "a visitor has not left");
+    require(heap_clear(heap_, true, "test"), "a heap that cannot be ended");
   }
 
  private:
-  // What an actor waits for.
-  enum class Until : Byte { turn, gate, lock, no_visitors, idle, room, stored };
-  struct Thread : Actor {
-    Byte id = none;
-    Until until = Until::turn;
-    Byte whom = 0;
-    bool done = false;
-  };
-
-  bool is_met(const Thread& t) const {
-    switch (t.until) {
-      case Until::turn: return true;
-      case Until::gate: return shared_.gate == none;
-      case Until::lock: return shared_.lock == none;
-      case Until::no_visitors: return shared_.visitors == 0;
-      case Until::idle: return !is_at_work(t.whom);
-      case Until::room: return shared_.stored[t.id] < buffer_max;
-      case Until::stored: return shared_.stored[t.id] != 0;
-    }
-    return true;
+  void free(std::size_t i) {
+    actors_[i]->run([&] { heap_deallocate(std::exchange(blocks_[i], nullptr)); });
   }
-  bool is_at_work(Byte whom) const {
-    return (shared_.inside[whom] != 0 && !is(Mistake::waits_for_no_hit)) ||
-           (shared_.busy[whom] != 0 && !is(Mistake::waits_for_no_visit));
-  }
-
-  Actor::Step step(Thread& t, Until until = Until::turn, Byte whom = 0,
-                   std::source_location here = std::source_location::current()) {
-    t.until = until;
-    t.whom = whom;
-    return t.step(here);
-  }
-
-  // The oldest store of a thread reaches memory.
-  void drain_one(Byte whom) {
-    auto& buffer = shared_.buffer[whom];
-    const Store store = buffer[0];
-    for (unsigned i = 1; i < buffer_max; ++i) buffer[i - 1] = buffer[i];
-    buffer[buffer_max - 1] = Store{};
-    --shared_.stored[whom];
-    (store.place == Place::inside ? shared_.inside : shared_.busy)[whom] = store.value;
-  }
-  void drain_all(Byte whom) {
-    while (shared_.stored[whom] != 0) drain_one(whom);
-  }
-  Task<void> drain(Thread& buffer) {
-    for (;;) {
-      Scope scope(buffer);
-      co_await step(buffer, Until::stored);
-      drain_one(buffer.id);
-    }
-  }
-  Task<void> store(Thread& t, Place place, Byte value) {
-    co_await step(t, Until::room);
-    shared_.buffer[t.id][shared_.stored[t.id]++] = {place, value};
-  }
-
-  // Locks are taken by locked instructions, and given back by plain stores whose delay only makes
-  // others wait.
-  Task<void> take(Thread& t, Byte& lock, Until until) {
-    co_await step(t, until);
-    drain_all(t.id);
-    lock = t.id;
-  }
-
-  Task<void> program(Thread& t, std::vector<Do> what) {
-    for (const Do one : what) {
-      Scope scope(t);
-      co_await step(t);
-      switch (one) {
-        case Do::hit: co_await hit(t); break;
-        case Do::visit: co_await visit(t); break;
-        case Do::close: co_await close(t, false); break;
-        case Do::end: co_await close(t, true); break;
+  HeapRecord& record() { return *static_cast<HeapRecord*>(heap_.record); }
+  // What whoever is on a hit path there would be writing.
+  void write_to_all() {
+    for (ThreadHeap* h = record().first_thread_heap; h != nullptr; h = h->next_of_record) {
+      for (Page*& page : h->current) {
+        Page* volatile* const place = &page;
+        *place = *place;
+      }
+      for (Span* s = h->pages.head(); s != nullptr; s = s->next_of_heap) {
+        auto& page = *static_cast<Page*>(s);
+        Block* volatile* const place = &page.free;
+        *place = *place;
       }
     }
-    t.done = true;
   }
 
-  // The heap's lists, in two steps.
-  Task<void> use(Thread& t) {
-    for (int i = 0; i < 2; ++i) {
-      require(shared_.holder == none || shared_.holder == t.id, "a closed heap is used");
-      require(shared_.id == first_id, "an ended heap is used");
-      shared_.uses[t.id] = i == 0;
-      if (i == 0) co_await step(t);
-    }
-  }
-
-  // heap_allocate()
-  Task<void> hit(Thread& t) {
-    const bool slot_first = is(Mistake::looks_at_slot_first);
-    Byte slot = slot_first ? t.saw(shared_.slot[t.id]) : none;
-    co_await store(t, Place::inside, 1);
-    if (!slot_first) {
-      co_await step(t);
-      slot = t.saw(shared_.slot[t.id]);
-    }
-    if (slot == first_id) {
-      co_await use(t);
-      co_await store(t, Place::inside, 0);
-    } else {
-      co_await visit(t);
-    }
-  }
-
-  // Visit, and from_pages() within
-  Task<void> visit(Thread& t) {
-    for (;;) {
-      Scope scope(t);
-      co_await store(t, Place::busy, 1);
-      co_await store(t, Place::inside, 0);
-      co_await step(t);
-      const bool counted = t.saw(shared_.slot[t.id]) != first_id && !is(Mistake::counts_nobody);
-      if (counted && !is(Mistake::counts_late)) co_await count(t);
-      co_await step(t);
-      bool again = t.saw(is_closed_to(t));
-      if (counted && is(Mistake::counts_late)) co_await count(t);
-      if (!again) {
-        co_await step(t);
-        if (t.saw(shared_.id) == first_id || is(Mistake::asks_no_id)) again = !co_await inside(t);
-      }
-      if (again && is(Mistake::waits_busy)) co_await wait_at_gate(t);
-      if (counted) {
-        co_await step(t);
-        drain_all(t.id);
-        --shared_.visitors;
-      }
-      co_await store(t, Place::busy, 0);
-      if (is(Mistake::ends_early) && !again && shared_.id == first_id) co_await use(t);
-      if (!again) co_return;
-      co_await wait_at_gate(t);
-    }
-  }
-  Task<void> count(Thread& t) {
-    co_await step(t);
-    drain_all(t.id);
-    ++shared_.visitors;
-  }
-  Task<void> wait_at_gate(Thread& t) {
-    co_await take(t, shared_.gate, Until::gate);
-    co_await step(t);
-    shared_.gate = none;
-  }
-  bool is_closed_to(const Thread& t) const {
-    return shared_.exclusive != 0 && shared_.gate != t.id;
-  }
-
-  // False: the heap is being closed, so try again.
-  Task<bool> inside(Thread& t) {
-    co_await step(t);
-    if (t.saw(shared_.slot[t.id]) != first_id) co_await join(t);
-    co_await step(t);
-    if (t.saw(is_closed_to(t))) co_return false;
-    if (!is(Mistake::ends_early)) co_await use(t);
-    co_return true;
-  }
-  Task<void> join(Thread& t) {
-    if (is(Mistake::fills_slot_apart)) {
-      const bool closed = t.saw(shared_.exclusive) != 0;
-      co_await step(t);
-      if (!closed) shared_.slot[t.id] = shared_.id;
-    }
-    co_await take(t, shared_.lock, Until::lock);
-    shared_.joined[t.id] = 1;
-    co_await step(t);
-    const bool may = shared_.exclusive == 0 || is(Mistake::fills_slot_blindly);
-    if (may && !is(Mistake::fills_slot_apart)) shared_.slot[t.id] = shared_.id;
-    co_await step(t);
-    shared_.lock = none;
-  }
-
-  // keep_others_out(), the section, leave_exclusive()
-  Task<void> close(Thread& t, bool end) {
-    co_await take(t, shared_.gate, Until::gate);
-    co_await keep_others_out(t);
-    shared_.holder = t.id;
-    for (int i = 0; i < 2; ++i) {
-      for (Byte other = 0; other < count_; ++other) {
-        require(other == t.id || shared_.uses[other] == 0, "a used heap is closed");
-      }
-      if (i == 0) co_await step(t);
-    }
-    if (end) shared_.id = 0;
-    shared_.holder = none;
-    co_await step(t);
-    drain_all(t.id);
-    shared_.exclusive = 0;
-    co_await step(t);
-    shared_.gate = none;
-  }
-  Task<void> keep_others_out(Thread& t) {
-    co_await take(t, shared_.lock, Until::lock);
-    if (!is(Mistake::exclusive_late)) shared_.exclusive = 1;
-    for (Byte other = 0; other < count_; ++other) {
-      co_await step(t);
-      if (shared_.joined[other] != 0 && !is(Mistake::keeps_slots)) shared_.slot[other] = 0;
-    }
-    const std::array<Byte, threads_max> joined = shared_.joined;
-    co_await step(t);
-    shared_.lock = none;
-    if (is(Mistake::exclusive_late)) {
-      co_await step(t);
-      shared_.exclusive = 1;
-    }
-    if (!is(Mistake::waits_for_nobody)) co_await step(t, Until::no_visitors);
-    if (is(Mistake::looks_first)) co_await wait_for(t, joined);
-    for (Byte other = 0; other < count_ && !is(Mistake::no_barrier); ++other) {
-      co_await step(t);
-      drain_all(other);
-    }
-    if (!is(Mistake::looks_first)) co_await wait_for(t, joined);
-  }
-  Task<void> wait_for(Thread& t, std::array<Byte, threads_max> joined) {
-    for (Byte other = 0; other < count_; ++other) {
-      t.saw(joined[other]);
-      if (other != t.id && joined[other] != 0) co_await step(t, Until::idle, other);
-    }
-  }
-
-  bool is(Mistake mistake) const { return mistake_ == mistake; }
-
-  Mistake mistake_;
-  Byte count_;
-  Shared shared_;
-  std::vector<Thread> threads_;  // Then, for each, its buffer.
-  std::vector<Task<void>> tasks_;
+  tarn_heap heap_{};
+  std::array<std::optional<Actor>, 3> actors_;
+  std::array<void*, 3> blocks_{};
+  bool has_ended_ = false;
 };
+World w;
 
-const std::vector<Programs<Do>>& scenarios() {
-  static const std::vector<Programs<Do>> all = {
-      {"one_hits_one_closes", {{Do::visit, Do::hit, Do::hit}, {Do::close}}},
-      {"one_visits_one_ends", {{Do::visit, Do::visit}, {Do::end}}},
-      {"one_hits_one_ends", {{Do::hit, Do::hit}, {Do::visit, Do::end}}},
-      {"both_close", {{Do::visit, Do::close, Do::hit}, {Do::hit, Do::close}}},
-      {"closed_and_ended", {{Do::visit, Do::hit, Do::hit}, {Do::close, Do::end}}},
-      {"two_hit_one_closes", {{Do::hit, Do::hit}, {Do::visit}, {Do::close}}},
-      {"two_close", {{Do::hit, Do::hit}, {Do::close}, {Do::close}}},
-  };
-  return all;
+using Body = std::function<void()>;
+
+Body use(std::size_t thread) {
+  return [thread] { w.use(thread); };
+}
+// A heap's end is the end of its blocks: nobody may free them then.
+Body allocate(std::size_t thread) {
+  return [thread] { w.allocate(thread); };
+}
+Body close(std::size_t thread) {
+  return [thread] { w.close(thread); };
+}
+Body end(std::size_t thread) {
+  return [thread] { w.end(thread); };
+}
+Body then(Body first, Body second) {
+  return [first = std::move(first), second = std::move(second)] { first(), second(); };
 }
 
-using Model = Run;  // A test has a Run of its own.
-constexpr std::uint64_t states_max = 20'000'000;
-
-TEST(Closing, EveryInterleavingKeepsThePromises) {
-  expect_promises_kept<Model>(scenarios(), Mistake::no_mistake, states_max);
+// The slots of the first `inside` threads lead to the heap.
+void expect_kept(const char* name, std::size_t inside, std::vector<Body> threads) {
+  explorer::Scenario scenario;
+  scenario.name = name;
+  scenario.prepare = [inside] { w.begin(inside); };
+  scenario.threads = std::move(threads);
+  scenario.check = [] { w.finish(); };
+  scenario.clear = [] { w.finish(); };
+  scenario.stores_wait = true;
+  EXPECT_GT(explorer::expect_kept(scenario).runs, 1u) << "nothing was explored";
 }
 
-TEST(Closing, EachMistakeIsFound) {
-  expect_mistakes_found<Model>(scenarios(), Mistake::asks_no_id, states_max);
+TEST(Closing, OneHitsOneCloses) {
+  expect_kept("one_hits_one_closes", 1, {then(use(0), use(0)), close(1)});
 }
+
+TEST(Closing, OneComesOneCloses) {
+  expect_kept("one_comes_one_closes", 0, {use(0), close(1)});
+  expect_kept("one_joins_one_closes", 1, {close(0), then(use(1), use(1))});
+}
+
+TEST(Closing, OneHitsOneEnds) { expect_kept("one_hits_one_ends", 1, {allocate(0), end(1)}); }
+
+TEST(Closing, OneComesOneEnds) {
+  expect_kept("one_comes_one_ends", 0, {allocate(0), end(1)});
+  expect_kept("one_joins_one_ends", 1, {end(0), then(allocate(1), allocate(1))});
+}
+
+TEST(Closing, BothClose) {
+  expect_kept("both_close", 2, {then(close(0), use(0)), then(use(1), close(1))});
+}
+
+TEST(Closing, ItIsClosedAndEnded) {
+  expect_kept("closed_and_ended", 1, {allocate(0), then(close(1), end(1))});
+}
+
+TEST(Closing, TwoHitOneCloses) { expect_kept("two_hit_one_closes", 2, {use(0), use(1), close(2)}); }
+
+TEST(Closing, TwoClose) { expect_kept("two_close", 1, {use(0), close(1), close(2)}); }
 
 }  // namespace
-}  // namespace tarn::model
+}  // namespace tarn

@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "engine/pages/model/promises.hpp"
+#include "watch/recover/model/promises.hpp"
 
 namespace tarn::model {
 namespace {
