@@ -1,17 +1,16 @@
 # What threads do with each other, in every order of their steps. Where the library is compiled for
 # ThreadSanitizer, support/explorer stands in for that: so these are its own protocols, as they are
-# in src, each beside the unit tests of its room. The word of purgeables is a model of its own.
+# in src, each beside the unit tests of its room.
 #
 # SPDX-License-Identifier: MIT
 if(NOT TARN_SANITIZE MATCHES "thread")
-  tarn_test(model.watch.recover SOURCES unit/watch/recover/model/purgeable.cpp
-    OPTIONS ${TARN_HOT_OPTIONS} INCLUDE ${CMAKE_CURRENT_SOURCE_DIR}/unit TIMEOUT 300)
   return()
 endif()
 
-tarn_amount(1000000 explorer_runs)  # Of each scenario, if it has so many.
-if(NOT TARN_TEST_AMOUNT EQUAL 100)
-  set(explorer_runs 500)
+if(TARN_TEST_AMOUNT EQUAL 100)  # Of each scenario, if it has so many.
+  set(explorer_runs 20000)
+else()
+  set(explorer_runs 300)
 endif()
 set(explorer support/explorer/turns.cpp support/explorer/hooks.cpp)
 set_source_files_properties(${explorer} PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread
@@ -30,3 +29,4 @@ explored(explorer support/explorer/toys.cpp)
 explored(engine.pages unit/engine/pages/model/remote_free.cpp
   unit/engine/pages/model/scenarios.cpp unit/engine/pages/model/world.cpp)
 explored(heaps.heap unit/heaps/heap/model/closing.cpp)
+explored(watch.recover unit/watch/recover/model/purgeables.cpp)

@@ -175,9 +175,10 @@ void purgeables_end(HeapRecord& record, bool deleted) noexcept {
     }
     // A heap should not end while a thread has a block of it locked. If one has, it goes on with
     // its old address. A thread that is filling a block finds null, and knows that the heap has
-    // ended. The word changes first, so that a lock finds the block, or nothing.
+    // ended. The word changes first, so that a lock finds the block, or nothing. Acquire: pairs
+    // with tarn_purgeable_unlock(), so that those who had it locked have read where it is.
     const std::uint64_t before =
-        word_of(*p).fetch_and(~(word_there | word_used), std::memory_order_relaxed);
+        word_of(*p).fetch_and(~(word_there | word_used), std::memory_order_acquire);
     if (before < word_pin || (before & word_filling) != 0) p->block = nullptr;
   }
   TARN_ASSERT(record.purgeables.count == 0 && (!deleted || ring_check(main_record)));

@@ -130,6 +130,17 @@ void Collection::add_purges() {
       {{take(owner, 0), free_taken(owner, 0), trim(owner)}, {purge(a), purge(a)}});
   add("purge_beside_frees", &World::asleep,
       {{free(owner, 0), take(owner, 0)}, {free(a, 1), free(a, 2), free(a, 3)}, {purge(b)}});
+  // The owner uses the page up, and others free as many of its blocks as before, the same one last.
+  add("purge_and_a_word_that_comes_back", &World::queued_mailed,
+      {{take(owner, 0), take(owner, 1), take(owner, 2), take(owner, 3), take(owner, 4),
+        free_taken(a, 3), free_taken(a, 2), free_taken(a, 1), free_taken(a, 0)},
+       {purge(b)}});
+  add("purge_beside_a_free_that_wakes", &World::woken, {{free(owner, 0)}, {purge(b)}});
+  add("purge_and_sleep_in_the_mail", &World::queued_mailed,
+      {{take(owner, 0), take(owner, 1), take(owner, 2), take(owner, 3), take(owner, 4)},
+       {purge(b)}});
+  add("purge_beside_a_page_that_falls_asleep", &World::current,
+      {{take(owner, 0)}, {free(a, 1), free(a, 2), purge(b)}});
   add("purge_and_end", &World::queued_mailed, {{end(owner)}, {purge(a)}, {take(b, 0)}});
   add("purge_end_and_frees", &World::asleep,
       {{free(owner, 0), end(owner)}, {free(a, 1), free(a, 2), free(a, 3)}, {purge(b)}});

@@ -92,6 +92,12 @@ void World::mailed() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) free(a, i);
 }
 
+void World::woken() {
+  asleep();
+  const Page& page = *Actor::page_of(blocks_[0]);
+  for (std::size_t i = 1; state_of(&page) == RemoteState::listed; ++i) free(a, i);
+}
+
 void World::queued_mailed() {
   queued();
   for (std::size_t i = 0; i < blocks_.size(); ++i) free(a, i);
@@ -179,7 +185,9 @@ void World::check_page(const Page& page, const Thread& thread) const {
   require(page.live() == live_blocks(page) + word.count(), "a page counts its live blocks wrong");
   require(is_in_mail(state) == (times_in_mail(thread, page) == 1),
           "the word and the mail disagree");
-  if (state == RemoteState::purged) return;
+  if (state == RemoteState::purged) {
+    return require(live_blocks(page) == 0, "a block of a purged page is live");
+  }
   if (state == RemoteState::listed) {
     require(word.count() < word.threshold(), "frees that should have been posted");
     require(!is_orphans || live_blocks(page) != 0, "an empty page of an ended thread, untold");

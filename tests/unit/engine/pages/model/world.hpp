@@ -26,6 +26,7 @@ class World {
   void begun();          // As current, but only block 0 has been made.
   void queued();         // Asleep, and woken: the owner has freed the first blocks.
   void orphaned();       // Queued, and the owner has ended.
+  void woken();          // Asleep, and others have freed just enough blocks for the mail.
   void mailed();         // Asleep, and others have freed all blocks.
   void queued_mailed();  // Queued, and others have freed the rest.
 
