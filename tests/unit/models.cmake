@@ -8,7 +8,7 @@ if(NOT TARN_SANITIZE MATCHES "thread")
 endif()
 
 if(TARN_TEST_AMOUNT EQUAL 100)  # Of each scenario, if it has so many.
-  set(explorer_runs 20000)
+  set(explorer_runs 3000)
 else()
   set(explorer_runs 300)
 endif()

@@ -29,7 +29,9 @@ constexpr std::size_t bytes = 64;
 
 class World {
  public:
-  void begin(std::size_t inside) {
+  // The slots of the first `inside` threads lead to the heap; their next allocation refills, or
+  // not.
+  void begin(std::size_t inside, bool refills) {
     // A thread that comes too late to an ended heap makes no further step.
     stacks.set_depth(0);
     tarn_on_misuse([](const tarn_misuse*, void*) { explorer::end_thread(); }, nullptr);
@@ -40,7 +42,8 @@ class World {
       // At first a heap has one page for all threads.
       const std::atomic<std::uint64_t>& slot = actors_[i]->record().slots[heap_.id % heap_slots].id;
       while (slot.load() != heap_.id) allocate(i);
-      free(i);
+      while (refills && Actor::page_of(blocks_[i])->free != nullptr) allocate(i);
+      if (!refills) free(i);
     }
   }
   void allocate(std::size_t i) {
@@ -114,11 +117,11 @@ Body then(Body first, Body second) {
   return [first = std::move(first), second = std::move(second)] { first(), second(); };
 }
 
-// The slots of the first `inside` threads lead to the heap.
-void expect_kept(const char* name, std::size_t inside, std::vector<Body> threads) {
+void expect_kept(const char* name, std::size_t inside, std::vector<Body> threads,
+                 bool refills = false) {
   explorer::Scenario scenario;
   scenario.name = name;
-  scenario.prepare = [inside] { w.begin(inside); };
+  scenario.prepare = [inside, refills] { w.begin(inside, refills); };
   scenario.threads = std::move(threads);
   scenario.check = [] { w.finish(); };
   scenario.clear = [] { w.finish(); };
@@ -132,7 +135,12 @@ TEST(Closing, OneHitsOneCloses) {
 
 TEST(Closing, OneComesOneCloses) {
   expect_kept("one_comes_one_closes", 0, {use(0), close(1)});
-  expect_kept("one_joins_one_closes", 1, {close(0), then(use(1), use(1))});
+  expect_kept("one_joins_one_closes", 1, {close(0), then(allocate(1), allocate(1))});
+}
+
+TEST(Closing, OneRefills) {
+  expect_kept("one_refills_one_closes", 1, {allocate(0), close(1)}, true);
+  expect_kept("one_refills_one_ends", 1, {allocate(0), end(1)}, true);
 }
 
 TEST(Closing, OneHitsOneEnds) { expect_kept("one_hits_one_ends", 1, {allocate(0), end(1)}); }
