@@ -27,6 +27,8 @@ struct Scenario {
   // a turn of the buffer's own, a locked instruction or a barrier in all threads. Else memory is
   // sequentially consistent.
   bool stores_wait = false;
+  // Also orders that look the same as others: for tests of the explorer.
+  bool all_orders = false;
 };
 
 struct Outcome {

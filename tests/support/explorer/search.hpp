@@ -78,8 +78,8 @@ class Search {
  public:
   static constexpr std::uint32_t never = UINT32_MAX;
 
-  // first: which thread goes first, of those of which it makes no difference.
-  explicit Search(Turns& turns, unsigned first) : turns_(turns), first_(first) {}
+  // first: which thread goes first, of those of which it makes no difference. all: make all orders.
+  Search(Turns& turns, unsigned first, bool all) : turns_(turns), first_(first), all_(all) {}
 
   // Whose step is next. `enabled` is not empty; next[i] is the access that i is about to make, if
   // it is enabled. `current` goes on if it makes no difference.
@@ -94,7 +94,7 @@ class Search {
     if (is_redundant_ || has_diverged_) return usual;
     Node node;
     node.enabled = enabled;
-    if (depth != 0) {
+    if (depth != 0 && !all_) {
       const unsigned asleep = turns_.nodes[depth - 1].asleep & enabled;
       for (unsigned rest = asleep; rest != 0; rest &= rest - 1) {
         if (!depend(next[lowest(rest)], steps_.back().access)) node.asleep |= bit(lowest(rest));
@@ -106,13 +106,18 @@ class Search {
       return usual;
     }
     node.chosen = preferred(awake, current);
-    node.wanted = bit(node.chosen);
+    node.wanted = all_ ? enabled : bit(node.chosen);
     turns_.nodes[turns_.count++] = node;
     return node.chosen;
   }
 
   // What the thread does from here on comes after that.
   void come_after(unsigned thread, const Clock& clock) { join(clocks_[thread], clock); }
+  // So does its step, which was the last one; but it might have been made before.
+  void came_after(unsigned thread, const Clock& clock) {
+    come_after(thread, clock);
+    join(steps_.back().clock, clock);
+  }
   const Clock& clock(unsigned thread) const { return clocks_[thread]; }
 
   // The chosen thread has made the access.
@@ -153,7 +158,7 @@ class Search {
     Node& node = turns_.nodes[number];
     if (node.site != nullptr && node.site != site) has_diverged_ = true;
     node.site = site;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < count && !all_; ++i) {
       bool is_direct = true;
       for (std::size_t k = 0; k < count; ++k) is_direct = is_direct && !leads(found[i], found[k]);
       if (is_direct) want_reversed(found[i], thread);
@@ -222,6 +227,7 @@ class Search {
 
   Turns& turns_;
   const unsigned first_;
+  const bool all_;
   std::vector<Step> steps_;
   std::unordered_map<std::uintptr_t, Place> places_;
   std::array<Clock, threads_max> clocks_{};

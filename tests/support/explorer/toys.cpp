@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <sched.h>
 #include <sys/mman.h>
 
@@ -122,6 +123,68 @@ TEST(Explorer, StoresWait) {
       << "a barrier for all is enough on one side";
   EXPECT_TRUE(looked(relaxed, true, [] { x[3].fetch_add(1); }).is_broken)
       << "a fence on one side is not";
+}
+
+// What threads see in all orders they see in those that are tried.
+void expect_same_seen(std::vector<Body> threads, bool stores_wait) {
+  void* const memory = mmap(nullptr, sizeof(std::bitset<256>), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const found = static_cast<std::bitset<256>*>(memory);
+  std::bitset<256> each[2];
+  std::uint64_t runs[2];
+  for (const bool all : {false, true}) {
+    *found = {};
+    Scenario scenario;
+    scenario.name = "toy";
+    scenario.prepare = clear;
+    scenario.threads = threads;
+    scenario.check = [found] {
+      found->set(static_cast<std::size_t>(seen[0] + 4 * seen[1] + 16 * seen[2] + 64 * seen[3]));
+    };
+    scenario.stores_wait = stores_wait;
+    scenario.all_orders = all;
+    const Outcome outcome = explore(scenario, 1'000'000);
+    EXPECT_TRUE(outcome.is_complete);
+    each[all] = *found;
+    runs[all] = outcome.runs;
+  }
+  EXPECT_EQ(each[false], each[true]);
+  EXPECT_LT(runs[false], runs[true]);
+  munmap(memory, sizeof(std::bitset<256>));
+}
+
+void put(std::size_t place, int value) { x[place].store(value, std::memory_order_relaxed); }
+void look(std::size_t place, std::size_t to) {
+  seen[to] = x[place].load(std::memory_order_relaxed);
+}
+
+TEST(Explorer, SeesWhatIsSeenInAllOrders) {
+  for (const bool stores_wait : {false, true}) {
+    expect_same_seen({[] { put(0, 1), look(1, 0); }, [] { put(1, 1), look(0, 1); }}, stores_wait);
+    expect_same_seen({[] { put(0, 1), put(1, 1), put(0, 2); }, [] { look(1, 0), look(0, 1); }},
+                     stores_wait);
+    expect_same_seen(
+        {[] { look(1, 0), put(0, 1), put(2, 1); },
+         [] { x[1].fetch_add(1), tarn::os::barrier_in_all_threads(), look(0, 1), look(2, 2); }},
+        stores_wait);
+    expect_same_seen({[] { put(0, 1), x[3].exchange(1), look(1, 0); },
+                      [] { put(1, 1), look(0, 1), put(0, 3), look(0, 2); }},
+                     stores_wait);
+    const auto adds = [](std::size_t to) {
+      return [to] {
+        const tarn::os::Locked locked(first_lock);
+        look(0, to), put(0, seen[to] + 1);
+      };
+    };
+    expect_same_seen({adds(0), adds(1),
+                      [] {
+                        if (!first_lock.try_lock()) return;
+                        look(0, 2);
+                        first_lock.unlock();
+                      }},
+                     stores_wait);
+  }
 }
 
 TEST(Explorer, AThreadSeesItsOwnStores) {

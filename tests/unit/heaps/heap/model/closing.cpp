@@ -125,8 +125,10 @@ void expect_kept(const char* name, std::size_t inside, std::vector<Body> threads
   scenario.threads = std::move(threads);
   scenario.check = [] { w.finish(); };
   scenario.clear = [] { w.finish(); };
-  scenario.stores_wait = true;
-  EXPECT_GT(explorer::expect_kept(scenario).runs, 1u) << "nothing was explored";
+  for (const bool stores_wait : {false, true}) {
+    scenario.stores_wait = stores_wait;
+    EXPECT_GT(explorer::expect_kept(scenario).runs, 1u) << "nothing was explored";
+  }
 }
 
 TEST(Closing, OneHitsOneCloses) {
