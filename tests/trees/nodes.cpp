@@ -223,6 +223,33 @@ TEST(Nodes, KeepEverythingWhenTheyGrow) {
   tarn_tree_dispose(root);
 }
 
+// Their bytes are moved by the system where they cannot stay, whichever neighbours they have.
+TEST(Nodes, LargeLeavesKeepTheirPlaceInTheTreeWhenTheyGrow) {
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  void* const root = tarn_tree_allocate(nullptr, 8);
+  std::vector<void*> siblings;
+  for (int i = 0; i < 4; ++i) siblings.push_back(tarn_tree_allocate(root, 2 * mib));
+  for (void*& node : siblings) std::memset(node, 'x', mib);
+  int moved = 0;
+  for (std::size_t bytes = 4 * mib; bytes <= 64 * mib; bytes *= 2) {
+    for (void*& node : siblings) {
+      void* const old = node;
+      node = tarn_tree_reallocate(node, bytes);
+      ASSERT_NE(node, nullptr);
+      moved += node != old ? 1 : 0;
+      EXPECT_EQ(static_cast<char*>(node)[0], 'x');
+      EXPECT_EQ(static_cast<char*>(node)[mib - 1], 'x');
+      EXPECT_EQ(children_of(root), siblings);
+      ASSERT_EQ(tarn_tree_check(root), 1);
+    }
+  }
+  EXPECT_NE(moved, 0);
+  for (void*& node : siblings) node = tarn_tree_reallocate(node, 10);
+  EXPECT_EQ(children_of(root), siblings);
+  EXPECT_EQ(tarn_tree_check(root), 1);
+  tarn_tree_dispose(root);
+}
+
 TEST(Names, AreFoundAboveAndBelow) {
   void* const root = tarn_tree_allocate(nullptr, 8);
   void* const a = tarn_tree_allocate(root, 8);

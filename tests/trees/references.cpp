@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "tarn/heap/malloc.h"
 #include "tarn/tree/tree.h"
 
 namespace {
@@ -146,6 +147,38 @@ TEST_F(References, StealingLeavesTheOthers) {
   EXPECT_EQ(tarn_tree_check(a), 1);
   EXPECT_EQ(tarn_tree_dispose(a), 0);
   EXPECT_EQ(ended, 1);
+}
+
+// Its parent is a reference, and another one leads to it.
+TEST_F(References, FollowALargeNodeThatMoves) {
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  void* const a = tarn_tree_allocate(nullptr, 8);
+  void* const b = tarn_tree_allocate(nullptr, 8);
+  void* const c = tarn_tree_allocate(nullptr, 8);
+  void* node = tarn_tree_allocate(a, 2 * mib);
+  EXPECT_EQ(tarn_tree_reference(b, node), 0);
+  EXPECT_EQ(tarn_tree_reference(c, node), 0);
+  EXPECT_EQ(tarn_tree_dispose(a), 0);
+  EXPECT_EQ(tarn_tree_parent(node), b);
+  *static_cast<char*>(node) = 'x';
+  void* const old = node;
+  for (std::size_t bytes = 4 * mib; node == old && bytes <= 1024 * mib; bytes *= 2) {
+    void* const between = tarn_malloc(bytes);
+    node = tarn_tree_reallocate(node, bytes);
+    tarn_free(between);
+    ASSERT_NE(node, nullptr);
+  }
+  EXPECT_NE(node, old);
+  EXPECT_EQ(*static_cast<char*>(node), 'x');
+  EXPECT_EQ(tarn_tree_parent(node), b);
+  EXPECT_EQ(tarn_tree_first_child(b), node);
+  EXPECT_EQ(tarn_tree_owners(node), 2u);
+  EXPECT_EQ(tarn_tree_check(b), 1);
+  EXPECT_EQ(tarn_tree_check(c), 1);
+  EXPECT_EQ(tarn_tree_unreference(b, node), 0);
+  EXPECT_EQ(tarn_tree_parent(node), c);
+  EXPECT_EQ(tarn_tree_dispose(c), 0);
+  EXPECT_EQ(tarn_tree_dispose(b), 0);
 }
 
 }  // namespace

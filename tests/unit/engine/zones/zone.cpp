@@ -5,11 +5,13 @@
 
 #include <cstring>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "child.hpp"
 #include "engine/zones/span_source.hpp"
 #include "platform/os/fake/fake.hpp"
 
@@ -22,6 +24,14 @@ struct ZoneAccess {
   static void find_last(Zone& zone) {
     while (zone.last_->next != nullptr) zone.last_ = zone.last_->next;
   }
+  // What a thread has done that vanishes in the midst of taking or adding something.
+  static void lock(Zone& zone) { zone.lock_.lock(); }
+  static void mark_slices(Zone& zone, std::size_t slices) {
+    SliceBits& bits = zone.first_->bits;
+    bits.take(bits.find(slices, 0, 1), slices);
+  }
+  static void count_slices(Zone& zone, std::size_t slices) { zone.used_slices_ += slices; }
+  static bool knows_chunk(const Zone& zone, const void* p) { return zone.chunk_of(p) != nullptr; }
 };
 
 namespace {
@@ -123,6 +133,88 @@ TEST_P(ZoneTest, TooSmallIsRefused) {
   EXPECT_EQ(Zone::begin(piece, traits()), nullptr);
 }
 
+// The other thread of the process has the lock when it vanishes, and all that it has half done.
+template <class Half>
+void vanish_with_lock(Zone& zone, Half half) {
+  std::thread([&] {
+    ZoneAccess::lock(zone);
+    half();
+  }).join();
+}
+
+TEST_P(ZoneTest, InTheChildOfAForkWhatNobodyHasIsFree) {
+  Memory memory(std::size_t{1} << 20);
+  Zone* const zone = Zone::begin(memory.piece(), traits());
+  ASSERT_NE(zone, nullptr);
+  Span* const kept = take(*zone, 10);
+  Span* const lost = zone->take(7, 1);  // No address leads to it as yet.
+  ASSERT_TRUE(kept != nullptr && lost != nullptr);
+  std::byte* const place = lost->base;
+  in_unrepaired_child([&] {
+    vanish_with_lock(*zone, [&] {
+      ZoneAccess::mark_slices(*zone, 5);
+      ZoneAccess::count_slices(*zone, 3);
+    });
+    zone->recover_after_fork();
+    EXPECT_FALSE(zone->is_locked());
+    EXPECT_TRUE(zone->check());
+    EXPECT_EQ(ZoneAccess::used(*zone), 10u);
+    EXPECT_EQ(page_map.span_of(kept->base), kept);
+    bool is_place_free = false;
+    bool is_descriptor_free = !traits().region;  // Others are the store's.
+    while (Span* const span = take(*zone, 1)) {
+      is_place_free = is_place_free || span->base == place;
+      is_descriptor_free = is_descriptor_free || span == lost;
+      EXPECT_FALSE(span->base >= kept->base && span->base < kept->end());
+    }
+    EXPECT_TRUE(is_place_free && is_descriptor_free);
+    give(*zone, kept);
+    EXPECT_TRUE(zone->check());
+  });
+  EXPECT_TRUE(zone->check());
+  zone->give(lost);
+  give(*zone, kept);
+  end(*zone);
+}
+
+TEST_P(ZoneTest, InTheChildOfAForkAZoneThatNobodyChangedStays) {
+  Memory memory(std::size_t{1} << 20);
+  Zone* const zone = Zone::begin(memory.piece(), traits());
+  ASSERT_NE(zone, nullptr);
+  Span* const kept = take(*zone, 10);
+  Span* const lost = zone->take(7, 1);
+  in_unrepaired_child([&] {
+    zone->recover_after_fork();
+    EXPECT_TRUE(zone->check());
+    EXPECT_EQ(ZoneAccess::used(*zone), 17u) << "the lock was free: it is for others to look";
+  });
+  zone->give(lost);
+  give(*zone, kept);
+  end(*zone);
+}
+
+TEST_P(ZoneTest, ForgetsWhatVanishedThreadsHad) {
+  Memory memory(std::size_t{1} << 20);
+  Memory second(std::size_t{1} << 20);
+  Zone* const zone = Zone::begin(memory.piece(), traits());
+  ASSERT_NE(zone, nullptr);
+  zone->forget_lost();  // There is nothing.
+  EXPECT_TRUE(zone->check());
+  in_unrepaired_child([&] {
+    std::vector<Span*> lost{take(*zone, 10), take(*zone, 1)};
+    if (!traits().region) {
+      ASSERT_TRUE(zone->add(second.piece()));
+      while (!second.has(lost.back()->base)) lost.push_back(take(*zone, 60));
+    }
+    zone->forget_lost();
+    EXPECT_EQ(ZoneAccess::used(*zone), 0u);
+    EXPECT_TRUE(zone->check());
+    for (const Span* const span : lost) EXPECT_NE(page_map.span_of(span->base), span);
+    EXPECT_NE(take(*zone, 10), nullptr);
+  });
+  end(*zone);
+}
+
 TEST(ZoneChunks, EmptyOnesAreTakenOutAndTheFirstStays) {
   Memory first(std::size_t{1} << 20);
   Memory second(std::size_t{8} << 20);
@@ -167,6 +259,32 @@ TEST(ZoneChunks, CheckFindsCountsAndChunksThatDoNotAgree) {
   ZoneAccess::find_last(*zone);
   EXPECT_TRUE(zone->check());
   give(*zone, span);
+}
+
+TEST(ZoneChunks, InTheChildOfAForkAChunkThatWasBeingAddedIsKnown) {
+  Memory first(std::size_t{1} << 20);
+  Memory second(std::size_t{1} << 20);
+  Memory third(std::size_t{1} << 20);
+  Zone* const zone = Zone::begin(first.piece(), chunked);
+  ASSERT_NE(zone, nullptr);
+  ASSERT_TRUE(zone->add(second.piece()));
+  Span* const near = take(*zone, 200);
+  Span* const far = take(*zone, 200);
+  ASSERT_TRUE(near != nullptr && far != nullptr && second.has(far->base));
+  in_unrepaired_child([&] {
+    vanish_with_lock(*zone, [&] { ZoneAccess::forget_last(*zone); });
+    zone->recover_after_fork();
+    EXPECT_TRUE(zone->check());
+    EXPECT_TRUE(zone->add(third.piece()));
+    EXPECT_TRUE(ZoneAccess::knows_chunk(*zone, far->base));
+    EXPECT_TRUE(zone->check());
+    Piece piece;
+    EXPECT_TRUE(zone->take_out(&piece, true));
+    EXPECT_EQ(piece.start, third.piece().start) << "the other one is in use";
+  });
+  give(*zone, far);
+  give(*zone, near);
+  EXPECT_TRUE(zone->check());
 }
 
 #ifdef TARN_DEBUG
