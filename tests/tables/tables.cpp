@@ -113,6 +113,29 @@ TEST_P(Tables, Zero) {
   calls.deallocate(nothing);
 }
 
+TEST_P(Tables, OfBlocksOfOneSizeRefuseWhatIsLarger) {
+  auto* const p = calls.allocate(1);
+  ASSERT_NE(p, nullptr);
+  const std::size_t block_bytes = calls.usable(p);
+  if (block_bytes != subject->bytes_max) {
+    calls.deallocate(p);
+    GTEST_SKIP() << "blocks of many sizes";
+  }
+  errno = 0;
+  EXPECT_EQ(calls.allocate(block_bytes + 1), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  errno = 0;
+  EXPECT_EQ(calls.aligned(subject->alignment_max * 2, 8), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  errno = 0;
+  fill(p, block_bytes, 5);
+  EXPECT_EQ(calls.reallocate(p, block_bytes + 1), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_TRUE(is_filled(p, block_bytes, 5));
+  calls.deallocate(p);
+  EXPECT_TRUE(subject->is_sound());
+}
+
 TEST_P(Tables, RefuseWhatCannotBe) {
   auto* const p = calls.allocate(48);
   ASSERT_NE(p, nullptr);
