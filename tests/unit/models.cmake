@@ -3,7 +3,7 @@
 # in src, each beside the unit tests of its room.
 #
 # SPDX-License-Identifier: MIT
-if(NOT TARN_SANITIZE MATCHES "thread")
+if(NOT TARN_SANITIZE MATCHES "thread" OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   return()
 endif()
 
