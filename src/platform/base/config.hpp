@@ -28,12 +28,12 @@ extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
 #define TARN_UNWATCHED_BEGIN() AnnotateIgnoreReadsBegin(__FILE__, __LINE__)
 #define TARN_UNWATCHED_END() AnnotateIgnoreReadsEnd(__FILE__, __LINE__)
 // A function that tests put another one in the place of (tests/support/explorer).
-#define TARN_REPLACEABLE __attribute__((noipa))
+#define TARN_EXPLORED __attribute__((noipa))
 #else
 #define TARN_TSAN false
 #define TARN_UNWATCHED_BEGIN() ((void)0)
 #define TARN_UNWATCHED_END() ((void)0)
-#define TARN_REPLACEABLE
+#define TARN_EXPLORED
 #endif
 
 // Orders the writes before it and after it as a fork sees them: the child of a fork repairs what

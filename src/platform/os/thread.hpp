@@ -36,7 +36,7 @@ void word_wait_for(std::atomic<std::uint32_t>* word, std::uint32_t expected,
 class Lock {
  public:
   // pre: the calling thread does not hold it.
-  TARN_REPLACEABLE void lock() noexcept {
+  TARN_EXPLORED void lock() noexcept {
     TARN_ASSERT(!held_by_this_thread());
     const ThreadId me = thread_id();
     std::uint32_t expected = free_;
@@ -47,14 +47,14 @@ class Lock {
     }
   }
 
-  TARN_REPLACEABLE bool try_lock() noexcept {
+  TARN_EXPLORED bool try_lock() noexcept {
     std::uint32_t expected = free_;
     return word_.compare_exchange_strong(expected, thread_id(), std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
 
   // pre: the calling thread holds it.
-  TARN_REPLACEABLE void unlock() noexcept {
+  TARN_EXPLORED void unlock() noexcept {
     TARN_ASSERT(held_by_this_thread());
     // Release: pairs with the acquire of the next lock().
     if ((word_.exchange(free_, std::memory_order_release) & awaited_) != 0) word_wake(&word_);
@@ -63,7 +63,7 @@ class Lock {
   // True while any thread holds it.
   bool is_held() const noexcept { return word_.load(std::memory_order_relaxed) != free_; }
 
-  TARN_REPLACEABLE bool held_by_this_thread() const noexcept {
+  TARN_EXPLORED bool held_by_this_thread() const noexcept {
     return (word_.load(std::memory_order_relaxed) & ~awaited_) == thread_id();
   }
 
