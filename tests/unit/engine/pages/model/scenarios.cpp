@@ -132,13 +132,14 @@ void Collection::add_purges() {
       {{free(owner, 0), take(owner, 0)}, {free(a, 1), free(a, 2), free(a, 3)}, {purge(b)}});
   // Twice the owner uses the page up, and others free as many of its blocks as before, the same one
   // last: the word says the same, and a block is live.
-  const std::vector<Body> round = {take(owner, 0),   take(owner, 1),  take(owner, 2),
-                                   take(owner, 3),   take(owner, 4),  free_taken(a, 3),
-                                   free_taken(a, 2), free_taken(a, 1)};
-  std::vector<Body> rounds = round;
+  const auto round = [this](std::size_t place) -> std::vector<Body> {
+    return {take(owner, 0),     take(owner, 1),   take(owner, 2),   take(owner, 3),
+            take(owner, place), free_taken(a, 3), free_taken(a, 2), free_taken(a, 1)};
+  };
+  std::vector<Body> rounds = round(4);
   rounds.push_back(free_taken(owner, 0));
-  rounds.push_back(free_taken(owner, 4));
-  rounds.insert(rounds.end(), round.begin(), round.end());
+  for (const Body& part : round(5)) rounds.push_back(part);
+  rounds.push_back(free_taken(a, 0));
   add("purge_and_a_word_that_comes_back", &World::queued_mailed, {rounds, {purge(b)}});
   add("purge_beside_a_free_that_wakes", &World::woken, {{free(owner, 0)}, {purge(b)}});
   add("purge_and_sleep_in_the_mail", &World::queued_mailed,
