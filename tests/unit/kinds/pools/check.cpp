@@ -38,6 +38,11 @@ class DamagedPool : public testing::Test {
     for (std::size_t i = 99; i >= 30; --i) tarn_pool_deallocate(&pool_, blocks_[i]);
     EXPECT_TRUE(check());
   }
+  void SetUp() override {
+#ifdef TARN_SANITIZED
+    GTEST_SKIP() << "a pool that a tool watches has no blocks at hand, and nobody reads free ones";
+#endif
+  }
   ~DamagedPool() override {
     EXPECT_TRUE(check());
     tarn_pool_destroy(&pool_);
@@ -89,7 +94,9 @@ TEST_F(DamagedPool, InItsBlocksAtHand) {
 
 TEST_F(DamagedPool, InItsFreshBlocks) {
   std::vector<void*> more;
-  while (pool_.fresh == pool_.fresh_end) more.push_back(tarn_pool_allocate(&pool_));
+  while (pool_.fresh == pool_.fresh_end && more.size() < 1'000) {
+    more.push_back(tarn_pool_allocate(&pool_));
+  }
   ASSERT_TRUE(check() && pool_.current != nullptr);
   expect_found(pool_.current, nullptr, "of no chunk");
   expect_found(pool_.fresh, pool_.current->first - pool_.stride, "in front of the chunk's blocks");
