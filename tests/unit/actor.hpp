@@ -67,11 +67,6 @@ class Actor {
     thread_give(*record);
   }
 
-  template <class Visit>
-  void for_each_extra(Visit visit) const {
-    for (void* const block : extra_) visit(block);
-  }
-
   Thread& record() { return *record_; }
   Page* current(std::size_t bytes) { return record_->heap.current[class_of(bytes)]; }
   std::uint32_t pages(std::size_t bytes) { return pages_of(*record_, bytes); }

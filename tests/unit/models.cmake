@@ -7,11 +7,7 @@ if(NOT TARN_SANITIZE MATCHES "thread" OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x8
   return()
 endif()
 
-if(TARN_TEST_AMOUNT EQUAL 100)  # Of each scenario, if it has so many.
-  set(explorer_runs 3000)
-else()
-  set(explorer_runs 300)
-endif()
+tarn_amount(3000 explorer_runs)  # Of each scenario, if it has so many.
 set(explorer support/explorer/turns.cpp support/explorer/hooks.cpp)
 set_source_files_properties(${explorer} PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread
   SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)

@@ -53,7 +53,7 @@ std::uintptr_t place_of(const volatile T* at) {
   return reinterpret_cast<std::uintptr_t>(at);
 }
 
-// One step of the calling thread. `make` makes it, and says how it was seen.
+// One step of the calling thread, which `make` makes.
 template <class T, class Make>
 void step(volatile T* at, Kind kind, int order, const void* site, Make make) {
   if (!is_explored()) {
@@ -61,8 +61,8 @@ void step(volatile T* at, Kind kind, int order, const void* site, Make make) {
     return;
   }
   await_turn(place_of(at), kind, site);
-  const Kind seen = make();
-  end_step(place_of(at), sizeof(T), seen, {acquires(order), releases(order)});
+  make();
+  end_step(place_of(at), sizeof(T), kind, {acquires(order), releases(order)});
 }
 
 template <class T>
@@ -72,7 +72,6 @@ T load(const volatile T* at, int order, const void* site) {
     std::uint64_t own = 0;
     const bool is_own = is_explored() && find_stored(place_of(at), &own);
     value = is_own ? static_cast<T>(own) : __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    return Kind::read;
   });
   return value;
 }
@@ -91,22 +90,18 @@ void store(volatile T* at, T value, int order, const void* site) {
 template <class T, class Change>
 T update(volatile T* at, int order, const void* site, Change change) {
   T before{};
-  step(at, Kind::update, order, site, [&] {
-    before = change(at);
-    return Kind::update;
-  });
+  step(at, Kind::update, order, site, [&] { before = change(at); });
   return before;
 }
 
 template <class T>
 bool exchange_if(volatile T* at, T* expected, T value, int order, int failure, const void* site) {
-  bool done = false;
   if (!is_explored()) {
     return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
   }
   await_turn(place_of(at), Kind::update, site);
-  done =
+  const bool done =
       __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   const int how = done ? order : failure;
   end_step(place_of(at), sizeof(T), done ? Kind::update : Kind::read,
@@ -214,10 +209,8 @@ bool _ZN4tarn2os4Lock8try_lockEv(std::uint32_t* word) {
   return exchange_if(word, &free, tarn::os::thread_id(), __ATOMIC_ACQUIRE, __ATOMIC_RELAXED, SITE);
 }
 void _ZN4tarn2os4Lock6unlockEv(std::uint32_t* word) {
-  step(word, Kind::unlock, __ATOMIC_RELEASE, SITE, [=] {
-    __atomic_store_n(word, 0u, __ATOMIC_SEQ_CST);
-    return Kind::unlock;
-  });
+  step(word, Kind::unlock, __ATOMIC_RELEASE, SITE,
+       [=] { __atomic_store_n(word, 0u, __ATOMIC_SEQ_CST); });
 }
 // Whatever others do meanwhile.
 bool _ZNK4tarn2os4Lock19held_by_this_threadEv(const std::uint32_t* word) {

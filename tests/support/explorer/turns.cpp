@@ -5,7 +5,6 @@
 #include "turns.hpp"
 
 #include <array>
-#include <climits>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -49,13 +48,11 @@ struct Stored {
 
 struct Worker {
   std::atomic<std::uint32_t> baton{0};
-  pthread_t thread{};
   unsigned number = 0;
   bool is_at_step = false;
   bool has_ended = false;
   Access next;
   const void* site = nullptr;
-  bool drains = false;
   const Worker* awaits = nullptr;  // Whose stores must have reached memory.
   std::deque<Stored> buffer;
   std::vector<Watched> seen;   // What it has read since it waited last.
@@ -93,7 +90,6 @@ unsigned buffer_of(const Worker& worker) { return count() + worker.number; }
 
 bool is_enabled(const Worker& worker) {
   if (!worker.is_at_step || worker.has_ended) return false;
-  if (worker.drains && !worker.buffer.empty()) return false;
   if (worker.awaits != nullptr && !worker.awaits->buffer.empty()) return false;
   if (worker.next.kind == Kind::lock) {
     return *reinterpret_cast<const volatile std::uint32_t*>(worker.next.place) == 0;
@@ -203,10 +199,9 @@ void tell() {
 }
 
 void on_signal(int number) {
-  std::fprintf(stderr, "%s: signal %d\n", scenario == nullptr ? "" : scenario->name.c_str(),
-               number);
-  tell();
-  _exit(1);
+  char what[20];
+  std::snprintf(what, sizeof what, "signal %d", number);
+  fail(what);
 }
 
 // What the parent of a run is to know.
@@ -235,7 +230,8 @@ void run(Shared& shared) {
   is_starting = true;
   for (unsigned i = 0; i < count(); ++i) {
     workers[i].number = i;
-    if (pthread_create(&workers[i].thread, nullptr, work, &workers[i]) != 0) std::abort();
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, work, &workers[i]) != 0) std::abort();
     take(main_baton);
   }
   is_starting = false;
@@ -287,10 +283,10 @@ void note_step(Access access) {
 void await_turn(std::uintptr_t place, Kind kind, const void* site, bool drains) {
   self->next = {place, kind};
   self->site = site;
-  self->drains = drains || (kind != Kind::read && kind != Kind::write);
+  if (drains || (kind != Kind::read && kind != Kind::write)) self->awaits = self;
   await_own_turn();
-  if (self->drains) search->come_after(self->number, search->clock(buffer_of(*self)));
-  self->drains = false;
+  if (self->awaits != nullptr) search->come_after(self->number, search->clock(buffer_of(*self)));
+  self->awaits = nullptr;
 }
 
 void end_step(std::uintptr_t place, std::size_t bytes, Kind kind, Order order) {

@@ -29,7 +29,7 @@ void await_turn(std::uintptr_t place, Kind kind, const void* site, bool drains =
 void end_step(std::uintptr_t place, std::size_t bytes, Kind kind, Order order);
 
 bool stores_wait();
-// A store that may wait in its processor's buffer. The first is the step.
+// A store that may wait in its processor's buffer. That it is made is the step.
 void store_later(std::uintptr_t place, std::size_t bytes, std::uint64_t value, bool releases,
                  const void* site);
 // What the calling thread has stored there, and nobody else sees yet. False: nothing.

@@ -5,12 +5,11 @@
 #include "kinds/pools/check.hpp"
 
 #include <cstring>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "damage.hpp"
 #include "kinds/pools/chunk.hpp"
 #include "tarn/pool/fixed_allocator.h"
 
@@ -26,7 +25,7 @@ void link(void* block, const void* next) { std::memcpy(block, &next, sizeof next
 
 // A pool of eight blocks a chunk: two full chunks, one with free and fresh blocks, and one that is
 // empty, with blocks at hand.
-class DamagedPool : public testing::Test {
+class DamagedPool : public DamageTest {
  protected:
   DamagedPool() {
     tarn_pool_options options = TARN_POOL_OPTIONS();
@@ -45,16 +44,7 @@ class DamagedPool : public testing::Test {
   void SetUp() override {
     if (is_checked(pool_)) GTEST_SKIP() << "a tool watches: every pool is checked";
   }
-  bool check() const { return check_pool(pool_); }
-
-  // Found while the field has another value, and only then.
-  template <class T>
-  void expect_found(T& field, std::type_identity_t<T> wrong, const char* what) {
-    const T right = std::exchange(field, wrong);
-    EXPECT_FALSE(check()) << what;
-    field = right;
-    EXPECT_TRUE(check()) << what;
-  }
+  bool check() const override { return check_pool(pool_); }
 
   tarn_pool pool_{};
   std::vector<void*> blocks_;
@@ -139,7 +129,7 @@ TEST_F(DamagedPool, InAListOfFreeBlocks) {
   link(block, next);
 }
 
-class DamagedFixed : public testing::TestWithParam<bool> {
+class DamagedFixed : public DamageTest, public testing::WithParamInterface<bool> {
  protected:
   DamagedFixed() {
     tarn_fixed_allocator_options options = TARN_FIXED_ALLOCATOR_OPTIONS();
@@ -160,15 +150,7 @@ class DamagedFixed : public testing::TestWithParam<bool> {
     tarn_fixed_allocator_destroy(&own_);
   }
   static bool is_pool() { return GetParam(); }
-  bool check() const { return tarn_fixed_allocator_check(&own_) != 0; }
-
-  template <class T>
-  void expect_found(T& field, std::type_identity_t<T> wrong, const char* what) {
-    const T right = std::exchange(field, wrong);
-    EXPECT_FALSE(check()) << what;
-    field = right;
-    EXPECT_TRUE(check()) << what;
-  }
+  bool check() const override { return tarn_fixed_allocator_check(&own_) != 0; }
 
   alignas(16) char memory_[2000];
   tarn_fixed_allocator own_{};

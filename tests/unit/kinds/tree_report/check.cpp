@@ -1,11 +1,9 @@
 // check: damage to a tree's links, references and domains, which tarn_tree_check must find.
 //
 // SPDX-License-Identifier: MIT
-#include <type_traits>
-#include <utility>
-
 #include <gtest/gtest.h>
 
+#include "damage.hpp"
 #include "kinds/trees/domain.hpp"
 #include "kinds/trees/node.hpp"
 #include "tarn/tree/tree.h"
@@ -13,21 +11,11 @@
 namespace tarn {
 namespace {
 
-class DamagedTree : public testing::Test {
+class DamagedTree : public DamageTest {
  protected:
   ~DamagedTree() override { EXPECT_EQ(tarn_tree_dispose(root_), 0); }
-  bool check() const { return tarn_tree_check(root_) != 0; }
+  bool check() const override { return tarn_tree_check(root_) != 0; }
   void* child(void* parent) const { return tarn_tree_allocate(parent, 8); }
-
-  // Found while the field has another value, and only then.
-  template <class T>
-  void expect_found(T& field, std::type_identity_t<T> wrong, const char* what) {
-    EXPECT_TRUE(check()) << what;
-    const T right = std::exchange(field, wrong);
-    EXPECT_FALSE(check()) << what;
-    field = right;
-    EXPECT_TRUE(check()) << what;
-  }
 
   void* const root_ = tarn_tree_allocate(nullptr, 8);
 };

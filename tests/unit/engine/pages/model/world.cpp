@@ -41,6 +41,7 @@ void World::begin() {
 void World::fill() {
   const std::vector<void*> page = owner->fill_page(bytes_);
   blocks_.insert(blocks_.end(), page.begin(), page.end());
+  for (void* const p : owner->take_extra()) spare_.push_back(p);
 }
 
 // The next block is another page's, or comes from a refill.
@@ -83,7 +84,6 @@ void World::queued() {
 
 void World::orphaned() {
   queued();
-  for (void* const p : owner->take_extra()) spare_.push_back(p);
   owner->end();
 }
 
@@ -164,7 +164,6 @@ void World::for_each_block(Visit visit) const {
     if (p != nullptr) visit(p);
   }
   if (void* const p = passed_.load()) visit(p);
-  owner->for_each_extra(visit);
 }
 
 std::uint32_t World::live_blocks(const Page& page) const {
@@ -232,7 +231,6 @@ void World::finish() {
   for (void*& p : taken_) last.free(std::exchange(p, nullptr));
   last.free(passed_.exchange(nullptr));
   for (void* const p : std::exchange(spare_, {})) last.free(p);
-  for (void* const p : owner->take_extra()) last.free(p);
   for (std::optional<Actor>* const actor : {&owner, &a, &b}) actor->reset();
   last.end();
   tarn::trim(0);

@@ -1,7 +1,7 @@
 // How one thread gets a heap for itself (heaps/heap/exclusive.hpp): the library itself, in every
-// order of the steps of threads that allocate and free there, close it and end it. Stores wait in
-// their processor's buffer, as on x86: hit paths have no fence. Who has the heap for itself writes
-// where the others do, so that one who is still inside would be seen as a data race.
+// order of the steps of threads that allocate and free there, close it and end it. Also where
+// stores wait in their processor's buffer, as on x86: hit paths have no fence. Who has the heap for
+// itself writes where the others do, so that one who is still inside would be seen as a data race.
 //
 // SPDX-License-Identifier: MIT
 #include <array>
@@ -32,8 +32,8 @@ class World {
   // The slots of the first `inside` threads lead to the heap; their next allocation refills, or
   // not.
   void begin(std::size_t inside, bool refills) {
-    // A thread that comes too late to an ended heap makes no further step.
     stacks.set_depth(0);
+    // A thread that comes too late to an ended heap makes no further step.
     tarn_on_misuse([](const tarn_misuse*, void*) { explorer::end_thread(); }, nullptr);
     heap_ = heap_create(nullptr);
     has_ended_ = false;
